@@ -1,0 +1,81 @@
+# The project's CMake vocabulary: one function per kind of target.
+#
+# Sources are globbed with CONFIGURE_DEPENDS: a file that lies in a library's
+# folder belongs to the library, and adding one edits no list.
+
+set(KBOPT_COMPILE_OPTIONS -Wall -Wextra -Wno-unused-parameter -Werror=return-type -UNDEBUG)
+
+# LLVM is built without exceptions and without RTTI, and so is everything that
+# derives from its classes.
+set(KBOPT_LLVM_OPTIONS -fno-exceptions -fno-rtti -O1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND KBOPT_COMPILE_OPTIONS -fcolor-diagnostics)
+  # Precompiled headers without a time stamp are what ccache can share.
+  list(APPEND KBOPT_LLVM_OPTIONS "SHELL:-Xclang -fno-pch-timestamp")
+endif()
+
+# One precompiled header per family of headers, shared by all its users.
+function(kbopt_add_pch name)
+  file(WRITE "${PROJECT_BINARY_DIR}/pch/${name}.cpp.in" "")
+  configure_file("${PROJECT_BINARY_DIR}/pch/${name}.cpp.in" "${PROJECT_BINARY_DIR}/pch/${name}.cpp" COPYONLY)
+  add_library(kbPch${name} OBJECT "${PROJECT_BINARY_DIR}/pch/${name}.cpp")
+  kbopt_set_llvm_flags(kbPch${name})
+  target_precompile_headers(kbPch${name} PRIVATE ${ARGN})
+endfunction()
+
+function(kbopt_set_llvm_flags target)
+  target_compile_options(${target} PRIVATE ${KBOPT_COMPILE_OPTIONS} ${KBOPT_LLVM_OPTIONS})
+  target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS_LIST})
+  target_include_directories(${target} PUBLIC
+    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include" "${PROJECT_SOURCE_DIR}/runtime/include")
+  target_include_directories(${target} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+endfunction()
+
+# kbopt_add_library(Source PCH Clang LINK kbSupport clang-cpp)
+# builds lib/Source/**.cpp into libkbSource.a.
+function(kbopt_add_library name)
+  cmake_parse_arguments(ARG "" "PCH" "LINK;DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_library(kb${name} STATIC ${sources})
+  kbopt_set_llvm_flags(kb${name})
+  if(ARG_PCH)
+    target_precompile_headers(kb${name} REUSE_FROM kbPch${ARG_PCH})
+  endif()
+  target_link_libraries(kb${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(kb${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# kbopt_add_tool(kb-opt LINK kbDriver) builds tools/kb-opt/*.cpp.
+function(kbopt_add_tool name)
+  cmake_parse_arguments(ARG "" "PCH" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_executable(${name} ${sources})
+  kbopt_set_llvm_flags(${name})
+  if(ARG_PCH)
+    target_precompile_headers(${name} REUSE_FROM kbPch${ARG_PCH})
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
+
+# kbopt_add_unittest(Source PCH Clang LINK kbSource) builds the GoogleTest
+# binary SourceTests from test/unit/Source/*.cpp; lit discovers its cases.
+function(kbopt_add_unittest name)
+  cmake_parse_arguments(ARG "" "PCH" "LINK;DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_executable(${name}Tests ${sources})
+  kbopt_set_llvm_flags(${name}Tests)
+  if(ARG_PCH)
+    target_precompile_headers(${name}Tests REUSE_FROM kbPch${ARG_PCH})
+  endif()
+  target_link_libraries(${name}Tests PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name}Tests PRIVATE "KBOPT_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+  set_target_properties(${name}Tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  if(ARG_DEPENDS)
+    add_dependencies(${name}Tests ${ARG_DEPENDS})
+  endif()
+  add_dependencies(kbopt-unittests ${name}Tests)
+endfunction()
+
+string(REPLACE " " ";" LLVM_DEFINITIONS_LIST "${LLVM_DEFINITIONS}")

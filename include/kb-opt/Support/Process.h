@@ -1,0 +1,78 @@
+//===- Process.h - Running other programs -----------------------*- C++ -*-===//
+//
+// Owns child processes, their limits and the sandbox around them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_SUPPORT_PROCESS_H
+#define KBOPT_SUPPORT_PROCESS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kbopt {
+
+/// What bubblewrap lets the child see: a read-only file system without the
+/// home directory's contents, a private /tmp, no network. `writable` folders
+/// are bound read-write, `readable` ones read-only (for inputs below /tmp or
+/// the home directory).
+struct Sandbox {
+  std::vector<std::string> readable;
+  std::vector<std::string> writable;
+};
+
+/// One child process. A zero limit means no limit.
+struct ProcessRequest {
+  std::vector<std::string> argv; ///< argv[0] is looked up in PATH
+  std::string workingDirectory;  ///< empty: the caller's
+  std::string standardInput;
+  /// "NAME=value" entries added to the caller's environment.
+  std::vector<std::string> environment;
+  double wallSeconds = 0;
+  uint64_t cpuSeconds = 0;
+  uint64_t memoryBytes = 0; ///< address space (RLIMIT_AS)
+  uint64_t fileBytes = 0;   ///< largest file the child may write (RLIMIT_FSIZE)
+  uint64_t outputBytes = 64u << 20; ///< stdout and stderr beyond this are dropped
+  std::optional<Sandbox> sandbox;
+};
+
+struct ProcessResult {
+  int exitStatus = -1; ///< -1 if killed by a signal
+  int signal = 0;
+  bool timedOut = false;
+  std::string out, err;
+  double wallSeconds = 0;
+  uint64_t peakMemoryBytes = 0;
+
+  bool succeeded() const { return exitStatus == 0 && !timedOut; }
+  /// "exit status 1", "signal 11 (segmentation fault)", "no end within 5 s".
+  std::string describe() const;
+  /// The last \p lines lines of stderr.
+  std::string errorTail(unsigned lines = 20) const;
+};
+
+/// Interface so that engines are tested with scripted children. Thread-safe.
+class ProcessRunner {
+public:
+  virtual ~ProcessRunner();
+  /// Fails with a `ToolError` only if the program cannot be started, or if a
+  /// sandbox is asked for and there is none. Kills the child's whole process
+  /// group at the wall limit and when the run is interrupted.
+  virtual llvm::Expected<ProcessResult> run(const ProcessRequest &request) = 0;
+};
+
+ProcessRunner &realProcessRunner();
+
+/// Path of \p program in PATH, or beside this executable.
+std::optional<std::string> findProgram(llvm::StringRef program);
+
+/// Whether bubblewrap is installed and can make a namespace here; the reason
+/// if not.
+llvm::Error checkSandbox(ProcessRunner &runner);
+
+} // namespace kbopt
+
+#endif // KBOPT_SUPPORT_PROCESS_H
