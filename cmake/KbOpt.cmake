@@ -7,7 +7,8 @@ set(KBOPT_COMPILE_OPTIONS -Wall -Wextra -Wno-unused-parameter -Werror=return-typ
 
 # LLVM is built without exceptions and without RTTI, and so is everything that
 # derives from its classes.
-set(KBOPT_LLVM_OPTIONS -fno-exceptions -fno-rtti -O1)
+# -fPIC in executables too: they share precompiled headers with the libraries.
+set(KBOPT_LLVM_OPTIONS -fno-exceptions -fno-rtti -O1 -fPIC)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   list(APPEND KBOPT_COMPILE_OPTIONS -fcolor-diagnostics)
   # Precompiled headers without a time stamp are what ccache can share.

@@ -1,0 +1,24 @@
+//===- Interrupt.cpp ------------------------------------------------------===//
+#include "kb-opt/Support/Interrupt.h"
+#include <csignal>
+#include <unistd.h>
+
+using namespace kbopt;
+
+static volatile std::sig_atomic_t signalsSeen = 0;
+
+static void onSignal(int) {
+  signalsSeen = signalsSeen + 1;
+  if (signalsSeen >= 3)
+    _exit(130);
+}
+
+void kbopt::installInterruptHandler() {
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool kbopt::interrupted() { return signalsSeen > 0; }

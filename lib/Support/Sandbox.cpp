@@ -1,0 +1,57 @@
+//===- Sandbox.cpp --------------------------------------------------------===//
+//
+// The walls: no network, no other processes, a read-only file system, private
+// /tmp and home directory. Limits are set by Process.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "Sandbox.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+static const char *const installNote =
+    "install the package 'bubblewrap', or pass --unsafe-no-sandbox to run candidates without walls";
+
+llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const ProcessRequest &request) {
+  auto bubblewrap = findProgram("bwrap");
+  if (!bubblewrap)
+    return llvm::make_error<ToolError>("no sandbox: cannot find 'bwrap' in PATH",
+                                       std::vector<std::string>{"bwrap"}, -1, "", installNote);
+  std::vector<std::string> args = {*bubblewrap, "--unshare-all", "--die-with-parent", "--new-session",
+                                   "--ro-bind", "/",             "/",                 "--dev",
+                                   "/dev",      "--proc",        "/proc",             "--tmpfs",
+                                   "/tmp"};
+  llvm::SmallString<128> home;
+  if (llvm::sys::path::home_directory(home) && llvm::sys::fs::is_directory(home) && home != "/")
+    args.insert(args.end(), {"--tmpfs", home.str().str()});
+  auto bind = [&](const char *option, const std::string &folder) {
+    args.insert(args.end(), {option, folder, folder});
+  };
+  for (const std::string &folder : request.sandbox->readable)
+    bind("--ro-bind", folder);
+  for (const std::string &folder : request.sandbox->writable)
+    bind("--bind", folder);
+  if (!request.workingDirectory.empty())
+    args.insert(args.end(), {"--chdir", request.workingDirectory});
+  args.push_back("--");
+  args.insert(args.end(), request.argv.begin(), request.argv.end());
+  return args;
+}
+
+llvm::Error kbopt::checkSandbox(ProcessRunner &runner) {
+  ProcessRequest request;
+  request.argv = {"true"};
+  request.sandbox = Sandbox{};
+  request.wallSeconds = 10;
+  auto result = runner.run(request);
+  if (!result)
+    return result.takeError();
+  if (result->succeeded())
+    return llvm::Error::success();
+  return llvm::make_error<ToolError>("no sandbox: bubblewrap cannot make a namespace here",
+                                     std::vector<std::string>{"bwrap"}, result->exitStatus,
+                                     result->errorTail(), installNote);
+}

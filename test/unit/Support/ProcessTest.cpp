@@ -1,0 +1,96 @@
+#include "kb-opt/Support/Process.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "gtest/gtest.h"
+
+using namespace kbopt;
+
+static ProcessResult runShell(const std::string &script, double wallSeconds = 20) {
+  ProcessRequest request;
+  request.argv = {"sh", "-c", script};
+  request.wallSeconds = wallSeconds;
+  auto result = realProcessRunner().run(request);
+  EXPECT_TRUE(static_cast<bool>(result));
+  return *result;
+}
+
+TEST(Process, CapturesOutputsAndStatus) {
+  ProcessResult result = runShell("echo out; echo err >&2; exit 3");
+  EXPECT_EQ(result.out, "out\n");
+  EXPECT_EQ(result.err, "err\n");
+  EXPECT_EQ(result.exitStatus, 3);
+  EXPECT_EQ(result.describe(), "exit status 3");
+}
+
+TEST(Process, FeedsStandardInputOfAnySize) {
+  ProcessRequest request;
+  request.argv = {"wc", "-c"};
+  request.standardInput.assign(1 << 20, 'x');
+  auto result = realProcessRunner().run(request);
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(std::stoi(result->out), 1 << 20);
+}
+
+TEST(Process, KillsTheWholeGroupAtTheWallLimit) {
+  ProcessResult result = runShell("sleep 100 & sleep 100", 0.2);
+  EXPECT_TRUE(result.timedOut);
+  EXPECT_LT(result.wallSeconds, 10);
+}
+
+TEST(Process, KillsAChildThatClosedItsOutputs) {
+  ProcessResult result = runShell("exec >/dev/null 2>&1; sleep 100", 0.2);
+  EXPECT_TRUE(result.timedOut);
+  EXPECT_LT(result.wallSeconds, 10);
+}
+
+TEST(Process, NamesTheSignal) {
+  ProcessResult result = runShell("kill -SEGV $$");
+  EXPECT_EQ(result.signal, 11);
+  EXPECT_EQ(result.describe(), "signal 11 (segmentation fault)");
+}
+
+TEST(Process, DropsOutputBeyondItsLimit) {
+  ProcessRequest request;
+  request.argv = {"sh", "-c", "yes | head -c 1000000"};
+  request.outputBytes = 1000;
+  auto result = realProcessRunner().run(request);
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(result->out.size(), 1000u);
+}
+
+TEST(Process, ReplacesEnvironmentEntries) {
+  ProcessRequest request;
+  request.argv = {"sh", "-c", "echo $HOME"};
+  request.environment = {"HOME=/nowhere"};
+  auto result = realProcessRunner().run(request);
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(result->out, "/nowhere\n");
+}
+
+TEST(Process, AMissingProgramIsAToolError) {
+  ProcessRequest request;
+  request.argv = {"no-such-program-anywhere"};
+  auto result = realProcessRunner().run(request);
+  ASSERT_FALSE(static_cast<bool>(result));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  EXPECT_EQ(reportError(os, "kb-opt", result.takeError()), ExitStatus::Environment);
+  EXPECT_EQ(text, "kb-opt: error: cannot start 'no-such-program-anywhere': no such program in PATH\n");
+}
+
+TEST(Sandbox, HasNoNetworkAndAPrivateTmp) {
+  if (llvm::Error error = checkSandbox(realProcessRunner())) {
+    GTEST_SKIP() << llvm::toString(std::move(error));
+  }
+  auto outside = TemporaryDirectory::create("kbopt-sandbox");
+  ASSERT_TRUE(static_cast<bool>(outside));
+  ProcessRequest request;
+  request.argv = {"sh", "-c",
+                  "ls /tmp | wc -l; wc -l < /proc/net/route; touch " + outside->file("in") +
+                      "; touch /usr/denied 2>/dev/null || echo read-only"};
+  request.sandbox = Sandbox{{}, {outside->path().str()}};
+  auto result = realProcessRunner().run(request);
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(result->out, "1\n1\nread-only\n") << result->err;
+  EXPECT_TRUE(realFileSystem().exists(outside->file("in")));
+}
