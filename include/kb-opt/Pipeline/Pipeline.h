@@ -1,0 +1,100 @@
+//===- Pipeline.h - Runs rewrite passes over one program --------*- C++ -*-===//
+//
+// Owns the deterministic half of kb-opt: text and pipeline in, text out. It
+// knows no judge, no policy and no model; `-passes=auto` is built on
+// `RewriteSession`, replay on `runPipeline`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_PIPELINE_PIPELINE_H
+#define KBOPT_PIPELINE_PIPELINE_H
+
+#include "kb-opt/Pipeline/Step.h"
+#include "kb-opt/Rewrite/Remark.h"
+#include <functional>
+#include <memory>
+
+namespace kbopt {
+
+struct CompileCommand;
+class ImportedProgram;
+class ParsedProgram;
+
+struct PipelineOptions {
+  /// Null for the built-in passes.
+  const PassRegistry *registry = nullptr;
+  /// Compute capability that passes may rely on, 10 * major + minor.
+  unsigned chip = 90;
+  /// Runs at most this many rewrites (pass at site), then only reports; -1 for
+  /// all. `onBisect` is told of each rewrite and whether it ran.
+  int64_t bisectLimit = -1;
+  std::function<void(int64_t number, const Remark &rewrite, bool ran)> onBisect;
+  /// Fills `PipelineResult::timing`.
+  bool timePasses = false;
+  /// Called after each element of the pipeline that changed the program.
+  std::function<void(const Step &step, llvm::StringRef text)> afterStep;
+};
+
+/// What one step did.
+struct StepResult {
+  /// Sites that were rewritten; 0 where the pass did not apply anywhere.
+  unsigned rewritten = 0;
+  /// One per site, passed or missed, in source order.
+  std::vector<Remark> remarks;
+};
+
+struct PipelineResult {
+  /// The program after all steps; the input, byte for byte, if none applied.
+  std::string text;
+  /// The steps that rewrote something, in order. They replay to `text`.
+  std::vector<Step> applied;
+  std::vector<Remark> remarks;
+  /// MLIR's timing report; empty unless asked for.
+  std::string timing;
+};
+
+/// A site at which a pass could act now, or the reason why it cannot.
+struct Opportunity {
+  const PassInfo *pass = nullptr;
+  /// Replays at exactly this site, with default options.
+  Step step;
+  bool applies = false;
+  std::string reason;
+  std::string file;
+  unsigned line = 0;
+  unsigned column = 0;
+};
+
+/// Parses \p pipeline, then runs it over \p text. Errors: `UsageError` for the
+/// pipeline or for input that does not parse. A rewrite after which the
+/// program no longer parses is a bug of the pass and is reported as a
+/// `ToolError` that names the pass and keeps clang's message.
+llvm::Expected<PipelineResult> runPipeline(llvm::StringRef text, const CompileCommand &command,
+                                           llvm::StringRef pipeline,
+                                           const PipelineOptions &options = {});
+
+/// A parsed and imported program that steps are applied to one by one. One
+/// thread at a time; independent sessions may run in parallel.
+class RewriteSession {
+public:
+  static llvm::Expected<std::unique_ptr<RewriteSession>>
+  create(llvm::StringRef text, const CompileCommand &command, const PipelineOptions &options = {});
+  ~RewriteSession();
+
+  llvm::StringRef text() const;
+  const ParsedProgram &parsed() const;
+  const ImportedProgram &imported() const;
+
+  /// Every site of every pass, in the registry's and source order.
+  std::vector<Opportunity> opportunities();
+  /// Applies \p step and re-parses if anything changed.
+  llvm::Expected<StepResult> apply(const Step &step);
+
+private:
+  RewriteSession();
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_PIPELINE_PIPELINE_H

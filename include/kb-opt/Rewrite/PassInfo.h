@@ -1,0 +1,76 @@
+//===- PassInfo.h - What is known of a pass without running it -*- C++ -*-===//
+//
+// Owns the plain records that describe a pass: name, options with their tuning
+// ranges, the states it answers, its neighbours and its promise. They are
+// generated from passes/<family>/<pass>/Pass.td. No Clang, no MLIR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_REWRITE_PASSINFO_H
+#define KBOPT_REWRITE_PASSINFO_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace kbopt {
+
+/// What a pass may do to results. The judge holds it to this.
+enum class Promise {
+  Bitwise,        ///< every observable byte stays the same
+  Reassociates,   ///< floating-point sums may be formed in another order
+  LowerPrecision, ///< some operation is done in fewer bits
+};
+
+/// `bitwise`, `reassociates` or `lower-precision`.
+llvm::StringRef promiseName(Promise promise);
+
+enum class OptionType { Integer, Boolean, String };
+
+/// What one site of a pass is.
+enum class SiteKind { Kernel, Parameter, Loop, Access, Shared, Launch };
+
+/// `kernel`, `parameter`, `loop`, `access`, `shared` or `launch`.
+llvm::StringRef siteKindName(SiteKind kind);
+
+/// One option of a pass, as written in `pass{name=value}`.
+struct OptionInfo {
+  llvm::StringRef name;
+  OptionType type;
+  /// As it is written in a pipeline.
+  llvm::StringRef defaultValue;
+  llvm::StringRef summary;
+  /// The values that a policy may try, as written in a pipeline; empty where
+  /// the option is not for tuning.
+  llvm::ArrayRef<llvm::StringRef> tuning;
+  /// Inclusive limits of an integer option.
+  int64_t minimum;
+  int64_t maximum;
+};
+
+/// The static description of one pass; all storage is constant and lives as
+/// long as the program.
+struct PassInfo {
+  llvm::StringRef name;
+  llvm::StringRef family;
+  llvm::ArrayRef<llvm::StringRef> aliases;
+  llvm::StringRef summary;
+  llvm::StringRef description;
+  llvm::ArrayRef<OptionInfo> options;
+  /// Names of the states it answers, such as `uncoalesced_access`.
+  llvm::ArrayRef<llvm::StringRef> states;
+  /// Passes that must have applied, or not apply, before this one.
+  llvm::ArrayRef<llvm::StringRef> requires_;
+  /// Passes that must not be combined with this one on the same kernel.
+  llvm::ArrayRef<llvm::StringRef> excludes;
+  /// Passes that tend to apply or pay after this one.
+  llvm::ArrayRef<llvm::StringRef> enables;
+  SiteKind site;
+  Promise promise;
+  /// Smallest compute capability, 10 * major + minor; 0 for any.
+  unsigned minimumChip;
+
+  const OptionInfo *option(llvm::StringRef name) const;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_REWRITE_PASSINFO_H
