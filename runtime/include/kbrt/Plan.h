@@ -14,6 +14,7 @@
 #ifndef KBRT_PLAN_H
 #define KBRT_PLAN_H
 
+#include "kbrt/Dim3.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -81,11 +82,6 @@ struct Region {
   uint64_t bytes() const { return width * height; }
   static Region linear(Location at, uint64_t bytes) { return {at, bytes, 1, bytes}; }
   bool operator==(const Region &) const = default;
-};
-
-struct Dim3 {
-  uint32_t x = 1, y = 1, z = 1;
-  bool operator==(const Dim3 &) const = default;
 };
 
 /// An eight-byte word of a kernel argument that is a device pointer.

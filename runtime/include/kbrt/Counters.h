@@ -1,0 +1,126 @@
+//===- Counters.h - what the CPU device counts ------------------*- C++ -*-===//
+//
+// The schema of count mode. All numbers are scaled to the whole grid from the
+// sampled blocks unless a comment says otherwise. Owns no counting.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_COUNTERS_H
+#define KBRT_COUNTERS_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kbrt {
+
+/// Constants of the counting rules, those of every chip since Volta.
+inline constexpr unsigned warpLanes = 32, sectorBytes = 32, lineBytes = 128, sharedBanks = 32, bankBytes = 4;
+
+/// What an access does.
+enum class AccessKind : uint8_t { Load, Store, Atomic };
+/// Where it goes.
+enum class MemorySpace : uint8_t { Global, Shared, Local, Constant, Generic };
+const char *toString(AccessKind kind);
+const char *toString(MemorySpace space);
+
+/// Classes of the instruction mix.
+enum class InstructionClass : uint8_t {
+  Fp32, Fp64, Fp16, Integer, Special, Convert, Control, Memory, Barrier, Shuffle, Atomic, Tensor, Other,
+};
+inline constexpr unsigned instructionClasses = 13;
+const char *toString(InstructionClass c);
+
+/// Requests of one kind to one space. A request is one instruction of one warp.
+struct AccessCounters {
+  double requests = 0;
+  double lanes = 0;            ///< active lanes, summed over requests
+  double bytesRequested = 0;   ///< lanes × element bytes
+  double bytesUsed = 0;        ///< distinct bytes per request, summed (what the sectors are needed for)
+  double sectors = 0;          ///< distinct 32-byte sectors per request, summed (global)
+  double idealSectors = 0;     ///< sectors if the distinct bytes were packed and aligned
+  double lineWavefronts = 0;   ///< distinct 128-byte lines per request, summed (global)
+  double sharedWavefronts = 0; ///< passes over the banks (shared)
+  double idealSharedWavefronts = 0;
+  double atomicSerialisation = 0; ///< lanes at the fullest address per request, summed (atomics)
+
+  double bankConflicts() const { return sharedWavefronts - idealSharedWavefronts; }
+  /// 0 to 1, or 1 when nothing moved.
+  double bytesPerSectorFraction() const { return sectors > 0 ? bytesUsed / (sectors * sectorBytes) : 1; }
+  double sectorsPerRequest() const { return requests > 0 ? sectors / requests : 0; }
+  void add(const AccessCounters &other, double factor = 1);
+};
+
+/// One access site (one load, store or atomic of the source).
+struct SiteCounters {
+  uint32_t site = 0;
+  AccessKind kind = AccessKind::Load;
+  MemorySpace space = MemorySpace::Global;
+  unsigned elementBytes = 0;
+  std::string file, array;
+  unsigned line = 0, column = 0;
+  AccessCounters access;
+};
+
+/// One source line.
+struct LineCounters {
+  std::string file;
+  unsigned line = 0;
+  double warpInstructions = 0, threadInstructions = 0;
+  double branches = 0, divergentBranches = 0;
+  double globalRequests = 0, globalSectors = 0, idealGlobalSectors = 0;
+  double sharedWavefronts = 0, idealSharedWavefronts = 0;
+};
+
+/// Estimated traffic below the SM. Reads and writes in bytes.
+struct TrafficCounters {
+  double l1LoadSectors = 0;     ///< global load sectors that looked up L1
+  double l1LoadHitSectors = 0;  ///< of those, found in the per-block L1 simulation
+  double l2ReadBytes = 0;       ///< L1 misses × 32
+  double l2WriteBytes = 0;      ///< stores write through
+  double l2AtomicBytes = 0;
+  double uniqueReadBytes = 0;   ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
+  double uniqueWrittenBytes = 0;
+  bool uniqueIsExact = false;   ///< all blocks were sampled
+  double dramReadBytes = 0;     ///< estimate: between uniqueReadBytes and l2ReadBytes
+  double dramWriteBytes = 0;
+};
+
+/// All counters of one launch.
+struct KernelCounters {
+  std::string kernel;
+  uint64_t blocks = 0, sampledBlocks = 0; ///< counts, not scaled
+  unsigned threadsPerBlock = 0;
+  uint64_t staticSharedBytes = 0, dynamicSharedBytes = 0; ///< per block
+
+  double warps = 0;
+  double warpInstructions = 0;   ///< issued, one per warp and instruction
+  double threadInstructions = 0; ///< the same counted per active lane
+  std::array<double, instructionClasses> warpInstructionsByClass{};
+  std::array<double, instructionClasses> threadInstructionsByClass{};
+  double branches = 0, divergentBranches = 0; ///< warp level
+  double blockBarriers = 0, warpBarriers = 0, shuffles = 0, votes = 0;
+  /// Flops: an FMA counts two. By thread.
+  double fp16Operations = 0, fp32Operations = 0, fp64Operations = 0, tensorOperations = 0;
+  /// Work of the longest sampled warp in a block over the mean warp, averaged over blocks (1 is balanced).
+  double warpImbalance = 1;
+  /// Instructions of the longest sampled block over the mean block.
+  double blockImbalance = 1;
+
+  AccessCounters globalLoad, globalStore, globalAtomic, sharedLoad, sharedStore, sharedAtomic, localLoad, localStore,
+      constantLoad;
+  TrafficCounters traffic;
+
+  std::vector<SiteCounters> sites; ///< sites that executed, in order of site number
+  std::vector<LineCounters> lines; ///< in order of file and line
+
+  double activeLanesPerInstruction() const {
+    return warpInstructions > 0 ? threadInstructions / warpInstructions : 0;
+  }
+};
+
+/// The JSON object described in docs/JobFormat.md under `counters`.
+std::string toJson(const KernelCounters &counters, int indent = -1);
+
+} // namespace kbrt
+#endif

@@ -1,0 +1,180 @@
+//===- CpuRuntime.h - executing kernels of a CPU image ----------*- C++ -*-===//
+//
+// The public face of libkbcpu: load an image, launch its kernels, and learn what
+// they did. Free of LLVM; used by kb-run and by the recording runtime.
+// Device memory is in Memory.h, plans in PlanExecutor.h, the ABI between device
+// code and this library in DeviceAbi.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CPURUNTIME_H
+#define KBRT_CPURUNTIME_H
+
+#include "kbrt/Counters.h"
+#include "kbrt/Dim3.h"
+#include "kbrt/Memory.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kbrt {
+
+/// How an image was built and is executed.
+enum class ImageMode : uint8_t { Plain, Check, Count };
+const char *toString(ImageMode mode);
+
+/// One parameter of a kernel.
+struct KernelParameter {
+  uint32_t bytes = 0;
+  std::vector<uint32_t> pointerOffsets; ///< offsets of device pointers within the parameter
+};
+
+/// One kernel of an image.
+struct KernelInfo {
+  std::string name;      ///< mangled
+  std::string demangled; ///< for messages
+  std::vector<KernelParameter> parameters;
+  uint64_t staticSharedBytes = 0;
+  bool usesBarriers = false;
+  uint32_t maxThreadsPerBlock = 1024; ///< from __launch_bounds__, else 1024
+};
+
+/// One `__device__` or `__constant__` variable, placed in the arena.
+struct SymbolInfo {
+  std::string name; ///< mangled
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  bool constant = false;
+};
+
+/// A loaded image. Kernels and symbols live as long as it does; unloading frees its symbols.
+class Image {
+public:
+  /// Loads the shared object at \p path, places its variables in the arena and initialises them.
+  /// Returns null and sets \p error (lower case, no full stop) on failure.
+  static std::unique_ptr<Image> load(const std::string &path, std::string &error);
+  /// The same for an image linked into this process (tests); \p info is a kbrt::ImageInfo.
+  static std::unique_ptr<Image> fromInfo(const void *info, std::string &error);
+  virtual ~Image() = default;
+
+  virtual ImageMode getMode() const = 0;
+  virtual const std::vector<KernelInfo> &getKernels() const = 0;
+  virtual const std::vector<SymbolInfo> &getSymbols() const = 0;
+  /// Constructs of the program that the image builder could not translate, by kernel; empty is good.
+  virtual std::vector<std::string> getUnsupported(std::string_view kernel) const = 0;
+
+  /// By mangled name, by the name of the host stub (`_Z…__device_stub__…`) or, if unique, by plain name.
+  const KernelInfo *findKernel(std::string_view name) const;
+  const SymbolInfo *findSymbol(std::string_view name) const;
+  /// Puts every variable back to its initial value.
+  virtual void resetSymbols() = 0;
+};
+
+enum class LaunchStatus : uint8_t {
+  Ok,
+  InvalidLaunch,    ///< bad grid, block or shared size; nothing ran
+  Fault,            ///< illegal address, misaligned or arithmetic fault of the host, stack overflow
+  Trap,             ///< __trap(), unreachable code
+  Assert,           ///< assert() failed
+  Deadlock,         ///< every thread waits for something that cannot come
+  DivergentBarrier, ///< threads wait at different barriers, or a warp operation's mask is not met
+  Timeout,          ///< wall limit, or a spin that cannot end
+  Unsupported,      ///< a construct that the device names but cannot execute
+};
+const char *toString(LaunchStatus status);
+
+enum class FindingKind : uint8_t {
+  OutOfBounds,
+  Misaligned,
+  RaceGlobal,
+  RaceShared,
+  UninitialisedGlobal,
+  UninitialisedShared,
+  WriteToConstant,
+  GuardZoneChanged, ///< found after the launch (plain mode too)
+};
+const char *toString(FindingKind kind);
+
+/// Error: the program's result may be wrong. Benign: two threads wrote the same value.
+enum class Severity : uint8_t { Error, Benign };
+const char *toString(Severity severity);
+
+/// Where in the source, and who.
+struct AccessPlace {
+  uint32_t site = 0;
+  std::string access; ///< "load", "store", "atomic"
+  std::string file;
+  unsigned line = 0, column = 0;
+  Dim3 block{0, 0, 0}, thread{0, 0, 0};
+};
+
+/// One defect, merged over all occurrences with the same sites.
+struct Finding {
+  FindingKind kind = FindingKind::OutOfBounds;
+  Severity severity = Severity::Error;
+  std::string kernel;  ///< demangled
+  std::string array;   ///< buffer, variable or shared array; may be empty
+  std::string message; ///< one sentence without the place
+  AccessPlace place;
+  std::optional<AccessPlace> other; ///< the other party of a race
+  uint64_t address = 0;             ///< of the first occurrence
+  uint64_t offset = 0;              ///< bytes from the start of the array
+  unsigned bytes = 0;
+  uint64_t count = 1; ///< occurrences
+};
+
+struct LaunchOptions {
+  /// Order of threads and blocks: 0 is natural order; anything else shuffles by this seed.
+  uint64_t seed = 0;
+  /// Shared memory holds this byte before each block.
+  uint8_t sharedPoison = 0xCD;
+  /// The launch ends as Timeout after this many seconds of wall time; 0 is no limit.
+  double wallSeconds = 0;
+  /// Count mode: at most this many blocks are counted, evenly spread over the grid; 0 is all.
+  /// Blocks that are not sampled are executed without being counted.
+  uint32_t sampledBlocks = 8;
+  /// L1 and L2 capacities that the traffic estimate assumes, in bytes.
+  uint64_t l1Bytes = 128 << 10, l2Bytes = uint64_t(50) << 20;
+  /// At most this many distinct findings are kept per launch.
+  uint32_t maxFindings = 64;
+  /// The largest dynamic + static shared memory per block, in bytes (227 KiB on Hopper).
+  uint64_t maxSharedBytes = 232448;
+  /// Receives what kernels print; default is stdout.
+  std::function<void(std::string_view)> print;
+};
+
+struct LaunchResult {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message; ///< empty when Ok; names kernel, block, thread, source line
+  std::vector<Finding> findings;         ///< check images only
+  std::optional<KernelCounters> counters; ///< count images only
+  double wallSeconds = 0;
+};
+
+/// Runs \p kernel of \p image to its end. \p args points to one pointer per parameter, as for
+/// cudaLaunchKernel. Never throws; a crash of kernel code becomes a Fault and leaves device memory as it
+/// was at that moment (the process should not launch again, as with a sticky CUDA error).
+/// Serialised by a process-wide lock.
+LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, Dim3 grid, Dim3 block,
+                    uint64_t dynamicSharedBytes, const LaunchOptions &options = {});
+
+/// Holds the lock under which device memory and launches are used; recursive.
+class DeviceLock {
+public:
+  DeviceLock();
+  ~DeviceLock();
+  DeviceLock(const DeviceLock &) = delete;
+  DeviceLock &operator=(const DeviceLock &) = delete;
+};
+
+/// One line for people: "out-of-bounds store in k(float*) at a.cu:12: ...".
+std::string toText(const Finding &finding);
+/// JSON objects described in docs/JobFormat.md.
+std::string toJson(const Finding &finding, int indent = -1);
+std::string toJson(const LaunchResult &result, int indent = -1);
+
+} // namespace kbrt
+#endif
