@@ -1,0 +1,33 @@
+# Debian packages that kb-opt is built and tested with.
+llvmVersion=22
+packages=(
+  cmake ninja-build ccache python3 bubblewrap file
+  clang-$llvmVersion lld-$llvmVersion llvm-$llvmVersion-dev llvm-$llvmVersion-tools
+  libclang-$llvmVersion-dev libmlir-$llvmVersion-dev mlir-$llvmVersion-tools
+  libedit-dev libzstd-dev libcurl4-openssl-dev
+  libboost-context-dev libsqlite3-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
+)
+
+# Installs the packages that are missing; as root or through sudo.
+installPackages() {
+  local missing=() package
+  for package in "${packages[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local asRoot=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "kb-opt: error: packages are missing, and there is neither root nor sudo to install them" >&2
+      echo "kb-opt: note: apt-get install ${missing[*]}" >&2
+      exit 3
+    }
+    asRoot=(sudo)
+  fi
+  echo "installing Debian packages: ${missing[*]}"
+  local log; log=$(mktemp)
+  { "${asRoot[@]}" apt-get update && "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 ||
+    { tail -n 30 "$log" >&2; rm -f "$log"; echo "kb-opt: error: apt-get install ${missing[*]} failed" >&2; exit 3; }
+  rm -f "$log"
+}

@@ -1,0 +1,41 @@
+"""lit configuration of the tool tests: everything below test/, passes/ and docs/."""
+
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "kb-opt"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".cu", ".test", ".mlir", ".md"]
+config.test_source_root = config.source_dir
+config.test_exec_root = os.path.join(config.binary_dir, "test", "out")
+
+# The suite's root is the project, so that a pass's tests lie in the pass's folder.
+tested = {"test", "passes", "docs"}
+config.excludes = [name for name in os.listdir(config.source_dir) if name not in tested]
+config.excludes += ["unit", "fuzz", "examples", "Inputs", "README.md"]
+
+toolkit = os.environ.get("CUDA_PATH")
+path = [os.path.join(config.binary_dir, "bin"), config.llvm_tools_dir]
+if toolkit:
+    path.append(os.path.join(toolkit, "bin"))
+    config.environment["CUDA_PATH"] = toolkit
+config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
+# Tests neither see nor touch what the user has learnt.
+for kind in ("DATA", "CACHE"):
+    config.environment[f"XDG_{kind}_HOME"] = os.path.join(config.test_exec_root, "xdg", kind.lower())
+
+config.substitutions.append(("%source_dir", config.source_dir))
+config.substitutions.append(("%binary_dir", config.binary_dir))
+config.substitutions.append(("%python", "/usr/bin/python3"))
+
+if toolkit or shutil.which("nvcc"):
+    config.available_features.add("nvcc")
+if shutil.which("bwrap") and subprocess.run(
+    ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True
+).returncode == 0:
+    config.available_features.add("sandbox")
+if shutil.which("nvidia-smi"):
+    config.available_features.add("cuda-device")
