@@ -1,0 +1,48 @@
+//===- Expression.h - Arithmetic over metrics -------------------*- C++ -*-===//
+//
+// Owns the small language of the rules in knowledge/states: numbers, metric
+// names, + - * /, comparisons, && || !, min(a, b), max(a, b), known(a).
+// A missing metric makes a value unknown; unknown is contagious except where
+// the other side of && or || decides.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_KNOWLEDGE_EXPRESSION_H
+#define KBOPT_KNOWLEDGE_EXPRESSION_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kbopt {
+
+/// Metric name to value; names are CUPTI's, with their `.sum` or `.avg…`.
+using MetricMap = std::map<std::string, double>;
+
+/// Immutable; copies share the tree.
+class Expression {
+public:
+  Expression() = default;
+  /// A `StoreError` says where \p text is wrong. A metric name is any run of
+  /// letters, digits, `_`, `.` that starts with a letter.
+  static llvm::Expected<Expression> parse(llvm::StringRef text);
+
+  /// Nothing where unknown (missing metric, division by zero); truth is 0 or 1.
+  /// Adds the names that were looked up and not found to \p missing.
+  std::optional<double> evaluate(const MetricMap &metrics, std::set<std::string> *missing = nullptr) const;
+  bool empty() const { return !root; }
+
+  struct Node;
+
+private:
+  std::shared_ptr<const Node> root;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_KNOWLEDGE_EXPRESSION_H

@@ -1,0 +1,88 @@
+//===- Environment.h - What a search acts upon ------------------*- C++ -*-===//
+//
+// Owns the interface between a strategy and the world: nodes are programs,
+// steps are passes with their parameters, judging is whatever Eval does. The
+// engine is tested with a fake of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_POLICY_ENVIRONMENT_H
+#define KBOPT_POLICY_ENVIRONMENT_H
+
+#include "kb-opt/Knowledge/Evidence.h"
+#include "kb-opt/Knowledge/State.h"
+
+namespace kbopt {
+
+/// Digest of a program's text and workload.
+using NodeId = Digest;
+
+/// Values that one option of a pass may take, in their natural order
+/// (neighbours in the list are neighbours in effect).
+struct ParameterRange {
+  std::string name;
+  std::vector<std::string> values;
+  std::string defaultValue; ///< one of `values`
+};
+
+/// A pass that says it applies to a kernel of a node.
+struct Action {
+  std::string pass;
+  std::string kernel; ///< empty: the whole program
+  std::string site;   ///< empty: all sites in the kernel
+  std::vector<ParameterRange> ranges;
+};
+
+/// One step of a pipeline.
+struct Step {
+  std::string pass, kernel, site;
+  std::map<std::string, std::string> parameters;
+  auto operator<=>(const Step &) const = default;
+  /// "vectorize-loads{kernel=saxpy width=4}".
+  std::string text() const;
+};
+
+/// What a rewrite gave, before anything is measured.
+struct Candidate {
+  bool applied = false;
+  std::string reason; ///< where not applied, or where it does not compile
+  NodeId node;        ///< the new program
+  /// Digest of machine code and plan; empty if unknown (then never merged).
+  Digest code;
+  /// Least time that the roofline allows, microseconds; 0: unknown.
+  double floorUs = 0;
+  /// A gate that failed already (G0 to G3), else empty.
+  std::string gate, failure;
+};
+
+/// What the judge says of a node.
+struct Judgement {
+  Verdict verdict = Verdict::Inconclusive;
+  std::string gate, failure, reason;
+  double timeUs = 0; ///< only where correct
+  double floorUs = 0; ///< 0: unknown
+  State state;
+  std::vector<std::string> features;
+  std::string shape; ///< of the kernel that takes most time
+};
+
+/// All calls may come from several threads at once and must be functions of
+/// their arguments: a strategy relies on that to be repeatable. An `Error` is
+/// a failure of the machinery and ends the search; whatever a candidate does
+/// wrong is a verdict.
+class Environment {
+public:
+  virtual ~Environment();
+  /// The original program.
+  virtual NodeId root() = 0;
+  /// Passes that may apply to \p node, in a fixed order.
+  virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
+  /// Rewrites and compiles; measures nothing.
+  virtual llvm::Expected<Candidate> apply(const NodeId &node, const Step &step) = 0;
+  /// Runs all gates and takes the time; \p node is the root or came from
+  /// `apply`.
+  virtual llvm::Expected<Judgement> judge(const NodeId &node) = 0;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_POLICY_ENVIRONMENT_H
