@@ -1,0 +1,62 @@
+//===- CodeEmission.h - Object code from a program's text ------*- C++ -*-===//
+//
+// Owns running clang as a child process on a text: LLVM bitcode of the device
+// side, an object of the host side, and the host program linked against the
+// recorder in place of CUDA's runtime.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_SOURCE_CODEEMISSION_H
+#define KBOPT_SOURCE_CODEEMISSION_H
+
+#include "kb-opt/Source/CompileCommand.h"
+#include "kb-opt/Support/Process.h"
+
+namespace kbopt {
+
+/// How clang is run, and what one run may cost.
+struct CompileLimits {
+  double wallSeconds = 120;
+  uint64_t memoryBytes = 8ull << 30;
+};
+
+/// Compiles texts under one command. Relative includes, __FILE__ and debug
+/// locations are those of the original file, whatever the text is.
+/// Thread-safe.
+///
+/// Errors of the text are a `UsageError` (diagnostics) with the compiler's
+/// words; a compiler that crashes or exceeds its limits is a `ToolError`.
+class CodeEmitter {
+public:
+  CodeEmitter(ProcessRunner &runner, CompileLimits limits = {})
+      : runner(runner), limits(limits) {}
+
+  /// The device side as LLVM bitcode for nvptx64: before optimization, with
+  /// line tables and columns, value names, and libdevice linked in. Contraction, division,
+  /// square root and denormals follow nvcc's defaults and the user's flags: `contract` on
+  /// floating-point operations unless -fmad=false, `nvvm-reflect-ftz` and function attributes for
+  /// denormals, and `!fpmath` where division or square root may be approximate.
+  llvm::Expected<std::string> emitDeviceBitcode(const CompileCommand &command,
+                                                llvm::StringRef text);
+  /// The host side as an object file: kernels and variables are registered by
+  /// their device names through __cudaRegisterFunction and __cudaRegisterVar,
+  /// the device binary is `kbrtFatbinMarker`.
+  llvm::Expected<std::string> emitHostObject(const CompileCommand &command,
+                                             llvm::StringRef text);
+  /// Compiles the host side of \p text and links it with \p extraObjects, the
+  /// user's own libraries and \p runtimeLibrary (a shared object that stands for
+  /// libcudart) into the program \p output.
+  llvm::Error linkHostProgram(const CompileCommand &command, llvm::StringRef text,
+                              llvm::ArrayRef<std::string> extraObjects,
+                              llvm::StringRef runtimeLibrary, llvm::StringRef output);
+
+private:
+  ProcessRunner &runner;
+  CompileLimits limits;
+};
+
+/// What the host object carries in place of a device binary.
+inline constexpr llvm::StringLiteral kbrtFatbinMarker = "kbrt-no-device-code";
+
+} // namespace kbopt
+
+#endif // KBOPT_SOURCE_CODEEMISSION_H

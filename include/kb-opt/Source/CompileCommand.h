@@ -1,0 +1,81 @@
+//===- CompileCommand.h - How the user compiles a program ------*- C++ -*-===//
+//
+// Owns the compile command as a value, and finding it: flags after `--`, a
+// compilation database, or defaults. The translation table is NvccFlags.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_SOURCE_COMPILECOMMAND_H
+#define KBOPT_SOURCE_COMPILECOMMAND_H
+
+#include "kb-opt/Source/Toolkit.h"
+#include "kb-opt/Support/Digest.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <optional>
+
+namespace kbopt {
+
+/// A flag that has no meaning here, and why it may be left out.
+struct IgnoredFlag {
+  std::string flag;
+  std::string reason;
+};
+
+/// One translation unit with its flags. A plain value.
+struct CompileCommand {
+  std::string file;      ///< the input, absolute
+  std::string shownFile; ///< the input as the user wrote it, for messages
+  std::string directory; ///< absolute; relative paths in flags start here
+  /// The flags as the user gave them, without compiler and input.
+  std::vector<std::string> original;
+  /// For clang: no compiler, input, output, phase, architecture or toolkit.
+  std::vector<std::string> clangFlags;
+  /// For clang, host side only (-Xcompiler and the like).
+  std::vector<std::string> hostFlags;
+  /// -L, -l, -Xlinker and further objects, for the host link.
+  std::vector<std::string> linkFlags;
+  /// For nvcc, to compile the same program on a GPU machine: no input, output,
+  /// phase or architecture.
+  std::vector<std::string> nvccFlags;
+  std::vector<IgnoredFlag> ignored;
+  std::string arch = "sm_90";
+  bool archIsDefault = true; ///< the user named none
+  CudaToolkit toolkit;
+
+  /// clang's arguments for both sides, without argv[0], input, output and
+  /// mode: language, toolkit, architecture and the user's flags.
+  std::vector<std::string> commonArguments() const;
+  /// commonArguments() for the device side: --cuda-device-only.
+  std::vector<std::string> deviceArguments() const;
+  /// commonArguments() for the host side: --cuda-host-only and hostFlags.
+  std::vector<std::string> hostArguments() const;
+  /// Names everything that decides what a text means under this command.
+  Digest digest() const;
+};
+
+/// Where a command may come from; the first that is given wins.
+struct CommandQuery {
+  std::string file;
+  /// The flags after `--`; an empty list counts as given.
+  std::optional<std::vector<std::string>> flags;
+  /// -p DIR: a folder with compile_commands.json; it must be there and name
+  /// the file.
+  std::string databaseFolder;
+  /// --arch, over whatever the flags say.
+  std::optional<std::string> arch;
+  std::string workingDirectory; ///< empty: the process's
+};
+
+/// The command for \p query.file: `flags`, `databaseFolder`, the nearest
+/// compile_commands.json above the file that names it, or defaults. Fails with
+/// a `UsageError` for a missing file, a file that is no CUDA (by its extension,
+/// unless the flags say -x cu), an unusable database or an unknown flag.
+llvm::Expected<CompileCommand> findCompileCommand(const CommandQuery &query,
+                                                  const CudaToolkit &toolkit);
+
+/// clang, beside which kb-opt was built: clang++-22, then clang++ in PATH.
+/// Fails with a `UsageError` (environment) that says how to install it.
+llvm::Expected<std::string> findClang();
+
+} // namespace kbopt
+
+#endif // KBOPT_SOURCE_COMPILECOMMAND_H

@@ -1,0 +1,98 @@
+//===- ParsedProgram.h - A CUDA translation unit as an AST -----*- C++ -*-===//
+//
+// Owns parsing: source text to a clang AST in device mode, with the CUDA
+// headers and the file's own leading includes kept precompiled (the preamble)
+// so that parsing an edited text costs milliseconds.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_SOURCE_PARSEDPROGRAM_H
+#define KBOPT_SOURCE_PARSEDPROGRAM_H
+
+#include "kb-opt/Source/CompileCommand.h"
+#include "kb-opt/Source/Diagnostic.h"
+#include "kb-opt/Source/Suppressions.h"
+#include "clang/AST/ASTContext.h"
+#include <memory>
+#include <mutex>
+
+namespace clang {
+class CompilerInstance;
+class Preprocessor;
+class SyntaxOnlyAction;
+} // namespace clang
+
+namespace kbopt {
+
+/// An AST with the text it came from. Immutable after parsing; an AST is not
+/// thread-safe, even for reading.
+class ParsedProgram {
+public:
+  ~ParsedProgram();
+
+  const CompileCommand &command() const { return compileCommand; }
+  llvm::StringRef text() const { return sourceText; }
+  /// Name of the main file as the user wrote it.
+  llvm::StringRef shownFile() const { return compileCommand.shownFile; }
+
+  clang::ASTContext &context() const;
+  const clang::SourceManager &sources() const;
+  const clang::LangOptions &language() const;
+  clang::Preprocessor &preprocessor() const;
+
+  /// Warnings and notes; a program with errors is never returned.
+  llvm::ArrayRef<SourceDiagnostic> diagnostics() const { return messages; }
+  const Suppressions &suppressions() const { return comments; }
+
+  /// How long the parse took, and whether a preamble was at hand.
+  double parseMs = 0;
+  bool usedPreamble = false;
+
+private:
+  friend class ProgramParser;
+  ParsedProgram() = default;
+  CompileCommand compileCommand;
+  std::string sourceText;
+  std::vector<SourceDiagnostic> messages;
+  Suppressions comments;
+  std::unique_ptr<clang::CompilerInstance> compiler;
+  std::unique_ptr<clang::SyntaxOnlyAction> action;
+  std::shared_ptr<const void> preamble; ///< the AST reads from it lazily
+};
+
+/// Parses texts and keeps preambles. Thread-safe.
+class ProgramParser {
+public:
+  ProgramParser();
+  ~ProgramParser();
+
+  /// Parses \p text in place of the content of \p command.file; included files
+  /// come from disk. The first parse under a command builds the preamble;
+  /// later ones reuse it as long as the leading directives of the text and the
+  /// files they include are unchanged. Fails with a `UsageError` (exit
+  /// status: diagnostics) that carries the compiler's errors with line and
+  /// caret.
+  llvm::Expected<std::unique_ptr<ParsedProgram>> parse(const CompileCommand &command,
+                                                       llvm::StringRef text);
+
+  /// Reads command.file and parses it. A file that is missing, unreadable or
+  /// binary is a `UsageError`.
+  llvm::Expected<std::unique_ptr<ParsedProgram>> parseFile(const CompileCommand &command);
+
+  struct Stats {
+    unsigned parses = 0, preamblesBuilt = 0, preamblesReused = 0;
+    double preambleMs = 0; ///< spent building preambles
+  };
+  Stats stats() const;
+
+private:
+  struct Cache;
+  std::unique_ptr<Cache> cache;
+};
+
+/// The content of \p command.file; a `UsageError` (diagnostics) if it is
+/// missing, unreadable or not text.
+llvm::Expected<std::string> readSource(const CompileCommand &command);
+
+} // namespace kbopt
+
+#endif // KBOPT_SOURCE_PARSEDPROGRAM_H
