@@ -18,14 +18,14 @@
 namespace kbopt {
 
 /// How an attempt ended.
-enum class Verdict {
+enum class AttemptVerdict {
   Correct,      ///< every gate passed, and a time was taken
   Incorrect,    ///< a gate failed: `gate`, `failure`, `reason`
   Inconclusive, ///< could not be decided; the baseline stays
   NotApplied,   ///< the pass found nothing to do here
 };
-llvm::StringRef verdictName(Verdict verdict);
-std::optional<Verdict> verdictFromName(llvm::StringRef name);
+llvm::StringRef verdictName(AttemptVerdict verdict);
+std::optional<AttemptVerdict> verdictFromName(llvm::StringRef name);
 
 /// Immutable once written. Gains are natural logarithms of time before over
 /// time after: positive is faster.
@@ -38,7 +38,7 @@ struct Evidence {
   std::string predecessor; ///< pass before it in the same pipeline; empty: none
   std::string chip;
   std::string device; ///< "cpu-modelled" or "cuda"
-  Verdict verdict = Verdict::Correct;
+  AttemptVerdict verdict = AttemptVerdict::Correct;
   std::string gate;    ///< G0 to G15, where a gate failed
   std::string failure; ///< compile, runtime, correctness, timeout, constraints
   std::string reason;  ///< in words, one line

@@ -8,7 +8,7 @@
 #ifndef KBOPT_KNOWLEDGE_STATE_H
 #define KBOPT_KNOWLEDGE_STATE_H
 
-#include "kb-opt/Knowledge/Expression.h"
+#include "kb-opt/Knowledge/MetricExpression.h"
 #include "kb-opt/Target/ChipInfo.h"
 #include <string>
 #include <vector>
@@ -69,11 +69,11 @@ public:
 private:
   struct Derived {
     std::string name;
-    Expression value;
+    MetricExpression value;
   };
   struct Rule {
     std::string state, why;
-    Expression when, blame;
+    MetricExpression when, blame;
     bool hiding = false;
   };
   struct Name {

@@ -32,17 +32,17 @@ struct Action {
   std::vector<ParameterRange> ranges;
 };
 
-/// One step of a pipeline.
-struct Step {
+/// One step of a pipeline, as a policy sees it.
+struct Move {
   std::string pass, kernel, site;
   std::map<std::string, std::string> parameters;
-  auto operator<=>(const Step &) const = default;
+  auto operator<=>(const Move &) const = default;
   /// "vectorize-loads{kernel=saxpy width=4}".
   std::string text() const;
 };
 
-/// What a rewrite gave, before anything is measured.
-struct Candidate {
+/// What a move gave, before anything is measured.
+struct MoveResult {
   bool applied = false;
   std::string reason; ///< where not applied, or where it does not compile
   NodeId node;        ///< the new program
@@ -55,8 +55,8 @@ struct Candidate {
 };
 
 /// What the judge says of a node.
-struct Judgement {
-  Verdict verdict = Verdict::Inconclusive;
+struct NodeJudgement {
+  AttemptVerdict verdict = AttemptVerdict::Inconclusive;
   std::string gate, failure, reason;
   double timeUs = 0; ///< only where correct
   double floorUs = 0; ///< 0: unknown
@@ -77,10 +77,10 @@ public:
   /// Passes that may apply to \p node, in a fixed order.
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.
-  virtual llvm::Expected<Candidate> apply(const NodeId &node, const Step &step) = 0;
+  virtual llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) = 0;
   /// Runs all gates and takes the time; \p node is the root or came from
   /// `apply`.
-  virtual llvm::Expected<Judgement> judge(const NodeId &node) = 0;
+  virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;
 };
 
 } // namespace kbopt

@@ -38,9 +38,9 @@ struct SearchOptions {
 /// One attempt, for people and for tests.
 struct Attempt {
   unsigned trajectory = 0; ///< 0: ablation
-  Step step;
+  Move step;
   NodeId parent, node; ///< `node` empty if not applied
-  Verdict verdict = Verdict::NotApplied;
+  AttemptVerdict verdict = AttemptVerdict::NotApplied;
   std::string gate, failure, reason;
   double timeUs = 0, parentTimeUs = 0;
   double predictedGain = 0;
@@ -54,20 +54,20 @@ struct Attempt {
 class SearchObserver {
 public:
   virtual ~SearchObserver();
-  virtual void started(const Judgement &original) {}
+  virtual void started(const NodeJudgement &original) {}
   virtual void attempted(const Attempt &attempt) {}
-  virtual void improved(double timeUs, llvm::ArrayRef<Step> pipeline) {}
+  virtual void improved(double timeUs, llvm::ArrayRef<Move> pipeline) {}
 };
 
 enum class SearchEnd { Done, NothingLeft, BudgetCandidates, BudgetSeconds, Interrupted };
 llvm::StringRef endName(SearchEnd end);
 
 struct SearchResult {
-  Judgement original;
-  std::vector<Step> pipeline; ///< of the winner; empty: the original stays
+  NodeJudgement original;
+  std::vector<Move> pipeline; ///< of the winner; empty: the original stays
   NodeId best;
   double bestUs = 0;
-  std::vector<Step> ablated; ///< steps whose removal cost nothing
+  std::vector<Move> ablated; ///< steps whose removal cost nothing
   bool ablationComplete = false;
   std::vector<Attempt> attempts;
   std::vector<Evidence> evidence; ///< to be appended to the log at the end of the run

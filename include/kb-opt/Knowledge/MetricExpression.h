@@ -1,4 +1,4 @@
-//===- Expression.h - Arithmetic over metrics -------------------*- C++ -*-===//
+//===- MetricExpression.h - Arithmetic over metrics -------------------*- C++ -*-===//
 //
 // Owns the small language of the rules in knowledge/states: numbers, metric
 // names, + - * /, comparisons, && || !, min(a, b), max(a, b), known(a).
@@ -6,8 +6,8 @@
 // the other side of && or || decides.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_KNOWLEDGE_EXPRESSION_H
-#define KBOPT_KNOWLEDGE_EXPRESSION_H
+#ifndef KBOPT_KNOWLEDGE_METRICEXPRESSION_H
+#define KBOPT_KNOWLEDGE_METRICEXPRESSION_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -25,12 +25,12 @@ namespace kbopt {
 using MetricMap = std::map<std::string, double>;
 
 /// Immutable; copies share the tree.
-class Expression {
+class MetricExpression {
 public:
-  Expression() = default;
+  MetricExpression() = default;
   /// A `StoreError` says where \p text is wrong. A metric name is any run of
   /// letters, digits, `_`, `.` that starts with a letter.
-  static llvm::Expected<Expression> parse(llvm::StringRef text);
+  static llvm::Expected<MetricExpression> parse(llvm::StringRef text);
 
   /// Nothing where unknown (missing metric, division by zero); truth is 0 or 1.
   /// Adds the names that were looked up and not found to \p missing.
@@ -45,4 +45,4 @@ private:
 
 } // namespace kbopt
 
-#endif // KBOPT_KNOWLEDGE_EXPRESSION_H
+#endif // KBOPT_KNOWLEDGE_METRICEXPRESSION_H
