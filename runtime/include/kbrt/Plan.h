@@ -15,6 +15,7 @@
 #define KBRT_PLAN_H
 
 #include "kbrt/Dim3.h"
+#include "kbrt/Dim3.h"
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,0 +1,27 @@
+//===- GeneratedMain.h - A main for an entry function or kernel -*- C++ -*-===//
+//
+// Owns the text of the driver that allocates, fills, calls and copies back, so
+// that entries and kernels are recorded the same way as whole programs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_PLAN_GENERATEDMAIN_H
+#define KBOPT_PLAN_GENERATEDMAIN_H
+
+#include "kb-opt/Plan/Workload.h"
+
+namespace kbopt {
+
+/// The text of a CUDA C++ file that includes \p sourcePath, fills the buffers
+/// of \p workload at \p sizes from \p seed (the same bytes on every machine),
+/// calls the entry or launches the kernel, and copies every `out` and `inout`
+/// buffer back, in the order of the parameters. A `main` of the source is
+/// renamed. \p workload must have passed `checkWorkload` against \p signature.
+/// Fails with a `UsageError` naming the parameter if an expression does not
+/// evaluate, a shape is negative, or a grid is empty.
+llvm::Expected<std::string> generateMain(const Workload &workload, const Signature &signature,
+                                         llvm::StringRef sourcePath, const SizeMap &sizes,
+                                         uint64_t seed);
+
+} // namespace kbopt
+
+#endif // KBOPT_PLAN_GENERATEDMAIN_H

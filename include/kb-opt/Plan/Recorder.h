@@ -1,0 +1,90 @@
+//===- Recorder.h - Running a program for its plan --------------*- C++ -*-===//
+//
+// Owns the runs of the user's program against libkbrecord: the environment it
+// gets, its limits, and what its end means. Compiling and linking it belongs
+// to Source, images to Eval.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_PLAN_RECORDER_H
+#define KBOPT_PLAN_RECORDER_H
+
+#include "kb-opt/Support/Process.h"
+#include "kbrt/Plan.h"
+
+namespace kbopt {
+
+struct RecordLimits {
+  double wallSeconds = 120;
+  uint64_t hostBytes = uint64_t(8) << 30;   ///< beside the device arena
+  uint64_t deviceBytes = uint64_t(8) << 30; ///< cudaMalloc and its kin, live at once
+  uint64_t fileBytes = uint64_t(8) << 30;   ///< data.bin and observables.bin, each
+  uint64_t outputBytes = 64u << 20;         ///< of stdout and stderr
+};
+
+struct RecordRequest {
+  std::string executable; ///< linked with libkbrecord
+  std::string image;      ///< CPU image; may be empty for `recordOracleFed`
+  std::vector<std::string> arguments;
+  std::string standardInput;
+  std::vector<std::string> environment; ///< NAME=value
+  std::string workingDirectory;         ///< empty: the caller's
+  std::string folder;                   ///< receives the recording; created if missing
+  /// Where kb-opt's own folder and files are made visible is up to the
+  /// recorder: it adds `folder` (writable), executable, image and oracle.
+  std::optional<Sandbox> sandbox;
+  RecordLimits limits;
+};
+
+enum class RecordStatus : uint8_t {
+  Good,
+  ProgramFailed, ///< ended by itself with a status other than 0, or by abort
+  Crashed,       ///< a signal in host code
+  KernelFault,   ///< a kernel went wrong on the CPU device
+  TimedOut,
+  OutOfMemory,   ///< host or device memory, or the recording's size
+  Unsupported,   ///< a CUDA call or option that the recorder does not have
+  Mismatch       ///< oracle-fed: reads do not follow the oracle's sequence
+};
+
+/// "good", "program-failed", …
+llvm::StringRef toString(RecordStatus status);
+
+struct Recording {
+  RecordStatus status = RecordStatus::Good;
+  std::string message; ///< empty if good; lower case, names the program or call
+  std::string note;    ///< what to do next; may be empty
+  std::string folder;  ///< plan.json, data.bin, observables.bin
+  kbrt::Plan plan;     ///< as far as the program came; complete if good
+  std::string out, err;
+  int exitStatus = -1;
+  double wallSeconds = 0;
+  uint64_t peakMemoryBytes = 0;
+
+  /// The bytes of observables.bin.
+  llvm::Expected<std::string> observables() const;
+  /// Success if good, otherwise message and note as a `UsageError` with exit
+  /// status 1: the fault is in the input program.
+  llvm::Error asError() const;
+};
+
+/// Runs the program with kernels executing on the CPU device. Fails only if it
+/// could not be run at all; what the program does wrong is in the status.
+llvm::Expected<Recording> recordProgram(ProcessRunner &runner, const RecordRequest &request);
+
+/// Runs the program without executing kernels: its n-th read is answered with
+/// the n-th piece of the observables in \p oracleFolder (a recording of the
+/// original program on the same input).
+llvm::Expected<Recording> recordOracleFed(ProcessRunner &runner, const RecordRequest &request,
+                                          llvm::StringRef oracleFolder);
+
+/// Runs the program with kernels executing and records nothing: status, stdout
+/// and exit status of the program as a whole (gate G14).
+llvm::Expected<Recording> executeProgram(ProcessRunner &runner, const RecordRequest &request);
+
+/// libkbrecord.so beside this executable or in the build's or installation's
+/// lib folder; a `ToolError` if it is nowhere.
+llvm::Expected<std::string> findRecordLibrary();
+
+} // namespace kbopt
+
+#endif // KBOPT_PLAN_RECORDER_H

@@ -1,0 +1,136 @@
+//===- Workload.h - How to exercise a program -------------------*- C++ -*-===//
+//
+// Owns workloads: what to run, with which arguments and shapes, and what counts
+// as its result. It does not run anything (Recorder.h) and knows of functions
+// only what a plain `Signature` says. The YAML is described in
+// docs/Workloads.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_PLAN_WORKLOAD_H
+#define KBOPT_PLAN_WORKLOAD_H
+
+#include "kb-opt/Plan/Expression.h"
+#include "kbrt/Plan.h"
+#include <optional>
+
+namespace kbopt {
+
+using kbrt::ElementType;
+
+/// A function as the workload library sees it; made from an AST by whoever has
+/// one.
+struct SignatureParameter {
+  std::string name; ///< may be empty
+  std::string type; ///< C++ type as written, "const float *"
+};
+struct Signature {
+  std::string name; ///< without template arguments
+  bool isKernel = false;
+  std::string returnType = "void";
+  std::vector<SignatureParameter> parameters;
+  std::string place; ///< "file:line:column" of the declaration, for messages
+};
+
+enum class WorkloadKind : uint8_t { Program, Entry, Kernel };
+enum class Role : uint8_t { In, Out, InOut };
+enum class InitKind : uint8_t {
+  Uniform,     ///< in [low, high), by default [-1, 1) for floats and [0, 100) for integers
+  Normal,      ///< mean low (0), deviation high (1)
+  Iota,        ///< 0, 1, 2, …
+  Zeros,
+  Ones,
+  Constant,    ///< low everywhere
+  Permutation  ///< of 0 … n-1
+};
+
+struct Init {
+  InitKind kind = InitKind::Uniform;
+  std::optional<double> low, high;
+};
+
+/// One parameter of an entry or kernel.
+struct WorkloadParameter {
+  std::string name;
+  bool isBuffer = false;
+  ElementType element = ElementType::Unknown;
+  // Buffers.
+  std::vector<std::string> shape; ///< expressions; their product is the number of elements
+  Init init;
+  Role role = Role::In;
+  bool onHost = false;  ///< the entry takes a host pointer and copies by itself
+  // Scalars: an expression in the size names, or C++ text (structs, functors,
+  // floating-point values).
+  std::string value;
+  bool isCxx = false;
+  std::string place; ///< "file:line:column" in the workload
+};
+
+/// Accepted differences, for programs that state their own.
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
+
+struct Workload {
+  WorkloadKind kind = WorkloadKind::Program;
+  std::string file;  ///< where it was written
+  std::string place; ///< "file:line:column" of its entry
+
+  // Program.
+  std::vector<std::string> arguments;
+  std::string standardInput;
+  std::vector<std::string> environment; ///< NAME=value
+  std::string workingDirectory;         ///< empty: the source's folder
+
+  // Entry and kernel.
+  std::string entry; ///< as called in C++: "f" or "k<float, 4>"
+  std::vector<WorkloadParameter> parameters;
+  SizeMap sizes;                     ///< the benchmark shape
+  std::vector<SizeMap> testSizes;    ///< further shapes for gate G7, complete
+  std::vector<SizeMap> unseenSizes;  ///< shapes the search never sees (G15), complete
+  std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
+  std::string sharedBytes = "0";        ///< kernel: an expression
+  bool float64Oracle = false;           ///< "oracle: float64"
+  std::optional<Tolerance> tolerance;
+
+  /// `entry` without its template arguments.
+  llvm::StringRef entryName() const;
+};
+
+/// Parses the YAML \p text; \p file names it in messages. Every failure is a
+/// `UsageError` (exit status 1) that starts with file:line:column.
+/// \p firstLine is added to line numbers (a comment inside a source).
+llvm::Expected<Workload> parseWorkload(llvm::StringRef text, llvm::StringRef file,
+                                       unsigned firstLine = 1);
+
+/// The workload written into \p source as a comment that starts with
+/// `kb-workload:` (a block comment, or a run of `//` lines), if there is one.
+/// \p file names the source in messages.
+llvm::Expected<std::optional<Workload>> workloadInComment(llvm::StringRef source,
+                                                          llvm::StringRef file);
+
+/// Finds the workload for \p sourcePath: \p explicitPath if not empty, else
+/// `<source>.workload.yaml` beside it, else the comment inside; nothing if
+/// there is none of them.
+llvm::Expected<std::optional<Workload>> findWorkload(llvm::StringRef sourcePath,
+                                                     llvm::StringRef explicitPath);
+
+/// Checks that \p workload fits \p signature: the same parameters (by name
+/// where the signature has names, else by number), buffers for pointers, equal
+/// element types. A contradiction is a `UsageError` (exit status 1) that names
+/// both places.
+llvm::Error checkWorkload(const Workload &workload, const Signature &signature);
+
+/// What the type \p cxxType points to: nothing if it is no pointer or
+/// reference; Unknown if the pointee is no number.
+std::optional<ElementType> pointedElement(llvm::StringRef cxxType);
+/// The type of a scalar as written; Unknown if it is no number.
+ElementType scalarElement(llvm::StringRef cxxType);
+
+/// A workload YAML for \p signature with every field that must be decided by
+/// the user filled with a guess and explained by a comment. Const pointers are
+/// `in`, others `inout`; integer parameters become sizes.
+std::string workloadSkeleton(const Signature &signature);
+
+} // namespace kbopt
+
+#endif // KBOPT_PLAN_WORKLOAD_H

@@ -1,0 +1,57 @@
+//===- Plan.cpp - Names and sums over a plan -------------------------------===//
+#include "kbrt/Plan.h"
+
+#include <iterator>
+#include <type_traits>
+
+using namespace kbrt;
+
+namespace {
+
+struct ElementRow {
+  ElementType type;
+  const char *name;
+  unsigned bytes;
+};
+
+constexpr ElementRow elements[] = {
+    {ElementType::Unknown, "unknown", 0}, {ElementType::Bool, "bool", 1},
+    {ElementType::I8, "i8", 1},           {ElementType::U8, "u8", 1},
+    {ElementType::I16, "i16", 2},         {ElementType::U16, "u16", 2},
+    {ElementType::I32, "i32", 4},         {ElementType::U32, "u32", 4},
+    {ElementType::I64, "i64", 8},         {ElementType::U64, "u64", 8},
+    {ElementType::F16, "f16", 2},         {ElementType::BF16, "bf16", 2},
+    {ElementType::F32, "f32", 4},         {ElementType::F64, "f64", 8},
+};
+
+/// In the order of `Step`'s alternatives.
+constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill",  "copy", "launch",
+                                     "read",  "sync", "event",  "wait", "error"};
+static_assert(std::size(stepNames) == std::variant_size_v<Step>);
+
+} // namespace
+
+const char *kbrt::elementTypeName(ElementType type) {
+  return elements[static_cast<size_t>(type)].name;
+}
+
+std::optional<ElementType> kbrt::elementTypeFromName(std::string_view name) {
+  for (const ElementRow &row : elements)
+    if (name == row.name)
+      return row.type;
+  return std::nullopt;
+}
+
+unsigned kbrt::elementBytes(ElementType type) { return elements[static_cast<size_t>(type)].bytes; }
+
+bool kbrt::isFloatingPoint(ElementType type) { return type >= ElementType::F16; }
+
+const char *kbrt::stepName(const Step &step) { return stepNames[step.index()]; }
+
+uint64_t kbrt::observableBytes(const Plan &plan) {
+  uint64_t sum = 0;
+  for (const Step &step : plan.steps)
+    if (auto *read = std::get_if<ReadStep>(&step))
+      sum += read->from.bytes();
+  return sum;
+}

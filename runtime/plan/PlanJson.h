@@ -1,0 +1,14 @@
+//===- PlanJson.h - Names shared by plan.json's writer and reader -*- C++ -*-===//
+#ifndef KBRT_PLAN_PLANJSON_H
+#define KBRT_PLAN_PLANJSON_H
+
+namespace kbrt {
+
+/// In the order of `BufferKind` and `Ending`.
+inline constexpr const char *bufferKindNames[] = {"device", "managed", "pinned", "symbol"};
+inline constexpr const char *endingNames[] = {"running", "exit",        "abort",   "crash",
+                                              "fault",   "unsupported", "mismatch"};
+
+} // namespace kbrt
+
+#endif // KBRT_PLAN_PLANJSON_H
