@@ -31,7 +31,7 @@ struct PipelineOptions {
   /// Fills `PipelineResult::timing`.
   bool timePasses = false;
   /// Called after each element of the pipeline that changed the program.
-  std::function<void(const Step &step, llvm::StringRef text)> afterStep;
+  std::function<void(const PipelineStep &step, llvm::StringRef text)> afterStep;
 };
 
 /// What one step did.
@@ -46,7 +46,7 @@ struct PipelineResult {
   /// The program after all steps; the input, byte for byte, if none applied.
   std::string text;
   /// The steps that rewrote something, in order. They replay to `text`.
-  std::vector<Step> applied;
+  std::vector<PipelineStep> applied;
   std::vector<Remark> remarks;
   /// MLIR's timing report; empty unless asked for.
   std::string timing;
@@ -56,7 +56,7 @@ struct PipelineResult {
 struct Opportunity {
   const PassInfo *pass = nullptr;
   /// Replays at exactly this site, with default options.
-  Step step;
+  PipelineStep step;
   bool applies = false;
   std::string reason;
   std::string file;
@@ -87,7 +87,7 @@ public:
   /// Every site of every pass, in the registry's and source order.
   std::vector<Opportunity> opportunities();
   /// Applies \p step and re-parses if anything changed.
-  llvm::Expected<StepResult> apply(const Step &step);
+  llvm::Expected<StepResult> apply(const PipelineStep &step);
 
 private:
   RewriteSession();

@@ -16,7 +16,7 @@
 namespace kbopt {
 
 /// `pass{option=value kernel=name site=2}`.
-struct Step {
+struct PipelineStep {
   /// The pass's own name, never an alias.
   std::string pass;
   /// Options that differ from their default, in the order of Pass.td.
@@ -27,7 +27,7 @@ struct Step {
   /// sites; 0 for all.
   unsigned site = 0;
 
-  bool operator==(const Step &) const = default;
+  bool operator==(const PipelineStep &) const = default;
 };
 
 /// Parses \p text with MLIR's pipeline parser. Aliases are replaced by names.
@@ -35,11 +35,11 @@ struct Step {
 /// for a misspelt pass or option the note suggests the nearest name. An empty
 /// pipeline is an error. Not thread-safe in its first call (it registers the
 /// passes with MLIR, whose registry is process-wide).
-llvm::Expected<std::vector<Step>> parsePipeline(llvm::StringRef text,
+llvm::Expected<std::vector<PipelineStep>> parsePipeline(llvm::StringRef text,
                                                 const PassRegistry &registry);
 
 /// The text that parses to \p steps: `a,b{width=8 kernel=k}`.
-std::string printPipeline(llvm::ArrayRef<Step> steps);
+std::string printPipeline(llvm::ArrayRef<PipelineStep> steps);
 
 } // namespace kbopt
 
