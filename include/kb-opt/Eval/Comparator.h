@@ -1,0 +1,97 @@
+//===- Comparator.h - Are these the same numbers? ---------------*- C++ -*-===//
+//
+// Owns gate G6: the comparison of every element of an output with the oracle's
+// under the promise of the pass, and nothing about where the bytes come from.
+// The rule and its fallbacks are explained in docs/Verification.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_COMPARATOR_H
+#define KBOPT_EVAL_COMPARATOR_H
+
+#include "kbrt/Plan.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kbopt {
+
+// An output's element type is the plan's (kbrt/Plan.h). Unknown stands for data
+// of unknown type: compared bit for bit.
+
+/// Precisions with a unit round-off of their own. TF32 exists only inside
+/// computations; its results are stored as float32.
+enum class Precision { Float64, Float32, TF32, Half, BFloat16 };
+
+/// u of EVALUATION.md: 1.1e-16, 6e-8, 4.9e-4, 4.9e-4, 3.9e-3.
+double unitRoundoff(Precision precision);
+/// u of a floating element type, 0 for exact types.
+double unitRoundoff(kbrt::ElementType type);
+/// Element \p index of \p bytes as a double (exact but for large 64-bit integers).
+double elementAsDouble(kbrt::ElementType type, llvm::ArrayRef<uint8_t> bytes, size_t index);
+/// Rounds \p value to \p type (to nearest even) and stores it as element \p index.
+void storeElement(kbrt::ElementType type, llvm::MutableArrayRef<uint8_t> bytes, size_t index,
+                  double value);
+
+/// What a pass promises about results (its Pass.td); the judge's own name for
+/// it, since Eval knows no passes.
+enum class ResultPromise { Bitwise, Reassociates, LowerPrecision };
+
+llvm::StringRef toString(ResultPromise promise); ///< "bitwise", "reassociates", "lower-precision"
+std::optional<ResultPromise> parseResultPromise(llvm::StringRef text);
+
+/// How far an output may be from the oracle's.
+struct Tolerance {
+  ResultPromise promise = ResultPromise::Bitwise;
+  /// n of n·u·Σ|terms|: the longest chain of rounded operations behind one
+  /// element (a reduction's length). 0 = unknown: the measured spread stands in.
+  uint64_t reductionLength = 0;
+  /// A tolerance that the workload declares; widens the bound to
+  /// max(bound, absolute + relative·|r|). Never narrows it.
+  double absolute = 0, relative = 0;
+  /// Precision in which a pass that declares a lower one computes; u is the
+  /// larger of its and the output type's.
+  std::optional<Precision> computePrecision;
+
+  /// κ of EVALUATION.md: 2, and 4 for a declared reassociation.
+  double kappa() const { return promise == ResultPromise::Reassociates ? 4 : 2; }
+};
+
+/// One output on one case. `baseline` may be the oracle's bytes themselves
+/// (then |b−r| is 0). `spread` holds further runs of the *original* on the same
+/// inputs under other rounding directions: how far rounding alone moves each
+/// element, which is what |b−r| and n·u·Σ|terms| estimate (docs/Verification.md).
+/// All arrays have the same size in bytes.
+struct OutputView {
+  std::string name;
+  kbrt::ElementType type = kbrt::ElementType::Unknown;
+  llvm::ArrayRef<uint8_t> oracle, baseline;
+  std::vector<llvm::ArrayRef<uint8_t>> spread;
+};
+
+struct Comparison {
+  bool accepted = true;
+  std::string reason;                    ///< empty if accepted
+  std::optional<uint64_t> firstIndex;    ///< first element out of bounds
+  uint64_t differing = 0, elements = 0;
+  double worstRatio = 0;                 ///< largest |c−r| / bound
+  double relativeL2 = 0, baselineRelativeL2 = 0;
+};
+
+/// Compares 100 % of the elements. Size mismatch, a bit pattern that differs
+/// (bitwise promise and exact types), a finite class that differs, an error
+/// over the bound or a relative L2 error over twice the baseline's reject.
+/// Under a bitwise promise all NaNs are one value: a GPU's arithmetic makes one
+/// canonical NaN, so payloads say nothing.
+Comparison compareOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candidate,
+                         const Tolerance &tolerance);
+
+/// The per-element bound that compareOutput applies; for reports and tests.
+double elementBound(const OutputView &output, size_t index, double typicalMagnitude,
+                    const Tolerance &tolerance);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_COMPARATOR_H

@@ -1,0 +1,142 @@
+//===- Judge.h - The gates in order ------------------------------*- C++ -*-===//
+//
+// Owns the decision whether a candidate may be kept: runs the gates of
+// EVALUATION.md in order, stops at the first failure and gives a three-valued
+// verdict with a record per gate. Compilers, devices and recordings come in
+// through interfaces. It measures no time; see CostModel.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_JUDGE_H
+#define KBOPT_EVAL_JUDGE_H
+
+#include "kb-opt/Eval/Comparator.h"
+#include "kb-opt/Eval/Device.h"
+#include "kb-opt/Eval/Verdict.h"
+#include "kb-opt/Support/Clock.h"
+#include <functional>
+#include <set>
+
+namespace kbopt {
+
+/// One replacement in the original text and the anchor that permits it; byte
+/// offsets into the original text. G0 checks that original + edits = candidate
+/// and that each edit lies inside its anchor.
+struct JudgedEdit {
+  size_t offset = 0, length = 0;
+  std::string replacement;
+  std::string anchor;                       ///< its name, for messages
+  size_t anchorBegin = 0, anchorEnd = 0;
+};
+
+/// What the passes behind a candidate declare.
+struct CandidatePromise {
+  ResultPromise result = ResultPromise::Bitwise;
+  /// Deny-list and precision names that a pass declares: "half", "bf16", "tf32",
+  /// "approx", "global-state", "clock", "cache-policy", "griddepcontrol",
+  /// "nanosleep", "device-launch", "printf".
+  std::set<std::string> declares;
+  /// G7 adds misaligned bases, overlapping buffers.
+  bool vectorises = false, assumesNoAlias = false;
+};
+
+/// One way to exercise the program.
+struct TestCase {
+  std::string name;      ///< "recorded", "n=33 seed=2 normal", …
+  bool recorded = false; ///< the program's own run or the workload's benchmark shape
+  bool small = true;     ///< cheap enough for access checks and repeated runs
+  bool unseen = false;   ///< kept for G15
+};
+
+/// Recordings of the original and of candidates. Thread-safe. Errors are the
+/// environment's or the program's own (`ToolError` with status Diagnostics: it
+/// failed or crashed by itself; the message says how).
+class CaseSource {
+public:
+  virtual ~CaseSource();
+  /// Every case, cheapest first; stable between calls.
+  virtual std::vector<TestCase> cases() = 0;
+  /// Folder of the original's recording: plan.json, data.bin, observables.bin.
+  virtual llvm::Expected<std::string> original(const TestCase &test) = 0;
+  /// Folder of the candidate's: host code run against the recorder alone with
+  /// the oracle's bytes, or the original's folder where host text is unchanged.
+  virtual llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
+                                                const TestCase &test) = 0;
+  /// What the whole program prints and returns when rebuilt with \p program and
+  /// run with kernels executing (G14); nothing for a workload without `main`.
+  struct WholeRun {
+    int exitStatus = 0;
+    std::string out;
+  };
+  virtual std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) = 0;
+  /// Inputs of \p test under another seed, for the decoy of that name; nothing
+  /// if the case has no seed.
+  virtual std::optional<TestCase> reseeded(const TestCase &test) = 0;
+  /// What the workload says about an output; the default is a Tolerance{}.
+  virtual Tolerance tolerance(const TestCase &test, unsigned output);
+};
+
+/// Search spends seconds on a candidate and skips what only a winner needs;
+/// Final runs every gate on every case.
+enum class JudgeEffort { Search, Final };
+
+struct JudgeOptions {
+  JudgeEffort effort = JudgeEffort::Final;
+  unsigned shuffles = 2;          ///< G4: thread orders besides the natural one
+  unsigned determinismRuns = 20;  ///< G10
+  unsigned maxCases = 64;         ///< G7, G15: at most this many each
+  double secondsPerRun = 60;
+  double totalSeconds = 600;      ///< the judge gives up as inconclusive after that
+  uint64_t memoryBytes = uint64_t(8) << 30;
+};
+
+/// What the judge knows of the original, computed once per program.
+struct BaselineReport {
+  /// Absent: the program may be optimized. Otherwise it races, goes out of
+  /// bounds or fails by itself, is left alone, and this says how.
+  std::optional<GateRecord> problem;
+  DeviceCode code;
+  bool deterministic = true;
+  /// Cases that the comparator's decoys admitted, and why others were not.
+  std::vector<TestCase> admitted;
+  std::vector<std::string> notAdmitted;
+};
+
+/// Judges candidates of one original. Not thread-safe.
+class Judge {
+public:
+  Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
+        Clock &clock, JudgeOptions options = {});
+  ~Judge();
+
+  /// Called before each gate with a line for the terminal.
+  std::function<void(llvm::StringRef)> onProgress;
+
+  /// G1, G4, G5, G8 and G10 on the original itself; cached.
+  llvm::Expected<const BaselineReport &> baseline();
+
+  /// \p edits is empty for candidates that are not made of edits (tests, exploit
+  /// suite); G0 then records that it did not run.
+  llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
+                                const std::vector<JudgedEdit> &edits,
+                                const CandidatePromise &promise);
+  /// The same with another effort than the options'.
+  llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
+                                const std::vector<JudgedEdit> &edits,
+                                const CandidatePromise &promise, JudgeEffort effort);
+
+  /// Machine code of a candidate, compiled at most once. Equal digests mean equal
+  /// speed: never measure twice.
+  llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &candidate);
+
+  /// Counters of \p program on the recorded case (count mode).
+  llvm::Expected<RunResult> count(const ProgramArtefacts &program);
+
+  struct Impl;
+
+private:
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_JUDGE_H

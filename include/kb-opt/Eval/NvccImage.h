@@ -1,0 +1,101 @@
+//===- NvccImage.h - Machine code and what the compiler says of it -*- C++ -*-===//
+//
+// Owns the compilation of device code to PTX and cubin for the judge (gates G1
+// to G3): resources per kernel, digests of machine code, PTX text. With nvcc
+// these are the toolkit's own; without it clang's PTX stands in, which is
+// said in `producer`. It never executes anything.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_NVCCIMAGE_H
+#define KBOPT_EVAL_NVCCIMAGE_H
+
+#include "kb-opt/Support/Digest.h"
+#include "kb-opt/Support/Process.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kbopt {
+
+/// One program text that the judge looks at: the original or a candidate.
+struct ProgramArtefacts {
+  std::string name;             ///< how messages call it, for instance "saxpy.cu"
+  std::string sourcePath;       ///< the file as compiled
+  std::string text;             ///< its content
+  std::string workingDirectory; ///< where relative paths of the flags start
+  /// The user's flags in nvcc's dialect, without input, output and phase.
+  std::vector<std::string> flags;
+  std::string bitcodePath;      ///< device side as LLVM bitcode (Source)
+  std::string arch = "sm_90";
+};
+
+/// What `ptxas -v` says about one kernel. Absent where unknown.
+struct KernelResources {
+  std::string name;             ///< mangled
+  std::optional<unsigned> registers;
+  std::optional<unsigned> sharedBytes, stackBytes, spillStoreBytes, spillLoadBytes;
+  std::optional<unsigned> constantBytes, barriers;
+  /// Digest of the machine code alone: independent of line information, file
+  /// names and where symbols lie.
+  Digest code;
+};
+
+struct DeviceCode {
+  /// "nvcc 13.0.88", or "clang 22.1 (nvcc not found)".
+  std::string producer;
+  std::string arch;
+  std::string ptx;
+  std::string cubinPath;        ///< empty without nvcc
+  std::map<std::string, KernelResources> kernels;
+  /// Over the kernels' code digests and names and the initialised data: equal
+  /// digests need no second measurement.
+  Digest digest;
+  /// Compiler warnings, for the report.
+  std::string diagnostics;
+};
+
+/// Compiles device code. An error is a `ToolError` with the compiler's message
+/// (the program does not compile, or the compiler cannot run).
+class DeviceCompiler {
+public:
+  virtual ~DeviceCompiler();
+  virtual llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) = 0;
+};
+
+/// nvcc from CUDA_PATH or PATH; falls back to LLVM's NVPTX backend on the bitcode.
+/// Outputs go to \p directory, named by content, and are reused.
+class NvccCompiler : public DeviceCompiler {
+public:
+  NvccCompiler(ProcessRunner &runner, std::string directory);
+  llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
+  /// Path of nvcc; empty if there is none.
+  const std::string &nvcc() const { return nvccPath; }
+
+private:
+  llvm::Expected<DeviceCode> compileWithNvcc(const ProgramArtefacts &program);
+  ProcessRunner &runner;
+  std::string directory, nvccPath, version;
+};
+
+/// nvcc in `$CUDA_PATH/bin` or PATH or the toolkit's standard place.
+std::optional<std::string> findNvcc();
+
+/// Parses the output of `ptxas -v`.
+std::map<std::string, KernelResources> parsePtxasReport(llvm::StringRef text);
+
+/// Digests the kernels of a cubin (ELF): sections .text.NAME with their
+/// relocations by symbol name. Adds to \p kernels; returns the whole's digest.
+llvm::Expected<Digest> digestCubin(llvm::StringRef elf,
+                                   std::map<std::string, KernelResources> &kernels);
+
+/// PTX of LLVM bitcode by the NVPTX backend, for machines without nvcc.
+llvm::Expected<std::string> ptxFromBitcode(llvm::StringRef bitcodePath, llvm::StringRef arch);
+
+/// Digests each `.entry` of PTX text without .loc, comments and file names.
+Digest digestPtx(llvm::StringRef ptx, std::map<std::string, KernelResources> &kernels);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_NVCCIMAGE_H

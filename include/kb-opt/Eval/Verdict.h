@@ -1,0 +1,90 @@
+//===- Verdict.h - What the judge says about a candidate --------*- C++ -*-===//
+//
+// Owns the vocabulary of EVALUATION.md: three-valued verdicts, failure
+// classes, gates and the record that each gate leaves, with their JSON form.
+// It owns no gate and runs nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_VERDICT_H
+#define KBOPT_EVAL_VERDICT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kbopt {
+
+/// Inconclusive keeps the baseline and says why.
+enum class VerdictKind { Correct, Incorrect, Inconclusive };
+
+/// Why a candidate is not correct, in the tuning community's words.
+enum class FailureClass { None, Compile, Runtime, Correctness, Timeout, Constraints };
+
+/// The gates of EVALUATION.md in the order in which they run.
+enum class GateId { G0, G1, G2, G3, G4, G5, G6, G7, G8, G9, G10, G11, G12, G13, G14, G15 };
+
+/// Passed and failed are facts about the candidate. Undecided stops the judge
+/// with an inconclusive verdict. NotRun says that the gate does not apply here
+/// (for instance a GPU gate on the CPU device) and why.
+enum class GateOutcome { Passed, Failed, Undecided, NotRun };
+
+llvm::StringRef toString(VerdictKind kind);       ///< "correct", …
+llvm::StringRef toString(FailureClass failure);   ///< "compile", …; "" for None
+llvm::StringRef toString(GateId gate);            ///< "G0", …
+llvm::StringRef toString(GateOutcome outcome);    ///< "passed", "failed", "undecided", "not run"
+llvm::StringRef gateTitle(GateId gate);           ///< "provenance", "compile", …
+std::optional<VerdictKind> parseVerdictKind(llvm::StringRef text);
+std::optional<FailureClass> parseFailureClass(llvm::StringRef text);
+std::optional<GateId> parseGateId(llvm::StringRef text);
+std::optional<GateOutcome> parseGateOutcome(llvm::StringRef text);
+
+/// What one gate found. `reason` is one lower-case sentence; `details` are the
+/// facts behind it, one per line (the first differing element, a finding with
+/// kernel, thread, line and array, the compiler's message).
+struct GateRecord {
+  GateId gate = GateId::G0;
+  GateOutcome outcome = GateOutcome::Passed;
+  FailureClass failure = FailureClass::None;
+  std::string reason;
+  std::vector<std::string> details;
+  unsigned cases = 0;  ///< test cases that the gate looked at
+  double seconds = 0;  ///< wall time spent
+
+  static GateRecord pass(GateId gate, std::string reason = "", unsigned cases = 0);
+  static GateRecord fail(GateId gate, FailureClass failure, std::string reason,
+                         std::vector<std::string> details = {});
+  static GateRecord undecided(GateId gate, std::string reason,
+                              std::vector<std::string> details = {});
+  static GateRecord notRun(GateId gate, std::string reason);
+  bool stops() const {
+    return outcome == GateOutcome::Failed || outcome == GateOutcome::Undecided;
+  }
+};
+
+/// The judge's answer. `gate` and `reason` are those of the record that
+/// stopped the judge and absent for a correct candidate.
+struct Verdict {
+  VerdictKind kind = VerdictKind::Inconclusive;
+  FailureClass failure = FailureClass::None;
+  std::optional<GateId> gate;
+  std::string reason;
+  std::vector<std::string> details;
+  std::vector<GateRecord> gates;
+
+  bool isCorrect() const { return kind == VerdictKind::Correct; }
+  /// One line: "incorrect (correctness, G6): out[3] is 7, expected 8".
+  std::string summary() const;
+  /// Appends \p record and, if it stops the judge, takes kind and reason from it.
+  void add(GateRecord record);
+};
+
+llvm::json::Value toJSON(const GateRecord &record);
+llvm::json::Value toJSON(const Verdict &verdict);
+bool fromJSON(const llvm::json::Value &value, GateRecord &record, llvm::json::Path path);
+bool fromJSON(const llvm::json::Value &value, Verdict &verdict, llvm::json::Path path);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_VERDICT_H
