@@ -1,0 +1,95 @@
+//===- Import.h - A program as kb IR ----------------------------*- C++ -*-===//
+//
+// Owns the import of a parsed program and its device bitcode into the kb
+// dialect, and the ties from operations back to AST nodes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_ANALYSIS_IMPORT_H
+#define KBOPT_ANALYSIS_IMPORT_H
+
+#include "kb-opt/IR/Kb.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "llvm/ADT/DenseMap.h"
+#include <memory>
+
+namespace clang {
+class Expr;
+class FunctionDecl;
+class Stmt;
+class VarDecl;
+} // namespace clang
+
+namespace kbopt {
+
+/// What was imported, in numbers.
+struct ImportStats {
+  unsigned accesses = 0;      ///< kb.access operations
+  unsigned mapped = 0;        ///< of these with an affine address
+  unsigned tied = 0;          ///< of these with an AST expression
+  unsigned loops = 0, loopsTied = 0;
+  double importMs = 0;
+};
+
+/// The kb IR of one program. Owns the module; refers to the ParsedProgram,
+/// which must outlive it. Not thread-safe, like the AST.
+class ImportedProgram {
+public:
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  kb::ProgramOp program;
+  ImportStats stats;
+
+  /// The lvalue expression that is loaded, stored or updated (`a[i]`, `*p`,
+  /// `s.x`), or the call for an atomic or other function; null if unknown.
+  /// For a template this is the node of the instantiation; source ranges are
+  /// those of the pattern.
+  const clang::Expr *exprOf(kb::AccessOp access) const;
+  /// ForStmt, WhileStmt, DoStmt or CXXForRangeStmt; null if unknown.
+  const clang::Stmt *stmtOf(kb::LoopOp loop) const;
+  /// IfStmt, ConditionalOperator or SwitchStmt; null if unknown.
+  const clang::Stmt *stmtOf(kb::BranchOp branch) const;
+  /// The instantiated function. Never null.
+  const clang::FunctionDecl *declOf(kb::KernelOp kernel) const;
+  /// The CUDAKernelCallExpr or call of cudaLaunchKernel. Never null.
+  const LaunchFact *factOf(kb::LaunchOp launch) const;
+  /// Null if unknown.
+  const clang::VarDecl *declOf(kb::SharedOp shared) const;
+  /// The function whose text an operation stands in: the kernel, or the device
+  /// function that was inlined. Null if unknown.
+  const clang::FunctionDecl *functionOf(mlir::Operation *op) const;
+
+  /// Every access that comes from \p expr: several where a function is inlined
+  /// more than once or instantiated for several types. Matches by source
+  /// range, so that a node of the pattern finds its instantiations.
+  llvm::SmallVector<kb::AccessOp> accessesOf(const clang::Expr *expr) const;
+  /// The same for loops.
+  llvm::SmallVector<kb::LoopOp> loopsOf(const clang::Stmt *stmt) const;
+
+  /// All kernels, in source order.
+  llvm::SmallVector<kb::KernelOp> kernels() const;
+  /// Kernels that are instantiations of \p fact.
+  llvm::SmallVector<kb::KernelOp> kernelsOf(const KernelFact &fact) const;
+  /// The launches of \p kernel, in source order.
+  llvm::SmallVector<kb::LaunchOp> launchesOf(kb::KernelOp kernel) const;
+
+  const ParsedProgram &source() const { return *parsed; }
+
+private:
+  friend class Importer;
+  const ParsedProgram *parsed = nullptr;
+  llvm::DenseMap<mlir::Operation *, const clang::Stmt *> statements;
+  llvm::DenseMap<mlir::Operation *, const clang::Decl *> declarations;
+  llvm::DenseMap<mlir::Operation *, const clang::FunctionDecl *> functions;
+  llvm::DenseMap<mlir::Operation *, unsigned> launchIndex;
+  std::vector<LaunchFact> launches;
+};
+
+/// Imports \p parsed. \p bitcode is what CodeEmitter::emitDeviceBitcode made
+/// of the same text. \p context gets the kb dialect loaded. A kernel that the
+/// bitcode lacks, or that cannot be understood, is a kb.opaque operation, never
+/// an error; unreadable bitcode is a ToolError.
+llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm::StringRef bitcode,
+                                              mlir::MLIRContext &context);
+
+} // namespace kbopt
+
+#endif // KBOPT_ANALYSIS_IMPORT_H

@@ -1,0 +1,208 @@
+//===- ExprFormat.cpp - Text form of expressions over the index space -----===//
+//
+// Owns printing and parsing of #kb.expr and #kb.domain with the names of the
+// index space instead of d0 and s0, and their verification.
+//
+//===----------------------------------------------------------------------===//
+#include "kb-opt/IR/Kb.h"
+
+using namespace mlir;
+
+namespace kbopt::kb {
+namespace {
+
+/// Binding strength, as in the text form: sums, then products.
+enum Strength { Sum, Product, Atom };
+
+void printExpr(llvm::raw_ostream &os, AffineExpr expr, ArrayRef<StringAttr> loops,
+               ArrayRef<StringAttr> symbols, Strength context) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    os << dimName(dim.getPosition(), loops);
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    os << symbolName(symbol.getPosition(), symbols);
+    return;
+  }
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    os << constant.getValue();
+    return;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  bool isSum = expr.getKind() == AffineExprKind::Add;
+  bool parens = context > (isSum ? Sum : Product);
+  if (parens)
+    os << '(';
+  printExpr(os, binary.getLHS(), loops, symbols, isSum ? Sum : Product);
+  AffineExpr rhs = binary.getRHS();
+  auto constant = dyn_cast<AffineConstantExpr>(rhs);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    if (constant && constant.getValue() < 0 && constant.getValue() != INT64_MIN) {
+      os << " - " << -constant.getValue();
+      rhs = {};
+    } else {
+      os << " + ";
+    }
+    break;
+  case AffineExprKind::Mul: os << " * "; break;
+  case AffineExprKind::Mod: os << " mod "; break;
+  case AffineExprKind::FloorDiv: os << " floordiv "; break;
+  case AffineExprKind::CeilDiv: os << " ceildiv "; break;
+  default: llvm_unreachable("leaf kinds are handled above");
+  }
+  if (rhs)
+    printExpr(os, rhs, loops, symbols, isSum ? Product : Atom);
+  if (parens)
+    os << ')';
+}
+
+void printSpace(llvm::raw_ostream &os, ArrayRef<StringAttr> loops, ArrayRef<StringAttr> symbols) {
+  auto list = [&](StringRef word, ArrayRef<StringAttr> names) {
+    if (names.empty())
+      return;
+    os << word << " [";
+    llvm::interleaveComma(names, os, [&](StringAttr name) { os << name.getValue(); });
+    os << "] ";
+  };
+  list("over", loops);
+  list("with", symbols);
+  os << ": ";
+}
+
+ParseResult parseNames(AsmParser &parser, StringRef word, SmallVectorImpl<StringAttr> &names) {
+  if (failed(parser.parseOptionalKeyword(word)))
+    return success();
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    StringRef name;
+    if (parser.parseKeyword(&name))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    return success();
+  });
+}
+
+struct Space {
+  SmallVector<StringAttr> loops, symbols;
+  SmallVector<std::pair<StringRef, AffineExpr>> names;
+};
+
+ParseResult parseSpace(AsmParser &parser, Space &space) {
+  if (parseNames(parser, "over", space.loops) || parseNames(parser, "with", space.symbols) ||
+      parser.parseColon())
+    return failure();
+  MLIRContext *context = parser.getContext();
+  for (unsigned i = 0; i < firstLoopDim + space.loops.size(); ++i)
+    space.names.emplace_back(dimName(i, space.loops), getAffineDimExpr(i, context));
+  for (unsigned i = 0; i < firstNamedSymbol + space.symbols.size(); ++i)
+    space.names.emplace_back(symbolName(i, space.symbols), getAffineSymbolExpr(i, context));
+  return success();
+}
+
+LogicalResult verifySpace(llvm::function_ref<InFlightDiagnostic()> emitError, unsigned dims,
+                          unsigned symbols, size_t loopNames, size_t symbolNames) {
+  if (dims != firstLoopDim + loopNames || symbols != firstNamedSymbol + symbolNames)
+    return emitError() << "expression has " << dims << " dimensions and " << symbols
+                       << " symbols, but its names make " << firstLoopDim + loopNames << " and "
+                       << firstNamedSymbol + symbolNames;
+  return success();
+}
+
+} // namespace
+
+std::optional<int64_t> ExprAttr::getConstant() const {
+  if (auto constant = dyn_cast<AffineConstantExpr>(getExpr()))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+std::string ExprAttr::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printExpr(os, getExpr(), getLoops(), getSymbols(), Sum);
+  return text;
+}
+
+void ExprAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printSpace(printer.getStream(), getLoops(), getSymbols());
+  printer << str() << '>';
+}
+
+Attribute ExprAttr::parse(AsmParser &parser, Type) {
+  Space space;
+  AffineExpr expr;
+  if (parser.parseLess() || parseSpace(parser, space) ||
+      parser.parseAffineExpr(space.names, expr) || parser.parseGreater())
+    return {};
+  auto map = AffineMap::get(firstLoopDim + space.loops.size(),
+                            firstNamedSymbol + space.symbols.size(), expr);
+  return parser.getChecked<ExprAttr>(parser.getContext(), ArrayRef(space.loops), ArrayRef(space.symbols), map);
+}
+
+LogicalResult ExprAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<StringAttr> loops, ArrayRef<StringAttr> symbols,
+                               AffineMap map) {
+  if (map.getNumResults() != 1)
+    return emitError() << "expression has " << map.getNumResults() << " results, not one";
+  return verifySpace(emitError, map.getNumDims(), map.getNumSymbols(), loops.size(), symbols.size());
+}
+
+void DomainAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::raw_ostream &os = printer.getStream();
+  printSpace(os, getLoops(), getSymbols());
+  IntegerSet set = getSet();
+  for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
+    if (i)
+      os << ", ";
+    printExpr(os, set.getConstraint(i), getLoops(), getSymbols(), Sum);
+    os << (set.isEq(i) ? " == 0" : " >= 0");
+  }
+  if (getExact())
+    os << " exact";
+  os << '>';
+}
+
+Attribute DomainAttr::parse(AsmParser &parser, Type) {
+  Space space;
+  if (parser.parseLess() || parseSpace(parser, space))
+    return {};
+  SmallVector<AffineExpr> constraints;
+  SmallVector<bool> equalities;
+  auto parseOne = [&] {
+    AffineExpr expr;
+    int64_t zero;
+    if (parser.parseAffineExpr(space.names, expr))
+      return failure();
+    bool equality = succeeded(parser.parseOptionalEqual());
+    if (equality ? failed(parser.parseEqual())
+                 : (parser.parseGreater() || parser.parseEqual()))
+      return failure();
+    SMLoc where = parser.getCurrentLocation();
+    if (parser.parseInteger(zero))
+      return failure();
+    if (zero != 0)
+      return LogicalResult(parser.emitError(where, "conditions compare with 0"));
+    constraints.push_back(expr);
+    equalities.push_back(equality);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(parseOne))
+    return {};
+  bool exact = succeeded(parser.parseOptionalKeyword("exact"));
+  if (parser.parseGreater())
+    return {};
+  auto set = IntegerSet::get(firstLoopDim + space.loops.size(),
+                             firstNamedSymbol + space.symbols.size(), constraints, equalities);
+  return parser.getChecked<DomainAttr>(parser.getContext(), ArrayRef(space.loops),
+                                       ArrayRef(space.symbols), set, exact);
+}
+
+LogicalResult DomainAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<StringAttr> loops, ArrayRef<StringAttr> symbols,
+                                 IntegerSet set, bool exact) {
+  return verifySpace(emitError, set.getNumDims(), set.getNumSymbols(), loops.size(), symbols.size());
+}
+
+} // namespace kbopt::kb
