@@ -1,0 +1,64 @@
+//===- Options.h - What the user asked for ----------------------*- C++ -*-===//
+//
+// Owns the command line of kb-opt as a value. The table is Options.td.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_DRIVER_OPTIONS_H
+#define KBOPT_DRIVER_OPTIONS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kbopt {
+
+enum class Emit { Diff, Source, KbIr, Plan, Workload };
+
+struct Options {
+  std::string input;
+  std::string passes; ///< empty: none; "auto": search
+  Emit emit = Emit::Diff;
+  std::string output; ///< empty or "-": stdout
+  bool fix = false;
+  bool printPipeline = false;
+  bool listPasses = false;
+
+  /// What follows `--`; an empty list counts as given.
+  std::optional<std::vector<std::string>> flags;
+  std::string databaseFolder;
+  std::optional<std::string> arch;
+  std::string workload;
+  std::string chip = "h200";
+
+  std::string strategy = "rollout";
+  unsigned trajectories = 10, steps = 10;
+  uint64_t budgetCandidates = 0; ///< 0: no limit
+  double budgetSeconds = 0;      ///< 0: no limit
+  uint64_t seed = 0;
+  unsigned jobs = 0; ///< 0: one per core
+  std::string knowledgeDirectory, journalPath;
+
+  std::string remarksFile;
+  bool timePasses = false;
+  int64_t bisectLimit = -1;
+  bool quiet = false;
+  bool sandbox = true;
+  bool help = false, version = false;
+
+  bool isAuto() const { return passes == "auto"; }
+};
+
+/// Parses \p arguments (without argv[0]). Errors are `UsageError`s that name
+/// the argument and, for an unknown option, the nearest one.
+llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments);
+
+/// The text of --help.
+void printHelp(llvm::raw_ostream &os);
+
+} // namespace kbopt
+
+#endif // KBOPT_DRIVER_OPTIONS_H

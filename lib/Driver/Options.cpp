@@ -1,0 +1,192 @@
+//===- Options.cpp --------------------------------------------------------===//
+#include "kb-opt/Driver/Options.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Option/Arg.h"
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+
+using namespace kbopt;
+using namespace llvm::opt;
+
+namespace {
+
+enum ID {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+#define OPTTABLE_STR_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+
+constexpr OptTable::Info infoTable[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+class Table : public GenericOptTable {
+public:
+  Table() : GenericOptTable(OptionStrTable, OptionPrefixesTable, infoTable) {}
+};
+
+/// Reads the typed values of a parsed command line; the first failure stays.
+class Reader {
+public:
+  explicit Reader(InputArgList &arguments) : arguments(arguments) {}
+
+  void text(ID id, std::string &into) {
+    if (const Arg *arg = arguments.getLastArg(id))
+      into = arg->getValue();
+  }
+  bool flag(ID id) { return arguments.hasArg(id); }
+
+  template <typename Number> void number(ID id, Number &into, Number least) {
+    const Arg *arg = arguments.getLastArg(id);
+    if (!arg)
+      return;
+    Number value;
+    if (!parse(arg->getValue(), value) || value < least)
+      fail(llvm::Twine("invalid value '") + arg->getValue() + "' for '" +
+               arg->getSpelling().rtrim('=') + "'",
+           "give a number that is at least " + std::to_string(static_cast<int64_t>(least)));
+    else
+      into = value;
+  }
+
+  void fail(const llvm::Twine &message, std::string note) {
+    if (!failure)
+      failure.emplace(message.str(), std::move(note));
+  }
+  llvm::Error takeError() {
+    if (failure)
+      return llvm::make_error<UsageError>(failure->first, failure->second);
+    return llvm::Error::success();
+  }
+
+private:
+  static bool parse(llvm::StringRef text, double &value) { return !text.getAsDouble(value); }
+  template <typename Integer> static bool parse(llvm::StringRef text, Integer &value) {
+    return !text.getAsInteger(10, value);
+  }
+  InputArgList &arguments;
+  std::optional<std::pair<std::string, std::string>> failure;
+};
+
+} // namespace
+
+static const Table &table() {
+  static const Table instance;
+  return instance;
+}
+
+void kbopt::printHelp(llvm::raw_ostream &os) {
+  table().printHelp(os, "kb-opt [options] <file.cu> [-- <compiler flags>]",
+                    "kb-opt makes CUDA kernels faster and keeps only what it has proven");
+}
+
+static void readEnumerations(InputArgList &arguments, Reader &reader, Options &options) {
+  if (const Arg *arg = arguments.getLastArg(OPT_emit)) {
+    auto kind = llvm::StringSwitch<std::optional<Emit>>(arg->getValue())
+                    .Case("diff", Emit::Diff)
+                    .Case("source", Emit::Source)
+                    .Case("kb-ir", Emit::KbIr)
+                    .Case("plan", Emit::Plan)
+                    .Case("workload", Emit::Workload)
+                    .Default(std::nullopt);
+    if (kind)
+      options.emit = *kind;
+    else
+      reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
+                  "it is one of diff, source, kb-ir, plan, workload");
+  }
+  if (const Arg *arg = arguments.getLastArg(OPT_device); arg && llvm::StringRef(arg->getValue()) != "cpu")
+    reader.fail(llvm::Twine("unknown device '") + arg->getValue() + "'",
+                "this kb-opt has the device 'cpu'; it models times for the chip of --chip");
+  if (const Arg *arg = arguments.getLastArg(OPT_llm); arg && llvm::StringRef(arg->getValue()) != "off")
+    reader.fail(llvm::Twine("unknown model provider '") + arg->getValue() + "'",
+                "this kb-opt has no model; use --llm=off");
+}
+
+static void checkCombinations(Reader &reader, const Options &options) {
+  if (options.fix && !options.output.empty())
+    reader.fail("'--fix' and '-o' exclude each other", "choose where the result goes");
+  if (options.fix && options.emit != Emit::Diff && options.emit != Emit::Source)
+    reader.fail("'--fix' writes the rewritten program, which '--emit' asks to be something else",
+                "drop one of the two");
+  bool rewrites = options.emit == Emit::Diff || options.emit == Emit::Source;
+  if (rewrites && options.passes.empty() && !options.listPasses)
+    reader.fail("no pipeline", "try -passes=auto, or name passes: kb-opt --list-passes");
+}
+
+llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
+  Options options;
+  const auto *dashes = llvm::find_if(all, [](llvm::StringRef arg) { return arg == "--"; });
+  auto own = all.take_front(dashes - all.begin());
+  if (dashes != all.end())
+    options.flags.emplace(dashes + 1, all.end());
+
+  unsigned missingIndex = 0, missingCount = 0;
+  InputArgList arguments = table().ParseArgs(own, missingIndex, missingCount);
+  Reader reader(arguments);
+  if (missingCount)
+    reader.fail(llvm::Twine("'") + arguments.getArgString(missingIndex) + "' needs a value",
+                "see kb-opt --help");
+  for (const Arg *arg : arguments.filtered(OPT_UNKNOWN)) {
+    std::string nearest;
+    bool close = table().findNearest(arg->getAsString(arguments), nearest) <= 2;
+    reader.fail(llvm::Twine("unknown option '") + arg->getAsString(arguments) + "'",
+                close ? "did you mean '" + nearest + "'?"
+                      : "see kb-opt --help; the compiler's own flags go behind '--'");
+  }
+
+  options.help = reader.flag(OPT_help);
+  options.version = reader.flag(OPT_version);
+  options.listPasses = reader.flag(OPT_list_passes);
+  options.fix = reader.flag(OPT_fix);
+  options.printPipeline = reader.flag(OPT_print_pipeline);
+  options.timePasses = reader.flag(OPT_time_passes);
+  options.quiet = reader.flag(OPT_quiet);
+  options.sandbox = !reader.flag(OPT_unsafe);
+  reader.text(OPT_passes, options.passes);
+  reader.text(OPT_o, options.output);
+  reader.text(OPT_p, options.databaseFolder);
+  reader.text(OPT_workload, options.workload);
+  reader.text(OPT_chip, options.chip);
+  reader.text(OPT_strategy, options.strategy);
+  reader.text(OPT_knowledge, options.knowledgeDirectory);
+  reader.text(OPT_journal, options.journalPath);
+  reader.text(OPT_remarks, options.remarksFile);
+  reader.number(OPT_trajectories, options.trajectories, 1u);
+  reader.number(OPT_steps, options.steps, 1u);
+  reader.number(OPT_budget_candidates, options.budgetCandidates, uint64_t(1));
+  reader.number(OPT_budget_seconds, options.budgetSeconds, 0.0);
+  reader.number(OPT_seed, options.seed, uint64_t(0));
+  reader.number(OPT_j, options.jobs, 1u);
+  reader.number(OPT_bisect, options.bisectLimit, int64_t(-1));
+  if (const Arg *arg = arguments.getLastArg(OPT_arch))
+    options.arch = arg->getValue();
+  readEnumerations(arguments, reader, options);
+
+  if (options.help || options.version)
+    return options;
+  auto inputs = arguments.getAllArgValues(OPT_INPUT);
+  if (inputs.size() > 1)
+    reader.fail(llvm::Twine("more than one input: '") + inputs[0] + "' and '" + inputs[1] + "'",
+                "run kb-opt once for each file");
+  else if (!inputs.empty())
+    options.input = inputs[0];
+  else if (!options.listPasses)
+    reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu");
+  checkCombinations(reader, options);
+  if (llvm::Error error = reader.takeError())
+    return std::move(error);
+  return options;
+}

@@ -1,0 +1,51 @@
+// The one table of kb-opt's options: parsing, help, spelling suggestions.
+include "llvm/Option/OptParser.td"
+
+class Flag_<string name, string help> : Flag<["--", "-"], name>, HelpText<help>;
+class Value<string name, string metavar, string help>
+    : Joined<["--", "-"], name # "=">, MetaVarName<metavar>, HelpText<help>;
+
+def group_what : OptionGroup<"what">, HelpText<"WHAT TO DO">;
+let Group = group_what in {
+def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to search for one">;
+def emit : Value<"emit", "<kind>", "diff (default), source, kb-ir, plan, workload">;
+def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the result there instead of to stdout">;
+def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
+def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;
+def list_passes : Flag_<"list-passes", "List the passes with their options">;
+}
+
+def group_input : OptionGroup<"input">, HelpText<"HOW THE PROGRAM IS BUILT AND RUN">;
+let Group = group_input in {
+def p : JoinedOrSeparate<["-"], "p">, MetaVarName<"<dir>">, HelpText<"Folder with compile_commands.json (default: the nearest one)">;
+def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', else sm_90)">;
+def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
+def device : Value<"device", "<name>", "cpu (default)">;
+def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: h200)">;
+}
+
+def group_search : OptionGroup<"search">, HelpText<"SEARCH (-passes=auto)">;
+let Group = group_search in {
+def strategy : Value<"strategy", "<name>", "rollout (default)">;
+def trajectories : Value<"trajectories", "<n>", "Trajectories of the search (default 10)">;
+def steps : Value<"steps", "<n>", "Steps of a trajectory (default 10)">;
+def budget_candidates : Value<"budget-candidates", "<n>", "Judge at most n candidates">;
+def budget_seconds : Value<"budget-seconds", "<s>", "Stop after s seconds, with the best so far">;
+def seed : Value<"seed", "<n>", "Seed of every draw (default 0)">;
+def j : JoinedOrSeparate<["-"], "j">, MetaVarName<"<n>">, HelpText<"Work on n candidates at once (default: all cores)">;
+def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: the user's data folder)">;
+def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder)">;
+def llm : Value<"llm", "<provider>", "off (default)">;
+}
+
+def group_report : OptionGroup<"report">, HelpText<"REPORTS AND DEBUGGING">;
+let Group = group_report in {
+def remarks : Value<"remarks-file", "<file>", "Write remarks as LLVM YAML">;
+def time_passes : Flag_<"time-passes", "Print where the time went, to stderr">;
+def bisect : Value<"opt-bisect-limit", "<n>", "Perform at most n rewrites">;
+def quiet : Flag_<"quiet", "Print results and errors only">;
+def unsafe : Flag_<"unsafe-no-sandbox", "Run the program and its candidates without walls">;
+def help : Flag_<"help", "Print this text">;
+def h : Flag<["-"], "h">, Alias<help>;
+def version : Flag_<"version", "Print the version">;
+}

@@ -1,0 +1,93 @@
+#include "kb-opt/Driver/Options.h"
+#include "kb-opt/Support/Error.h"
+#include "gtest/gtest.h"
+
+using namespace kbopt;
+
+static std::string errorOf(std::vector<const char *> arguments) {
+  auto options = parseOptions(arguments);
+  if (options)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  EXPECT_EQ(reportError(os, "kb-opt", options.takeError()), ExitStatus::Usage);
+  return text;
+}
+
+TEST(Options, Defaults) {
+  auto options = parseOptions({"-passes=auto", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_TRUE(options->isAuto());
+  EXPECT_EQ(options->input, "a.cu");
+  EXPECT_EQ(options->emit, Emit::Diff);
+  EXPECT_EQ(options->chip, "h200");
+  EXPECT_FALSE(options->flags.has_value());
+  EXPECT_TRUE(options->sandbox);
+}
+
+TEST(Options, OneAndTwoDashes) {
+  auto options = parseOptions({"--passes=a,b{width=4}", "-budget-seconds=1.5", "--seed=7", "-j4", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_EQ(options->passes, "a,b{width=4}");
+  EXPECT_EQ(options->budgetSeconds, 1.5);
+  EXPECT_EQ(options->seed, 7u);
+  EXPECT_EQ(options->jobs, 4u);
+}
+
+TEST(Options, FlagsBehindDashesAreTheCompilers) {
+  auto options = parseOptions({"-passes=auto", "a.cu", "--", "-lineinfo", "--emit=x"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_EQ(*options->flags, (std::vector<std::string>{"-lineinfo", "--emit=x"}));
+  auto none = parseOptions({"-passes=auto", "a.cu", "--"});
+  ASSERT_TRUE(static_cast<bool>(none));
+  EXPECT_TRUE(none->flags && none->flags->empty());
+}
+
+TEST(Options, UnknownOptionSuggestsTheNearest) {
+  EXPECT_EQ(errorOf({"--budget-second=3", "a.cu"}),
+            "kb-opt: error: unknown option '--budget-second=3'\n"
+            "kb-opt: note: did you mean '--budget-seconds=3'?\n");
+}
+
+TEST(Options, UnknownOptionFarFromAll) {
+  EXPECT_EQ(errorOf({"-Xptxas", "a.cu"}),
+            "kb-opt: error: unknown option '-Xptxas'\n"
+            "kb-opt: note: see kb-opt --help; the compiler's own flags go behind '--'\n");
+}
+
+TEST(Options, ValuesAreChecked) {
+  EXPECT_EQ(errorOf({"-passes=auto", "--budget-candidates=0", "a.cu"}),
+            "kb-opt: error: invalid value '0' for '--budget-candidates'\n"
+            "kb-opt: note: give a number that is at least 1\n");
+  EXPECT_EQ(errorOf({"-passes=auto", "--seed=x", "a.cu"}),
+            "kb-opt: error: invalid value 'x' for '--seed'\n"
+            "kb-opt: note: give a number that is at least 0\n");
+  EXPECT_EQ(errorOf({"--emit=ptx", "a.cu"}),
+            "kb-opt: error: unknown kind 'ptx' for '--emit'\n"
+            "kb-opt: note: it is one of diff, source, kb-ir, plan, workload\n");
+}
+
+TEST(Options, InputsAreCounted) {
+  EXPECT_EQ(errorOf({"-passes=auto"}),
+            "kb-opt: error: no input file\n"
+            "kb-opt: note: name a CUDA file: kb-opt -passes=auto kernel.cu\n");
+  EXPECT_EQ(errorOf({"-passes=auto", "a.cu", "b.cu"}),
+            "kb-opt: error: more than one input: 'a.cu' and 'b.cu'\n"
+            "kb-opt: note: run kb-opt once for each file\n");
+  EXPECT_EQ(errorOf({"a.cu"}), "kb-opt: error: no pipeline\n"
+                               "kb-opt: note: try -passes=auto, or name passes: kb-opt --list-passes\n");
+}
+
+TEST(Options, FixExcludesOutput) {
+  EXPECT_EQ(errorOf({"-passes=a", "--fix", "-o", "b.cu", "a.cu"}),
+            "kb-opt: error: '--fix' and '-o' exclude each other\n"
+            "kb-opt: note: choose where the result goes\n");
+}
+
+TEST(Options, HelpFitsOneScreen) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printHelp(os);
+  EXPECT_LE(llvm::StringRef(text).count('\n'), 50u);
+  EXPECT_NE(text.find("--passes=<pipeline>"), std::string::npos) << text;
+}
