@@ -66,7 +66,7 @@ struct WorkloadParameter {
 };
 
 /// Accepted differences, for programs that state their own.
-struct Tolerance {
+struct DeclaredTolerance {
   double relative = 0, absolute = 0;
 };
 
@@ -90,7 +90,7 @@ struct Workload {
   std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
   std::string sharedBytes = "0";        ///< kernel: an expression
   bool float64Oracle = false;           ///< "oracle: float64"
-  std::optional<Tolerance> tolerance;
+  std::optional<DeclaredTolerance> tolerance;
 
   /// `entry` without its template arguments.
   llvm::StringRef entryName() const;
