@@ -37,7 +37,7 @@ struct ChipInfo {
   double smCount = 0;
   double boostMHz = 0, baseMHz = 0;
   double dramBytes = 0, dramBytesPerSecond = 0;
-  double l2Bytes = 0, l2BytesPerSecond = 0; ///< bandwidth at the boost clock
+  double l2Bytes = 0, l2BytesPerSecond = 0; ///< L2: sustained
   double pcieBytesPerSecond = 0;            ///< host to device, one direction
 
   double l1BytesPerSm = 0;       ///< L1 and shared memory together
