@@ -7,6 +7,7 @@
 #ifndef KBRT_COUNTERS_H
 #define KBRT_COUNTERS_H
 
+#include "kbrt/ImageInfo.h"
 #include <array>
 #include <cstdint>
 #include <string>
@@ -17,19 +18,8 @@ namespace kbrt {
 /// Constants of the counting rules, those of every chip since Volta.
 inline constexpr unsigned warpLanes = 32, sectorBytes = 32, lineBytes = 128, sharedBanks = 32, bankBytes = 4;
 
-/// What an access does.
-enum class AccessKind : uint8_t { Load, Store, Atomic };
-/// Where it goes.
-enum class MemorySpace : uint8_t { Global, Shared, Local, Constant, Generic };
 const char *toString(AccessKind kind);
 const char *toString(MemorySpace space);
-
-/// Classes of the instruction mix.
-enum class InstructionClass : uint8_t {
-  Fp32, Fp64, Fp16, Integer, Special, Convert, Control, Memory, Barrier, Shuffle, Atomic, Tensor, Other,
-};
-inline constexpr unsigned instructionClasses = 13;
-const char *toString(InstructionClass c);
 
 /// Requests of one kind to one space. A request is one instruction of one warp.
 struct AccessCounters {
@@ -96,12 +86,12 @@ struct KernelCounters {
   double warps = 0;
   double warpInstructions = 0;   ///< issued, one per warp and instruction
   double threadInstructions = 0; ///< the same counted per active lane
-  std::array<double, instructionClasses> warpInstructionsByClass{};
-  std::array<double, instructionClasses> threadInstructionsByClass{};
+  std::array<double, opCount> warpInstructionsByOp{};   ///< indexed by Op; TensorFlops is no instruction
+  std::array<double, opCount> threadInstructionsByOp{};
   double branches = 0, divergentBranches = 0; ///< warp level
   double blockBarriers = 0, warpBarriers = 0, shuffles = 0, votes = 0;
   /// Flops: an FMA counts two. By thread.
-  double fp16Operations = 0, fp32Operations = 0, fp64Operations = 0, tensorOperations = 0;
+  double integerOperations = 0, fp16Operations = 0, fp32Operations = 0, fp64Operations = 0, tensorOperations = 0;
   /// Work of the longest sampled warp in a block over the mean warp, averaged over blocks (1 is balanced).
   double warpImbalance = 1;
   /// Instructions of the longest sampled block over the mean block.

@@ -18,59 +18,55 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kbrt {
 
-/// How an image was built and is executed.
-enum class ImageMode : uint8_t { Plain, Check, Count };
 const char *toString(ImageMode mode);
 
-/// One parameter of a kernel.
-struct KernelParameter {
-  uint32_t bytes = 0;
-  std::vector<uint32_t> pointerOffsets; ///< offsets of device pointers within the parameter
-};
-
-/// One kernel of an image.
-struct KernelInfo {
-  std::string name;      ///< mangled
-  std::string demangled; ///< for messages
-  std::vector<KernelParameter> parameters;
-  uint64_t staticSharedBytes = 0;
-  bool usesBarriers = false;
-  uint32_t maxThreadsPerBlock = 1024; ///< from __launch_bounds__, else 1024
-};
-
-/// One `__device__` or `__constant__` variable, placed in the arena.
+/// A `__device__`, `__constant__` or `__managed__` variable, placed in the arena.
 struct SymbolInfo {
-  std::string name; ///< mangled
+  std::string name; ///< as the host registers it
   uint64_t address = 0;
   uint64_t bytes = 0;
-  bool constant = false;
+  VariableKind kind = VariableKind::Device;
+  std::string elementType; ///< "" if unknown
 };
 
 /// A loaded image. Kernels and symbols live as long as it does; unloading frees its symbols.
+/// Only one image at a time may be loaded per process, because variables are placed by name.
 class Image {
 public:
   /// Loads the shared object at \p path, places its variables in the arena and initialises them.
   /// Returns null and sets \p error (lower case, no full stop) on failure.
   static std::unique_ptr<Image> load(const std::string &path, std::string &error);
-  /// The same for an image linked into this process (tests); \p info is a kbrt::ImageInfo.
-  static std::unique_ptr<Image> fromInfo(const void *info, std::string &error);
-  virtual ~Image() = default;
+  /// The same for an image linked into this process (tests). \p info outlives the image.
+  static std::unique_ptr<Image> fromInfo(const ImageInfo &info, std::string &error);
+  ~Image();
+  Image(const Image &) = delete;
+  Image &operator=(const Image &) = delete;
 
-  virtual ImageMode getMode() const = 0;
-  virtual const std::vector<KernelInfo> &getKernels() const = 0;
-  virtual const std::vector<SymbolInfo> &getSymbols() const = 0;
-  /// Constructs of the program that the image builder could not translate, by kernel; empty is good.
-  virtual std::vector<std::string> getUnsupported(std::string_view kernel) const = 0;
+  /// The tables: kernels, sites, parameters.
+  const ImageInfo &getInfo() const { return info; }
+  ImageMode getMode() const { return info.mode; }
+  const std::vector<SymbolInfo> &getSymbols() const { return symbols; }
 
-  /// By mangled name, by the name of the host stub (`_Z…__device_stub__…`) or, if unique, by plain name.
+  /// By mangled name, by display name, or by plain name if only one kernel has it; null if none.
   const KernelInfo *findKernel(std::string_view name) const;
   const SymbolInfo *findSymbol(std::string_view name) const;
   /// Puts every variable back to its initial value.
-  virtual void resetSymbols() = 0;
+  void resetSymbols();
+  /// True if [p, p + bytes) lies in the image's own read-only data or code.
+  bool contains(const void *p, uint64_t bytes) const;
+
+private:
+  explicit Image(const ImageInfo &info) : info(info) {}
+  bool placeSymbols(std::string &error);
+  const ImageInfo &info;
+  void *handle = nullptr;
+  std::vector<SymbolInfo> symbols;
+  std::vector<std::pair<uint64_t, uint64_t>> segments;
 };
 
 enum class LaunchStatus : uint8_t {
@@ -142,6 +138,8 @@ struct LaunchOptions {
   uint32_t maxFindings = 64;
   /// The largest dynamic + static shared memory per block, in bytes (227 KiB on Hopper).
   uint64_t maxSharedBytes = 232448;
+  /// Compare the guard zones of all buffers after the launch (plain and check mode).
+  bool checkGuards = true;
   /// Receives what kernels print; default is stdout.
   std::function<void(std::string_view)> print;
 };
@@ -151,6 +149,7 @@ struct LaunchResult {
   std::string message; ///< empty when Ok; names kernel, block, thread, source line
   std::vector<Finding> findings;         ///< check images only
   std::optional<KernelCounters> counters; ///< count images only
+  std::vector<std::string> notes; ///< what could not be checked or counted, and why
   double wallSeconds = 0;
 };
 
