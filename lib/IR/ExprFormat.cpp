@@ -11,8 +11,46 @@ using namespace mlir;
 namespace kbopt::kb {
 namespace {
 
-/// Binding strength, as in the text form: sums, then products.
-enum Strength { Sum, Product, Atom };
+/// Where a subexpression stands; decides about parentheses.
+enum Strength { Sum, Product, Division };
+
+void printExpr(llvm::raw_ostream &os, AffineExpr expr, ArrayRef<StringAttr> loops,
+               ArrayRef<StringAttr> symbols, Strength context);
+
+void collectAddends(AffineExpr expr, SmallVectorImpl<AffineExpr> &addends) {
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr); sum && sum.getKind() == AffineExprKind::Add) {
+    collectAddends(sum.getLHS(), addends);
+    collectAddends(sum.getRHS(), addends);
+    return;
+  }
+  addends.push_back(expr);
+}
+
+/// -expr if \p expr is a product with a negative number, or such a number.
+AffineExpr negated(AffineExpr expr) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(expr);
+  bool isProduct = product && product.getKind() == AffineExprKind::Mul;
+  auto constant = dyn_cast<AffineConstantExpr>(isProduct ? product.getRHS() : expr);
+  if (!constant || constant.getValue() >= 0 || constant.getValue() == INT64_MIN)
+    return {};
+  AffineExpr positive = getAffineConstantExpr(-constant.getValue(), expr.getContext());
+  return isProduct ? product.getLHS() * positive : positive;
+}
+
+/// Addends with a plus first, so that `n - tid.x - 1` reads as one would write it.
+void printSum(llvm::raw_ostream &os, AffineExpr expr, ArrayRef<StringAttr> loops,
+              ArrayRef<StringAttr> symbols) {
+  SmallVector<AffineExpr> addends;
+  collectAddends(expr, addends);
+  llvm::stable_sort(addends, [](AffineExpr a, AffineExpr b) { return !negated(a) && negated(b); });
+  bool first = true;
+  for (AffineExpr addend : addends) {
+    AffineExpr positive = first ? AffineExpr() : negated(addend);
+    os << (first ? "" : positive ? " - " : " + ");
+    printExpr(os, positive ? positive : addend, loops, symbols, Product);
+    first = false;
+  }
+}
 
 void printExpr(llvm::raw_ostream &os, AffineExpr expr, ArrayRef<StringAttr> loops,
                ArrayRef<StringAttr> symbols, Strength context) {
@@ -29,30 +67,22 @@ void printExpr(llvm::raw_ostream &os, AffineExpr expr, ArrayRef<StringAttr> loop
     return;
   }
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  bool isSum = expr.getKind() == AffineExprKind::Add;
-  bool parens = context > (isSum ? Sum : Product);
+  Strength own = expr.getKind() == AffineExprKind::Add   ? Sum
+                 : expr.getKind() == AffineExprKind::Mul ? Product
+                                                         : Division;
+  bool parens = own == Sum ? context != Sum : own == Division || context == Division;
   if (parens)
     os << '(';
-  printExpr(os, binary.getLHS(), loops, symbols, isSum ? Sum : Product);
-  AffineExpr rhs = binary.getRHS();
-  auto constant = dyn_cast<AffineConstantExpr>(rhs);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    if (constant && constant.getValue() < 0 && constant.getValue() != INT64_MIN) {
-      os << " - " << -constant.getValue();
-      rhs = {};
-    } else {
-      os << " + ";
-    }
-    break;
-  case AffineExprKind::Mul: os << " * "; break;
-  case AffineExprKind::Mod: os << " mod "; break;
-  case AffineExprKind::FloorDiv: os << " floordiv "; break;
-  case AffineExprKind::CeilDiv: os << " ceildiv "; break;
-  default: llvm_unreachable("leaf kinds are handled above");
+  if (own == Sum) {
+    printSum(os, expr, loops, symbols);
+  } else {
+    printExpr(os, binary.getLHS(), loops, symbols, own);
+    os << (own == Product                               ? " * "
+           : expr.getKind() == AffineExprKind::Mod      ? " mod "
+           : expr.getKind() == AffineExprKind::FloorDiv ? " floordiv "
+                                                        : " ceildiv ");
+    printExpr(os, binary.getRHS(), loops, symbols, Division);
   }
-  if (rhs)
-    printExpr(os, rhs, loops, symbols, isSum ? Product : Atom);
   if (parens)
     os << ')';
 }

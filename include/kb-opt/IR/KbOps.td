@@ -79,7 +79,7 @@ def Kb_LoopOp : Kb_Op<"loop", [SingleBlock, NoTerminator, NoRegionArguments]> {
                        OptionalAttr<Kb_ExprAttr>:$value, OptionalAttr<StrAttr>:$condition);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name $uniformity (`trip_count` $trip_count^)? (`trip` $trip^)? (`value` $value^)?
+    $name `` $uniformity (`trip_count` $trip_count^)? (`trip` $trip^)? (`value` $value^)?
     (`while` $condition^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -102,7 +102,7 @@ def Kb_AccessOp : Kb_Op<"access"> {
                        OptionalAttr<Kb_DomainAttr>:$domain, OptionalAttr<StrAttr>:$type,
                        UnitAttr:$is_volatile);
   let assemblyFormat = [{
-    $kind $space $base `bytes` $bytes (`type` $type^)? `uniformity` $uniformity (`volatile` $is_volatile^)?
+    `` $kind `` $space $base `bytes` $bytes (`type` $type^)? `uniformity` `` $uniformity (`volatile` $is_volatile^)?
     (`at` $address^)? (`where` $domain^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -123,7 +123,7 @@ def Kb_BarrierOp : Kb_Op<"barrier"> {
   let summary = "a barrier or a fence";
   let description = [{`uniformity` is of the control flow that leads to it.}];
   let arguments = (ins Kb_BarrierScopeAttr:$scope, Kb_UniformityAttr:$uniformity);
-  let assemblyFormat = "$scope $uniformity attr-dict";
+  let assemblyFormat = "`` $scope `` $uniformity attr-dict";
 }
 
 def Kb_ShuffleOp : Kb_Op<"shuffle"> {
@@ -145,7 +145,7 @@ def Kb_BranchOp : Kb_Op<"branch"> {
     `if (i >= n) return`).
   }];
   let arguments = (ins Kb_UniformityAttr:$uniformity, OptionalAttr<StrAttr>:$condition, UnitAttr:$guard);
-  let assemblyFormat = "$uniformity ($condition^)? (`guard` $guard^)? attr-dict";
+  let assemblyFormat = "`` $uniformity ($condition^)? (`guard` $guard^)? attr-dict";
 }
 
 def Kb_ComputeOp : Kb_Op<"compute"> {

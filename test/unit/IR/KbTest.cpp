@@ -59,6 +59,7 @@ TEST_F(Kb, RoundTripsEveryOperation) {
   EXPECT_EQ(print(*again), text);
   EXPECT_NE(text.find("at <over [i] with [n] : i * n * 4 + (tid.x floordiv 32) * 8"), std::string::npos)
       << text;
+  EXPECT_NE(text.find("n - tid.x - 1 >= 0, i == 0 exact"), std::string::npos) << text;
 }
 
 TEST_F(Kb, RejectsLoopNamesThatDoNotStandAround) {
