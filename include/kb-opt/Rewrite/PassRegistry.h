@@ -38,6 +38,11 @@ private:
   std::vector<PassRegistration> entries;
 };
 
+/// The name in \p known that is closest to \p name by edit distance, if it is
+/// close enough to suggest; the first of several.
+std::optional<std::string> nearestName(llvm::StringRef name,
+                                       llvm::ArrayRef<llvm::StringRef> known);
+
 /// Every pass under passes/. Defined in generated code (target kbPasses).
 const PassRegistry &builtinPasses();
 

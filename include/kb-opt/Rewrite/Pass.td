@@ -1,0 +1,62 @@
+//===- Pass.td - How a rewrite pass is declared ------------*- tablegen -*-===//
+//
+// Owns the TableGen classes of passes/<family>/<pass>/Pass.td. A pass folder
+// declares one `RewritePass`; cmake/GeneratePasses.py turns all of them into
+// the registry, and into the pages under docs/passes/.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_REWRITE_PASS_TD
+#define KBOPT_REWRITE_PASS_TD
+
+class Promise<string name> { string cpp = name; }
+def Bitwise : Promise<"Bitwise">;
+def Reassociates : Promise<"Reassociates">;
+def LowerPrecision : Promise<"LowerPrecision">;
+
+class SiteKind<string name> { string cpp = name; }
+def KernelSite : SiteKind<"Kernel">;
+def ParameterSite : SiteKind<"Parameter">;
+def LoopSite : SiteKind<"Loop">;
+def AccessSite : SiteKind<"Access">;
+def SharedSite : SiteKind<"Shared">;
+def LaunchSite : SiteKind<"Launch">;
+
+class PassOption<string optionName, string cppType, string default, string text> {
+  string name = optionName;
+  string type = cppType;
+  string defaultValue = default;
+  string summary = text;
+  // Values that a policy may try, as written in a pipeline.
+  list<string> tuning = [];
+  int minimum = 0;
+  int maximum = 2147483647;
+}
+class IntegerOption<string name, int default, string summary>
+    : PassOption<name, "Integer", !cast<string>(default), summary>;
+class BooleanOption<string name, bit default, string summary>
+    : PassOption<name, "Boolean", !if(default, "true", "false"), summary>;
+class StringOption<string name, string default, string summary>
+    : PassOption<name, "String", default, summary>;
+
+// The def's name is the C++ class: `def UnrollLoop` is made by
+// `createUnrollLoop()` in UnrollLoop.cpp.
+class RewritePass<string passName> {
+  string name = passName;
+  list<string> aliases = [];
+  // One line, an imperative sentence without a full stop.
+  string summary;
+  // Markdown: what it does, when it applies, when it does not, and the cost.
+  string description;
+  list<PassOption> options = [];
+  // Names of the states it answers, as in the knowledge base.
+  list<string> states;
+  list<string> requires = [];
+  list<string> excludes = [];
+  list<string> enables = [];
+  SiteKind site;
+  Promise promise;
+  // Smallest compute capability, 10 * major + minor.
+  int minimumChip = 0;
+}
+
+#endif // KBOPT_REWRITE_PASS_TD

@@ -1,0 +1,41 @@
+//===- PassTable.cpp - The text of --list-passes ---------------------------===//
+
+#include "kb-opt/Report/PassTable.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+
+static llvm::StringRef typeName(OptionType type) {
+  switch (type) {
+  case OptionType::Integer:
+    return "integer";
+  case OptionType::Boolean:
+    return "boolean";
+  case OptionType::String:
+    return "string";
+  }
+  llvm_unreachable("option type");
+}
+
+void kbopt::writePassTable(llvm::raw_ostream &os, const PassRegistry &registry) {
+  size_t width = 0;
+  for (const PassRegistration &pass : registry.passes())
+    width = std::max(width, pass.info->name.size());
+  for (const PassRegistration &pass : registry.passes()) {
+    const PassInfo &info = *pass.info;
+    os << info.name;
+    os.indent(width + 2 - info.name.size()) << info.summary << '\n';
+    os.indent(width + 2) << "promises " << promiseName(info.promise) << " results; family "
+                         << info.family << "; one site per " << siteKindName(info.site);
+    if (!info.aliases.empty())
+      os << "; also called " << llvm::join(info.aliases, ", ");
+    os << '\n';
+    for (const OptionInfo &option : info.options) {
+      os.indent(width + 2) << '{' << option.name << '=' << option.defaultValue << "}  "
+                           << typeName(option.type) << ": " << option.summary;
+      if (!option.tuning.empty())
+        os << " (tried: " << llvm::join(option.tuning, ", ") << ')';
+      os << '\n';
+    }
+  }
+}
