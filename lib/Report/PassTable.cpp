@@ -17,12 +17,12 @@ static llvm::StringRef typeName(OptionType type) {
   llvm_unreachable("option type");
 }
 
-void kbopt::writePassTable(llvm::raw_ostream &os, const PassRegistry &registry) {
+void kbopt::writePassTable(llvm::raw_ostream &os, llvm::ArrayRef<const PassInfo *> passes) {
   size_t width = 0;
-  for (const PassRegistration &pass : registry.passes())
-    width = std::max(width, pass.info->name.size());
-  for (const PassRegistration &pass : registry.passes()) {
-    const PassInfo &info = *pass.info;
+  for (const PassInfo *pass : passes)
+    width = std::max(width, pass->name.size());
+  for (const PassInfo *pass : passes) {
+    const PassInfo &info = *pass;
     os << info.name;
     os.indent(width + 2 - info.name.size()) << info.summary << '\n';
     os.indent(width + 2) << "promises " << promiseName(info.promise) << " results; family "

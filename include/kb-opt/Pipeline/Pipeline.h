@@ -8,8 +8,8 @@
 #ifndef KBOPT_PIPELINE_PIPELINE_H
 #define KBOPT_PIPELINE_PIPELINE_H
 
-#include "kb-opt/Pipeline/Step.h"
-#include "kb-opt/Rewrite/Remark.h"
+#include "kb-opt/Pipeline/PipelineStep.h"
+#include "kb-opt/Support/Remark.h"
 #include <functional>
 #include <memory>
 

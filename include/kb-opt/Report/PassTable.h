@@ -6,14 +6,14 @@
 #ifndef KBOPT_REPORT_PASSTABLE_H
 #define KBOPT_REPORT_PASSTABLE_H
 
-#include "kb-opt/Rewrite/PassRegistry.h"
+#include "kb-opt/Support/PassInfo.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kbopt {
 
 /// One paragraph per pass: name, promise, summary, then its options with type,
 /// default and tuning values.
-void writePassTable(llvm::raw_ostream &os, const PassRegistry &registry);
+void writePassTable(llvm::raw_ostream &os, llvm::ArrayRef<const PassInfo *> passes);
 
 } // namespace kbopt
 

@@ -7,7 +7,7 @@
 #ifndef KBOPT_REWRITE_PASSREGISTRY_H
 #define KBOPT_REWRITE_PASSREGISTRY_H
 
-#include "kb-opt/Rewrite/PassInfo.h"
+#include "kb-opt/Support/PassInfo.h"
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +29,8 @@ public:
   /// Passes are kept sorted by name. A name that is there already is a bug.
   void add(PassRegistration registration);
   llvm::ArrayRef<PassRegistration> passes() const { return entries; }
+  /// The descriptions, sorted by name.
+  std::vector<const PassInfo *> infos() const;
   /// By name or alias; null if there is none.
   const PassRegistration *lookup(llvm::StringRef nameOrAlias) const;
   /// The closest name by edit distance, if one is close enough to suggest.
@@ -37,11 +39,6 @@ public:
 private:
   std::vector<PassRegistration> entries;
 };
-
-/// The name in \p known that is closest to \p name by edit distance, if it is
-/// close enough to suggest; the first of several.
-std::optional<std::string> nearestName(llvm::StringRef name,
-                                       llvm::ArrayRef<llvm::StringRef> known);
 
 /// Every pass under passes/. Defined in generated code (target kbPasses).
 const PassRegistry &builtinPasses();

@@ -1,11 +1,12 @@
 //===- Remark.h - What a pass did, or why it did not -----------*- C++ -*-===//
 //
-// Owns the plain record of one pass at one site. Writing it as YAML is
+// Owns the plain record of one pass at one site, which Rewrite makes, Pipeline
+// collects and Report prints. Writing it as YAML is
 // Report's business.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_REWRITE_REMARK_H
-#define KBOPT_REWRITE_REMARK_H
+#ifndef KBOPT_SUPPORT_REMARK_H
+#define KBOPT_SUPPORT_REMARK_H
 
 #include <string>
 #include <utility>
@@ -39,4 +40,4 @@ struct Remark {
 
 } // namespace kbopt
 
-#endif // KBOPT_REWRITE_REMARK_H
+#endif // KBOPT_SUPPORT_REMARK_H

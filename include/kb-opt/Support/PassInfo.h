@@ -5,11 +5,13 @@
 // generated from passes/<family>/<pass>/Pass.td. No Clang, no MLIR.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_REWRITE_PASSINFO_H
-#define KBOPT_REWRITE_PASSINFO_H
+#ifndef KBOPT_SUPPORT_PASSINFO_H
+#define KBOPT_SUPPORT_PASSINFO_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
 
 namespace kbopt {
 
@@ -71,6 +73,11 @@ struct PassInfo {
   const OptionInfo *option(llvm::StringRef name) const;
 };
 
+/// The name in \p known that is closest to \p name by edit distance, if it is
+/// close enough to suggest; the first of several.
+std::optional<std::string> nearestName(llvm::StringRef name,
+                                       llvm::ArrayRef<llvm::StringRef> known);
+
 } // namespace kbopt
 
-#endif // KBOPT_REWRITE_PASSINFO_H
+#endif // KBOPT_SUPPORT_PASSINFO_H

@@ -1,11 +1,11 @@
-//===- Step.h - One element of a textual pipeline --------------*- C++ -*-===//
+//===- PipelineStep.h - One element of a textual pipeline ------*- C++ -*-===//
 //
 // Owns the pipeline as a value: what `-passes=` parses to and what
 // `--print-pipeline` prints. The syntax is MLIR's (docs/Pipeline.md).
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_PIPELINE_STEP_H
-#define KBOPT_PIPELINE_STEP_H
+#ifndef KBOPT_PIPELINE_PIPELINESTEP_H
+#define KBOPT_PIPELINE_PIPELINESTEP_H
 
 #include "kb-opt/Rewrite/PassRegistry.h"
 #include "llvm/Support/Error.h"
@@ -43,4 +43,4 @@ std::string printPipeline(llvm::ArrayRef<PipelineStep> steps);
 
 } // namespace kbopt
 
-#endif // KBOPT_PIPELINE_STEP_H
+#endif // KBOPT_PIPELINE_PIPELINESTEP_H

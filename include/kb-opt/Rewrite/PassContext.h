@@ -1,0 +1,61 @@
+//===- PassContext.h - The program as passes see it -------------*- C++ -*-===//
+//
+// Owns what a pass is given: the parsed program, its kb IR, the chip, and views
+// of kernels and launches that tie the two together. All of it is read-only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_REWRITE_PASSCONTEXT_H
+#define KBOPT_REWRITE_PASSCONTEXT_H
+
+#include "kb-opt/Analysis/Import.h"
+#include "kb-opt/Analysis/Legality.h"
+#include "kb-opt/Source/ParsedProgram.h"
+#include "kb-opt/Source/ProgramFacts.h"
+
+namespace kbopt {
+
+/// One kernel of the main file: its facts, its instances in the IR, and who
+/// launches it.
+struct KernelView {
+  KernelFact fact;
+  /// One per instantiation; empty where the IR has none.
+  std::vector<kb::KernelOp> ops;
+  std::vector<LaunchFact> launches;
+
+  /// What the user calls it, for remarks and for `{kernel=name}`.
+  llvm::StringRef name() const { return fact.name; }
+  const clang::FunctionDecl *function() const { return fact.function; }
+};
+
+/// Valid as long as the programs that it refers to.
+class PassContext {
+public:
+  PassContext(const ParsedProgram &parsed, const ImportedProgram &imported, unsigned chip);
+
+  const ParsedProgram &parsed() const { return *program; }
+  const ImportedProgram &imported() const { return *ir; }
+  /// Compute capability that a rewrite may rely on, 10 * major + minor.
+  unsigned chip() const { return computeCapability; }
+
+  /// Kernels whose text is in the main file, in source order.
+  llvm::ArrayRef<KernelView> kernels() const { return views; }
+  /// The text of \p range as the user wrote it; empty if it comes from a macro
+  /// or lies elsewhere.
+  llvm::StringRef text(clang::SourceRange range) const { return sourceText(*program, range); }
+
+  /// \p question asked of every instance of \p kernel: proven only if proven
+  /// for all of them; otherwise the first answer that is not. A kernel that the
+  /// IR does not know is unknown.
+  Answer forAllInstances(const KernelView &kernel,
+                         llvm::function_ref<Answer(kb::KernelOp)> question) const;
+
+private:
+  const ParsedProgram *program;
+  const ImportedProgram *ir;
+  unsigned computeCapability;
+  std::vector<KernelView> views;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_REWRITE_PASSCONTEXT_H

@@ -1,0 +1,101 @@
+//===- RewritePass.h - One optimization of CUDA source ----------*- C++ -*-===//
+//
+// Owns the interface that every pass under passes/ implements: find the sites,
+// say whether the pass applies at one, and return the edits as data. A pass
+// writes no file, runs no program and keeps no state between sites.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_REWRITE_REWRITEPASS_H
+#define KBOPT_REWRITE_REWRITEPASS_H
+
+#include "kb-opt/Rewrite/PassContext.h"
+#include "kb-opt/Source/Edits.h"
+#include "kb-opt/Support/PassInfo.h"
+#include "clang/AST/ASTTypeTraits.h"
+
+namespace kbopt {
+
+/// A place where a pass could act. Valid as long as the program it was found
+/// in.
+struct Site {
+  /// The kernel (its pattern, for a template) that the site belongs to.
+  const KernelView *kernel = nullptr;
+  /// The statement, expression or declaration; for a kernel its FunctionDecl.
+  clang::DynTypedNode node;
+  /// The operation in the kb IR of the kernel's first instance; null where
+  /// there is none for the node.
+  mlir::Operation *op = nullptr;
+  /// Where remarks point, and what a suppression comment must cover.
+  clang::SourceRange range;
+
+  template <class Node> const Node *as() const { return node.get<Node>(); }
+};
+
+/// Whether a pass applies, or a reason in the user's words: lower case, no
+/// full stop, naming the variable, loop or array that stands in the way.
+class [[nodiscard]] Decision {
+public:
+  static Decision applies() { return Decision(""); }
+  static Decision doesNotApply(const llvm::Twine &reason) {
+    assert(!reason.isTriviallyEmpty() && "a reason is needed");
+    return Decision(reason.str());
+  }
+  explicit operator bool() const { return why.empty(); }
+  llvm::StringRef reason() const { return why; }
+
+private:
+  explicit Decision(std::string why) : why(std::move(why)) {}
+  std::string why;
+};
+
+/// The values of a pass's options: those that were given, else the defaults.
+class PassOptions {
+public:
+  explicit PassOptions(const PassInfo &info) : info(&info) {}
+
+  /// Fails with a `UsageError` if there is no such option, or the value is of
+  /// the wrong type or out of range; the note suggests the nearest name.
+  llvm::Error set(llvm::StringRef name, llvm::StringRef value);
+  int64_t integer(llvm::StringRef name) const;
+  bool boolean(llvm::StringRef name) const;
+  llvm::StringRef string(llvm::StringRef name) const;
+  /// Every option with its value, in the order of Pass.td.
+  std::vector<std::pair<std::string, std::string>> all() const;
+
+private:
+  const PassInfo *info;
+  std::map<std::string, std::string> given;
+};
+
+/// What `apply` makes.
+struct Rewrite {
+  Edits edits;
+  /// For the remark: what was done, in the past tense ("loaded 'x' four floats
+  /// at a time").
+  std::string summary;
+};
+
+/// One optimization. Stateless: `prepare` and `apply` are functions of their
+/// arguments.
+class RewritePass {
+public:
+  virtual ~RewritePass();
+
+  /// The sites in \p kernel, in source order. Cheap; includes places where the
+  /// pass will not apply, so that each gets its missed remark.
+  virtual std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const = 0;
+
+  /// Whether the pass may act at \p site with \p options: legality, and that
+  /// there would be a change. Unknown means that it does not apply.
+  virtual Decision prepare(const PassContext &context, const Site &site,
+                           const PassOptions &options) const = 0;
+
+  /// The edits. Called only where `prepare` said that the pass applies. Errors
+  /// are bugs or anchors that cannot be made.
+  virtual llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                        const PassOptions &options) const = 0;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_REWRITE_REWRITEPASS_H
