@@ -18,10 +18,16 @@ namespace kbopt {
 struct CompileCommand;
 class ImportedProgram;
 class ParsedProgram;
+class ProgramParser;
 
 struct PipelineOptions {
   /// Null for the built-in passes.
   const PassRegistry *registry = nullptr;
+  /// Keeps preambles between runs; null for one of its own.
+  ProgramParser *parser = nullptr;
+  /// Device bitcode of a text, as CodeEmitter makes it; empty to run clang each
+  /// time. The driver answers from the journal here.
+  std::function<llvm::Expected<std::string>(llvm::StringRef text)> bitcode;
   /// Compute capability that passes may rely on, 10 * major + minor.
   unsigned chip = 90;
   /// Runs at most this many rewrites (pass at site), then only reports; -1 for
@@ -82,10 +88,11 @@ public:
 
   llvm::StringRef text() const;
   const ParsedProgram &parsed() const;
-  const ImportedProgram &imported() const;
+  /// Imported when it is first asked for.
+  llvm::Expected<const ImportedProgram &> imported();
 
   /// Every site of every pass, in the registry's and source order.
-  std::vector<Opportunity> opportunities();
+  llvm::Expected<std::vector<Opportunity>> opportunities();
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const PipelineStep &step);
 
