@@ -1,0 +1,53 @@
+//===- CpuImage.h - Device code compiled for the host -----------*- C++ -*-===//
+//
+// Owns the translation of device bitcode, as clang emits it for NVPTX, into a
+// CPU image: a shared object that describes itself (kbrt/ImageInfo.h) and
+// calls a runtime (kbrt/DeviceAbi.h). It executes nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_CPUIMAGE_H
+#define KBOPT_EVAL_CPUIMAGE_H
+
+#include "kb-opt/Support/Process.h"
+#include "kbrt/ImageInfo.h"
+
+namespace kbopt {
+
+struct CpuImageOptions {
+  kbrt::ImageMode mode = kbrt::ImageMode::Plain;
+  /// Host processor as LLVM names it; empty: this machine's.
+  std::string hostCpu;
+  /// If not empty, the host IR is written there as text before it is compiled.
+  std::string hostIrPath;
+};
+
+/// A construct that the CPU device cannot execute, where it stands and which
+/// kernels can reach it. A launch that reaches it ends as `unsupported`.
+struct UnsupportedConstruct {
+  std::string construct; ///< PTX mnemonic, intrinsic or function
+  std::string file;
+  unsigned line = 0, column = 0;
+  std::vector<std::string> kernels; ///< mangled
+  /// "file:line:column: construct (kernel, …)".
+  std::string describe() const;
+};
+
+struct CpuImage {
+  std::string path;
+  kbrt::ImageMode mode = kbrt::ImageMode::Plain;
+  std::vector<std::string> kernels; ///< mangled
+  std::vector<UnsupportedConstruct> unsupported;
+};
+
+/// Compiles \p bitcode (clang: -x cuda --cuda-device-only -emit-llvm -c -O2
+/// -Xclang -disable-llvm-passes -g, libdevice linked in) into a shared object
+/// at \p outputPath; \p runner runs the linker. Deterministic for equal
+/// bitcode, options and host processor. Fails with a `UsageError` if the
+/// bitcode is not readable device code, with a `ToolError` if the host cannot
+/// compile or link. Thread-safe.
+llvm::Expected<CpuImage> buildCpuImage(llvm::StringRef bitcode, const CpuImageOptions &options,
+                                       ProcessRunner &runner, llvm::StringRef outputPath);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_CPUIMAGE_H
