@@ -88,6 +88,10 @@ struct Comparison {
 Comparison compareOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candidate,
                          const Tolerance &tolerance);
 
+/// The same answer without the statistics; stops at the first rejection.
+bool acceptsOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candidate,
+                   const Tolerance &tolerance);
+
 /// The per-element bound that compareOutput applies; for reports and tests.
 double elementBound(const OutputView &output, size_t index, double typicalMagnitude,
                     const Tolerance &tolerance);

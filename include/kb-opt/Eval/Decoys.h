@@ -1,0 +1,61 @@
+//===- Decoys.h - Does a test case tell right from wrong? -------*- C++ -*-===//
+//
+// Owns gate G5: outputs that are wrong in the ways that fooled published
+// harnesses, and the rule that a test case counts only if the comparator
+// rejects every one of them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_DECOYS_H
+#define KBOPT_EVAL_DECOYS_H
+
+#include "kb-opt/Eval/Comparator.h"
+
+namespace kbopt {
+
+/// EVALUATION.md's list.
+enum class DecoyKind {
+  Zeros,
+  NaN,
+  Untouched,    ///< what lay in the output before the program ran
+  ConstantMean, ///< the output's mean everywhere
+  InputCopy,    ///< an input of the same size
+  OtherSeed,    ///< the right answer to other inputs
+  TailMissing,  ///< the last 1 % (at least one element) untouched
+  TilePermuted  ///< two tiles of the output exchanged
+};
+inline constexpr DecoyKind allDecoys[] = {
+    DecoyKind::Zeros,     DecoyKind::NaN,       DecoyKind::Untouched,   DecoyKind::ConstantMean,
+    DecoyKind::InputCopy, DecoyKind::OtherSeed, DecoyKind::TailMissing, DecoyKind::TilePermuted};
+/// "zeros", "NaN", "output untouched", "constant mean", "copy of an input",
+/// "another seed's output", "last 1 % missing", "one tile permuted".
+llvm::StringRef toString(DecoyKind kind);
+
+/// One output of a case with what the decoys are made of.
+struct AdmissionOutput {
+  OutputView view;
+  Tolerance tolerance;
+  llvm::ArrayRef<uint8_t> before;  ///< content before the run; empty: unknown
+  std::vector<llvm::ArrayRef<uint8_t>> inputs;
+  llvm::ArrayRef<uint8_t> otherSeed; ///< empty: no other seed
+};
+
+/// The decoy of \p kind for \p output; nothing if it cannot be made (an integer
+/// output has no NaN, no input has the output's size, one tile only).
+std::optional<std::vector<uint8_t>> makeDecoy(DecoyKind kind, const AdmissionOutput &output);
+
+struct Admission {
+  bool admitted = true;
+  std::vector<DecoyKind> accepted; ///< decoys that the case cannot tell from the truth
+  unsigned tried = 0;
+  /// "zeros and constant mean would pass"; empty if admitted.
+  std::string reason;
+};
+
+/// Tries each decoy on all \p outputs at once: a candidate that returns zeros
+/// does so everywhere. A decoy is rejected if at least one output rejects it. A
+/// case without outputs, or on which no decoy can be made, is not admitted.
+Admission admitCase(llvm::ArrayRef<AdmissionOutput> outputs);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_DECOYS_H

@@ -1,0 +1,150 @@
+#include "kb-opt/Eval/Comparator.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <limits>
+
+using namespace kbopt;
+using kbrt::ElementType;
+
+namespace {
+
+template <typename T> llvm::ArrayRef<uint8_t> bytesOf(const std::vector<T> &values) {
+  return {reinterpret_cast<const uint8_t *>(values.data()), values.size() * sizeof(T)};
+}
+
+const float inf = std::numeric_limits<float>::infinity();
+const float nan = std::numeric_limits<float>::quiet_NaN();
+
+Tolerance reassociates(uint64_t length = 0) {
+  Tolerance tolerance;
+  tolerance.promise = ResultPromise::Reassociates;
+  tolerance.reductionLength = length;
+  return tolerance;
+}
+
+struct FloatCase {
+  std::vector<float> oracle;
+  std::vector<std::vector<float>> spread;
+  Comparison compare(const std::vector<float> &candidate, const Tolerance &tolerance) const {
+    OutputView view{"out", ElementType::F32, bytesOf(oracle), bytesOf(oracle), {}};
+    for (const auto &run : spread)
+      view.spread.push_back(bytesOf(run));
+    return compareOutput(view, bytesOf(candidate), tolerance);
+  }
+};
+
+TEST(Comparator, BitwiseNamesTheFirstDifferingElement) {
+  FloatCase test{{1, 2, 3}, {}};
+  EXPECT_TRUE(test.compare({1, 2, 3}, {}).accepted);
+  Comparison result = test.compare({1, 2.0000002f, 4}, {});
+  EXPECT_FALSE(result.accepted);
+  EXPECT_EQ(result.firstIndex, 1u);
+  EXPECT_EQ(result.differing, 2u);
+  EXPECT_EQ(result.reason, "out[1] is 2.00000024, expected 2; 2 of 3 elements differ");
+}
+
+TEST(Comparator, BitwiseTellsZerosApartButNotNaNs) {
+  FloatCase test{{0.0f, -nan}, {}};
+  EXPECT_TRUE(test.compare({0.0f, nan}, {}).accepted);
+  EXPECT_EQ(test.compare({-0.0f, nan}, {}).reason, "out[0] is -0, expected 0 with other bits");
+}
+
+TEST(Comparator, FiniteClassMustBeEqual) {
+  FloatCase test{{inf, nan, 1}, {}};
+  EXPECT_TRUE(test.compare({inf, nan, 1}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({-inf, nan, 1}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({inf, 0, 1}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({inf, nan, nan}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({inf, nan, inf}, reassociates(100)).accepted);
+}
+
+TEST(Comparator, ReassociationIsBoundedByLengthAndUnitRoundoff) {
+  FloatCase test{std::vector<float>(64, 1.0f), {}};
+  std::vector<float> candidate = test.oracle;
+  candidate[5] = 1.0f + 90 * 6e-8f;
+  EXPECT_TRUE(test.compare(candidate, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare(candidate, reassociates(50)).accepted);
+  EXPECT_FALSE(test.compare(candidate, reassociates()).accepted) << "unknown length is strict";
+}
+
+TEST(Comparator, MeasuredSpreadStandsInForTheTerms) {
+  // A sum that cancels: the result says nothing of its terms, the spread does.
+  FloatCase test{{1e-6f, 1.0f}, {{1.5e-6f, 1.0f}, {0.8e-6f, 1.0f}}};
+  EXPECT_TRUE(test.compare({1.9e-6f, 1.0f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({3.1e-6f, 1.0f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({1e-6f, 1.00001f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({1.9e-6f, 1.0f}, {}).accepted) << "bitwise ignores the spread";
+}
+
+TEST(Comparator, RelativeL2RejectsWhatEveryElementAloneWouldPass) {
+  // Each element uses its whole κ = 4 allowance; together they exceed 2 × the
+  // original's own error.
+  FloatCase test{std::vector<float>(100, 1.0f), {std::vector<float>(100, 1.001f)}};
+  Comparison result = test.compare(std::vector<float>(100, 1.0035f), reassociates());
+  EXPECT_FALSE(result.accepted);
+  EXPECT_NE(result.reason.find("relative L2"), std::string::npos) << result.reason;
+  std::vector<float> one = test.oracle;
+  one[0] = 1.0035f;
+  EXPECT_TRUE(test.compare(one, reassociates()).accepted);
+}
+
+TEST(Comparator, LowerPrecisionUsesItsOwnUnit) {
+  FloatCase test{std::vector<float>(8, 1.0f), {}};
+  Tolerance tolerance;
+  tolerance.promise = ResultPromise::LowerPrecision;
+  tolerance.computePrecision = Precision::Half;
+  tolerance.reductionLength = 1;
+  std::vector<float> candidate(8, 1.0004f);
+  EXPECT_TRUE(test.compare(candidate, tolerance).accepted);
+  candidate[7] = 1.0006f;
+  EXPECT_FALSE(test.compare(candidate, tolerance).accepted);
+}
+
+TEST(Comparator, IntegersAreExactUnderEveryPromise) {
+  std::vector<int> oracle{1, 2, 3}, candidate{1, 2, 4};
+  OutputView view{"n", ElementType::I32, bytesOf(oracle), bytesOf(oracle), {}};
+  EXPECT_EQ(compareOutput(view, bytesOf(candidate), reassociates(1000)).reason,
+            "n[2] is 4, expected 3");
+}
+
+TEST(Comparator, UnknownTypesAreComparedByteByByte) {
+  std::vector<uint8_t> oracle{1, 2, 255}, candidate{1, 2, 254};
+  OutputView view{"raw", ElementType::Unknown, oracle, oracle, {}};
+  EXPECT_EQ(compareOutput(view, candidate, reassociates(1000)).reason,
+            "raw[2] is fe, expected ff");
+}
+
+TEST(Comparator, SizesMustBeEqual) {
+  FloatCase test{{1, 2, 3}, {}};
+  EXPECT_EQ(test.compare({1, 2}, {}).reason, "out has 8 bytes, expected 12");
+}
+
+TEST(Comparator, DeclaredToleranceWidens) {
+  FloatCase test{{100, 1}, {}};
+  Tolerance tolerance = reassociates();
+  tolerance.relative = 1e-3;
+  EXPECT_TRUE(test.compare({100.09f, 1}, tolerance).accepted);
+  EXPECT_FALSE(test.compare({100.2f, 1}, tolerance).accepted);
+}
+
+TEST(Comparator, ElementsOfEveryTypeRoundTrip) {
+  for (auto type : {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
+                    ElementType::I8, ElementType::U8, ElementType::I16, ElementType::U16,
+                    ElementType::I32, ElementType::U32, ElementType::I64, ElementType::U64}) {
+    uint8_t bytes[16] = {};
+    storeElement(type, bytes, 1, 42);
+    EXPECT_EQ(elementAsDouble(type, bytes, 1), 42) << kbrt::elementTypeName(type);
+    EXPECT_EQ(elementAsDouble(type, bytes, 0), 0) << kbrt::elementTypeName(type);
+  }
+  uint8_t half[2];
+  storeElement(ElementType::F16, half, 0, 1 + 4.9e-4 * 2);
+  EXPECT_EQ(elementAsDouble(ElementType::F16, half, 0), 1 + std::ldexp(1, -10));
+  storeElement(ElementType::F16, half, 0, 1e6);
+  EXPECT_TRUE(std::isinf(elementAsDouble(ElementType::F16, half, 0)));
+  storeElement(ElementType::F16, half, 0, std::ldexp(1, -24));
+  EXPECT_EQ(elementAsDouble(ElementType::F16, half, 0), std::ldexp(1, -24));
+  storeElement(ElementType::I8, half, 0, 1000);
+  EXPECT_EQ(elementAsDouble(ElementType::I8, half, 0), 127);
+}
+
+} // namespace

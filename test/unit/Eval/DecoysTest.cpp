@@ -1,0 +1,102 @@
+#include "kb-opt/Eval/Decoys.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace kbopt;
+using kbrt::ElementType;
+
+namespace {
+
+template <typename T> llvm::ArrayRef<uint8_t> bytesOf(const std::vector<T> &values) {
+  return {reinterpret_cast<const uint8_t *>(values.data()), values.size() * sizeof(T)};
+}
+
+/// 200 floats 1, 2, 3, …, the answer to inputs 0.5, 1, 1.5, ….
+struct DecoysTest : testing::Test {
+  std::vector<float> oracle, input, before, other;
+  DecoysTest() : before(200, -7.5f) {
+    for (int i = 0; i < 200; ++i) {
+      oracle.push_back(i + 1.0f);
+      input.push_back(0.5f * (i + 1));
+      other.push_back(i + 2.0f);
+    }
+  }
+  AdmissionOutput output() const {
+    AdmissionOutput result;
+    result.view = {"out", ElementType::F32, bytesOf(oracle), bytesOf(oracle), {}};
+    result.before = bytesOf(before);
+    result.inputs = {bytesOf(input)};
+    result.otherSeed = bytesOf(other);
+    return result;
+  }
+};
+
+TEST_F(DecoysTest, AGoodCaseRejectsAllEight) {
+  Admission admission = admitCase(output());
+  EXPECT_TRUE(admission.admitted) << admission.reason;
+  EXPECT_EQ(admission.tried, 8u);
+}
+
+TEST_F(DecoysTest, AnOutputOfZerosIsNotEvidence) {
+  oracle.assign(200, 0.0f);
+  Admission admission = admitCase(output());
+  EXPECT_FALSE(admission.admitted);
+  EXPECT_EQ(admission.reason, "zeros and constant mean and one tile permuted would pass");
+}
+
+TEST_F(DecoysTest, AWideToleranceIsNotEvidence) {
+  AdmissionOutput wide = output();
+  wide.tolerance.promise = ResultPromise::Reassociates;
+  wide.tolerance.absolute = 1000; // the tolerance of 0.1 on values of 0.05 that fooled others
+  Admission admission = admitCase(wide);
+  EXPECT_FALSE(admission.admitted);
+  EXPECT_EQ(admission.accepted.front(), DecoyKind::Zeros);
+}
+
+TEST_F(DecoysTest, ACaseWhoseResultLaysThereBeforeIsNotEvidence) {
+  before = oracle;
+  Admission admission = admitCase(output());
+  EXPECT_EQ(admission.reason, "output untouched and last 1 % missing would pass");
+}
+
+TEST_F(DecoysTest, ACopyOfAnInputIsFoundAmongSeveral) {
+  AdmissionOutput copy = output();
+  std::vector<float> same = oracle;
+  copy.inputs = {bytesOf(input), bytesOf(same)};
+  EXPECT_EQ(admitCase(copy).reason, "copy of an input would pass");
+}
+
+TEST_F(DecoysTest, AnOutputThatIgnoresItsInputsIsNotEvidence) {
+  other = oracle;
+  EXPECT_EQ(admitCase(output()).reason, "another seed's output would pass");
+}
+
+TEST_F(DecoysTest, OneOutputThatRejectsIsEnough) {
+  std::vector<int> flag{0};
+  AdmissionOutput scalar;
+  scalar.view = {"flag", ElementType::I32, bytesOf(flag), bytesOf(flag), {}};
+  EXPECT_FALSE(admitCase(scalar).admitted);
+  EXPECT_TRUE(admitCase({scalar, output()}).admitted);
+}
+
+TEST_F(DecoysTest, NoOutputsIsNotEvidence) {
+  EXPECT_EQ(admitCase({}).reason, "it has no output");
+}
+
+TEST_F(DecoysTest, EachDecoyIsWhatItSays) {
+  AdmissionOutput out = output();
+  auto at = [&](DecoyKind kind, size_t i) {
+    return elementAsDouble(ElementType::F32, *makeDecoy(kind, out), i);
+  };
+  EXPECT_EQ(at(DecoyKind::ConstantMean, 17), 100.5);
+  EXPECT_TRUE(std::isnan(at(DecoyKind::NaN, 0)));
+  EXPECT_EQ(at(DecoyKind::TailMissing, 197), 198);
+  EXPECT_EQ(at(DecoyKind::TailMissing, 198), -7.5);
+  EXPECT_EQ(at(DecoyKind::TilePermuted, 0), 33);
+  EXPECT_EQ(at(DecoyKind::TilePermuted, 32), 1);
+  EXPECT_EQ(at(DecoyKind::TilePermuted, 64), 65);
+  out.view.type = ElementType::I32;
+  EXPECT_FALSE(makeDecoy(DecoyKind::NaN, out));
+}
+
+} // namespace
