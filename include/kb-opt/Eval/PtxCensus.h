@@ -1,0 +1,60 @@
+//===- PtxCensus.h - What PTX text gives away -------------------*- C++ -*-===//
+//
+// Owns gates G2 and G3: reading PTX, counting operations by precision, finding
+// constructs that a candidate may not add, and comparing with the baseline.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_PTXCENSUS_H
+#define KBOPT_EVAL_PTXCENSUS_H
+
+#include "kb-opt/Eval/Verdict.h"
+#include <map>
+#include <set>
+
+namespace kbopt {
+
+/// One .entry or .func with a body.
+struct PtxFunction {
+  bool isKernel = false;
+  /// Arithmetic by precision: "double", "float", "half", "bf16", "tf32", "fp8",
+  /// and "approx" for approximate instructions of any type.
+  std::map<std::string, unsigned> precision;
+  /// The same by full opcode for what is less precise than float32 or
+  /// approximate: "ex2.approx.ftz.f32".
+  std::map<std::string, unsigned> narrowOpcodes;
+  /// div, sqrt and rcp with IEEE rounding: what approximations take the place of.
+  unsigned exactDivisions = 0;
+  /// Deny-list constructs by the names that a pass declares them with: "clock",
+  /// "cache-policy", "griddepcontrol", "nanosleep", "device-launch", "printf",
+  /// "device-heap", "spin". The value is the number of instructions.
+  std::map<std::string, unsigned> denied;
+  unsigned instructions = 0;
+};
+
+struct PtxCensus {
+  std::map<std::string, PtxFunction> functions; ///< by mangled name
+  /// Module variables in .global space without string literals.
+  std::set<std::string> globals;
+};
+
+/// Reads PTX of nvcc or LLVM. Text that is no PTX gives an empty census.
+PtxCensus takePtxCensus(llvm::StringRef ptx);
+
+/// G2: a construct or mutable global of \p candidate that neither \p baseline
+/// has nor \p declares names ("global-state" for globals) fails.
+GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
+                         const std::set<std::string> &declares);
+
+/// G3: "half", "bf16", "tf32", "fp8" or "approx" operations fail unless declared
+/// if their opcode is new, or if there are more of them while the more precise
+/// operations that they could replace have become fewer.
+GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
+                          const std::set<std::string> &declares);
+
+/// \p name without the module hash that nvcc puts into internal names, which
+/// changes with every edit of the file.
+std::string withoutModuleHash(llvm::StringRef name);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_PTXCENSUS_H

@@ -1,0 +1,410 @@
+//===- PtxCensus.cpp - Gates G2 and G3 ------------------------------------===//
+#include "kb-opt/Eval/PtxCensus.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+std::string withoutModuleHash(StringRef name) {
+  // nvcc: _INTERNAL_<8 hex>_<length>_<file>_<ext>_<8 hex>_<digits>…, and __nv_static_<n>__<hash>….
+  std::string result;
+  while (!name.empty()) {
+    size_t at = name.find("_INTERNAL_");
+    if (at == StringRef::npos) {
+      result += name;
+      break;
+    }
+    result += name.take_front(at);
+    result += "_INTERNAL_";
+    name = name.drop_front(at + 10);
+    for (int fields = 0; fields < 2; ++fields) {
+      size_t digits = name.find_if_not([](char c) { return isHexDigit(c); });
+      if (digits == 8 && name.size() > 8)
+        name = name.drop_front(8).ltrim('_');
+      // Skip the file's name up to the second hash.
+      size_t next = 0;
+      while (fields == 0 && next + 9 < name.size() &&
+             !(name[next] == '_' && name[next + 9] == '_' &&
+               all_of(name.substr(next + 1, 8), [](char c) { return isHexDigit(c); })))
+        ++next;
+      if (fields == 0 && next + 9 < name.size())
+        name = name.drop_front(next + 1);
+      else if (fields == 0)
+        break;
+    }
+  }
+  return result;
+}
+
+namespace {
+
+std::string withoutComments(StringRef text) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text.substr(i).starts_with("/*")) {
+      size_t end = text.find("*/", i + 2);
+      i = end == StringRef::npos ? text.size() : end + 2;
+      result += ' ';
+    } else if (text[i] == '"') {
+      size_t end = text.find('"', i + 1);
+      i = end == StringRef::npos ? text.size() : end + 1;
+      result += "\"\"";
+    } else {
+      result += text[i++];
+    }
+  }
+  return result;
+}
+
+/// Name after `.entry` or `.func`, past a return parameter list.
+StringRef functionName(StringRef header) {
+  header = header.ltrim();
+  if (header.starts_with("(")) {
+    size_t close = header.find(')');
+    header = close == StringRef::npos ? "" : header.drop_front(close + 1).ltrim();
+  }
+  return header.take_while([](char c) { return isAlnum(c) || c == '_' || c == '$' || c == '.'; });
+}
+
+bool isLiteralName(StringRef name) {
+  return name.starts_with("$str") || name.starts_with("__unnamed") || name.starts_with("_$_str") ||
+         name.starts_with(".str") || name.starts_with("$L__") || name.starts_with("__func__") ||
+         name.contains("__PRETTY_FUNCTION__") || name.starts_with("_$_");
+}
+
+struct Reader {
+  PtxCensus census;
+  PtxFunction *function = nullptr;
+  /// Registers of the open function that were loaded in a way that sees other
+  /// threads' writes, and labels seen, for spins.
+  std::set<std::string> watched;
+  std::set<std::string> predicates;
+  std::map<std::string, bool> labels; ///< label → a watched load since it
+
+  void beginFunction(StringRef name, bool isKernel) {
+    function = &census.functions[withoutModuleHash(name)];
+    function->isKernel = isKernel;
+    watched.clear();
+    predicates.clear();
+    labels.clear();
+  }
+
+  void global(StringRef declaration) {
+    // .global .align 4 .u32 counter; or …counter[4] = {…}
+    declaration = declaration.split('=').first.split('[').first.rtrim();
+    StringRef name = declaration.substr(declaration.find_last_of(" \t") + 1);
+    if (!name.empty() && !isLiteralName(name))
+      census.globals.insert(withoutModuleHash(name));
+  }
+
+  void precision(StringRef opcode, StringRef base, const SmallVectorImpl<StringRef> &parts);
+  void deny(StringRef opcode, StringRef base, StringRef operands, bool backward);
+  void instruction(StringRef text);
+  void label(StringRef name) { labels.emplace(name.str(), false); }
+};
+
+void Reader::precision(StringRef opcode, StringRef base, const SmallVectorImpl<StringRef> &parts) {
+  auto has = [&](StringRef part) { return is_contained(parts, part); };
+  static const char *const arithmetic[] = {"add", "sub", "mul", "fma", "mad", "div",  "sqrt", "rcp",
+                                           "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "cvt",
+                                           "wmma", "mma", "wgmma", "atom", "red", "min", "max", "neg", "abs", "tcgen05"};
+  if (!is_contained(arithmetic, base))
+    return;
+  bool narrow = false;
+  auto count = [&](StringRef kind, bool isNarrow) {
+    ++function->precision[kind.str()];
+    narrow |= isNarrow;
+  };
+  // A conversion counts by what it makes, its first type: reading a half is no
+  // computation in half.
+  if (base == "cvt") {
+    static const char *const types[] = {"f64", "f32", "f16", "f16x2", "bf16", "bf16x2", "tf32",
+                                        "e4m3x2", "e5m2x2", "s8", "u8", "s16", "u16", "s32", "u32",
+                                        "s64", "u64"};
+    for (StringRef part : parts) {
+      if (!is_contained(types, part))
+        continue;
+      if (part.starts_with("f16"))
+        count("half", true);
+      else if (part.starts_with("bf16"))
+        count("bf16", true);
+      else if (part == "tf32")
+        count("tf32", true);
+      else if (part.starts_with("e4m3") || part.starts_with("e5m2"))
+        count("fp8", true);
+      break;
+    }
+  } else {
+    if (has("f16") || has("f16x2"))
+      count("half", true);
+    if (has("bf16") || has("bf16x2"))
+      count("bf16", true);
+    if (has("tf32"))
+      count("tf32", true);
+    if (has("e4m3") || has("e5m2"))
+      count("fp8", true);
+    if (has("f32") && !narrow)
+      count("float", false);
+    if (has("f64"))
+      count("double", false);
+  }
+  if (has("approx") || (base == "div" && has("full")))
+    count("approx", true);
+  else if (base == "div" || base == "sqrt" || base == "rcp")
+    if (has("f32") || has("f64"))
+      ++function->exactDivisions;
+  if (narrow || has("approx") || (base == "div" && has("full")))
+    ++function->narrowOpcodes[opcode.str()];
+}
+
+void Reader::deny(StringRef opcode, StringRef base, StringRef operands, bool backward) {
+  auto count = [&](const char *name) { ++function->denied[name]; };
+  if (operands.contains("%clock") || operands.contains("%globaltimer"))
+    count("clock");
+  if (base == "createpolicy" || base == "applypriority" || base == "discard" ||
+      opcode.contains("evict_last") || opcode.contains("cache_hint"))
+    count("cache-policy");
+  if (base == "griddepcontrol" || base == "nanosleep")
+    ++function->denied[base.str()];
+  if (base == "call") {
+    if (operands.contains("vprintf"))
+      count("printf");
+    if (operands.contains("cudaLaunchDevice") || operands.contains("cudaGetParameterBuffer") ||
+        operands.contains("cudaDeviceSynchronize"))
+      count("device-launch");
+    SmallVector<StringRef, 8> words;
+    SplitString(operands, words, " \t\n,();");
+    if (is_contained(words, "malloc") || is_contained(words, "free"))
+      count("device-heap");
+  }
+  if (backward)
+    count("spin");
+}
+
+void Reader::instruction(StringRef text) {
+  StringRef predicate;
+  if (text.starts_with("@")) {
+    auto [guard, rest] = text.split(text.find(' ') == StringRef::npos ? '\t' : ' ');
+    predicate = guard.drop_front().ltrim('!');
+    text = rest.ltrim();
+  }
+  size_t end = text.find_first_of(" \t\n");
+  StringRef opcode = text.take_front(end), operands = end == StringRef::npos ? "" : text.substr(end);
+  if (opcode.empty() || opcode.starts_with("."))
+    return;
+  ++function->instructions;
+  SmallVector<StringRef, 8> parts;
+  opcode.split(parts, '.');
+  StringRef base = parts[0];
+  auto has = [&](StringRef part) { return is_contained(parts, part); };
+
+  SmallVector<StringRef, 8> words;
+  SplitString(operands, words, " \t\n,;[]{}()|!+");
+  // A loop is a spin if it goes on by a value that another thread must change.
+  bool seesOthers = (base == "ld" && (has("volatile") || has("acquire") || has("relaxed") || has("cv"))) ||
+                    (base == "atom");
+  if (!words.empty()) {
+    bool readsWatched = false, readsPredicate = false;
+    for (StringRef word : ArrayRef(words).drop_front()) {
+      readsWatched |= watched.count(word.str());
+      readsPredicate |= predicates.count(word.str());
+    }
+    if (seesOthers)
+      watched.insert(words[0].str());
+    else if (base == "setp" && readsWatched)
+      predicates.insert(words[0].str());
+    else if (base == "setp")
+      predicates.erase(words[0].str());
+    else if ((base == "mov" || base == "cvt" || base == "and" || base == "selp") &&
+             (readsWatched || readsPredicate))
+      watched.insert(words[0].str());
+    else if (words[0].starts_with("%"))
+      watched.erase(words[0].str());
+  }
+  if (seesOthers)
+    for (auto &entry : labels)
+      entry.second = true;
+  bool spin = false;
+  if (base == "bra" && !words.empty()) {
+    auto target = labels.find(words.back().str());
+    spin = target != labels.end() && target->second && predicates.count(predicate.str());
+  }
+  precision(opcode, base, parts);
+  deny(opcode, base, operands, spin);
+}
+
+} // namespace
+
+PtxCensus takePtxCensus(StringRef ptx) {
+  std::string text = withoutComments(ptx);
+  Reader reader;
+  StringRef rest = text;
+  int depth = 0;
+  std::string statement;
+  bool initialiser = false;
+  for (char c : rest) {
+    StringRef current = StringRef(statement).trim();
+    if (depth == 0) {
+      if (c == '{' && !initialiser && current.ends_with("=")) {
+        initialiser = true; // braces of a variable's initial value
+        statement += c;
+        continue;
+      }
+      if (initialiser && c != ';') {
+        statement += c;
+        continue;
+      }
+      if (c == '{') {
+        size_t entry = current.find(".entry"), func = current.find(".func");
+        if (entry != StringRef::npos)
+          reader.beginFunction(functionName(current.substr(entry + 6)), true);
+        else if (func != StringRef::npos)
+          reader.beginFunction(functionName(current.substr(func + 5)), false);
+        else
+          reader.function = nullptr; // debug sections
+        depth = 1;
+        statement.clear();
+        continue;
+      }
+      if (c == ';') {
+        initialiser = false;
+        size_t global = current.find(".global ");
+        if (global != StringRef::npos && !current.contains(".func"))
+          reader.global(current.substr(global));
+        statement.clear();
+        continue;
+      }
+      statement += c;
+      continue;
+    }
+    // Inside a body. Braces of vector operands stay in their statement, which
+    // already has an opcode; others open and close scopes.
+    if (c == '{' && !current.empty()) {
+      statement += c;
+      ++depth;
+      continue;
+    }
+    if (c == '{') {
+      statement.clear();
+      ++depth;
+      continue;
+    }
+    if (c == '}') {
+      --depth;
+      if (!current.empty() && current.contains('{'))
+        statement += c;
+      else
+        statement.clear();
+      if (depth == 0) {
+        reader.function = nullptr;
+        statement.clear();
+      }
+      continue;
+    }
+    if (c == ':' && !current.contains(' ') && !current.contains(':') && reader.function &&
+        !current.empty() && current.find_first_of("\t.") != 0) {
+      // A label, unless this is the first colon of L1::evict_last.
+      if (current.starts_with("$") || current.starts_with("_") || isAlpha(current[0]))
+        if (!current.contains('.')) {
+          reader.label(current);
+          statement.clear();
+          continue;
+        }
+    }
+    if (c == '\n' && current.starts_with(".loc")) {
+      statement.clear();
+      continue;
+    }
+    if (c == ';') {
+      if (reader.function && !current.empty())
+        reader.instruction(current);
+      statement.clear();
+      continue;
+    }
+    statement += c == '\n' ? ' ' : c;
+  }
+  return std::move(reader.census);
+}
+
+GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
+                         const std::set<std::string> &declares) {
+  std::vector<std::string> details;
+  if (!declares.count("global-state"))
+    for (const std::string &name : candidate.globals)
+      if (!baseline.globals.count(name))
+        details.push_back(formatv("new mutable global variable {0}", name));
+  std::set<std::string> known = declares;
+  for (const auto &[name, function] : baseline.functions)
+    for (const auto &[construct, count] : function.denied)
+      known.insert(construct);
+  for (const auto &[name, function] : candidate.functions)
+    for (const auto &[construct, count] : function.denied)
+      if (!known.count(construct))
+        details.push_back(formatv("{0} uses {1} ({2} instruction{3})", name, construct, count,
+                                  count == 1 ? "" : "s"));
+  if (details.empty())
+    return GateRecord::pass(GateId::G2);
+  std::string reason = details.front();
+  return GateRecord::fail(GateId::G2, FailureClass::Constraints, reason, details);
+}
+
+GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
+                          const std::set<std::string> &declares) {
+  auto countOf = [](const PtxFunction &function, StringRef kind) {
+    auto found = function.precision.find(kind.str());
+    return found == function.precision.end() ? 0u : found->second;
+  };
+  // What a new kernel (a split or a new instantiation) is compared with.
+  PtxFunction whole;
+  for (const auto &[name, function] : baseline.functions) {
+    for (const auto &[kind, count] : function.precision)
+      whole.precision[kind] += count;
+    for (const auto &[opcode, count] : function.narrowOpcodes)
+      whole.narrowOpcodes[opcode] += count;
+    whole.exactDivisions += function.exactDivisions;
+  }
+  auto kindOf = [](StringRef opcode) -> StringRef {
+    if (opcode.contains(".approx") || opcode.starts_with("div.full"))
+      return "approx";
+    if (opcode.contains("bf16"))
+      return "bf16";
+    if (opcode.contains("tf32"))
+      return "tf32";
+    if (opcode.contains("e4m3") || opcode.contains("e5m2"))
+      return "fp8";
+    return "half";
+  };
+  std::vector<std::string> details;
+  for (const auto &[name, function] : candidate.functions) {
+    auto found = baseline.functions.find(name);
+    const PtxFunction &base = found == baseline.functions.end() ? whole : found->second;
+    for (const auto &[opcode, count] : function.narrowOpcodes) {
+      StringRef kind = kindOf(opcode);
+      if (declares.count(kind.str()) || base.narrowOpcodes.count(opcode))
+        continue;
+      details.push_back(formatv("{0} has new {1} operations: {2} x {3}", name, kind, count, opcode));
+    }
+    for (StringRef kind : {"half", "bf16", "tf32", "fp8", "approx"}) {
+      if (declares.count(kind.str()) || countOf(function, kind) <= countOf(base, kind))
+        continue;
+      bool fewer = kind == "approx" ? function.exactDivisions < base.exactDivisions
+                                    : countOf(function, "float") + countOf(function, "double") <
+                                          countOf(base, "float") + countOf(base, "double");
+      if (fewer)
+        details.push_back(formatv("{0} has {1} {2} operations instead of {3}, and fewer precise ones",
+                                  name, countOf(function, kind), kind, countOf(base, kind)));
+    }
+  }
+  if (details.empty())
+    return GateRecord::pass(GateId::G3);
+  std::string reason = details.front();
+  return GateRecord::fail(GateId::G3, FailureClass::Constraints, reason, details);
+}
+
+} // namespace kbopt
