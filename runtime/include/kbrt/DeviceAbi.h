@@ -192,6 +192,10 @@ void kbrt_check_atomic(uint32_t site, void *pointer, uint64_t bytes);
 /// Memory copied without being looked at (struct copies): bounds and races
 /// are checked, initialisation travels from \p source to \p destination.
 void kbrt_check_copy(uint32_t site, void *destination, const void *source, uint64_t bytes);
+/// membar / fence of any scope but the thread's own (mode Check only). Fence, then atomic or volatile
+/// store, is what orders blocks for the race check: without this call, every program that hands
+/// data from block to block would be said to race.
+void kbrt_fence(uint32_t site);
 /// A local array of the current thread comes to life, uninitialised, and ends.
 void kbrt_local_begin(uint32_t site, void *pointer, uint64_t bytes);
 void kbrt_local_end(void *pointer);
