@@ -31,14 +31,21 @@ struct CompileCommand {
   std::vector<std::string> clangFlags;
   /// For clang, host side only (-Xcompiler and the like).
   std::vector<std::string> hostFlags;
-  /// -L, -l, -Xlinker and further objects, for the host link.
+  /// -L, -l, linker flags and further objects, for the host link; CUDA's own
+  /// runtime is not among them.
   std::vector<std::string> linkFlags;
   /// For nvcc, to compile the same program on a GPU machine: no input, output,
   /// phase or architecture.
   std::vector<std::string> nvccFlags;
   std::vector<IgnoredFlag> ignored;
+  /// Whether float division and square root are correctly rounded: nvcc's
+  /// default, -prec-div and -prec-sqrt.
+  bool preciseDivision = true;
+  bool preciseRoot = true;
   std::string arch = "sm_90";
-  bool archIsDefault = true; ///< the user named none
+  bool archIsDefault = true;   ///< the user named none
+  bool languageIsGiven = false; ///< -x cu was said
+  bool usesOpenMp = false;      ///< -fopenmp was said; host loops run in one thread
   CudaToolkit toolkit;
 
   /// clang's arguments for both sides, without argv[0], input, output and

@@ -1,0 +1,229 @@
+//===- CompileCommand.cpp - The command as a value, and finding it --------===//
+#include "kb-opt/Source/CompileCommand.h"
+
+#include "ClangFlags.h"
+#include "kb-opt/Source/NvccFlags.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Process.h"
+#include "clang/Tooling/CompilationDatabase.h"
+#include "clang/Tooling/JSONCompilationDatabase.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+using llvm::StringRef;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+static std::string absolute(StringRef file, StringRef directory) {
+  llvm::SmallString<128> result(file);
+  if (path::is_relative(result)) {
+    result = directory;
+    path::append(result, file);
+  }
+  path::remove_dots(result, /*remove_dot_dot=*/true);
+  return result.str().str();
+}
+
+std::vector<std::string> CompileCommand::commonArguments() const {
+  std::vector<std::string> arguments{
+      "-x",
+      "cuda",
+      "--cuda-path=" + toolkit.root,
+      "--cuda-gpu-arch=" + arch,
+      // The newest toolkits parse as the newest version that clang knows.
+      "-Wno-unknown-cuda-version",
+      // What nvcc and GCC accept and clang makes an error.
+      "-Wno-c++11-narrowing",
+      "-Wno-register",
+  };
+  arguments.insert(arguments.end(), clangFlags.begin(), clangFlags.end());
+  for (const std::string &folder : toolkit.includeFolders())
+    if (StringRef(folder).ends_with("cccl"))
+      arguments.insert(arguments.end(), {"-isystem", folder});
+  return arguments;
+}
+
+std::vector<std::string> CompileCommand::deviceArguments() const {
+  std::vector<std::string> arguments = commonArguments();
+  arguments.push_back("--cuda-device-only");
+  return arguments;
+}
+
+std::vector<std::string> CompileCommand::hostArguments() const {
+  std::vector<std::string> arguments = commonArguments();
+  arguments.push_back("--cuda-host-only");
+  arguments.insert(arguments.end(), hostFlags.begin(), hostFlags.end());
+  return arguments;
+}
+
+Digest CompileCommand::digest() const {
+  DigestBuilder builder;
+  builder.add(file).add(directory).add(arch).add(toolkit.root).add(toolkit.version);
+  builder.add(preciseDivision).add(preciseRoot);
+  for (const auto *list : {&clangFlags, &hostFlags, &linkFlags}) {
+    builder.add(list->size());
+    for (const std::string &flag : *list)
+      builder.add(flag);
+  }
+  return builder.finish();
+}
+
+llvm::Expected<std::string> kbopt::findClang() {
+  static const std::optional<std::string> found = [] {
+    // The driver looks for its headers beside its real place.
+    for (const char *name : {"clang++-22", "/usr/lib/llvm-22/bin/clang++", "clang++"})
+      if (auto program = findProgram(name)) {
+        llvm::SmallString<128> real;
+        if (fs::real_path(path::parent_path(*program), real))
+          continue;
+        llvm::SmallString<128> target;
+        if (!fs::real_path(*program, target))
+          real = path::parent_path(target);
+        path::append(real, "clang++");
+        if (fs::can_execute(real))
+          return std::optional<std::string>(real.str().str());
+        return program;
+      }
+    return std::optional<std::string>();
+  }();
+  if (found)
+    return *found;
+  return llvm::make_error<UsageError>("no clang++ 22 in PATH",
+                                      "install clang-22 from apt.llvm.org, or run scripts/build",
+                                      ExitStatus::Environment);
+}
+
+/// Whether \p compiler is called the way nvcc is.
+static bool isClang(StringRef compiler) {
+  StringRef name = path::filename(compiler);
+  return name.contains("clang") && !name.contains("nvcc");
+}
+
+/// Fills the flags of \p command from \p arguments, the last of which may be a
+/// compiler's inputs.
+static llvm::Error translate(llvm::ArrayRef<std::string> arguments, bool forClang,
+                             CompileCommand &command) {
+  command.original.assign(arguments.begin(), arguments.end());
+  llvm::Expected<std::vector<std::string>> inputs =
+      forClang ? translateClangFlags(arguments, command) : translateNvccFlags(arguments, command);
+  if (!inputs)
+    return inputs.takeError();
+  for (const std::string &input : *inputs) {
+    if (absolute(input, command.directory) == command.file)
+      continue;
+    command.ignored.push_back({input, "kb-opt works on one translation unit at a time"});
+  }
+  return llvm::Error::success();
+}
+
+/// Takes over the entry for the file from \p database; false if it has none.
+static llvm::Expected<bool> takeFromDatabase(clang::tooling::CompilationDatabase &database,
+                                             CompileCommand &command) {
+  std::vector<clang::tooling::CompileCommand> entries = database.getCompileCommands(command.file);
+  if (entries.empty())
+    return false;
+  const clang::tooling::CompileCommand &entry = entries.front();
+  if (entry.CommandLine.empty())
+    return false;
+  command.directory = entry.Directory;
+  std::vector<std::string> arguments(entry.CommandLine.begin() + 1, entry.CommandLine.end());
+  StringRef compiler = entry.CommandLine.front();
+  // A launcher such as ccache stands before the compiler.
+  if (path::filename(compiler).contains("cache") && !arguments.empty()) {
+    compiler = entry.CommandLine[1];
+    arguments.erase(arguments.begin());
+  }
+  if (llvm::Error error = translate(arguments, isClang(compiler), command))
+    return std::move(error);
+  return true;
+}
+
+/// The nearest compile_commands.json above the file that names it.
+static llvm::Expected<bool> takeNearest(CompileCommand &command) {
+  for (StringRef folder = path::parent_path(command.file); !folder.empty();
+       folder = path::parent_path(folder)) {
+    for (StringRef below : {"", "build"}) {
+      llvm::SmallString<128> json(folder);
+      path::append(json, below, "compile_commands.json");
+      if (!fs::exists(json))
+        continue;
+      std::string problem;
+      auto database = clang::tooling::JSONCompilationDatabase::loadFromFile(
+          json, problem, clang::tooling::JSONCommandLineSyntax::AutoDetect);
+      if (!database)
+        return llvm::make_error<UsageError>("cannot read '" + json.str().str() + "': " + problem,
+                                            "give the flags after --, or -p another folder");
+      llvm::Expected<bool> taken = takeFromDatabase(*database, command);
+      if (!taken || *taken)
+        return taken;
+    }
+  }
+  return false;
+}
+
+static llvm::Error takeFlags(const CommandQuery &query, CompileCommand &command) {
+  if (query.flags) {
+    // A compiler's name before the flags is a whole command pasted.
+    llvm::ArrayRef<std::string> flags = *query.flags;
+    bool forClang = false;
+    if (!flags.empty() && !StringRef(flags.front()).starts_with("-") &&
+        (isClang(flags.front()) || path::filename(flags.front()) == "nvcc")) {
+      forClang = isClang(flags.front());
+      flags = flags.drop_front();
+    }
+    return translate(flags, forClang, command);
+  }
+  if (!query.databaseFolder.empty()) {
+    std::string folder = absolute(query.databaseFolder, command.directory), problem;
+    auto database = clang::tooling::CompilationDatabase::loadFromDirectory(folder, problem);
+    if (!database)
+      return llvm::make_error<UsageError>("no usable compile_commands.json in '" +
+                                              query.databaseFolder + "'",
+                                          "cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS=ON");
+    llvm::Expected<bool> taken = takeFromDatabase(*database, command);
+    if (!taken)
+      return taken.takeError();
+    if (!*taken)
+      return llvm::make_error<UsageError>(
+          "'" + query.file + "' is not in the compilation database of '" + query.databaseFolder + "'",
+          "give the flags after -- instead");
+    return llvm::Error::success();
+  }
+  return takeNearest(command).takeError();
+}
+
+llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &query,
+                                                         const CudaToolkit &toolkit) {
+  CompileCommand command;
+  command.toolkit = toolkit;
+  command.shownFile = query.file;
+  command.directory = query.workingDirectory;
+  if (command.directory.empty()) {
+    llvm::SmallString<128> current;
+    fs::current_path(current);
+    command.directory = current.str().str();
+  }
+  command.file = absolute(query.file, command.directory);
+  if (!fs::exists(command.file))
+    return llvm::make_error<UsageError>("no such file: '" + query.file + "'", "",
+                                        ExitStatus::Diagnostics);
+  if (fs::is_directory(command.file))
+    return llvm::make_error<UsageError>("'" + query.file + "' is a folder",
+                                        "name one CUDA file in it", ExitStatus::Diagnostics);
+  if (llvm::Error error = takeFlags(query, command))
+    return std::move(error);
+  if (query.arch) {
+    llvm::Expected<std::string> arch = normalizeArch(*query.arch);
+    if (!arch)
+      return arch.takeError();
+    command.arch = *arch;
+    command.archIsDefault = false;
+  }
+  StringRef extension = path::extension(command.file);
+  if (extension != ".cu" && extension != ".cuh" && !command.languageIsGiven)
+    return llvm::make_error<UsageError>("'" + query.file + "' is not CUDA by its name",
+                                        "say -x cu after -- if it is", ExitStatus::Diagnostics);
+  return command;
+}

@@ -1,0 +1,251 @@
+//===- ParsedProgram.cpp - Parsing with a preamble cache ------------------===//
+#include "kb-opt/Source/ParsedProgram.h"
+
+#include "CompatHeader.h"
+#include "DiagnosticCollector.h"
+#include "kb-opt/Support/Error.h"
+#include "clang/Driver/CreateInvocationFromArgs.h"
+#include "clang/Frontend/FrontendActions.h"
+#include "clang/Frontend/PrecompiledPreamble.h"
+#include "clang/Lex/Lexer.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Serialization/PCHContainerOperations.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/VirtualFileSystem.h"
+#include <chrono>
+#include <list>
+
+using namespace kbopt;
+using llvm::StringRef;
+
+static double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+ParsedProgram::~ParsedProgram() {
+  // Ends the action while the compiler it refers to is alive.
+  if (action)
+    action->EndSourceFile();
+}
+
+clang::ASTContext &ParsedProgram::context() const { return compiler->getASTContext(); }
+const clang::SourceManager &ParsedProgram::sources() const { return compiler->getSourceManager(); }
+const clang::LangOptions &ParsedProgram::language() const { return compiler->getLangOpts(); }
+clang::Preprocessor &ParsedProgram::preprocessor() const { return compiler->getPreprocessor(); }
+
+namespace {
+
+/// The driver's answer for one command, and the precompiled heads of the texts
+/// seen under it.
+struct Entry {
+  std::string command; ///< digest
+  std::shared_ptr<const clang::CompilerInvocation> invocation;
+  /// Most recently used first.
+  std::list<std::shared_ptr<clang::PrecompiledPreamble>> preambles;
+};
+
+/// Heads kept per command: an edit of the includes and the way back.
+constexpr size_t preamblesKept = 4;
+/// Commands kept; a preamble of the CUDA headers is about 30 MB.
+constexpr size_t commandsKept = 8;
+
+} // namespace
+
+struct ProgramParser::Cache {
+  std::mutex mutex;
+  std::list<Entry> entries; ///< most recently used first
+  Stats stats;
+};
+
+ProgramParser::ProgramParser() : cache(std::make_unique<Cache>()) {}
+ProgramParser::~ProgramParser() = default;
+
+ProgramParser::Stats ProgramParser::stats() const {
+  std::lock_guard<std::mutex> lock(cache->mutex);
+  return cache->stats;
+}
+
+static llvm::Error compileError(const CompileCommand &command,
+                                llvm::ArrayRef<SourceDiagnostic> diagnostics) {
+  std::string words = renderDiagnostics(diagnostics);
+  std::string note;
+  if (command.original.empty())
+    note = "give the compiler's flags after --, or the folder of compile_commands.json with -p";
+  return llvm::make_error<UsageError>("'" + command.shownFile + "' does not compile\n" + words,
+                                      note, ExitStatus::Diagnostics);
+}
+
+static llvm::Expected<std::shared_ptr<const clang::CompilerInvocation>>
+askDriver(const CompileCommand &command) {
+  llvm::Expected<std::string> clang = findClang();
+  if (!clang)
+    return clang.takeError();
+  std::vector<std::string> arguments{*clang, "--driver-mode=g++", "-fsyntax-only", "-include",
+                                     compatHeaderPath.str()};
+  for (std::string &argument : command.deviceArguments())
+    arguments.push_back(std::move(argument));
+  arguments.push_back(command.file);
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+
+  DiagnosticCollector collector(command.file, command.shownFile);
+  clang::DiagnosticOptions diagnosticOptions;
+  clang::CreateInvocationOptions options;
+  options.VFS = filesWithCompatHeader(command.directory);
+  options.Diags = clang::CompilerInstance::createDiagnostics(*options.VFS, diagnosticOptions,
+                                                             &collector, /*ShouldOwnClient=*/false);
+  std::unique_ptr<clang::CompilerInvocation> invocation = clang::createInvocation(pointers, options);
+  if (!invocation || collector.hasErrors())
+    return compileError(command, collector.diagnostics());
+  invocation->getFrontendOpts().DisableFree = false;
+  invocation->getCodeGenOpts().DisableFree = false;
+  invocation->getPreprocessorOpts().WriteCommentListToPCH = false;
+  // Otherwise every parse instantiates again what the headers use.
+  invocation->getLangOpts().PCHInstantiateTemplates = true;
+  return std::shared_ptr<const clang::CompilerInvocation>(std::move(invocation));
+}
+
+llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const CompileCommand &command,
+                                                                    StringRef text) {
+  auto start = std::chrono::steady_clock::now();
+  std::string key = command.digest();
+  std::shared_ptr<const clang::CompilerInvocation> base;
+  std::vector<std::shared_ptr<clang::PrecompiledPreamble>> candidates;
+  {
+    std::lock_guard<std::mutex> lock(cache->mutex);
+    ++cache->stats.parses;
+    auto entry = llvm::find_if(cache->entries, [&](const Entry &e) { return e.command == key; });
+    if (entry != cache->entries.end()) {
+      base = entry->invocation;
+      candidates.assign(entry->preambles.begin(), entry->preambles.end());
+      cache->entries.splice(cache->entries.begin(), cache->entries, entry);
+    }
+  }
+  if (!base) {
+    auto asked = askDriver(command);
+    if (!asked)
+      return asked.takeError();
+    base = *asked;
+  }
+
+  std::unique_ptr<ParsedProgram> program(new ParsedProgram());
+  program->compileCommand = command;
+  program->sourceText = text.str();
+  program->comments = Suppressions::parse(text);
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, command.file);
+  auto files = filesWithCompatHeader(command.directory);
+  auto containers = std::make_shared<clang::PCHContainerOperations>();
+
+  // The longest run of directives at the head of the text; it may be empty,
+  // and then the preamble holds the CUDA headers alone.
+  clang::PreambleBounds bounds =
+      clang::ComputePreambleBounds(base->getLangOpts(), buffer->getMemBufferRef(), 0);
+  std::shared_ptr<clang::PrecompiledPreamble> preamble;
+  for (auto &candidate : candidates)
+    if (candidate->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
+      preamble = candidate;
+      break;
+    }
+  bool reused = preamble != nullptr;
+  double preambleMs = 0;
+  DiagnosticCollector collector(command.file, command.shownFile);
+  if (!preamble) {
+    auto preambleStart = std::chrono::steady_clock::now();
+    clang::CompilerInvocation invocation(*base);
+    auto diagnostics = clang::CompilerInstance::createDiagnostics(
+        *files, invocation.getDiagnosticOpts(), &collector, /*ShouldOwnClient=*/false);
+    clang::PreambleCallbacks callbacks;
+    auto built = clang::PrecompiledPreamble::Build(invocation, buffer.get(), bounds, diagnostics,
+                                                   files, containers, /*StoreInMemory=*/true,
+                                                   /*StoragePath=*/"", callbacks);
+    // Without one (a missing header, say) the parse below tells what is wrong.
+    if (built && !collector.hasErrors())
+      preamble = std::make_shared<clang::PrecompiledPreamble>(std::move(*built));
+    preambleMs = millisecondsSince(preambleStart);
+  }
+  collector.forget();
+
+  auto invocation = std::make_shared<clang::CompilerInvocation>(*base);
+  // The preamble's file system layer and the compiler want the buffer for as
+  // long as the AST lives; the compiler takes it over.
+  llvm::MemoryBuffer *main = buffer.release();
+  if (preamble) {
+    preamble->AddImplicitPreamble(*invocation, files, main);
+  } else {
+    invocation->getPreprocessorOpts().addRemappedFile(command.file, main);
+  }
+  invocation->getPreprocessorOpts().RetainRemappedFileBuffers = false;
+
+  program->compiler = std::make_unique<clang::CompilerInstance>(invocation, containers);
+  clang::CompilerInstance &compiler = *program->compiler;
+  compiler.setVirtualFileSystem(files);
+  compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  // The collector lives on this stack; whatever comes later is dropped.
+  llvm::scope_exit detach([&] {
+    compiler.getDiagnostics().setClient(new clang::IgnoringDiagConsumer(), true);
+  });
+  compiler.createFileManager();
+  compiler.createSourceManager();
+  if (!compiler.createTarget())
+    return compileError(command, collector.diagnostics());
+  program->action = std::make_unique<clang::SyntaxOnlyAction>();
+  if (!program->action->BeginSourceFile(compiler, compiler.getFrontendOpts().Inputs.front())) {
+    program->action.reset();
+    return compileError(command, collector.diagnostics());
+  }
+  llvm::Error executed = program->action->Execute();
+  if (executed)
+    return std::move(executed);
+  if (collector.hasErrors())
+    return compileError(command, collector.diagnostics());
+  program->messages = collector.takeDiagnostics();
+  program->preamble = preamble;
+  program->usedPreamble = reused;
+  program->parseMs = millisecondsSince(start);
+
+  std::lock_guard<std::mutex> lock(cache->mutex);
+  cache->stats.preambleMs += preambleMs;
+  if (reused)
+    ++cache->stats.preamblesReused;
+  else if (preamble)
+    ++cache->stats.preamblesBuilt;
+  auto entry = llvm::find_if(cache->entries, [&](const Entry &e) { return e.command == key; });
+  if (entry == cache->entries.end()) {
+    cache->entries.push_front({key, base, {}});
+    entry = cache->entries.begin();
+    if (cache->entries.size() > commandsKept)
+      cache->entries.pop_back();
+  }
+  if (preamble) {
+    entry->preambles.remove(preamble);
+    entry->preambles.push_front(preamble);
+    if (entry->preambles.size() > preamblesKept)
+      entry->preambles.pop_back();
+  }
+  return program;
+}
+
+llvm::Expected<std::string> kbopt::readSource(const CompileCommand &command) {
+  auto fail = [&](const llvm::Twine &message) {
+    return llvm::make_error<UsageError>(message.str(), "name a CUDA source file",
+                                        ExitStatus::Diagnostics);
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(command.file);
+  if (!buffer)
+    return fail("cannot read '" + command.shownFile + "': " + buffer.getError().message());
+  StringRef text = (*buffer)->getBuffer();
+  if (text.contains('\0'))
+    return fail("'" + command.shownFile + "' is not text");
+  return text.str();
+}
+
+llvm::Expected<std::unique_ptr<ParsedProgram>>
+ProgramParser::parseFile(const CompileCommand &command) {
+  llvm::Expected<std::string> text = readSource(command);
+  if (!text)
+    return text.takeError();
+  return parse(command, *text);
+}
