@@ -20,7 +20,7 @@ namespace kbopt {
 /// arithmetic), alu (integer, logic, conversions), xu (special functions), lsu.
 enum class Limiter {
   Dram, L2, L1Wavefronts, SharedWavefronts, Issue, Fma, Alu, Xu, Fp64, Half, Tensor, Atomics,
-  Latency, Launch
+  Latency
 };
 llvm::StringRef toString(Limiter limiter); ///< "dram", "l1 wavefronts", …
 
@@ -32,7 +32,7 @@ struct CostTerm {
 
 struct ModelledLaunch {
   std::string kernel;            ///< mangled
-  double us = 0;                 ///< modelled time, launch overhead included
+  double us = 0;                 ///< modelled execution time, without the launch
   Limiter limiter = Limiter::Dram;
   std::vector<CostTerm> terms;   ///< longest first
   /// max(mandatory bytes / bandwidth, mandatory operations / rate): no rewrite
@@ -43,7 +43,7 @@ struct ModelledLaunch {
   std::string occupancyLimiter;  ///< "registers", "shared memory", …
   bool registersKnown = false;   ///< without nvcc occupancy leaves registers out
   /// By CUPTI name (EVALUATION.md), modelled; plus kbopt__* names for facts that
-  /// have none (see launchMetrics).
+  /// have none (docs/CostModel.md).
   std::map<std::string, double> metrics;
 };
 
@@ -51,8 +51,7 @@ struct ModelledPlan {
   std::string chip;
   double us = 0, floorUs = 0;
   std::vector<ModelledLaunch> launches;
-  /// The launch-weighted mean (rates, percentages) or sum (*.sum) of the above
-  /// over all launches, weighted by time; what states are computed from.
+  /// Per launch, as in kernelMetrics, over all launches.
   std::map<std::string, double> metrics;
   Limiter limiter = Limiter::Dram; ///< of the longest kernel
   std::string longestKernel;       ///< mangled; most time over all its launches
@@ -75,7 +74,8 @@ ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchSha
 llvm::Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
                                        const ChipInfo &chip);
 
-/// Metrics of one kernel over all its launches.
+/// Metrics of one kernel per launch: the mean of times and sums, and the mean
+/// weighted by time of everything else. What states are computed from.
 std::map<std::string, double> kernelMetrics(const ModelledPlan &plan, llvm::StringRef kernel);
 
 llvm::json::Value toJSON(const ModelledPlan &plan);

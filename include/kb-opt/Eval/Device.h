@@ -41,6 +41,8 @@ struct RunOptions {
   uint8_t sharedPoison = 0xCD;   ///< shared memory holds this byte before a block
   Rounding rounding = Rounding::Nearest;
   uint32_t sampledBlocks = 8;    ///< count mode: blocks counted per launch; 0 is all
+  /// Caches that the traffic estimate assumes (the chip's); 0: the device's default.
+  uint64_t l1Bytes = 0, l2Bytes = 0;
   double wallSeconds = 60;       ///< the run ends as Timeout after that
   uint64_t memoryBytes = uint64_t(8) << 30; ///< device memory
 };

@@ -1,0 +1,195 @@
+//===- CostModel.cpp - Modelled time, limiter and floor -------------------===//
+#include "LaunchModel.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace kbopt {
+
+StringRef toString(Limiter limiter) {
+  switch (limiter) {
+  case Limiter::Dram: return "dram";
+  case Limiter::L2: return "l2";
+  case Limiter::L1Wavefronts: return "l1 wavefronts";
+  case Limiter::SharedWavefronts: return "shared wavefronts";
+  case Limiter::Issue: return "issue";
+  case Limiter::Fma: return "fma";
+  case Limiter::Alu: return "alu";
+  case Limiter::Xu: return "xu";
+  case Limiter::Fp64: return "fp64";
+  case Limiter::Half: return "half";
+  case Limiter::Tensor: return "tensor";
+  case Limiter::Atomics: return "atomics";
+  case Limiter::Latency: return "latency";
+  }
+  return "";
+}
+
+/// Resources overlap, but not perfectly: the longest dominates, and another one
+/// of the same length adds 9 %. Assumption; the norm's order is the only
+/// constant here.
+static constexpr double overlapOrder = 8;
+
+static double floorOf(const LaunchModel &model) {
+  const kbrt::KernelCounters &c = model.counters;
+  const ChipInfo &chip = model.chip;
+  double seconds = 0;
+  auto need = [&](double amount, double perSecond) {
+    if (amount > 0 && perSecond > 0)
+      seconds = std::max(seconds, amount / perSecond);
+  };
+  need(c.traffic.uniqueReadBytes + c.traffic.uniqueWrittenBytes, chip.dramBytesPerSecond);
+  need(c.fp32Operations, 2 * chip.rate(chip.fp32PerClock));
+  need(c.fp64Operations, 2 * chip.rate(chip.fp64PerClock));
+  need(c.fp16Operations, 2 * chip.rate(chip.fp16PerClock));
+  need(c.tensorOperations, 2 * chip.rate(chip.tensorFp16PerClock));
+  return seconds * 1e6;
+}
+
+ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchShape &shape,
+                           const KernelResources *resources, const ChipInfo &chip) {
+  LaunchModel model = analyseLaunch(counters, shape, resources, chip);
+  ModelledLaunch result;
+  result.kernel = counters.kernel;
+  const double toUs = 1e6 / chip.clockHz();
+  auto term = [&](Limiter limiter, double cycles) {
+    if (cycles > 0)
+      result.terms.push_back({limiter, cycles * toUs});
+  };
+  term(Limiter::Dram, model.dram);
+  term(Limiter::L2, model.l2);
+  double wavefronts = std::max(model.globalWavefronts + model.sharedWavefronts, model.lsu);
+  term(model.sharedWavefronts > model.globalWavefronts ? Limiter::SharedWavefronts
+                                                       : Limiter::L1Wavefronts, wavefronts);
+  term(Limiter::Issue, model.issue);
+  term(Limiter::Fma, model.fma);
+  term(Limiter::Alu, model.alu);
+  term(Limiter::Xu, model.xu);
+  term(Limiter::Fp64, model.fp64);
+  term(Limiter::Half, model.half);
+  term(Limiter::Tensor, model.tensor);
+  term(Limiter::Atomics, model.atomics);
+  term(Limiter::Latency, model.latency);
+  llvm::sort(result.terms,
+                   [](const CostTerm &a, const CostTerm &b) {
+    return a.us != b.us ? a.us > b.us : a.limiter < b.limiter;
+  });
+  result.floorUs = floorOf(model);
+  if (!result.terms.empty()) {
+    result.limiter = result.terms.front().limiter;
+    double longest = result.terms.front().us, sum = 0;
+    for (const CostTerm &t : result.terms)
+      sum += std::pow(t.us / longest, overlapOrder);
+    result.us = std::max(result.floorUs, longest * std::pow(sum, 1 / overlapOrder));
+  }
+  model.cycles = result.us / toUs;
+  result.waves = model.waves;
+  result.occupancy = model.occupancy.fraction;
+  result.occupancyLimiter = limiterName(model.occupancy.limiter).str();
+  result.registersKnown = resources && resources->registers;
+  result.metrics = launchMetrics(model, result.limiter, result.floorUs);
+  return result;
+}
+
+/// Whether \p name is a total that adds up over launches.
+static bool isTotal(StringRef name) {
+  return name.ends_with(".sum") || name == "kbopt__time_us" || name == "kbopt__floor_us" ||
+         name == "kbopt__launch_overhead_us" || name == "gpc__cycles_elapsed.max" ||
+         name == "sm__cycles_active.avg" || name == "sm__cycles_active.max";
+}
+
+static std::map<std::string, double> meanMetrics(ArrayRef<const ModelledLaunch *> launches) {
+  std::map<std::string, double> sums, weights;
+  for (const ModelledLaunch *launch : launches)
+    for (const auto &[name, value] : launch->metrics) {
+      double weight = isTotal(name) ? 1 : std::max(launch->us, 1e-9);
+      sums[name] += weight * value;
+      weights[name] += weight;
+    }
+  for (auto &[name, value] : sums)
+    value /= weights[name];
+  return sums;
+}
+
+std::map<std::string, double> kernelMetrics(const ModelledPlan &plan, StringRef kernel) {
+  std::vector<const ModelledLaunch *> launches;
+  for (const ModelledLaunch &launch : plan.launches)
+    if (launch.kernel == kernel)
+      launches.push_back(&launch);
+  return meanMetrics(launches);
+}
+
+Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
+                                 const ChipInfo &chip) {
+  ModelledPlan plan;
+  plan.chip = chip.name;
+  std::map<std::string, double> time;
+  for (const LaunchRecord &record : run.launches) {
+    if (!record.counters)
+      return make_error<ToolError>("no counters for a launch of " + record.kernel,
+                                   std::vector<std::string>{"kb-run"}, 0, "",
+                                   "the image was not built in count mode");
+    LaunchShape shape;
+    shape.blocks = uint64_t(record.grid[0]) * record.grid[1] * record.grid[2];
+    shape.threadsPerBlock = record.block[0] * record.block[1] * record.block[2];
+    shape.dynamicSharedBytes = record.dynamicSharedBytes;
+    auto resources = code.kernels.find(record.kernel);
+    ModelledLaunch launch =
+        modelLaunch(*record.counters, shape,
+                    resources == code.kernels.end() ? nullptr : &resources->second, chip);
+    launch.kernel = record.kernel;
+    plan.us += launch.us;
+    plan.floorUs += launch.floorUs;
+    time[record.kernel] += launch.us;
+    plan.launches.push_back(std::move(launch));
+  }
+  std::vector<const ModelledLaunch *> all;
+  for (const ModelledLaunch &launch : plan.launches)
+    all.push_back(&launch);
+  plan.metrics = meanMetrics(all);
+  double longest = -1;
+  for (const auto &[kernel, us] : time)
+    if (us > longest) {
+      longest = us;
+      plan.longestKernel = kernel;
+    }
+  double worst = -1;
+  for (const ModelledLaunch &launch : plan.launches)
+    if (launch.kernel == plan.longestKernel && launch.us > worst) {
+      worst = launch.us;
+      plan.limiter = launch.limiter;
+    }
+  return plan;
+}
+
+json::Value toJSON(const ModelledPlan &plan) {
+  json::Array launches;
+  for (const ModelledLaunch &launch : plan.launches) {
+    json::Array terms;
+    for (const CostTerm &term : launch.terms)
+      terms.push_back(json::Object{{"limiter", toString(term.limiter)}, {"us", term.us}});
+    json::Object metrics;
+    for (const auto &[name, value] : launch.metrics)
+      metrics[name] = value;
+    launches.push_back(json::Object{{"kernel", launch.kernel},
+                                    {"modelledUs", launch.us},
+                                    {"floorUs", launch.floorUs},
+                                    {"limiter", toString(launch.limiter)},
+                                    {"waves", launch.waves},
+                                    {"occupancy", launch.occupancy},
+                                    {"occupancyLimiter", launch.occupancyLimiter},
+                                    {"registersKnown", launch.registersKnown},
+                                    {"terms", std::move(terms)},
+                                    {"metrics", std::move(metrics)}});
+  }
+  return json::Object{{"chip", plan.chip},
+                      {"modelledUs", plan.us},
+                      {"floorUs", plan.floorUs},
+                      {"limiter", toString(plan.limiter)},
+                      {"longestKernel", plan.longestKernel},
+                      {"launches", std::move(launches)}};
+}
+
+} // namespace kbopt

@@ -1,0 +1,65 @@
+//===- LaunchModel.h - The parts of one launch's model ----------*- C++ -*-===//
+//
+// Owns the intermediate figures between counts and metrics; private to
+// CostModel.cpp (time) and Metrics.cpp (names).
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_EVAL_LAUNCHMODEL_H
+#define KBOPT_LIB_EVAL_LAUNCHMODEL_H
+
+#include "kb-opt/Eval/CostModel.h"
+#include "kb-opt/Target/Occupancy.h"
+
+namespace kbopt {
+
+/// Cycles are SM cycles of the busiest SM, from the first block to the last.
+struct LaunchModel {
+  LaunchModel(const kbrt::KernelCounters &counters, const LaunchShape &shape,
+              const KernelResources *resources, const ChipInfo &chip)
+      : counters(counters), shape(shape), resources(resources), chip(chip) {}
+
+  const kbrt::KernelCounters &counters;
+  const LaunchShape &shape;
+  const KernelResources *resources;
+  const ChipInfo &chip;
+
+  Occupancy occupancy;
+  double blocksOnBusiestSm = 0; ///< ceil(blocks / SMs)
+  double activeSms = 0;
+  double waves = 0;
+  double residentWarps = 0;     ///< per SM, on average while the launch runs
+  double instructionsPerWarp = 0;
+  bool usesLocalMemory = false; ///< machine code keeps something in local memory
+
+  // Work of each pipe on the busiest SM, in cycles.
+  double issue = 0, fma = 0, alu = 0, xu = 0, fp64 = 0, half = 0, tensor = 0;
+  double globalWavefronts = 0, sharedWavefronts = 0, lsu = 0;
+  // Chip-wide resources, in cycles.
+  double dram = 0, l2 = 0, atomics = 0;
+
+  // What one warp waits for when it is alone, in cycles.
+  double globalLatency = 0, sharedLatency = 0, arithmeticLatency = 0, barrierLatency = 0,
+         branchLatency = 0;
+  double warpLatency() const {
+    return globalLatency + sharedLatency + arithmeticLatency + barrierLatency + branchLatency;
+  }
+  double latency = 0;           ///< of all waves
+
+  double cycles = 0;
+  double seconds() const { return cycles / chip.clockHz(); }
+
+  /// Per-SM work of the whole grid, as cycles of the busiest SM.
+  double onBusiestSm(double total, double perClock) const;
+};
+
+/// Fills everything but `cycles` from counters and chip.
+LaunchModel analyseLaunch(const kbrt::KernelCounters &counters, const LaunchShape &shape,
+                          const KernelResources *resources, const ChipInfo &chip);
+
+/// The metrics of \p model whose limiter is \p limiter.
+std::map<std::string, double> launchMetrics(const LaunchModel &model, Limiter limiter,
+                                            double floorUs);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_EVAL_LAUNCHMODEL_H
