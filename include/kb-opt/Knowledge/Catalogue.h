@@ -62,7 +62,7 @@ public:
   bool excludes(llvm::StringRef a, llvm::StringRef b) const;
   /// Largest bonus of \p after in a pipeline that has \p passes before it.
   double bonus(const std::vector<std::string> &passes, llvm::StringRef after) const;
-  /// Share by which a prediction for a repeated \p pass is discounted.
+  /// Share of a prediction that is left for a \p pass that was there before.
   double repeatDiscount(llvm::StringRef pass) const;
   /// Passes in the order that suits \p shape; empty for an unknown shape.
   const std::vector<std::string> &pipeline(llvm::StringRef shape) const;

@@ -58,12 +58,12 @@ struct Evidence {
   /// What was observed, without what was expected: two records of a
   /// deterministic device that agree in this are one observation.
   Digest experiment() const;
-  /// One line of JSON with sorted keys; `id` is its first.
+  /// One line of JSON with sorted keys.
   std::string toLine() const;
 };
 
-/// Unknown fields are kept out and ignored; a missing or mistyped field, a
-/// newer version, or an `id` that does not match is an error.
+/// A missing, mistyped or unknown field, a newer version, or an `id` that does
+/// not match the content is a `StoreError` that names it.
 llvm::Expected<Evidence> parseEvidence(llvm::StringRef line);
 
 /// A line of a log that is no record. It stays in the file.
@@ -76,8 +76,8 @@ struct BadLine {
 /// A set of records by id.
 class EvidenceSet {
 public:
-  /// Of two records with one id the one with the smaller line stays, so that
-  /// union does not depend on order.
+  /// Of two records with one id the earlier stays, so that union does not depend
+  /// on order.
   void insert(Evidence record);
   void merge(const EvidenceSet &other);
   const std::map<Digest, Evidence> &records() const { return byId; }
@@ -91,7 +91,8 @@ private:
 /// is an empty set; a file that cannot be read is a `StoreError`.
 llvm::Expected<EvidenceSet> readEvidence(FileSystem &fileSystem, llvm::StringRef path,
                                          std::vector<BadLine> &bad);
-/// Appends each record as one line, under a lock.
+/// Appends one line per record, all in one write under a lock, so that a full
+/// disk leaves the log as it was; the folder must exist.
 llvm::Error appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
                            llvm::ArrayRef<Evidence> records);
 

@@ -32,14 +32,15 @@ struct PassStatistics {
   uint64_t predicted = 0;
 };
 
+/// Modelled and measured gains of one chip are kept apart by `device`.
 struct PassKey {
-  std::string state, pass, chip;
+  std::string state, pass, chip, device;
   auto operator<=>(const PassKey &) const = default;
 };
 
 /// How `after` fares in a pipeline right behind `before`.
 struct EdgeKey {
-  std::string before, after, chip;
+  std::string before, after, chip, device;
   auto operator<=>(const EdgeKey &) const = default;
 };
 
@@ -55,12 +56,13 @@ struct FailureStatistics {
 
 struct FoldedKnowledge {
   uint64_t records = 0;   ///< in the set
-  uint64_t repeated = 0;  ///< left out: the same deterministic experiment again
-  Digest evidence;        ///< digest of the ids that were folded
+  /// Left out: the same experiment on the deterministic CPU device again.
+  uint64_t repeated = 0;
+  Digest evidence; ///< digest of the ids of all records
   std::map<PassKey, PassStatistics> passes;
   std::map<EdgeKey, GainStatistics> edges;
   std::map<FailureKey, FailureStatistics> failures;
-  /// Best parameters per (state, pass, chip): text "factor=4" to gains.
+  /// Gains per text of the parameters ("factor=4").
   std::map<PassKey, std::map<std::string, GainStatistics>> parameters;
 };
 

@@ -2,7 +2,7 @@
 //
 // Owns the combination of seed and evidence: what a pass is expected to gain
 // in a state on a chip, and which few entries are worth showing. Immutable but
-// for `learn`.
+// for `learn`. docs/Knowledge.md gives the formulas.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_KNOWLEDGE_KNOWLEDGEBASE_H
@@ -16,11 +16,14 @@ namespace kbopt {
 
 /// What a pass is expected to do next.
 struct Prediction {
-  double logGain = 0;     ///< expected over correct outcomes and failures
-  double success = 1;     ///< chance that it applies and is correct
-  double uncertainty = 0; ///< standard deviation of the gain's mean
-  double weightOfEvidence = 0; ///< observations behind it, discounted
-  std::string why;        ///< "seed: removes 60 % of …; 4 tries on h200: …"
+  double logGain = 0;      ///< of the step itself, where it is correct
+  double success = 0;      ///< chance that it applies and is correct
+  double uncertainty = 0;  ///< standard error of `logGain`
+  double observations = 0; ///< tries behind it, those of other chips discounted
+  /// What a policy draws by: `success` times the step's gain with what it opens
+  /// for later steps. 0 where an earlier pass excludes this one.
+  double value = 0;
+  std::string why; ///< "seed 12.0 %; 4 tries, mean 20.1 %; opened by …"
 };
 
 /// One row of a retrieval.
@@ -32,47 +35,58 @@ struct RetrievedEntry {
 
 class KnowledgeBase {
 public:
-  /// The seed alone.
-  explicit KnowledgeBase(ChipInfo chip, const Catalogue &catalogue = Catalogue::builtin());
+  /// The seed alone. \p device: "cpu-modelled" or "cuda". \p catalogue must
+  /// outlive the object.
+  explicit KnowledgeBase(ChipInfo chip, std::string device = "cpu-modelled",
+                         const Catalogue &catalogue = Catalogue::builtin());
 
   /// Adds records and folds again. Not thread-safe against readers.
   void learn(const EvidenceSet &more);
 
   const ChipInfo &chip() const { return target; }
+  const std::string &device() const { return deviceKind; }
   const Catalogue &catalogue() const { return *seed; }
   const EvidenceSet &evidence() const { return records; }
   const FoldedKnowledge &folded() const { return knowledge; }
 
-  /// Gain of \p pass in \p state after \p predecessors (first to last).
-  /// Seed prior in GPA's manner, shrunk towards the evidence of this chip and,
-  /// at a discount (`chipSimilarity`), of others.
+  /// \p pass in \p state after \p predecessors (first to last) on a kernel of
+  /// \p shape (may be empty).
   Prediction predict(const State &state, llvm::StringRef pass,
-                     const std::vector<std::string> &predecessors) const;
-  /// Parameter texts of \p pass in \p state, best known first.
+                     const std::vector<std::string> &predecessors, llvm::StringRef shape = "") const;
+  /// Texts of parameters ("factor=4") that worked for \p pass in \p state on
+  /// this chip and device or another, best first.
   std::vector<std::string> knownParameters(const State &state, llvm::StringRef pass) const;
-  /// The \p limit best predictions for \p state, best first. \p shape moves
-  /// passes of its seed pipeline up.
-  std::vector<RetrievedEntry> retrieve(const State &state, llvm::StringRef shape,
-                                       unsigned limit = 8) const;
+  /// The \p limit best predictions for \p state, best first: passes that answer
+  /// one of its bottlenecks, or that evidence has seen in it.
+  std::vector<RetrievedEntry> retrieve(const State &state, llvm::StringRef shape, unsigned limit = 8) const;
+  /// How far evidence from \p chipName and \p device counts here, in [0, 1]:
+  /// `chipSimilarity`, halved between modelled and measured times.
+  double trust(const std::string &chipName, llvm::StringRef device) const;
 
 private:
-  double borrowed(const std::string &chipName) const;
+  double seedGain(const State &state, llvm::StringRef pass, llvm::StringRef shape) const;
+  double learntEdge(llvm::StringRef before, llvm::StringRef after) const;
+  double opens(const State &state, llvm::StringRef pass, const std::vector<std::string> &predecessors) const;
 
   ChipInfo target;
+  std::string deviceKind;
   const Catalogue *seed;
   EvidenceSet records;
   FoldedKnowledge knowledge;
-  mutable std::map<std::string, double> similarity;
+  /// Filled by the constructor and `learn`.
+  std::map<std::string, double> similarity;
 };
 
 /// Where the user's own knowledge lies: `userDataDirectory()/knowledge`, with
 /// evidence.jsonl and, where wanted, devices/*.json.
 std::string userKnowledgeDirectory();
+/// evidence.jsonl in \p directory.
 std::string evidenceLog(llvm::StringRef directory);
 
-/// The built-in knowledge with the logs of \p directories over it, in order;
-/// bad lines go to \p bad.
-llvm::Expected<KnowledgeBase> loadKnowledge(const ChipInfo &chip, FileSystem &fileSystem,
+/// The built-in knowledge with the logs of \p directories over it; bad lines go
+/// to \p bad.
+llvm::Expected<KnowledgeBase> loadKnowledge(const ChipInfo &chip, llvm::StringRef device,
+                                            FileSystem &fileSystem,
                                             llvm::ArrayRef<std::string> directories,
                                             std::vector<BadLine> &bad);
 

@@ -1,9 +1,10 @@
-//===- MetricExpression.h - Arithmetic over metrics -------------------*- C++ -*-===//
+//===- MetricExpression.h - Arithmetic over metrics -------------*- C++ -*-===//
 //
 // Owns the small language of the rules in knowledge/states: numbers, metric
-// names, + - * /, comparisons, && || !, min(a, b), max(a, b), known(a).
-// A missing metric makes a value unknown; unknown is contagious except where
-// the other side of && or || decides.
+// names, + - * /, comparisons, && || !, and the functions min, max, sum (of the
+// arguments that are known), default (the first that is known), known (0 or 1).
+// A missing metric makes a value unknown. Unknown is contagious except in these
+// functions and where the other side of && or || decides.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_KNOWLEDGE_METRICEXPRESSION_H

@@ -23,7 +23,7 @@ inline constexpr llvm::StringLiteral balancedState = "balanced";
 /// What a metric says about one bottleneck.
 struct StateShare {
   std::string name;   ///< "memory_bandwidth_saturated"
-  double blame = 0;   ///< fraction of the time it is blamed for, in [0, 1]
+  double blame = 0;   ///< fraction of the time it is blamed for, in [0, 1]; NaN: unknown
   bool hiding = false; ///< latency that other work could hide, not work to remove
   std::string why;    ///< one sentence with the figures that decided
 };
@@ -86,8 +86,9 @@ private:
 
 /// Speedup expected where a share \p removed of the time that \p share blames
 /// goes away, in the manner of GPA (Zhou et al., CGO 2021, section 5): elimination
-/// T / (T - B), latency hiding T / (T - min(A, B)). At most \p headroom (where
-/// that is known). Returns its natural logarithm, >= 0.
+/// T / (T - B), latency hiding T / (T - min(A, B)), which is at most 2. At most
+/// the state's headroom where that is known. Returns its natural logarithm,
+/// >= 0; NaN where the blame is unknown.
 double predictedLogGain(const State &state, const StateShare &share, double removed);
 
 } // namespace kbopt
