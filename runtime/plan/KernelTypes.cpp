@@ -32,6 +32,19 @@ constexpr Name scalars[] = {
     {"long long", ElementType::I64},
     {"unsigned long", ElementType::U64},
     {"unsigned long long", ElementType::U64},
+    {"int8_t", ElementType::I8},
+    {"uint8_t", ElementType::U8},
+    {"int16_t", ElementType::I16},
+    {"uint16_t", ElementType::U16},
+    {"int32_t", ElementType::I32},
+    {"uint32_t", ElementType::U32},
+    {"int64_t", ElementType::I64},
+    {"uint64_t", ElementType::U64},
+    {"size_t", ElementType::U64},
+    {"half", ElementType::F16},
+    {"half2", ElementType::F16},
+    {"nv_bfloat16", ElementType::BF16},
+    {"nv_bfloat162", ElementType::BF16},
     {"float", ElementType::F32},
     {"double", ElementType::F64},
     {"__half", ElementType::F16},
@@ -40,15 +53,15 @@ constexpr Name scalars[] = {
     {"__nv_bfloat162", ElementType::BF16},
 };
 constexpr Name vectorStems[] = {
-    {"char", ElementType::I8},       {"uchar", ElementType::U8},
-    {"short", ElementType::I16},     {"ushort", ElementType::U16},
-    {"int", ElementType::I32},       {"uint", ElementType::U32},
-    {"long", ElementType::I64},      {"ulong", ElementType::U64},
-    {"longlong", ElementType::I64},  {"ulonglong", ElementType::U64},
-    {"float", ElementType::F32},     {"double", ElementType::F64},
+    {"char", ElementType::I8},       {"uchar", ElementType::U8},  {"short", ElementType::I16},
+    {"ushort", ElementType::U16},    {"int", ElementType::I32},   {"uint", ElementType::U32},
+    {"long", ElementType::I64},      {"ulong", ElementType::U64}, {"longlong", ElementType::I64},
+    {"ulonglong", ElementType::U64}, {"float", ElementType::F32}, {"double", ElementType::F64},
 };
 
-ElementType typeOfName(std::string_view name) {
+} // namespace
+
+ElementType kbrt::elementTypeFromCxx(std::string_view name) {
   for (const Name &row : scalars)
     if (name == row.name)
       return row.type;
@@ -64,6 +77,8 @@ ElementType typeOfName(std::string_view name) {
   }
   return ElementType::Unknown;
 }
+
+namespace {
 
 void trim(std::string_view &text) {
   while (!text.empty() && text.front() == ' ')
@@ -82,13 +97,14 @@ bool dropSuffix(std::string_view &text, std::string_view suffix) {
 
 ElementType pointee(std::string_view type) {
   trim(type);
-  while (dropSuffix(type, "const") || dropSuffix(type, "__restrict") || dropSuffix(type, "restrict"))
+  while (dropSuffix(type, "const") || dropSuffix(type, "__restrict") ||
+         dropSuffix(type, "restrict"))
     ;
   if (!dropSuffix(type, "*"))
     return ElementType::Unknown;
   while (dropSuffix(type, "const") || dropSuffix(type, "volatile"))
     ;
-  return typeOfName(type);
+  return elementTypeFromCxx(type);
 }
 
 /// The parameter list of \p signature without its parentheses: the last pair

@@ -25,7 +25,7 @@ constexpr ElementRow elements[] = {
 };
 
 /// In the order of `Step`'s alternatives.
-constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill",  "copy", "launch",
+constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill", "copy", "launch",
                                      "read",  "sync", "event",  "wait", "error"};
 static_assert(std::size(stepNames) == std::variant_size_v<Step>);
 

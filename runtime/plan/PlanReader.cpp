@@ -32,9 +32,7 @@ public:
       fail(std::string("lacks the field '") + name + "'");
     return {*found, path.empty() ? name : path + "." + name};
   }
-  Field item(size_t index) const {
-    return {json[index], path + "[" + std::to_string(index) + "]"};
-  }
+  Field item(size_t index) const { return {json[index], path + "[" + std::to_string(index) + "]"}; }
   bool has(const char *name) const {
     requireObject();
     return json.contains(name);
@@ -107,8 +105,7 @@ public:
     Field outcome = root["outcome"];
     plan.outcome.ending = static_cast<Ending>(outcome["ending"].oneOf(endingNames));
     plan.outcome.message = outcome["message"].text();
-    plan.outcome.exitStatus =
-        outcome["exitStatus"].number<int>(std::numeric_limits<int>::min());
+    plan.outcome.exitStatus = outcome["exitStatus"].number<int>(std::numeric_limits<int>::min());
     plan.outcome.stdoutDigest = outcome["stdoutDigest"].text();
     Field streams = root["streams"], buffers = root["buffers"], steps = root["steps"];
     for (size_t i = 0; i < streams.size(); ++i)
@@ -223,7 +220,7 @@ private:
       word.at = words.item(i)["at"].number<uint32_t>();
       if (word.at % 8 || word.at < least || word.at + uint64_t{8} > argument.bytes.size())
         words.item(i)["at"].fail("expected ascending multiples of 8 inside the argument's " +
-                            std::to_string(argument.bytes.size()) + " bytes");
+                                 std::to_string(argument.bytes.size()) + " bytes");
       least = word.at + uint64_t{8};
       word.target.buffer = bufferId(words.item(i)["buffer"], false);
       word.target.offset = words.item(i)["offset"].number<uint64_t>();
@@ -310,8 +307,8 @@ std::optional<Plan> kbrt::planFromJson(std::string_view text, std::string_view n
     Reader(plan).read(Field(json, ""));
     return plan;
   } catch (const Wrong &wrong) {
-    error = std::string(name) + ": " + (wrong.what.rfind(": ", 0) == 0 ? wrong.what.substr(2)
-                                                                      : wrong.what);
+    error = std::string(name) + ": " +
+            (wrong.what.rfind(": ", 0) == 0 ? wrong.what.substr(2) : wrong.what);
   } catch (const Json::exception &exception) {
     error = std::string(name) + ": " + exception.what();
   }

@@ -42,9 +42,9 @@ enum class InputDistribution : uint8_t {
   NonFinite       ///< normal, with a few NaN, +Inf and -Inf
 };
 inline constexpr InputDistribution allInputDistributions[] = {
-    InputDistribution::Normal,      InputDistribution::ScaledShifted,
-    InputDistribution::AllEqual,    InputDistribution::OutlierRows,
-    InputDistribution::Denormal,    InputDistribution::LargeMagnitude,
+    InputDistribution::Normal,   InputDistribution::ScaledShifted,
+    InputDistribution::AllEqual, InputDistribution::OutlierRows,
+    InputDistribution::Denormal, InputDistribution::LargeMagnitude,
     InputDistribution::NonFinite};
 /// "normal", "scaled-shifted", …
 llvm::StringRef toString(InputDistribution distribution);

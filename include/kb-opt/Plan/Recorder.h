@@ -41,9 +41,9 @@ enum class RecordStatus : uint8_t {
   Crashed,       ///< a signal in host code
   KernelFault,   ///< a kernel went wrong on the CPU device
   TimedOut,
-  OutOfMemory,   ///< host or device memory, or the recording's size
-  Unsupported,   ///< a CUDA call or option that the recorder does not have
-  Mismatch       ///< oracle-fed: reads do not follow the oracle's sequence
+  OutOfMemory, ///< host or device memory, or the recording's size
+  Unsupported, ///< a CUDA call or option that the recorder does not have
+  Mismatch     ///< oracle-fed: reads do not follow the oracle's sequence
 };
 
 /// "good", "program-failed", …
@@ -77,7 +77,7 @@ llvm::Expected<Recording> recordProgram(ProcessRunner &runner, const RecordReque
 llvm::Expected<Recording> recordOracleFed(ProcessRunner &runner, const RecordRequest &request,
                                           llvm::StringRef oracleFolder);
 
-/// Runs the program with kernels executing and records nothing: status, stdout
+/// Runs the program with kernels executing and records no steps: status, stdout
 /// and exit status of the program as a whole (gate G14).
 llvm::Expected<Recording> executeProgram(ProcessRunner &runner, const RecordRequest &request);
 

@@ -21,7 +21,7 @@ using kbrt::ElementType;
 /// one.
 struct SignatureParameter {
   std::string name; ///< may be empty
-  std::string type; ///< C++ type as written, "const float *"
+  std::string type; ///< C++ type, canonical unless dependent: "const float *"
 };
 struct Signature {
   std::string name; ///< without template arguments
@@ -34,13 +34,13 @@ struct Signature {
 enum class WorkloadKind : uint8_t { Program, Entry, Kernel };
 enum class Role : uint8_t { In, Out, InOut };
 enum class InitKind : uint8_t {
-  Uniform,     ///< in [low, high), by default [-1, 1) for floats and [0, 100) for integers
-  Normal,      ///< mean low (0), deviation high (1)
-  Iota,        ///< 0, 1, 2, …
+  Uniform, ///< in [low, high), by default [-1, 1) for floats and [0, 100) for integers
+  Normal,  ///< mean low (0), deviation high (1)
+  Iota,    ///< 0, 1, 2, …
   Zeros,
   Ones,
-  Constant,    ///< low everywhere
-  Permutation  ///< of 0 … n-1
+  Constant,   ///< low everywhere
+  Permutation ///< of 0 … n-1
 };
 
 struct Init {
@@ -57,7 +57,7 @@ struct WorkloadParameter {
   std::vector<std::string> shape; ///< expressions; their product is the number of elements
   Init init;
   Role role = Role::In;
-  bool onHost = false;  ///< the entry takes a host pointer and copies by itself
+  bool onHost = false; ///< the entry takes a host pointer and copies by itself
   // Scalars: an expression in the size names, or C++ text (structs, functors,
   // floating-point values).
   std::string value;
@@ -84,9 +84,9 @@ struct Workload {
   // Entry and kernel.
   std::string entry; ///< as called in C++: "f" or "k<float, 4>"
   std::vector<WorkloadParameter> parameters;
-  SizeMap sizes;                     ///< the benchmark shape
-  std::vector<SizeMap> testSizes;    ///< further shapes for gate G7, complete
-  std::vector<SizeMap> unseenSizes;  ///< shapes the search never sees (G15), complete
+  SizeMap sizes;                        ///< the benchmark shape
+  std::vector<SizeMap> testSizes;       ///< further shapes for gate G7, complete
+  std::vector<SizeMap> unseenSizes;     ///< shapes the search never sees (G15), complete
   std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
   std::string sharedBytes = "0";        ///< kernel: an expression
   bool float64Oracle = false;           ///< "oracle: float64"
@@ -109,8 +109,8 @@ llvm::Expected<std::optional<Workload>> workloadInComment(llvm::StringRef source
                                                           llvm::StringRef file);
 
 /// Finds the workload for \p sourcePath: \p explicitPath if not empty, else
-/// `<source>.workload.yaml` beside it, else the comment inside; nothing if
-/// there is none of them.
+/// `<source>.workload.yaml` beside it (k.cu.workload.yaml or k.workload.yaml for
+/// k.cu), else the comment inside; nothing if there is none of them.
 llvm::Expected<std::optional<Workload>> findWorkload(llvm::StringRef sourcePath,
                                                      llvm::StringRef explicitPath);
 

@@ -15,7 +15,6 @@
 #define KBRT_PLAN_H
 
 #include "kbrt/Dim3.h"
-#include "kbrt/Dim3.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,11 +35,27 @@ inline constexpr const char *observablesFileName = "observables.bin";
 /// Type of the elements of a buffer or of a scalar. Vector types such as
 /// float4 count as their component.
 enum class ElementType : uint8_t {
-  Unknown, Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64
+  Unknown,
+  Bool,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64,
+  F16,
+  BF16,
+  F32,
+  F64
 };
 
 /// "f32" and so on; "unknown".
 const char *elementTypeName(ElementType type);
+/// The element type of a C++ type as debug information or a demangler spells
+/// it, without qualifiers: "float", "unsigned int", "__half", "float4".
+ElementType elementTypeFromCxx(std::string_view type);
 /// The inverse of `elementTypeName`; nothing if \p name is none of them.
 std::optional<ElementType> elementTypeFromName(std::string_view name);
 /// Size in bytes; 0 if unknown.
@@ -182,7 +197,8 @@ enum class Ending : uint8_t {
   Crash,       ///< a signal in host code
   Fault,       ///< a kernel went wrong: out of bounds, trap, assertion, deadlock
   Unsupported, ///< a call or option that the recorder does not have
-  Mismatch     ///< the reads do not follow the oracle's
+  Mismatch,    ///< the reads do not follow the oracle's
+  TooLarge     ///< the recording exceeded its size limit or the disk is full
 };
 
 struct Outcome {

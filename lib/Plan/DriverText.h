@@ -1,0 +1,152 @@
+//===- DriverText.h - The fixed part of a generated main --------*- C++ -*-===//
+//
+// Owns the helpers that every generated driver carries: filling by a portable
+// generator, error checks, digests. C++14, because that is the least that users
+// compile CUDA with.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_PLAN_DRIVERTEXT_H
+#define KBOPT_LIB_PLAN_DRIVERTEXT_H
+
+namespace kbopt {
+
+inline constexpr const char driverHelpers[] = R"cxx(
+namespace kb_driver {
+
+// SplitMix64; the same numbers on every machine, so no library function is used.
+struct Generator {
+  unsigned long long state;
+  unsigned long long next() {
+    unsigned long long z = (state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  double uniform() { return static_cast<double>(next() >> 11) * (1.0 / 9007199254740992.0); }
+  // Sum of twelve uniform numbers: deviation 1, and exact arithmetic.
+  double normal() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i)
+      sum += uniform();
+    return sum;
+  }
+};
+
+struct Half { unsigned short bits; };
+struct Bfloat { unsigned short bits; };
+
+inline unsigned bitsOf(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, 4);
+  return bits;
+}
+
+template <typename T> T convert(double value) { return static_cast<T>(value); }
+template <> inline Bfloat convert<Bfloat>(double value) {
+  unsigned bits = bitsOf(static_cast<float>(value));
+  return {static_cast<unsigned short>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+template <> inline Half convert<Half>(double value) {
+  unsigned bits = bitsOf(static_cast<float>(value)), sign = (bits >> 16) & 0x8000u;
+  int exponent = static_cast<int>((bits >> 23) & 0xffu) - 127 + 15;
+  unsigned mantissa = bits & 0x7fffffu;
+  if (exponent >= 31)
+    return {static_cast<unsigned short>(sign | 0x7c00u)};
+  if (exponent < -10)
+    return {static_cast<unsigned short>(sign)};
+  unsigned shift = 13;
+  if (exponent <= 0) {
+    mantissa |= 0x800000u;
+    shift = static_cast<unsigned>(14 - exponent);
+    exponent = 0;
+  }
+  unsigned result = (static_cast<unsigned>(exponent) << 10) + (mantissa >> shift);
+  unsigned rest = mantissa & ((1u << shift) - 1u), middle = 1u << (shift - 1u);
+  if (rest > middle || (rest == middle && (result & 1u)))
+    ++result;
+  return {static_cast<unsigned short>(sign | result)};
+}
+
+// Becomes whatever pointer the callee takes.
+struct AnyPointer {
+  void *p;
+  template <typename T> operator T *() const { return static_cast<T *>(p); }
+};
+
+inline void check(cudaError_t error, const char *what) {
+  if (error == cudaSuccess)
+    return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+
+template <typename T> std::vector<T> uniform(std::size_t n, unsigned long long seed, double low, double high, bool whole) {
+  std::vector<T> values(n);
+  Generator generator{seed};
+  for (T &value : values) {
+    double x = (high - low) * generator.uniform();
+    value = convert<T>(low + (whole ? static_cast<double>(static_cast<long long>(x)) : x));
+  }
+  return values;
+}
+template <typename T> std::vector<T> normal(std::size_t n, unsigned long long seed, double mean, double deviation) {
+  std::vector<T> values(n);
+  Generator generator{seed};
+  for (T &value : values)
+    value = convert<T>(mean + deviation * generator.normal());
+  return values;
+}
+template <typename T> std::vector<T> constant(std::size_t n, double number) {
+  return std::vector<T>(n, convert<T>(number));
+}
+template <typename T> std::vector<T> iota(std::size_t n) {
+  std::vector<T> values(n);
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] = convert<T>(static_cast<double>(i));
+  return values;
+}
+template <typename T> std::vector<T> permutation(std::size_t n, unsigned long long seed) {
+  std::vector<T> values = iota<T>(n);
+  Generator generator{seed};
+  for (std::size_t i = n; i > 1; --i) {
+    std::size_t other = static_cast<std::size_t>(generator.next() % i);
+    T kept = values[i - 1];
+    values[i - 1] = values[other];
+    values[other] = kept;
+  }
+  return values;
+}
+
+// At least one element, so that an empty buffer has an address.
+template <typename T> T *device(const std::vector<T> &values, const char *name) {
+  T *p = nullptr;
+  check(cudaMalloc(reinterpret_cast<void **>(&p), (values.size() ? values.size() : 1) * sizeof(T)), name);
+  if (!values.empty())
+    check(cudaMemcpy(p, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), name);
+  return p;
+}
+template <typename T> T *deviceUnset(std::size_t n, const char *name) {
+  T *p = nullptr;
+  check(cudaMalloc(reinterpret_cast<void **>(&p), (n ? n : 1) * sizeof(T)), name);
+  return p;
+}
+template <typename T> void readBack(const T *p, std::size_t n, const char *name) {
+  std::vector<T> values(n);
+  if (n)
+    check(cudaMemcpy(values.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost), name);
+}
+// FNV-1a over the bytes: host results are observed through the program's output.
+template <typename T> void print(const std::vector<T> &values, const char *name) {
+  unsigned long long hash = 0xcbf29ce484222325ull;
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
+  for (std::size_t i = 0; i < values.size() * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+  std::printf("%s: %016llx\n", name, hash);
+}
+
+} // namespace kb_driver
+)cxx";
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_PLAN_DRIVERTEXT_H

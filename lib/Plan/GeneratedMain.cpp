@@ -1,0 +1,292 @@
+//===- GeneratedMain.cpp ----------------------------------------------------===//
+#include "kb-opt/Plan/GeneratedMain.h"
+
+#include "CxxTypes.h"
+#include "DriverText.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace kbopt;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace {
+
+class Generator {
+public:
+  Generator(const Workload &workload, const Signature &signature, const SizeMap &sizes,
+            uint64_t seed)
+      : workload(workload), signature(signature), sizes(sizes), seed(seed), os(text) {}
+
+  Expected<std::string> run(StringRef sourcePath);
+
+private:
+  Expected<uint64_t> elements(const WorkloadParameter &parameter);
+  Error emitBuffer(const WorkloadParameter &parameter, size_t index);
+  void emitReadBack(const WorkloadParameter &parameter, size_t index);
+  Expected<std::string> argument(size_t index);
+  Expected<std::string> dimensions(const std::vector<std::string> &expressions, StringRef what);
+  Expected<std::string> launchConfiguration();
+  std::string initializer(const WorkloadParameter &parameter, size_t index, uint64_t count);
+  std::string withSizes(StringRef cxx) const;
+  Expected<int64_t> evaluate(StringRef expression, StringRef place);
+
+  const Workload &workload;
+  const Signature &signature;
+  const SizeMap &sizes;
+  uint64_t seed;
+  std::vector<uint64_t> counts;
+  std::string text;
+  llvm::raw_string_ostream os;
+};
+
+/// Elements lie in host memory as these types: no CUDA header is needed.
+std::string storageType(ElementType element) {
+  if (element == ElementType::F16)
+    return "kb_driver::Half";
+  if (element == ElementType::BF16)
+    return "kb_driver::Bfloat";
+  if (element == ElementType::Bool)
+    return "unsigned char";
+  return cxxElementType(element).str();
+}
+
+std::string quoted(StringRef name) {
+  std::string text = "\"";
+  for (char c : name)
+    text += (c == '"' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+  return text + "\"";
+}
+
+std::string literal(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
+  return llvm::StringRef(text).contains_insensitive("n") ? "0.0" : text; // no inf, no nan
+}
+
+Expected<int64_t> Generator::evaluate(StringRef expression, StringRef place) {
+  auto value = evaluateExpression(expression, sizes);
+  if (!value)
+    return llvm::make_error<UsageError>((place + ": " + llvm::toString(value.takeError())).str(),
+                                        "", ExitStatus::Diagnostics);
+  return value;
+}
+
+Expected<uint64_t> Generator::elements(const WorkloadParameter &parameter) {
+  uint64_t product = 1;
+  for (const std::string &factor : parameter.shape) {
+    auto value = evaluate(factor, parameter.place);
+    if (!value)
+      return value.takeError();
+    uint64_t bytes = 0;
+    if (*value < 0 || __builtin_mul_overflow(product, static_cast<uint64_t>(*value), &product) ||
+        __builtin_mul_overflow(product, uint64_t{8}, &bytes))
+      return llvm::make_error<UsageError>(
+          parameter.place + ": buffer '" + parameter.name + "' has " +
+              (*value < 0 ? "a negative" : "too large a") + " shape: '" + factor + "' is " +
+              std::to_string(*value),
+          "", ExitStatus::Diagnostics);
+  }
+  return product;
+}
+
+std::string Generator::initializer(const WorkloadParameter &parameter, size_t index,
+                                   uint64_t count) {
+  std::string type = "<" + storageType(parameter.element) + ">(" + std::to_string(count);
+  // Each buffer has a stream of its own, whatever the others hold.
+  std::string stream =
+      ", " + std::to_string(seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u) + "u";
+  bool isFloat = kbrt::isFloatingPoint(parameter.element);
+  const Init &init = parameter.init;
+  auto bounds = [&](double low, double high) {
+    return ", " + literal(init.low.value_or(low)) + ", " + literal(init.high.value_or(high));
+  };
+  switch (init.kind) {
+  case InitKind::Uniform: {
+    double high = parameter.element == ElementType::Bool ? 2 : 100;
+    return "uniform" + type + stream + (isFloat ? bounds(-1, 1) : bounds(0, high)) +
+           (isFloat ? ", false)" : ", true)");
+  }
+  case InitKind::Normal:
+    return "normal" + type + stream + bounds(0, 1) + ")";
+  case InitKind::Iota:
+    return "iota" + type + ")";
+  case InitKind::Zeros:
+    return "constant" + type + ", 0)";
+  case InitKind::Ones:
+    return "constant" + type + ", 1)";
+  case InitKind::Constant:
+    return "constant" + type + ", " + literal(init.low.value_or(0)) + ")";
+  case InitKind::Permutation:
+    return "permutation" + type + stream + ")";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
+  auto count = elements(parameter);
+  if (!count)
+    return count.takeError();
+  counts[index] = *count;
+  std::string type = storageType(parameter.element), id = std::to_string(index);
+  bool filled = parameter.role != Role::Out;
+  if (parameter.onHost) {
+    os << "  std::vector<" << type << "> host" << id << " = kb_driver::"
+       << (filled ? initializer(parameter, index, *count)
+                  : "constant<" + type + ">(" + std::to_string(*count) + ", 0)")
+       << ";\n  " << type << " *buffer" << id << " = host" << id << ".data();\n";
+    return Error::success();
+  }
+  os << "  " << type << " *buffer" << id << " = kb_driver::";
+  if (filled)
+    os << "device(kb_driver::" << initializer(parameter, index, *count) << ", ";
+  else
+    os << "deviceUnset<" << type << ">(" << *count << ", ";
+  os << quoted(parameter.name) << ");\n";
+  return Error::success();
+}
+
+void Generator::emitReadBack(const WorkloadParameter &parameter, size_t index) {
+  if (!parameter.isBuffer || parameter.role == Role::In)
+    return;
+  if (parameter.onHost)
+    os << "  kb_driver::print(host" << index << ", " << quoted(parameter.name) << ");\n";
+  else
+    os << "  kb_driver::readBack(buffer" << index << ", " << counts[index] << ", "
+       << quoted(parameter.name) << ");\n";
+}
+
+std::string Generator::withSizes(StringRef cxx) const {
+  std::string result;
+  while (!cxx.empty()) {
+    StringRef word =
+        cxx.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+    if (word.empty())
+      word = cxx.take_front(1);
+    auto found = sizes.find(word.str());
+    result += found == sizes.end() ? word.str() : std::to_string(found->second);
+    cxx = cxx.drop_front(word.size());
+  }
+  return result;
+}
+
+Expected<std::string> Generator::argument(size_t index) {
+  const WorkloadParameter &parameter = workload.parameters[index];
+  StringRef type = signature.parameters[index].type;
+  if (parameter.isBuffer) {
+    std::string pointee = pointeeText(type);
+    std::string pointer = "buffer" + std::to_string(index);
+    if (pointee == "void")
+      return pointer;
+    if (kbrt::elementTypeFromCxx(pointee) != ElementType::Unknown)
+      return "reinterpret_cast<" + pointee + " *>(" + pointer + ")";
+    // A type that is no number: with explicit template arguments any pointer
+    // converts; without them the element type must be deducible.
+    if (StringRef(workload.entry).contains('<'))
+      return "kb_driver::AnyPointer{" + pointer + "}";
+    return "reinterpret_cast<" + cxxElementType(parameter.element).str() + " *>(" + pointer + ")";
+  }
+  if (parameter.isCxx)
+    return withSizes(parameter.value);
+  auto value = evaluate(parameter.value, parameter.place);
+  if (!value)
+    return value.takeError();
+  ElementType element = scalarElement(type);
+  if (element == ElementType::Unknown)
+    element = parameter.element;
+  std::string number =
+      *value == INT64_MIN ? "(-9223372036854775807ll - 1)" : std::to_string(*value) + "ll";
+  if (element == ElementType::Unknown)
+    return number;
+  return "static_cast<" + cxxElementType(element).str() + ">(" + number + ")";
+}
+
+Expected<std::string> Generator::dimensions(const std::vector<std::string> &expressions,
+                                            StringRef what) {
+  std::vector<std::string> values;
+  for (const std::string &expression : expressions) {
+    auto value = evaluate(expression, workload.place);
+    if (!value)
+      return value.takeError();
+    if (*value < 1 || *value > INT32_MAX)
+      return llvm::make_error<UsageError>(workload.place + ": the " + what.str() + " of kernel '" +
+                                              workload.entry + "' is empty or too large: '" +
+                                              expression + "' is " + std::to_string(*value),
+                                          "", ExitStatus::Diagnostics);
+    values.push_back(std::to_string(*value));
+  }
+  return "dim3(" + llvm::join(values, ", ") + ")";
+}
+
+Expected<std::string> Generator::launchConfiguration() {
+  if (workload.kind != WorkloadKind::Kernel)
+    return std::string();
+  auto grid = dimensions(workload.grid, "grid");
+  if (!grid)
+    return grid.takeError();
+  auto block = dimensions(workload.block, "block");
+  if (!block)
+    return block.takeError();
+  auto shared = evaluate(workload.sharedBytes, workload.place);
+  if (!shared)
+    return shared.takeError();
+  if (*shared < 0)
+    return llvm::make_error<UsageError>(workload.place + ": the shared bytes of kernel '" +
+                                            workload.entry + "' are " + std::to_string(*shared),
+                                        "", ExitStatus::Diagnostics);
+  // More than 48 KiB must be asked for.
+  if (*shared > (48 << 10))
+    os << "  kb_driver::check(cudaFuncSetAttribute(reinterpret_cast<const void *>(&"
+       << workload.entry << "), cudaFuncAttributeMaxDynamicSharedMemorySize, " << *shared
+       << "), \"shared memory\");\n";
+  return "<<<" + *grid + ", " + *block + ", " + std::to_string(*shared) + ">>>";
+}
+
+Expected<std::string> Generator::run(StringRef sourcePath) {
+  counts.resize(workload.parameters.size());
+  os << "// The driver that kb-opt made for '" << workload.entry << "'.\n"
+     << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <vector>\n"
+     << "#define main kb_original_main\n#include " << quoted(sourcePath) << "\n#undef main\n"
+     << driverHelpers << "\nint main() {\n";
+  for (auto [index, parameter] : llvm::enumerate(workload.parameters))
+    if (parameter.isBuffer)
+      if (Error error = emitBuffer(parameter, index))
+        return std::move(error);
+  auto configuration = launchConfiguration();
+  if (!configuration)
+    return configuration.takeError();
+  std::vector<std::string> arguments;
+  for (size_t i = 0; i < workload.parameters.size(); ++i) {
+    auto one = argument(i);
+    if (!one)
+      return one.takeError();
+    arguments.push_back(*one);
+  }
+  os << "  " << workload.entry << *configuration << "(" << llvm::join(arguments, ",\n      ")
+     << ");\n"
+     << "  kb_driver::check(cudaGetLastError(), " << quoted(workload.entry) << ");\n"
+     << "  kb_driver::check(cudaDeviceSynchronize(), " << quoted(workload.entry) << ");\n";
+  for (auto [index, parameter] : llvm::enumerate(workload.parameters))
+    emitReadBack(parameter, index);
+  for (auto [index, parameter] : llvm::enumerate(workload.parameters))
+    if (parameter.isBuffer && !parameter.onHost)
+      os << "  cudaFree(buffer" << index << ");\n";
+  os << "  return 0;\n}\n";
+  return text;
+}
+
+} // namespace
+
+Expected<std::string> kbopt::generateMain(const Workload &workload, const Signature &signature,
+                                          StringRef sourcePath, const SizeMap &sizes,
+                                          uint64_t seed) {
+  if (Error error = checkWorkload(workload, signature))
+    return std::move(error);
+  if (workload.kind == WorkloadKind::Program)
+    return llvm::make_error<UsageError>(workload.place + ": a whole program has its own main", "",
+                                        ExitStatus::Diagnostics);
+  return Generator(workload, signature, sizes, seed).run(sourcePath);
+}

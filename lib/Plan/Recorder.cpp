@@ -1,0 +1,259 @@
+//===- Recorder.cpp ---------------------------------------------------------===//
+#include "kb-opt/Plan/Recorder.h"
+
+#include "kb-opt/Support/Digest.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "kbrt/Memory.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <csignal>
+#include <cstdlib>
+
+using namespace kbopt;
+using kbrt::Ending;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+llvm::StringRef kbopt::toString(RecordStatus status) {
+  constexpr StringRef names[] = {"good",      "program-failed", "crashed",     "kernel-fault",
+                                 "timed-out", "out-of-memory",  "unsupported", "mismatch"};
+  return names[static_cast<size_t>(status)];
+}
+
+Expected<std::string> Recording::observables() const {
+  return realFileSystem().read(folder + "/" + kbrt::observablesFileName);
+}
+
+Error Recording::asError() const {
+  if (status == RecordStatus::Good)
+    return Error::success();
+  return llvm::make_error<UsageError>(message, note, ExitStatus::Diagnostics);
+}
+
+Expected<std::string> kbopt::findRecordLibrary() {
+  static int anchor;
+  llvm::SmallString<256> self(llvm::sys::fs::getMainExecutable(nullptr, &anchor));
+  llvm::sys::fs::real_path(self, self);
+  // Beside the tool, and in the lib folder of every folder above it: bin/../lib
+  // when installed, build/lib for build/bin and for the tests' folders.
+  for (StringRef folder = llvm::sys::path::parent_path(self); !folder.empty();
+       folder = llvm::sys::path::parent_path(folder))
+    for (StringRef below : {"", "lib", "lib/kb-opt"}) {
+      llvm::SmallString<256> candidate(folder);
+      llvm::sys::path::append(candidate, below, "libkbrecord.so");
+      if (llvm::sys::fs::exists(candidate))
+        return candidate.str().str();
+    }
+  return llvm::make_error<ToolError>("cannot find libkbrecord.so near '" + self.str().str() + "'",
+                                     std::vector<std::string>{}, -1, "",
+                                     "build it with: scripts/build");
+}
+
+namespace {
+
+enum class Mode { Record, Oracle, Run };
+
+/// The arena is reserved whole; what is used of it is limited elsewhere.
+constexpr uint64_t reservedBytes = kbrt::arenaBytes + (uint64_t{4} << 30);
+
+std::string absolute(StringRef path) {
+  llvm::SmallString<256> full(path);
+  llvm::sys::fs::make_absolute(full);
+  llvm::sys::path::remove_dots(full, /*remove_dot_dot=*/true);
+  return full.str().str();
+}
+
+std::string parent(StringRef path) { return llvm::sys::path::parent_path(path).str(); }
+
+Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, StringRef oracle) {
+  auto library = findRecordLibrary();
+  if (!library)
+    return library.takeError();
+  ProcessRequest process;
+  std::string executable = absolute(request.executable), folder = absolute(request.folder),
+              image = request.image.empty() ? "" : absolute(request.image);
+  process.argv = {executable};
+  process.argv.insert(process.argv.end(), request.arguments.begin(), request.arguments.end());
+  process.workingDirectory = request.workingDirectory;
+  process.standardInput = request.standardInput;
+  process.environment = request.environment;
+  constexpr StringRef modes[] = {"record", "oracle", "run"};
+  auto set = [&](StringRef name, const llvm::Twine &value) {
+    process.environment.push_back((name + "=" + value).str());
+  };
+  std::string libraries = parent(*library);
+  if (auto inherited = std::getenv("LD_LIBRARY_PATH"); inherited && *inherited)
+    libraries += std::string(":") + inherited;
+  set("LD_LIBRARY_PATH", libraries);
+  set("KBRECORD_MODE", modes[static_cast<size_t>(mode)]);
+  set("KBRECORD_IMAGE", image);
+  set("KBRECORD_FOLDER", folder);
+  set("KBRECORD_ORACLE", mode == Mode::Oracle ? absolute(oracle) : "");
+  set("KBRECORD_DEVICE_BYTES", llvm::Twine(request.limits.deviceBytes));
+  set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
+  process.wallSeconds = request.limits.wallSeconds;
+  process.memoryBytes = reservedBytes + request.limits.hostBytes;
+  // Room for the message about the limit: the recorder keeps to it by itself.
+  process.fileBytes = request.limits.fileBytes + (uint64_t{64} << 20);
+  process.outputBytes = request.limits.outputBytes;
+  process.sandbox = request.sandbox;
+  if (process.sandbox) {
+    Sandbox &sandbox = *process.sandbox;
+    sandbox.readable.push_back(parent(*library));
+    sandbox.readable.push_back(parent(executable));
+    if (!image.empty())
+      sandbox.readable.push_back(parent(image));
+    if (mode == Mode::Oracle)
+      sandbox.readable.push_back(absolute(oracle));
+    sandbox.writable.push_back(folder);
+  }
+  return process;
+}
+
+std::string programName(const RecordRequest &request) {
+  return "'" + llvm::sys::path::filename(request.executable).str() + "'";
+}
+
+std::string gibibytes(uint64_t bytes) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.3g GiB",
+                                                 static_cast<double>(bytes) / (1u << 30));
+  return text;
+}
+
+void set(Recording &recording, RecordStatus status, std::string message, std::string note = "") {
+  recording.status = status;
+  recording.message = std::move(message);
+  recording.note = std::move(note);
+}
+
+/// The last error that a call returned to the program, if any.
+const kbrt::ErrorStep *lastError(const kbrt::Plan &plan) {
+  for (const kbrt::Step &step : llvm::reverse(plan.steps))
+    if (auto *error = std::get_if<kbrt::ErrorStep>(&step))
+      return error;
+  return nullptr;
+}
+
+bool ranOutOfDeviceMemory(const kbrt::Plan &plan) {
+  const kbrt::ErrorStep *error = lastError(plan);
+  return error && error->name == "cudaErrorMemoryAllocation";
+}
+
+std::string lastLine(StringRef text) {
+  text = text.rtrim();
+  return text.rsplit('\n').second.empty() ? text.str() : text.rsplit('\n').second.str();
+}
+
+std::string withStderr(const ProcessResult &result, std::string note) {
+  std::string line = lastLine(result.err);
+  if (line.empty())
+    return note;
+  return "it says: " + line + (note.empty() ? "" : "; " + note);
+}
+
+/// What the end of the process and the plan's own outcome mean together.
+void judge(Recording &recording, const RecordRequest &request, const ProcessResult &result,
+           bool wrotePlan) {
+  const kbrt::Outcome &outcome = recording.plan.outcome;
+  std::string name = programName(request);
+  if (result.timedOut)
+    return set(recording, RecordStatus::TimedOut,
+               "program " + name + ": " + result.describe() + " on the CPU device",
+               "give it smaller arguments in a workload");
+  switch (wrotePlan ? outcome.ending : Ending::Running) {
+  case Ending::Unsupported:
+    return set(recording, RecordStatus::Unsupported, "program " + name + ": " + outcome.message);
+  case Ending::Mismatch:
+    return set(recording, RecordStatus::Mismatch, "program " + name + ": " + outcome.message);
+  case Ending::TooLarge:
+    return set(recording, RecordStatus::OutOfMemory, "program " + name + ": " + outcome.message,
+               "give it smaller arguments in a workload");
+  case Ending::Fault:
+    return set(recording, RecordStatus::KernelFault,
+               "program " + name + " goes wrong by itself: " + outcome.message,
+               "compute-sanitizer reports such faults on a GPU");
+  default:
+    break;
+  }
+  bool allocationFailed = StringRef(result.err).contains("std::bad_alloc") ||
+                          (wrotePlan && ranOutOfDeviceMemory(recording.plan));
+  bool failed = !result.succeeded();
+  if (failed && allocationFailed)
+    return set(recording, RecordStatus::OutOfMemory,
+               "program " + name + " asks for more memory than it may have (" +
+                   gibibytes(request.limits.hostBytes) + " on the host, " +
+                   gibibytes(request.limits.deviceBytes) + " on the device)",
+               "give it smaller arguments in a workload");
+  if (result.signal && result.signal != SIGABRT)
+    return set(recording, RecordStatus::Crashed,
+               "program " + name + " crashes by itself: " + result.describe(),
+               withStderr(result, ""));
+  if (failed)
+    return set(recording, RecordStatus::ProgramFailed,
+               "program " + name + " fails by itself: " + result.describe(),
+               withStderr(result, "its arguments come from a workload"));
+  if (!wrotePlan)
+    return set(recording, RecordStatus::ProgramFailed,
+               "program " + name + " ended without leaving a recording",
+               "it may end by _exit or replace itself by exec, which the recorder does not see");
+}
+
+Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mode mode,
+                        StringRef oracle) {
+  FileSystem &files = realFileSystem();
+  if (Error error = files.createDirectories(request.folder))
+    return std::move(error);
+  std::string planPath = request.folder + "/" + kbrt::planFileName;
+  if (files.exists(planPath)) // of an earlier run
+    if (Error error = files.remove(planPath))
+      return std::move(error);
+  auto process = makeProcess(request, mode, oracle);
+  if (!process)
+    return process.takeError();
+  auto result = runner.run(*process);
+  if (!result)
+    return result.takeError();
+
+  Recording recording;
+  recording.folder = request.folder;
+  recording.out = std::move(result->out);
+  recording.err = result->err;
+  recording.exitStatus = result->exitStatus;
+  recording.wallSeconds = result->wallSeconds;
+  recording.peakMemoryBytes = result->peakMemoryBytes;
+  bool wrotePlan = false;
+  if (files.exists(planPath)) {
+    std::string error;
+    auto plan = kbrt::readPlan(request.folder, error);
+    if (!plan)
+      return llvm::make_error<StoreError>(error);
+    wrotePlan = true;
+    recording.plan = std::move(*plan);
+    recording.plan.outcome.exitStatus = recording.exitStatus;
+    recording.plan.outcome.stdoutDigest = digestOf(recording.out);
+    if (!kbrt::writePlan(recording.plan, request.folder, error))
+      return llvm::make_error<StoreError>(error);
+  }
+  judge(recording, request, *result, wrotePlan);
+  return recording;
+}
+
+} // namespace
+
+Expected<Recording> kbopt::recordProgram(ProcessRunner &runner, const RecordRequest &request) {
+  return run(runner, request, Mode::Record, "");
+}
+
+Expected<Recording> kbopt::recordOracleFed(ProcessRunner &runner, const RecordRequest &request,
+                                           StringRef oracleFolder) {
+  return run(runner, request, Mode::Oracle, oracleFolder);
+}
+
+Expected<Recording> kbopt::executeProgram(ProcessRunner &runner, const RecordRequest &request) {
+  return run(runner, request, Mode::Run, "");
+}

@@ -1,0 +1,147 @@
+//===- VariedInputs.cpp - Other input values for a plan ---------------------===//
+#include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Random.h"
+#include "llvm/ADT/APFloat.h"
+#include <cmath>
+#include <cstring>
+
+using namespace kbopt;
+using namespace kbrt;
+
+namespace {
+
+const llvm::fltSemantics &semanticsOf(ElementType element) {
+  switch (element) {
+  case ElementType::F16:
+    return llvm::APFloat::IEEEhalf();
+  case ElementType::BF16:
+    return llvm::APFloat::BFloat();
+  case ElementType::F64:
+    return llvm::APFloat::IEEEdouble();
+  default:
+    return llvm::APFloat::IEEEsingle();
+  }
+}
+
+uint64_t rounded(double value, const llvm::fltSemantics &semantics) {
+  llvm::APFloat number(value);
+  bool losesInfo;
+  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+/// Values of one buffer in the order of their places.
+class Values {
+public:
+  Values(ElementType element, InputDistribution distribution, uint64_t seed)
+      : semantics(semanticsOf(element)), distribution(distribution), random(seed),
+        equal(random.normal()),
+        large(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4) {}
+
+  /// Bits of the next element.
+  uint64_t next() {
+    uint64_t index = count++;
+    switch (distribution) {
+    case InputDistribution::Normal:
+      return rounded(random.normal(), semantics);
+    case InputDistribution::ScaledShifted:
+      return rounded(3 + 10 * random.normal(), semantics);
+    case InputDistribution::AllEqual:
+      return rounded(equal, semantics);
+    case InputDistribution::OutlierRows:
+      // One run of 32 in eight stands out.
+      return rounded(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1), semantics);
+    case InputDistribution::Denormal:
+      return denormal();
+    case InputDistribution::LargeMagnitude:
+      return rounded((random.below(2) ? 1 : -1) * large * (0.5 + random.uniform()), semantics);
+    case InputDistribution::NonFinite:
+      return nonFinite();
+    }
+    llvm_unreachable("all distributions are handled");
+  }
+
+private:
+  /// One in four is a zero of either sign.
+  uint64_t denormal() {
+    unsigned mantissaBits = llvm::APFloat::semanticsPrecision(semantics) - 1;
+    uint64_t sign = random.below(2) << (llvm::APFloat::semanticsSizeInBits(semantics) - 1);
+    uint64_t mantissa = random.below(4) ? 1 + random.below((uint64_t{1} << mantissaBits) - 1) : 0;
+    return sign | mantissa;
+  }
+  /// One in 97 is NaN, +Inf or -Inf.
+  uint64_t nonFinite() {
+    double value = random.normal();
+    if (random.below(97) == 0) {
+      uint64_t which = random.below(3);
+      value = which == 0 ? std::nan("") : which == 1 ? HUGE_VAL : -HUGE_VAL;
+    }
+    return rounded(value, semantics);
+  }
+
+  const llvm::fltSemantics &semantics;
+  InputDistribution distribution;
+  Random random;
+  double equal, large;
+  uint64_t count = 0;
+};
+
+} // namespace
+
+llvm::StringRef kbopt::toString(InputDistribution distribution) {
+  switch (distribution) {
+  case InputDistribution::Normal:
+    return "normal";
+  case InputDistribution::ScaledShifted:
+    return "scaled-shifted";
+  case InputDistribution::AllEqual:
+    return "all-equal";
+  case InputDistribution::OutlierRows:
+    return "outlier-rows";
+  case InputDistribution::Denormal:
+    return "denormal";
+  case InputDistribution::LargeMagnitude:
+    return "large-magnitude";
+  case InputDistribution::NonFinite:
+    return "non-finite";
+  }
+  llvm_unreachable("all distributions are handled");
+}
+
+void kbopt::fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, ElementType element,
+                             InputDistribution distribution, uint64_t seed) {
+  unsigned size = elementBytes(element);
+  assert(isFloatingPoint(element) && "only floating-point values are varied");
+  Values values(element, distribution, seed);
+  for (size_t at = 0; at + size <= bytes.size(); at += size) {
+    uint64_t bits = values.next();
+    std::memcpy(bytes.data() + at, &bits, size); // little endian
+  }
+}
+
+llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
+                                               uint64_t seed, InputDistribution distribution) {
+  VariedInputs result;
+  result.data = data.str();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
+    if (!upload)
+      continue;
+    uint64_t bytes = upload->to.bytes();
+    if (upload->data > data.size() || bytes > data.size() - upload->data)
+      return llvm::make_error<StoreError>("data.bin ends before the upload of step " +
+                                          std::to_string(i));
+    ElementType element = plan.buffers[upload->to.at.buffer].element;
+    unsigned size = elementBytes(element);
+    if (!isFloatingPoint(element) || upload->to.at.offset % size || upload->to.width % size ||
+        upload->to.pitch % size) {
+      ++result.uploadsKept;
+      continue;
+    }
+    auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
+    fillDistribution({first, bytes}, element, distribution, seed * 0x9e3779b97f4a7c15u + i);
+    ++result.uploadsVaried;
+  }
+  return result;
+}

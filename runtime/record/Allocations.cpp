@@ -1,0 +1,169 @@
+//===- Allocations.cpp ------------------------------------------------------===//
+#include "Allocations.h"
+
+#include <cstring>
+
+using namespace kbrt;
+
+namespace {
+
+/// Host writes are found in pieces of this many bytes, and gaps of fewer than
+/// `mergeBytes` unchanged bytes are uploaded with their neighbours.
+constexpr uint64_t pieceBytes = 16, mergeBytes = 256;
+
+} // namespace
+
+Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind) {
+  bool hostSide = kind == BufferKind::Managed || kind == BufferKind::Pinned;
+  void *p =
+      DeviceMemory::get().allocate(bytes, hostSide ? MemoryKind::Managed : MemoryKind::Device);
+  if (!p)
+    return nullptr;
+  Allocation allocation;
+  allocation.address = reinterpret_cast<uint64_t>(p);
+  allocation.bytes = bytes;
+  allocation.kind = kind;
+  Allocation &placed = byAddress[allocation.address] = std::move(allocation);
+  if (kind != BufferKind::Pinned)
+    buffer(placed);
+  return &placed;
+}
+
+bool Allocations::release(void *p, bool pinned) {
+  auto found = byAddress.find(reinterpret_cast<uint64_t>(p));
+  if (found == byAddress.end() || found->second.kind == BufferKind::Symbol ||
+      (found->second.kind == BufferKind::Pinned) != pinned)
+    return false;
+  if (found->second.buffer != noBuffer)
+    sequence.add(FreeStep{found->second.buffer});
+  byAddress.erase(found);
+  DeviceMemory::get().free(p);
+  return true;
+}
+
+void Allocations::addSymbol(const std::string &name, uint64_t address, uint64_t bytes,
+                            bool managed) {
+  Allocation &symbol = byAddress[address];
+  symbol.address = address;
+  symbol.bytes = bytes;
+  symbol.kind = BufferKind::Symbol;
+  symbol.symbol = name;
+  symbols[name] = address;
+  if (managed)
+    watch(symbol);
+}
+
+Allocation *Allocations::symbol(const std::string &name) {
+  auto found = symbols.find(name);
+  return found == symbols.end() ? nullptr : &byAddress.at(found->second);
+}
+
+Allocation *Allocations::find(const void *p) {
+  auto address = reinterpret_cast<uint64_t>(p);
+  auto next = byAddress.upper_bound(address);
+  if (next == byAddress.begin())
+    return nullptr;
+  Allocation &candidate = std::prev(next)->second;
+  return address <= candidate.address + candidate.bytes ? &candidate : nullptr;
+}
+
+bool Allocations::isDevice(const void *p) {
+  Allocation *allocation = find(p);
+  return allocation && allocation->kind != BufferKind::Pinned;
+}
+
+std::optional<Region> Allocations::region(const void *p, uint64_t width, uint64_t height,
+                                          uint64_t pitch) {
+  Allocation *allocation = find(p);
+  uint64_t last = 0, end = 0;
+  if (!allocation || __builtin_mul_overflow(height ? height - 1 : 0, pitch, &last) ||
+      __builtin_add_overflow(last, width, &end))
+    return std::nullopt;
+  uint64_t offset = reinterpret_cast<uint64_t>(p) - allocation->address;
+  if (end > allocation->bytes - offset)
+    return std::nullopt;
+  if (height == 1 || pitch == width)
+    return Region::linear({buffer(*allocation), offset}, width * height);
+  return Region{{buffer(*allocation), offset}, width, height, pitch};
+}
+
+uint32_t Allocations::buffer(Allocation &allocation) {
+  if (allocation.buffer != noBuffer || !sequence.recording())
+    return allocation.buffer;
+  allocation.buffer = static_cast<uint32_t>(sequence.plan.buffers.size());
+  sequence.plan.buffers.push_back({allocation.bytes, allocation.kind, allocation.address,
+                                   ElementType::Unknown, allocation.symbol});
+  if (allocation.kind != BufferKind::Symbol)
+    sequence.add(AllocStep{allocation.buffer});
+  if (allocation.kind == BufferKind::Managed || allocation.kind == BufferKind::Pinned)
+    watch(allocation);
+  return allocation.buffer;
+}
+
+void Allocations::watch(Allocation &allocation) {
+  if (allocation.hostVisible || !sequence.recording())
+    return;
+  allocation.hostVisible = true;
+  bool full = allocation.kind == BufferKind::Pinned;
+  // The host may have filled pinned memory long before a device sees it.
+  if (full)
+    sequence.upload(Region::linear({buffer(allocation), 0}, allocation.bytes), allocation.data(),
+                    allocation.bytes, 0);
+  allocation.shadow.assign(allocation.data(), allocation.data() + allocation.bytes);
+  if (full)
+    DeviceMemory::get().noteHostWrite(allocation.data(), allocation.bytes);
+}
+
+void Allocations::flush(Allocation &allocation) {
+  const auto *now = reinterpret_cast<const uint8_t *>(allocation.data());
+  uint8_t *then = allocation.shadow.data();
+  uint64_t start = 0, end = 0; // the pending run of changed bytes
+  auto emit = [&] {
+    if (start == end)
+      return;
+    sequence.upload(Region::linear({buffer(allocation), start}, end - start), now + start,
+                    end - start, 0);
+    DeviceMemory::get().noteHostWrite(now + start, end - start);
+    std::memcpy(then + start, now + start, end - start);
+  };
+  for (uint64_t at = 0; at < allocation.bytes; at += pieceBytes) {
+    uint64_t count = std::min(pieceBytes, allocation.bytes - at);
+    if (std::memcmp(now + at, then + at, count) == 0)
+      continue;
+    if (start == end || at - end >= mergeBytes) {
+      emit();
+      start = at;
+    }
+    end = at + count;
+  }
+  emit();
+}
+
+void Allocations::flushHostWrites() {
+  for (auto &[address, allocation] : byAddress)
+    if (allocation.hostVisible)
+      flush(allocation);
+}
+
+void Allocations::deviceWrote() {
+  for (auto &[address, allocation] : byAddress)
+    if (allocation.hostVisible) {
+      std::memcpy(allocation.shadow.data(), allocation.data(), allocation.bytes);
+      unseenWrites = true;
+    }
+}
+
+void Allocations::hostMayLook() {
+  if (!unseenWrites)
+    return;
+  unseenWrites = false;
+  for (auto &[address, allocation] : byAddress) {
+    if (!allocation.hostVisible)
+      continue;
+    // Writes of the host since the last launch are not the device's.
+    flush(allocation);
+    sequence.read(Region::linear({buffer(allocation), 0}, allocation.bytes), allocation.data(),
+                  allocation.data(), allocation.bytes, 0, /*implicit=*/true);
+    std::memcpy(allocation.shadow.data(), allocation.data(), allocation.bytes);
+  }
+}

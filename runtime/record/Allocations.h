@@ -1,0 +1,76 @@
+//===- Allocations.h - Device memory as the program sees it ------*- C++ -*-===//
+//
+// Owns what lies where in the arena, its buffer in the plan, and the shadows by
+// which host accesses to managed and mapped memory are found out.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_RECORD_ALLOCATIONS_H
+#define KBRT_RECORD_ALLOCATIONS_H
+
+#include "Sequence.h"
+#include "kbrt/Memory.h"
+#include <map>
+#include <optional>
+
+namespace kbrt {
+
+inline constexpr uint32_t noBuffer = ~uint32_t{0};
+
+struct Allocation {
+  uint64_t address = 0, bytes = 0;
+  BufferKind kind = BufferKind::Device;
+  std::string symbol;
+  uint32_t buffer = noBuffer; ///< in the plan; given when a device first needs it
+  /// The host touches it without calls; `shadow` holds what the plan knows.
+  bool hostVisible = false;
+  std::vector<uint8_t> shadow;
+  unsigned hostFlags = 0; ///< of cudaHostAlloc
+
+  char *data() const { return reinterpret_cast<char *>(address); }
+};
+
+class Allocations {
+public:
+  explicit Allocations(Sequence &sequence) : sequence(sequence) {}
+
+  /// New memory, or null if there is no room. Pinned memory enters the plan
+  /// only when a device sees it (`buffer`).
+  Allocation *allocate(uint64_t bytes, BufferKind kind);
+  /// False if no allocation of that kind starts at \p p. Any kind but pinned
+  /// counts as device memory here.
+  bool release(void *p, bool pinned);
+  /// A variable of the image.
+  void addSymbol(const std::string &name, uint64_t address, uint64_t bytes, bool managed);
+  Allocation *symbol(const std::string &name);
+
+  /// The allocation that contains \p p or ends at it; null if there is none.
+  Allocation *find(const void *p);
+  /// Whether \p p is device, managed or symbol memory (not pinned).
+  bool isDevice(const void *p);
+  /// The region at \p p as the plan sees it; nothing unless all of it lies in
+  /// one allocation.
+  std::optional<Region> region(const void *p, uint64_t width, uint64_t height, uint64_t pitch);
+  /// The allocation's buffer in the plan. Pinned memory becomes host-visible.
+  uint32_t buffer(Allocation &allocation);
+
+  /// Before the device acts: what the host wrote by itself becomes uploads.
+  void flushHostWrites();
+  /// After the device acted.
+  void deviceWrote();
+  /// The host has waited: it may look at host-visible memory the device may
+  /// have written.
+  void hostMayLook();
+
+private:
+  void watch(Allocation &allocation);
+  void flush(Allocation &allocation);
+
+  Sequence &sequence;
+  std::map<uint64_t, Allocation> byAddress;
+  std::map<std::string, uint64_t> symbols;
+  bool unseenWrites = false;
+};
+
+} // namespace kbrt
+
+#endif // KBRT_RECORD_ALLOCATIONS_H

@@ -1,0 +1,17 @@
+//===- ElementTypes.h - What kernels take buffers for ------------*- C++ -*-===//
+#ifndef KBRT_RECORD_ELEMENTTYPES_H
+#define KBRT_RECORD_ELEMENTTYPES_H
+
+#include "kbrt/CpuRuntime.h"
+#include "kbrt/Plan.h"
+
+namespace kbrt {
+
+/// Sets `Buffer::element` from the kernel parameters that point to each buffer
+/// (the image's debug information, else the mangled name). Buffers that kernels
+/// take for different things stay unknown.
+void inferElementTypes(Plan &plan, const Image &image);
+
+} // namespace kbrt
+
+#endif // KBRT_RECORD_ELEMENTTYPES_H

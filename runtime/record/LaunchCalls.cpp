@@ -1,0 +1,284 @@
+//===- LaunchCalls.cpp - Kernel launches and kernel attributes --------------===//
+#include "DeviceFacts.h"
+#include "Registry.h"
+#include "Session.h"
+#include "Streams.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace kbrt;
+using cuda::Error;
+
+namespace {
+
+struct Request {
+  const void *stub;
+  cuda::Dim grid, block;
+  void **arguments;
+  uint64_t sharedBytes;
+  cuda::Stream stream;
+};
+
+/// Null if \p stub is no registered kernel or the image lacks it.
+const KernelInfo *imageKernel(Session &session, const void *stub) {
+  auto found = Registry::get().kernels.find(stub);
+  return found == Registry::get().kernels.end() ? nullptr
+                                                : session.image().findKernel(found->second.name);
+}
+
+Error checkConfiguration(const Request &request, const KernelInfo &kernel) {
+  auto [gx, gy, gz] = request.grid;
+  auto [bx, by, bz] = request.block;
+  uint64_t threads = uint64_t{bx} * by * bz;
+  if (!gx || !gy || !gz || gx > cuda::maxGridX || gy > cuda::maxGridYZ || gz > cuda::maxGridYZ ||
+      threads == 0 || threads > cuda::maxThreadsPerBlock || bz > cuda::maxBlockZ)
+    return cuda::invalidConfiguration;
+  if (kernel.maxThreads && threads > kernel.maxThreads)
+    return cuda::invalidValue;
+  uint64_t allowed =
+      std::max<uint64_t>(Registry::get().kernels[request.stub].maxDynamicSharedBytes,
+                         cuda::sharedBytesPerBlock - std::min<uint64_t>(kernel.staticSharedBytes,
+                                                                        cuda::sharedBytesPerBlock));
+  return request.sharedBytes > allowed ? cuda::invalidValue : cuda::success;
+}
+
+/// Copies one argument; words that point into an allocation become pointers.
+Argument argument(Session &session, const void *value, uint32_t bytes) {
+  Argument result;
+  auto *first = static_cast<const uint8_t *>(value);
+  result.bytes.assign(first, first + bytes);
+  for (uint32_t at = 0; at + 8 <= bytes; at += 8) {
+    uint64_t word;
+    std::memcpy(&word, first + at, 8);
+    if (!isDeviceAddress(word))
+      continue;
+    if (Allocation *target = session.allocations.find(reinterpret_cast<void *>(word)))
+      result.pointers.push_back(
+          {at, {session.allocations.buffer(*target), word - target->address}});
+  }
+  return result;
+}
+
+Error errorOf(LaunchStatus status) {
+  switch (status) {
+  case LaunchStatus::Ok:
+    return cuda::success;
+  case LaunchStatus::InvalidLaunch:
+    return cuda::invalidConfiguration;
+  case LaunchStatus::Fault:
+    return cuda::illegalAddress;
+  case LaunchStatus::Assert:
+    return cuda::assertFailed;
+  case LaunchStatus::Timeout:
+    return cuda::launchTimeout;
+  default:
+    return cuda::launchFailure;
+  }
+}
+
+/// A kernel that goes wrong is found out by the next call, as on a GPU.
+Error execute(Session &session, const Request &request, const KernelInfo &kernel) {
+  LaunchOptions options;
+  options.wallSeconds = session.kernelSeconds;
+  options.maxSharedBytes = deviceFact("sharedMemPerBlockOptin");
+  auto dim = [](cuda::Dim d) { return Dim3{d.x, d.y, d.z}; };
+  LaunchResult result = launch(session.image(), kernel, request.arguments, dim(request.grid),
+                               dim(request.block), request.sharedBytes, options);
+  if (result.status == LaunchStatus::Unsupported)
+    session.stop(Ending::Unsupported, result.message);
+  if (result.status == LaunchStatus::InvalidLaunch)
+    return cuda::invalidConfiguration;
+  for (const Finding &finding : result.findings)
+    if (finding.severity == Severity::Error) {
+      session.fault(cuda::illegalAddress, toText(finding));
+      return cuda::success;
+    }
+  if (result.status != LaunchStatus::Ok)
+    session.fault(errorOf(result.status), result.message);
+  return cuda::success;
+}
+
+Error launchKernel(Session &session, const Request &request) {
+  auto stream = Streams::get().find(request.stream);
+  if (!stream)
+    return cuda::invalidResourceHandle;
+  const KernelInfo *kernel = imageKernel(session, request.stub);
+  if (!kernel)
+    return cuda::invalidDeviceFunction;
+  if (Error error = checkConfiguration(request, *kernel))
+    return error;
+  session.allocations.flushHostWrites();
+  LaunchStep step;
+  step.kernel = kernel->name;
+  step.grid = {request.grid.x, request.grid.y, request.grid.z};
+  step.block = {request.block.x, request.block.y, request.block.z};
+  step.sharedBytes = request.sharedBytes;
+  step.stream = *stream;
+  for (uint32_t i = 0; i < kernel->paramCount; ++i)
+    step.arguments.push_back(argument(session, request.arguments[i], kernel->params[i].bytes));
+  uint64_t threads = step.grid.count() * step.block.count();
+  session.sequence.add(std::move(step));
+  // Simulated time: a launch, and two threads per nanosecond.
+  session.deviceNanoseconds += 3000 + threads / 2;
+  Error error = session.sequence.executing() ? execute(session, request, *kernel) : cuda::success;
+  session.allocations.deviceWrote();
+  return error;
+}
+
+/// Attributes that change what a launch means, and not just how fast it is.
+void refuseAttributes(Session &session, const cuda::LaunchConfig &config) {
+  enum { cooperative = 2, clusterDimension = 4, programmaticEvent = 7, completionEvent = 12 };
+  for (unsigned i = 0; i < config.attributeCount; ++i) {
+    const cuda::LaunchAttribute &attribute = config.attributes[i];
+    const char *what = nullptr;
+    const cuda::Dim &cluster = attribute.value.clusterDim;
+    if (attribute.id == cooperative && attribute.value.cooperative)
+      what = "a cooperative launch";
+    if (attribute.id == clusterDimension && uint64_t{cluster.x} * cluster.y * cluster.z > 1)
+      what = "a thread block cluster";
+    if (attribute.id == programmaticEvent || attribute.id == completionEvent)
+      what = "a launch event";
+    if (what)
+      session.stop(Ending::Unsupported, std::string("cudaLaunchKernelExC with ") + what +
+                                            " is not supported by the recorder");
+  }
+}
+
+} // namespace
+
+KB_API Error cudaLaunchKernel(const void *stub, cuda::Dim grid, cuda::Dim block, void **arguments,
+                              size_t sharedBytes, cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &session) {
+    return launchKernel(session, {stub, grid, block, arguments, sharedBytes, stream});
+  });
+}
+KB_PER_THREAD(cudaLaunchKernel, _ptsz)
+
+KB_API Error cudaLaunchKernelExC(const cuda::LaunchConfig *config, const void *stub,
+                                 void **arguments) {
+  return apiCall(__func__, [&](Session &session) {
+    if (!config)
+      return Error{cuda::invalidValue};
+    refuseAttributes(session, *config);
+    return launchKernel(session, {stub, config->grid, config->block, arguments, config->sharedBytes,
+                                  config->stream});
+  });
+}
+KB_PER_THREAD(cudaLaunchKernelExC, _ptsz)
+
+KB_API Error cudaLaunchCooperativeKernel(const void *stub, cuda::Dim, cuda::Dim, void **, size_t,
+                                         cuda::Stream) {
+  return apiCall(__func__, [&](Session &session) -> Error {
+    auto found = Registry::get().kernels.find(stub);
+    std::string name = found == Registry::get().kernels.end() ? "?" : found->second.name;
+    session.stop(Ending::Unsupported, "cudaLaunchCooperativeKernel of '" + name +
+                                          "' is not supported by the recorder: grid-wide "
+                                          "synchronisation needs all blocks at once");
+  });
+}
+KB_PER_THREAD(cudaLaunchCooperativeKernel, _ptsz)
+
+KB_API Error cudaFuncGetAttributes(cuda::FunctionAttributes *attributes, const void *stub) {
+  return apiCall(__func__, [&](Session &session) {
+    if (!attributes)
+      return Error{cuda::invalidValue};
+    const KernelInfo *kernel = imageKernel(session, stub);
+    if (!kernel)
+      return Error{cuda::invalidDeviceFunction};
+    std::memset(attributes, 0, sizeof *attributes);
+    attributes->sharedSizeBytes = kernel->staticSharedBytes;
+    attributes->maxThreadsPerBlock =
+        static_cast<int>(kernel->maxThreads ? kernel->maxThreads : cuda::maxThreadsPerBlock);
+    // Registers are the business of a real compiler: a middling figure.
+    attributes->numRegs = 32;
+    attributes->ptxVersion = attributes->binaryVersion =
+        static_cast<int>(deviceFact("major") * 10 + deviceFact("minor"));
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(std::max<uint64_t>(
+        Registry::get().kernels[stub].maxDynamicSharedBytes,
+        cuda::sharedBytesPerBlock -
+            std::min<uint64_t>(kernel->staticSharedBytes, cuda::sharedBytesPerBlock)));
+    attributes->preferredShmemCarveout = -1;
+    return Error{cuda::success};
+  });
+}
+
+KB_API Error cudaFuncSetAttribute(const void *stub, int attribute, int value) {
+  return apiCall(__func__, [&](Session &session) {
+    constexpr int maxDynamicShared = 8;
+    const KernelInfo *kernel = imageKernel(session, stub);
+    if (!kernel)
+      return Error{cuda::invalidDeviceFunction};
+    if (attribute != maxDynamicShared)
+      return Error{cuda::success}; // carve-outs and cluster policies: hints
+    uint64_t most = deviceFact("sharedMemPerBlockOptin") - kernel->staticSharedBytes;
+    if (value < 0 || static_cast<uint64_t>(value) > most)
+      return Error{cuda::invalidValue};
+    Registry::get().kernels[stub].maxDynamicSharedBytes = static_cast<uint64_t>(value);
+    return Error{cuda::success};
+  });
+}
+
+KB_API Error cudaFuncSetCacheConfig(const void *, int) {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+KB_API Error cudaFuncSetSharedMemConfig(const void *, int) {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+
+KB_API Error cudaFuncGetName(const char **name, const void *stub) {
+  return apiCall(__func__, [&](Session &) {
+    auto found = Registry::get().kernels.find(stub);
+    if (!name || found == Registry::get().kernels.end())
+      return Error{name ? cuda::invalidDeviceFunction : cuda::invalidValue};
+    *name = found->second.name.c_str();
+    return Error{cuda::success};
+  });
+}
+
+static Error activeBlocks(Session &session, int *count, const void *stub, int threads,
+                          size_t dynamicBytes) {
+  const KernelInfo *kernel = imageKernel(session, stub);
+  if (!count || threads <= 0)
+    return cuda::invalidValue;
+  if (!kernel)
+    return cuda::invalidDeviceFunction;
+  uint64_t warps = (static_cast<uint64_t>(threads) + 31) / 32;
+  uint64_t byThreads = deviceFact("maxThreadsPerMultiProcessor") / (warps * 32);
+  uint64_t shared =
+      kernel->staticSharedBytes + dynamicBytes + deviceFact("reservedSharedMemPerBlock");
+  uint64_t byShared = deviceFact("sharedMemPerMultiprocessor") / std::max<uint64_t>(shared, 1);
+  uint64_t byBlocks = deviceFact("maxBlocksPerMultiProcessor");
+  bool fits = static_cast<unsigned>(threads) <= cuda::maxThreadsPerBlock;
+  *count = fits ? static_cast<int>(std::min({byThreads, byShared, byBlocks})) : 0;
+  return cuda::success;
+}
+
+KB_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *count, const void *stub,
+                                                           int threads, size_t dynamicBytes) {
+  return apiCall(__func__, [&](Session &session) {
+    return activeBlocks(session, count, stub, threads, dynamicBytes);
+  });
+}
+KB_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, const void *stub,
+                                                                    int threads,
+                                                                    size_t dynamicBytes, unsigned) {
+  return apiCall(__func__, [&](Session &session) {
+    return activeBlocks(session, count, stub, threads, dynamicBytes);
+  });
+}
+
+KB_API Error cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *stub, int blocks,
+                                                       int threads) {
+  return apiCall(__func__, [&](Session &session) {
+    const KernelInfo *kernel = imageKernel(session, stub);
+    if (!bytes || blocks <= 0 || threads <= 0)
+      return Error{cuda::invalidValue};
+    if (!kernel)
+      return Error{cuda::invalidDeviceFunction};
+    uint64_t share = deviceFact("sharedMemPerMultiprocessor") / static_cast<uint64_t>(blocks);
+    uint64_t used = kernel->staticSharedBytes + deviceFact("reservedSharedMemPerBlock");
+    *bytes = share > used ? share - used : 0;
+    return Error{cuda::success};
+  });
+}

@@ -1,0 +1,205 @@
+//===- MemoryCalls.cpp - Allocation and memory queries ----------------------===//
+#include "Registry.h"
+#include "Session.h"
+#include "Streams.h"
+
+#include <cstring>
+
+using namespace kbrt;
+using cuda::Error;
+
+static Error allocate(Session &session, void **p, uint64_t bytes, BufferKind kind,
+                      unsigned flags = 0) {
+  if (!p)
+    return cuda::invalidValue;
+  *p = nullptr;
+  if (bytes == 0)
+    return cuda::success;
+  Allocation *allocation = session.allocations.allocate(bytes, kind);
+  if (!allocation)
+    return cuda::memoryAllocation;
+  allocation->hostFlags = flags;
+  *p = allocation->data();
+  return cuda::success;
+}
+
+static Error release(Session &session, void *p, bool pinned) {
+  if (!p)
+    return cuda::success;
+  return session.allocations.release(p, pinned) ? cuda::success : cuda::invalidValue;
+}
+
+KB_API Error cudaMalloc(void **p, size_t bytes) {
+  return apiCall(__func__, [&](Session &s) { return allocate(s, p, bytes, BufferKind::Device); });
+}
+
+KB_API Error cudaFree(void *p) {
+  return apiCall(__func__, [&](Session &s) {
+    // Freeing waits for the device.
+    s.allocations.hostMayLook();
+    return release(s, p, false);
+  });
+}
+
+KB_API Error cudaMallocAsync(void **p, size_t bytes, cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &s) {
+    return Streams::get().find(stream) ? allocate(s, p, bytes, BufferKind::Device)
+                                       : cuda::invalidResourceHandle;
+  });
+}
+KB_PER_THREAD(cudaMallocAsync, _ptsz)
+
+KB_API Error cudaMallocFromPoolAsync(void **p, size_t bytes, void *, cuda::Stream) {
+  return apiCall(__func__, [&](Session &s) { return allocate(s, p, bytes, BufferKind::Device); });
+}
+KB_PER_THREAD(cudaMallocFromPoolAsync, _ptsz)
+
+KB_API Error cudaFreeAsync(void *p, cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &s) {
+    return Streams::get().find(stream) ? release(s, p, false) : cuda::invalidResourceHandle;
+  });
+}
+KB_PER_THREAD(cudaFreeAsync, _ptsz)
+
+KB_API Error cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
+  return apiCall(__func__, [&](Session &s) {
+    if (bytes == 0 || (flags != 1 && flags != 2)) // cudaMemAttachGlobal, cudaMemAttachHost
+      return Error{cuda::invalidValue};
+    return allocate(s, p, bytes, BufferKind::Managed);
+  });
+}
+
+KB_API Error cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
+  return apiCall(__func__, [&](Session &s) {
+    constexpr size_t alignment = 512; // texturePitchAlignment's multiple that drivers use
+    if (!p || !pitch)
+      return Error{cuda::invalidValue};
+    *pitch = (width + alignment - 1) / alignment * alignment;
+    uint64_t bytes;
+    if (__builtin_mul_overflow(*pitch, height, &bytes))
+      return Error{cuda::memoryAllocation};
+    return allocate(s, p, bytes, BufferKind::Device);
+  });
+}
+
+KB_API Error cudaHostAlloc(void **p, size_t bytes, unsigned flags) {
+  return apiCall(__func__, [&](Session &s) {
+    Error error = allocate(s, p, bytes, BufferKind::Pinned, flags);
+    constexpr unsigned mapped = 2; // cudaHostAllocMapped
+    if (error == cuda::success && (flags & mapped) && *p)
+      s.allocations.buffer(*s.allocations.find(*p));
+    return error;
+  });
+}
+
+KB_API Error cudaMallocHost(void **p, size_t bytes) {
+  return apiCall(__func__, [&](Session &s) { return allocate(s, p, bytes, BufferKind::Pinned); });
+}
+
+KB_API Error cudaFreeHost(void *p) {
+  return apiCall(__func__, [&](Session &s) {
+    s.allocations.hostMayLook();
+    return release(s, p, true);
+  });
+}
+
+KB_API Error cudaHostGetDevicePointer(void **device, void *host, unsigned) {
+  return apiCall(__func__, [&](Session &s) {
+    Allocation *allocation = s.allocations.find(host);
+    if (!device || !allocation || allocation->kind != BufferKind::Pinned)
+      return Error{cuda::invalidValue};
+    s.allocations.buffer(*allocation);
+    *device = host;
+    return Error{cuda::success};
+  });
+}
+
+KB_API Error cudaHostGetFlags(unsigned *flags, void *host) {
+  return apiCall(__func__, [&](Session &s) {
+    Allocation *allocation = s.allocations.find(host);
+    if (!flags || !allocation || allocation->kind != BufferKind::Pinned)
+      return Error{cuda::invalidValue};
+    *flags = allocation->hostFlags;
+    return Error{cuda::success};
+  });
+}
+
+/// Page-locking the program's own memory only makes copies faster. That a
+/// kernel uses it through a mapping is refused, because it lies outside the
+/// device arena.
+KB_API Error cudaHostRegister(void *p, size_t bytes, unsigned flags) {
+  return apiCall(__func__, [&](Session &s) {
+    constexpr unsigned mapped = 2, ioMemory = 4;
+    if (flags & (mapped | ioMemory))
+      s.stop(Ending::Unsupported,
+             "cudaHostRegister with mapped or I/O memory is not supported by the recorder");
+    return Error{p && bytes ? cuda::success : cuda::invalidValue};
+  });
+}
+KB_API Error cudaHostUnregister(void *p) {
+  return apiCall(__func__,
+                 [&](Session &) { return Error{p ? cuda::success : cuda::invalidValue}; });
+}
+
+KB_API Error cudaMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
+  return apiCall(__func__, [&](Session &) {
+    DeviceMemory &memory = DeviceMemory::get();
+    if (!freeBytes || !totalBytes)
+      return Error{cuda::invalidValue};
+    *totalBytes = memory.getLimitBytes();
+    *freeBytes = memory.getLimitBytes() - std::min(memory.getLimitBytes(), memory.getLiveBytes());
+    return Error{cuda::success};
+  });
+}
+
+KB_API Error cudaPointerGetAttributes(cuda::PointerAttributes *attributes, const void *p) {
+  return apiCall(__func__, [&](Session &s) {
+    if (!attributes)
+      return Error{cuda::invalidValue};
+    enum { unregistered, host, device, managed };
+    Allocation *allocation = s.allocations.find(p);
+    auto *address = const_cast<void *>(p);
+    if (!allocation)
+      *attributes = {unregistered, -2, nullptr, address};
+    else if (allocation->kind == BufferKind::Pinned)
+      *attributes = {host, 0, address, address};
+    else if (allocation->kind == BufferKind::Managed)
+      *attributes = {managed, 0, address, address};
+    else
+      *attributes = {device, 0, address, nullptr};
+    return Error{cuda::success};
+  });
+}
+
+// Hints and pools: nothing to do on a device whose memory is one heap. The
+// signatures differ between CUDA 12 and 13; no argument is read.
+KB_API Error cudaMemAdvise() {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+KB_API Error cudaMemAdvise_v2() { return cudaMemAdvise(); }
+KB_API Error cudaMemPrefetchAsync() {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+KB_PER_THREAD(cudaMemPrefetchAsync, _ptsz)
+KB_API Error cudaMemPrefetchAsync_v2() { return cudaMemPrefetchAsync(); }
+KB_PER_THREAD(cudaMemPrefetchAsync_v2, _ptsz)
+
+static Error givePool(void **pool) {
+  static int token;
+  if (!pool)
+    return cuda::invalidValue;
+  *pool = &token;
+  return cuda::success;
+}
+KB_API Error cudaDeviceGetDefaultMemPool(void **pool, int) {
+  return apiCall(__func__, [&](Session &) { return givePool(pool); });
+}
+KB_API Error cudaDeviceGetMemPool(void **pool, int) {
+  return apiCall(__func__, [&](Session &) { return givePool(pool); });
+}
+KB_API Error cudaMemPoolSetAttribute(void *, int, void *) {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+KB_API Error cudaMemPoolTrimTo(void *, size_t) {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}

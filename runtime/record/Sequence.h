@@ -1,0 +1,78 @@
+//===- Sequence.h - The plan as it grows -------------------------*- C++ -*-===//
+//
+// Owns the steps, the two binary files beside them, and the oracle's answers.
+// It moves bytes for uploads and reads; kernels and allocations are not its
+// business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_RECORD_SEQUENCE_H
+#define KBRT_RECORD_SEQUENCE_H
+
+#include "kbrt/Plan.h"
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace kbrt {
+
+/// record: execute kernels and write everything; oracle: execute no kernel and
+/// answer reads from an earlier recording; run: execute kernels, write nothing.
+enum class Mode : uint8_t { Record, Oracle, Run };
+
+/// An append-only file that knows its size.
+class PayloadFile {
+public:
+  /// False with errno set.
+  bool open(const std::string &path);
+  bool append(const void *bytes, size_t count);
+  bool flush();
+  uint64_t size() const { return written; }
+
+private:
+  std::FILE *file = nullptr;
+  uint64_t written = 0;
+};
+
+class Sequence {
+public:
+  Plan plan;
+  Mode mode = Mode::Run;
+  std::string folder;
+  /// The most that each binary file may hold.
+  uint64_t fileBytesLimit = ~uint64_t{0};
+  /// Ends the process; set by the session.
+  std::function<void(Ending, const std::string &)> stop;
+
+  /// Creates the binary files and loads the oracle's plan from \p oracleFolder
+  /// (oracle mode). False and \p error on failure.
+  bool open(const std::string &oracleFolder, std::string &error);
+
+  bool recording() const { return mode != Mode::Run; }
+  bool executing() const { return mode != Mode::Oracle; }
+  /// Appends \p step unless nothing is recorded.
+  void add(Step step);
+
+  /// Notes an upload of \p region whose rows lie at \p source, \p sourcePitch
+  /// bytes apart. The caller has moved the bytes.
+  void upload(const Region &region, const void *source, uint64_t sourcePitch, uint32_t stream);
+  /// Gives the host the bytes of \p region, whose rows lie at \p memory: into
+  /// \p target, row by row (which may be \p memory itself).
+  void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
+            uint32_t stream, bool implicit);
+
+  bool flush() { return data.flush() && observables.flush(); }
+
+private:
+  void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
+  void answer(const Region &region, void *target, uint64_t targetPitch);
+
+  PayloadFile data, observables;
+  std::FILE *oracleFile = nullptr;
+  std::vector<ReadStep> oracleReads;
+  size_t nextRead = 0;
+};
+
+} // namespace kbrt
+
+#endif // KBRT_RECORD_SEQUENCE_H

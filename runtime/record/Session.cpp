@@ -1,0 +1,149 @@
+//===- Session.cpp ----------------------------------------------------------===//
+#include "Session.h"
+
+#include "ElementTypes.h"
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace kbrt;
+
+namespace {
+
+constexpr int stopStatus = 99;
+constexpr int caughtSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+uint64_t environmentNumber(const char *name, uint64_t otherwise) {
+  std::string text = environment(name);
+  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+/// The process is lost; what it recorded is not. Best effort: the plan is
+/// written from a signal handler.
+void onSignal(int number) {
+  std::signal(number, SIG_DFL);
+  Session::get().finish(number == SIGABRT ? Ending::Abort : Ending::Crash,
+                        std::string("signal ") + std::to_string(number) + " (" + strsignal(number) +
+                            ")");
+  std::raise(number);
+}
+
+void catchSignals() {
+  // A stack of its own, for stack overflows.
+  constexpr size_t stackBytes = 256 << 10;
+  void *memory =
+      mmap(nullptr, stackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) {
+    stack_t stack = {};
+    stack.ss_sp = memory;
+    stack.ss_size = stackBytes;
+    sigaltstack(&stack, nullptr);
+  }
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  for (int number : caughtSignals)
+    sigaction(number, &action, nullptr);
+}
+
+__attribute__((constructor)) void begin() { Session::get(); }
+
+/// Runs after the program's own exit handlers and destructors.
+__attribute__((destructor)) void end() { Session::get().finish(Ending::Exit, ""); }
+
+} // namespace
+
+thread_local cuda::Error Session::lastError = cuda::success;
+
+Session &Session::get() {
+  static Session *session = new Session;
+  return *session;
+}
+
+Session::Session() {
+  sequence.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
+  std::string mode = environment("KBRECORD_MODE");
+  if (!mode.empty() && mode != "record" && mode != "oracle" && mode != "run")
+    stop(Ending::Unsupported, "KBRECORD_MODE is '" + mode + "', not record, oracle or run");
+  sequence.mode = mode == "record" ? Mode::Record : mode == "oracle" ? Mode::Oracle : Mode::Run;
+  sequence.folder = environment("KBRECORD_FOLDER");
+  sequence.fileBytesLimit = environmentNumber("KBRECORD_FILE_BYTES", ~uint64_t{0});
+  kernelSeconds = static_cast<double>(environmentNumber("KBRECORD_KERNEL_SECONDS", 0));
+  if (uint64_t limit = environmentNumber("KBRECORD_DEVICE_BYTES", 0))
+    DeviceMemory::get().setLimitBytes(limit);
+  std::string error;
+  if (!sequence.open(environment("KBRECORD_ORACLE"), error))
+    stop(Ending::Unsupported, error);
+  if (!sequence.folder.empty())
+    catchSignals();
+}
+
+Image &Session::image() {
+  if (loaded)
+    return *loaded;
+  std::string path = environment("KBRECORD_IMAGE"), error;
+  if (path.empty())
+    stop(Ending::Unsupported, "the program launches a kernel or uses a device variable, but "
+                              "KBRECORD_IMAGE names no CPU image");
+  loaded = Image::load(path, error);
+  if (!loaded)
+    stop(Ending::Unsupported, "cannot load the CPU image '" + path + "': " + error);
+  for (const SymbolInfo &symbol : loaded->getSymbols())
+    allocations.addSymbol(symbol.name, symbol.address, symbol.bytes,
+                          symbol.kind == VariableKind::Managed);
+  return *loaded;
+}
+
+cuda::Error Session::note(const char *call, cuda::Error error) {
+  if (error == cuda::success || error == cuda::notReady)
+    return error;
+  lastError = error;
+  sequence.add(ErrorStep{call, error, cuda::errorName(error)});
+  return error;
+}
+
+void Session::fault(cuda::Error error, const std::string &message) {
+  stickyError = lastError = error;
+  Outcome &outcome = sequence.plan.outcome;
+  if (outcome.ending == Ending::Running) {
+    outcome.ending = Ending::Fault;
+    outcome.message = message;
+  }
+  std::fprintf(stderr, "kbrecord: error: %s\n", message.c_str());
+}
+
+void Session::stop(Ending ending, const std::string &message) {
+  std::fflush(nullptr);
+  std::fprintf(stderr, "kbrecord: error: %s\n", message.c_str());
+  finish(ending, message);
+  _exit(stopStatus);
+}
+
+void Session::finish(Ending ending, const std::string &message) {
+  if (finished || sequence.folder.empty())
+    return;
+  finished = true;
+  Plan &plan = sequence.plan;
+  // A fault was noted earlier and explains what came after it.
+  if (plan.outcome.ending == Ending::Running) {
+    plan.outcome.ending = ending;
+    plan.outcome.message = message;
+  }
+  if (!sequence.flush() && plan.outcome.ending == Ending::Exit) {
+    plan.outcome.ending = Ending::TooLarge;
+    plan.outcome.message =
+        "cannot write the recording to '" + sequence.folder + "': " + std::strerror(errno);
+  }
+  if (loaded)
+    inferElementTypes(plan, *loaded);
+  std::string error;
+  if (!writePlan(plan, sequence.folder, error))
+    std::fprintf(stderr, "kbrecord: error: %s\n", error.c_str());
+}

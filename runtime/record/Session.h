@@ -1,0 +1,71 @@
+//===- Session.h - One run under the recorder --------------------*- C++ -*-===//
+//
+// Owns the mode, the CPU image, the error state and the end of the run: on
+// every way out of the process, the plan is written with how it ended.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_RECORD_SESSION_H
+#define KBRT_RECORD_SESSION_H
+
+#include "Allocations.h"
+#include "Cuda.h"
+#include "Sequence.h"
+#include "kbrt/CpuRuntime.h"
+#include <memory>
+#include <string>
+
+namespace kbrt {
+
+/// One per process; never destroyed, because the program's own destructors may
+/// still call CUDA. Used under `DeviceLock`.
+class Session {
+public:
+  static Session &get();
+
+  Sequence sequence;
+  Allocations allocations{sequence};
+
+  /// The image of KBRECORD_IMAGE; ends the process with a message if it cannot
+  /// be loaded. Its variables are known to `allocations` from then on.
+  Image &image();
+
+  /// The error that cudaGetLastError gives to this thread.
+  static thread_local cuda::Error lastError;
+  /// After a kernel went wrong every call returns this.
+  cuda::Error stickyError = cuda::success;
+
+  /// Notes \p error as the result of \p call and returns it.
+  cuda::Error note(const char *call, cuda::Error error);
+  /// A kernel went wrong: \p error sticks, and the outcome says \p message.
+  void fault(cuda::Error error, const std::string &message);
+  /// Writes the plan and ends the process at once with exit status 99, the
+  /// message on stderr.
+  [[noreturn]] void stop(Ending ending, const std::string &message);
+  /// Writes the plan, once; later calls do nothing. In run mode the plan holds
+  /// no steps, only how the run ended.
+  void finish(Ending ending, const std::string &message);
+
+  /// Simulated nanoseconds: the clock behind events, the same in every run.
+  uint64_t deviceNanoseconds = 0;
+  /// Seconds that one kernel may take; 0 is no limit.
+  double kernelSeconds = 0;
+
+private:
+  Session();
+  std::unique_ptr<Image> loaded;
+  bool finished = false;
+};
+
+/// Runs \p body under the device lock, in a process without a sticky error, and
+/// notes its result.
+template <typename Body> cuda::Error apiCall(const char *name, Body body) {
+  DeviceLock lock;
+  Session &session = Session::get();
+  if (session.stickyError)
+    return session.note(name, session.stickyError);
+  return session.note(name, body(session));
+}
+
+} // namespace kbrt
+
+#endif // KBRT_RECORD_SESSION_H

@@ -1,0 +1,262 @@
+//===- StreamCalls.cpp - Streams, events and synchronisation ----------------===//
+#include "Session.h"
+#include "Streams.h"
+
+#include <algorithm>
+
+using namespace kbrt;
+using cuda::Error;
+
+Streams &Streams::get() {
+  static Streams *streams = new Streams;
+  return *streams;
+}
+
+/// Handles look like aligned pointers, and never like the special values 0 to 2.
+static constexpr uintptr_t handleOf(uint32_t id) { return (uintptr_t{id} + 16) * 64; }
+
+std::optional<uint32_t> Streams::find(cuda::Stream handle) const {
+  auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value <= 2) // default, cudaStreamLegacy, cudaStreamPerThread
+    return 0;
+  auto found = streams.find(value);
+  return found == streams.end() ? std::nullopt : std::optional(found->second.id);
+}
+
+EventState *Streams::findEvent(cuda::Event handle) {
+  auto found = events.find(reinterpret_cast<uintptr_t>(handle));
+  return found == events.end() ? nullptr : &found->second;
+}
+
+static Error createStream(Session &session, cuda::Stream *stream, unsigned flags, int priority) {
+  if (!stream || flags > 1)
+    return cuda::invalidValue;
+  Streams &streams = Streams::get();
+  Stream created{streams.nextStream++, flags == 1, std::clamp(priority, -5, 0)};
+  streams.streams[handleOf(created.id)] = created;
+  if (session.sequence.recording())
+    session.sequence.plan.streams.push_back(created);
+  *stream = reinterpret_cast<cuda::Stream>(handleOf(created.id));
+  return cuda::success;
+}
+
+KB_API Error cudaStreamCreate(cuda::Stream *stream) {
+  return apiCall(__func__, [&](Session &s) { return createStream(s, stream, 0, 0); });
+}
+KB_API Error cudaStreamCreateWithFlags(cuda::Stream *stream, unsigned flags) {
+  return apiCall(__func__, [&](Session &s) { return createStream(s, stream, flags, 0); });
+}
+KB_API Error cudaStreamCreateWithPriority(cuda::Stream *stream, unsigned flags, int priority) {
+  return apiCall(__func__, [&](Session &s) { return createStream(s, stream, flags, priority); });
+}
+
+KB_API Error cudaStreamDestroy(cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &) {
+    bool known = Streams::get().streams.erase(reinterpret_cast<uintptr_t>(stream));
+    return Error{known ? cuda::success : cuda::invalidResourceHandle};
+  });
+}
+
+/// The host waits for \p stream, or for everything.
+static Error synchronize(Session &session, std::optional<uint32_t> stream) {
+  session.sequence.add(SyncStep{stream});
+  session.allocations.hostMayLook();
+  return cuda::success;
+}
+
+KB_API Error cudaDeviceSynchronize() {
+  return apiCall(__func__, [](Session &s) { return synchronize(s, std::nullopt); });
+}
+KB_API Error cudaThreadSynchronize() {
+  return apiCall(__func__, [](Session &s) { return synchronize(s, std::nullopt); });
+}
+
+KB_API Error cudaStreamSynchronize(cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &s) {
+    auto id = Streams::get().find(stream);
+    return id ? synchronize(s, id) : Error{cuda::invalidResourceHandle};
+  });
+}
+KB_PER_THREAD(cudaStreamSynchronize, _ptsz)
+
+KB_API Error cudaStreamQuery(cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &s) {
+    if (!Streams::get().find(stream))
+      return Error{cuda::invalidResourceHandle};
+    s.allocations.hostMayLook();
+    return Error{cuda::success};
+  });
+}
+KB_PER_THREAD(cudaStreamQuery, _ptsz)
+
+KB_API Error cudaStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
+  return apiCall(__func__, [&](Session &s) {
+    auto id = Streams::get().find(stream);
+    EventState *state = Streams::get().findEvent(event);
+    if (!id || !state)
+      return Error{cuda::invalidResourceHandle};
+    if (state->recorded)
+      s.sequence.add(WaitStep{state->id, *id});
+    return Error{cuda::success};
+  });
+}
+KB_PER_THREAD(cudaStreamWaitEvent, _ptsz)
+
+KB_API Error cudaStreamGetPriority(cuda::Stream stream, int *priority) {
+  return apiCall(__func__, [&](Session &) {
+    auto found = Streams::get().streams.find(reinterpret_cast<uintptr_t>(stream));
+    if (!priority || !Streams::get().find(stream))
+      return Error{priority ? cuda::invalidResourceHandle : cuda::invalidValue};
+    *priority = found == Streams::get().streams.end() ? 0 : found->second.priority;
+    return Error{cuda::success};
+  });
+}
+KB_PER_THREAD(cudaStreamGetPriority, _ptsz)
+
+KB_API Error cudaStreamGetFlags(cuda::Stream stream, unsigned *flags) {
+  return apiCall(__func__, [&](Session &) {
+    auto found = Streams::get().streams.find(reinterpret_cast<uintptr_t>(stream));
+    if (!flags || !Streams::get().find(stream))
+      return Error{flags ? cuda::invalidResourceHandle : cuda::invalidValue};
+    *flags = found != Streams::get().streams.end() && found->second.nonBlocking;
+    return Error{cuda::success};
+  });
+}
+KB_PER_THREAD(cudaStreamGetFlags, _ptsz)
+
+KB_API Error cudaStreamIsCapturing(cuda::Stream, int *status) {
+  return apiCall(__func__, [&](Session &) {
+    if (!status)
+      return Error{cuda::invalidValue};
+    *status = 0;
+    return Error{cuda::success};
+  });
+}
+KB_PER_THREAD(cudaStreamIsCapturing, _ptsz)
+
+/// Attributes of streams are hints (access policy, synchronisation policy).
+KB_API Error cudaStreamSetAttribute(cuda::Stream, int, const void *) {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+KB_PER_THREAD(cudaStreamSetAttribute, _ptsz)
+
+KB_API Error cudaStreamAttachMemAsync(cuda::Stream, void *, size_t, unsigned) {
+  return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
+}
+KB_PER_THREAD(cudaStreamAttachMemAsync, _ptsz)
+
+KB_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  return apiCall(__func__, [&](Session &) {
+    if (least)
+      *least = 0;
+    if (greatest)
+      *greatest = -5;
+    return Error{cuda::success};
+  });
+}
+
+// Everything before a host function has run by the time it is enqueued. It
+// runs outside the lock, because it may wait for another thread.
+KB_API Error cudaLaunchHostFunc(cuda::Stream stream, void (*function)(void *), void *data) {
+  Error error = apiCall(__func__, [&](Session &s) {
+    s.allocations.hostMayLook();
+    return Error{function && Streams::get().find(stream) ? cuda::success : cuda::invalidValue};
+  });
+  if (error == cuda::success)
+    function(data);
+  return error;
+}
+KB_PER_THREAD(cudaLaunchHostFunc, _ptsz)
+
+KB_API Error cudaStreamAddCallback(cuda::Stream stream,
+                                   void (*function)(cuda::Stream, Error, void *), void *data,
+                                   unsigned) {
+  Error error = apiCall(__func__, [&](Session &s) {
+    s.allocations.hostMayLook();
+    return Error{function && Streams::get().find(stream) ? cuda::success : cuda::invalidValue};
+  });
+  if (error == cuda::success)
+    function(stream, cuda::success, data);
+  return error;
+}
+KB_PER_THREAD(cudaStreamAddCallback, _ptsz)
+
+static Error createEvent(cuda::Event *event, unsigned flags) {
+  if (!event)
+    return cuda::invalidValue;
+  constexpr unsigned disableTiming = 2;
+  Streams &streams = Streams::get();
+  uint32_t id = streams.nextEvent++;
+  streams.events[handleOf(id)] = {id, false, !(flags & disableTiming), 0};
+  *event = reinterpret_cast<cuda::Event>(handleOf(id));
+  return cuda::success;
+}
+
+KB_API Error cudaEventCreate(cuda::Event *event) {
+  return apiCall(__func__, [&](Session &) { return createEvent(event, 0); });
+}
+KB_API Error cudaEventCreateWithFlags(cuda::Event *event, unsigned flags) {
+  return apiCall(__func__, [&](Session &) { return createEvent(event, flags); });
+}
+KB_API Error cudaEventDestroy(cuda::Event event) {
+  return apiCall(__func__, [&](Session &) {
+    bool known = Streams::get().events.erase(reinterpret_cast<uintptr_t>(event));
+    return Error{known ? cuda::success : cuda::invalidResourceHandle};
+  });
+}
+
+static Error recordEvent(Session &session, cuda::Event event, cuda::Stream stream) {
+  EventState *state = Streams::get().findEvent(event);
+  auto id = Streams::get().find(stream);
+  if (!state || !id)
+    return cuda::invalidResourceHandle;
+  session.deviceNanoseconds += 1000;
+  state->recorded = true;
+  state->nanoseconds = session.deviceNanoseconds;
+  session.sequence.add(EventStep{state->id, *id});
+  return cuda::success;
+}
+
+KB_API Error cudaEventRecord(cuda::Event event, cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &s) { return recordEvent(s, event, stream); });
+}
+KB_PER_THREAD(cudaEventRecord, _ptsz)
+KB_API Error cudaEventRecordWithFlags(cuda::Event event, cuda::Stream stream, unsigned) {
+  return apiCall(__func__, [&](Session &s) { return recordEvent(s, event, stream); });
+}
+KB_PER_THREAD(cudaEventRecordWithFlags, _ptsz)
+
+KB_API Error cudaEventSynchronize(cuda::Event event) {
+  return apiCall(__func__, [&](Session &s) {
+    if (!Streams::get().findEvent(event))
+      return Error{cuda::invalidResourceHandle};
+    return synchronize(s, std::nullopt);
+  });
+}
+
+KB_API Error cudaEventQuery(cuda::Event event) {
+  return apiCall(__func__, [&](Session &s) {
+    if (!Streams::get().findEvent(event))
+      return Error{cuda::invalidResourceHandle};
+    s.allocations.hostMayLook();
+    return Error{cuda::success};
+  });
+}
+
+static Error elapsed(float *milliseconds, cuda::Event start, cuda::Event end) {
+  EventState *from = Streams::get().findEvent(start), *to = Streams::get().findEvent(end);
+  if (!milliseconds)
+    return cuda::invalidValue;
+  if (!from || !to || !from->recorded || !to->recorded || !from->timing || !to->timing)
+    return cuda::invalidResourceHandle;
+  *milliseconds = static_cast<float>(
+      static_cast<double>(static_cast<int64_t>(to->nanoseconds - from->nanoseconds)) * 1e-6);
+  return cuda::success;
+}
+
+KB_API Error cudaEventElapsedTime(float *milliseconds, cuda::Event start, cuda::Event end) {
+  return apiCall(__func__, [&](Session &) { return elapsed(milliseconds, start, end); });
+}
+KB_API Error cudaEventElapsedTime_v2(float *milliseconds, cuda::Event start, cuda::Event end) {
+  return apiCall(__func__, [&](Session &) { return elapsed(milliseconds, start, end); });
+}

@@ -1,0 +1,143 @@
+//===- PlanTransformTest.cpp - Comparing, renaming, other inputs ------------===//
+#include "kb-opt/Plan/PlanTransform.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <cstring>
+
+using namespace kbopt;
+using namespace kbrt;
+
+namespace {
+
+Plan makePlan() {
+  Plan plan;
+  plan.buffers.push_back({4096, BufferKind::Device, 0x600000001000, ElementType::F32, ""});
+  plan.buffers.push_back({256, BufferKind::Device, 0x600000005000, ElementType::I32, ""});
+  LaunchStep launch;
+  launch.kernel = "_Z1kPf";
+  launch.grid = {4, 1, 1};
+  launch.block = {256, 1, 1};
+  launch.arguments = {{{0, 0x10, 0, 0, 0, 0x60, 0, 0}, {{0, {0, 0}}}}, {{7, 0, 0, 0}, {}}};
+  plan.steps = {AllocStep{0},
+                AllocStep{1},
+                UploadStep{Region::linear({0, 0}, 4096), 0, 0},
+                UploadStep{Region::linear({1, 0}, 256), 4096, 0},
+                launch,
+                ReadStep{Region::linear({0, 0}, 4096), 0, 0, false}};
+  return plan;
+}
+
+LaunchStep &launchOf(Plan &plan) { return std::get<LaunchStep>(plan.steps[4]); }
+
+TEST(PlanCompare, FindsTheFirstDifferenceOfLaunches) {
+  Plan left = makePlan(), right = makePlan();
+  EXPECT_EQ(firstLaunchDifference(left, right), std::nullopt);
+  launchOf(right).arguments[0].bytes[1] = 0x20; // another address of the same buffer
+  EXPECT_EQ(firstLaunchDifference(left, right), std::nullopt);
+  launchOf(right).arguments[0].pointers[0].target.offset = 4;
+  EXPECT_EQ(firstLaunchDifference(left, right), "launch 1: argument 0: points elsewhere");
+  right = makePlan();
+  launchOf(right).arguments[1].bytes[0] = 8;
+  EXPECT_EQ(firstLaunchDifference(left, right), "launch 1: argument 1: another value");
+  right = makePlan();
+  launchOf(right).grid = {8, 1, 1};
+  EXPECT_EQ(firstLaunchDifference(left, right), "launch 1: grid 4 x 1 x 1 against 8 x 1 x 1");
+  right = makePlan();
+  right.steps.push_back(launchOf(right));
+  EXPECT_EQ(firstLaunchDifference(left, right), "number of launches 1 against 2");
+}
+
+TEST(PlanCompare, HostDifferencesIgnoreLaunches) {
+  Plan left = makePlan(), right = makePlan();
+  launchOf(right).grid = {8, 1, 1};
+  EXPECT_EQ(firstHostDifference(left, right), std::nullopt);
+  std::get<ReadStep>(right.steps[5]).from.width = 8;
+  std::get<ReadStep>(right.steps[5]).from.pitch = 8;
+  EXPECT_EQ(firstHostDifference(left, right),
+            "read buffer 0+0, 4096 x 1 bytes (pitch 4096) against read buffer 0+0, 8 x 1 bytes "
+            "(pitch 8)");
+  right = makePlan();
+  right.steps.pop_back();
+  EXPECT_EQ(firstHostDifference(left, right),
+            "read buffer 0+0, 4096 x 1 bytes (pitch 4096) against nothing more");
+}
+
+TEST(PlanCompare, RenamesKernels) {
+  Plan plan = replaceKernels(makePlan(), {{"_Z1kPf", "_Z1kPKf"}, {"absent", "x"}});
+  EXPECT_EQ(launchedKernels(plan), std::vector<std::string>{"_Z1kPKf"});
+}
+
+std::vector<float> varied(InputDistribution distribution, uint64_t seed = 1) {
+  std::string data(4096 + 256, '\1');
+  auto result = varyInputs(makePlan(), data, seed, distribution);
+  EXPECT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(result->data.size(), data.size());
+  EXPECT_EQ(result->uploadsVaried, 1u);
+  EXPECT_EQ(result->uploadsKept, 1u);
+  EXPECT_EQ(result->data.substr(4096), data.substr(4096)); // integers stay
+  std::vector<float> values(1024);
+  std::memcpy(values.data(), result->data.data(), 4096);
+  return values;
+}
+
+TEST(VariedInputs, AreWhatTheirNameSays) {
+  double sum = 0, squares = 0;
+  for (float value : varied(InputDistribution::Normal)) {
+    sum += value;
+    squares += double(value) * value;
+  }
+  EXPECT_NEAR(sum / 1024, 0, 0.15);
+  EXPECT_NEAR(squares / 1024, 1, 0.2);
+  std::vector<float> equal = varied(InputDistribution::AllEqual);
+  EXPECT_EQ(std::count(equal.begin(), equal.end(), equal[0]), 1024);
+  EXPECT_NE(equal[0], 0);
+  unsigned negativeZeros = 0, subnormals = 0;
+  for (float value : varied(InputDistribution::Denormal)) {
+    negativeZeros += value == 0 && std::signbit(value);
+    subnormals += std::fpclassify(value) == FP_SUBNORMAL;
+    EXPECT_FALSE(std::isnormal(value));
+  }
+  EXPECT_GT(negativeZeros, 0u);
+  EXPECT_GT(subnormals, 500u);
+  unsigned nans = 0, infinities = 0;
+  for (float value : varied(InputDistribution::NonFinite)) {
+    nans += std::isnan(value);
+    infinities += std::isinf(value);
+  }
+  EXPECT_GT(nans, 0u);
+  EXPECT_GT(infinities, 0u);
+  for (float value : varied(InputDistribution::LargeMagnitude)) {
+    EXPECT_GT(std::abs(value), 1e18f);
+    EXPECT_TRUE(std::isfinite(value * value));
+  }
+  std::vector<float> outliers = varied(InputDistribution::OutlierRows);
+  auto large = std::count_if(outliers.begin(), outliers.end(),
+                             [](float value) { return std::abs(value) > 20; });
+  EXPECT_GT(large, 64);
+  EXPECT_LE(large, 128);
+}
+
+TEST(VariedInputs, RepeatForASeedAndDifferBetweenSeeds) {
+  EXPECT_EQ(varied(InputDistribution::Normal, 7), varied(InputDistribution::Normal, 7));
+  EXPECT_NE(varied(InputDistribution::Normal, 7), varied(InputDistribution::Normal, 8));
+}
+
+TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
+  std::vector<uint8_t> bytes(2000);
+  fillDistribution(bytes, ElementType::F16, InputDistribution::LargeMagnitude, 3);
+  for (size_t i = 0; i < bytes.size(); i += 2) {
+    unsigned exponent = bytes[i + 1] >> 2 & 31;
+    EXPECT_LT(exponent, 31u); // finite
+    EXPECT_GT(exponent, 15u);
+  }
+  fillDistribution(bytes, ElementType::BF16, InputDistribution::Denormal, 3);
+  for (size_t i = 0; i < bytes.size(); i += 2)
+    EXPECT_EQ((bytes[i + 1] & 0x7f) << 1 | bytes[i] >> 7, 0); // exponent 0
+}
+
+TEST(VariedInputs, RefuseAShortDataFile) {
+  auto result = varyInputs(makePlan(), "short", 1, InputDistribution::Normal);
+  EXPECT_EQ(llvm::toString(result.takeError()), "data.bin ends before the upload of step 2");
+}
+
+} // namespace

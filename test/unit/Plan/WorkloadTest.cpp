@@ -1,0 +1,272 @@
+//===- WorkloadTest.cpp - Reading, checking and sketching workloads ---------===//
+#include "kb-opt/Plan/Workload.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "gtest/gtest.h"
+
+using namespace kbopt;
+
+namespace {
+
+constexpr const char softmax[] = R"(# how to run it
+entry: softmax_forward
+sizes: {n: 64, c: 32}
+test-sizes: [{n: 1}, {n: 31, c: 7}]
+unseen-sizes: [{c: 1}]
+parameters:
+  - name: out
+    type: f32
+    shape: [n, c]
+    role: out
+  - name: inp
+    type: f32
+    shape: n*c
+    role: in
+    init: uniform(-2, 2.5)
+  - name: N
+    value: n
+  - name: scale
+    type: f32
+    value: 0.5
+tolerance: {relative: 1e-5}
+oracle: float64
+)";
+
+Workload parsed(llvm::StringRef text) {
+  auto workload = parseWorkload(text, "w.yaml");
+  if (!workload) {
+    ADD_FAILURE() << llvm::toString(workload.takeError());
+    return {};
+  }
+  return *workload;
+}
+
+std::string errorOf(llvm::StringRef text) {
+  auto workload = parseWorkload(text, "w.yaml");
+  EXPECT_FALSE(static_cast<bool>(workload)) << text.str();
+  return workload ? "" : llvm::toString(workload.takeError());
+}
+
+Signature softmaxSignature() {
+  return {"softmax_forward",
+          false,
+          "void",
+          {{"out", "float *"}, {"inp", "const float *"}, {"N", "int"}, {"scale", "float"}},
+          "s.cu:3:6"};
+}
+
+std::string contradictionOf(Workload workload, const Signature &signature) {
+  return llvm::toString(checkWorkload(workload, signature));
+}
+
+TEST(Workload, ReadsAnEntry) {
+  Workload workload = parsed(softmax);
+  EXPECT_EQ(workload.kind, WorkloadKind::Entry);
+  EXPECT_EQ(workload.entry, "softmax_forward");
+  EXPECT_EQ(workload.place, "w.yaml:2:8");
+  EXPECT_EQ(workload.sizes, (SizeMap{{"n", 64}, {"c", 32}}));
+  ASSERT_EQ(workload.testSizes.size(), 2u);
+  EXPECT_EQ(workload.testSizes[0], (SizeMap{{"n", 1}, {"c", 32}}));
+  EXPECT_EQ(workload.unseenSizes[0], (SizeMap{{"n", 64}, {"c", 1}}));
+  ASSERT_EQ(workload.parameters.size(), 4u);
+  const WorkloadParameter &out = workload.parameters[0], &inp = workload.parameters[1];
+  EXPECT_TRUE(out.isBuffer);
+  EXPECT_EQ(out.role, Role::Out);
+  EXPECT_EQ(out.shape, (std::vector<std::string>{"n", "c"}));
+  EXPECT_EQ(inp.shape, (std::vector<std::string>{"n*c"}));
+  EXPECT_EQ(inp.init.low, -2.0);
+  EXPECT_EQ(inp.init.high, 2.5);
+  EXPECT_FALSE(workload.parameters[2].isCxx);
+  EXPECT_TRUE(workload.parameters[3].isCxx);
+  EXPECT_EQ(workload.tolerance->relative, 1e-5);
+  EXPECT_TRUE(workload.float64Oracle);
+  EXPECT_FALSE(checkWorkload(workload, softmaxSignature()));
+}
+
+TEST(Workload, ReadsAKernelWithCommasInItsGrid) {
+  Workload workload = parsed("kernel: k<float, 4>\nsizes: {n: 9}\n"
+                             "grid: ceildiv(n, 4), 2\nblock: [\"min(n, 32)\"]\nshared: 4*n\n");
+  EXPECT_EQ(workload.kind, WorkloadKind::Kernel);
+  EXPECT_EQ(workload.entryName(), "k");
+  EXPECT_EQ(workload.grid, (std::vector<std::string>{"ceildiv(n, 4)", "2"}));
+  EXPECT_EQ(workload.block, (std::vector<std::string>{"min(n, 32)"}));
+  EXPECT_EQ(workload.sharedBytes, "4*n");
+}
+
+TEST(Workload, ReadsAProgram) {
+  Workload workload = parsed("program:\n  arguments: [3, \"two words\"]\n  stdin: \"hello\\n\"\n"
+                             "  environment: {OMP_NUM_THREADS: 1}\n  working-directory: data\n");
+  EXPECT_EQ(workload.kind, WorkloadKind::Program);
+  EXPECT_EQ(workload.arguments, (std::vector<std::string>{"3", "two words"}));
+  EXPECT_EQ(workload.standardInput, "hello\n");
+  EXPECT_EQ(workload.environment, std::vector<std::string>{"OMP_NUM_THREADS=1"});
+  EXPECT_EQ(workload.workingDirectory, "data");
+  EXPECT_EQ(parsed("program: true\n").kind, WorkloadKind::Program);
+}
+
+TEST(Workload, ErrorsNameLineAndColumn) {
+  EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nshapes: 3\n"),
+            "w.yaml:3:1: a workload has no field 'shapes' (fields: program, entry, kernel, sizes, "
+            "parameters, grid, block, shared, oracle, tolerance, test-sizes, unseen-sizes)");
+  EXPECT_EQ(errorOf("entry: f\nsizes: {n: -4}\n"),
+            "w.yaml:2:12: size 'n' must be a whole number of at least 0");
+  EXPECT_EQ(errorOf("entry: f\nsizes: {n: 4}\nparameters:\n  - name: a\n    type: f32\n"
+                    "    role: in\n    shape: [n, m]\n"),
+            "w.yaml:7:16: expression 'm', column 1: no size 'm' (sizes: n)");
+  EXPECT_EQ(errorOf("entry: f\nparameters:\n  - name: a\n    type: float\n    shape: 4\n"),
+            "w.yaml:4:11: 'float' is no element type (bool, i8, u8, i16, u16, i32, u32, i64, u64, "
+            "f16, bf16, f32, f64)");
+  EXPECT_EQ(errorOf("entry: f\nparameters:\n  - name: a\n    type: f32\n    shape: 4\n"
+                    "    role: output\n"),
+            "w.yaml:6:11: 'output' is no role (in, out, inout)");
+  EXPECT_EQ(errorOf("entry: f\nparameters:\n  - {name: a, type: f32, shape: 4, role: in, "
+                    "init: gauss}\n")
+                .substr(0, 44),
+            "w.yaml:3:52: 'gauss' is no distribution (uni");
+  EXPECT_EQ(errorOf("entry: f\nentry: g\n"), "w.yaml:2:1: 'entry' is given twice");
+  EXPECT_EQ(errorOf("entry: f\nkernel: g\n"),
+            "w.yaml:1:1: expected exactly one of 'program', 'entry' and 'kernel'");
+  EXPECT_EQ(errorOf("kernel: g\n"), "w.yaml:1:1: kernel 'g' needs 'grid' and 'block'");
+  EXPECT_EQ(errorOf("entry: f\ngrid: 4\n"), "w.yaml:2:7: an entry launches by itself: 'grid', "
+                                            "'block' and 'shared' belong to a kernel");
+  EXPECT_EQ(errorOf("entry: f\ntest-sizes: [{n: 1}]\n"), "w.yaml:2:15: no size 'n' in 'sizes'");
+  EXPECT_EQ(errorOf(""), "w.yaml:1:1: the workload is empty");
+  EXPECT_EQ(errorOf("entry: [f\n").substr(0, 9), "w.yaml:1:");
+  EXPECT_EQ(errorOf("entry: f\ntolerance: {relative: -1}\n"),
+            "w.yaml:2:23: a tolerance is at least 0");
+  EXPECT_EQ(errorOf("entry: f\nparameters:\n  - {name: a, type: f32, shape: 4, role: in, "
+                    "init: \"range(5, 5)\"}\n"),
+            "w.yaml:3:52: the range of 'range(5, 5)' is empty");
+}
+
+TEST(Workload, IsFoundInComments) {
+  auto lines = workloadInComment("#include <x>\n// kb-workload:\n//   entry: f\n"
+                                 "//   sizes: {n: 4}\nvoid f();\n// other\n",
+                                 "s.cu");
+  ASSERT_TRUE(static_cast<bool>(lines));
+  ASSERT_TRUE(lines->has_value());
+  EXPECT_EQ((*lines)->entry, "f");
+  EXPECT_EQ((*lines)->place, "s.cu:3:13");
+
+  auto block = workloadInComment("/* A kernel.\n *\n * kb-workload:\n *   program:\n"
+                                 " *     arguments: [7]\n */\nint main() {}\n",
+                                 "s.cu");
+  ASSERT_TRUE(static_cast<bool>(block));
+  ASSERT_TRUE(block->has_value());
+  EXPECT_EQ((*block)->arguments, std::vector<std::string>{"7"});
+
+  auto oneLine = workloadInComment("int x; // see kb-workload: elsewhere\n"
+                                   "// kb-workload: {program: {arguments: [1]}}\n",
+                                   "s.cu");
+  ASSERT_TRUE(static_cast<bool>(oneLine));
+  ASSERT_TRUE(oneLine->has_value());
+  EXPECT_EQ((*oneLine)->arguments, std::vector<std::string>{"1"});
+
+  auto none = workloadInComment("const char *s = \"kb-workload: entry\";\n", "s.cu");
+  ASSERT_TRUE(static_cast<bool>(none));
+  EXPECT_FALSE(none->has_value());
+
+  auto wrong = workloadInComment("\n// kb-workload:\n//   entree: f\n", "s.cu");
+  EXPECT_EQ(llvm::toString(wrong.takeError()).substr(0, 11), "s.cu:3:6: a");
+}
+
+TEST(Workload, FileBesideTheSourceWins) {
+  auto folder = TemporaryDirectory::create("workload");
+  ASSERT_TRUE(static_cast<bool>(folder));
+  std::string source = folder->file("k.cu");
+  ASSERT_FALSE(
+      realFileSystem().write(source, "// kb-workload: {program: {arguments: [inside]}}\n"));
+  auto argument = [&](llvm::StringRef path) {
+    auto found = findWorkload(source, path);
+    return found && *found ? (*found)->arguments.at(0) : llvm::toString(found.takeError());
+  };
+  EXPECT_EQ(argument(""), "inside");
+  ASSERT_FALSE(
+      realFileSystem().write(folder->file("k.workload.yaml"), "program: {arguments: [beside]}\n"));
+  EXPECT_EQ(argument(""), "beside");
+  ASSERT_FALSE(
+      realFileSystem().write(folder->file("other.yaml"), "program: {arguments: [explicit]}\n"));
+  EXPECT_EQ(argument(folder->file("other.yaml")), "explicit");
+  EXPECT_EQ(argument("/nonexistent.yaml"),
+            "cannot read the workload '/nonexistent.yaml': No such file or directory");
+}
+
+TEST(WorkloadCheck, ContradictionsNameBothSides) {
+  Workload workload = parsed(softmax);
+  Signature signature = softmaxSignature();
+  signature.parameters[1].type = "const double *";
+  EXPECT_EQ(contradictionOf(workload, signature),
+            "w.yaml:11:5: the workload gives 'inp' elements of type f32, but its type is "
+            "'const double *' (s.cu:3:6)");
+  signature = softmaxSignature();
+  signature.parameters[2].name = "M";
+  EXPECT_EQ(contradictionOf(workload, signature),
+            "w.yaml:16:5: the workload names parameter 'N', but the function has 'M' in its place "
+            "(s.cu:3:6)");
+  signature = softmaxSignature();
+  signature.parameters.pop_back();
+  EXPECT_EQ(contradictionOf(workload, signature),
+            "w.yaml:2:8: the workload gives 4 parameters, but 'softmax_forward' takes 3 (out, inp, "
+            "N) (s.cu:3:6)");
+  signature = softmaxSignature();
+  signature.parameters[0].type = "const float *__restrict__";
+  EXPECT_EQ(contradictionOf(workload, signature),
+            "w.yaml:7:5: the workload makes 'out' out, but its type is 'const float *__restrict__' "
+            "(s.cu:3:6)");
+  signature = softmaxSignature();
+  signature.parameters[0].type = "int";
+  EXPECT_EQ(contradictionOf(workload, signature),
+            "w.yaml:7:5: the workload makes 'out' a buffer, but its type is 'int' (s.cu:3:6)");
+  signature = softmaxSignature();
+  signature.isKernel = true;
+  EXPECT_EQ(contradictionOf(workload, signature),
+            "w.yaml:2:8: the workload calls 'softmax_forward' an entry, but it is a kernel "
+            "(s.cu:3:6)");
+}
+
+TEST(WorkloadCheck, AcceptsVectorsTemplatesAndConstPointers) {
+  Workload workload = parsed("entry: f<float>\nparameters:\n"
+                             "  - {name: a, type: f32, shape: 8, role: inout}\n"
+                             "  - {name: b, type: f16, shape: 8, role: in}\n");
+  Signature signature{"f", false, "void", {{"a", "float4 *const"}, {"b", "const T *"}}, ""};
+  EXPECT_EQ(contradictionOf(workload, signature), "");
+}
+
+TEST(CxxTypes, ElementsOfTypes) {
+  EXPECT_EQ(pointedElement("const float *__restrict__"), ElementType::F32);
+  EXPECT_EQ(pointedElement("unsigned *"), ElementType::U32);
+  EXPECT_EQ(pointedElement("long unsigned int const*"), ElementType::U64);
+  EXPECT_EQ(pointedElement("std::uint8_t*"), ElementType::U8);
+  EXPECT_EQ(pointedElement("double2 *"), ElementType::F64);
+  EXPECT_EQ(pointedElement("struct Body *"), ElementType::Unknown);
+  EXPECT_EQ(pointedElement("float **"), ElementType::Unknown);
+  EXPECT_FALSE(pointedElement("float"));
+  EXPECT_EQ(scalarElement("const unsigned long long"), ElementType::U64);
+  EXPECT_EQ(scalarElement("Params"), ElementType::Unknown);
+}
+
+TEST(WorkloadSkeleton, IsItselfAWorkloadThatFits) {
+  Signature signature{"scale",
+                      true,
+                      "void",
+                      {{"x", "const float *"},
+                       {"y", "double *"},
+                       {"n", "int"},
+                       {"a", "float"},
+                       {"index", "const unsigned *"},
+                       {"body", "Body *"},
+                       {"p", "Params"}},
+                      "s.cu:1:1"};
+  std::string text = workloadSkeleton(signature);
+  Workload workload = parsed(text);
+  EXPECT_EQ(contradictionOf(workload, signature), "") << text;
+  EXPECT_EQ(workload.parameters[0].role, Role::In);
+  EXPECT_EQ(workload.parameters[1].role, Role::InOut);
+  EXPECT_EQ(workload.parameters[4].element, ElementType::U32);
+  EXPECT_NE(text.find("a guess"), std::string::npos);
+  signature.isKernel = false;
+  EXPECT_EQ(contradictionOf(parsed(workloadSkeleton(signature)), signature), "");
+  Signature empty{"f", false, "void", {}, ""};
+  EXPECT_EQ(contradictionOf(parsed(workloadSkeleton(empty)), empty), "");
+}
+
+} // namespace
