@@ -82,8 +82,9 @@ enum class JudgeEffort { Search, Final };
 struct JudgeOptions {
   JudgeEffort effort = JudgeEffort::Final;
   unsigned shuffles = 2;          ///< G4: thread orders besides the natural one
-  unsigned determinismRuns = 20;  ///< G10
+  unsigned determinismRuns = 20;  ///< G10; a tenth of it in a search
   unsigned maxCases = 64;         ///< G7, G15: at most this many each
+  unsigned searchCases = 3;       ///< G7 in a search
   double secondsPerRun = 60;
   double totalSeconds = 600;      ///< the judge gives up as inconclusive after that
   uint64_t memoryBytes = uint64_t(8) << 30;
@@ -124,12 +125,17 @@ public:
                                 const std::vector<JudgedEdit> &edits,
                                 const CandidatePromise &promise, JudgeEffort effort);
 
-  /// Machine code of a candidate, compiled at most once. Equal digests mean equal
-  /// speed: never measure twice.
-  llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &candidate);
+  /// Machine code of a program, compiled at most once.
+  llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);
 
-  /// Counters of \p program on the recorded case (count mode).
-  llvm::Expected<RunResult> count(const ProgramArtefacts &program);
+  /// Names everything that decides a program's speed: machine code of the kernels
+  /// and the plan's launches on the recorded case. Programs of equal key are
+  /// never measured twice.
+  llvm::Expected<Digest> measurementKey(const ProgramArtefacts &program);
+
+  /// Counters of \p program on the recorded case (count mode). \p options gives
+  /// the caches and the number of sampled blocks.
+  llvm::Expected<RunResult> count(const ProgramArtefacts &program, RunOptions options = {});
 
   struct Impl;
 

@@ -1,0 +1,224 @@
+//===- CaseRuns.cpp - Images, plans and runs of the two programs ----------===//
+#include "JudgeImpl.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace llvm;
+
+namespace kbopt {
+
+CaseSource::~CaseSource() = default;
+Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
+
+Expected<std::vector<OutputSpec>> outputSpecs(StringRef folder) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(folder.str(), error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  std::vector<OutputSpec> specs;
+  for (const kbrt::Step &step : plan->steps) {
+    const auto *read = std::get_if<kbrt::ReadStep>(&step);
+    if (!read)
+      continue;
+    const kbrt::Buffer &buffer = plan->buffers[read->from.at.buffer];
+    OutputSpec spec;
+    spec.name = buffer.symbol.empty() ? "output " + std::to_string(specs.size()) : buffer.symbol;
+    spec.bytes = read->from.bytes();
+    spec.type = buffer.element;
+    // A region that cuts elements in two has no type of its own.
+    uint64_t width = kbrt::elementBytes(spec.type);
+    if (width && (read->from.at.offset % width || read->from.width % width))
+      spec.type = kbrt::ElementType::Unknown;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+RunOptions Judge::Impl::runOptions() const {
+  RunOptions result;
+  result.wallSeconds = options.secondsPerRun;
+  result.memoryBytes = options.memoryBytes;
+  return result;
+}
+
+Expected<const DeviceCode &> Judge::Impl::code(const ProgramArtefacts &program) {
+  DigestBuilder builder;
+  builder.add(program.text).add(program.arch);
+  for (const std::string &flag : program.flags)
+    builder.add(flag);
+  Digest key = builder.finish();
+  auto found = codes.find(key);
+  if (found == codes.end()) {
+    Expected<DeviceCode> compiled = compiler.compile(program);
+    if (!compiled)
+      return compiled.takeError();
+    found = codes.emplace(key, std::move(*compiled)).first;
+  }
+  return found->second;
+}
+
+Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode mode) {
+  auto found = program.images.find(mode);
+  if (found == program.images.end()) {
+    Expected<DeviceImage> built = device.build(*program.program, mode);
+    if (!built)
+      return built.takeError();
+    found = program.images.emplace(mode, std::move(*built)).first;
+  }
+  return &found->second;
+}
+
+Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
+  auto found = program.plans.find(test.name);
+  if (found != program.plans.end())
+    return found->second;
+  Expected<std::string> folder =
+      program.isOriginal ? cases.original(test) : cases.candidate(*program.program, test);
+  if (folder)
+    program.plans[test.name] = *folder;
+  return folder;
+}
+
+Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &test, RunMode mode,
+                                      const RunOptions &runOptions) {
+  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}", test.name, toString(mode),
+                            runOptions.seed, runOptions.memoryPoison, runOptions.sharedPoison,
+                            toString(runOptions.rounding), runOptions.sampledBlocks);
+  auto found = program.runs.find(key);
+  if (found != program.runs.end())
+    return found->second;
+  Expected<const DeviceImage *> built = image(program, mode);
+  if (!built)
+    return built.takeError();
+  Expected<std::string> folder = plan(program, test);
+  if (!folder)
+    return folder.takeError();
+  Expected<RunResult> result = device.run(**built, *folder, runOptions);
+  if (!result)
+    return result.takeError();
+  RunPointer pointer = std::make_shared<RunResult>(std::move(*result));
+  if (program.isOriginal)
+    program.runs[key] = pointer;
+  return pointer;
+}
+
+Expected<Reference *> Judge::Impl::reference(const TestCase &test, bool withSpread) {
+  Reference &reference = references[test.name];
+  if (!reference.run) {
+    Expected<std::string> folder = plan(baselineProgram, test);
+    if (!folder)
+      return folder.takeError();
+    Expected<std::vector<OutputSpec>> specs = outputSpecs(*folder);
+    if (!specs)
+      return specs.takeError();
+    Expected<RunPointer> natural = run(baselineProgram, test, RunMode::Plain, runOptions());
+    if (!natural)
+      return natural.takeError();
+    reference.planFolder = *folder;
+    reference.outputs = std::move(*specs);
+    reference.run = *natural;
+    reference.deterministic = !baseline || baseline->deterministic;
+    if (!reference.deterministic)
+      for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
+        RunOptions shuffled = runOptions();
+        shuffled.seed = order;
+        Expected<RunPointer> again = run(baselineProgram, test, RunMode::Plain, shuffled);
+        if (!again)
+          return again.takeError();
+        if ((*again)->outputs.size() == reference.run->outputs.size())
+          reference.spread.push_back(*again);
+      }
+  }
+  if ((!withSpread && reference.deterministic) || reference.spreadMeasured ||
+      reference.run->status != RunStatus::Ok)
+    return &reference;
+  reference.spreadMeasured = true;
+  for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
+    RunOptions directed = runOptions();
+    directed.rounding = rounding;
+    Expected<RunPointer> moved = run(baselineProgram, test, RunMode::Plain, directed);
+    if (!moved)
+      return moved.takeError();
+    // Under another rounding a program may take another path and fail; such a
+    // run says nothing about rounding.
+    if ((*moved)->status == RunStatus::Ok && (*moved)->outputs.size() == reference.outputs.size())
+      reference.spread.push_back(*moved);
+  }
+  return &reference;
+}
+
+TestCase Judge::Impl::recordedCase() {
+  std::vector<TestCase> all = cases.cases();
+  for (const TestCase &test : all)
+    if (test.recorded)
+      return test;
+  return all.empty() ? TestCase{"recorded", true} : all.front();
+}
+
+TestCase Judge::Impl::checkCase() {
+  // The first small case that can tell right from wrong; without baseline
+  // knowledge the first small one.
+  std::vector<TestCase> all = cases.cases();
+  if (baseline)
+    for (const TestCase &test : baseline->admitted)
+      if (test.small && !test.unseen)
+        return test;
+  for (const TestCase &test : all)
+    if (test.small && !test.unseen)
+      return test;
+  return recordedCase();
+}
+
+std::vector<TestCase> Judge::Impl::seenCases(unsigned count) {
+  std::vector<TestCase> seen;
+  TestCase recorded = recordedCase();
+  for (const TestCase &test : cases.cases())
+    if (!test.unseen && test.name != recorded.name && seen.size() + 1 < count)
+      seen.push_back(test);
+  seen.push_back(recorded);
+  return seen;
+}
+
+std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, StringRef caseName) {
+  std::string on = (" on case " + caseName).str();
+  std::vector<std::string> defects = result.defects();
+  switch (result.status) {
+  case RunStatus::Ok: break;
+  case RunStatus::Unsupported:
+    return GateRecord::undecided(gate, result.message + on, defects);
+  case RunStatus::Timeout:
+    return GateRecord::fail(gate, FailureClass::Timeout, result.message + on, defects);
+  case RunStatus::OutOfMemory:
+    return GateRecord::fail(gate, FailureClass::Constraints, result.message + on, defects);
+  case RunStatus::Fault:
+    return GateRecord::fail(gate, FailureClass::Runtime, result.message + on, defects);
+  }
+  if (defects.empty())
+    return std::nullopt;
+  return GateRecord::fail(gate, FailureClass::Runtime, defects.front() + on, defects);
+}
+
+Expected<GateRecord> blameProgram(Error error, GateId gate, FailureClass failure) {
+  std::optional<GateRecord> record;
+  Error rest = handleErrors(std::move(error), [&](std::unique_ptr<KbError> kbError) -> Error {
+    if (record || kbError->status != ExitStatus::Diagnostics)
+      return Error(std::move(kbError));
+    std::vector<std::string> details;
+    if (kbError->isA(&ToolError::ID)) {
+      SmallVector<StringRef, 16> lines;
+      StringRef(static_cast<ToolError &>(*kbError).stderrTail).split(lines, '\n', -1, false);
+      for (StringRef line : lines)
+        details.push_back(line.str());
+    }
+    record = GateRecord::fail(gate, failure, kbError->message, std::move(details));
+    return Error::success();
+  });
+  if (rest)
+    return std::move(rest);
+  if (!record)
+    return make_error<ToolError>("a gate ended without a result", std::vector<std::string>{}, 0, "");
+  return std::move(*record);
+}
+
+} // namespace kbopt

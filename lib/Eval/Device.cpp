@@ -1,0 +1,53 @@
+//===- Device.cpp - Names and records of devices --------------------------===//
+#include "kb-opt/Eval/Device.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+Device::~Device() = default;
+
+StringRef toString(RunMode mode) {
+  switch (mode) {
+  case RunMode::Plain: return "plain";
+  case RunMode::Check: return "check";
+  case RunMode::Count: return "count";
+  }
+  return "";
+}
+
+StringRef toString(Rounding rounding) {
+  switch (rounding) {
+  case Rounding::Nearest: return "nearest";
+  case Rounding::Up: return "up";
+  case Rounding::Down: return "down";
+  case Rounding::Zero: return "zero";
+  }
+  return "";
+}
+
+StringRef toString(RunStatus status) {
+  switch (status) {
+  case RunStatus::Ok: return "ok";
+  case RunStatus::Fault: return "fault";
+  case RunStatus::Timeout: return "timeout";
+  case RunStatus::OutOfMemory: return "out of memory";
+  case RunStatus::Unsupported: return "unsupported";
+  }
+  return "";
+}
+
+std::vector<std::string> RunResult::defects() const {
+  std::vector<std::string> texts;
+  auto add = [&](const std::vector<DeviceFinding> &list) {
+    for (const DeviceFinding &finding : list)
+      if (!finding.benign)
+        texts.push_back(finding.text);
+  };
+  for (const LaunchRecord &launch : launches)
+    add(launch.findings);
+  add(findings);
+  return texts;
+}
+
+} // namespace kbopt

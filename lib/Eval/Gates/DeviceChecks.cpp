@@ -1,0 +1,76 @@
+//===- DeviceChecks.cpp - Gates G4 and G10: checked and repeated runs -----===//
+#include "../JudgeImpl.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+Expected<GateRecord> runDeviceChecks(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  const bool search = context.effort == JudgeEffort::Search;
+  // Without a small case the recorded run is checked once, in one order.
+  std::vector<TestCase> tests = {judge.checkCase()};
+  if (!search)
+    for (const TestCase &test : judge.cases.cases())
+      if (test.small && !test.unseen && test.name != tests.front().name && tests.size() < 8)
+        tests.push_back(test);
+  unsigned cases = 0;
+  for (const TestCase &test : tests) {
+    ++cases;
+    Expected<Reference *> reference = judge.reference(test, false);
+    if (!reference)
+      return reference.takeError();
+    unsigned orders = test.small ? 1 + (search ? 1 : judge.options.shuffles) : 1;
+    for (unsigned order = 0; order < orders; ++order) {
+      RunOptions options = judge.runOptions();
+      // The last order of each case is a shuffled one.
+      options.seed = order + 1 == orders ? 0x5EED + cases : order;
+      Expected<RunPointer> run = judge.run(context.candidate, test, RunMode::Check, options);
+      if (!run)
+        return blameProgram(run.takeError(), GateId::G4, FailureClass::Runtime);
+      if (std::optional<GateRecord> failure = failureOf(**run, GateId::G4, test.name))
+        return std::move(*failure);
+    }
+  }
+  return GateRecord::pass(GateId::G4, "", cases);
+}
+
+Expected<GateRecord> runDeterminism(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  TestCase test = judge.checkCase();
+  unsigned runs = judge.options.determinismRuns;
+  if (context.effort == JudgeEffort::Search)
+    runs = std::max(2u, runs / 10);
+  Expected<Reference *> reference = judge.reference(test, false);
+  if (!reference)
+    return reference.takeError();
+  RunPointer first;
+  for (unsigned i = 0; i < runs; ++i) {
+    RunOptions options = judge.runOptions();
+    options.seed = i; // the first one in natural order
+    Expected<RunPointer> run = judge.run(context.candidate, test, RunMode::Plain, options);
+    if (!run)
+      return blameProgram(run.takeError(), GateId::G10, FailureClass::Runtime);
+    if (std::optional<GateRecord> failure = failureOf(**run, GateId::G10, test.name))
+      return std::move(*failure);
+    if (judge.baseline && !judge.baseline->deterministic) {
+      // No more variance than the original's: the comparator's bound knows it.
+      GateRecord record = compareWithReference(**reference, **run, test, context.promise,
+                                               judge.cases, GateId::G10);
+      if (record.stops())
+        return record;
+      continue;
+    }
+    if (!first)
+      first = *run;
+    else if (auto difference = firstDifference((*reference)->outputs, *first, **run))
+      return GateRecord::fail(GateId::G10, FailureClass::Correctness,
+                              formatv("run {0} in another thread order differs from the first: {1}, "
+                                      "and the original is deterministic",
+                                      i + 1, *difference));
+  }
+  return GateRecord::pass(GateId::G10, formatv("{0} runs", runs), 1);
+}
+
+} // namespace kbopt

@@ -1,0 +1,216 @@
+//===- Memory.cpp - Gate G8: what a candidate does to memory --------------===//
+//
+// Owns two checks: outputs must not depend on what lay in fresh memory, and
+// buffers that the original only reads must hold their bytes afterwards. Guard
+// zones are the device's: a changed one is a finding of the run.
+//
+//===----------------------------------------------------------------------===//
+#include "../JudgeImpl.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cstring>
+
+using namespace llvm;
+
+namespace kbopt {
+namespace {
+
+/// Buffers larger than this are not read back.
+constexpr uint64_t auditBytes = uint64_t(256) << 20;
+
+/// A plan that also reads every buffer at the end of its life.
+struct AuditedPlan {
+  kbrt::Plan plan;
+  /// Per read step: the buffer, or nothing for a read of the program itself.
+  std::vector<std::optional<uint32_t>> audits;
+  /// Content at that moment if no kernel wrote; empty where unknown.
+  std::map<uint32_t, std::vector<uint8_t>> untouched;
+};
+
+void applyUpload(std::vector<uint8_t> &memory, const kbrt::UploadStep &upload, StringRef data) {
+  const kbrt::Region &to = upload.to;
+  for (uint64_t row = 0; row < to.height; ++row) {
+    uint64_t at = to.at.offset + row * to.pitch, from = upload.data + row * to.width;
+    if (at + to.width <= memory.size() && from + to.width <= data.size())
+      std::memcpy(memory.data() + at, data.data() + from, to.width);
+  }
+}
+
+AuditedPlan auditPlan(const kbrt::Plan &plan, StringRef data, uint8_t poison) {
+  AuditedPlan result;
+  result.plan = plan;
+  result.plan.steps.clear();
+  std::vector<bool> live(plan.buffers.size()), unknown(plan.buffers.size());
+  uint64_t observable = kbrt::observableBytes(plan);
+  auto small = [&](uint32_t buffer) {
+    return plan.buffers[buffer].bytes > 0 && plan.buffers[buffer].bytes <= auditBytes;
+  };
+  auto audit = [&](uint32_t buffer) {
+    if (!live[buffer] || !small(buffer))
+      return;
+    kbrt::ReadStep read;
+    read.from = kbrt::Region::linear({buffer, 0}, plan.buffers[buffer].bytes);
+    read.observable = observable;
+    observable += plan.buffers[buffer].bytes;
+    result.plan.steps.push_back(read);
+    result.audits.push_back(buffer);
+    live[buffer] = false;
+  };
+  for (const kbrt::Step &step : plan.steps) {
+    if (const auto *alloc = std::get_if<kbrt::AllocStep>(&step)) {
+      live[alloc->buffer] = true;
+      if (small(alloc->buffer))
+        result.untouched[alloc->buffer].assign(plan.buffers[alloc->buffer].bytes, poison);
+    } else if (const auto *release = std::get_if<kbrt::FreeStep>(&step)) {
+      audit(release->buffer);
+    } else if (const auto *upload = std::get_if<kbrt::UploadStep>(&step)) {
+      auto found = result.untouched.find(upload->to.at.buffer);
+      if (found != result.untouched.end())
+        applyUpload(found->second, *upload, data);
+    } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step)) {
+      unknown[fill->to.at.buffer] = true;
+    } else if (const auto *copy = std::get_if<kbrt::CopyStep>(&step)) {
+      unknown[copy->to.at.buffer] = true;
+    } else if (std::holds_alternative<kbrt::ReadStep>(step)) {
+      result.audits.push_back(std::nullopt);
+    }
+    result.plan.steps.push_back(step);
+  }
+  for (uint32_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
+    audit(buffer);
+  for (uint32_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
+    if (unknown[buffer])
+      result.untouched.erase(buffer);
+  return result;
+}
+
+/// One program's audited run on one case.
+struct AuditedRun {
+  AuditedPlan audited;
+  RunResult result;
+};
+
+Expected<AuditedRun> runAudited(Judge::Impl &judge, JudgedProgram &program, const TestCase &test) {
+  Expected<std::string> folder = judge.plan(program, test);
+  if (!folder)
+    return folder.takeError();
+  Expected<const DeviceImage *> image = judge.image(program, RunMode::Plain);
+  if (!image)
+    return image.takeError();
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(*folder, error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  FileSystem &files = realFileSystem();
+  std::string dataPath = *folder + "/" + kbrt::dataFileName, data;
+  if (files.exists(dataPath)) {
+    Expected<std::string> bytes = files.read(dataPath);
+    if (!bytes)
+      return bytes.takeError();
+    data = std::move(*bytes);
+  }
+  if (!judge.scratch) {
+    Expected<TemporaryDirectory> created = TemporaryDirectory::create("kb-judge");
+    if (!created)
+      return created.takeError();
+    judge.scratch.emplace(std::move(*created));
+  }
+  RunOptions options = judge.runOptions();
+  AuditedRun run;
+  run.audited = auditPlan(*plan, data, options.memoryPoison);
+  std::string copy = judge.scratch->file("plan" + std::to_string(judge.scratchCount++));
+  if (Error failure = files.createDirectories(copy))
+    return std::move(failure);
+  if (!kbrt::writePlan(run.audited.plan, copy, error))
+    return make_error<StoreError>(error);
+  if (Error failure = files.write(copy + "/" + kbrt::dataFileName, data))
+    return std::move(failure);
+  Expected<RunResult> result = judge.device.run(**image, copy, options);
+  if (!result)
+    return result.takeError();
+  run.result = std::move(*result);
+  (void)sys::fs::remove_directories(copy);
+  return run;
+}
+
+/// Buffers that hold at the end what the host put there.
+std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
+  std::map<uint32_t, bool> unchanged;
+  for (size_t i = 0; i < run.audited.audits.size() && i < run.result.outputs.size(); ++i) {
+    std::optional<uint32_t> buffer = run.audited.audits[i];
+    if (!buffer)
+      continue;
+    auto expected = run.audited.untouched.find(*buffer);
+    if (expected == run.audited.untouched.end())
+      continue;
+    const std::string &bytes = run.result.outputs[i];
+    unchanged[*buffer] = bytes.size() == expected->second.size() &&
+                         std::memcmp(bytes.data(), expected->second.data(), bytes.size()) == 0;
+  }
+  return unchanged;
+}
+
+} // namespace
+
+Expected<GateRecord> runMemory(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  TestCase test = judge.checkCase();
+  Expected<Reference *> reference = judge.reference(test, false);
+  if (!reference)
+    return reference.takeError();
+  GateRecord record = GateRecord::pass(GateId::G8, "", 1);
+
+  // Fresh memory with other content.
+  RunOptions other = judge.runOptions();
+  other.memoryPoison = 0x3C;
+  other.sharedPoison = 0x00;
+  Expected<RunPointer> originalOther = judge.run(judge.baselineProgram, test, RunMode::Plain, other);
+  if (!originalOther)
+    return originalOther.takeError();
+  Expected<RunPointer> first = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
+  if (!first)
+    return blameProgram(first.takeError(), GateId::G8, FailureClass::Runtime);
+  Expected<RunPointer> second = judge.run(context.candidate, test, RunMode::Plain, other);
+  if (!second)
+    return blameProgram(second.takeError(), GateId::G8, FailureClass::Runtime);
+  for (const RunPointer &run : {*first, *second})
+    if (std::optional<GateRecord> failure = failureOf(*run, GateId::G8, test.name))
+      return std::move(*failure);
+  const std::vector<OutputSpec> &outputs = (*reference)->outputs;
+  bool depends = firstDifference(outputs, *(*reference)->run, **originalOther).has_value();
+  bool comparable = judge.baseline && judge.baseline->deterministic;
+  if (depends)
+    record.details.push_back("the original reads back bytes that nobody wrote: results under two "
+                             "fillings of fresh memory are not compared");
+  else if (comparable)
+    if (auto difference = firstDifference(outputs, **first, **second))
+      return GateRecord::fail(GateId::G8, FailureClass::Correctness,
+                              "the result depends on what lay in fresh memory: " + *difference);
+
+  // Inputs after the run.
+  Expected<AuditedRun> originalAudit = runAudited(judge, judge.baselineProgram, test);
+  if (!originalAudit)
+    return originalAudit.takeError();
+  Expected<AuditedRun> candidateAudit = runAudited(judge, context.candidate, test);
+  if (!candidateAudit)
+    return blameProgram(candidateAudit.takeError(), GateId::G8, FailureClass::Runtime);
+  if (std::optional<GateRecord> failure = failureOf(candidateAudit->result, GateId::G8, test.name))
+    return std::move(*failure);
+  std::map<uint32_t, bool> inOriginal = unchangedBuffers(*originalAudit);
+  std::map<uint32_t, bool> inCandidate = unchangedBuffers(*candidateAudit);
+  for (const auto &[buffer, unchanged] : inOriginal) {
+    auto found = inCandidate.find(buffer);
+    bool sameBuffer =
+        buffer < candidateAudit->audited.plan.buffers.size() &&
+        candidateAudit->audited.plan.buffers[buffer].bytes == originalAudit->audited.plan.buffers[buffer].bytes;
+    if (unchanged && sameBuffer && found != inCandidate.end() && !found->second)
+      return GateRecord::fail(
+          GateId::G8, FailureClass::Correctness,
+          formatv("the candidate changes buffer {0} ({1} bytes), which the original only reads",
+                  buffer, originalAudit->audited.plan.buffers[buffer].bytes));
+  }
+  return record;
+}
+
+} // namespace kbopt

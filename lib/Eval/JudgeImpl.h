@@ -1,0 +1,135 @@
+//===- JudgeImpl.h - What the gates share -----------------------*- C++ -*-===//
+//
+// Owns the state behind Judge: the two programs with their images, plans and
+// runs, and the declarations of the gates that need them. Private to lib/Eval.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_EVAL_JUDGEIMPL_H
+#define KBOPT_LIB_EVAL_JUDGEIMPL_H
+
+#include "kb-opt/Eval/Decoys.h"
+#include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Eval/PtxCensus.h"
+#include "kb-opt/Support/FileSystem.h"
+#include <memory>
+
+namespace kbopt {
+
+/// One read step of a plan.
+struct OutputSpec {
+  std::string name;
+  kbrt::ElementType type = kbrt::ElementType::Unknown;
+  uint64_t bytes = 0;
+};
+
+using RunPointer = std::shared_ptr<const RunResult>;
+
+/// One program under judgement: the original or a candidate.
+struct JudgedProgram {
+  const ProgramArtefacts *program = nullptr;
+  bool isOriginal = false;
+  std::map<RunMode, DeviceImage> images;
+  std::map<std::string, std::string> plans; ///< by case name
+  std::map<std::string, RunPointer> runs;   ///< by case, mode and options
+};
+
+/// What an original is known to give on one case.
+struct Reference {
+  std::string planFolder;
+  std::vector<OutputSpec> outputs;
+  RunPointer run;                 ///< natural order, nearest rounding
+  std::vector<RunPointer> spread; ///< other roundings and, if not deterministic, orders
+  bool deterministic = true;      ///< in the order of threads
+  bool spreadMeasured = false;    ///< the other roundings have been run
+};
+
+struct Judge::Impl {
+  Impl(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
+       Clock &clock, JudgeOptions options)
+      : original(std::move(original)), compiler(compiler), device(device), cases(cases),
+        clock(clock), options(options) {
+    baselineProgram.program = &this->original;
+    baselineProgram.isOriginal = true;
+  }
+
+  ProgramArtefacts original;
+  DeviceCompiler &compiler;
+  Device &device;
+  CaseSource &cases;
+  Clock &clock;
+  JudgeOptions options;
+  JudgedProgram baselineProgram;
+  std::optional<BaselineReport> baseline;
+  bool baselineComplete = false;
+  std::map<Digest, DeviceCode> codes;
+  std::map<std::string, Reference> references;
+  std::map<std::string, Admission> admissions; ///< by case and promise
+  std::optional<CaseSource::WholeRun> wholeOriginal, wholeOriginalAgain;
+  /// Changed copies of plans (G8) lie here.
+  std::optional<TemporaryDirectory> scratch;
+  unsigned scratchCount = 0;
+
+  llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);
+  llvm::Expected<BaselineReport> checkBaseline();
+
+  llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode);
+  llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
+  /// Runs of the original are kept, runs of candidates are not.
+  llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
+                                 const RunOptions &options);
+  llvm::Expected<Reference *> reference(const TestCase &test, bool withSpread);
+  /// Options of a run under the judge's limits.
+  RunOptions runOptions() const;
+
+  /// The cases of G4 to G8: seen ones, cheapest first, at most \p count; the
+  /// recorded one is always among them.
+  std::vector<TestCase> seenCases(unsigned count);
+  TestCase recordedCase();
+  /// The cheapest case that is not a degenerate shape.
+  TestCase checkCase();
+
+  llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise);
+};
+
+/// What a gate works on.
+struct GateContext {
+  Judge::Impl &judge;
+  JudgedProgram &candidate;
+  const CandidatePromise &promise;
+  JudgeEffort effort;
+};
+
+GateRecord checkProvenance(const ProgramArtefacts &original, const ProgramArtefacts &candidate,
+                           const std::vector<JudgedEdit> &edits);
+llvm::Expected<GateRecord> runDeviceChecks(GateContext &context);  // G4
+llvm::Expected<GateRecord> runAdmission(GateContext &context);     // G5
+llvm::Expected<GateRecord> runNumerics(GateContext &context);      // G6
+llvm::Expected<GateRecord> runBreadth(GateContext &context);       // G7
+llvm::Expected<GateRecord> runMemory(GateContext &context);        // G8
+llvm::Expected<GateRecord> runDeterminism(GateContext &context);   // G10
+llvm::Expected<GateRecord> runWholeProgram(GateContext &context);  // G14
+llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);  // G15
+
+/// \p result as a failed record of \p gate, if it did not end well or has
+/// defects; nothing otherwise.
+std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, llvm::StringRef caseName);
+/// An error that blames the program (status Diagnostics) becomes a failed
+/// record; any other stays an error.
+llvm::Expected<GateRecord> blameProgram(llvm::Error error, GateId gate, FailureClass failure);
+
+/// Outputs of \p candidate against the reference of \p test under the promise.
+GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
+                                const TestCase &test, const CandidatePromise &promise,
+                                CaseSource &cases, GateId gate);
+Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
+                       unsigned output);
+/// Outputs \p a and \p b are the same bits (NaNs count as one value).
+std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
+                                           const RunResult &a, const RunResult &b);
+
+/// Types and sizes of the reads of the plan in \p folder.
+llvm::Expected<std::vector<OutputSpec>> outputSpecs(llvm::StringRef folder);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_EVAL_JUDGEIMPL_H

@@ -1,0 +1,380 @@
+#include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "gtest/gtest.h"
+#include <cstring>
+
+using namespace kbopt;
+
+namespace {
+
+constexpr unsigned count = 64;
+
+std::string floats(std::function<float(unsigned)> at) {
+  std::string bytes(count * sizeof(float), 0);
+  for (unsigned i = 0; i < count; ++i) {
+    float value = at(i);
+    std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
+  }
+  return bytes;
+}
+
+/// What a fake program does, by its text.
+using Behaviour = std::function<RunResult(RunMode, llvm::StringRef folder, const RunOptions &)>;
+
+struct FakeCompiler : DeviceCompiler {
+  std::map<std::string, std::string> ptx; ///< by text; others get a plain kernel
+  std::set<std::string> broken;
+  unsigned compiles = 0;
+  llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override {
+    ++compiles;
+    if (broken.count(program.text))
+      return llvm::make_error<ToolError>("k.cu does not compile", std::vector<std::string>{"nvcc"}, 1,
+                                         "k.cu(3): error: no", "", ExitStatus::Diagnostics);
+    DeviceCode code;
+    code.producer = "fake";
+    code.ptx = ptx.count(program.text) ? ptx[program.text]
+                                       : ".visible .entry k()\n{\nadd.f32 %f1, %f2, %f3;\nret;\n}\n";
+    code.digest = digestPtx(code.ptx, code.kernels);
+    return code;
+  }
+};
+
+struct FakeDevice : Device {
+  std::map<std::string, Behaviour> programs;
+  std::vector<std::string> log; ///< "text mode"
+  llvm::StringRef name() const override { return "fake"; }
+  llvm::Expected<DeviceImage> build(const ProgramArtefacts &program, RunMode mode) override {
+    DeviceImage image;
+    image.path = program.text;
+    image.mode = mode;
+    return image;
+  }
+  llvm::Expected<RunResult> run(const DeviceImage &image, llvm::StringRef folder,
+                                const RunOptions &options) override {
+    log.push_back(image.path + " " + toString(image.mode).str());
+    return programs.at(image.path)(image.mode, folder, options);
+  }
+};
+
+struct FakeCases : CaseSource {
+  std::string folder;
+  std::vector<TestCase> list;
+  std::map<std::string, WholeRun> whole; ///< by text
+  std::vector<TestCase> cases() override { return list; }
+  llvm::Expected<std::string> original(const TestCase &) override { return folder; }
+  llvm::Expected<std::string> candidate(const ProgramArtefacts &program, const TestCase &) override {
+    if (program.text == "crashes")
+      return llvm::make_error<UsageError>("the program crashed: signal 11", "",
+                                          ExitStatus::Diagnostics);
+    return folder;
+  }
+  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) override {
+    if (whole.empty())
+      return std::nullopt;
+    return llvm::Expected<WholeRun>(whole.at(program.text));
+  }
+  std::optional<TestCase> reseeded(const TestCase &test) override { return std::nullopt; }
+};
+
+/// The original doubles its input: out[i] = 2 (i + 1).
+struct JudgeTest : testing::Test {
+  FakeCompiler compiler;
+  FakeDevice device;
+  FakeCases cases;
+  FakeClock clock;
+  std::optional<TemporaryDirectory> temporary;
+  JudgeOptions options;
+  CandidatePromise promise;
+
+  void SetUp() override {
+    auto created = TemporaryDirectory::create("judge-test");
+    ASSERT_TRUE(bool(created));
+    temporary.emplace(std::move(*created));
+    kbrt::Plan plan;
+    for (int i = 0; i < 2; ++i) {
+      kbrt::Buffer buffer;
+      buffer.bytes = count * sizeof(float);
+      buffer.address = 0x600000000000 + 0x10000 * i;
+      buffer.element = kbrt::ElementType::F32;
+      plan.buffers.push_back(buffer);
+    }
+    auto all = [](uint32_t buffer) { return kbrt::Region::linear({buffer, 0}, count * sizeof(float)); };
+    plan.steps.push_back(kbrt::AllocStep{0});
+    plan.steps.push_back(kbrt::AllocStep{1});
+    plan.steps.push_back(kbrt::UploadStep{all(0), 0, 0});
+    kbrt::LaunchStep launch;
+    launch.kernel = "k";
+    plan.steps.push_back(launch);
+    plan.steps.push_back(kbrt::ReadStep{all(1), 0, 0, false});
+    plan.outcome.ending = kbrt::Ending::Exit;
+    cases.folder = temporary->path().str();
+    std::string error;
+    ASSERT_TRUE(kbrt::writePlan(plan, cases.folder, error)) << error;
+    ASSERT_FALSE(bool(realFileSystem().write(temporary->file("data.bin"), input())));
+    cases.list = {{"n=64", false, true, false}, {"recorded", true, false, false},
+                  {"n=65", false, true, true}};
+    program("original", [](const RunOptions &) { return right(); });
+  }
+
+  static std::string input() {
+    return floats([](unsigned i) { return i + 1.0f; });
+  }
+  static std::string right() {
+    return floats([](unsigned i) { return 2.0f * (i + 1); });
+  }
+  /// A program that computes \p output; audited plans also read its input.
+  void program(std::string text, std::function<std::string(const RunOptions &)> output,
+               std::string inputAfter = input()) {
+    device.programs[text] = [=](RunMode, llvm::StringRef folder, const RunOptions &options) {
+      std::string error;
+      auto plan = kbrt::readPlan(folder.str(), error);
+      RunResult result;
+      result.launches.emplace_back().kernel = "k";
+      for (const kbrt::Step &step : plan->steps)
+        if (const auto *read = std::get_if<kbrt::ReadStep>(&step))
+          result.outputs.push_back(read->from.at.buffer == 0 ? inputAfter : output(options));
+      return result;
+    };
+  }
+  static ProgramArtefacts artefacts(std::string text) {
+    ProgramArtefacts result;
+    result.name = "k.cu";
+    result.text = std::move(text);
+    return result;
+  }
+  Verdict verdict(std::string text, std::vector<JudgedEdit> edits = {},
+                  std::string original = "original") {
+    Judge judge(artefacts(original), compiler, device, cases, clock, options);
+    auto result = judge.judge(artefacts(std::move(text)), edits, promise);
+    if (!result) {
+      ADD_FAILURE() << llvm::toString(result.takeError());
+      return {};
+    }
+    return *result;
+  }
+};
+
+TEST_F(JudgeTest, ARightCandidatePassesEveryGate) {
+  program("good", [](const RunOptions &) { return right(); });
+  Verdict result = verdict("good");
+  EXPECT_TRUE(result.isCorrect()) << result.summary();
+  ASSERT_EQ(result.gates.size(), 16u);
+  EXPECT_EQ(result.gates[5].reason, "2 of 2 cases count");
+  EXPECT_EQ(result.gates[9].outcome, GateOutcome::NotRun);
+  EXPECT_EQ(result.gates[15].cases, 1u);
+}
+
+TEST_F(JudgeTest, EditsMustExplainTheCandidateAndStayInsideTheirAnchors) {
+  program("orIGinal", [](const RunOptions &) { return right(); });
+  EXPECT_TRUE(verdict("orIGinal", {{2, 2, "IG", "a1", 2, 5}}).isCorrect());
+  EXPECT_EQ(verdict("orIGinal", {{2, 2, "IG", "a1", 3, 5}}).summary(),
+            "incorrect (constraints, G0 provenance): the edit at byte 2 leaves its anchor a1");
+  EXPECT_EQ(verdict("orIGinal", {{2, 2, "IJ", "a1", 2, 5}}).gate, GateId::G0);
+}
+
+TEST_F(JudgeTest, OtherFlagsAreRefused) {
+  Judge judge(artefacts("original"), compiler, device, cases, clock, options);
+  ProgramArtefacts fast = artefacts("original");
+  fast.flags = {"-use_fast_math"};
+  auto result = judge.judge(fast, {}, promise);
+  ASSERT_TRUE(bool(result));
+  EXPECT_EQ(result->summary(), "incorrect (constraints, G0 provenance): candidate and original are "
+                               "compiled with different flags");
+}
+
+TEST_F(JudgeTest, WhatDoesNotCompileFailsG1WithTheCompilersWords) {
+  compiler.broken = {"broken"};
+  Verdict result = verdict("broken");
+  EXPECT_EQ(result.failure, FailureClass::Compile);
+  EXPECT_EQ(result.gate, GateId::G1);
+  EXPECT_EQ(result.details, std::vector<std::string>{"k.cu(3): error: no"});
+}
+
+TEST_F(JudgeTest, DenyListAndCensusStopBeforeAnythingRuns) {
+  compiler.ptx["clock"] = ".visible .entry k()\n{\nmov.u64 %rd1, %clock64;\nret;\n}\n";
+  EXPECT_EQ(verdict("clock").gate, GateId::G2);
+  compiler.ptx["half"] = ".visible .entry k()\n{\ncvt.rn.f16.f32 %h1, %f3;\nret;\n}\n";
+  EXPECT_EQ(verdict("half").gate, GateId::G3);
+  for (const std::string &line : device.log)
+    EXPECT_TRUE(llvm::StringRef(line).starts_with("original")) << line;
+}
+
+TEST_F(JudgeTest, FindingsOfTheCheckedRunFailG4) {
+  program("racy", [](const RunOptions &) { return right(); });
+  Behaviour plain = device.programs["racy"];
+  device.programs["racy"] = [plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode == RunMode::Check && options.seed != 0)
+      result.launches[0].findings.push_back({"race-shared", false, "k", "s", "k.cu", 4, "race on s"});
+    return result;
+  };
+  EXPECT_EQ(verdict("racy").summary(),
+            "incorrect (runtime, G4 CPU device checks): race on s on case n=64");
+}
+
+TEST_F(JudgeTest, BenignFindingsDoNotFail) {
+  program("benign", [](const RunOptions &) { return right(); });
+  Behaviour plain = device.programs["benign"];
+  device.programs["benign"] = [plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    result.launches[0].findings.push_back({"race-shared", true, "k", "s", "k.cu", 4, "same value"});
+    return result;
+  };
+  EXPECT_TRUE(verdict("benign").isCorrect());
+}
+
+TEST_F(JudgeTest, TimeoutsAndUnsupportedConstructsAreToldApart) {
+  auto ends = [&](RunStatus status) {
+    device.programs["ends"] = [status](RunMode, llvm::StringRef, const RunOptions &) {
+      RunResult result;
+      result.status = status;
+      result.message = "it stopped";
+      return result;
+    };
+    return verdict("ends");
+  };
+  EXPECT_EQ(ends(RunStatus::Timeout).failure, FailureClass::Timeout);
+  EXPECT_EQ(ends(RunStatus::Fault).failure, FailureClass::Runtime);
+  EXPECT_EQ(ends(RunStatus::OutOfMemory).failure, FailureClass::Constraints);
+  EXPECT_EQ(ends(RunStatus::Unsupported).kind, VerdictKind::Inconclusive);
+}
+
+TEST_F(JudgeTest, HostCodeThatCrashesIsARuntimeFailure) {
+  device.programs["crashes"] = device.programs["original"];
+  Verdict result = verdict("crashes");
+  EXPECT_EQ(result.failure, FailureClass::Runtime);
+  EXPECT_EQ(result.reason, "the program crashed: signal 11");
+}
+
+TEST_F(JudgeTest, AWrongElementFailsG6) {
+  program("wrong", [](const RunOptions &) {
+    return floats([](unsigned i) { return i == 63 ? 1.0f : 2.0f * (i + 1); });
+  });
+  EXPECT_EQ(verdict("wrong").summary(),
+            "incorrect (correctness, G6 numerics): output 0[63] is 1, expected 128 on case recorded");
+}
+
+TEST_F(JudgeTest, ReassociationIsHeldToTheOriginalsOwnSpread) {
+  auto scaled = [](float factor) {
+    return [factor](const RunOptions &) {
+      return floats([factor](unsigned i) { return factor * (2.0f * (i + 1)); });
+    };
+  };
+  program("original", [scaled](const RunOptions &options) {
+    return scaled(options.rounding == Rounding::Up ? 1.00001f : 1.0f)(options);
+  });
+  program("near", scaled(1.000015f));
+  program("far", scaled(1.0001f));
+  EXPECT_EQ(verdict("near").gate, GateId::G6) << "a bitwise promise";
+  promise.result = ResultPromise::Reassociates;
+  EXPECT_TRUE(verdict("near").isCorrect()) << verdict("near").summary();
+  EXPECT_EQ(verdict("far").gate, GateId::G6);
+}
+
+TEST_F(JudgeTest, OnlyTheRecordedShapeIsNotEnough) {
+  program("special", [](const RunOptions &) { return right(); });
+  Behaviour good = device.programs["special"];
+  unsigned runs = 0;
+  device.programs["special"] = [&runs, good](RunMode mode, llvm::StringRef folder,
+                                             const RunOptions &options) {
+    RunResult result = good(mode, folder, options);
+    if (mode == RunMode::Plain && ++runs == 2) // after G6 on the recorded case
+      result.outputs[0] = std::string(count * 4, 0);
+    return result;
+  };
+  EXPECT_EQ(verdict("special").gate, GateId::G7);
+}
+
+TEST_F(JudgeTest, ResultsThatDependOnFreshMemoryFailG8) {
+  program("leftover", [](const RunOptions &options) {
+    return options.memoryPoison == RunOptions().memoryPoison ? right() : input();
+  });
+  EXPECT_EQ(verdict("leftover").gate, GateId::G8);
+}
+
+TEST_F(JudgeTest, ChangedInputsFailG8) {
+  program("mutates", [](const RunOptions &) { return right(); }, right());
+  EXPECT_EQ(verdict("mutates").summary(),
+            "incorrect (correctness, G8 memory): the candidate changes buffer 0 (256 bytes), which "
+            "the original only reads");
+}
+
+TEST_F(JudgeTest, ResultsThatDependOnTheOrderFailG10) {
+  program("unstable", [](const RunOptions &options) {
+    return floats([&](unsigned i) { return options.seed == 7 && i == 5 ? 0 : 2.0f * (i + 1); });
+  });
+  EXPECT_EQ(verdict("unstable").gate, GateId::G10);
+  options.effort = JudgeEffort::Search; // two runs only
+  EXPECT_TRUE(verdict("unstable").isCorrect());
+}
+
+TEST_F(JudgeTest, TheWholeProgramMustPrintTheSame) {
+  program("prints", [](const RunOptions &) { return right(); });
+  cases.whole = {{"original", {0, "sum 12\ntime 3\n"}}, {"prints", {0, "sum 13\ntime 9\n"}}};
+  Verdict result = verdict("prints");
+  EXPECT_EQ(result.gate, GateId::G14);
+  EXPECT_EQ(result.reason, "line 1 of the program's output differs");
+  cases.whole["prints"] = {1, "sum 12\ntime 3\n"};
+  EXPECT_EQ(verdict("prints").reason, "the program ends with status 1, the original with 0");
+  cases.whole["prints"] = {0, "sum 12\ntime 3\n"};
+  EXPECT_TRUE(verdict("prints").isCorrect());
+}
+
+TEST_F(JudgeTest, AnOriginalThatRacesIsLeftAlone) {
+  Behaviour plain = device.programs["original"];
+  device.programs["original"] = [plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode == RunMode::Check)
+      result.launches[0].findings.push_back({"out-of-bounds", false, "k", "x", "k.cu", 4, "x[64]"});
+    return result;
+  };
+  program("good", [](const RunOptions &) { return right(); });
+  EXPECT_EQ(verdict("good").summary(), "inconclusive (runtime, G4 CPU device checks): the original is "
+                                       "left alone: x[64] on case n=64");
+}
+
+TEST_F(JudgeTest, ACaseThatCannotTellIsNotEnough) {
+  program("original", [](const RunOptions &) { return std::string(count * 4, 0); });
+  program("lazy", [](const RunOptions &) { return std::string(count * 4, 0); });
+  Verdict result = verdict("lazy");
+  EXPECT_EQ(result.kind, VerdictKind::Inconclusive);
+  EXPECT_EQ(result.gate, GateId::G5);
+}
+
+TEST_F(JudgeTest, ANondeterministicOriginalIsComparedWithItsOwnVariance) {
+  auto noisy = [](float amplitude) {
+    return [amplitude](const RunOptions &options) {
+      return floats([&](unsigned i) { return 2.0f * (i + 1) * (1 + amplitude * (options.seed % 3)); });
+    };
+  };
+  program("original", noisy(1e-5f));
+  program("same", noisy(1e-5f));
+  program("worse", noisy(1e-4f));
+  EXPECT_TRUE(verdict("same").isCorrect()) << verdict("same").summary();
+  EXPECT_EQ(verdict("worse").gate, GateId::G10);
+}
+
+TEST_F(JudgeTest, TimeRunsOut) {
+  options.totalSeconds = 10;
+  program("good", [this](const RunOptions &) {
+    clock.now += 6;
+    return right();
+  });
+  Verdict result = verdict("good");
+  EXPECT_EQ(result.kind, VerdictKind::Inconclusive);
+  EXPECT_EQ(result.reason, "no verdict within 10 s");
+}
+
+TEST_F(JudgeTest, EqualCodeAndPlanHaveOneMeasurementKey) {
+  Judge judge(artefacts("original"), compiler, device, cases, clock, options);
+  compiler.ptx["other"] = ".visible .entry k()\n{\nmul.f32 %f1, %f2, %f3;\nret;\n}\n";
+  auto a = judge.measurementKey(artefacts("original")), b = judge.measurementKey(artefacts("same")),
+       c = judge.measurementKey(artefacts("other"));
+  ASSERT_TRUE(a && b && c);
+  EXPECT_EQ(*a, *b);
+  EXPECT_NE(*a, *c);
+  EXPECT_EQ(compiler.compiles, 3u);
+}
+
+} // namespace
