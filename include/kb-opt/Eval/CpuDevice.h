@@ -1,0 +1,52 @@
+//===- CpuDevice.h - The device for machines without a GPU ------*- C++ -*-===//
+//
+// Owns the way from (bitcode, plan) to a record on the CPU: builds images
+// (CpuImage.h), writes jobs for kb-run (docs/JobFormat.md), runs it in a limited,
+// sandboxed process and reads its result. Images and results are kept by the
+// digest of everything that decides them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_CPUDEVICE_H
+#define KBOPT_EVAL_CPUDEVICE_H
+
+#include "kb-opt/Eval/Device.h"
+#include <memory>
+#include <mutex>
+
+namespace kbopt {
+
+struct CpuDeviceOptions {
+  /// Images and jobs lie here; created if missing. Owned by one process.
+  std::string directory;
+  /// kb-run; empty: found beside this executable or in PATH.
+  std::string kbRun;
+  /// Runs kb-run under bubblewrap.
+  bool sandboxed = true;
+  /// Address space of kb-run beside the device memory of a run.
+  uint64_t hostBytes = uint64_t(4) << 30;
+};
+
+/// Thread-safe.
+class CpuDevice : public Device {
+public:
+  /// Fails with a `ToolError` if kb-run is not found.
+  static llvm::Expected<std::unique_ptr<CpuDevice>> create(ProcessRunner &runner,
+                                                           CpuDeviceOptions options);
+  llvm::StringRef name() const override { return "cpu"; }
+  llvm::Expected<DeviceImage> build(const ProgramArtefacts &program, RunMode mode) override;
+  llvm::Expected<RunResult> run(const DeviceImage &image, llvm::StringRef planFolder,
+                                const RunOptions &options) override;
+
+private:
+  CpuDevice(ProcessRunner &runner, CpuDeviceOptions options)
+      : runner(runner), options(std::move(options)) {}
+  ProcessRunner &runner;
+  CpuDeviceOptions options;
+  std::mutex mutex;
+  std::map<Digest, DeviceImage> images;
+  unsigned jobs = 0;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_CPUDEVICE_H
