@@ -60,6 +60,7 @@ struct LineCounters {
   double branches = 0, divergentBranches = 0;
   double globalRequests = 0, globalSectors = 0, idealGlobalSectors = 0;
   double sharedWavefronts = 0, idealSharedWavefronts = 0;
+  void scale(double factor);
 };
 
 /// Estimated traffic below the SM. Reads and writes in bytes.
@@ -104,6 +105,8 @@ struct KernelCounters {
   std::vector<SiteCounters> sites; ///< sites that executed, in order of site number
   std::vector<LineCounters> lines; ///< in order of file and line
 
+  /// Multiplies what was summed over blocks: operations, instructions, accesses, traffic below L1.
+  void scale(double factor);
   double activeLanesPerInstruction() const {
     return warpInstructions > 0 ? threadInstructions / warpInstructions : 0;
   }

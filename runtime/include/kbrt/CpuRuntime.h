@@ -89,6 +89,7 @@ enum class FindingKind : uint8_t {
   RaceShared,
   UninitialisedGlobal,
   UninitialisedShared,
+  UninitialisedLocal,
   WriteToConstant,
   GuardZoneChanged, ///< found after the launch (plain mode too)
 };
@@ -129,6 +130,8 @@ struct LaunchOptions {
   uint8_t sharedPoison = 0xCD;
   /// The launch ends as Timeout after this many seconds of wall time; 0 is no limit.
   double wallSeconds = 0;
+  /// Direction of floating-point rounding: FE_TONEAREST and its kin of <cfenv>.
+  int rounding = 0;
   /// Count mode: at most this many blocks are counted, evenly spread over the grid; 0 is all.
   /// Blocks that are not sampled are executed without being counted.
   uint32_t sampledBlocks = 8;

@@ -1,0 +1,138 @@
+//===- Barriers.cpp - block barriers --------------------------------------===//
+//
+// Owns the sixteen barriers of a block: sync, arrive and reductions, with or
+// without a count. Threads that have ended count as arrived where no count is
+// given, as on chips since Volta.
+//
+//===----------------------------------------------------------------------===//
+#include "Count.h"
+#include "Machine.h"
+#include "Races.h"
+#include <cstring>
+
+namespace kbrt {
+
+namespace {
+
+bool isComplete(const Barrier &barrier) {
+  uint32_t expected = barrier.expected ? barrier.expected : machine.liveThreads;
+  return barrier.arrived >= expected;
+}
+
+/// Wakes everybody who waits at \p id and starts its next phase.
+void complete(uint32_t id) {
+  Barrier &barrier = machine.barriers[id];
+  machine.progress();
+  uint32_t popcount = barrier.predicates, arrived = barrier.arrived;
+  bool isWhole = barrier.waiting == machine.liveThreads;
+  if (machine.info->mode == ImageMode::Check)
+    races::onBlockBarrier(id, isWhole);
+  for (uint32_t i = 0; i < machine.block.threads && barrier.waiting; ++i) {
+    Fiber &fiber = machine.fibers[i];
+    if (fiber.state != FiberState::AtBarrier || fiber.barrier != id)
+      continue;
+    // `result` came in as the operation asked for.
+    auto op = static_cast<BarrierReduction>(fiber.result);
+    fiber.result = op == BarrierReduction::Popcount ? popcount
+                   : op == BarrierReduction::And    ? popcount == arrived
+                                                    : popcount != 0;
+    --barrier.waiting;
+    if (machine.info->mode == ImageMode::Check)
+      races::onBarrierRelease(id, fiber.thread);
+    machine.wake(fiber);
+  }
+  barrier = Barrier{};
+}
+
+bool samePlace(uint32_t a, uint32_t b) {
+  if (a == b || a >= machine.info->siteCount || b >= machine.info->siteCount)
+    return true;
+  const SiteInfo &x = machine.info->sites[a], &y = machine.info->sites[b];
+  return x.line == y.line && strcmp(x.file, y.file) == 0;
+}
+
+void enter(uint32_t site, uint32_t id, uint32_t count, const char *what) {
+  machine.lastSite = site;
+  Fiber &self = machine.currentFiber();
+  self.site = site;
+  if (id >= barrierCount)
+    machine.stop(LaunchStatus::Fault, "barrier " + std::to_string(id) + " does not exist (there are 16) in " +
+                                          machine.whereAmI(site));
+  if (count > machine.block.threads || count % warpLanes)
+    if (count != machine.block.threads)
+      machine.stop(LaunchStatus::Fault, std::string(what) + " with a count of " + std::to_string(count) +
+                                            " threads in a block of " + std::to_string(machine.block.threads) +
+                                            " in " + machine.whereAmI(site));
+  Barrier &barrier = machine.barriers[id];
+  if (!barrier.isActive) {
+    barrier.isActive = true;
+    barrier.expected = count;
+    barrier.site = site;
+  } else if ((barrier.expected ? barrier.expected : machine.block.threads) !=
+             (count ? count : machine.block.threads)) {
+    machine.stop(LaunchStatus::DivergentBarrier,
+                 "threads meet at barrier " + std::to_string(id) + " with different counts (" +
+                     machine.sitePlace(barrier.site) + ") in " + machine.whereAmI(site));
+  } else if (!count && machine.info->mode == ImageMode::Check && !samePlace(barrier.site, site)) {
+    machine.stop(LaunchStatus::DivergentBarrier,
+                 "some threads of the block wait at the barrier at " + machine.sitePlace(barrier.site) +
+                     ", others at the one at " + machine.sitePlace(site) + ": " + machine.whereAmI(site));
+  }
+  ++barrier.arrived;
+  if (machine.info->mode == ImageMode::Check)
+    races::onBarrierArrival(id, self.thread);
+  if (machine.isCounting)
+    count::onBarrier(self.thread);
+}
+
+uint32_t wait(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op, bool predicate) {
+  enter(site, id, count, "barrier");
+  Barrier &barrier = machine.barriers[id];
+  Fiber &self = machine.currentFiber();
+  self.barrier = static_cast<uint8_t>(id);
+  self.result = static_cast<uint64_t>(op);
+  ++barrier.waiting;
+  barrier.predicates += predicate;
+  if (isComplete(barrier)) {
+    // The last one wakes itself like the others: the order of the next phase is that of the ring.
+    self.state = FiberState::AtBarrier;
+    --machine.warps[self.thread.warp].runnable;
+    complete(id);
+    machine.resume();
+  } else {
+    machine.sleep(FiberState::AtBarrier);
+  }
+  return static_cast<uint32_t>(self.result);
+}
+
+} // namespace
+
+void Machine::barrierOnExit() {
+  for (uint32_t id = 0; id < barrierCount; ++id) {
+    const Barrier &barrier = barriers[id];
+    if (barrier.isActive && !barrier.expected && liveThreads && isComplete(barrier))
+      complete(id);
+  }
+}
+
+} // namespace kbrt
+
+using namespace kbrt;
+
+extern "C" {
+
+void kbrt_barrier(uint32_t site, uint32_t id, uint32_t count) {
+  wait(site, id, count, BarrierReduction::Popcount, false);
+}
+
+void kbrt_barrier_arrive(uint32_t site, uint32_t id, uint32_t count) {
+  enter(site, id, count, "barrier arrival");
+  if (isComplete(machine.barriers[id]))
+    complete(id);
+}
+
+uint32_t kbrt_barrier_red(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op,
+                          uint32_t predicate) {
+  return wait(site, id, count, op, predicate != 0);
+}
+}

@@ -1,0 +1,62 @@
+//===- Clocks.h - which accesses happened before ----------------*- C++ -*-===//
+//
+// Owns the stamps and the knowledge that barriers, warp operations and
+// fence + atomic pass from thread to thread.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CLOCKS_H
+#define KBRT_CLOCKS_H
+
+#include "Machine.h"
+
+namespace kbrt::races {
+
+/// Who accessed when. The stamps count what synchronised so far in the block and in the warp: an
+/// access with a lower stamp than the one at which a thread synchronised happened before it.
+struct Stamp {
+  uint64_t block : 32;
+  uint64_t site : 24;
+  uint64_t isValid : 1;
+  uint64_t isAtomic : 1;
+  uint64_t : 6;
+  uint64_t thread : 10;
+  uint64_t blockStamp : 27;
+  uint64_t warpStamp : 27;
+
+  bool isSameThread(const Stamp &other) const { return block == other.block && thread == other.thread; }
+};
+static_assert(sizeof(Stamp) == 16);
+
+void resetClocksForLaunch();
+void resetClocksForBlock();
+/// The running thread's stamp, with no site.
+Stamp currentStamp();
+bool isOrderedSlow(const Stamp &previous);
+
+/// State of the running block that the fast path needs.
+struct BlockClock {
+  uint32_t blockStamp = 1;
+  uint32_t fullStamp = 0; ///< accesses with a lower block stamp are ordered for everybody
+  uint32_t warpStamp[maxWarps];
+  uint32_t warpFull[maxWarps];
+};
+extern BlockClock blockClock;
+
+/// True if \p previous happened before what the running thread does now.
+inline bool isOrdered(const Stamp &previous) {
+  if (previous.block == (machine.blockLinear & 0xffffffffu)) {
+    const Thread &self = machine.current();
+    if (previous.thread == self.linear || previous.blockStamp < blockClock.fullStamp)
+      return true;
+    if (previous.thread / warpLanes == self.warp && previous.warpStamp < blockClock.warpFull[self.warp])
+      return true;
+  }
+  return isOrderedSlow(previous);
+}
+
+/// The running thread performs an atomic or volatile access to \p address: passes on what it fenced,
+/// and learns what others passed on there. \p detail is the site's mnemonic.
+void onSynchronisation(uint64_t address, AccessKind kind, const char *detail);
+
+} // namespace kbrt::races
+#endif

@@ -1,0 +1,25 @@
+//===- Count.h - counting on sampled blocks ---------------------*- C++ -*-===//
+//
+// Owns what is counted while a sampled block runs, and the sum over the
+// launch. The rules for one request are in Requests.cpp, the caches in Cache.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_COUNT_H
+#define KBRT_COUNT_H
+
+#include "Machine.h"
+
+namespace kbrt::count {
+
+void beginLaunch();
+/// True if the block is sampled: its threads run the counted body as fibers.
+bool beginBlock(uint64_t linear);
+void endBlock();
+KernelCounters endLaunch();
+
+void onThreadEnd(const Thread &thread);
+void onBarrier(const Thread &thread);
+void onWarpOp(const Thread &thread, WarpOpKind kind);
+
+} // namespace kbrt::count
+#endif

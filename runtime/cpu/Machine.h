@@ -1,0 +1,171 @@
+//===- Machine.h - state of the running launch ------------------*- C++ -*-===//
+//
+// Owns the one process-wide Machine: which kernel, block and thread run, the
+// fibers of the block, and the way out of a kernel that goes wrong. Internal to
+// the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_MACHINE_H
+#define KBRT_MACHINE_H
+
+#include "Fiber.h"
+#include "kbrt/CpuRuntime.h"
+#include "kbrt/DeviceAbi.h"
+#include <csetjmp>
+#include <csignal>
+#include <vector>
+
+namespace kbrt {
+
+inline constexpr unsigned maxThreads = 1024, maxWarps = 32, barrierCount = 16;
+
+enum class FiberState : uint8_t {
+  Fresh,        ///< not started
+  Ready,        ///< in the queue
+  Running,
+  AtBarrier,    ///< waits in kbrt_barrier
+  AtWarpOp,     ///< waits for lanes of its mask
+  AtActiveMask, ///< waits until its warp has nobody else to run
+  Done,
+};
+
+/// What a lane brings to a warp operation. Operations meet if mask, kind and detail agree.
+enum class WarpOpKind : uint8_t { Sync, Shuffle, Vote, MatchAny, MatchAll, Redux, Mma };
+
+struct LocalArray;
+
+/// One device thread.
+struct Fiber {
+  Thread thread;
+  fc::fcontext_t context = nullptr;
+  FiberState state = FiberState::Fresh;
+  uint8_t barrier = 0;     ///< the barrier it waits at
+  uint32_t site = 0;       ///< of the last call into the runtime
+  uint32_t mask = 0;       ///< of the warp operation it waits in
+  uint64_t result = 0;     ///< of the barrier or warp operation it waited in
+  uint32_t flag = 0;       ///< second result: in range, all equal
+  const void *mma[4];      ///< a, b, c and d of a matrix operation
+};
+
+/// A warp operation some lanes of which have arrived.
+struct WarpOp {
+  uint32_t mask, arrived;
+  WarpOpKind kind;
+  uint32_t detail; ///< shuffle mode, vote mode, redux operation
+  uint32_t site;   ///< of the first lane
+  uint64_t value[32];
+  uint32_t lane[32], clamp[32];
+};
+
+struct Warp {
+  uint32_t live = 0;     ///< lanes that have not ended
+  uint32_t runnable = 0; ///< how many lanes are Fresh, Ready or Running
+  uint32_t atActiveMask = 0;
+  std::vector<WarpOp> pending;
+};
+
+struct Barrier {
+  uint32_t arrived = 0;   ///< threads, arrive included
+  uint32_t expected = 0;  ///< 0: all threads that have not ended
+  uint32_t waiting = 0;   ///< fibers blocked here
+  uint32_t predicates = 0;
+  uint32_t site = 0;      ///< of the first arrival
+  bool isActive = false;
+};
+
+class Machine {
+public:
+  /// The running launch's; valid between begin and end of launch().
+  Image *image = nullptr;
+  const ImageInfo *info = nullptr;
+  const KernelInfo *kernel = nullptr;
+  const LaunchOptions *options = nullptr;
+  LaunchResult *result = nullptr;
+  void **args = nullptr;
+  Dim3 gridDim, blockDim;
+  Block block{};
+  uint64_t blockLinear = 0; ///< index of the running block in natural order
+  uint64_t launchNumber = 0;
+  bool isRunning = false;   ///< device code runs (signals are the kernel's)
+  bool isCounting = false;  ///< the running block is sampled
+  uint32_t warpCount = 0;
+
+  std::vector<Fiber> fibers; ///< by linear thread id
+  Thread loopThread{};       ///< of kernels that run as plain loops
+  std::vector<Warp> warps;
+  Barrier barriers[barrierCount];
+  uint32_t liveThreads = 0;
+  uint64_t idleYields = 0;   ///< yields since anything else happened
+
+  /// The thread that runs, also in plain loops.
+  Thread &current() { return *kbrt_current; }
+  Fiber &currentFiber() { return *static_cast<Fiber *>(kbrt_current->runtime); }
+  bool usesFibers() const { return runsFibers; }
+
+  // Scheduler.cpp
+  /// Runs the block that `block` describes to its end.
+  void runBlockAsFibers(BodyFunction body, const std::vector<uint32_t> &order);
+  void runBlockAsLoop(LoopFunction loop, const std::vector<uint32_t> *order);
+  /// Puts the running fiber to sleep in \p state and runs another.
+  void sleep(FiberState state);
+  /// Runs the next ready fiber; the calling one has been put to sleep and woken by its caller.
+  void resume() { runNext(); }
+  /// Makes a sleeping fiber ready again.
+  void wake(Fiber &fiber);
+  /// Lets the others run first.
+  void yield();
+  /// The same without taking it for waiting: the runtime's own idea.
+  void switchAway();
+  void finishThread();
+  void progress() { idleYields = 0; }
+
+  // Barriers.cpp, Warp.cpp: called when a thread ends.
+  void barrierOnExit();
+  void warpOnExit(Warp &warp, uint32_t warpIndex);
+  void releaseActiveMask(Warp &warp, uint32_t warpIndex);
+
+  // Stop.cpp
+  /// Ends the launch from within device code.
+  [[noreturn]] void stop(LaunchStatus status, std::string message);
+  [[noreturn]] void stopDeadlocked();
+  /// "kernel k, block (1,0,0), thread (3,0,0), a.cu:12" of the running thread.
+  std::string whereAmI(uint32_t site) const;
+  std::string sitePlace(uint32_t site) const; ///< "a.cu:12" or "unknown place"
+  sigjmp_buf wayOut;
+  uint32_t lastSite = 0;     ///< the last site any thread reported
+  volatile sig_atomic_t timeoutPending = 0;
+
+  StackPool stacks;
+  char *sharedArena = nullptr; ///< maxSharedBytes and guards around them
+  size_t sharedArenaBytes = 0;
+  std::vector<char> parameters; ///< copies of the arguments, so that kernels cannot change the host's
+  std::vector<uint32_t> blockCounts;
+
+private:
+  friend void fiberMain(fc::transfer_t);
+  void runNext();
+  uint32_t popReady();
+  void pushReady(uint32_t index) {
+    ready[readyTail++ & (maxThreads - 1)] = static_cast<uint16_t>(index);
+  }
+  bool runsFibers = false;
+  BodyFunction body = nullptr;
+  LoopFunction loopBody = nullptr;
+  const std::vector<uint32_t> *loopOrder = nullptr;
+  uint16_t ready[maxThreads];
+  uint32_t readyHead = 0, readyTail = 0;
+  fc::fcontext_t hostContext = nullptr;
+};
+
+extern Machine machine;
+
+std::string toText(const Dim3 &d); ///< "(1,2,3)"
+inline Dim3 toDim3(const Dim &d) { return {d.x, d.y, d.z}; }
+/// The last part of a path.
+std::string baseName(std::string_view path);
+/// The place of a site, from the tables; site numbers beyond the table give an empty place.
+AccessPlace placeOf(uint32_t site, Dim3 blockIndex, Dim3 threadIndex);
+Dim3 unflatten(uint64_t linear, Dim3 extent);
+
+} // namespace kbrt
+#endif

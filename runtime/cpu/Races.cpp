@@ -1,0 +1,228 @@
+//===- Races.cpp - cells and reports --------------------------------------===//
+//
+// Owns the cells; the clocks are in Clocks.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "Races.h"
+#include "Clocks.h"
+#include "Findings.h"
+#include <cstring>
+#include <sys/mman.h>
+
+namespace kbrt::races {
+
+bool hasPending = false;
+
+namespace {
+
+/// The last accesses to one granule. Of reads that are not ordered among themselves two are kept, so
+/// that a writer that is one of the readers still meets the other.
+struct Cell {
+  Stamp write, read, otherRead;
+};
+
+/// Cells of 4096 bytes. Granules are words until somebody accesses less than a word.
+struct ShadowPage {
+  Cell *cells;
+  uint64_t generation;
+  uint8_t shift;
+};
+
+constexpr uint64_t pageBytes = 4096, shadowLimitBytes = uint64_t(3) << 30;
+constexpr uint64_t globalPages = arenaBytes / pageBytes, sharedPages = 128;
+
+ShadowPage **globalDirectory = nullptr;
+ShadowPage *sharedDirectory[sharedPages];
+std::vector<Cell *> freeCells[3];
+uint64_t shadowBytes = 0;
+uint64_t launchGeneration = 0, blockGeneration = 0;
+
+Cell *allocateCells(unsigned shift) {
+  if (!freeCells[shift].empty()) {
+    Cell *cells = freeCells[shift].back();
+    freeCells[shift].pop_back();
+    return cells;
+  }
+  uint64_t bytes = (pageBytes >> shift) * sizeof(Cell);
+  if (shadowBytes + bytes > shadowLimitBytes)
+    return nullptr;
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    return nullptr;
+  shadowBytes += bytes;
+  return static_cast<Cell *>(p);
+}
+
+/// Granules become smaller: every one inherits the cell it lay in.
+bool refine(ShadowPage &page, unsigned shift) {
+  Cell *fine = allocateCells(shift);
+  if (!fine)
+    return false;
+  unsigned ratio = page.shift - shift;
+  for (uint64_t i = 0; i < pageBytes >> shift; ++i)
+    fine[i] = page.cells[i >> ratio];
+  freeCells[page.shift].push_back(page.cells);
+  page.cells = fine;
+  page.shift = static_cast<uint8_t>(shift);
+  return true;
+}
+
+ShadowPage *pageFor(Space space, uint64_t offset) {
+  ShadowPage **slot;
+  uint64_t generation;
+  if (space == Space::Global) {
+    if (!globalDirectory) {
+      void *p = mmap(nullptr, globalPages * sizeof(ShadowPage *), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (p == MAP_FAILED)
+        return nullptr;
+      globalDirectory = static_cast<ShadowPage **>(p);
+    }
+    slot = &globalDirectory[offset / pageBytes];
+    generation = launchGeneration;
+  } else {
+    if (offset / pageBytes >= sharedPages)
+      return nullptr;
+    slot = &sharedDirectory[offset / pageBytes];
+    generation = blockGeneration;
+  }
+  if (!*slot) {
+    Cell *cells = allocateCells(2);
+    if (!cells)
+      return nullptr;
+    *slot = new ShadowPage{cells, 0, 2};
+  }
+  ShadowPage *page = *slot;
+  if (page->generation != generation) {
+    memset(static_cast<void *>(page->cells), 0, (pageBytes >> page->shift) * sizeof(Cell));
+    page->generation = generation;
+  }
+  return page;
+}
+
+/// A write over a conflicting write, to be judged when it has happened.
+struct Pending {
+  Space space;
+  uint64_t address, offset;
+  unsigned bytes;
+  uint8_t before[16];
+  Stamp previous;
+  uint32_t site;
+  Thread thread;
+} pending;
+
+void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous, const char *previousKind,
+            uint32_t site, Severity severity, const Thread &thread) {
+  FindingKind kind = space == Space::Global ? FindingKind::RaceGlobal : FindingKind::RaceShared;
+  if (!findings::isNew(kind, site, previous.site, severity))
+    return;
+  Finding finding = findings::make(kind, site);
+  finding.place.thread = toDim3(thread.tid);
+  finding.severity = severity;
+  finding.address = address;
+  finding.bytes = bytes;
+  if (space == Space::Global) {
+    if (const MemoryBuffer *buffer = DeviceMemory::get().find(address)) {
+      finding.offset = address - buffer->address;
+      if (finding.array.empty())
+        finding.array = buffer->name;
+    }
+  } else {
+    finding.offset = address - reinterpret_cast<uint64_t>(machine.block.shared);
+  }
+  finding.other = placeOf(previous.site, unflatten(previous.block, machine.gridDim),
+                          unflatten(previous.thread, machine.blockDim));
+  bool isOtherBlock = previous.block != machine.blockLinear;
+  finding.message = finding.place.access + " of " + std::to_string(bytes) + " bytes is not ordered with a " +
+                    previousKind + " of " + (isOtherBlock ? "another block" : "another thread of the block") +
+                    (severity == Severity::Benign ? "; both wrote the same value" : "");
+  findings::add(std::move(finding));
+}
+
+Stamp now(AccessKind kind, uint32_t site, bool isAtomic) {
+  Stamp stamp = currentStamp();
+  stamp.site = site;
+  stamp.isAtomic = isAtomic;
+  return stamp;
+}
+
+void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsigned bytes) {
+  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrdered(cell.write))
+    report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
+           Severity::Error, machine.current());
+  if (!cell.read.isValid || cell.read.isSameThread(self) || isOrdered(cell.read))
+    cell.read = self;
+  else if (!cell.otherRead.isValid || cell.otherRead.isSameThread(self) || isOrdered(cell.otherRead))
+    cell.otherRead = self;
+}
+
+void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64_t address, unsigned bytes,
+             bool isReadToo) {
+  for (const Stamp *read : {&cell.read, &cell.otherRead})
+    if (read->isValid && !(read->isAtomic && self.isAtomic) && !isOrdered(*read))
+      report(space, address, bytes, *read, "load", self.site, Severity::Error, machine.current());
+  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrdered(cell.write)) {
+    if (cell.write.isAtomic || self.isAtomic || isReadToo)
+      report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
+             Severity::Error, machine.current());
+    else if (!hasPending) {
+      hasPending = true;
+      pending = {space, address, offset, bytes, {}, cell.write, self.site, machine.current()};
+      memcpy(pending.before, reinterpret_cast<const void *>(address), bytes);
+    }
+  }
+  cell.write = self;
+}
+
+} // namespace
+
+void settle() {
+  if (!hasPending)
+    return;
+  hasPending = false;
+  bool isSame = memcmp(pending.before, reinterpret_cast<const void *>(pending.address), pending.bytes) == 0;
+  report(pending.space, pending.address, pending.bytes, pending.previous, "store", pending.site,
+         isSame ? Severity::Benign : Severity::Error, pending.thread);
+}
+
+void onLaunch() {
+  ++launchGeneration;
+  hasPending = false;
+  resetClocksForLaunch();
+}
+
+void onBlock() {
+  ++blockGeneration;
+  resetClocksForBlock();
+}
+
+void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, AccessKind kind, uint32_t site) {
+  if (hasPending)
+    settle();
+  ShadowPage *page = pageFor(space, offset);
+  if (!page) {
+    findings::note("races were not checked on all memory: the limit of the check's own memory was reached");
+    return;
+  }
+  unsigned need = (offset | bytes) & 1 ? 0 : (offset | bytes) & 2 ? 1 : 2;
+  if (need < page->shift && !refine(*page, need)) {
+    findings::note("races were not checked on all memory: the limit of the check's own memory was reached");
+    return;
+  }
+  const SiteInfo *info = site < machine.info->siteCount ? &machine.info->sites[site] : nullptr;
+  bool isAtomic = kind == AccessKind::Atomic || (info && info->isVolatile);
+  Stamp self = now(kind, site, isAtomic);
+  uint64_t first = (offset & (pageBytes - 1)) >> page->shift;
+  uint64_t last = ((offset & (pageBytes - 1)) + bytes - 1) >> page->shift;
+  for (uint64_t i = first; i <= last; ++i) {
+    Cell &cell = page->cells[i];
+    if (kind == AccessKind::Load)
+      onRead(cell, self, space, address, bytes);
+    else
+      onWrite(cell, self, space, offset, address, bytes, kind == AccessKind::Atomic);
+  }
+  if (isAtomic)
+    onSynchronisation(space == Space::Shared ? address ^ (machine.blockLinear + 1) << 44 : address, kind, info && info->detail ? info->detail : "");
+}
+
+} // namespace kbrt::races

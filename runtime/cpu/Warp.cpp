@@ -1,0 +1,303 @@
+//===- Warp.cpp - operations of a warp ------------------------------------===//
+//
+// Owns shuffles, votes, matches, reductions, warp barriers and active masks.
+// Lanes meet if they name the same mask, operation and qualifiers; the last one
+// to arrive computes everybody's result.
+//
+//===----------------------------------------------------------------------===//
+#include "Count.h"
+#include "Machine.h"
+#include "Mma.h"
+#include "Races.h"
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace kbrt {
+
+namespace {
+
+std::string hex(uint32_t mask) {
+  char text[16];
+  snprintf(text, sizeof text, "0x%08x", mask);
+  return text;
+}
+
+void shuffle(const WarpOp &op, Fiber *lanes) {
+  auto mode = static_cast<ShuffleMode>(op.detail);
+  for (uint32_t i = 0; i < warpLanes; ++i) {
+    if (!(op.arrived >> i & 1))
+      continue;
+    uint32_t b = op.lane[i] & 31, c = op.clamp[i] & 31, segment = op.clamp[i] >> 8 & 31;
+    uint32_t maxLane = (i & segment) | (c & ~segment), minLane = i & segment;
+    int32_t j = 0;
+    bool inRange = false;
+    switch (mode) {
+    case ShuffleMode::Up:
+      j = int32_t(i) - int32_t(b);
+      inRange = j >= int32_t(maxLane);
+      break;
+    case ShuffleMode::Down:
+      j = int32_t(i + b);
+      inRange = j <= int32_t(maxLane);
+      break;
+    case ShuffleMode::Bfly:
+      j = int32_t(i ^ b);
+      inRange = j <= int32_t(maxLane);
+      break;
+    case ShuffleMode::Idx:
+      j = int32_t(minLane | (b & ~segment));
+      inRange = j <= int32_t(maxLane);
+      break;
+    }
+    if (!inRange)
+      j = int32_t(i);
+    // A lane that does not take part has an undefined value: its reader keeps its own.
+    lanes[i].result = op.value[op.arrived >> j & 1 ? uint32_t(j) : i];
+    lanes[i].flag = inRange;
+  }
+}
+
+uint32_t reduce(const WarpOp &op) {
+  auto kind = static_cast<ReduxOp>(op.detail);
+  bool isFirst = true;
+  uint32_t result = 0;
+  auto asFloat = [](uint32_t v) { return std::bit_cast<float>(v); };
+  for (uint32_t i = 0; i < warpLanes; ++i) {
+    if (!(op.arrived >> i & 1))
+      continue;
+    auto v = static_cast<uint32_t>(op.value[i]);
+    if (kind == ReduxOp::MinAbsFloat || kind == ReduxOp::MaxAbsFloat)
+      v &= 0x7fffffffu;
+    if (isFirst) {
+      result = v;
+      isFirst = false;
+      continue;
+    }
+    switch (kind) {
+    case ReduxOp::Add: result += v; break;
+    case ReduxOp::MinSigned: result = int32_t(v) < int32_t(result) ? v : result; break;
+    case ReduxOp::MaxSigned: result = int32_t(v) > int32_t(result) ? v : result; break;
+    case ReduxOp::MinUnsigned: result = v < result ? v : result; break;
+    case ReduxOp::MaxUnsigned: result = v > result ? v : result; break;
+    case ReduxOp::And: result &= v; break;
+    case ReduxOp::Or: result |= v; break;
+    case ReduxOp::Xor: result ^= v; break;
+    case ReduxOp::MinFloat:
+    case ReduxOp::MinAbsFloat: result = std::bit_cast<uint32_t>(fminf(asFloat(v), asFloat(result))); break;
+    case ReduxOp::MaxFloat:
+    case ReduxOp::MaxAbsFloat: result = std::bit_cast<uint32_t>(fmaxf(asFloat(v), asFloat(result))); break;
+    }
+  }
+  return result;
+}
+
+void vote(const WarpOp &op, Fiber *lanes) {
+  uint32_t ballot = 0;
+  for (uint32_t i = 0; i < warpLanes; ++i)
+    if ((op.arrived >> i & 1) && op.value[i])
+      ballot |= 1u << i;
+  uint32_t result = 0;
+  switch (static_cast<VoteMode>(op.detail)) {
+  case VoteMode::All: result = ballot == op.arrived; break;
+  case VoteMode::Any: result = ballot != 0; break;
+  case VoteMode::Uni: result = ballot == op.arrived || ballot == 0; break;
+  case VoteMode::Ballot: result = ballot; break;
+  }
+  for (uint32_t i = 0; i < warpLanes; ++i)
+    if (op.arrived >> i & 1)
+      lanes[i].result = result;
+}
+
+void match(const WarpOp &op, Fiber *lanes) {
+  bool isEqual = true;
+  uint64_t first = op.value[std::countr_zero(op.arrived)];
+  for (uint32_t i = 0; i < warpLanes; ++i) {
+    if (!(op.arrived >> i & 1))
+      continue;
+    uint32_t same = 0;
+    for (uint32_t j = 0; j < warpLanes; ++j)
+      if ((op.arrived >> j & 1) && op.value[j] == op.value[i])
+        same |= 1u << j;
+    lanes[i].result = same;
+    isEqual &= op.value[i] == first;
+  }
+  if (op.kind != WarpOpKind::MatchAll)
+    return;
+  for (uint32_t i = 0; i < warpLanes; ++i)
+    if (op.arrived >> i & 1) {
+      lanes[i].result = isEqual ? op.arrived : 0;
+      lanes[i].flag = isEqual;
+    }
+}
+
+/// Computes the results of \p op, whose lanes are all there.
+void compute(const WarpOp &op, Fiber *lanes) {
+  switch (op.kind) {
+  case WarpOpKind::Sync: break;
+  case WarpOpKind::Shuffle: shuffle(op, lanes); break;
+  case WarpOpKind::Vote: vote(op, lanes); break;
+  case WarpOpKind::MatchAny:
+  case WarpOpKind::MatchAll: match(op, lanes); break;
+  case WarpOpKind::Redux: {
+    uint32_t value = reduce(op);
+    for (uint32_t i = 0; i < warpLanes; ++i)
+      if (op.arrived >> i & 1)
+        lanes[i].result = value;
+    break;
+  }
+  case WarpOpKind::Mma: computeMma(lanes, *reinterpret_cast<const MmaShape *>(op.value[0])); break;
+  }
+}
+
+void finish(WarpOp &op, uint32_t warpIndex) {
+  machine.progress();
+  Fiber *lanes = &machine.fibers[warpIndex * warpLanes];
+  if (op.kind == WarpOpKind::Mma && op.arrived != ~0u)
+    machine.stop(LaunchStatus::DivergentBarrier,
+                 "a matrix operation needs all 32 lanes of its warp, only " +
+                     std::to_string(std::popcount(op.arrived)) + " take part, in " + machine.whereAmI(op.site));
+  compute(op, lanes);
+  if (machine.info->mode == ImageMode::Check)
+    races::onWarpSync(warpIndex, op.arrived);
+}
+
+/// Brings the running lane to an operation and returns when it is done; results are in the fiber.
+Fiber &meet(uint32_t site, uint32_t mask, WarpOpKind kind, uint32_t detail, uint64_t value,
+            uint32_t laneOperand = 0, uint32_t clamp = 0) {
+  machine.lastSite = site;
+  Fiber &self = machine.currentFiber();
+  self.site = site;
+  uint32_t lane = self.thread.lane, w = self.thread.warp;
+  if (!(mask >> lane & 1))
+    machine.stop(LaunchStatus::DivergentBarrier, "lane " + std::to_string(lane) +
+                                                     " is not in the mask " + hex(mask) +
+                                                     " of the warp operation it executes, in " +
+                                                     machine.whereAmI(site));
+  if (machine.isCounting)
+    count::onWarpOp(self.thread, kind);
+  Warp &warp = machine.warps[w];
+  WarpOp *op = nullptr;
+  for (WarpOp &pending : warp.pending)
+    if (pending.mask == mask && pending.kind == kind && pending.detail == detail &&
+        !(pending.arrived >> lane & 1)) {
+      op = &pending;
+      break;
+    }
+  if (!op) {
+    op = &warp.pending.emplace_back();
+    op->mask = mask;
+    op->arrived = 0;
+    op->kind = kind;
+    op->detail = detail;
+    op->site = site;
+  }
+  op->arrived |= 1u << lane;
+  op->value[lane] = value;
+  op->lane[lane] = laneOperand;
+  op->clamp[lane] = clamp;
+  if (op->arrived == (mask & warp.live)) {
+    WarpOp done = *op;
+    warp.pending.erase(warp.pending.begin() + (op - warp.pending.data()));
+    finish(done, w);
+    Fiber *lanes = &machine.fibers[w * warpLanes];
+    for (uint32_t i = 0; i < warpLanes; ++i)
+      if ((done.arrived >> i & 1) && i != lane)
+        machine.wake(lanes[i]);
+    return self;
+  }
+  self.mask = mask;
+  machine.sleep(FiberState::AtWarpOp);
+  return self;
+}
+
+} // namespace
+
+void Machine::warpOnExit(Warp &warp, uint32_t w) {
+  for (size_t i = 0; i < warp.pending.size();) {
+    WarpOp &op = warp.pending[i];
+    if ((op.mask & warp.live) != op.arrived) {
+      ++i;
+      continue;
+    }
+    WarpOp done = op;
+    warp.pending.erase(warp.pending.begin() + long(i));
+    finish(done, w);
+    for (uint32_t lane = 0; lane < warpLanes; ++lane)
+      if (done.arrived >> lane & 1)
+        wake(fibers[w * warpLanes + lane]);
+  }
+}
+
+void Machine::releaseActiveMask(Warp &warp, uint32_t w) {
+  Fiber *lanes = &fibers[w * warpLanes];
+  uint32_t total = std::min<uint32_t>(warpLanes, block.threads - w * warpLanes), mask = 0, site = 0;
+  for (uint32_t i = 0; i < total; ++i) {
+    if (lanes[i].state != FiberState::AtActiveMask)
+      continue;
+    if (!mask)
+      site = lanes[i].site;
+    if (lanes[i].site == site)
+      mask |= 1u << i;
+  }
+  for (uint32_t i = 0; i < total; ++i)
+    if (mask >> i & 1) {
+      lanes[i].result = mask;
+      --warp.atActiveMask;
+      wake(lanes[i]);
+    }
+}
+
+} // namespace kbrt
+
+using namespace kbrt;
+
+extern "C" {
+
+void kbrt_warp_sync(uint32_t site, uint32_t mask) { meet(site, mask, WarpOpKind::Sync, 0, 0); }
+
+uint32_t kbrt_shuffle(uint32_t site, uint32_t mask, ShuffleMode mode, uint32_t value, uint32_t lane,
+                      uint32_t clamp, uint32_t *inRange) {
+  Fiber &self = meet(site, mask, WarpOpKind::Shuffle, uint32_t(mode), value, lane, clamp);
+  if (inRange)
+    *inRange = self.flag;
+  return static_cast<uint32_t>(self.result);
+}
+
+uint32_t kbrt_vote(uint32_t site, uint32_t mask, VoteMode mode, uint32_t predicate) {
+  return static_cast<uint32_t>(meet(site, mask, WarpOpKind::Vote, uint32_t(mode), predicate != 0).result);
+}
+
+uint32_t kbrt_match_any(uint32_t site, uint32_t mask, uint64_t value) {
+  return static_cast<uint32_t>(meet(site, mask, WarpOpKind::MatchAny, 0, value).result);
+}
+
+uint32_t kbrt_match_all(uint32_t site, uint32_t mask, uint64_t value, uint32_t *allEqual) {
+  Fiber &self = meet(site, mask, WarpOpKind::MatchAll, 0, value);
+  if (allEqual)
+    *allEqual = self.flag;
+  return static_cast<uint32_t>(self.result);
+}
+
+uint32_t kbrt_redux(uint32_t site, uint32_t mask, ReduxOp op, uint32_t value) {
+  return static_cast<uint32_t>(meet(site, mask, WarpOpKind::Redux, uint32_t(op), value).result);
+}
+
+uint32_t kbrt_activemask(uint32_t site) {
+  machine.lastSite = site;
+  Fiber &self = machine.currentFiber();
+  self.site = site;
+  machine.sleep(FiberState::AtActiveMask);
+  return static_cast<uint32_t>(self.result);
+}
+
+void kbrt_mma(uint32_t site, const MmaShape *shape, const void *a, const void *b, const void *c, void *d) {
+  Fiber &self = machine.currentFiber();
+  self.mma[0] = a;
+  self.mma[1] = b;
+  self.mma[2] = c;
+  self.mma[3] = d;
+  meet(site, ~0u, WarpOpKind::Mma, 0, reinterpret_cast<uint64_t>(shape));
+}
+}
