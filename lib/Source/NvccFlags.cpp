@@ -234,7 +234,7 @@ llvm::Error Translator::takeRow(const NvccFlag &row, StringRef spelling,
     if (!value)
       value = "true";
     if (*value != "true" && *value != "false")
-      return usage("flag '" + spelling + "' takes true or false, not '" + *value + "'");
+      return usage("flag '" + spelling.split('=').first + "' takes true or false, not '" + *value + "'");
   }
   return takeValue(row, spelling, value.value_or(""));
 }

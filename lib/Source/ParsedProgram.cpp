@@ -9,6 +9,8 @@
 #include "clang/Frontend/PrecompiledPreamble.h"
 #include "clang/Lex/Lexer.h"
 #include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Serialization/ASTReader.h"
+#include "clang/Serialization/ASTWriter.h"
 #include "clang/Serialization/PCHContainerOperations.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -37,13 +39,75 @@ clang::Preprocessor &ParsedProgram::preprocessor() const { return compiler->getP
 
 namespace {
 
+/// A precompiled head, and which of its declarations are the user's.
+struct Preamble {
+  std::optional<clang::PrecompiledPreamble> precompiled;
+  std::vector<clang::LocalDeclID> declarations;
+};
+
+/// Whether \p declaration is written in one of the user's files.
+bool isUsers(const clang::Decl *declaration, const clang::SourceManager &sources) {
+  clang::SourceLocation place = sources.getExpansionLoc(declaration->getLocation());
+  return place.isValid() && !sources.isInSystemHeader(place) && !declaration->isImplicit();
+}
+
+/// Notes the user's declarations while a preamble is built.
+class PreambleNotes : public clang::PreambleCallbacks {
+public:
+  std::vector<clang::LocalDeclID> ids;
+  void BeforeExecute(clang::CompilerInstance &compiler) override {
+    sources = &compiler.getSourceManager();
+  }
+  void HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl *declaration : group)
+      if (isUsers(declaration, *sources))
+        seen.push_back(declaration);
+  }
+  void AfterPCHEmitted(clang::ASTWriter &writer) override {
+    for (clang::Decl *declaration : seen)
+      ids.push_back(writer.getDeclID(declaration));
+  }
+
+private:
+  const clang::SourceManager *sources = nullptr;
+  std::vector<clang::Decl *> seen;
+};
+
+/// Parses, and notes the user's declarations.
+class ParseAction : public clang::ASTFrontendAction {
+public:
+  ParseAction(std::vector<const clang::Decl *> &found) : found(found) {}
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &compiler,
+                                                        StringRef) override {
+    class Notes : public clang::ASTConsumer {
+    public:
+      Notes(const clang::SourceManager &sources, std::vector<const clang::Decl *> &found)
+          : sources(sources), found(found) {}
+      bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+        for (clang::Decl *declaration : group)
+          if (!declaration->isFromASTFile() && isUsers(declaration, sources))
+            found.push_back(declaration);
+        return true;
+      }
+
+    private:
+      const clang::SourceManager &sources;
+      std::vector<const clang::Decl *> &found;
+    };
+    return std::make_unique<Notes>(compiler.getSourceManager(), found);
+  }
+
+private:
+  std::vector<const clang::Decl *> &found;
+};
+
 /// The driver's answer for one command, and the precompiled heads of the texts
 /// seen under it.
 struct Entry {
   std::string command; ///< digest
   std::shared_ptr<const clang::CompilerInvocation> invocation;
   /// Most recently used first.
-  std::list<std::shared_ptr<clang::PrecompiledPreamble>> preambles;
+  std::list<std::shared_ptr<const Preamble>> preambles;
 };
 
 /// Heads kept per command: an edit of the includes and the way back.
@@ -113,7 +177,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   auto start = std::chrono::steady_clock::now();
   std::string key = command.digest();
   std::shared_ptr<const clang::CompilerInvocation> base;
-  std::vector<std::shared_ptr<clang::PrecompiledPreamble>> candidates;
+  std::vector<std::shared_ptr<const Preamble>> candidates;
   {
     std::lock_guard<std::mutex> lock(cache->mutex);
     ++cache->stats.parses;
@@ -143,9 +207,9 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   // and then the preamble holds the CUDA headers alone.
   clang::PreambleBounds bounds =
       clang::ComputePreambleBounds(base->getLangOpts(), buffer->getMemBufferRef(), 0);
-  std::shared_ptr<clang::PrecompiledPreamble> preamble;
+  std::shared_ptr<const Preamble> preamble;
   for (auto &candidate : candidates)
-    if (candidate->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
+    if (candidate->precompiled->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
       preamble = candidate;
       break;
     }
@@ -157,13 +221,14 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
     clang::CompilerInvocation invocation(*base);
     auto diagnostics = clang::CompilerInstance::createDiagnostics(
         *files, invocation.getDiagnosticOpts(), &collector, /*ShouldOwnClient=*/false);
-    clang::PreambleCallbacks callbacks;
+    PreambleNotes notes;
     auto built = clang::PrecompiledPreamble::Build(invocation, buffer.get(), bounds, diagnostics,
                                                    files, containers, /*StoreInMemory=*/true,
-                                                   /*StoragePath=*/"", callbacks);
+                                                   /*StoragePath=*/"", notes);
     // Without one (a missing header, say) the parse below tells what is wrong.
     if (built && !collector.hasErrors())
-      preamble = std::make_shared<clang::PrecompiledPreamble>(std::move(*built));
+      preamble = std::make_shared<Preamble>(
+          Preamble{std::move(*built), std::move(notes.ids)});
     preambleMs = millisecondsSince(preambleStart);
   }
   collector.forget();
@@ -173,7 +238,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   // long as the AST lives; the compiler takes it over.
   llvm::MemoryBuffer *main = buffer.release();
   if (preamble) {
-    preamble->AddImplicitPreamble(*invocation, files, main);
+    preamble->precompiled->AddImplicitPreamble(*invocation, files, main);
   } else {
     invocation->getPreprocessorOpts().addRemappedFile(command.file, main);
   }
@@ -191,7 +256,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   compiler.createSourceManager();
   if (!compiler.createTarget())
     return compileError(command, collector.diagnostics());
-  program->action = std::make_unique<clang::SyntaxOnlyAction>();
+  program->action = std::make_unique<ParseAction>(program->topLevel);
   if (!program->action->BeginSourceFile(compiler, compiler.getFrontendOpts().Inputs.front())) {
     program->action.reset();
     return compileError(command, collector.diagnostics());
@@ -202,6 +267,15 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   if (collector.hasErrors())
     return compileError(command, collector.diagnostics());
   program->messages = collector.takeDiagnostics();
+  if (preamble) {
+    std::vector<const clang::Decl *> fromHeaders;
+    clang::ASTReader &reader = *compiler.getASTReader();
+    for (clang::LocalDeclID id : preamble->declarations)
+      if (const clang::Decl *declaration =
+              reader.GetLocalDecl(reader.getModuleManager().getPrimaryModule(), id))
+        fromHeaders.push_back(declaration);
+    program->topLevel.insert(program->topLevel.begin(), fromHeaders.begin(), fromHeaders.end());
+  }
   program->preamble = preamble;
   program->usedPreamble = reused;
   program->parseMs = millisecondsSince(start);

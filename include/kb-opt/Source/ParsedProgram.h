@@ -18,7 +18,7 @@
 namespace clang {
 class CompilerInstance;
 class Preprocessor;
-class SyntaxOnlyAction;
+class ASTFrontendAction;
 } // namespace clang
 
 namespace kbopt {
@@ -39,6 +39,11 @@ public:
   const clang::LangOptions &language() const;
   clang::Preprocessor &preprocessor() const;
 
+  /// The top-level declarations of the main file and of the user's headers, in
+  /// source order, without those of system headers. Walk these: walking the
+  /// whole translation unit reads every CUDA header back in.
+  llvm::ArrayRef<const clang::Decl *> declarations() const { return topLevel; }
+
   /// Warnings and notes; a program with errors is never returned.
   llvm::ArrayRef<SourceDiagnostic> diagnostics() const { return messages; }
   const Suppressions &suppressions() const { return comments; }
@@ -52,10 +57,11 @@ private:
   ParsedProgram() = default;
   CompileCommand compileCommand;
   std::string sourceText;
+  std::vector<const clang::Decl *> topLevel;
   std::vector<SourceDiagnostic> messages;
   Suppressions comments;
   std::unique_ptr<clang::CompilerInstance> compiler;
-  std::unique_ptr<clang::SyntaxOnlyAction> action;
+  std::unique_ptr<clang::ASTFrontendAction> action;
   std::shared_ptr<const void> preamble; ///< the AST reads from it lazily
 };
 

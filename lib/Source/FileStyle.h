@@ -1,0 +1,28 @@
+//===- FileStyle.h - A file's own formatting --------------------*- C++ -*-===//
+//
+// Owns finding out how a file is formatted, and formatting ranges that way.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SOURCE_FILESTYLE_H
+#define KBOPT_LIB_SOURCE_FILESTYLE_H
+
+#include "clang/Format/Format.h"
+#include "clang/Tooling/Core/Replacement.h"
+#include "llvm/Support/Error.h"
+
+namespace kbopt {
+
+/// The style of the nearest .clang-format above \p file, or one read off
+/// \p text: indentation, tabs, where braces stand; lines are then left as long
+/// as they are.
+clang::format::FormatStyle styleOf(llvm::StringRef file, llvm::StringRef text);
+
+/// \p text with the lines of \p ranges formatted like \p original, which lies
+/// at \p file.
+llvm::Expected<std::string> formatRanges(llvm::StringRef text,
+                                         llvm::ArrayRef<clang::tooling::Range> ranges,
+                                         llvm::StringRef file, llvm::StringRef original);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SOURCE_FILESTYLE_H
