@@ -96,7 +96,7 @@ def registry(records):
             out.append("};")
             options = f"k{name}Options"
         out.append(f"constexpr PassInfo k{name} = {{{quote(r['name'])}, {quote(r['family'])}, {lists['aliases']}, "
-                   f"{quote(r['summary'])},\n    {quote(r['description'].strip())},\n    {options}, {lists['states']}, "
+                   f"{quote(r['summary'])},\n    {quote(dedent(r['description']))},\n    {options}, {lists['states']}, "
                    f"{lists['requires']}, {lists['excludes']}, {lists['enables']}, SiteKind::{r['site']}, "
                    f"Promise::{r['promise']}, {r['minimumChip']}}};")
     out += ["} // namespace", "", "const PassRegistry &builtinPasses() {",

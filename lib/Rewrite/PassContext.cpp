@@ -1,6 +1,7 @@
 //===- PassContext.cpp - The program as passes see it ----------------------===//
 
 #include "kb-opt/Rewrite/PassContext.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
 
@@ -30,4 +31,23 @@ Answer PassContext::forAllInstances(const KernelView &kernel,
       return answer;
   }
   return Answer::yes();
+}
+
+std::string PassContext::freshName(llvm::StringRef base) const {
+  llvm::StringRef text = program->text();
+  auto isUsed = [&](llvm::StringRef name) {
+    auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+    for (size_t at = text.find(name); at != llvm::StringRef::npos; at = text.find(name, at + 1)) {
+      bool startsWord = at == 0 || !isWord(text[at - 1]);
+      bool endsWord = at + name.size() == text.size() || !isWord(text[at + name.size()]);
+      if (startsWord && endsWord)
+        return true;
+    }
+    return false;
+  };
+  std::string name = base.str();
+  for (unsigned number = 2; isUsed(name) || givenNames.count(name); ++number)
+    name = (base + llvm::Twine(number)).str();
+  givenNames.insert(name);
+  return name;
 }

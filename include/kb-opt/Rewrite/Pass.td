@@ -29,10 +29,16 @@ class PassOption<string optionName, string cppType, string default, string text>
   // Values that a policy may try, as written in a pipeline.
   list<string> tuning = [];
   int minimum = 0;
-  int maximum = 2147483647;
+  int maximum = 0;
 }
-class IntegerOption<string name, int default, string summary>
-    : PassOption<name, "Integer", !cast<string>(default), summary>;
+// From `least` to `greatest`, both included; a policy tries `tried`.
+class IntegerOption<string name, int default, int least, int greatest, string summary,
+                    list<string> tried = []>
+    : PassOption<name, "Integer", !cast<string>(default), summary> {
+  let tuning = tried;
+  let minimum = least;
+  let maximum = greatest;
+}
 class BooleanOption<string name, bit default, string summary>
     : PassOption<name, "Boolean", !if(default, "true", "false"), summary>;
 class StringOption<string name, string default, string summary>

@@ -11,6 +11,7 @@
 #include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include <set>
 
 namespace kbopt {
 
@@ -49,11 +50,16 @@ public:
   Answer forAllInstances(const KernelView &kernel,
                          llvm::function_ref<Answer(kb::KernelOp)> question) const;
 
+  /// \p base, or \p base with a number: a name that neither the text nor an
+  /// earlier call has. Depends on nothing but the text and the calls so far.
+  std::string freshName(llvm::StringRef base) const;
+
 private:
   const ParsedProgram *program;
   const ImportedProgram *ir;
   unsigned computeCapability;
   std::vector<KernelView> views;
+  mutable std::set<std::string> givenNames;
 };
 
 } // namespace kbopt

@@ -1,0 +1,50 @@
+//===- PassAdapter.cpp - A rewrite pass as an MLIR pass --------------------===//
+
+#include "PassAdapter.h"
+#include "kb-opt/Rewrite/RewritePass.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace kbopt;
+
+StepRunner::~StepRunner() = default;
+
+PassAdapter::PassAdapter(const PassInfo &info, llvm::StringRef name)
+    : OperationPass(mlir::TypeID::get<PassAdapter>()), info(&info), name(name) {
+  for (const OptionInfo &option : info.options)
+    own.push_back(std::make_unique<Option<std::string>>(*this, option.name,
+                                                        llvm::cl::desc(option.summary),
+                                                        llvm::cl::init(option.defaultValue.str())));
+}
+
+void PassAdapter::runOnOperation() {
+  llvm::Expected<PipelineStep> parsed = step();
+  assert(parsed && "options are checked when the pipeline is parsed");
+  assert(runner && "the pass manager runs inside a session");
+  if (mlir::failed(runner->runStep(*parsed, getOperation())))
+    signalPassFailure();
+}
+
+llvm::Expected<PipelineStep> PassAdapter::step() const {
+  PipelineStep result;
+  result.pass = info->name.str();
+  result.kernel = kernel;
+  result.site = site;
+  PassOptions checked(*info);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const OptionInfo &option = info->options[i];
+    std::string value = *own[i];
+    if (llvm::Error error = checked.set(option.name, value))
+      return std::move(error);
+    if (value != option.defaultValue)
+      result.options.emplace_back(option.name.str(), value);
+  }
+  return result;
+}
+
+std::vector<PassAdapter *> kbopt::adaptersOf(mlir::OpPassManager &manager) {
+  std::vector<PassAdapter *> adapters;
+  for (mlir::Pass &pass : manager.getPasses())
+    if (pass.getTypeID() == mlir::TypeID::get<PassAdapter>())
+      adapters.push_back(static_cast<PassAdapter *>(&pass));
+  return adapters;
+}

@@ -1,0 +1,135 @@
+//===- Pipeline.cpp - Runs rewrite passes over one program ------------------===//
+
+#include "kb-opt/Pipeline/Pipeline.h"
+#include "SessionState.h"
+#include "kb-opt/Support/Error.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+
+using namespace kbopt;
+using llvm::StringRef;
+
+RewriteSession::RewriteSession() = default;
+RewriteSession::~RewriteSession() = default;
+
+llvm::Expected<std::unique_ptr<RewriteSession>>
+RewriteSession::create(StringRef text, const CompileCommand &command,
+                       const PipelineOptions &options) {
+  std::unique_ptr<RewriteSession> session(new RewriteSession());
+  session->state = std::make_unique<State>(command, options);
+  if (llvm::Error error = session->state->start(text))
+    return std::move(error);
+  return session;
+}
+
+StringRef RewriteSession::text() const { return state->parsed->text(); }
+const ParsedProgram &RewriteSession::parsed() const { return *state->parsed; }
+
+llvm::Expected<const ImportedProgram &> RewriteSession::imported() {
+  if (llvm::Error error = state->import())
+    return std::move(error);
+  return *state->imported;
+}
+
+llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities() {
+  return state->opportunities();
+}
+
+llvm::Expected<StepResult> RewriteSession::apply(const PipelineStep &step) {
+  return state->apply(step);
+}
+
+namespace {
+
+/// Runs the steps of one pass manager and collects what they did.
+class Collector : public StepRunner {
+public:
+  Collector(RewriteSession &session, PipelineResult &result) : session(session), result(result) {}
+
+  mlir::LogicalResult runStep(const PipelineStep &step, kb::ProgramOp carrier) override {
+    --remaining;
+    llvm::Expected<StepResult> done = session.apply(step);
+    if (!done)
+      return fail(done.takeError());
+    result.remarks.insert(result.remarks.end(), done->remarks.begin(), done->remarks.end());
+    if (done->rewritten == 0)
+      return mlir::success();
+    result.applied.push_back(step);
+    if (remaining == 0)
+      return mlir::success(); // nobody looks at the IR any more
+    return refresh(carrier);
+  }
+
+  /// Makes the operation that the pass manager runs on equal to the import.
+  mlir::LogicalResult refresh(kb::ProgramOp carrier) {
+    llvm::Expected<const ImportedProgram &> imported = session.imported();
+    if (!imported)
+      return fail(imported.takeError());
+    mlir::OwningOpRef<mlir::Operation *> copy(imported->program->clone());
+    carrier->setAttrs((*copy)->getAttrDictionary());
+    carrier->getRegion(0).takeBody((*copy)->getRegion(0));
+    return mlir::success();
+  }
+
+  mlir::LogicalResult fail(llvm::Error failure) {
+    error = llvm::joinErrors(std::move(error), std::move(failure));
+    return mlir::failure();
+  }
+
+  size_t remaining = 0; ///< steps that have not run
+  llvm::Error error = llvm::Error::success();
+
+private:
+  RewriteSession &session;
+  PipelineResult &result;
+};
+
+} // namespace
+
+llvm::Expected<PipelineResult> kbopt::runPipeline(StringRef text, const CompileCommand &command,
+                                                  StringRef pipeline,
+                                                  const PipelineOptions &options) {
+  const PassRegistry &registry = options.registry ? *options.registry : builtinPasses();
+  // A bad pipeline is reported before anything is compiled.
+  if (auto steps = parsePipeline(pipeline, registry); !steps)
+    return steps.takeError();
+  auto session = RewriteSession::create(text, command, options);
+  if (!session)
+    return session.takeError();
+  llvm::Expected<const ImportedProgram &> imported = (*session)->imported();
+  if (!imported)
+    return imported.takeError();
+
+  PipelineResult result;
+  Collector collector(**session, result);
+  mlir::MLIRContext *context = imported->program->getContext();
+  mlir::OwningOpRef<kb::ProgramOp> carrier(
+      mlir::cast<kb::ProgramOp>(imported->program->clone()));
+  mlir::PassManager manager(context, kb::ProgramOp::getOperationName());
+  llvm::raw_string_ostream timing(result.timing);
+  mlir::DefaultTimingManager timer;
+  timer.setEnabled(options.timePasses);
+  timer.setOutput(std::make_unique<mlir::OutputTextStrategy>(timing));
+  if (llvm::Error error = parseInto(manager, pipeline, registry))
+    return std::move(error);
+  for (PassAdapter *adapter : adaptersOf(manager)) {
+    adapter->setRunner(&collector);
+    ++collector.remaining;
+  }
+  {
+    mlir::TimingScope scope = timer.getRootScope();
+    manager.enableTiming(scope);
+    mlir::LogicalResult ran = manager.run(carrier->getOperation());
+    if (mlir::failed(ran)) {
+      assert(bool(collector.error) && "a step that fails says why");
+      return std::move(collector.error);
+    }
+    if (collector.error)
+      return std::move(collector.error);
+  }
+  if (options.timePasses)
+    timer.print();
+  timer.clear();
+  result.text = (*session)->text().str();
+  return result;
+}

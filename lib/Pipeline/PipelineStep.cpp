@@ -1,0 +1,215 @@
+//===- PipelineStep.cpp - Textual pipelines ----------------------------------===//
+//
+// Owns parsing with MLIR's parser, and saying what is wrong in the user's
+// words. MLIR's own messages know neither suggestions nor our options' ranges.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassAdapter.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include <mutex>
+
+using namespace kbopt;
+using llvm::StringRef;
+
+namespace {
+
+/// One element of the text: where its name and its options stand.
+struct Element {
+  size_t nameAt = 0;
+  StringRef name;
+  size_t optionsAt = 0;
+  StringRef options; ///< between the braces
+};
+
+/// `message`, the pipeline, and a caret under byte \p at.
+llvm::Error caretError(StringRef text, size_t at, const llvm::Twine &message, StringRef note) {
+  std::string shown;
+  llvm::raw_string_ostream os(shown);
+  os << message << "\n  " << text << '\n';
+  os.indent(2 + at) << '^';
+  return llvm::make_error<UsageError>(std::move(shown), note.str());
+}
+
+/// Splits \p text at the commas that stand outside braces and quotes.
+llvm::Expected<std::vector<Element>> split(StringRef text) {
+  std::vector<Element> elements;
+  size_t at = 0;
+  auto skipSpace = [&] {
+    while (at < text.size() && llvm::isSpace(text[at]))
+      ++at;
+  };
+  while (true) {
+    skipSpace();
+    Element element;
+    element.nameAt = at;
+    while (at < text.size() && !llvm::isSpace(text[at]) && !StringRef(",{}()").contains(text[at]))
+      ++at;
+    element.name = text.slice(element.nameAt, at);
+    if (element.name.empty())
+      return caretError(text, at, "a pass name is missing in the pipeline",
+                        "kb-opt --list-passes shows the passes");
+    skipSpace();
+    if (at < text.size() && text[at] == '{') {
+      element.optionsAt = ++at;
+      unsigned depth = 1;
+      char quote = 0;
+      for (; at < text.size() && depth; ++at) {
+        char c = text[at];
+        if (quote)
+          quote = c == quote ? 0 : quote;
+        else if (c == '\'' || c == '"')
+          quote = c;
+        else
+          depth += (c == '{') - (c == '}');
+      }
+      if (depth)
+        return caretError(text, element.optionsAt - 1, "this brace is never closed",
+                          "options are written as " + element.name.str() + "{option=value}");
+      element.options = text.slice(element.optionsAt, at - 1);
+      skipSpace();
+    }
+    elements.push_back(element);
+    if (at == text.size())
+      return elements;
+    if (text[at] != ',')
+      return caretError(text, at, "a comma is expected between passes",
+                        "as in a,b{option=value},c");
+    ++at;
+  }
+}
+
+llvm::Error checkOptions(StringRef text, const Element &element, const PassInfo &info) {
+  StringRef rest = element.options;
+  while (true) {
+    rest = rest.ltrim();
+    if (rest.empty())
+      return llvm::Error::success();
+    size_t at = rest.data() - text.data();
+    size_t end = rest.find_first_of("= \t\n");
+    StringRef name = rest.take_front(end);
+    if (name != "kernel" && name != "site" && !info.option(name)) {
+      llvm::SmallVector<StringRef> known{"kernel", "site"};
+      for (const OptionInfo &option : info.options)
+        known.push_back(option.name);
+      std::optional<std::string> near = nearestName(name, known);
+      return caretError(text, at, "pass '" + info.name + "' has no option '" + name + "'",
+                        near ? "did you mean '" + *near + "'?"
+                             : "its options are " + llvm::join(known, ", "));
+    }
+    if (end == StringRef::npos || rest[end] != '=')
+      return caretError(text, at, "option '" + name + "' is given no value",
+                        "write " + name.str() + "=value");
+    StringRef value = rest.drop_front(end + 1);
+    size_t length = value.find_first_of(" \t\n");
+    if (!value.empty() && StringRef("'\"{").contains(value[0])) {
+      char close = value[0] == '{' ? '}' : value[0];
+      size_t closed = value.find(close, 1);
+      length = closed == StringRef::npos ? value.size() : closed + 1;
+    }
+    rest = length == StringRef::npos ? StringRef() : value.drop_front(length);
+    value = value.take_front(length);
+    if (value.empty())
+      return caretError(text, at, "option '" + name + "' is given no value",
+                        "write " + name.str() + "=value");
+    unsigned site = 0;
+    if (name == "site" && (value.getAsInteger(10, site) || site == 0))
+      return caretError(text, value.data() - text.data(),
+                        "'" + value + "' is no number of a site", "sites count from 1");
+    if (const OptionInfo *option = info.option(name)) {
+      PassOptions checked(info);
+      if (llvm::Error error = checked.set(option->name, value.trim("'\""))) {
+        std::string message, note;
+        llvm::handleAllErrors(std::move(error), [&](const KbError &e) {
+          message = e.message;
+          note = e.note;
+        });
+        return caretError(text, value.data() - text.data(), message, note);
+      }
+    }
+  }
+}
+
+void registerWithMlir(const PassRegistry &registry) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const PassInfo *info : registry.infos()) {
+    mlir::registerPass([info] { return std::make_unique<PassAdapter>(*info, info->name); });
+    for (StringRef alias : info->aliases)
+      mlir::registerPass([info, alias] { return std::make_unique<PassAdapter>(*info, alias); });
+  }
+}
+
+} // namespace
+
+llvm::Error kbopt::parseInto(mlir::OpPassManager &manager, StringRef text,
+                             const PassRegistry &registry) {
+  if (text.trim().empty())
+    return llvm::make_error<UsageError>("the pipeline is empty",
+                                        "name at least one pass, as in -passes=unroll-loop; "
+                                        "kb-opt --list-passes shows them");
+  // The full form that MLIR prints is accepted too.
+  StringRef inner = text.trim();
+  if (inner.consume_front("kb.program(") && inner.consume_back(")"))
+    text = inner;
+  llvm::Expected<std::vector<Element>> elements = split(text);
+  if (!elements)
+    return elements.takeError();
+  for (const Element &element : *elements) {
+    const PassRegistration *pass = registry.lookup(element.name);
+    if (!pass) {
+      std::optional<std::string> near = registry.nearest(element.name);
+      return caretError(text, element.nameAt, "there is no pass '" + element.name + "'",
+                        near ? "did you mean '" + *near + "'?"
+                             : "kb-opt --list-passes shows the passes");
+    }
+    if (llvm::Error error = checkOptions(text, element, *pass->info))
+      return error;
+  }
+  registerWithMlir(registry);
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  if (mlir::failed(mlir::parsePassPipeline(text, manager, stream)))
+    return llvm::make_error<UsageError>("the pipeline '" + text.str() + "' does not parse: " +
+                                            StringRef(messages).trim().str(),
+                                        "docs/Pipeline.md describes the syntax");
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<PipelineStep>> kbopt::parsePipeline(StringRef text,
+                                                               const PassRegistry &registry) {
+  mlir::OpPassManager manager(kb::ProgramOp::getOperationName());
+  if (llvm::Error error = parseInto(manager, text, registry))
+    return std::move(error);
+  std::vector<PipelineStep> steps;
+  for (PassAdapter *adapter : adaptersOf(manager)) {
+    llvm::Expected<PipelineStep> step = adapter->step();
+    if (!step)
+      return step.takeError();
+    steps.push_back(std::move(*step));
+  }
+  return steps;
+}
+
+static std::string quoted(StringRef value) {
+  bool plain = !value.empty() && value.find_first_of(" \t\n,{}'\"") == StringRef::npos;
+  return plain ? value.str() : ("'" + value + "'").str();
+}
+
+std::string kbopt::printPipeline(llvm::ArrayRef<PipelineStep> steps) {
+  std::vector<std::string> parts;
+  for (const PipelineStep &step : steps) {
+    std::vector<std::string> options;
+    if (!step.kernel.empty())
+      options.push_back("kernel=" + quoted(step.kernel));
+    if (step.site)
+      options.push_back("site=" + std::to_string(step.site));
+    for (const auto &[name, value] : step.options)
+      options.push_back(name + "=" + quoted(value));
+    parts.push_back(step.pass + (options.empty() ? "" : "{" + llvm::join(options, " ") + "}"));
+  }
+  return llvm::join(parts, ",");
+}

@@ -1,0 +1,257 @@
+//===- SessionState.cpp - One program under rewriting ----------------------===//
+
+#include "SessionState.h"
+#include "kb-opt/Source/CodeEmission.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+using llvm::StringRef;
+
+RewriteSession::State::State(const CompileCommand &command, const PipelineOptions &options)
+    : command(command), options(options) {
+  if (!this->options.parser) {
+    ownParser = std::make_unique<ProgramParser>();
+    this->options.parser = ownParser.get();
+  }
+}
+
+llvm::Error RewriteSession::State::start(StringRef text) {
+  auto program = options.parser->parse(command, text);
+  if (!program)
+    return program.takeError();
+  // The IR refers to the AST, the context to both.
+  passContext.reset();
+  imported.reset();
+  parsed = std::move(*program);
+  return llvm::Error::success();
+}
+
+llvm::Error RewriteSession::State::import() {
+  if (imported)
+    return llvm::Error::success();
+  llvm::Expected<std::string> bitcode = std::string();
+  if (options.bitcode)
+    bitcode = options.bitcode(parsed->text());
+  else
+    bitcode = CodeEmitter(realProcessRunner()).emitDeviceBitcode(command, parsed->text());
+  if (!bitcode)
+    return bitcode.takeError();
+  auto program = importProgram(*parsed, *bitcode, mlirContext);
+  if (!program)
+    return program.takeError();
+  imported.emplace(std::move(*program));
+  passContext.emplace(*parsed, *imported, options.chip);
+  ++generation;
+  return llvm::Error::success();
+}
+
+static bool isNamed(const KernelView &kernel, StringRef name) {
+  return kernel.name() == name || kernel.name().ends_with(("::" + name).str());
+}
+
+auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineStep &step)
+    -> llvm::Expected<std::vector<Found>> {
+  std::vector<Found> found;
+  bool anyKernel = false;
+  std::vector<StringRef> names;
+  for (const KernelView &kernel : passContext->kernels()) {
+    names.push_back(kernel.name());
+    if (!step.kernel.empty() && !isNamed(kernel, step.kernel))
+      continue;
+    anyKernel = true;
+    for (Site &site : pass.sites(*passContext, kernel))
+      found.push_back({&kernel, site});
+  }
+  if (!step.kernel.empty() && !anyKernel) {
+    std::optional<std::string> near = nearestName(step.kernel, names);
+    return llvm::make_error<UsageError>(
+        "'" + command.shownFile + "' has no kernel '" + step.kernel + "', which '" +
+            printPipeline(step) + "' names",
+        near          ? "did you mean '" + *near + "'?"
+        : names.empty() ? "it has no kernels at all"
+                        : "its kernels are " + llvm::join(names, ", "));
+  }
+  if (step.site > found.size())
+    return llvm::make_error<UsageError>(
+        "'" + printPipeline(step) + "' names site " + std::to_string(step.site) + ", but there " +
+            (found.size() == 1 ? "is 1 site" : "are " + std::to_string(found.size()) + " sites"),
+        "leave site= out to see a remark for every site");
+  return found;
+}
+
+Remark RewriteSession::State::remarkAt(const PassInfo &info, const Found &found, unsigned number,
+                                       const PassOptions &values) const {
+  Remark remark;
+  remark.pass = info.name.str();
+  remark.kernel = found.kernel->name().str();
+  remark.site = number;
+  remark.file = command.shownFile;
+  LineColumn place = lineColumn(*parsed, found.site.range.getBegin());
+  remark.line = place.line;
+  remark.column = place.column;
+  remark.options = values.all();
+  return remark;
+}
+
+static std::string suppressionText(unsigned line) {
+  return "suppressed by the NOKBOPT comment for line " + std::to_string(line);
+}
+
+std::optional<std::string> RewriteSession::State::suppressedAt(const PassInfo &info,
+                                                               const Site &site) const {
+  const Suppressions &comments = parsed->suppressions();
+  for (clang::SourceLocation location :
+       {site.range.getBegin(), site.kernel->function()->getLocation()}) {
+    unsigned line = lineColumn(*parsed, location).line;
+    if (line && comments.covers(line, info.name))
+      return suppressionText(line);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> RewriteSession::State::suppressedEdit(const PassInfo &info,
+                                                                 const Edits &edits) const {
+  const Suppressions &comments = parsed->suppressions();
+  if (comments.empty())
+    return std::nullopt;
+  StringRef text = parsed->text();
+  for (const Edit &edit : edits) {
+    unsigned first = 1 + text.take_front(edit.offset).count('\n');
+    unsigned last = first + text.substr(edit.offset, edit.length).count('\n');
+    for (unsigned line = first; line <= last; ++line)
+      if (comments.covers(line, info.name))
+        return suppressionText(line);
+  }
+  return std::nullopt;
+}
+
+llvm::Error RewriteSession::State::commit(const PassInfo &info, const Edits &edits) {
+  llvm::Expected<std::string> text =
+      applyEdits(parsed->text(), edits, {FormatChoice::FileStyle, command.file});
+  if (!text)
+    return text.takeError();
+  std::string edited = std::move(*text);
+  llvm::Error error = start(edited);
+  if (!error)
+    return llvm::Error::success();
+  std::string words = llvm::toString(std::move(error));
+  return llvm::make_error<ToolError>(
+      "after pass '" + info.name.str() + "' the program no longer parses", std::vector<std::string>{},
+      1, words, "this is a bug of the pass; leave it out of the pipeline", ExitStatus::Internal);
+}
+
+llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step) {
+  const PassRegistration *registration = registry().lookup(step.pass);
+  if (!registration)
+    return llvm::make_error<UsageError>("there is no pass '" + step.pass + "'");
+  const PassInfo &info = *registration->info;
+  PassOptions values(info);
+  for (const auto &[name, value] : step.options)
+    if (llvm::Error error = values.set(name, value))
+      return std::move(error);
+  if (llvm::Error error = import())
+    return std::move(error);
+  std::unique_ptr<RewritePass> pass = registration->create();
+  llvm::Expected<std::vector<Found>> found = selectSites(*pass, step);
+  if (!found)
+    return found.takeError();
+
+  StepResult result;
+  Edits all;
+  for (size_t i = 0; i < found->size(); ++i) {
+    const Found &each = (*found)[i];
+    unsigned number = i + 1;
+    if (step.site && step.site != number)
+      continue;
+    Remark remark = remarkAt(info, each, number, values);
+    auto miss = [&](const llvm::Twine &reason) {
+      remark.kind = RemarkKind::Missed;
+      remark.message = reason.str();
+      result.remarks.push_back(remark);
+    };
+    if (info.minimumChip > options.chip) {
+      miss("the pass needs sm_" + llvm::Twine(info.minimumChip) + " or later");
+      continue;
+    }
+    if (std::optional<std::string> reason = suppressedAt(info, each.site)) {
+      miss(*reason);
+      continue;
+    }
+    Decision decision = pass->prepare(*passContext, each.site, values);
+    if (!decision) {
+      miss(decision.reason());
+      continue;
+    }
+    llvm::Expected<Rewrite> rewrite = pass->apply(*passContext, each.site, values);
+    if (!rewrite) {
+      // An anchor cannot be made: macros, headers.
+      miss(llvm::toString(rewrite.takeError()));
+      continue;
+    }
+    if (std::optional<std::string> reason = suppressedEdit(info, rewrite->edits)) {
+      miss(*reason);
+      continue;
+    }
+    Edits together = all;
+    if (llvm::Error error = together.merge(rewrite->edits)) {
+      llvm::consumeError(std::move(error));
+      miss("overlaps with the rewrite of an earlier site; run the pass again");
+      continue;
+    }
+    remark.kind = RemarkKind::Passed;
+    remark.message = rewrite->summary;
+    bool runs = options.bisectLimit < 0 || rewrites < options.bisectLimit;
+    ++rewrites;
+    if (options.onBisect)
+      options.onBisect(rewrites, remark, runs);
+    if (!runs) {
+      miss("not done: -opt-bisect-limit is reached");
+      continue;
+    }
+    all = std::move(together);
+    ++result.rewritten;
+    result.remarks.push_back(std::move(remark));
+  }
+  if (result.rewritten == 0)
+    return result;
+  if (llvm::Error error = commit(info, all))
+    return std::move(error);
+  if (options.afterStep)
+    options.afterStep(step, parsed->text());
+  return result;
+}
+
+llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities() {
+  if (llvm::Error error = import())
+    return std::move(error);
+  std::vector<Opportunity> result;
+  for (const PassRegistration &registration : registry().passes()) {
+    const PassInfo &info = *registration.info;
+    std::unique_ptr<RewritePass> pass = registration.create();
+    PassOptions values(info);
+    for (const KernelView &kernel : passContext->kernels()) {
+      unsigned number = 0;
+      for (Site &site : pass->sites(*passContext, kernel)) {
+        Opportunity each;
+        each.pass = &info;
+        each.step.pass = info.name.str();
+        each.step.kernel = kernel.name().str();
+        each.step.site = ++number;
+        std::optional<std::string> comment = suppressedAt(info, site);
+        Decision decision = comment ? Decision::doesNotApply(*comment)
+                            : info.minimumChip > options.chip
+                                ? Decision::doesNotApply("the chip is too old for the pass")
+                                : pass->prepare(*passContext, site, values);
+        each.applies = bool(decision);
+        each.reason = decision.reason().str();
+        LineColumn place = lineColumn(*parsed, site.range.getBegin());
+        each.file = command.shownFile;
+        each.line = place.line;
+        each.column = place.column;
+        result.push_back(std::move(each));
+      }
+    }
+  }
+  return result;
+}

@@ -1,0 +1,61 @@
+//===- SessionState.h - One program under rewriting -------------*- C++ -*-===//
+//
+// Owns the current text of a session with its AST and IR, and applying one
+// step to it. Shared by RewriteSession and runPipeline.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_PIPELINE_SESSIONSTATE_H
+#define KBOPT_LIB_PIPELINE_SESSIONSTATE_H
+
+#include "PassAdapter.h"
+#include "kb-opt/Analysis/Import.h"
+#include "kb-opt/Pipeline/Pipeline.h"
+#include "kb-opt/Rewrite/RewritePass.h"
+#include "kb-opt/Source/CompileCommand.h"
+#include "mlir/IR/MLIRContext.h"
+#include <set>
+
+namespace kbopt {
+
+struct RewriteSession::State {
+  State(const CompileCommand &command, const PipelineOptions &options);
+
+  llvm::Error start(llvm::StringRef text);
+  /// Imports if the text has changed since, and makes `passContext`.
+  llvm::Error import();
+  llvm::Expected<StepResult> apply(const PipelineStep &step);
+  llvm::Expected<std::vector<Opportunity>> opportunities();
+
+  const PassRegistry &registry() const {
+    return options.registry ? *options.registry : builtinPasses();
+  }
+
+  CompileCommand command;
+  PipelineOptions options;
+  std::unique_ptr<ProgramParser> ownParser;
+  mlir::MLIRContext mlirContext{mlir::MLIRContext::Threading::DISABLED};
+  std::unique_ptr<ParsedProgram> parsed;
+  std::optional<ImportedProgram> imported;
+  std::optional<PassContext> passContext;
+  /// Counts imports, so that a carrier can tell whether it is up to date.
+  unsigned generation = 0;
+  /// Rewrites so far, for bisection.
+  int64_t rewrites = 0;
+
+private:
+  struct Found {
+    const KernelView *kernel;
+    Site site;
+  };
+  llvm::Expected<std::vector<Found>> selectSites(const RewritePass &pass, const PipelineStep &step);
+  Remark remarkAt(const PassInfo &info, const Found &found, unsigned number,
+                  const PassOptions &values) const;
+  /// Why \p site may not be touched, if a comment says so.
+  std::optional<std::string> suppressedAt(const PassInfo &info, const Site &site) const;
+  std::optional<std::string> suppressedEdit(const PassInfo &info, const Edits &edits) const;
+  llvm::Error commit(const PassInfo &info, const Edits &edits);
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_PIPELINE_SESSIONSTATE_H

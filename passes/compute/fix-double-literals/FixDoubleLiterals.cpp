@@ -1,0 +1,192 @@
+//===- FixDoubleLiterals.cpp - Give float expressions float literals -------===//
+//
+//   y[i] = x[i] * 0.5 + 1.0;      ==>      y[i] = x[i] * 0.5f + 1.0f;
+//
+// Owns finding the double expressions that would be float if their literals
+// were: those rounded to float in the end, with no double of the user's inside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kb-opt/Rewrite/AstTools.h"
+#include "clang/AST/ParentMapContext.h"
+
+using namespace kbopt;
+using namespace clang;
+
+namespace {
+
+/// Functions that have a float overload of the same name in CUDA C++.
+bool hasFloatForm(const FunctionDecl *function) {
+  static constexpr llvm::StringLiteral names[] = {
+      "abs",   "acos",  "acosh", "asin",  "asinh", "atan",  "atan2", "atanh",    "cbrt",
+      "ceil",  "cos",   "cosh",  "erf",   "erfc",  "exp",   "exp2",  "expm1",    "fabs",
+      "floor", "fma",   "fmax",  "fmin",  "fmod",  "hypot", "log",   "log10",    "log1p",
+      "log2",  "max",   "min",   "pow",   "rint",  "round", "rsqrt", "sin",      "sinh",
+      "sqrt",  "tan",   "tanh",  "trunc", "copysign", "nearbyint"};
+  return function->getIdentifier() && llvm::is_contained(names, function->getName()) &&
+         function->getASTContext().getSourceManager().isInSystemHeader(function->getLocation());
+}
+
+bool isDouble(QualType type) {
+  return type->isSpecificBuiltinType(BuiltinType::Double);
+}
+
+/// What one double expression is made of.
+struct Expression {
+  std::vector<const FloatingLiteral *> literals;
+  bool hasFloat = false;
+  std::string obstacle; ///< why it must stay double
+
+  void add(const Expr *expr, const PassContext &context) {
+    expr = expr->IgnoreParens();
+    if (!obstacle.empty())
+      return;
+    if (const auto *literal = dyn_cast<FloatingLiteral>(expr)) {
+      if (isDouble(literal->getType()))
+        literals.push_back(literal);
+      return;
+    }
+    if (const auto *cast = dyn_cast<ImplicitCastExpr>(expr)) {
+      const Expr *from = cast->getSubExpr();
+      if (cast->getCastKind() == CK_FloatingCast &&
+          from->getType()->isSpecificBuiltinType(BuiltinType::Float)) {
+        hasFloat = true;
+        return;
+      }
+      if (cast->getCastKind() == CK_IntegralToFloating)
+        return;
+      return add(from, context);
+    }
+    if (const auto *binary = dyn_cast<BinaryOperator>(expr);
+        binary && (binary->isAdditiveOp() || binary->isMultiplicativeOp())) {
+      add(binary->getLHS(), context);
+      return add(binary->getRHS(), context);
+    }
+    if (const auto *unary = dyn_cast<UnaryOperator>(expr);
+        unary && (unary->getOpcode() == UO_Minus || unary->getOpcode() == UO_Plus))
+      return add(unary->getSubExpr(), context);
+    if (const auto *choice = dyn_cast<ConditionalOperator>(expr)) {
+      add(choice->getTrueExpr(), context);
+      return add(choice->getFalseExpr(), context);
+    }
+    if (const auto *call = dyn_cast<CallExpr>(expr))
+      if (const FunctionDecl *callee = call->getDirectCallee(); callee && hasFloatForm(callee)) {
+        for (const Expr *argument : call->arguments())
+          add(argument, context);
+        return;
+      }
+    obstacle = "'" + context.text(expr->getSourceRange()).str() + "' is a double itself";
+  }
+};
+
+/// Whether \p root is where a double expression becomes float: rounded to
+/// float, or compared with one.
+void collectRoots(const Stmt *body, std::vector<std::vector<const Expr *>> &roots) {
+  ast::walk(body, [&](const Stmt *each) {
+    if (const auto *cast = dyn_cast<CastExpr>(each)) {
+      if (cast->getCastKind() == CK_FloatingCast &&
+          cast->getType()->isSpecificBuiltinType(BuiltinType::Float) &&
+          isDouble(cast->getSubExpr()->getType())) {
+        roots.push_back({cast->getSubExpr()});
+        return false;
+      }
+    }
+    if (const auto *test = dyn_cast<BinaryOperator>(each);
+        test && test->isComparisonOp() && isDouble(test->getLHS()->getType())) {
+      roots.push_back({test->getLHS(), test->getRHS()});
+      return false;
+    }
+    // x *= 0.5 with a float x computes in double and rounds.
+    if (const auto *assign = dyn_cast<CompoundAssignOperator>(each);
+        assign && assign->getLHS()->getType()->isSpecificBuiltinType(BuiltinType::Float) &&
+        isDouble(assign->getComputationResultType())) {
+      roots.push_back({assign->getRHS()});
+      return true;
+    }
+    return true;
+  });
+}
+
+struct Findings {
+  std::vector<const FloatingLiteral *> literals;
+  std::string obstacle;
+};
+
+Findings examine(const PassContext &context, const Site &site) {
+  Findings findings;
+  std::vector<std::vector<const Expr *>> roots;
+  const Stmt *body = site.kernel->function()->getBody();
+  collectRoots(body, roots);
+  std::set<const FloatingLiteral *> seen;
+  for (const std::vector<const Expr *> &root : roots) {
+    Expression expression;
+    for (const Expr *part : root)
+      expression.add(part, context);
+    if (expression.literals.empty())
+      continue;
+    for (const FloatingLiteral *literal : expression.literals)
+      if (expression.obstacle.empty() && literal->getLocation().isMacroID())
+        expression.obstacle = "a literal comes from a macro";
+      else if (expression.obstacle.empty() && !llvm::APFloat(literal->getValue()).isInfinity()) {
+        llvm::APFloat rounded = literal->getValue();
+        bool loses = false;
+        auto status = rounded.convert(llvm::APFloat::IEEEsingle(),
+                                      llvm::APFloat::rmNearestTiesToEven, &loses);
+        if (status & (llvm::APFloat::opOverflow | llvm::APFloat::opUnderflow))
+          expression.obstacle = "'" + context.text(literal->getSourceRange()).str() +
+                                "' is outside the range of float";
+      }
+    if (!expression.obstacle.empty()) {
+      if (findings.obstacle.empty())
+        findings.obstacle = expression.obstacle;
+      continue;
+    }
+    for (const FloatingLiteral *literal : expression.literals)
+      if (seen.insert(literal).second)
+        findings.literals.push_back(literal);
+  }
+  return findings;
+}
+
+class FixDoubleLiterals : public RewritePass {
+public:
+  std::vector<Site> sites(const PassContext &, const KernelView &kernel) const override {
+    return ast::kernelSites(kernel);
+  }
+
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
+    Findings findings = examine(context, site);
+    if (!findings.literals.empty())
+      return Decision::applies();
+    if (!findings.obstacle.empty())
+      return Decision::doesNotApply(findings.obstacle);
+    return Decision::doesNotApply("no float expression has a double literal");
+  }
+
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
+    Findings findings = examine(context, site);
+    Rewrite rewrite;
+    for (const FloatingLiteral *literal : findings.literals) {
+      llvm::StringRef written = context.text(literal->getSourceRange());
+      AnchorOrReason anchor = anchorOf(context.parsed(), literal, site.kernel->function());
+      if (!anchor)
+        return llvm::createStringError(anchor.reason());
+      if (llvm::Error error = rewrite.edits.replaceAll(*anchor, (written + "f").str()))
+        return std::move(error);
+    }
+    size_t count = findings.literals.size();
+    rewrite.summary = "made " + std::to_string(count) + " double literal" + (count == 1 ? "" : "s") +
+                      " float";
+    return rewrite;
+  }
+};
+
+} // namespace
+
+namespace kbopt {
+std::unique_ptr<RewritePass> createFixDoubleLiterals() {
+  return std::make_unique<FixDoubleLiterals>();
+}
+} // namespace kbopt

@@ -1,0 +1,24 @@
+include "kb-opt/Rewrite/Pass.td"
+
+def TuneBlockSize : RewritePass<"tune-block-size"> {
+  let aliases = ["launch-tuning"];
+  let summary = "Launch a kernel with another number of threads per block";
+  let description = [{
+    Substitutes the constant from which a launch takes its one-dimensional block
+    size; the grid, a division by the same constant rounded up, follows.
+
+    It applies where the kernel computes the same for any block size: a thread
+    uses its number in the grid only, guarded by the count that the grid is computed from,
+    or strides over the grid. It does not apply to kernels with shared memory, barriers or
+    warp operations, to block sizes that come from a macro or are not constant, or to constants
+    that mean something else too.
+  }];
+  let options = [
+    IntegerOption<"size", 256, 32, 1024, "threads per block, a multiple of 32",
+                  ["64", "128", "256", "512", "1024"]>
+  ];
+  let states = ["insufficient_parallelism", "low_occupancy_register_pressure"];
+  let requires = ["vectorize-loads", "unroll-loop"];
+  let site = LaunchSite;
+  let promise = Bitwise;
+}
