@@ -109,7 +109,8 @@ llvm::Expected<PipelineResult> kbopt::runPipeline(StringRef text, const CompileC
   llvm::raw_string_ostream timing(result.timing);
   mlir::DefaultTimingManager timer;
   timer.setEnabled(options.timePasses);
-  timer.setOutput(std::make_unique<mlir::OutputTextStrategy>(timing));
+  timer.setOutput(
+      mlir::createOutputStrategy(mlir::DefaultTimingManager::OutputFormat::Text, timing));
   if (llvm::Error error = parseInto(manager, pipeline, registry))
     return std::move(error);
   for (PassAdapter *adapter : adaptersOf(manager)) {

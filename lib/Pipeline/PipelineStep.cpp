@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassAdapter.h"
+#include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/Pass/PassManager.h"

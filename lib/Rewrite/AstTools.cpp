@@ -410,7 +410,8 @@ std::vector<Site> ast::kernelSites(const KernelView &kernel) {
   Site site;
   site.kernel = &kernel;
   site.node = DynTypedNode::create(*kernel.function());
-  site.op = kernel.ops.empty() ? nullptr : kernel.ops.front().getOperation();
+  if (!kernel.ops.empty())
+    site.op = kb::KernelOp(kernel.ops.front()).getOperation();
   site.range = SourceRange(kernel.function()->getLocation());
   return {site};
 }
