@@ -29,10 +29,12 @@ class Writer {
 public:
   Writer(const PassContext &context, const ElementBody &element, unsigned lanes)
       : context(context), element(element), lanes(std::to_string(lanes)), laneCount(lanes),
-        index(element.index->getNameAsString()), count("(" + text(element.count) + ")"),
+        index(element.index->getNameAsString()), count(text(element.count)),
         aligned(context.freshName("aligned")), vectors(context.freshName("vectors")),
         vector(context.freshName("vector")), first(context.freshName("first")),
         lane(context.freshName("lane")), rest(context.freshName("rest")) {
+    if (!llvm::all_of(count, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+      count = "(" + count + ")";
     type = element.index->getType().getUnqualifiedType().getAsString(
         context.parsed().context().getPrintingPolicy());
     for (const VectorArray &array : element.arrays)
@@ -50,7 +52,8 @@ public:
       out += "if (" + index + " < " + vectors + others + ") {\n" + vectorBody(index) + "}\n";
       if (!others.empty())
         out += "if (" + others.substr(4) + ")\n";
-      out += "for (" + type + " " + rest + " = " + vectors + " * " + lanes + " + " + index + "; " +
+      // Wide, because the last thread's number lies beyond the count.
+      out += "for (long long " + rest + " = " + vectors + " * " + lanes + "LL + " + index + "; " +
              rest + " < " + count + "; " + rest + " += gridDim.x * blockDim.x) {\n" + "const " +
              type + " " + index + " = " + rest + ";\n" + body({}) + "}\n";
       break;
