@@ -37,7 +37,7 @@ struct Move {
   std::string pass, kernel, site;
   std::map<std::string, std::string> parameters;
   auto operator<=>(const Move &) const = default;
-  /// "vectorize-loads{kernel=saxpy width=4}".
+  /// As a pipeline writes it: "vectorize-loads{width=4 kernel=saxpy}".
   std::string text() const;
 };
 
@@ -60,6 +60,7 @@ struct NodeJudgement {
   std::string gate, failure, reason;
   double timeUs = 0; ///< only where correct
   double floorUs = 0; ///< 0: unknown
+  Digest code;        ///< of machine code and plan; needed for the root alone
   State state;
   std::vector<std::string> features;
   std::string shape; ///< of the kernel that takes most time
@@ -78,9 +79,11 @@ public:
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.
   virtual llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) = 0;
-  /// Runs all gates and takes the time; \p node is the root or came from
+  /// Runs the gates and takes the time; \p node is the root or came from
   /// `apply`.
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;
+  /// `judge` with every gate on every case, for the winner; by default the same.
+  virtual llvm::Expected<NodeJudgement> confirm(const NodeId &node) { return judge(node); }
 };
 
 } // namespace kbopt

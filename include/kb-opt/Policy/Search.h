@@ -17,9 +17,9 @@ namespace kbopt {
 
 struct SearchOptions {
   unsigned trajectories = 10; ///< KernelBlaster, table 2
-  unsigned steps = 10;        ///< per trajectory; likewise
-  /// Trajectories that go forward together and learn together; the result
-  /// depends on it, never on `jobs`.
+  unsigned steps = 10;        ///< new moves per trajectory; likewise
+  /// Trajectories that go forward together; what they learn counts from the
+  /// next batch on. The result depends on this, never on `jobs`.
   unsigned batch = 5;
   unsigned jobs = 1; ///< threads
   uint64_t seed = 0;
@@ -28,29 +28,35 @@ struct SearchOptions {
   double budgetSeconds = 0; ///< by the clock; 0: no limit
   /// Asked between steps; true ends the search with the best so far.
   std::function<bool()> stop;
-  bool ablate = true;
-  /// Written into every record: chip and device, versions.
-  std::string chip, device = "cpu-modelled";
+  /// At the end, what is left of the budget goes into neighbouring parameters of
+  /// the winner's steps; then steps that cost nothing to leave out are left out.
+  bool tune = true, ablate = true;
+  /// Digest of the original program and workload, and the versions of the tools:
+  /// written into every record.
   Digest program;
   std::map<std::string, std::string> versions;
 };
 
 /// One attempt, for people and for tests.
 struct Attempt {
-  unsigned trajectory = 0; ///< 0: ablation
-  Move step;
-  NodeId parent, node; ///< `node` empty if not applied
+  unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
+  Move move;
+  NodeId parent, node; ///< `node` empty if nothing was made or it was dropped
   AttemptVerdict verdict = AttemptVerdict::NotApplied;
   std::string gate, failure, reason;
-  double timeUs = 0, parentTimeUs = 0;
-  double predictedGain = 0;
-  std::string primary, secondary; ///< the parent's state
-  /// How it was answered without measuring: "" (measured), "identical"
-  /// (machine code seen before), "known" (same program or step seen), "roofline".
+  double timeUs = 0, parentTimeUs = 0; ///< `timeUs` only where correct
+  double predictedGain = 0;            ///< logarithmic
+  std::string primary, secondary;      ///< the parent's state
+  /// How it was answered without measuring: "" (measured), "identical" (machine
+  /// code seen before), "known" (program seen before), "roofline" (dropped).
   std::string shortcut;
+
+  bool correct() const { return verdict == AttemptVerdict::Correct; }
+  /// Logarithm of parent's over own time; 0 where not correct.
+  double gain() const;
 };
 
-/// Told of every attempt in a fixed order, from the calling thread.
+/// Told of everything in a fixed order, from the calling thread.
 class SearchObserver {
 public:
   virtual ~SearchObserver();
@@ -60,29 +66,40 @@ public:
 };
 
 enum class SearchEnd { Done, NothingLeft, BudgetCandidates, BudgetSeconds, Interrupted };
+/// "done", "nothing left to try", "candidate budget spent", …
 llvm::StringRef endName(SearchEnd end);
 
 struct SearchResult {
   NodeJudgement original;
-  std::vector<Move> pipeline; ///< of the winner; empty: the original stays
+  /// Of the winner; empty: the original stays.
+  std::vector<Move> pipeline;
   NodeId best;
   double bestUs = 0;
-  std::vector<Move> ablated; ///< steps whose removal cost nothing
+  /// Every gate passed on every case. False with a pipeline: the run was
+  /// interrupted before that, and only the gates of the search have passed.
+  bool confirmed = false;
+  NodeJudgement winner;       ///< the confirmation, or the search's judgement
+  std::vector<Move> ablated;  ///< steps whose removal cost nothing
   bool ablationComplete = false;
   std::vector<Attempt> attempts;
-  std::vector<Evidence> evidence; ///< to be appended to the log at the end of the run
+  /// To be appended to the log when the run ends: a run that is killed and
+  /// started again then sees the same knowledge and repeats its choices.
+  std::vector<Evidence> evidence;
   SearchEnd end = SearchEnd::Done;
-  uint64_t judged = 0, merged = 0, pruned = 0, known = 0;
+  uint64_t judged = 0;  ///< candidates, the original not counted
+  uint64_t merged = 0;  ///< identical machine code
+  uint64_t pruned = 0;  ///< dropped by the roofline
+  uint64_t known = 0;   ///< programs reached again
 };
 
 /// Chooses what to try next; all the rest (merging, pruning, budgets, records,
-/// ablation) is the same for all.
+/// ablation, confirmation) is Explorer's and the same for all.
 class Strategy {
 public:
   virtual ~Strategy();
-  /// Errors are those of the environment. An original that is not correct is
-  /// no error: the result has no pipeline and says it in `original`.
-  virtual llvm::Expected<SearchResult> run(Environment &environment, KnowledgeBase &knowledge,
+  /// Errors are those of the environment. An original that is not correct is no
+  /// error: the result has no pipeline and says it in `original`.
+  virtual llvm::Expected<SearchResult> run(Environment &environment, const KnowledgeBase &knowledge,
                                            const SearchOptions &options, Clock &clock,
                                            SearchObserver *observer = nullptr) = 0;
 };

@@ -1,0 +1,344 @@
+//===- Explorer.cpp - Batches, merging, pruning, records ------------------===//
+#include "kb-opt/Policy/Explorer.h"
+#include "Parallel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace kbopt;
+
+namespace {
+/// Less is noise (EVALUATION: centres must differ by 0.5 %).
+constexpr double leastImprovement = 0.005;
+} // namespace
+
+/// A request on its way through `evaluate`.
+struct Explorer::Pending {
+  const ExplorerRequest *request = nullptr;
+  MoveResult made;
+  enum class Fate {
+    Repeat,    ///< tried at this parent before, or earlier in the batch
+    Failed,    ///< not applied, or a gate before measuring
+    Known,     ///< the program is a node already, or will be by `twin`
+    Identical, ///< the machine code was judged already, or will be by `twin`
+    Roofline,
+    Dropped, ///< the budget is spent
+    Judge,
+  } fate = Fate::Judge;
+  NodeId twin;
+  std::optional<NodeJudgement> judgement;
+};
+
+/// Calls \p body on all of \p entries; its errors are joined in their order.
+template <typename Entry, typename Body>
+static llvm::Error inParallel(unsigned jobs, llvm::ArrayRef<Entry *> entries, Body body) {
+  std::vector<llvm::Error> errors;
+  for (size_t i = 0; i != entries.size(); ++i)
+    errors.push_back(llvm::Error::success());
+  parallelFor(jobs, entries.size(), [&](size_t i) {
+    llvm::cantFail(std::move(errors[i]));
+    errors[i] = body(*entries[i]);
+  });
+  llvm::Error all = llvm::Error::success();
+  for (llvm::Error &error : errors)
+    all = llvm::joinErrors(std::move(all), std::move(error));
+  return all;
+}
+
+std::vector<std::string> ExplorerNode::predecessors(llvm::StringRef kernel) const {
+  std::vector<std::string> passes;
+  for (const Move &move : pipeline)
+    if (kernel.empty() || move.kernel.empty() || move.kernel == kernel)
+      passes.push_back(move.pass);
+  return passes;
+}
+
+Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge, const SearchOptions &options,
+                   Clock &clock, SearchObserver *observer)
+    : environment(environment), initial(knowledge), options(options), clock(clock), observer(observer) {}
+
+llvm::Expected<bool> Explorer::start() {
+  startSeconds = clock.monotonicSeconds();
+  rootId = environment.root();
+  llvm::Expected<NodeJudgement> judgement = environment.judge(rootId);
+  if (!judgement)
+    return judgement.takeError();
+  result.original = *judgement;
+  result.best = bestNode = rootId;
+  addNode(rootId, judgement->code, *judgement, {});
+  best = judgement->timeUs;
+  if (observer)
+    observer->started(*judgement);
+  return judgement->verdict == AttemptVerdict::Correct && best > 0;
+}
+
+std::optional<SearchEnd> Explorer::mustEnd() {
+  if (stopped())
+    return SearchEnd::Interrupted;
+  if (options.budgetSeconds > 0 && clock.monotonicSeconds() - startSeconds >= options.budgetSeconds)
+    return SearchEnd::BudgetSeconds;
+  if (candidatesSpent || (options.budgetCandidates && result.judged >= options.budgetCandidates))
+    return SearchEnd::BudgetCandidates;
+  return std::nullopt;
+}
+
+llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
+  ExplorerNode &node = nodes.at(id);
+  if (!node.actions) {
+    llvm::Expected<std::vector<Action>> found = environment.actions(id);
+    if (!found)
+      return found.takeError();
+    node.actions = std::move(*found);
+    for (const Action &action : *node.actions)
+      rangesOf.try_emplace(action.pass, action.ranges);
+  }
+  return llvm::ArrayRef<Action>(*node.actions);
+}
+
+const Attempt *Explorer::tried(const NodeId &parent, const Move &move) const {
+  auto found = triedAt.find({parent, move});
+  return found == triedAt.end() ? nullptr : &result.attempts[found->second];
+}
+
+llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
+  std::vector<Pending *> open;
+  std::set<std::pair<NodeId, Move>> seen;
+  for (Pending &entry : pending) {
+    std::pair<NodeId, Move> key(entry.request->parent, entry.request->move);
+    if (triedAt.count(key) || !seen.insert(key).second)
+      entry.fate = Pending::Fate::Repeat;
+    else
+      open.push_back(&entry);
+  }
+  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) {
+    llvm::Expected<MoveResult> made = environment.apply(entry.request->parent, entry.request->move);
+    if (made)
+      entry.made = std::move(*made);
+    return made.takeError();
+  });
+}
+
+/// Decides what an applied move still needs; the order of calls decides which of
+/// two equal candidates is measured.
+void Explorer::settle(Pending &entry, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode, uint64_t open) {
+  const MoveResult &made = entry.made;
+  auto sameCode = byCode.find(made.code);
+  auto codeToCome = comingCode.find(made.code);
+  if (!made.applied || !made.gate.empty()) {
+    entry.fate = Pending::Fate::Failed;
+    return;
+  }
+  if (nodes.count(made.node) || coming.count(made.node)) {
+    entry.fate = Pending::Fate::Known;
+    entry.twin = made.node;
+    return;
+  }
+  if (!made.code.empty() && (sameCode != byCode.end() || codeToCome != comingCode.end())) {
+    entry.fate = Pending::Fate::Identical;
+    entry.twin = sameCode != byCode.end() ? sameCode->second : codeToCome->second;
+  } else if (made.floorUs > 0 && made.floorUs >= best) {
+    entry.fate = Pending::Fate::Roofline;
+    return;
+  } else if (options.budgetCandidates && result.judged + open >= options.budgetCandidates) {
+    entry.fate = Pending::Fate::Dropped;
+    candidatesSpent = true;
+    return;
+  } else {
+    entry.fate = Pending::Fate::Judge;
+    if (!made.code.empty())
+      comingCode[made.code] = made.node;
+  }
+  coming.insert(made.node);
+}
+
+llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
+  std::set<NodeId> coming;
+  std::map<Digest, NodeId> comingCode;
+  std::vector<Pending *> open;
+  for (Pending &entry : pending) {
+    if (entry.fate == Pending::Fate::Repeat || entry.fate == Pending::Fate::Dropped)
+      continue;
+    settle(entry, coming, comingCode, open.size());
+    if (entry.fate == Pending::Fate::Judge)
+      open.push_back(&entry);
+  }
+  llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) {
+    llvm::Expected<NodeJudgement> judgement = environment.judge(entry.made.node);
+    if (judgement)
+      entry.judgement = std::move(*judgement);
+    return judgement.takeError();
+  });
+  result.judged += llvm::count_if(open, [](const Pending *entry) { return entry->judgement.has_value(); });
+  return error;
+}
+
+void Explorer::addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
+                       std::vector<Move> pipeline) {
+  nodes.try_emplace(id, ExplorerNode{id, code, judgement, std::move(pipeline), std::nullopt});
+  if (!code.empty())
+    byCode.try_emplace(code, id);
+}
+
+void Explorer::noteBest(const NodeId &id) {
+  const ExplorerNode &node = nodes.at(id);
+  if (node.judgement.verdict != AttemptVerdict::Correct || node.judgement.timeUs <= 0 ||
+      node.judgement.timeUs > best * (1 - leastImprovement))
+    return;
+  best = node.judgement.timeUs;
+  bestNode = id;
+  if (observer)
+    observer->improved(best, node.pipeline);
+}
+
+/// The attempt for one request whose predecessors in the batch are resolved.
+Attempt Explorer::resolve(const Pending &pending) {
+  const ExplorerRequest &request = *pending.request;
+  const ExplorerNode &parent = nodes.at(request.parent);
+  Attempt attempt;
+  attempt.trajectory = request.trajectory;
+  attempt.move = request.move;
+  attempt.parent = request.parent;
+  attempt.parentTimeUs = parent.judgement.timeUs;
+  attempt.predictedGain = request.predictedGain;
+  attempt.primary = parent.judgement.state.primary;
+  attempt.secondary = parent.judgement.state.secondary;
+
+  // By value: the table of nodes grows here.
+  auto take = [&](NodeJudgement judgement) {
+    attempt.node = pending.made.node;
+    attempt.verdict = judgement.verdict;
+    attempt.gate = judgement.gate;
+    attempt.failure = judgement.failure;
+    attempt.reason = judgement.reason;
+    attempt.timeUs = judgement.verdict == AttemptVerdict::Correct ? judgement.timeUs : 0;
+    std::vector<Move> pipeline = parent.pipeline;
+    pipeline.push_back(request.move);
+    addNode(attempt.node, pending.made.code, judgement, std::move(pipeline));
+  };
+  switch (pending.fate) {
+  case Pending::Fate::Failed:
+    attempt.verdict = pending.made.applied ? AttemptVerdict::Incorrect : AttemptVerdict::NotApplied;
+    attempt.gate = pending.made.gate;
+    attempt.failure = pending.made.failure;
+    attempt.reason = pending.made.reason;
+    break;
+  case Pending::Fate::Known:
+    attempt.shortcut = "known";
+    ++result.known;
+    take(nodes.at(pending.twin).judgement);
+    break;
+  case Pending::Fate::Identical:
+    attempt.shortcut = "identical";
+    ++result.merged;
+    take(nodes.at(pending.twin).judgement);
+    break;
+  case Pending::Fate::Roofline:
+    attempt.shortcut = "roofline";
+    ++result.pruned;
+    attempt.verdict = AttemptVerdict::Inconclusive;
+    attempt.reason = llvm::formatv("not measured: the roofline allows no less than {0:f2} us, and {1:f2} us is reached already",
+                                   pending.made.floorUs, best);
+    break;
+  default:
+    take(*pending.judgement);
+    break;
+  }
+  return attempt;
+}
+
+void Explorer::record(const Attempt &attempt, const Digest &code) {
+  // What was not measured says nothing about the pass.
+  if (attempt.shortcut == "roofline" || attempt.shortcut == "known")
+    return;
+  const ExplorerNode &parent = nodes.at(attempt.parent);
+  Evidence e;
+  e.primary = attempt.primary;
+  e.secondary = attempt.secondary;
+  e.features = parent.judgement.features;
+  e.shape = parent.judgement.shape;
+  e.pass = attempt.move.pass;
+  e.parameters = attempt.move.parameters;
+  std::vector<std::string> before = parent.predecessors(attempt.move.kernel);
+  e.predecessor = before.empty() ? "" : before.back();
+  e.chip = initial.chip().name;
+  e.device = initial.device();
+  e.verdict = attempt.verdict;
+  e.gate = attempt.gate;
+  e.failure = attempt.failure;
+  e.reason = attempt.reason;
+  e.predictedGain = attempt.predictedGain;
+  if (attempt.correct())
+    e.achievedGain = e.creditGain = attempt.gain();
+  e.program = options.program;
+  e.before = parent.code;
+  e.after = code;
+  e.versions = options.versions;
+  e.time = clock.timestamp();
+  evidenceAt[{attempt.parent, attempt.move}] = result.evidence.size();
+  result.evidence.push_back(std::move(e));
+}
+
+llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests) {
+  std::vector<Pending> pending(requests.size());
+  for (size_t i = 0; i != requests.size(); ++i)
+    pending[i].request = &requests[i];
+  // What an interrupt cut short is dropped, with all behind it.
+  auto unlessStopped = [&](llvm::Error error, auto unfinished) -> llvm::Error {
+    if (!error || !stopped())
+      return error;
+    llvm::consumeError(std::move(error));
+    for (Pending &entry : pending)
+      if (unfinished(entry))
+        entry.fate = Pending::Fate::Dropped;
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = unlessStopped(applyAll(pending), [](const Pending &entry) {
+        return entry.fate == Pending::Fate::Judge && !entry.made.applied && entry.made.reason.empty();
+      }))
+    return std::move(error);
+  if (llvm::Error error = unlessStopped(judgeAll(pending), [](const Pending &entry) {
+        return entry.fate == Pending::Fate::Judge && !entry.judgement;
+      }))
+    return std::move(error);
+  std::vector<Attempt> attempts;
+  for (const Pending &entry : pending) {
+    if (entry.fate == Pending::Fate::Dropped)
+      break;
+    std::pair<NodeId, Move> key(entry.request->parent, entry.request->move);
+    if (entry.fate == Pending::Fate::Repeat) {
+      Attempt again = result.attempts[triedAt.at(key)];
+      again.trajectory = entry.request->trajectory;
+      again.shortcut = "known";
+      attempts.push_back(std::move(again));
+      continue;
+    }
+    Attempt attempt = resolve(entry);
+    triedAt[key] = result.attempts.size();
+    result.attempts.push_back(attempt);
+    record(attempt, entry.made.code);
+    if (observer)
+      observer->attempted(attempt);
+    if (!attempt.node.empty())
+      noteBest(attempt.node);
+    attempts.push_back(std::move(attempt));
+  }
+  return attempts;
+}
+
+void Explorer::credit(const NodeId &parent, const Move &move, double credit) {
+  auto found = evidenceAt.find({parent, move});
+  if (found == evidenceAt.end())
+    return;
+  std::optional<double> &value = result.evidence[found->second].creditGain;
+  if (value)
+    value = std::max(*value, credit);
+}
+
+KnowledgeBase Explorer::learnt() const {
+  KnowledgeBase knowledge = initial;
+  EvidenceSet set;
+  for (const Evidence &record : result.evidence)
+    set.insert(record);
+  knowledge.learn(set);
+  return knowledge;
+}

@@ -1,0 +1,24 @@
+//===- Rollout.h - KernelBlaster's rollouts ---------------------*- C++ -*-===//
+//
+// Owns the strategy `rollout`: trajectories from the original, each step drawn
+// in proportion to what the knowledge base predicts, batches of trajectories
+// that learn from those before (KernelBlaster, section 3).
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_POLICY_ROLLOUT_H
+#define KBOPT_LIB_POLICY_ROLLOUT_H
+
+#include "kb-opt/Policy/Search.h"
+
+namespace kbopt {
+
+class RolloutStrategy : public Strategy {
+public:
+  llvm::Expected<SearchResult> run(Environment &environment, const KnowledgeBase &knowledge,
+                                   const SearchOptions &options, Clock &clock,
+                                   SearchObserver *observer) override;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_POLICY_ROLLOUT_H

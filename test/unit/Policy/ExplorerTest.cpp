@@ -1,0 +1,238 @@
+//===- ExplorerTest.cpp - Budgets, records, ablation, confirmation --------===//
+#include "FakeEnvironment.h"
+#include "kb-opt/Policy/Explorer.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace kbopt;
+
+namespace {
+
+KnowledgeBase seedKnowledge() { return KnowledgeBase(llvm::cantFail(loadChip("h200"))); }
+
+llvm::Expected<SearchResult> tryRun(FakeEnvironment &world, const SearchOptions &options, FakeClock &clock) {
+  return llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), options, clock);
+}
+
+SearchResult run(FakeEnvironment &world, const SearchOptions &options) {
+  FakeClock clock;
+  return llvm::cantFail(tryRun(world, options, clock));
+}
+
+Move move(llvm::StringRef pass, llvm::StringRef n = "") {
+  Move result{pass.str(), "k", "", {}};
+  if (!n.empty())
+    result.parameters["n"] = n.str();
+  return result;
+}
+
+} // namespace
+
+TEST(Explorer, TheCandidateBudgetIsKept) {
+  for (uint64_t budget : {1, 2, 5}) {
+    FakeEnvironment world;
+    fillWorld(world);
+    SearchOptions options;
+    options.budgetCandidates = budget;
+    options.ablate = false;
+    options.jobs = 3;
+    SearchResult result = run(world, options);
+    EXPECT_EQ(result.end, SearchEnd::BudgetCandidates);
+    EXPECT_EQ(result.judged, budget);
+    EXPECT_EQ(world.totalJudged(), budget + 1); // and the original
+    EXPECT_LE(result.bestUs, 100);
+    EXPECT_NEAR(result.bestUs, world.timeOf(result.pipeline), 1e-9);
+  }
+}
+
+TEST(Explorer, TheTimeBudgetIsKept) {
+  FakeEnvironment world;
+  fillWorld(world);
+  FakeClock clock;
+  world.clock = &clock; // a second per judgement
+  SearchOptions options;
+  options.budgetSeconds = 4.5;
+  options.batch = 1;
+  SearchResult result = llvm::cantFail(tryRun(world, options, clock));
+  EXPECT_EQ(result.end, SearchEnd::BudgetSeconds);
+  EXPECT_EQ(result.judged, 4u); // the original took the first second
+  EXPECT_FALSE(result.ablationComplete);
+}
+
+TEST(Explorer, AnInterruptLeavesTheBestSoFar) {
+  FakeEnvironment world;
+  fillWorld(world);
+  std::atomic<unsigned> calls = 0;
+  SearchOptions options;
+  options.batch = 1;
+  options.stop = [&] { return calls > 12; };
+  // As a killed child would, the environment fails once the user has interrupted.
+  world.onJudge = [&]() -> llvm::Error {
+    if (++calls > 12)
+      return llvm::make_error<ToolError>("kb-run was killed", std::vector<std::string>{"kb-run"}, -1, "");
+    return llvm::Error::success();
+  };
+  SearchResult result = run(world, options);
+  EXPECT_EQ(result.end, SearchEnd::Interrupted);
+  EXPECT_LT(result.bestUs, 100);
+  EXPECT_FALSE(result.pipeline.empty());
+  EXPECT_FALSE(result.confirmed);
+  EXPECT_NEAR(result.bestUs, world.timeOf(result.pipeline), 1e-9);
+  EXPECT_FALSE(result.evidence.empty());
+}
+
+TEST(Explorer, AnErrorOfTheEnvironmentEndsTheSearch) {
+  FakeEnvironment world;
+  fillWorld(world);
+  unsigned calls = 0;
+  world.onJudge = [&]() -> llvm::Error {
+    if (++calls > 3)
+      return llvm::make_error<StoreError>("the disk is full");
+    return llvm::Error::success();
+  };
+  FakeClock clock;
+  llvm::Expected<SearchResult> result = tryRun(world, {}, clock);
+  ASSERT_FALSE(bool(result));
+  EXPECT_NE(llvm::toString(result.takeError()).find("the disk is full"), std::string::npos);
+}
+
+TEST(Explorer, AWrongOriginalIsLeftAlone) {
+  FakeEnvironment world;
+  fillWorld(world);
+  world.originalVerdict = AttemptVerdict::Incorrect;
+  SearchResult result = run(world, {});
+  EXPECT_EQ(result.original.verdict, AttemptVerdict::Incorrect);
+  EXPECT_TRUE(result.pipeline.empty());
+  EXPECT_TRUE(result.attempts.empty());
+  EXPECT_EQ(world.totalJudged(), 1u);
+}
+
+TEST(Explorer, EveryAttemptLeavesARecord) {
+  FakeEnvironment world;
+  fillWorld(world);
+  SearchOptions options;
+  options.program = "the program";
+  options.versions = {{"llvm", "22"}};
+  SearchResult result = run(world, options);
+  std::map<std::string, unsigned> verdicts;
+  for (const Evidence &record : result.evidence) {
+    ++verdicts[verdictName(record.verdict).str()];
+    EXPECT_EQ(record.program, "the program");
+    EXPECT_EQ(record.chip, "h200");
+    EXPECT_EQ(record.device, "cpu-modelled");
+    EXPECT_EQ(record.versions.at("llvm"), "22");
+    EXPECT_TRUE(record.predictedGain.has_value());
+    EXPECT_EQ(record.achievedGain.has_value(), record.verdict == AttemptVerdict::Correct);
+    if (record.creditGain)
+      EXPECT_GE(*record.creditGain, *record.achievedGain);
+    if (record.pass == "pad-shared-array") {
+      EXPECT_EQ(record.gate, "G4");
+      EXPECT_EQ(record.reason, "pad-shared-array broke it");
+    }
+    if (record.pass == "hoist-loop-invariant")
+      EXPECT_EQ(record.failure, "compile");
+    if (record.pass == "vectorize-loads" && record.verdict == AttemptVerdict::Correct)
+      EXPECT_NE(record.predecessor, "");
+    EXPECT_TRUE(bool(parseEvidence(record.toLine())));
+  }
+  for (llvm::StringRef verdict : {"correct", "incorrect", "inconclusive"})
+    EXPECT_GT(verdicts[verdict.str()], 0u) << verdict.str();
+}
+
+// The way to a gain is worth something: unrolling alone wins nothing here and
+// opens the vectorization that does.
+TEST(Explorer, EarlierStepsShareTheCredit) {
+  FakeEnvironment world;
+  FakePass opener{"unroll-loop"};
+  opener.factors = {{"", 0.99}};
+  FakePass winner{"vectorize-loads", {{"", 0.25}}};
+  winner.requires_ = "unroll-loop";
+  world.passes = {opener, winner};
+  SearchResult result = run(world, {});
+  for (const Evidence &record : result.evidence) {
+    if (record.pass == "unroll-loop")
+      EXPECT_NEAR(*record.creditGain, -std::log(0.99) + 0.5 * std::log(4), 1e-9);
+    if (record.pass == "vectorize-loads" && record.achievedGain)
+      EXPECT_NEAR(*record.creditGain, std::log(4), 1e-9);
+  }
+  // It is needed, so ablation keeps it although its own gain is small.
+  EXPECT_EQ(result.pipeline.size(), 2u);
+  EXPECT_TRUE(result.ablated.empty());
+}
+
+TEST(Explorer, AblationNamesWhatLeft) {
+  FakeEnvironment world;
+  FakePass winner{"coalesce-accesses", {{"", 0.5}}};
+  winner.requires_ = "cache-hint-streaming"; // to be applied, not to be fast: see below
+  FakePass neutral{"cache-hint-streaming"}, little{"unroll-loop", {{"", 0.997}}};
+  world.passes = {winner, neutral, little};
+  SearchOptions options;
+  options.trajectories = 40;
+  SearchResult result = run(world, options);
+  // Without the hint the winner does not apply; without unrolling it costs 0.3 %.
+  ASSERT_EQ(result.pipeline.size(), 2u);
+  EXPECT_EQ(result.pipeline[0].pass, "cache-hint-streaming");
+  EXPECT_EQ(result.pipeline[1].pass, "coalesce-accesses");
+  EXPECT_TRUE(result.ablationComplete);
+}
+
+TEST(Explorer, WithoutAblationTheWinnerStaysAsItWasFound) {
+  FakeEnvironment world;
+  FakePass winner{"coalesce-accesses", {{"", 0.5}}}, little{"unroll-loop", {{"", 0.993}}}, last{"vectorize-loads", {{"", 0.5}}};
+  last.requires_ = "unroll-loop";
+  world.passes = {winner, little, last};
+  SearchOptions options;
+  options.ablate = false;
+  SearchResult result = run(world, options);
+  EXPECT_EQ(result.pipeline.size(), 3u);
+  EXPECT_FALSE(result.ablationComplete);
+}
+
+TEST(Explorer, ARefusedWinnerMakesWayForTheNext) {
+  FakeEnvironment world;
+  fillWorld(world);
+  world.refuse = [](const FakeEnvironment::Moves &moves) {
+    return llvm::any_of(moves, [](const Move &m) { return m.pass == "unroll-loop"; });
+  };
+  SearchResult result = run(world, {});
+  EXPECT_NEAR(result.bestUs, 36, 1e-9); // coalesced, vectorized by 4
+  EXPECT_TRUE(result.confirmed);
+  for (const Move &step : result.pipeline)
+    EXPECT_NE(step.pass, "unroll-loop");
+  bool told = false;
+  for (const Attempt &attempt : result.attempts)
+    told |= attempt.gate == "G15" && attempt.reason.find("the winner was refused: ") == 0;
+  EXPECT_TRUE(told);
+}
+
+TEST(Explorer, AMoveIsTriedOnceAtAPlace) {
+  FakeEnvironment world;
+  fillWorld(world);
+  KnowledgeBase knowledge = seedKnowledge();
+  FakeClock clock;
+  Explorer explorer(world, knowledge, {}, clock, nullptr);
+  ASSERT_TRUE(llvm::cantFail(explorer.start()));
+  NodeId root = explorer.root();
+  std::vector<ExplorerRequest> requests = {{root, move("unroll-loop", "4"), 0.1, 1},
+                                           {root, move("unroll-loop", "4"), 0.1, 2},
+                                           {root, move("add-restrict-const"), 0, 3}};
+  std::vector<Attempt> attempts = llvm::cantFail(explorer.evaluate(requests));
+  ASSERT_EQ(attempts.size(), 3u);
+  EXPECT_EQ(attempts[0].shortcut, "");
+  EXPECT_EQ(attempts[1].shortcut, "known");
+  EXPECT_EQ(attempts[1].node, attempts[0].node);
+  EXPECT_EQ(attempts[1].trajectory, 2u);
+  EXPECT_EQ(attempts[2].shortcut, "identical"); // to the original
+  EXPECT_EQ(explorer.attempts().size(), 2u);
+  EXPECT_EQ(world.totalJudged(), 2u);
+  attempts = llvm::cantFail(explorer.evaluate(requests[0]));
+  EXPECT_EQ(attempts[0].shortcut, "known");
+  EXPECT_EQ(world.totalJudged(), 2u);
+}
+
+TEST(Explorer, PredecessorsAreThoseOfTheKernel) {
+  ExplorerNode node;
+  node.pipeline = {{"a", "first", "", {}}, {"b", "second", "", {}}, {"c", "", "", {}}};
+  EXPECT_EQ(node.predecessors("first"), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(node.predecessors(""), (std::vector<std::string>{"a", "b", "c"}));
+}
