@@ -1,0 +1,322 @@
+//===- Programs.cpp - Host programs for the recorder's tests ----------------===//
+//
+// Owns one small host program per behaviour, chosen by the first argument, with
+// the calls that a CUDA compiler would make to register and launch kernels.
+//
+//===----------------------------------------------------------------------===//
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+struct Dim {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+extern "C" {
+void **__cudaRegisterFatBinary(void *);
+void __cudaRegisterFatBinaryEnd(void **);
+void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *,
+                            void *, void *, int *);
+void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
+int cudaLaunchKernel(const void *, Dim, Dim, void **, size_t, void *);
+int cudaLaunchCooperativeKernel(const void *, Dim, Dim, void **, size_t, void *);
+int cudaMalloc(void **, size_t);
+int cudaMallocManaged(void **, size_t, unsigned);
+int cudaMallocHost(void **, size_t);
+int cudaFree(void *);
+int cudaFreeHost(void *);
+int cudaMemcpy(void *, const void *, size_t, int);
+int cudaMemcpyAsync(void *, const void *, size_t, int, void *);
+int cudaMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, int);
+int cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
+int cudaMemset(void *, int, size_t);
+int cudaDeviceSynchronize();
+int cudaGetLastError();
+int cudaPeekAtLastError();
+const char *cudaGetErrorName(int);
+int cudaStreamCreateWithFlags(void **, unsigned);
+int cudaStreamSynchronize(void *);
+int cudaEventCreate(void **);
+int cudaEventRecord(void *, void *);
+int cudaEventSynchronize(void *);
+int cudaEventElapsedTime(float *, void *, void *);
+int cudaGraphCreate(void **, unsigned);
+int cudaGetDeviceProperties(void *, int);
+int cudaGetDeviceProperties_v2(void *, int);
+int cudaDeviceGetAttribute(int *, int, int);
+}
+
+namespace {
+
+enum { hostToDevice = 1, deviceToHost = 2, deviceToDevice = 3 };
+
+char scaleStub, lookUpStub, followStub, trapStub, absentStub, tableShadow;
+
+void registerKernel(void **handle, char *stub, const char *name) {
+  __cudaRegisterFunction(handle, stub, const_cast<char *>(name), name, -1, nullptr, nullptr,
+                         nullptr, nullptr, nullptr);
+}
+
+/// What the compiler's module constructor does.
+__attribute__((constructor)) void registerAll() {
+  void **handle = __cudaRegisterFatBinary(nullptr);
+  registerKernel(handle, &scaleStub, "_Z5scalePfif");
+  registerKernel(handle, &lookUpStub, "lookUp");
+  registerKernel(handle, &followStub, "_Z6followPPf");
+  registerKernel(handle, &trapStub, "_Z4trapPf");
+  __cudaRegisterVar(handle, &tableShadow, const_cast<char *>("table"), "table", 0, 16, 0, 0);
+  __cudaRegisterFatBinaryEnd(handle);
+}
+
+int scale(float *x, int n, float a, unsigned threads = 32, void *stream = nullptr,
+          size_t shared = 0) {
+  void *args[] = {&x, &n, &a};
+  unsigned blocks = (static_cast<unsigned>(n) + 31) / 32;
+  return cudaLaunchKernel(&scaleStub, {blocks, 1, 1}, {threads, 1, 1}, args, shared, stream);
+}
+
+float *deviceFloats(const std::vector<float> &values) {
+  void *p = nullptr;
+  cudaMalloc(&p, values.size() * sizeof(float));
+  cudaMemcpy(p, values.data(), values.size() * sizeof(float), hostToDevice);
+  return static_cast<float *>(p);
+}
+
+float firstOf(float *x) {
+  float value = 0;
+  cudaMemcpy(&value, x, sizeof value, deviceToHost);
+  return value;
+}
+
+void show(const char *what, int error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+
+int simple() {
+  std::vector<float> values{1, 2, 3, 4};
+  float *x = deviceFloats(values);
+  scale(x, 4, 2);
+  cudaMemcpy(values.data(), x, 16, deviceToHost);
+  std::printf("%g %g %g %g\n", values[0], values[1], values[2], values[3]);
+  cudaFree(x);
+  return 0;
+}
+
+int symbols() {
+  void *x;
+  cudaMalloc(&x, 32);
+  int patch[2] = {70, 80}, n = 8, result[8];
+  cudaMemcpyToSymbol(&tableShadow, patch, 8, 4, hostToDevice);
+  void *args[] = {&x, &n};
+  cudaLaunchKernel(&lookUpStub, {1, 1, 1}, {8, 1, 1}, args, 0, nullptr);
+  cudaMemcpy(result, x, 32, deviceToHost);
+  std::printf("%d %d %d %d\n", result[0], result[1], result[2], result[3]);
+  return 0;
+}
+
+int managed() {
+  void *p;
+  cudaMallocManaged(&p, 4096, 1);
+  auto *x = static_cast<float *>(p);
+  for (int i = 0; i < 1024; ++i)
+    x[i] = 1;
+  scale(x, 1024, 3);
+  cudaDeviceSynchronize();
+  std::printf("%g\n", x[5]);
+  x[6] = 100; // one host write between two launches
+  scale(x, 1024, 2);
+  cudaDeviceSynchronize();
+  std::printf("%g %g\n", x[5], x[6]);
+  return 0;
+}
+
+int pinned() {
+  void *p;
+  cudaMallocHost(&p, 64);
+  auto *x = static_cast<float *>(p);
+  for (int i = 0; i < 16; ++i)
+    x[i] = static_cast<float>(i);
+  float *device = deviceFloats(std::vector<float>(x, x + 16)); // a host side of a copy
+  scale(x, 16, 2);                                             // and now a kernel uses it
+  cudaDeviceSynchronize();
+  std::printf("%g %g\n", x[3], firstOf(device + 3));
+  cudaFreeHost(p);
+  return 0;
+}
+
+int pitched() {
+  char host[3][10], back[3][16];
+  std::memset(host, 'h', sizeof host);
+  std::memset(back, '-', sizeof back);
+  void *p;
+  cudaMalloc(&p, 3 * 32);
+  cudaMemset(p, 'd', 96);
+  cudaMemcpy2D(p, 32, host, 10, 7, 3, hostToDevice);
+  cudaMemcpy2D(back, 16, p, 32, 9, 3, deviceToHost);
+  std::printf("%.16s %.16s\n", back[0], back[2]);
+  return 0;
+}
+
+int streams() {
+  void *stream, *start, *end;
+  cudaStreamCreateWithFlags(&stream, 1);
+  cudaEventCreate(&start);
+  cudaEventCreate(&end);
+  float *x = deviceFloats({1, 2});
+  cudaEventRecord(start, stream);
+  scale(x, 2, 2, 32, stream);
+  cudaEventRecord(end, stream);
+  cudaEventSynchronize(end);
+  float milliseconds = 0, values[2];
+  cudaEventElapsedTime(&milliseconds, start, end);
+  cudaMemcpyAsync(values, x, 8, deviceToHost, stream);
+  cudaStreamSynchronize(stream);
+  std::printf("%d %g %g\n", milliseconds > 0 && milliseconds < 1, milliseconds, values[1]);
+  return 0;
+}
+
+/// Decides by a device result how often to go on.
+int decide() {
+  float *x = deviceFloats({1});
+  int rounds = 0;
+  while (firstOf(x) < 100) {
+    scale(x, 1, 3);
+    ++rounds;
+  }
+  std::printf("%d rounds\n", rounds);
+  return 0;
+}
+
+int memoryPointers() {
+  float *x = deviceFloats({41});
+  void *cell;
+  cudaMalloc(&cell, 8);
+  cudaMemcpy(cell, &x, 8, hostToDevice);
+  void *args[] = {&cell};
+  cudaLaunchKernel(&followStub, {1, 1, 1}, {1, 1, 1}, args, 0, nullptr);
+  std::printf("%g\n", firstOf(x));
+  return 0;
+}
+
+int errors() {
+  float *x = deviceFloats({1});
+  show("too many threads", scale(x, 1, 2, 2048));
+  show("last", cudaGetLastError());
+  show("then", cudaGetLastError());
+  show("too much shared", scale(x, 1, 2, 32, nullptr, 100000));
+  show("peek", cudaPeekAtLastError());
+  float value;
+  show("beyond the end", cudaMemcpy(&value, x + 1, 4, deviceToHost));
+  show("host pointer", cudaMemcpy(&value, &value, 4, hostToDevice));
+  show("freed by half", cudaFree(x + 1));
+  show("unknown stream", cudaStreamSynchronize(&value));
+  void *none;
+  show("unknown kernel", cudaLaunchKernel(&absentStub, {}, {}, nullptr, 0, nullptr));
+  show("huge", cudaMalloc(&none, size_t{1} << 40));
+  show("nothing", cudaFree(nullptr));
+  return 0;
+}
+
+int fault() {
+  float *x = deviceFloats({1});
+  void *args[] = {&x};
+  show("launch", cudaLaunchKernel(&trapStub, {1, 1, 1}, {1, 1, 1}, args, 0, nullptr));
+  show("synchronize", cudaDeviceSynchronize());
+  show("malloc", cudaMalloc(args, 4));
+  show("last", cudaGetLastError());
+  return 1;
+}
+
+int properties() {
+  // Offsets of CUDA 13's and 12's cudaDeviceProp.
+  alignas(8) char now[1008], before[1032];
+  cudaGetDeviceProperties(now, 0);
+  cudaGetDeviceProperties_v2(before, 0);
+  int processors = 0;
+  cudaDeviceGetAttribute(&processors, 16, 0);
+  std::printf("%s: %d %d %d\n", now, *reinterpret_cast<int *>(now + 384),
+              *reinterpret_cast<int *>(before + 388), processors);
+  return 0;
+}
+
+int cooperative() {
+  void *args[] = {nullptr};
+  return cudaLaunchCooperativeKernel(&trapStub, {}, {}, args, 0, nullptr);
+}
+
+int threads() {
+  float *x = deviceFloats({1});
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i)
+    all.emplace_back([x] {
+      for (int k = 0; k < 5; ++k)
+        scale(x, 1, 2);
+    });
+  for (std::thread &one : all)
+    one.join();
+  std::printf("%g\n", firstOf(x));
+  return 0;
+}
+
+int hang() {
+  for (;;)
+    sleep(1);
+}
+
+struct Command {
+  const char *name;
+  int (*run)();
+};
+
+const Command commands[] = {
+    {"simple", simple},
+    {"symbols", symbols},
+    {"managed", managed},
+    {"pinned", pinned},
+    {"pitched", pitched},
+    {"streams", streams},
+    {"decide", decide},
+    {"memory-pointers", memoryPointers},
+    {"errors", errors},
+    {"fault", fault},
+    {"properties", properties},
+    {"cooperative", cooperative},
+    {"threads", threads},
+    {"hang", hang},
+    {"graph", [] { return cudaGraphCreate(nullptr, 0); }},
+    {"fail", [] { return std::fputs("wrong input\n", stderr), 7; }},
+    {"exit", [] { return simple(), std::exit(0), 0; }},
+    {"abort", [] { return simple(), std::abort(), 0; }},
+    {"crash", [] { return simple(), *static_cast<volatile int *>(nullptr); }},
+    {"leave", [] { return simple(), _exit(0), 0; }},
+    {"allocate",
+     [] {
+       void *p;
+       return cudaMalloc(&p, size_t{1} << 40);
+     }},
+    {"bad-alloc",
+     [] {
+       std::vector<char> many(size_t{1} << 40);
+       return std::printf("%p\n", static_cast<void *>(many.data()));
+     }},
+    {"environment",
+     [] {
+       int c;
+       std::printf("%s ", std::getenv("KB_TEST"));
+       while ((c = std::getchar()) != EOF)
+         std::putchar(c);
+       char folder[4096];
+       return std::printf("%s\n", getcwd(folder, sizeof folder)), 0;
+     }},
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  for (const Command &command : commands)
+    if (argc > 1 && std::string(argv[1]) == command.name)
+      return command.run();
+  return 64;
+}
