@@ -26,6 +26,11 @@ constexpr long ringNanoseconds = 5000000;
 constexpr int patience = 400;
 volatile sig_atomic_t rings = 0;
 
+int countRing() {
+  rings = rings + 1;
+  return rings;
+}
+
 int timerSignal() { return SIGRTMIN + 5; }
 
 bool isDeviceCode(const void *context) {
@@ -85,7 +90,7 @@ void onTimer(int, siginfo_t *, void *context) {
   if (!machine.isRunning)
     return;
   machine.timeoutPending = 1;
-  if (!isDeviceCode(context) && (rings = rings + 1) < patience)
+  if (!isDeviceCode(context) && countRing() < patience)
     return;
   machine.stop(LaunchStatus::Timeout,
                "the time limit was reached in " + machine.whereAmI(machine.lastSite) + " or after");

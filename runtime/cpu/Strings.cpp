@@ -49,6 +49,7 @@ const char *toString(LaunchStatus status) {
   case LaunchStatus::DivergentBarrier: return "divergent-barrier";
   case LaunchStatus::Timeout: return "timeout";
   case LaunchStatus::Unsupported: return "unsupported";
+  case LaunchStatus::OutOfMemory: return "out-of-memory";
   }
   return "?";
 }
@@ -64,6 +65,7 @@ const char *toString(FindingKind kind) {
   case FindingKind::UninitialisedLocal: return "uninitialised-local";
   case FindingKind::WriteToConstant: return "write-to-constant";
   case FindingKind::GuardZoneChanged: return "guard-zone-changed";
+  case FindingKind::ConstInputChanged: return "const-input-changed";
   }
   return "?";
 }

@@ -79,6 +79,7 @@ enum class LaunchStatus : uint8_t {
   DivergentBarrier, ///< threads wait at different barriers, or a warp operation's mask is not met
   Timeout,          ///< wall limit, or a spin that cannot end
   Unsupported,      ///< a construct that the device names but cannot execute
+  OutOfMemory,      ///< an allocation of the plan beyond the limit
 };
 const char *toString(LaunchStatus status);
 
@@ -91,7 +92,8 @@ enum class FindingKind : uint8_t {
   UninitialisedShared,
   UninitialisedLocal,
   WriteToConstant,
-  GuardZoneChanged, ///< found after the launch (plain mode too)
+  GuardZoneChanged,  ///< found after the launch (plain mode too)
+  ConstInputChanged, ///< a buffer that the kernel takes only by pointer to const (executePlan)
 };
 const char *toString(FindingKind kind);
 

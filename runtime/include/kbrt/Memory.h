@@ -68,6 +68,7 @@ public:
   /// Bytes live now, and the largest ever.
   uint64_t getLiveBytes() const { return liveBytes; }
   uint64_t getPeakBytes() const { return peakBytes; }
+  void resetPeak() { peakBytes = liveBytes; }
 
   /// New memory is filled with this byte (default 0xCB); the bytes count as uninitialised in check mode.
   void setPoison(uint8_t pattern) { poison = pattern; }
@@ -82,7 +83,7 @@ public:
   void *allocateSymbol(std::string_view name, uint64_t bytes, MemoryKind kind);
   /// Frees the buffer that starts at \p p; false if none does. Later touches of the range fault.
   bool free(void *p);
-  /// Frees everything and forgets all names; ids go on.
+  /// Frees everything, the variables of a loaded image included; ids go on.
   void reset();
 
   /// The live buffer that contains \p address, or null. O(1).

@@ -14,6 +14,7 @@
 namespace kbrt {
 
 struct PlanOptions {
+  /// For every launch; its wallSeconds also bounds the whole plan.
   LaunchOptions launch;
   /// data.bin, as read or mapped; empty is allowed if the plan uploads nothing.
   std::string_view data;
@@ -25,40 +26,32 @@ struct PlanOptions {
   std::vector<std::pair<uint32_t, std::string_view>> overrides;
   /// Stop at the first launch with findings of severity Error.
   bool stopAtFinding = false;
-  /// Called after every step with its index; progress and crash reports.
+  /// Compare the buffers that a kernel takes by pointer to const before and after the launch.
+  bool checkConstInputs = true;
+  /// Called before every step with its index; progress and crash reports.
   std::function<void(size_t step)> onStep;
-  /// Receives each read's bytes in order, instead of collecting them.
-  std::function<void(uint64_t observable, std::string_view bytes)> onRead;
 };
 
 /// One launch step's outcome.
 struct PlanLaunch {
-  size_t step = 0;
-  std::string kernel;
+  size_t step = 0; ///< index into Plan::steps
   LaunchResult result;
-};
-
-/// Bytes of a `const` pointer argument's buffer that changed during the launch.
-struct ConstInputChange {
-  size_t step = 0;
-  std::string kernel, parameter;
-  uint32_t buffer = 0; ///< index into Plan::buffers
 };
 
 struct PlanResult {
   LaunchStatus status = LaunchStatus::Ok; ///< of the first launch that failed
-  std::string message;                    ///< also for plans that cannot be executed (InvalidLaunch)
+  /// Of that launch; InvalidLaunch and a message also for a plan that does not fit the image.
+  std::string message;
   std::vector<PlanLaunch> launches;
-  std::string observables; ///< bytes of observables.bin, unless onRead took them
-  std::vector<ConstInputChange> constChanges;
-  std::vector<std::string> guardChanges; ///< one message per buffer whose guard zone changed
+  std::string observables;       ///< what observables.bin holds; short if the plan was not finished
+  std::vector<std::string> notes;
   uint64_t peakDeviceBytes = 0;
   double wallSeconds = 0;
 };
 
 /// Executes \p plan with the kernels of \p image from a fresh device memory. Stops at the first launch
 /// that does not end as Ok. Buffers are freed afterwards and variables put back, so that it can be
-/// called again.
+/// called again. Not reentrant.
 PlanResult executePlan(const Plan &plan, Image &image, const PlanOptions &options);
 
 } // namespace kbrt

@@ -1,0 +1,226 @@
+//===- Job.cpp - reading job files ----------------------------------------===//
+#include "Job.h"
+#include <algorithm>
+#include <cerrno>
+#include <cfenv>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unistd.h>
+
+namespace kbrun {
+
+using Json = nlohmann::json;
+using kbrt::ImageMode;
+
+namespace {
+
+/// What is wrong with a job; caught in readJob.
+struct Wrong {
+  std::string what;
+};
+
+class Fields {
+public:
+  Fields(const Json &object, std::string where) : object(object), where(std::move(where)) {
+    if (!object.is_object())
+      throw Wrong{this->where + ": is no object"};
+  }
+  ~Fields() noexcept(false) {
+    if (std::uncaught_exceptions())
+      return;
+    for (auto &[name, value] : object.items())
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw Wrong{path(name) + ": unknown field"};
+  }
+  const Json *find(const char *name) {
+    known.emplace_back(name);
+    auto it = object.find(name);
+    return it == object.end() ? nullptr : &*it;
+  }
+  std::string path(const std::string &name) const { return where.empty() ? name : where + "." + name; }
+
+  void text(const char *name, std::string &into, bool isRequired = false) {
+    const Json *value = find(name);
+    if (!value && isRequired)
+      throw Wrong{path(name) + ": is missing"};
+    if (value && !value->is_string())
+      throw Wrong{path(name) + ": is no string"};
+    if (value)
+      into = value->get<std::string>();
+  }
+  template <typename T> void number(const char *name, T &into, uint64_t most = std::numeric_limits<T>::max()) {
+    const Json *value = find(name);
+    if (!value)
+      return;
+    if (!value->is_number_unsigned() || value->get<uint64_t>() > most)
+      throw Wrong{path(name) + ": is no whole number from 0 to " + std::to_string(most)};
+    into = static_cast<T>(value->get<uint64_t>());
+  }
+  void seconds(const char *name, double &into) {
+    const Json *value = find(name);
+    if (!value)
+      return;
+    if (!value->is_number() || !(value->get<double>() >= 0) || !std::isfinite(value->get<double>()))
+      throw Wrong{path(name) + ": is no number of seconds"};
+    into = value->get<double>();
+  }
+  void boolean(const char *name, bool &into) {
+    const Json *value = find(name);
+    if (value && !value->is_boolean())
+      throw Wrong{path(name) + ": is neither true nor false"};
+    if (value)
+      into = value->get<bool>();
+  }
+
+private:
+  const Json &object;
+  std::string where;
+  std::vector<std::string> known;
+};
+
+int roundingFromName(const std::string &name) {
+  if (name == "nearest")
+    return FE_TONEAREST;
+  if (name == "up")
+    return FE_UPWARD;
+  if (name == "down")
+    return FE_DOWNWARD;
+  if (name == "zero")
+    return FE_TOWARDZERO;
+  throw Wrong{"rounding: '" + name + "' is none of nearest, up, down, zero"};
+}
+
+ImageMode modeFromName(const std::string &name) {
+  for (ImageMode mode : {ImageMode::Plain, ImageMode::Check, ImageMode::Count})
+    if (name == kbrt::toString(mode))
+      return mode;
+  throw Wrong{"mode: '" + name + "' is none of plain, check, count"};
+}
+
+Job parse(const Json &json) {
+  Job job;
+  Fields fields(json, "");
+  uint32_t version = 0;
+  fields.number("version", version);
+  if (version != 1)
+    throw Wrong{"version: is not 1, the only one this kb-run knows"};
+  fields.text("plan", job.plan, true);
+  fields.text("image", job.image, true);
+  fields.text("outputs", job.outputs);
+  fields.text("result", job.result);
+  std::string mode, rounding = "nearest";
+  fields.text("mode", mode);
+  if (!mode.empty())
+    job.mode = modeFromName(mode);
+  fields.text("rounding", rounding);
+  kbrt::LaunchOptions &launch = job.options.launch;
+  launch.rounding = roundingFromName(rounding);
+  launch.wallSeconds = 60;
+  fields.seconds("wallSeconds", launch.wallSeconds);
+  fields.number("seed", launch.seed);
+  fields.number("memoryPoison", job.options.poison);
+  fields.number("sharedPoison", launch.sharedPoison);
+  fields.number("sampledBlocks", launch.sampledBlocks);
+  fields.number("l1Bytes", launch.l1Bytes);
+  fields.number("l2Bytes", launch.l2Bytes);
+  fields.number("maxFindings", launch.maxFindings);
+  fields.number("maxSharedBytes", launch.maxSharedBytes);
+  fields.number("deviceBytes", job.options.deviceBytes);
+  fields.number("repetitions", job.repetitions, 100000);
+  if (!job.repetitions)
+    throw Wrong{"repetitions: is 0"};
+  fields.boolean("varySeed", job.varySeed);
+  fields.boolean("stopAtFinding", job.options.stopAtFinding);
+  fields.boolean("checkConstInputs", job.options.checkConstInputs);
+  fields.boolean("checkGuards", launch.checkGuards);
+  if (const Json *list = fields.find("overrides")) {
+    if (!list->is_array())
+      throw Wrong{"overrides: is no array"};
+    for (size_t i = 0; i < list->size(); ++i) {
+      Fields entry((*list)[i], "overrides[" + std::to_string(i) + "]");
+      Override override;
+      if (!entry.find("step"))
+        throw Wrong{entry.path("step") + ": is missing"};
+      entry.number("step", override.step);
+      entry.text("file", override.file, true);
+      entry.number("offset", override.offset);
+      job.overrides.push_back(override);
+    }
+  }
+  return job;
+}
+
+} // namespace
+
+std::optional<Job> readJob(const std::string &path, std::string &error) {
+  std::optional<std::string> text = readFile(path, error);
+  if (!text)
+    return std::nullopt;
+  try {
+    Job job = parse(Json::parse(*text));
+    std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    auto absolute = [&](std::string &p) {
+      if (!p.empty())
+        p = (folder / p).lexically_normal().string();
+    };
+    absolute(job.plan);
+    absolute(job.image);
+    absolute(job.outputs);
+    if (job.result.empty())
+      job.result = "result.json";
+    absolute(job.result);
+    for (Override &override : job.overrides)
+      absolute(override.file);
+    return job;
+  } catch (const Wrong &wrong) {
+    error = path + ": " + wrong.what;
+  } catch (const Json::exception &e) {
+    error = path + ": is no JSON: " + e.what();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> readFile(const std::string &path, std::string &error) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (in)
+    text << in.rdbuf();
+  if (!in || in.bad()) {
+    error = path + ": " + strerror(errno ? errno : EIO);
+    return std::nullopt;
+  }
+  return std::move(text).str();
+}
+
+bool writeFile(const std::string &path, std::string_view text, std::string &error) {
+  if (std::filesystem::is_character_file(path) || std::filesystem::is_fifo(path)) {
+    std::ofstream out(path, std::ios::binary);
+    out << text << std::flush;
+    if (!out)
+      error = "cannot write " + path + ": " + strerror(errno);
+    return bool(out);
+  }
+  std::string temporary = path + ".tmp" + std::to_string(getpid());
+  int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool isWritten = fd >= 0;
+  while (isWritten && !text.empty()) {
+    ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    isWritten = n > 0;
+    if (isWritten)
+      text.remove_prefix(static_cast<size_t>(n));
+  }
+  if (isWritten && close(fd) == 0 && rename(temporary.c_str(), path.c_str()) == 0)
+    return true;
+  error = "cannot write " + path + ": " + strerror(errno);
+  unlink(temporary.c_str());
+  return false;
+}
+
+} // namespace kbrun
