@@ -140,6 +140,20 @@ TEST(State, AMissingCounterLeavesOnlyItsRulesUndecided) {
   EXPECT_TRUE(state.degraded);
 }
 
+// Nothing to divide by is no missing counter.
+TEST(State, AKernelWithoutMemoryTrafficIsDecided) {
+  MetricMap metrics = quiet();
+  for (auto &[name, value] : metrics)
+    if (name.find("_mem_global_") != std::string::npos || name.find("stalled_") != std::string::npos)
+      value = 0;
+  metrics["lts__t_bytes.sum"] = 0;
+  metrics.erase("kbopt__ideal_sectors_per_request");
+  EXPECT_EQ(classify(metrics).primary, "balanced") << classify(metrics).why();
+  metrics["sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active"] = 90;
+  EXPECT_EQ(classify(metrics).primary, "compute_throughput_saturated");
+  EXPECT_FALSE(classify(metrics).degraded);
+}
+
 TEST(State, NotANumberCountsAsMissing) {
   MetricMap metrics = quiet();
   metrics["kbopt__waves"] = NAN;

@@ -1,4 +1,7 @@
-"""lit configuration of the tool tests: everything below test/, passes/ and docs/."""
+"""lit configuration of the tool tests: everything below test/, passes/ and docs/.
+
+Its name keeps lit, which walks the whole project, from taking test/ for a suite
+of its own."""
 
 import os
 import shutil
