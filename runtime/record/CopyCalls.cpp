@@ -194,7 +194,8 @@ Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width,
     passTime(session, width * height);
     session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), *id});
     for (uint64_t y = 0; y < height; ++y)
-      DeviceMemory::get().fill(static_cast<char *>(p) + y * pitch, static_cast<uint8_t>(value), width);
+      DeviceMemory::get().fill(static_cast<char *>(p) + y * pitch, static_cast<uint8_t>(value),
+                               width);
     session.allocations.deviceWrote();
     return Error{cuda::success};
   });
