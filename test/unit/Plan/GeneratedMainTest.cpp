@@ -106,7 +106,7 @@ TEST(GeneratedMain, RefusesWhatCannotRun) {
   EXPECT_EQ(mainOf("entry: f\nsizes: {n: 2}\nparameters:\n"
                    "  - {name: a, type: f32, shape: n - 3, role: in}\n",
                    {"f", false, "void", {{"a", "float *"}}, ""}),
-            "w.yaml:4:5: buffer 'a' has a negative shape: 'n - 3' is -1");
+            "w.yaml:4:6: buffer 'a' has a negative shape: 'n - 3' is -1");
   EXPECT_EQ(mainOf("program: true\n", {"main", false, "int", {}, ""}),
             "w.yaml:1:10: a whole program has its own main");
   Signature wrong = kernelSignature();
