@@ -221,6 +221,14 @@ SmallVector<kb::LoopOp> ImportedProgram::loopsOf(const clang::Stmt *stmt) const 
   return opsAt<kb::LoopOp>(statements, program, stmt);
 }
 
+void ImportedProgram::print(llvm::raw_ostream &os, bool locations) const {
+  OpPrintingFlags flags;
+  if (locations)
+    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/true);
+  const_cast<kb::ProgramOp &>(program)->print(os, flags);
+  os << '\n';
+}
+
 SmallVector<kb::KernelOp> ImportedProgram::kernels() const {
   auto ops = const_cast<kb::ProgramOp &>(program).getBody().getOps<kb::KernelOp>();
   return SmallVector<kb::KernelOp>(ops.begin(), ops.end());

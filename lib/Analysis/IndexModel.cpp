@@ -363,7 +363,7 @@ std::optional<IndexValue> IndexModel::computePhi(PHINode *phi) {
   Value *stepValue = next->getOperand(0) == phi   ? next->getOperand(1)
                      : next->getOperand(1) == phi && !isSub ? next->getOperand(0)
                                                             : nullptr;
-  if (!stepValue || !loop->isLoopInvariant(stepValue))
+  if (!stepValue || !evolution.isLoopInvariant(evolution.getSCEV(stepValue), loop))
     return std::nullopt;
   auto start = get(phi->getIncomingValueForBlock(preheader)), step = get(stepValue);
   if (!start || !step || !vars.isSymbolic(step->poly))

@@ -72,7 +72,7 @@ Address IndexModel::address(Value *pointer) {
       } else {
         std::optional<Poly> step = Poly::constant(constant.getSExtValue());
         for (auto &[index, scale] : variable)
-          step = loop->isLoopInvariant(index)
+          step = evolution.isLoopInvariant(evolution.getSCEV(index), loop)
                      ? addIndex(step, get(index), index->getType()->getIntegerBitWidth(), scale.getSExtValue())
                      : std::nullopt;
         if (step && result.offset && vars.isSymbolic(*step))
@@ -187,6 +187,10 @@ std::vector<Condition> IndexModel::conditions(const BasicBlock *block, bool &exa
   for (node = node ? node->getIDom() : nullptr; node; node = node->getIDom()) {
     BasicBlock *from = node->getBlock();
     auto *branch = dyn_cast<BranchInst>(from->getTerminator());
+    // Having left a loop says nothing about being here.
+    const Loop *around = loops.getLoopFor(from);
+    if (around && !around->contains(block))
+      continue;
     if (!branch || !branch->isConditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) {
       if (from->getTerminator()->getNumSuccessors() > 1)
         exact = false;

@@ -3,6 +3,7 @@
 // Owns what the source does with threadIdx and its relatives.
 //
 //===----------------------------------------------------------------------===//
+#include "Poly.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"
@@ -96,64 +97,47 @@ std::vector<GridUse> gridUses(const ImportedProgram &program, kb::KernelOp kerne
   return uses;
 }
 
-/// Whether \p expr, brought to polynomial form, has thread and block indices
-/// only as blockIdx.c * blockDim.c + threadIdx.c.
-static bool usesGlobalIndexOnly(AffineExpr expr, unsigned numDims, unsigned numSymbols) {
+/// \p expr over dimensions as variables 0… and symbols as 1000…; divisions become
+/// variables of their own. Nothing if a division depends on \p barred.
+static std::optional<analysis::Poly> polynomial(AffineExpr expr, llvm::ArrayRef<unsigned> barred,
+                                                std::map<const void *, unsigned> &divisions) {
+  using analysis::Poly;
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Poly::constant(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return Poly::variable(dim.getPosition());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return Poly::variable(1000 + symbol.getPosition());
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  auto left = polynomial(binary.getLHS(), barred, divisions);
+  auto right = polynomial(binary.getRHS(), barred, divisions);
+  if (!left || !right)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return *left + *right;
+  if (expr.getKind() == AffineExprKind::Mul)
+    return *left * *right;
+  for (unsigned var : barred)
+    if (left->contains(var) || right->contains(var))
+      return std::nullopt;
+  auto [it, isNew] = divisions.try_emplace(expr.getAsOpaquePointer(), 2000 + divisions.size());
+  return Poly::variable(it->second);
+}
+
+/// Whether \p expr is a function of blockIdx.c * blockDim.c + threadIdx.c: with
+/// the block's share moved into the thread index, neither block index nor size
+/// is left.
+static bool usesGlobalIndexOnly(AffineExpr expr) {
   MLIRContext *context = expr.getContext();
   for (unsigned c = 0; c < 3; ++c) {
     AffineExpr tid = getAffineDimExpr(kb::tidDim + c, context);
     AffineExpr bid = getAffineDimExpr(kb::bidDim + c, context);
     AffineExpr bdim = getAffineSymbolExpr(kb::bdimSymbol + c, context);
-    // Move the block's share into the thread index; if the expression was a
-    // function of the sum alone, neither block index nor size is left.
-    AffineExpr moved = expr.replace({{tid, tid - bid * bdim}});
-    SmallVector<AffineExpr> work = {moved};
-    std::map<std::string, int64_t> terms;
-    // Collect products; what cancels leaves no term.
-    std::function<bool(AffineExpr, int64_t, std::vector<std::string>)> collect =
-        [&](AffineExpr part, int64_t factor, std::vector<std::string> symbols) -> bool {
-      if (auto constant = dyn_cast<AffineConstantExpr>(part)) {
-        llvm::sort(symbols);
-        terms[llvm::join(symbols, "*")] += factor * constant.getValue();
-        return true;
-      }
-      auto leaf = [&](const std::string &name) {
-        symbols.push_back(name);
-        llvm::sort(symbols);
-        terms[llvm::join(symbols, "*")] += factor;
-        return true;
-      };
-      if (auto dim = dyn_cast<AffineDimExpr>(part))
-        return leaf("d" + std::to_string(dim.getPosition()));
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
-        return leaf("s" + std::to_string(symbol.getPosition()));
-      auto binary = cast<AffineBinaryOpExpr>(part);
-      if (part.getKind() == AffineExprKind::Add)
-        return collect(binary.getLHS(), factor, symbols) && collect(binary.getRHS(), factor, symbols);
-      if (part.getKind() != AffineExprKind::Mul)
-        return false;
-      if (auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS()))
-        return collect(binary.getLHS(), factor * constant.getValue(), symbols);
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(binary.getRHS())) {
-        symbols.push_back("s" + std::to_string(symbol.getPosition()));
-        return collect(binary.getLHS(), factor, symbols);
-      }
+    unsigned barred[] = {kb::bidDim + c, 1000 + kb::bdimSymbol + c};
+    std::map<const void *, unsigned> divisions;
+    auto moved = polynomial(expr.replace(tid, tid - bid * bdim), barred, divisions);
+    if (!moved || moved->contains(barred[0]) || moved->contains(barred[1]))
       return false;
-    };
-    bool touches = expr.isFunctionOfDim(kb::tidDim + c) || expr.isFunctionOfDim(kb::bidDim + c) ||
-                   expr.isFunctionOfSymbol(kb::bdimSymbol + c);
-    if (!touches)
-      continue;
-    if (!collect(moved, 1, {}))
-      return false;
-    for (auto &[name, factor] : terms) {
-      SmallVector<llvm::StringRef> parts;
-      llvm::StringRef(name).split(parts, '*');
-      for (llvm::StringRef part : parts)
-        if (factor != 0 && (part == "d" + std::to_string(kb::bidDim + c) ||
-                            part == "s" + std::to_string(kb::bdimSymbol + c)))
-          return false;
-    }
   }
   return true;
 }
@@ -179,8 +163,7 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
       kb::ExprAttr address = access.getAddressAttr();
       if (!address && access.getUniformity() != kb::Uniformity::Uniform)
         return WalkResult::advance(); // decided by the uses of the indices below
-      if (address && !usesGlobalIndexOnly(address.getExpr(), address.getMap().getNumDims(),
-                                          address.getMap().getNumSymbols()))
+      if (address && !usesGlobalIndexOnly(address.getExpr()))
         return fail(Answer::no("the address in " + name + " depends on the place of a thread in its block"));
     }
     return WalkResult::advance();
