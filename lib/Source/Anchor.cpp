@@ -67,8 +67,8 @@ std::optional<ByteRange> kbopt::byteRange(const ParsedProgram &program, clang::S
       sources.getFileID(last) != sources.getMainFileID())
     return refuse("it lies in more than one file");
   unsigned begin = sources.getFileOffset(first);
-  unsigned end = sources.getFileOffset(last) +
-                 clang::Lexer::MeasureTokenLength(last, sources, language);
+  unsigned end =
+      sources.getFileOffset(last) + clang::Lexer::MeasureTokenLength(last, sources, language);
   if (end < begin || end > program.text().size())
     return refuse("it has no place in the source");
   return ByteRange{begin, end};
@@ -126,8 +126,8 @@ static ByteRange withSemicolon(const ParsedProgram &program, ByteRange range) {
 
 AnchorOrReason kbopt::anchorOf(const ParsedProgram &program, const clang::Stmt *statement,
                                const clang::Decl *owner) {
-  AnchorOrReason anchor = anchorOfRange(program, statement->getSourceRange(), owner,
-                                        statement->getStmtClassName());
+  AnchorOrReason anchor =
+      anchorOfRange(program, statement->getSourceRange(), owner, statement->getStmtClassName());
   if (!anchor)
     return anchor;
   ByteRange range{anchor->begin, anchor->end};
@@ -140,8 +140,10 @@ AnchorOrReason kbopt::anchorOf(const ParsedProgram &program, const clang::Stmt *
     for (const clang::DynTypedNode &parent :
          program.context().getParentMapContext().getParents(*statement)) {
       const auto *outer = parent.get<clang::Stmt>();
-      isStatement |= outer && llvm::isa<clang::CompoundStmt, clang::LabelStmt, clang::CaseStmt,
-                                        clang::AttributedStmt>(outer);
+      isStatement |=
+          outer &&
+          llvm::isa<clang::CompoundStmt, clang::LabelStmt, clang::CaseStmt, clang::AttributedStmt>(
+              outer);
       // The body of a loop or branch, not its condition.
       if (const auto *branch = llvm::dyn_cast_or_null<clang::IfStmt>(outer))
         isStatement |= branch->getThen() == statement || branch->getElse() == statement;

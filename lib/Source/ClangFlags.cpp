@@ -73,8 +73,8 @@ static Place placeOf(const llvm::opt::Arg &arg, StringRef token, bool fromHostCo
   if (is(options::OPT_cuda_path_EQ, options::OPT_no_offload_inc, options::OPT_no_offloadlib,
          options::OPT_fgpu_rdc, options::OPT_fno_gpu_rdc, options::OPT_Xcuda_ptxas,
          options::OPT_Xcuda_fatbinary, options::OPT_g_Group, options::OPT_shared,
-         options::OPT_static, options::OPT_pg, options::OPT_w,
-         options::OPT_pedantic, options::OPT_pedantic_errors, options::OPT_pipe))
+         options::OPT_static, options::OPT_pg, options::OPT_w, options::OPT_pedantic,
+         options::OPT_pedantic_errors, options::OPT_pipe))
     return Place::Drop;
   // Clang makes errors of some warnings; a user who turned one off needs it
   // off. All other warnings are the build's business.
@@ -178,9 +178,16 @@ void kbopt::takeHostArguments(llvm::ArrayRef<std::string> items, CompileCommand 
 }
 
 void kbopt::takeLibrary(StringRef flag, StringRef value, CompileCommand &command) {
-  // The recorder stands for these.
-  if (flag == "-l" && llvm::is_contained({"cudart", "cudart_static", "cudadevrt", "cuda"}, value))
+  // NVIDIA's own need a GPU and its driver.
+  static constexpr StringRef prefixes[] = {
+      "cuda", "cublas", "cufft",      "curand",    "cusparse",  "cusolver", "cudnn",
+      "nccl", "nvrtc",  "nvToolsExt", "nvidia-ml", "nvJitLink", "cupti"};
+  if (flag == "-l" &&
+      llvm::any_of(prefixes, [&](StringRef prefix) { return value.starts_with(prefix); })) {
+    command.ignored.push_back(
+        {(flag + value).str(), "kb-opt's recorder stands for CUDA's libraries"});
     return;
+  }
   command.linkFlags.push_back((flag + value).str());
 }
 

@@ -2,7 +2,8 @@
 #include "kb-opt/Source/CodeEmission.h"
 
 #include "CompatHeader.h"
-#include "DeviceFloats.h"
+#include "DeviceSettling.h"
+#include "HostRefusals.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -52,19 +53,18 @@ llvm::Expected<Workplace> Workplace::create(const CompileCommand &command, Strin
   FileSystem &files = realFileSystem();
   std::string source = place.file("source.cu"), compat = place.file("compat.h");
   // JSON is YAML.
-  llvm::json::Value overlay = llvm::json::Object{
-      {"version", 0},
-      {"case-sensitive", "true"},
-      {"use-external-names", "false"},
-      {"roots", llvm::json::Array{overlayEntry(command.file, source),
-                                  overlayEntry(compatHeaderPath, compat)}}};
+  llvm::json::Value overlay =
+      llvm::json::Object{{"version", 0},
+                         {"case-sensitive", "true"},
+                         {"use-external-names", "false"},
+                         {"roots", llvm::json::Array{overlayEntry(command.file, source),
+                                                     overlayEntry(compatHeaderPath, compat)}}};
   std::string overlayText;
   llvm::raw_string_ostream(overlayText) << overlay;
-  for (const auto &[name, content] :
-       {std::pair<std::string, StringRef>{source, text},
-        {compat, compatHeaderText()},
-        {place.file("overlay.yaml"), overlayText},
-        {place.file("no-device-code"), kbrtFatbinMarker}})
+  for (const auto &[name, content] : {std::pair<std::string, StringRef>{source, text},
+                                      {compat, compatHeaderText()},
+                                      {place.file("overlay.yaml"), overlayText},
+                                      {place.file("no-device-code"), kbrtFatbinMarker}})
     if (llvm::Error error = files.write(name, content))
       return std::move(error);
   return place;
@@ -121,16 +121,16 @@ llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand 
   std::string output = place->file("device.bc");
   // -O2 decides what clang emits (no optnone, type-based aliasing); the passes
   // themselves are for Analysis and the image to run.
-  std::vector<std::string> arguments = argumentsFor(
-      *place, command, command.deviceArguments(),
-      {"-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-g", "-gcolumn-info",
-       "-fno-discard-value-names", "-o", output});
+  std::vector<std::string> arguments =
+      argumentsFor(*place, command, command.deviceArguments(),
+                   {"-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-g", "-gcolumn-info",
+                    "-fno-discard-value-names", "-o", output});
   if (llvm::Error error = runCompiler(runner, limits, command, std::move(arguments), "device code"))
     return std::move(error);
   llvm::Expected<std::string> bitcode = realFileSystem().read(output);
   if (!bitcode)
     return bitcode.takeError();
-  return settleDeviceFloats(*bitcode, command);
+  return settleDeviceBitcode(*bitcode, command);
 }
 
 static llvm::Error compileHost(ProcessRunner &runner, const CompileLimits &limits,
@@ -138,10 +138,10 @@ static llvm::Error compileHost(ProcessRunner &runner, const CompileLimits &limit
                                StringRef output) {
   std::string noDeviceCode = place.file("no-device-code");
   std::vector<std::string> side = command.hostArguments();
-  bool saysOptimize = llvm::any_of(command.hostFlags,
-                                   [](StringRef flag) { return flag.starts_with("-O"); });
-  std::vector<StringRef> more{"-Xclang", "-fcuda-include-gpubinary", "-Xclang", noDeviceCode,
-                              "-fPIC",   "-o",                       output};
+  bool saysOptimize =
+      llvm::any_of(command.hostFlags, [](StringRef flag) { return flag.starts_with("-O"); });
+  std::vector<StringRef> more{
+      "-Xclang", "-fcuda-include-gpubinary", "-Xclang", noDeviceCode, "-fPIC", "-o", output};
   if (!saysOptimize)
     more.push_back("-O2");
   return runCompiler(runner, limits, command, argumentsFor(place, command, side, more),
@@ -168,15 +168,30 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
   std::string object = place->file("host.o");
   if (llvm::Error error = compileHost(runner, limits, command, *place, object))
     return error;
-  std::vector<std::string> arguments{object};
-  arguments.insert(arguments.end(), extraObjects.begin(), extraObjects.end());
+  std::vector<std::string> objects{object};
+  objects.insert(objects.end(), extraObjects.begin(), extraObjects.end());
+  llvm::Expected<std::vector<std::string>> missing = missingCudaFunctions(objects, runtimeLibrary);
+  if (!missing)
+    return missing.takeError();
+
+  std::vector<std::string> arguments = objects;
+  arguments.insert(arguments.end(), command.linkFlags.begin(), command.linkFlags.end());
   arguments.push_back(runtimeLibrary.str());
   arguments.push_back("-Wl,-rpath," + path::parent_path(runtimeLibrary).str());
-  arguments.insert(arguments.end(), command.linkFlags.begin(), command.linkFlags.end());
-  // A function that the recorder lacks is an error when it is called, with its
-  // name, and not before: a program may link what it does not use.
-  arguments.insert(arguments.end(), {"-Wl,--unresolved-symbols=ignore-in-object-files",
-                                     "-Wl,-z,lazy", "-lm", "-lpthread", "-ldl", "-o",
-                                     output.str()});
+  if (!missing->empty()) {
+    std::string source = place->file("refusals.c"), refusals = place->file("refusals.o");
+    if (llvm::Error error = realFileSystem().write(source, refusalSource(*missing)))
+      return error;
+    if (llvm::Error error = runCompiler(
+            runner, limits, command,
+            {"-x", "c", "-O1", "-fPIC", "-w", "-c", source, "-o", refusals}, "refusals"))
+      return error;
+    // In an archive it is only asked for what nothing before it has.
+    std::string archive = place->file("librefusals.a");
+    if (llvm::Error error = archiveOf(refusals, archive))
+      return error;
+    arguments.push_back(archive);
+  }
+  arguments.insert(arguments.end(), {"-lm", "-lpthread", "-ldl", "-o", output.str()});
   return runCompiler(runner, limits, command, std::move(arguments), "host program");
 }

@@ -9,6 +9,8 @@
 #include "clang/Tooling/JSONCompilationDatabase.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -140,6 +142,27 @@ static llvm::Expected<bool> takeFromDatabase(clang::tooling::CompilationDatabase
   return true;
 }
 
+static llvm::Expected<std::unique_ptr<clang::tooling::CompilationDatabase>>
+loadDatabase(StringRef json) {
+  auto fail = [&](const std::string &problem) {
+    return llvm::make_error<UsageError>("cannot read '" + json.str() + "': " + problem,
+                                        "give the flags after --, or another folder with -p");
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(json);
+  if (!buffer)
+    return fail(buffer.getError().message());
+  // clang's own reader prints what it dislikes.
+  llvm::Expected<llvm::json::Value> checked = llvm::json::parse((*buffer)->getBuffer());
+  if (!checked)
+    return fail(llvm::toString(checked.takeError()));
+  std::string problem;
+  auto database = clang::tooling::JSONCompilationDatabase::loadFromBuffer(
+      (*buffer)->getBuffer(), problem, clang::tooling::JSONCommandLineSyntax::AutoDetect);
+  if (!database)
+    return fail(problem);
+  return std::unique_ptr<clang::tooling::CompilationDatabase>(std::move(database));
+}
+
 /// The nearest compile_commands.json above the file that names it.
 static llvm::Expected<bool> takeNearest(CompileCommand &command) {
   for (StringRef folder = path::parent_path(command.file); !folder.empty();
@@ -149,13 +172,10 @@ static llvm::Expected<bool> takeNearest(CompileCommand &command) {
       path::append(json, below, "compile_commands.json");
       if (!fs::exists(json))
         continue;
-      std::string problem;
-      auto database = clang::tooling::JSONCompilationDatabase::loadFromFile(
-          json, problem, clang::tooling::JSONCommandLineSyntax::AutoDetect);
+      auto database = loadDatabase(json);
       if (!database)
-        return llvm::make_error<UsageError>("cannot read '" + json.str().str() + "': " + problem,
-                                            "give the flags after --, or -p another folder");
-      llvm::Expected<bool> taken = takeFromDatabase(*database, command);
+        return database.takeError();
+      llvm::Expected<bool> taken = takeFromDatabase(**database, command);
       if (!taken || *taken)
         return taken;
     }
@@ -176,19 +196,23 @@ static llvm::Error takeFlags(const CommandQuery &query, CompileCommand &command)
     return translate(flags, forClang, command);
   }
   if (!query.databaseFolder.empty()) {
-    std::string folder = absolute(query.databaseFolder, command.directory), problem;
-    auto database = clang::tooling::CompilationDatabase::loadFromDirectory(folder, problem);
-    if (!database)
-      return llvm::make_error<UsageError>("no usable compile_commands.json in '" +
-                                              query.databaseFolder + "'",
+    llvm::SmallString<128> json(absolute(query.databaseFolder, command.directory));
+    path::append(json, "compile_commands.json");
+    if (!fs::exists(json))
+      return llvm::make_error<UsageError>("no compile_commands.json in '" + query.databaseFolder +
+                                              "'",
                                           "cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS=ON");
-    llvm::Expected<bool> taken = takeFromDatabase(*database, command);
+    auto database = loadDatabase(json);
+    if (!database)
+      return database.takeError();
+    llvm::Expected<bool> taken = takeFromDatabase(**database, command);
     if (!taken)
       return taken.takeError();
     if (!*taken)
-      return llvm::make_error<UsageError>(
-          "'" + query.file + "' is not in the compilation database of '" + query.databaseFolder + "'",
-          "give the flags after -- instead");
+      return llvm::make_error<UsageError>("'" + query.file +
+                                              "' is not in the compilation database of '" +
+                                              query.databaseFolder + "'",
+                                          "give the flags after -- instead");
     return llvm::Error::success();
   }
   return takeNearest(command).takeError();

@@ -1,5 +1,5 @@
 //===- DeviceFloats.cpp - nvcc's floating-point defaults ------------------===//
-#include "DeviceFloats.h"
+#include "DeviceSettling.h"
 
 #include "ClangFlags.h"
 #include "kb-opt/Support/Error.h"
@@ -17,8 +17,8 @@ using namespace kbopt;
 
 /// The name that a call of __nvvm_reflect asks for; empty if it cannot be told.
 static llvm::StringRef askedName(const llvm::CallInst &call) {
-  const auto *global = llvm::dyn_cast<llvm::GlobalVariable>(
-      call.getArgOperand(0)->stripPointerCasts());
+  const auto *global =
+      llvm::dyn_cast<llvm::GlobalVariable>(call.getArgOperand(0)->stripPointerCasts());
   if (!global || !global->hasInitializer())
     return "";
   const auto *data = llvm::dyn_cast<llvm::ConstantDataSequential>(global->getInitializer());
@@ -68,16 +68,21 @@ static void allowApproximateDivision(llvm::Module &module) {
         instruction.setHasApproxFunc(true);
 }
 
-llvm::Expected<std::string> kbopt::settleDeviceFloats(llvm::StringRef bitcode,
-                                                      const CompileCommand &command) {
+void kbopt::settleFloats(llvm::Module &module, const CompileCommand &command) {
+  answerReflection(module, command);
+  if (!command.preciseDivision)
+    allowApproximateDivision(module);
+}
+
+llvm::Expected<std::string> kbopt::settleDeviceBitcode(llvm::StringRef bitcode,
+                                                       const CompileCommand &command) {
   llvm::LLVMContext context;
-  llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile(
-      llvm::MemoryBufferRef(bitcode, command.shownFile), context);
+  llvm::Expected<std::unique_ptr<llvm::Module>> module =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, command.shownFile), context);
   if (!module)
     return module.takeError();
-  answerReflection(**module, command);
-  if (!command.preciseDivision)
-    allowApproximateDivision(**module);
+  settleFloats(**module, command);
+  makeAccessesPlain(**module);
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
   llvm::WriteBitcodeToFile(**module, os);

@@ -23,9 +23,8 @@ public:
 
   /// clang clears its consumers' counts between phases; the records stay.
   bool hasErrors() const {
-    return llvm::any_of(records, [](const SourceDiagnostic &record) {
-      return record.severity >= Severity::Error;
-    });
+    return llvm::any_of(
+        records, [](const SourceDiagnostic &record) { return record.severity >= Severity::Error; });
   }
   llvm::ArrayRef<SourceDiagnostic> diagnostics() const { return records; }
   std::vector<SourceDiagnostic> takeDiagnostics() { return std::move(records); }

@@ -24,13 +24,12 @@ llvm::Error Edits::replace(const Anchor &anchor, unsigned offset, unsigned lengt
   // Two ranges that touch do not overlap; an insertion inside a range does.
   for (const Edit &other : edits) {
     unsigned end = offset + length, otherEnd = other.offset + other.length;
-    bool overlap = length && other.length
-                       ? offset < otherEnd && other.offset < end
-                       : length ? offset < other.offset && other.offset < end
-                                : other.offset < offset && offset < otherEnd;
+    bool overlap = length && other.length ? offset < otherEnd && other.offset < end
+                   : length               ? offset < other.offset && other.offset < end
+                                          : other.offset < offset && offset < otherEnd;
     if (overlap)
-      return llvm::make_error<UsageError>("two edits of the same bytes, in the " +
-                                              placeOf(anchor) + " and the " + placeOf(other.anchor),
+      return llvm::make_error<UsageError>("two edits of the same bytes, in the " + placeOf(anchor) +
+                                              " and the " + placeOf(other.anchor),
                                           "apply one rewrite after the other");
   }
   Edit edit{anchor, offset, length, replacement.str()};
@@ -91,8 +90,8 @@ llvm::Expected<std::string> kbopt::applyEdits(StringRef text, const Edits &edits
     // The same text again is no edit.
     if (text.substr(piece.offset, piece.length) == piece.text)
       continue;
-    if (llvm::Error error = replacements.add(tooling::Replacement(
-            "", piece.offset, piece.length, piece.text)))
+    if (llvm::Error error =
+            replacements.add(tooling::Replacement("", piece.offset, piece.length, piece.text)))
       return llvm::make_error<UsageError>(llvm::toString(std::move(error)));
     if (piece.formatted)
       touched.emplace_back(piece.offset + shift, piece.text.size());

@@ -103,9 +103,8 @@ format::FormatStyle kbopt::styleOf(StringRef file, StringRef text) {
   style.PointerAlignment =
       habits.pointerLeft ? format::FormatStyle::PAS_Left : format::FormatStyle::PAS_Right;
   style.DerivePointerAlignment = false;
-  style.SpaceBeforeParens = habits.spaceAfterKeyword
-                                ? format::FormatStyle::SBPO_ControlStatements
-                                : format::FormatStyle::SBPO_Never;
+  style.SpaceBeforeParens = habits.spaceAfterKeyword ? format::FormatStyle::SBPO_ControlStatements
+                                                     : format::FormatStyle::SBPO_Never;
   // The author breaks the lines, not a column.
   style.ColumnLimit = 0;
   style.MaxEmptyLinesToKeep = 4;

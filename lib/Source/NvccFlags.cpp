@@ -110,8 +110,8 @@ llvm::Error Translator::takeArchitectures(StringRef value) {
     if (name.empty())
       continue;
     if (name == "native" || name == "all" || name == "all-major") {
-      command.ignored.push_back({"-arch=" + name.str(), "it names no single architecture; " +
-                                                            command.arch + " is used"});
+      command.ignored.push_back(
+          {"-arch=" + name.str(), "it names no single architecture; " + command.arch + " is used"});
       continue;
     }
     llvm::Expected<std::string> arch = normalizeArch(name);
@@ -180,15 +180,14 @@ llvm::Error Translator::takeUnknown(StringRef token) {
     return llvm::Error::success();
   }
   if (forwardUnknown) {
-    command.ignored.push_back(
-        {token.str(), "the host side is compiled by clang, which lacks it"});
+    command.ignored.push_back({token.str(), "the host side is compiled by clang, which lacks it"});
     command.nvccFlags.push_back(token.str());
     return llvm::Error::success();
   }
   std::string nearest = nearestFlag(token);
-  return usage("unknown flag '" + token + "'",
-               nearest.empty() ? "flags after -- are those of nvcc or clang"
-                               : "did you mean '" + nearest + "'?");
+  return usage("unknown flag '" + token + "'", nearest.empty()
+                                                   ? "flags after -- are those of nvcc or clang"
+                                                   : "did you mean '" + nearest + "'?");
 }
 
 llvm::Error Translator::takeOne() {
@@ -234,7 +233,8 @@ llvm::Error Translator::takeRow(const NvccFlag &row, StringRef spelling,
     if (!value)
       value = "true";
     if (*value != "true" && *value != "false")
-      return usage("flag '" + spelling.split('=').first + "' takes true or false, not '" + *value + "'");
+      return usage("flag '" + spelling.split('=').first + "' takes true or false, not '" + *value +
+                   "'");
   }
   return takeValue(row, spelling, value.value_or(""));
 }

@@ -161,7 +161,8 @@ askDriver(const CompileCommand &command) {
   options.VFS = filesWithCompatHeader(command.directory);
   options.Diags = clang::CompilerInstance::createDiagnostics(*options.VFS, diagnosticOptions,
                                                              &collector, /*ShouldOwnClient=*/false);
-  std::unique_ptr<clang::CompilerInvocation> invocation = clang::createInvocation(pointers, options);
+  std::unique_ptr<clang::CompilerInvocation> invocation =
+      clang::createInvocation(pointers, options);
   if (!invocation || collector.hasErrors())
     return compileError(command, collector.diagnostics());
   invocation->getFrontendOpts().DisableFree = false;
@@ -227,8 +228,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
                                                    /*StoragePath=*/"", notes);
     // Without one (a missing header, say) the parse below tells what is wrong.
     if (built && !collector.hasErrors())
-      preamble = std::make_shared<Preamble>(
-          Preamble{std::move(*built), std::move(notes.ids)});
+      preamble = std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids)});
     preambleMs = millisecondsSince(preambleStart);
   }
   collector.forget();
@@ -249,9 +249,8 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   compiler.setVirtualFileSystem(files);
   compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
   // The collector lives on this stack; whatever comes later is dropped.
-  llvm::scope_exit detach([&] {
-    compiler.getDiagnostics().setClient(new clang::IgnoringDiagConsumer(), true);
-  });
+  llvm::scope_exit detach(
+      [&] { compiler.getDiagnostics().setClient(new clang::IgnoringDiagConsumer(), true); });
   compiler.createFileManager();
   compiler.createSourceManager();
   if (!compiler.createTarget())
@@ -276,6 +275,11 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
         fromHeaders.push_back(declaration);
     program->topLevel.insert(program->topLevel.begin(), fromHeaders.begin(), fromHeaders.end());
   }
+  // Parent maps and matchers see the user's declarations alone.
+  std::vector<clang::Decl *> scope;
+  for (const clang::Decl *declaration : program->topLevel)
+    scope.push_back(const_cast<clang::Decl *>(declaration));
+  compiler.getASTContext().setTraversalScope(scope);
   program->preamble = preamble;
   program->usedPreamble = reused;
   program->parseMs = millisecondsSince(start);

@@ -8,8 +8,8 @@
 #include "clang/Index/USRGeneration.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -194,9 +194,8 @@ public:
     std::vector<LaunchFact> result;
     for (auto &[place, launch] : launches)
       result.push_back(std::move(launch));
-    llvm::sort(result, [&](const LaunchFact &a, const LaunchFact &b) {
-      return offsetOf(a) < offsetOf(b);
-    });
+    llvm::sort(result,
+               [&](const LaunchFact &a, const LaunchFact &b) { return offsetOf(a) < offsetOf(b); });
     return result;
   }
 
@@ -244,9 +243,8 @@ std::vector<KernelFact> kbopt::findKernels(const ParsedProgram &program) {
     finder.TraverseDecl(const_cast<clang::Decl *>(declaration));
   std::vector<KernelFact> kernels;
   for (auto &[pattern, kernel] : finder.kernels) {
-    llvm::sort(kernel.instances, [](const auto &a, const auto &b) {
-      return a.mangledName < b.mangledName;
-    });
+    llvm::sort(kernel.instances,
+               [](const auto &a, const auto &b) { return a.mangledName < b.mangledName; });
     kernels.push_back(std::move(kernel));
   }
   const clang::SourceManager &sources = program.sources();

@@ -84,7 +84,8 @@ static std::error_code linkTree(llvm::StringRef from, llvm::StringRef to) {
 
 /// Merges the trees of the CUDA 12 wheels (`nvidia/cuda_runtime`,
 /// `nvidia/cuda_nvcc`, …) below \p wheels into one toolkit.
-static llvm::Expected<std::string> mergeWheels(llvm::StringRef wheels, llvm::StringRef mergeFolder) {
+static llvm::Expected<std::string> mergeWheels(llvm::StringRef wheels,
+                                               llvm::StringRef mergeFolder) {
   std::string merged = childOf(mergeFolder, "toolkit-" + digestOf(wheels).substr(0, 12));
   // The name of every tree, so that a newly installed wheel is merged too.
   std::string stamp;
@@ -150,9 +151,8 @@ static llvm::Expected<std::optional<CudaToolkit>> tryFolder(llvm::StringRef fold
     toolkit.version = readVersion(*merged);
     return toolkit;
   }
-  problem = fs::exists(toolkit.root)
-                ? "'" + toolkit.root + "' has no " + missingPart(toolkit.root)
-                : "'" + toolkit.root + "' does not exist";
+  problem = fs::exists(toolkit.root) ? "'" + toolkit.root + "' has no " + missingPart(toolkit.root)
+                                     : "'" + toolkit.root + "' does not exist";
   return std::nullopt;
 }
 

@@ -11,7 +11,6 @@
 #include "Cuda.h"
 #include "Sequence.h"
 #include "kbrt/CpuRuntime.h"
-#include "kbrt/RepeatedLaunches.h"
 #include <memory>
 #include <string>
 
@@ -25,7 +24,6 @@ public:
 
   Sequence sequence;
   Allocations allocations{sequence};
-  RepeatedLaunches repeated;
 
   /// The image of KBRECORD_IMAGE; ends the process with a message if it cannot
   /// be loaded. Its variables are known to `allocations` from then on.

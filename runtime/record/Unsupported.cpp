@@ -14,6 +14,12 @@ using namespace kbrt;
   Session::get().stop(Ending::Unsupported, std::string(call) + " is not supported by the recorder");
 }
 
+/// Called in place of a function of another CUDA library (cuBLAS, the driver):
+/// kb-opt links such functions to it by name.
+extern "C" __attribute__((visibility("default"))) void kbrecord_unsupported(const char *call) {
+  refuse(call);
+}
+
 #define KB_RUNTIME_CALL(name)                                                                      \
   extern "C" __attribute__((weak, visibility("default"))) cuda::Error name() { refuse(#name); }
 #include "RuntimeCalls.def"

@@ -27,24 +27,28 @@ struct CompileLimits {
 /// words; a compiler that crashes or exceeds its limits is a `ToolError`.
 class CodeEmitter {
 public:
-  CodeEmitter(ProcessRunner &runner, CompileLimits limits = {})
-      : runner(runner), limits(limits) {}
+  CodeEmitter(ProcessRunner &runner, CompileLimits limits = {}) : runner(runner), limits(limits) {}
 
   /// The device side as LLVM bitcode for nvptx64: before optimization, with
-  /// line tables and columns, value names, and libdevice linked in. Contraction, division,
-  /// square root and denormals follow nvcc's defaults and the user's flags: `contract` on
-  /// floating-point operations unless -fmad=false, `nvvm-reflect-ftz` and function attributes for
-  /// denormals, and `!fpmath` where division or square root may be approximate.
+  /// line tables and columns, value names, and libdevice linked in. Floating
+  /// point follows nvcc's defaults and the user's flags: `contract` on
+  /// operations unless -fmad=false, function attributes for denormals, `afn` on
+  /// float division that may be approximate; what libdevice asks of
+  /// __nvvm_reflect is answered. Loads and stores with cache hints, inline PTX
+  /// in clang's headers, are plain ones here. The same input gives the same
+  /// bytes.
   llvm::Expected<std::string> emitDeviceBitcode(const CompileCommand &command,
                                                 llvm::StringRef text);
   /// The host side as an object file: kernels and variables are registered by
   /// their device names through __cudaRegisterFunction and __cudaRegisterVar,
   /// the device binary is `kbrtFatbinMarker`.
-  llvm::Expected<std::string> emitHostObject(const CompileCommand &command,
-                                             llvm::StringRef text);
+  llvm::Expected<std::string> emitHostObject(const CompileCommand &command, llvm::StringRef text);
   /// Compiles the host side of \p text and links it with \p extraObjects, the
   /// user's own libraries and \p runtimeLibrary (a shared object that stands for
-  /// libcudart) into the program \p output.
+  /// libcudart) into the program \p output. A function of CUDA's libraries that
+  /// \p runtimeLibrary lacks (cuBLAS, the driver) does not stop the link: calling
+  /// it calls `kbrecord_unsupported(name)` of the runtime library, or where there
+  /// is none prints its name and exits with status 70.
   llvm::Error linkHostProgram(const CompileCommand &command, llvm::StringRef text,
                               llvm::ArrayRef<std::string> extraObjects,
                               llvm::StringRef runtimeLibrary, llvm::StringRef output);

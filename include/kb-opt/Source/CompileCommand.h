@@ -43,7 +43,7 @@ struct CompileCommand {
   bool preciseDivision = true;
   bool preciseRoot = true;
   std::string arch = "sm_90";
-  bool archIsDefault = true;   ///< the user named none
+  bool archIsDefault = true;    ///< the user named none
   bool languageIsGiven = false; ///< -x cu was said
   bool usesOpenMp = false;      ///< -fopenmp was said; host loops run in one thread
   CudaToolkit toolkit;

@@ -39,8 +39,8 @@ public:
     return replace(anchor, anchor.end, 0, text);
   }
   /// Replaces the text of \p range (of \p program, inside the anchor).
-  llvm::Error replace(const Anchor &anchor, const ParsedProgram &program,
-                      clang::SourceRange range, llvm::StringRef replacement);
+  llvm::Error replace(const Anchor &anchor, const ParsedProgram &program, clang::SourceRange range,
+                      llvm::StringRef replacement);
   /// Adds all of \p other; fails on the first overlap.
   llvm::Error merge(const Edits &other);
 

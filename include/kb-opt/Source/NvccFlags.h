@@ -64,12 +64,12 @@ const NvccFlag *findNvccFlag(llvm::StringRef name);
 /// order. Response files are read relative to \p command.directory. Flags
 /// written for clang are taken where nvcc has no flag of that name. Fails with
 /// a `UsageError` that names an unknown flag and the nearest known one.
-llvm::Expected<std::vector<std::string>>
-translateNvccFlags(llvm::ArrayRef<std::string> arguments, CompileCommand &command);
+llvm::Expected<std::vector<std::string>> translateNvccFlags(llvm::ArrayRef<std::string> arguments,
+                                                            CompileCommand &command);
 
 /// The same for a command line written for clang.
-llvm::Expected<std::vector<std::string>>
-translateClangFlags(llvm::ArrayRef<std::string> arguments, CompileCommand &command);
+llvm::Expected<std::vector<std::string>> translateClangFlags(llvm::ArrayRef<std::string> arguments,
+                                                             CompileCommand &command);
 
 } // namespace kbopt
 

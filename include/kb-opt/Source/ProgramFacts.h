@@ -31,7 +31,7 @@ struct KernelFact {
 
 /// One launch in the source, by <<<>>> or cudaLaunchKernel(…).
 struct LaunchFact {
-  const clang::CallExpr *call; ///< in the instantiated host function, if any
+  const clang::CallExpr *call;     ///< in the instantiated host function, if any
   const clang::FunctionDecl *host; ///< the function around it (the pattern)
   /// The launched kernel as written (pattern); null if it is not known.
   const clang::FunctionDecl *kernel = nullptr;

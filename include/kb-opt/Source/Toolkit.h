@@ -17,9 +17,9 @@ namespace kbopt {
 /// A folder that clang accepts as --cuda-path: include/, bin/ and
 /// nvvm/libdevice/ lie in it.
 struct CudaToolkit {
-  std::string root;       ///< absolute path
-  std::string foundBy;    ///< "CUDA_PATH", "nvcc in PATH", "/usr/local/cuda", …
-  unsigned version = 0;   ///< CUDA_VERSION of cuda.h, e.g. 13000; 0 if unknown
+  std::string root;     ///< absolute path
+  std::string foundBy;  ///< "CUDA_PATH", "nvcc in PATH", "/usr/local/cuda", …
+  unsigned version = 0; ///< CUDA_VERSION of cuda.h, e.g. 13000; 0 if unknown
 
   /// Path of nvcc, ptxas, … in bin/; nothing if the toolkit lacks it.
   std::optional<std::string> tool(llvm::StringRef name) const;
@@ -29,10 +29,10 @@ struct CudaToolkit {
 
 /// What the search looks at; tests fill it in.
 struct ToolkitSearch {
-  std::string cudaPath;                       ///< CUDA_PATH (or CUDA_HOME)
-  std::string nvcc;                           ///< nvcc found in PATH
-  std::vector<std::string> standardPlaces;    ///< tried last, in order
-  std::string mergeFolder;                    ///< where wheel trees are merged
+  std::string cudaPath;                    ///< CUDA_PATH (or CUDA_HOME)
+  std::string nvcc;                        ///< nvcc found in PATH
+  std::vector<std::string> standardPlaces; ///< tried last, in order
+  std::string mergeFolder;                 ///< where wheel trees are merged
 
   static ToolkitSearch fromEnvironment();
 };

@@ -1,6 +1,6 @@
 //===- NvccFlagsTest.cpp - One case per row of the flag table -------------===//
-#include "SourceTestUtils.h"
 #include "kb-opt/Source/NvccFlags.h"
+#include "SourceTestUtils.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 
@@ -45,7 +45,12 @@ const std::vector<Case> &cases() {
       {"include-path", {"-Iinc"}, {"-Iinc"}, {}, {}, {"-Iinc"}},
       {"include-path", {"--include-path", "inc"}, {"-Iinc"}, {}, {}, {"--include-path", "inc"}},
       {"system-include", {"-isystem", "a"}, {"-isystem", "a"}, {}, {}, {"-isystem", "a"}},
-      {"system-include", {"-isystem=a,b"}, {"-isystem", "a", "-isystem", "b"}, {}, {}, {"-isystem=a,b"}},
+      {"system-include",
+       {"-isystem=a,b"},
+       {"-isystem", "a", "-isystem", "b"},
+       {},
+       {},
+       {"-isystem=a,b"}},
       {"pre-include", {"-include", "a.h"}, {"-include", "a.h"}, {}, {}, {"-include", "a.h"}},
       {"std", {"-std=c++17"}, {"-std=c++17"}, {}, {}, {"-std=c++17"}},
       {"std", {"--std", "c++20"}, {"-std=c++20"}, {}, {}, {"--std", "c++20"}},
@@ -57,9 +62,27 @@ const std::vector<Case> &cases() {
       {"gpu-architecture", {"-arch=native"}, {}, {}, {}, {}, "sm_90", true},
       {"gpu-code", {"-arch=compute_75", "-code=sm_80,sm_75"}, {}, {}, {}, {}, "sm_80"},
       {"generate-code", {"-gencode", "arch=compute_80,code=sm_80"}, {}, {}, {}, {}, "sm_80"},
-      {"generate-code", {"--generate-code=arch=compute_75,code=[compute_75,sm_75]"}, {}, {}, {}, {}, "sm_75"},
-      {"generate-code", {"-gencode=arch=compute_70,code=sm_70", "-gencode=arch=compute_80,code=\"sm_80,compute_80\""}, {}, {}, {}, {}, "sm_80"},
-      {"default-stream", {"--default-stream=per-thread"}, {"-fgpu-default-stream=per-thread"}, {}, {}, {"--default-stream=per-thread"}},
+      {"generate-code",
+       {"--generate-code=arch=compute_75,code=[compute_75,sm_75]"},
+       {},
+       {},
+       {},
+       {},
+       "sm_75"},
+      {"generate-code",
+       {"-gencode=arch=compute_70,code=sm_70",
+        "-gencode=arch=compute_80,code=\"sm_80,compute_80\""},
+       {},
+       {},
+       {},
+       {},
+       "sm_80"},
+      {"default-stream",
+       {"--default-stream=per-thread"},
+       {"-fgpu-default-stream=per-thread"},
+       {},
+       {},
+       {"--default-stream=per-thread"}},
       {"no-exceptions", {"-noeh"}, {"-fno-exceptions"}, {}, {}, {"-noeh"}},
       {"fmad", {"-fmad=false"}, {"-ffp-contract=off"}, {}, {}, {"-fmad=false"}},
       {"fmad", {"--fmad", "true"}, {"-ffp-contract=fast"}, {}, {}, {"--fmad=true"}},
@@ -67,8 +90,18 @@ const std::vector<Case> &cases() {
       {"ftz", {"--ftz=false"}, {"-fno-gpu-flush-denormals-to-zero"}, {}, {}, {"--ftz=false"}},
       {"prec-div", {"-prec-div=false"}, {}, {}, {}, {"-prec-div=false"}},
       {"prec-sqrt", {"-prec-sqrt=false"}, {}, {}, {}, {"-prec-sqrt=false"}},
-      {"use_fast_math", {"--use_fast_math"}, {"-fgpu-flush-denormals-to-zero", "-fgpu-approx-transcendentals"}, {}, {}, {"--use_fast_math"}},
-      {"use_fast_math", {"-use_fast_math"}, {"-fgpu-flush-denormals-to-zero", "-fgpu-approx-transcendentals"}, {}, {}, {"-use_fast_math"}},
+      {"use_fast_math",
+       {"--use_fast_math"},
+       {"-fgpu-flush-denormals-to-zero", "-fgpu-approx-transcendentals"},
+       {},
+       {},
+       {"--use_fast_math"}},
+      {"use_fast_math",
+       {"-use_fast_math"},
+       {"-fgpu-flush-denormals-to-zero", "-fgpu-approx-transcendentals"},
+       {},
+       {},
+       {"-use_fast_math"}},
       dropped("expt-relaxed-constexpr", {"--expt-relaxed-constexpr"}, true),
       dropped("expt-relaxed-constexpr", {"-expt-relaxed-constexpr"}, true),
       dropped("extended-lambda", {"--extended-lambda"}, true),
@@ -76,14 +109,52 @@ const std::vector<Case> &cases() {
       dropped("machine", {"--machine", "64"}, true),
       dropped("m64", {"-m64"}, true),
       dropped("restrict", {"-restrict"}, true),
-      {"compiler-options", {"-Xcompiler", "-fPIC,-O0"}, {}, {"-fPIC", "-O0"}, {}, {"-Xcompiler", "-fPIC,-O0"}},
+      {"compiler-options",
+       {"-Xcompiler", "-fPIC,-O0"},
+       {},
+       {"-fPIC", "-O0"},
+       {},
+       {"-Xcompiler", "-fPIC,-O0"}},
       {"compiler-options", {"-Xcompiler=-DY=1"}, {"-DY=1"}, {}, {}, {"-Xcompiler=-DY=1"}},
-      {"compiler-options", {"--compiler-options", "-Wall -march=native"}, {}, {"-march=native"}, {}, {"--compiler-options", "-Wall -march=native"}, "sm_90", true},
-      {"compiler-options", {"-Xcompiler", "-fopenmp"}, {}, {}, {"-lgomp"}, {"-Xcompiler", "-fopenmp"}, "sm_90", true},
+      {"compiler-options",
+       {"--compiler-options", "-Wall -march=native"},
+       {},
+       {"-march=native"},
+       {},
+       {"--compiler-options", "-Wall -march=native"},
+       "sm_90",
+       true},
+      {"compiler-options",
+       {"-Xcompiler", "-fopenmp"},
+       {},
+       {},
+       {"-lgomp"},
+       {"-Xcompiler", "-fopenmp"},
+       "sm_90",
+       true},
       {"compiler-options", {"-Xcompiler", "/W4"}, {}, {}, {}, {"-Xcompiler", "/W4"}, "sm_90", true},
-      {"forward-unknown-to-host-compiler", {"-forward-unknown-to-host-compiler", "-fopenmp"}, {}, {}, {"-lgomp"}, {"-forward-unknown-to-host-compiler"}, "sm_90", true},
-      {"forward-unknown-to-host-compiler", {"-fno-such-thing", "--forward-unknown-to-host-compiler"}, {}, {}, {}, {"-fno-such-thing", "--forward-unknown-to-host-compiler"}, "sm_90", true},
-      {"forward-unknown-opts", {"--forward-unknown-opts", "-fPIC"}, {}, {"-fPIC"}, {}, {"--forward-unknown-opts"}},
+      {"forward-unknown-to-host-compiler",
+       {"-forward-unknown-to-host-compiler", "-fopenmp"},
+       {},
+       {},
+       {"-lgomp"},
+       {"-forward-unknown-to-host-compiler"},
+       "sm_90",
+       true},
+      {"forward-unknown-to-host-compiler",
+       {"-fno-such-thing", "--forward-unknown-to-host-compiler"},
+       {},
+       {},
+       {},
+       {"-fno-such-thing", "--forward-unknown-to-host-compiler"},
+       "sm_90",
+       true},
+      {"forward-unknown-opts",
+       {"--forward-unknown-opts", "-fPIC"},
+       {},
+       {"-fPIC"},
+       {},
+       {"--forward-unknown-opts"}},
       dropped("forward-unknown-to-host-linker", {"-forward-unknown-to-host-linker"}, true),
       dropped("compiler-bindir", {"-ccbin", "g++-11"}, true),
       dropped("compiler-bindir", {"-ccbin=g++-11"}, true),
@@ -145,12 +216,17 @@ const std::vector<Case> &cases() {
       output("dependency-output", {"-MFx.d"}),
       output("dependency-target-name", {"-MT", "x.o"}),
       output("dependency-drive-prefix", {"-MQ", "x"}),
-      {"library", {"-lcublas"}, {}, {}, {"-lcublas"}, {"-lcublas"}},
+      {"library", {"-lcublas"}, {}, {}, {}, {"-lcublas"}, "sm_90", true},
       {"library", {"-l", "m"}, {}, {}, {"-lm"}, {"-l", "m"}},
-      {"library", {"-lcudart"}, {}, {}, {}, {"-lcudart"}},
+      {"library", {"-lcudart"}, {}, {}, {}, {"-lcudart"}, "sm_90", true},
       {"library-path", {"-L/lib"}, {}, {}, {"-L/lib"}, {"-L/lib"}},
       {"library-path", {"--library-path=/lib"}, {}, {}, {"-L/lib"}, {"--library-path=/lib"}},
-      {"linker-options", {"-Xlinker", "-rpath,/x"}, {}, {}, {"-Xlinker", "-rpath", "-Xlinker", "/x"}, {"-Xlinker", "-rpath,/x"}},
+      {"linker-options",
+       {"-Xlinker", "-rpath,/x"},
+       {},
+       {},
+       {"-Xlinker", "-rpath", "-Xlinker", "/x"},
+       {"-Xlinker", "-rpath,/x"}},
       dropped("cudart", {"-cudart=static"}, true),
       dropped("cudart", {"--cudart", "none"}, true),
       dropped("cudadevrt", {"-cudadevrt", "none"}, true),
@@ -181,7 +257,12 @@ const std::vector<Case> &cases() {
       dropped("display-error-number", {"--display-error-number"}, false),
       dropped("no-display-error-number", {"-no-err-no"}, false),
       dropped("brief-diagnostics", {"-brief-diag=true"}, false),
-      {"ftemplate-depth", {"-ftemplate-depth=500"}, {"-ftemplate-depth=500"}, {}, {}, {"-ftemplate-depth=500"}},
+      {"ftemplate-depth",
+       {"-ftemplate-depth=500"},
+       {"-ftemplate-depth=500"},
+       {},
+       {},
+       {"-ftemplate-depth=500"}},
       dropped("ftemplate-backtrace-limit", {"-ftemplate-backtrace-limit", "3"}, false),
   };
   return all;
@@ -247,9 +328,9 @@ TEST(NvccFlagsTest, OptionsFilesAndResponseFiles) {
   TemporaryDirectory folder = makeFolder();
   writeFile(folder.file("a.rsp"), "-DA=\"1 2\" -lineinfo @b.rsp\n");
   writeFile(folder.file("b.rsp"), "-Iinc\n");
-  for (std::vector<std::string> line :
-       {std::vector<std::string>{"@a.rsp", "-DZ"}, {"--options-file", "a.rsp", "-DZ"},
-        {"-optf=a.rsp", "-DZ"}}) {
+  for (std::vector<std::string> line : {std::vector<std::string>{"@a.rsp", "-DZ"},
+                                        {"--options-file", "a.rsp", "-DZ"},
+                                        {"-optf=a.rsp", "-DZ"}}) {
     CompileCommand command;
     command.directory = folder.path().str();
     llvm::cantFail(translateNvccFlags(line, command));
@@ -257,8 +338,9 @@ TEST(NvccFlagsTest, OptionsFilesAndResponseFiles) {
   }
   CompileCommand command;
   command.directory = folder.path().str();
-  EXPECT_NE(messageOf(translateNvccFlags({std::string("@missing.rsp")}, command)).find("missing.rsp"),
-            std::string::npos);
+  EXPECT_NE(
+      messageOf(translateNvccFlags({std::string("@missing.rsp")}, command)).find("missing.rsp"),
+      std::string::npos);
   writeFile(folder.file("loop.rsp"), "@loop.rsp");
   EXPECT_NE(messageOf(translateNvccFlags({std::string("@loop.rsp")}, command)).find("nested"),
             std::string::npos);
@@ -303,8 +385,8 @@ TEST(NvccFlagsTest, ClangFlagsAreTakenWhereNvccHasNone) {
 TEST(NvccFlagsTest, ClangCommandLine) {
   CompileCommand command;
   std::vector<std::string> inputs = llvm::cantFail(translateClangFlags(
-      {"-x", "cuda", "--cuda-path=/opt/cuda", "--offload-arch=sm_80", "-O3", "-g", "-DX", "-I", "inc",
-       "-march=native", "-MD", "-MF", "x.d", "-o", "k.o", "-c", "k.cu", "lib.a"},
+      {"-x", "cuda", "--cuda-path=/opt/cuda", "--offload-arch=sm_80", "-O3", "-g", "-DX", "-I",
+       "inc", "-march=native", "-MD", "-MF", "x.d", "-o", "k.o", "-c", "k.cu", "lib.a"},
       command));
   EXPECT_EQ(inputs, (std::vector<std::string>{"k.cu"}));
   EXPECT_EQ(command.arch, "sm_80");

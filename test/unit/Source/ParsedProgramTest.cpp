@@ -111,8 +111,8 @@ TEST(ParsedProgramTest, SyntaxErrorShowsLineAndCaret) {
 }
 
 TEST(ParsedProgramTest, ErrorsInTheLeadingIncludesAreReported) {
-  Failure failure = failureOf(
-      sharedParser().parse(sharedCommand(), "#include \"no_such_header.h\"\nint x;\n"));
+  Failure failure =
+      failureOf(sharedParser().parse(sharedCommand(), "#include \"no_such_header.h\"\nint x;\n"));
   EXPECT_NE(failure.message.find("kernel.cu:1:10: fatal error: 'no_such_header.h' file not found"),
             std::string::npos)
       << failure.message;

@@ -1,6 +1,6 @@
 //===- ProgramFactsTest.cpp - Kernels and launches ------------------------===//
-#include "SourceTestUtils.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "SourceTestUtils.h"
 
 using namespace kbopt;
 using namespace kbopt::test;
@@ -51,8 +51,8 @@ TEST(ProgramFactsTest, TemplatesAreFoundOnce) {
   std::vector<std::string> names;
   for (const auto &instance : kernels[0].instances)
     names.push_back(instance.mangledName);
-  EXPECT_EQ(names, (std::vector<std::string>{"_Z1kIdLi4EEvPT_", "_Z1kIfLi4EEvPT_",
-                                             "_Z1kIiLi1EEvPT_"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"_Z1kIdLi4EEvPT_", "_Z1kIfLi4EEvPT_", "_Z1kIiLi1EEvPT_"}));
   auto launches = findLaunches(*program);
   ASSERT_EQ(launches.size(), 2u);
   EXPECT_EQ(launches[0].kernel, kernels[0].function);
@@ -129,7 +129,8 @@ TEST(ProgramFactsTest, KernelsInHeadersAreMarked) {
   query.file = folder.file("k.cu");
   query.flags.emplace();
   ProgramParser parser;
-  auto program = llvm::cantFail(parser.parseFile(llvm::cantFail(findCompileCommand(query, toolkit()))));
+  auto program =
+      llvm::cantFail(parser.parseFile(llvm::cantFail(findCompileCommand(query, toolkit()))));
   auto kernels = findKernels(*program);
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_FALSE(kernels[0].inMainFile);

@@ -29,8 +29,8 @@ inline void writeFile(const std::string &path, llvm::StringRef text) {
   llvm::cantFail(realFileSystem().write(path, text));
 }
 
-/// One parser for all tests of a process: they share the CUDA headers'
-/// preamble.
+/// One parser for all tests of a process: texts that begin with the same
+/// directives (best: none) share a preamble.
 inline ProgramParser &sharedParser() {
   static ProgramParser parser;
   return parser;
@@ -67,9 +67,8 @@ struct Failure {
 };
 inline Failure failureOf(llvm::Error error) {
   Failure failure;
-  llvm::handleAllErrors(std::move(error), [&](const KbError &e) {
-    failure = {e.message, e.note, e.status};
-  });
+  llvm::handleAllErrors(std::move(error),
+                        [&](const KbError &e) { failure = {e.message, e.note, e.status}; });
   return failure;
 }
 template <class T> Failure failureOf(llvm::Expected<T> result) {

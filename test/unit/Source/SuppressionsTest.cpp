@@ -13,7 +13,8 @@ TEST(SuppressionsTest, BareCommentCoversItsLineForEveryPass) {
 }
 
 TEST(SuppressionsTest, NamedPassesOnly) {
-  Suppressions s = Suppressions::parse("int b; // NOKBOPT(unroll-loop, pad-shared-array): measured\n");
+  Suppressions s =
+      Suppressions::parse("int b; // NOKBOPT(unroll-loop, pad-shared-array): measured\n");
   EXPECT_TRUE(s.covers(1, "unroll-loop"));
   EXPECT_TRUE(s.covers(1, "pad-shared-array"));
   EXPECT_FALSE(s.covers(1, "vectorize-loads"));
