@@ -124,6 +124,7 @@ llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand 
   std::vector<std::string> arguments =
       argumentsFor(*place, command, command.deviceArguments(),
                    {"-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-g", "-gcolumn-info",
+                    "-Xclang", "-debug-info-kind=constructor",
                     "-fno-discard-value-names", "-o", output});
   if (llvm::Error error = runCompiler(runner, limits, command, std::move(arguments), "device code"))
     return std::move(error);

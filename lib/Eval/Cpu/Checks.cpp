@@ -1,0 +1,99 @@
+//===- Checks.cpp - Instrumentation of mode Check -------------------------===//
+//
+// Owns the calls of kbrt_check_* before accesses and the registration of local
+// arrays. Barriers carry their site anyway.
+//
+//===----------------------------------------------------------------------===//
+#include "Accesses.h"
+#include "Steps.h"
+#include "llvm/IR/InstIterator.h"
+
+using namespace llvm;
+
+namespace kbopt::cpu {
+
+namespace {
+class CheckInserter {
+public:
+  CheckInserter(ImageContext &context, Function &function)
+      : context(context), function(function), found(function) {}
+  void run();
+
+private:
+  void insertCheck(const Access &access);
+  void registerLocal(Value &local);
+  void call(IRBuilder<> &b, StringRef name, unsigned site, ArrayRef<Value *> arguments);
+
+  ImageContext &context;
+  Function &function;
+  FunctionAccesses found;
+};
+} // namespace
+
+void CheckInserter::call(IRBuilder<> &b, StringRef name, unsigned site,
+                         ArrayRef<Value *> arguments) {
+  SmallVector<Value *> flat;
+  for (Value *argument : arguments) {
+    Type *type = argument->getType();
+    if (type->isPointerTy() && type->getPointerAddressSpace() != Flat)
+      argument = b.CreateAddrSpaceCast(argument, b.getPtrTy());
+    flat.push_back(argument);
+  }
+  context.callAtSite(b, name, site, flat);
+}
+
+void CheckInserter::insertCheck(const Access &access) {
+  IRBuilder<> b(access.instruction);
+  unsigned site = addAccessSite(context, access);
+  Value *length = access.length ? b.CreateZExtOrTrunc(access.length, b.getInt64Ty())
+                                : (Value *)b.getInt64(access.bytes);
+  if (access.source)
+    return call(b, "kbrt_check_copy", site, {access.pointer, access.source, length});
+  StringRef name = access.kind == kbrt::AccessKind::Load    ? "kbrt_check_load"
+                   : access.kind == kbrt::AccessKind::Store ? "kbrt_check_store"
+                                                            : "kbrt_check_atomic";
+  call(b, name, site, {access.pointer, length});
+}
+
+/// A local array begins uninitialised; a by-value parameter begins complete.
+void CheckInserter::registerLocal(Value &local) {
+  BasicBlock::iterator at = function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+  IRBuilder<> b(&function.getEntryBlock(), at);
+  if (auto *alloca = dyn_cast<AllocaInst>(&local))
+    b.SetInsertPoint(alloca->getNextNode());
+  Value *length =
+      b.getInt64(localBytes(local, context.module.getDataLayout()));
+  Access access;
+  access.instruction = &*b.GetInsertPoint();
+  access.pointer = &local;
+  access.bytes = cast<ConstantInt>(length)->getZExtValue();
+  unsigned site = context.addSite(*access.instruction, kbrt::AccessKind::LocalArray, "local",
+                                  kbrt::MemorySpace::Local, access.bytes);
+  context.sites[site].array = local.getName().str();
+  call(b, "kbrt_local_begin", site, {&local, length});
+  if (isa<Argument>(local))
+    call(b, "kbrt_check_store", site, {&local, length});
+  for (BasicBlock &block : function)
+    if (auto *ret = dyn_cast<ReturnInst>(block.getTerminator())) {
+      IRBuilder<> atEnd(ret);
+      Value *pointer = &local;
+      if (pointer->getType()->getPointerAddressSpace() != Flat)
+        pointer = atEnd.CreateAddrSpaceCast(pointer, atEnd.getPtrTy());
+      atEnd.CreateCall(context.runtime("kbrt_local_end"), {pointer});
+    }
+}
+
+void CheckInserter::run() {
+  for (const Access &access : found.accesses)
+    insertCheck(access);
+  for (Value *local : found.locals)
+    registerLocal(*local);
+}
+
+void instrumentChecks(ImageContext &context) {
+  for (Function &function : context.module)
+    if (!function.isDeclaration() && !function.getName().starts_with("kb."))
+      CheckInserter(context, function).run();
+}
+
+} // namespace kbopt::cpu

@@ -1,0 +1,153 @@
+//===- CpuImage.cpp - Device bitcode to a CPU image -----------------------===//
+//
+// Owns the order of the steps and the link. The steps are declared in Steps.h.
+//
+//===----------------------------------------------------------------------===//
+#include "kb-opt/Eval/CpuImage.h"
+#include "Steps.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+std::string UnsupportedConstruct::describe() const {
+  std::string text;
+  raw_string_ostream stream(text);
+  if (!file.empty())
+    stream << file << ':' << line << ':' << column << ": ";
+  stream << construct << " (" << join(kernels, ", ") << ")";
+  return text;
+}
+
+namespace cpu {
+
+static Expected<std::unique_ptr<Module>> parse(StringRef bitcode, LLVMContext &context) {
+  SMDiagnostic problem;
+  std::unique_ptr<Module> module = parseIR(MemoryBufferRef(bitcode, "device code"), problem, context);
+  if (module && module->getTargetTriple().isNVPTX())
+    return module;
+  std::string why = module ? "it is for " + module->getTargetTriple().str()
+                           : problem.getMessage().str();
+  return make_error<UsageError>("the device code is not readable: " + why,
+                                "compile the device side with clang -x cuda --cuda-device-only "
+                                "-emit-llvm -c",
+                                ExitStatus::Diagnostics);
+}
+
+/// Everything up to tables; afterwards the module is the host's.
+static Error translate(ImageContext &context, TargetMachine &host) {
+  Module &module = context.module;
+  collectMetadata(context);
+  prepareDevice(context);
+  translateInlineAsm(context);
+  expandMemoryIntrinsics(context);
+  if (Error error = optimizeDevice(context))
+    return error;
+  contractMultiplyAdd(context);
+  markSpinLoops(context);
+  for (Kernel &kernel : context.kernels)
+    kernel.usesAtomics = usesAtomics(context, *kernel.function);
+  if (context.mode == kbrt::ImageMode::Count)
+    instrumentCounts(context);
+  if (context.mode == kbrt::ImageMode::Check)
+    instrumentChecks(context);
+  for (Kernel &kernel : context.kernels) {
+    kernel.function = addStateParameters(*kernel.function);
+    if (kernel.counted)
+      kernel.counted = addStateParameters(*kernel.counted);
+  }
+  ThreadStates states(context);
+  lowerIntrinsics(context, states);
+  flattenMemory(context, states);
+  module.setDataLayout(host.createDataLayout());
+  module.setTargetTriple(host.getTargetTriple());
+  lowerSmallFloats(context);
+  buildEntries(context);
+  StripDebugInfo(module);
+  emitTables(context);
+  return Error::success();
+}
+
+static Error link(StringRef object, StringRef outputPath, ProcessRunner &runner) {
+  Expected<TemporaryDirectory> directory = TemporaryDirectory::create("kb-image");
+  if (!directory)
+    return directory.takeError();
+  std::string objectPath = directory->file("image.o");
+  if (Error error = realFileSystem().write(objectPath, object))
+    return error;
+  std::optional<std::string> compiler;
+  for (const char *name : {"clang-22", "clang", "cc"})
+    if (!compiler)
+      compiler = findProgram(name);
+  if (!compiler)
+    return make_error<ToolError>("no compiler driver to link the CPU image with",
+                                 std::vector<std::string>{"clang-22"}, -1, "",
+                                 "install clang-22 or put it in PATH");
+  ProcessRequest request;
+  request.argv = {*compiler, "-shared", "-nostartfiles", "-Wl,-z,noexecstack", "-o",
+                  outputPath.str(), objectPath, "-lm"};
+  if (findProgram("ld.lld") && StringRef(*compiler).contains("clang"))
+    request.argv.push_back("-fuse-ld=lld");
+  request.wallSeconds = 120;
+  Expected<ProcessResult> result = runner.run(request);
+  if (!result)
+    return result.takeError();
+  if (!result->succeeded())
+    return make_error<ToolError>("cannot link the CPU image " + outputPath.str() + ": " +
+                                     result->describe(),
+                                 request.argv, result->exitStatus, result->errorTail());
+  return Error::success();
+}
+
+static CpuImage summarize(const ImageContext &context, StringRef path) {
+  CpuImage image;
+  image.path = path.str();
+  image.mode = context.mode;
+  image.unsupported = context.unsupported;
+  for (const Kernel &kernel : context.kernels) {
+    image.kernels.push_back(kernel.name);
+    for (uint32_t index : kernel.unsupported)
+      image.unsupported[index].kernels.push_back(kernel.name);
+  }
+  erase_if(image.unsupported, [](const UnsupportedConstruct &u) { return u.kernels.empty(); });
+  return image;
+}
+
+} // namespace cpu
+
+Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &options,
+                                 ProcessRunner &runner, StringRef outputPath) {
+  Expected<std::unique_ptr<TargetMachine>> host = cpu::createHostMachine(options.hostCpu);
+  if (!host)
+    return host.takeError();
+  LLVMContext llvmContext;
+  Expected<std::unique_ptr<Module>> module = cpu::parse(bitcode, llvmContext);
+  if (!module)
+    return module.takeError();
+  cpu::ImageContext context(**module, options.mode);
+  if (Error error = cpu::translate(context, **host))
+    return std::move(error);
+  if (!options.hostIrPath.empty()) {
+    std::string text;
+    raw_string_ostream stream(text);
+    (*module)->print(stream, nullptr);
+    if (Error error = realFileSystem().write(options.hostIrPath, text))
+      return std::move(error);
+  }
+  Expected<std::string> object = cpu::compileForHost(**module, **host);
+  if (!object)
+    return object.takeError();
+  if (Error error = cpu::link(*object, outputPath, runner))
+    return std::move(error);
+  return cpu::summarize(context, outputPath);
+}
+
+} // namespace kbopt

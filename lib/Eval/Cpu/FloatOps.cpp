@@ -1,0 +1,310 @@
+//===- FloatOps.cpp - PTX arithmetic as host IR ---------------------------===//
+#include "FloatOps.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/Intrinsics.h"
+#include <cfenv>
+
+using namespace llvm;
+
+namespace kbopt::cpu {
+
+bool Modifiers::accept(StringRef part) {
+  if (part == "rn" || part == "rni")
+    rounding = RoundTo::Nearest;
+  else if (part == "rz" || part == "rzi")
+    rounding = RoundTo::Zero;
+  else if (part == "rm" || part == "rmi")
+    rounding = RoundTo::Down;
+  else if (part == "rp" || part == "rpi")
+    rounding = RoundTo::Up;
+  else if (part == "ftz")
+    ftz = true;
+  else if (part == "sat")
+    sat = true;
+  else if (part == "satfinite")
+    satfinite = true;
+  else if (part == "relu")
+    relu = true;
+  else if (part == "nan" || part == "NaN")
+    nan = true;
+  else if (part == "xorsign" || part == "abs")
+    xorsignAbs = true;
+  else if (part == "approx" || part == "full")
+    approx = true;
+  else
+    return false;
+  return true;
+}
+
+Value *FloatOps::unary(Intrinsic::ID id, Value *x) {
+  return b.CreateUnaryIntrinsic(id, x);
+}
+
+Value *FloatOps::flush(Value *x) {
+  if (!x->getType()->getScalarType()->isFloatTy())
+    return x;
+  Value *magnitude = unary(Intrinsic::fabs, x);
+  Value *isTiny = b.CreateFCmpOLT(magnitude, ConstantFP::get(x->getType(), 0x1p-126));
+  Value *zero = b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::get(x->getType(), 0.0), x);
+  return b.CreateSelect(isTiny, zero, x);
+}
+
+Value *FloatOps::saturate(Value *x) {
+  Type *type = x->getType();
+  // NaN becomes +0.
+  Value *low = b.CreateSelect(b.CreateFCmpOGT(x, ConstantFP::get(type, 0.0)), x,
+                              ConstantFP::get(type, 0.0));
+  return b.CreateSelect(b.CreateFCmpOLT(low, ConstantFP::get(type, 1.0)), low,
+                        ConstantFP::get(type, 1.0));
+}
+
+Value *FloatOps::finish(Value *x, const Modifiers &m) {
+  if (m.ftz)
+    x = flush(x);
+  if (m.sat)
+    x = saturate(x);
+  if (m.relu) {
+    Value *zero = Constant::getNullValue(x->getType());
+    Value *positive = b.CreateSelect(b.CreateFCmpOLT(x, zero), zero, x);
+    x = positive;
+  }
+  return x;
+}
+
+Value *FloatOps::directed(StringRef operation, RoundTo rounding, Type *type,
+                          ArrayRef<Value *> arguments) {
+  if (auto *vector = dyn_cast<FixedVectorType>(type)) {
+    Value *result = PoisonValue::get(type);
+    for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+      SmallVector<Value *> elements;
+      for (Value *argument : arguments)
+        elements.push_back(b.CreateExtractElement(argument, i));
+      result = b.CreateInsertElement(
+          result, directed(operation, rounding, vector->getElementType(), elements), i);
+    }
+    return result;
+  }
+  int mode = rounding == RoundTo::Zero ? FE_TOWARDZERO
+             : rounding == RoundTo::Down ? FE_DOWNWARD
+                                         : FE_UPWARD;
+  std::string name = ("kb.directed." + operation + "." + Twine(mode)).str();
+  SmallVector<Type *> types;
+  for (Value *argument : arguments) {
+    types.push_back(argument->getType());
+    raw_string_ostream stream(name);
+    stream << '.' << *argument->getType();
+  }
+  {
+    raw_string_ostream stream(name);
+    stream << '.' << *type;
+  }
+  Module &module = context.module;
+  Function *helper = module.getFunction(name);
+  if (!helper) {
+    helper = Function::Create(FunctionType::get(type, types, false), GlobalValue::InternalLinkage,
+                              name, module);
+    for (Attribute::AttrKind kind :
+         {Attribute::NoInline, Attribute::StrictFP, Attribute::NoUnwind, Attribute::WillReturn})
+      helper->addFnAttr(kind);
+    IRBuilder<> inner(BasicBlock::Create(module.getContext(), "", helper));
+    inner.setIsFPConstrained(true);
+    inner.setDefaultConstrainedExcept(fp::ebStrict);
+    inner.setDefaultConstrainedRounding(RoundingMode::Dynamic);
+    Type *i32 = inner.getInt32Ty();
+    Value *saved = inner.CreateCall(module.getOrInsertFunction("fegetround", i32));
+    FunctionCallee set = module.getOrInsertFunction("fesetround", i32, i32);
+    inner.CreateCall(set, {inner.getInt32(mode)});
+    Value *x = helper->getArg(0);
+    Value *y = arguments.size() > 1 ? helper->getArg(1) : nullptr;
+    auto intrinsic = [&](Intrinsic::ID id, ArrayRef<Value *> operands) -> Value * {
+      return inner.CreateConstrainedFPCall(
+          Intrinsic::getOrInsertDeclaration(&module, id, {type}), operands);
+    };
+    Value *result = nullptr;
+    if (operation == "add")
+      result = inner.CreateFAdd(x, y);
+    else if (operation == "sub")
+      result = inner.CreateFSub(x, y);
+    else if (operation == "mul")
+      result = inner.CreateFMul(x, y);
+    else if (operation == "div")
+      result = inner.CreateFDiv(x, y);
+    else if (operation == "fma")
+      result = intrinsic(Intrinsic::experimental_constrained_fma, {x, y, helper->getArg(2)});
+    else if (operation == "sqrt")
+      result = intrinsic(Intrinsic::experimental_constrained_sqrt, {x});
+    else if (operation == "trunc")
+      result = inner.CreateFPTrunc(x, type);
+    else if (operation == "sitofp")
+      result = inner.CreateSIToFP(x, type);
+    else
+      result = inner.CreateUIToFP(x, type);
+    inner.CreateCall(set, {saved});
+    inner.CreateRet(result);
+  }
+  return b.CreateCall(helper, arguments);
+}
+
+Value *FloatOps::add(Value *x, Value *y, const Modifiers &m) {
+  x = in(x, m), y = in(y, m);
+  return finish(m.rounding == RoundTo::Nearest ? b.CreateFAdd(x, y)
+                                               : directed("add", m.rounding, x->getType(), {x, y}),
+                m);
+}
+
+Value *FloatOps::sub(Value *x, Value *y, const Modifiers &m) {
+  x = in(x, m), y = in(y, m);
+  return finish(m.rounding == RoundTo::Nearest ? b.CreateFSub(x, y)
+                                               : directed("sub", m.rounding, x->getType(), {x, y}),
+                m);
+}
+
+Value *FloatOps::mul(Value *x, Value *y, const Modifiers &m) {
+  x = in(x, m), y = in(y, m);
+  return finish(m.rounding == RoundTo::Nearest ? b.CreateFMul(x, y)
+                                               : directed("mul", m.rounding, x->getType(), {x, y}),
+                m);
+}
+
+Value *FloatOps::div(Value *x, Value *y, const Modifiers &m) {
+  x = in(x, m), y = in(y, m);
+  return finish(m.rounding == RoundTo::Nearest ? b.CreateFDiv(x, y)
+                                               : directed("div", m.rounding, x->getType(), {x, y}),
+                m);
+}
+
+Value *FloatOps::fma(Value *x, Value *y, Value *z, const Modifiers &m) {
+  x = in(x, m), y = in(y, m), z = in(z, m);
+  Value *result = m.rounding == RoundTo::Nearest
+                      ? b.CreateIntrinsic(Intrinsic::fma, {x->getType()}, {x, y, z})
+                      : directed("fma", m.rounding, x->getType(), {x, y, z});
+  return finish(result, m);
+}
+
+Value *FloatOps::sqrt(Value *x, const Modifiers &m) {
+  x = in(x, m);
+  return finish(m.rounding == RoundTo::Nearest ? unary(Intrinsic::sqrt, x)
+                                               : directed("sqrt", m.rounding, x->getType(), {x}),
+                m);
+}
+
+Value *FloatOps::reciprocal(Value *x, const Modifiers &m) {
+  return div(ConstantFP::get(x->getType(), 1.0), x, m);
+}
+
+Value *FloatOps::reciprocalSqrt(Value *x, const Modifiers &m) {
+  x = in(x, m);
+  // The approximation is good to an ulp or two; in double it is correctly rounded.
+  Type *wide = b.getDoubleTy();
+  if (auto *vector = dyn_cast<FixedVectorType>(x->getType()))
+    wide = FixedVectorType::get(wide, vector->getNumElements());
+  Value *extended = b.CreateFPCast(x, wide);
+  Value *result = b.CreateFDiv(ConstantFP::get(wide, 1.0), unary(Intrinsic::sqrt, extended));
+  return finish(b.CreateFPCast(result, x->getType()), m);
+}
+
+Value *FloatOps::minMax(bool isMax, Value *x, Value *y, const Modifiers &m) {
+  x = in(x, m), y = in(y, m);
+  Intrinsic::ID id = isMax ? (m.nan ? Intrinsic::maximum : Intrinsic::maximumnum)
+                           : (m.nan ? Intrinsic::minimum : Intrinsic::minimumnum);
+  if (!m.xorsignAbs)
+    return finish(b.CreateBinaryIntrinsic(id, x, y), m);
+  Value *result = b.CreateBinaryIntrinsic(id, unary(Intrinsic::fabs, x), unary(Intrinsic::fabs, y));
+  Value *sign = b.CreateFMul(
+      b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::get(x->getType(), 1.0), x),
+      b.CreateBinaryIntrinsic(Intrinsic::copysign, ConstantFP::get(x->getType(), 1.0), y));
+  return finish(b.CreateBinaryIntrinsic(Intrinsic::copysign, result, sign), m);
+}
+
+Value *FloatOps::abs(Value *x, const Modifiers &m) { return in(unary(Intrinsic::fabs, x), m); }
+
+Value *FloatOps::neg(Value *x, const Modifiers &m) { return in(b.CreateFNeg(x), m); }
+
+Value *FloatOps::special(StringRef function, Value *x, const Modifiers &m) {
+  x = in(x, m);
+  Type *type = x->getType();
+  Type *single = b.getFloatTy();
+  if (auto *vector = dyn_cast<FixedVectorType>(type))
+    single = FixedVectorType::get(single, vector->getNumElements());
+  bool isSmall = type->getScalarSizeInBits() < 32;
+  Value *wide = isSmall ? b.CreateFPExt(x, single) : x;
+  Intrinsic::ID id = StringSwitch<Intrinsic::ID>(function)
+                         .Case("ex2", Intrinsic::exp2)
+                         .Case("lg2", Intrinsic::log2)
+                         .Case("sin", Intrinsic::sin)
+                         .Case("cos", Intrinsic::cos)
+                         .Default(Intrinsic::tanh);
+  Value *result = unary(id, wide);
+  return finish(isSmall ? b.CreateFPTrunc(result, type) : result, m);
+}
+
+Value *FloatOps::roundToIntegral(Value *x, RoundTo rounding) {
+  switch (rounding) {
+  case RoundTo::Nearest: return unary(Intrinsic::roundeven, x);
+  case RoundTo::Zero: return unary(Intrinsic::trunc, x);
+  case RoundTo::Down: return unary(Intrinsic::floor, x);
+  case RoundTo::Up: return unary(Intrinsic::ceil, x);
+  }
+  llvm_unreachable("no other rounding");
+}
+
+Value *FloatOps::toInteger(Value *x, Type *type, bool isSigned, RoundTo rounding, bool ftz) {
+  if (ftz)
+    x = flush(x);
+  if (x->getType()->getScalarSizeInBits() < 32)
+    x = b.CreateFPExt(x, b.getFloatTy());
+  if (rounding != RoundTo::Zero)
+    x = roundToIntegral(x, rounding);
+  return b.CreateIntrinsic(isSigned ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
+                           {type, x->getType()}, {x});
+}
+
+Value *FloatOps::fromInteger(Value *x, Type *type, bool isSigned, RoundTo rounding) {
+  if (rounding != RoundTo::Nearest)
+    return directed(isSigned ? "sitofp" : "uitofp", rounding, type, {x});
+  // An intermediate float could round twice: a double holds 32 bits exactly.
+  if (type->getScalarSizeInBits() < 32 && x->getType()->getScalarSizeInBits() <= 32) {
+    Value *exact = isSigned ? b.CreateSIToFP(x, b.getDoubleTy()) : b.CreateUIToFP(x, b.getDoubleTy());
+    return b.CreateFPTrunc(exact, type);
+  }
+  return isSigned ? b.CreateSIToFP(x, type) : b.CreateUIToFP(x, type);
+}
+
+Value *FloatOps::convert(Value *x, Type *type, const Modifiers &m) {
+  x = in(x, m);
+  unsigned from = x->getType()->getScalarSizeInBits(), to = type->getScalarSizeInBits();
+  if (from == to && x->getType() != type)
+    x = b.CreateFPExt(x, type->isVectorTy()
+                             ? (Type *)FixedVectorType::get(b.getFloatTy(), 2)
+                             : b.getFloatTy()),
+    from = 32;
+  Value *result = x;
+  if (to > from)
+    result = b.CreateFPExt(x, type);
+  else if (to < from)
+    result = m.rounding == RoundTo::Nearest ? b.CreateFPTrunc(x, type)
+                                            : directed("trunc", m.rounding, type, {x});
+  if (m.satfinite && to == 16) {
+    Value *largest = ConstantFP::get(type, APFloat::getLargest(type->getScalarType()->getFltSemantics()));
+    Value *isInfinite = b.CreateFCmpOEQ(unary(Intrinsic::fabs, result), ConstantFP::getInfinity(type));
+    result = b.CreateSelect(
+        isInfinite, b.CreateBinaryIntrinsic(Intrinsic::copysign, largest, result), result);
+  }
+  return finish(result, m);
+}
+
+Value *FloatOps::toTf32(Value *x, bool tiesAway, bool towardZero) {
+  Type *i32 = b.getInt32Ty();
+  Value *bits = b.CreateBitCast(x, i32);
+  Value *isFinite = b.CreateICmpNE(b.CreateAnd(bits, 0x7f800000), b.getInt32(0x7f800000));
+  Value *rounded = bits;
+  if (tiesAway)
+    rounded = b.CreateAdd(bits, b.getInt32(0x1000));
+  else if (!towardZero)
+    rounded = b.CreateAdd(b.CreateAdd(bits, b.getInt32(0xfff)),
+                          b.CreateAnd(b.CreateLShr(bits, 13), b.getInt32(1)));
+  rounded = b.CreateAnd(rounded, b.getInt32(0xffffe000));
+  return b.CreateSelect(isFinite, rounded, bits);
+}
+
+} // namespace kbopt::cpu

@@ -1,0 +1,202 @@
+//===- Lowering.cpp - Device calls to host IR and runtime calls -----------===//
+//
+// Owns the walk over what only a GPU has: NVPTX intrinsics, the device C
+// library, atomics, and operations whose edge cases differ on the host.
+//
+//===----------------------------------------------------------------------===//
+#include "Intrinsics.h"
+#include "Steps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/LowerAtomic.h"
+
+using namespace llvm;
+
+namespace kbopt::cpu {
+
+static void replaceCall(CallInst &call, Value *value) {
+  if (value && !call.getType()->isVoidTy()) {
+    assert(value->getType() == call.getType() && "a lowering of another type");
+    call.replaceAllUsesWith(value);
+  }
+  call.eraseFromParent();
+}
+
+/// The thread ends here: a kernel returns, another function asks the runtime.
+static void lowerExit(ImageContext &context, ThreadState &state, CallInst &call) {
+  if (!state.isKernel()) {
+    IRBuilder<> builder(&call);
+    builder.CreateCall(context.runtime("kbrt_exit"));
+    call.eraseFromParent();
+    return;
+  }
+  BasicBlock *block = call.getParent();
+  SplitBlock(block, &call);
+  block->getTerminator()->eraseFromParent();
+  ReturnInst::Create(call.getContext(), block);
+  call.eraseFromParent();
+}
+
+/// The functions that device code calls by name.
+static Lowered lowerLibraryCall(ImageContext &context, ThreadState &state, CallInst &call,
+                                StringRef name) {
+  IRBuilder<> b(&call);
+  if (name == "vprintf")
+    return b.CreateCall(context.runtime("kbrt_vprintf"),
+                        {call.getArgOperand(0), call.getArgOperand(1)});
+  if (name == "malloc")
+    return b.CreateCall(context.runtime("kbrt_malloc"), {call.getArgOperand(0)});
+  if (name == "free")
+    return b.CreateCall(context.runtime("kbrt_free"), {call.getArgOperand(0)});
+  if (name == "__assertfail") {
+    unsigned site = context.addSite(call, kbrt::AccessKind::Trap, "assert");
+    return context.callAtSite(b, "kbrt_assertfail", site,
+                              {call.getArgOperand(0), call.getArgOperand(1),
+                               call.getArgOperand(2), call.getArgOperand(3)});
+  }
+  if (name == sharedPointerFunction) {
+    Type *i64 = b.getInt64Ty();
+    Value *base = b.CreatePtrToInt(state.sharedBase(), i64);
+    Value *address = call.getArgOperand(0);
+    Value *offset = b.CreateSub(address, b.CreateTrunc(base, b.getInt32Ty()));
+    Value *pointer = b.CreateAdd(base, b.CreateSExt(offset, i64));
+    return b.CreateIntToPtr(pointer, call.getType());
+  }
+  if (name == "llvm.trap" || name == "llvm.debugtrap" || name == "__trap") {
+    unsigned site = context.addSite(call, kbrt::AccessKind::Trap, "trap");
+    return context.callAtSite(b, "kbrt_trap", site, {});
+  }
+  return std::nullopt;
+}
+
+static void lowerCall(ImageContext &context, ThreadStates &states, CallInst &call) {
+  Function *callee = call.getCalledFunction();
+  StringRef name = callee->getName();
+  if (name.starts_with("kbrt_") || name == "fegetround" || name == "fesetround")
+    return;
+  ThreadState &state = states.of(*call.getFunction());
+  IRBuilder<> builder(&call);
+  if (Lowered value = lowerLibraryCall(context, state, call, name))
+    return replaceCall(call, *value);
+  if (name.consume_front("llvm.nvvm.")) {
+    if (name == "exit")
+      return lowerExit(context, state, call);
+    SmallVector<StringRef> parts;
+    name.split(parts, '.');
+    IntrinsicCall lowering{context, state, call, builder, name, parts};
+    for (auto *family : {lowerSynchronisation, lowerInteger, lowerArithmetic})
+      if (Lowered value = family(lowering))
+        return replaceCall(call, *value);
+  } else if (callee->isIntrinsic()) {
+    return;
+  }
+  replaceCall(call, context.emitUnsupported(builder, call, callee->getName(), call.getType()));
+}
+
+/// A conversion saturates on the GPU and is poison in IR.
+static void saturateConversion(Instruction &conversion) {
+  IRBuilder<> b(&conversion);
+  Value *source = conversion.getOperand(0);
+  Intrinsic::ID id = conversion.getOpcode() == Instruction::FPToSI ? Intrinsic::fptosi_sat
+                                                                   : Intrinsic::fptoui_sat;
+  Value *result = b.CreateIntrinsic(id, {conversion.getType(), source->getType()}, {source});
+  conversion.replaceAllUsesWith(result);
+  conversion.eraseFromParent();
+}
+
+/// Division by zero gives all ones on the GPU and a signal on the host.
+static void guardDivision(BinaryOperator &division) {
+  if (isa<Constant>(division.getOperand(1)))
+    return;
+  IRBuilder<> b(&division);
+  Type *type = division.getType();
+  Value *x = division.getOperand(0), *y = division.getOperand(1);
+  unsigned opcode = division.getOpcode();
+  bool isSigned = opcode == Instruction::SDiv || opcode == Instruction::SRem;
+  bool isRemainder = opcode == Instruction::SRem || opcode == Instruction::URem;
+  Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
+  Constant *ones = Constant::getAllOnesValue(type);
+  Value *isZero = b.CreateICmpEQ(y, zero);
+  Value *unsafe = isZero, *isMinusOne = nullptr;
+  if (isSigned) {
+    isMinusOne = b.CreateICmpEQ(y, ones);
+    unsafe = b.CreateOr(isZero, isMinusOne);
+  }
+  Value *result = b.CreateBinOp(Instruction::BinaryOps(opcode), x, b.CreateSelect(unsafe, one, y));
+  if (isSigned)
+    result = b.CreateSelect(isMinusOne, isRemainder ? (Value *)zero : b.CreateNeg(x), result);
+  result = b.CreateSelect(isZero, isRemainder ? x : (Value *)ones, result);
+  division.replaceAllUsesWith(result);
+  division.eraseFromParent();
+}
+
+/// One thread runs at a time and stores take place in order: a fence means
+/// something to the race check only.
+static void lowerFence(ImageContext &context, Instruction &fence) {
+  if (context.mode == kbrt::ImageMode::Check) {
+    IRBuilder<> builder(&fence);
+    unsigned site = context.addSite(fence, kbrt::AccessKind::Barrier, "fence");
+    context.callAtSite(builder, "kbrt_fence", site, {});
+  }
+  fence.eraseFromParent();
+}
+
+static void lowerInstruction(ImageContext &context, Instruction &instruction) {
+  switch (instruction.getOpcode()) {
+  case Instruction::AtomicRMW:
+    lowerAtomicRMWInst(cast<AtomicRMWInst>(&instruction));
+    return;
+  case Instruction::AtomicCmpXchg:
+    lowerAtomicCmpXchgInst(cast<AtomicCmpXchgInst>(&instruction));
+    return;
+  case Instruction::Fence:
+    return lowerFence(context, instruction);
+  case Instruction::Load:
+    cast<LoadInst>(instruction).setAtomic(AtomicOrdering::NotAtomic);
+    return;
+  case Instruction::Store:
+    cast<StoreInst>(instruction).setAtomic(AtomicOrdering::NotAtomic);
+    return;
+  case Instruction::FPToSI:
+  case Instruction::FPToUI:
+    saturateConversion(instruction);
+    return;
+  case Instruction::SDiv:
+  case Instruction::UDiv:
+  case Instruction::SRem:
+  case Instruction::URem:
+    guardDivision(cast<BinaryOperator>(instruction));
+    return;
+  default:
+    return;
+  }
+}
+
+void lowerIntrinsics(ImageContext &context, ThreadStates &states) {
+  for (Function &function : context.module) {
+    if (function.isDeclaration())
+      continue;
+    SmallVector<CallInst *> calls;
+    SmallVector<Instruction *> others;
+    for (Instruction &instruction : instructions(function)) {
+      auto *call = dyn_cast<CallInst>(&instruction);
+      if (!call)
+        others.push_back(&instruction);
+      else if (Function *callee = call->getCalledFunction(); callee && callee->isDeclaration())
+        calls.push_back(call);
+    }
+    for (CallInst *call : calls)
+      lowerCall(context, states, *call);
+    for (Instruction *instruction : others)
+      lowerInstruction(context, *instruction);
+    removeUnreachableBlocks(function);
+  }
+  for (Function &function : make_early_inc_range(context.module))
+    if (function.getName().starts_with("llvm.nvvm.") && function.use_empty())
+      function.eraseFromParent();
+}
+
+} // namespace kbopt::cpu

@@ -1,0 +1,117 @@
+//===- MemoryIntrinsics.cpp - Intrinsics that touch memory ----------------===//
+//
+// Owns the replacement of memory intrinsics by ordinary loads, stores and
+// atomics, so that instrumentation and optimisation see only those.
+//
+//===----------------------------------------------------------------------===//
+#include "Matrix.h"
+#include "Steps.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/InstIterator.h"
+
+using namespace llvm;
+
+namespace kbopt::cpu {
+
+/// atomic.OP.gen.{i,f}.{cta,sys}: scopes do not matter to one thread at a time.
+static Value *expandAtomic(CallInst &call, ArrayRef<StringRef> parts) {
+  IRBuilder<> b(&call);
+  Value *address = call.getArgOperand(0), *value = call.getArgOperand(1);
+  Type *type = value->getType();
+  Align align(type->getPrimitiveSizeInBits() / 8);
+  if (parts[1] == "cas")
+    return b.CreateExtractValue(
+        b.CreateAtomicCmpXchg(address, value, call.getArgOperand(2), align,
+                              AtomicOrdering::Monotonic, AtomicOrdering::Monotonic),
+        0);
+  using Rmw = AtomicRMWInst;
+  auto operation = StringSwitch<Rmw::BinOp>(parts[1])
+                       .Case("add", type->isFloatingPointTy() ? Rmw::FAdd : Rmw::Add)
+                       .Case("and", Rmw::And)
+                       .Case("or", Rmw::Or)
+                       .Case("xor", Rmw::Xor)
+                       .Case("exch", Rmw::Xchg)
+                       .Case("min", Rmw::Min)
+                       .Case("max", Rmw::Max)
+                       .Case("inc", Rmw::UIncWrap)
+                       .Case("dec", Rmw::UDecWrap)
+                       .Default(Rmw::BAD_BINOP);
+  if (operation == Rmw::BAD_BINOP)
+    return nullptr;
+  return b.CreateAtomicRMW(operation, address, value, align, AtomicOrdering::Monotonic);
+}
+
+/// cp.async.{ca,cg}.shared.global.SIZE{.s}(destination, source{, size})
+static bool expandAsyncCopy(CallInst &call, ArrayRef<StringRef> parts) {
+  if (parts[2] != "ca" && parts[2] != "cg")
+    return false;
+  unsigned bytes = 0;
+  if (parts[5].getAsInteger(10, bytes))
+    return false;
+  IRBuilder<> b(&call);
+  Value *destination = call.getArgOperand(0), *source = call.getArgOperand(1);
+  if (call.arg_size() > 2) {
+    b.CreateMemSet(destination, b.getInt8(0), bytes, Align(bytes));
+    b.CreateMemCpy(destination, Align(bytes), source, Align(bytes), call.getArgOperand(2));
+  } else {
+    Type *type = bytes == 16 ? (Type *)FixedVectorType::get(b.getInt64Ty(), 2)
+                             : b.getIntNTy(bytes * 8);
+    b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(bytes)), destination, Align(bytes));
+  }
+  call.eraseFromParent();
+  return true;
+}
+
+static void expandCall(ImageContext &context, CallInst &call) {
+  StringRef name = call.getCalledFunction()->getName();
+  if (name.starts_with("llvm.nvvm.wmma.")) {
+    expandWmma(context, call);
+    return;
+  }
+  if (!name.consume_front("llvm.nvvm."))
+    return;
+  SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  Value *replacement = nullptr;
+  IRBuilder<> b(&call);
+  if (parts[0] == "atomic" && parts.size() >= 3) {
+    replacement = expandAtomic(call, parts);
+  } else if (name.starts_with("cp.async.c") && parts.size() >= 6) {
+    expandAsyncCopy(call, parts);
+    return;
+  } else if (parts[0] == "ldu" || parts[0] == "ldg") {
+    LoadInst *load = b.CreateAlignedLoad(
+        call.getType(), call.getArgOperand(0),
+        Align(cast<ConstantInt>(call.getArgOperand(1))->getZExtValue()));
+    load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(call.getContext(), {}));
+    replacement = load;
+  } else if (name.starts_with("ldmatrix.sync.aligned.m8n8.x") && name.contains(".b16")) {
+    unsigned count = parts[4] == "x4" ? 4 : parts[4] == "x2" ? 2 : 1;
+    Value *row = b.CreateAddrSpaceCast(call.getArgOperand(0), b.getPtrTy());
+    std::vector<Value *> values =
+        emitLoadMatrix(context, b, call, row, count, is_contained(parts, "trans"));
+    replacement = values[0];
+    if (call.getType()->isStructTy()) {
+      replacement = PoisonValue::get(call.getType());
+      for (unsigned n = 0; n < count; ++n)
+        replacement = b.CreateInsertValue(replacement, values[n], n);
+    }
+  }
+  if (!replacement)
+    return;
+  call.replaceAllUsesWith(replacement);
+  call.eraseFromParent();
+}
+
+void expandMemoryIntrinsics(ImageContext &context) {
+  SmallVector<CallInst *> calls;
+  for (Function &function : context.module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<CallInst>(&instruction))
+        if (Function *callee = call->getCalledFunction(); callee && callee->isIntrinsic())
+          calls.push_back(call);
+  for (CallInst *call : calls)
+    expandCall(context, *call);
+}
+
+} // namespace kbopt::cpu

@@ -1,0 +1,274 @@
+//===- PtxArithmetic.cpp - Floating-point and integer arithmetic ----------===//
+#include "../Intrinsics.h"
+#include "PtxTranslator.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace llvm;
+
+namespace kbopt::cpu {
+
+bool PtxTranslator::translateFloat(const Instruction &i) {
+  PtxType type = instructionType(i);
+  if (!type || !type.isFloat() || i.operands.size() < 2)
+    return false;
+  StringRef op = i.parts[0];
+  Modifiers m = modifiersOf(i);
+  Value *x = read(i.operands[1], type.type);
+  Value *y = i.operands.size() > 2 ? read(i.operands[2], type.type) : nullptr;
+  Value *z = i.operands.size() > 3 ? read(i.operands[3], type.type) : nullptr;
+  if (!x || (i.operands.size() > 2 && !y) || (i.operands.size() > 3 && !z))
+    return false;
+  Value *result = nullptr;
+  bool isSingle = type.type->isFloatTy();
+  if (op == "add" && y)
+    result = ops.add(x, y, m);
+  else if (op == "sub" && y)
+    result = ops.sub(x, y, m);
+  else if (op == "mul" && y)
+    result = ops.mul(x, y, m);
+  else if (op == "div" && y)
+    result = ops.div(x, y, m);
+  else if ((op == "fma" || op == "mad") && z)
+    result = ops.fma(x, y, z, m);
+  else if ((op == "min" || op == "max") && y && !z)
+    result = ops.minMax(op == "max", x, y, m);
+  else if (op == "abs") {
+    m.xorsignAbs = false;
+    result = ops.abs(x, m);
+  } else if (op == "neg")
+    result = ops.neg(x, m);
+  else if (op == "sqrt")
+    result = ops.sqrt(x, m);
+  else if (op == "rcp" && isSingle && i.has("approx")) // counted as special
+    result = nvvm(m.ftz ? "rcp.approx.ftz.f" : "rcp.rn.f", {x});
+  else if (op == "rcp")
+    result = ops.reciprocal(x, m);
+  else if (op == "rsqrt" && isSingle)
+    result = nvvm(m.ftz ? "rsqrt.approx.ftz.f" : "rsqrt.approx.f", {x});
+  else if (op == "rsqrt")
+    result = ops.reciprocalSqrt(x, m);
+  else if (op == "ex2" || op == "lg2" || op == "sin" || op == "cos" || op == "tanh")
+    result = ops.special(op, x, m);
+  else if (op == "copysign" && y) // copysign d, sign, magnitude
+    result = b.CreateBinaryIntrinsic(Intrinsic::copysign, y, x);
+  if (!result)
+    return false;
+  write(i.operands[0], result);
+  return true;
+}
+
+static Value *high(IRBuilderBase &b, Value *x, Value *y, bool isSigned) {
+  Type *wide = b.getIntNTy(2 * x->getType()->getIntegerBitWidth());
+  auto extend = [&](Value *v) { return isSigned ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
+  return b.CreateTrunc(
+      b.CreateLShr(b.CreateMul(extend(x), extend(y)), x->getType()->getIntegerBitWidth()),
+      x->getType());
+}
+
+bool PtxTranslator::translateInteger(const Instruction &i) {
+  PtxType type = instructionType(i);
+  if (!type || type.isFloat() || i.operands.size() < 2 || type.type->isIntegerTy(1))
+    return false;
+  StringRef op = i.parts[0];
+  static constexpr StringLiteral known[] = {"add", "sub", "mul", "mad", "div",   "rem",  "min",
+                                            "max", "neg", "abs", "sad", "mul24", "mad24"};
+  if (!is_contained(known, op))
+    return false;
+  bool isSigned = type.isSigned, wide = i.has("wide");
+  if ((op == "mul24" || op == "mad24") && i.has("hi"))
+    return false;
+  Value *x = read(i.operands[1], type.type);
+  Value *y = i.operands.size() > 2 ? read(i.operands[2], type.type) : nullptr;
+  if (!x || (i.operands.size() > 2 && !y))
+    return false;
+  Value *result = nullptr;
+  if (op == "neg" || op == "abs") {
+    Value *negative = b.CreateNeg(x);
+    result = op == "neg"
+                 ? negative
+                 : b.CreateSelect(b.CreateICmpSLT(x, Constant::getNullValue(type.type)), negative, x);
+  } else if (!y) {
+    return false;
+  } else if (op == "add" || op == "sub") {
+    if (i.has("sat"))
+      result = b.CreateBinaryIntrinsic(op == "add" ? Intrinsic::sadd_sat : Intrinsic::ssub_sat, x, y);
+    else
+      result = op == "add" ? b.CreateAdd(x, y) : b.CreateSub(x, y);
+  } else if (op == "mul" || op == "mad") {
+    if (wide) {
+      Type *twice = b.getIntNTy(2 * type.type->getIntegerBitWidth());
+      result = isSigned ? b.CreateMul(b.CreateSExt(x, twice), b.CreateSExt(y, twice))
+                        : b.CreateMul(b.CreateZExt(x, twice), b.CreateZExt(y, twice));
+    } else {
+      result = i.has("hi") ? high(b, x, y, isSigned) : b.CreateMul(x, y);
+    }
+  } else if (op == "mul24" || op == "mad24") {
+    auto cut = [&](Value *v) {
+      Value *left = b.CreateShl(v, 8);
+      return isSigned ? b.CreateAShr(left, 8) : b.CreateLShr(left, 8);
+    };
+    result = b.CreateMul(cut(x), cut(y));
+  } else if (op == "div") {
+    result = isSigned ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  } else if (op == "rem") {
+    result = isSigned ? b.CreateSRem(x, y) : b.CreateURem(x, y);
+  } else if (op == "min" || op == "max") {
+    Intrinsic::ID id = op == "min" ? (isSigned ? Intrinsic::smin : Intrinsic::umin)
+                                   : (isSigned ? Intrinsic::smax : Intrinsic::umax);
+    result = b.CreateBinaryIntrinsic(id, x, y);
+    if (i.has("relu"))
+      result = b.CreateBinaryIntrinsic(Intrinsic::smax, result, Constant::getNullValue(type.type));
+  } else { // sad
+    Value *less = isSigned ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
+    result = b.CreateSelect(less, b.CreateSub(y, x), b.CreateSub(x, y));
+  }
+  if (op == "mad" || op == "mad24" || op == "sad") {
+    if (i.operands.size() != 4 || i.has("sat"))
+      return false;
+    Value *z = read(i.operands[3], result->getType());
+    if (!z)
+      return false;
+    result = b.CreateAdd(result, z);
+  }
+  write(i.operands[0], result, isSigned);
+  return true;
+}
+
+/// Extended precision: add.cc, addc{.cc}, sub.cc, subc{.cc}, mad.cc, madc{.cc}.
+bool PtxTranslator::translateCarry(const Instruction &i) {
+  StringRef op = i.parts[0];
+  bool sets = i.has("cc"), uses = op == "addc" || op == "subc" || op == "madc";
+  if (!sets && !uses)
+    return false;
+  PtxType type = instructionType(i);
+  if (!type || type.isFloat() || i.operands.size() < 3)
+    return false;
+  unsigned bits = type.type->getIntegerBitWidth();
+  Type *wide = b.getIntNTy(2 * bits + 1);
+  Value *x = read(i.operands[1], type.type), *y = read(i.operands[2], type.type);
+  if (!x || !y)
+    return false;
+  if (op == "mad" || op == "madc") {
+    Value *product = i.has("hi") ? high(b, x, y, type.isSigned) : b.CreateMul(x, y);
+    Value *z = i.operands.size() > 3 ? read(i.operands[3], type.type) : nullptr;
+    if (!z)
+      return false;
+    x = product, y = z;
+  }
+  Value *in = uses && carry ? b.CreateZExt(carry, wide) : ConstantInt::get(wide, 0);
+  bool subtracts = op == "sub" || op == "subc";
+  Value *a = b.CreateZExt(x, wide), *c = b.CreateZExt(y, wide);
+  Value *sum = subtracts ? b.CreateSub(b.CreateSub(a, c), in) : b.CreateAdd(b.CreateAdd(a, c), in);
+  if (sets)
+    carry = b.CreateTrunc(b.CreateLShr(sum, bits), b.getInt1Ty());
+  write(i.operands[0], b.CreateTrunc(sum, type.type));
+  return true;
+}
+
+bool PtxTranslator::translateBits(const Instruction &i) {
+  StringRef op = i.parts[0];
+  PtxType type = instructionType(i);
+  if (!type || type.isFloat() || i.operands.size() < 2)
+    return false;
+  unsigned bits = type.type->getScalarSizeInBits();
+  auto input = [&](unsigned n, Type *t = nullptr) {
+    return n < i.operands.size() ? read(i.operands[n], t ? t : type.type) : nullptr;
+  };
+  Value *x = input(1), *y = nullptr;
+  if (!x)
+    return false;
+  Type *i32 = b.getInt32Ty();
+  Value *result = nullptr;
+  if (op == "not") {
+    result = b.CreateNot(x);
+  } else if (op == "cnot") {
+    result = b.CreateZExt(b.CreateICmpEQ(x, ConstantInt::get(type.type, 0)), type.type);
+  } else if (op == "brev") {
+    result = b.CreateUnaryIntrinsic(Intrinsic::bitreverse, x);
+  } else if (op == "popc" || op == "clz") {
+    result = op == "popc" ? b.CreateUnaryIntrinsic(Intrinsic::ctpop, x)
+                          : b.CreateBinaryIntrinsic(Intrinsic::ctlz, x, b.getFalse());
+    result = b.CreateZExtOrTrunc(result, i32);
+  } else if (op == "bfind") {
+    bool shift = i.has("shiftamt");
+    Intrinsic::ID id = type.isSigned ? Intrinsic::nvvm_flo_s : Intrinsic::nvvm_flo_u;
+    result = b.CreateIntrinsic(id, {type.type}, {x, b.getInt1(shift)});
+  } else if ((op == "and" || op == "or" || op == "xor") && (y = input(2))) {
+    result = op == "and" ? b.CreateAnd(x, y) : op == "or" ? b.CreateOr(x, y) : b.CreateXor(x, y);
+  } else if ((op == "shl" || op == "shr") && (y = input(2, i32))) {
+    // PTX clamps the amount.
+    Value *amount = b.CreateZExtOrTrunc(y, type.type);
+    Value *over = b.CreateICmpUGE(y, b.getInt32(bits));
+    if (op == "shr" && type.isSigned) {
+      result = b.CreateAShr(x, b.CreateSelect(over, ConstantInt::get(type.type, bits - 1), amount));
+    } else {
+      Value *safe = b.CreateSelect(over, ConstantInt::get(type.type, 0), amount);
+      result = op == "shl" ? b.CreateShl(x, safe) : b.CreateLShr(x, safe);
+      result = b.CreateSelect(over, ConstantInt::get(type.type, 0), result);
+    }
+  } else if (op == "shf" && i.operands.size() == 4) {
+    y = input(2);
+    Value *amount = input(3, i32);
+    if (!y || !amount)
+      return false;
+    amount = i.has("wrap") ? b.CreateAnd(amount, 31)
+                           : b.CreateBinaryIntrinsic(Intrinsic::umin, amount, b.getInt32(32));
+    Type *i64 = b.getInt64Ty();
+    Value *pair = b.CreateOr(b.CreateShl(b.CreateZExt(y, i64), 32), b.CreateZExt(x, i64));
+    Value *by = b.CreateZExt(amount, i64);
+    result = b.CreateTrunc(i.has("l") ? b.CreateLShr(b.CreateShl(pair, by), 32)
+                                      : b.CreateLShr(pair, by),
+                           i32);
+  } else if (op == "prmt" && i.operands.size() == 4 && i.parts.size() == 2) {
+    y = input(2);
+    Value *selector = input(3, i32);
+    if (!y || !selector)
+      return false;
+    result = emitPermute(b, x, y, selector);
+  } else if (op == "lop3" && i.operands.size() == 5 && i.operands[4].kind == Operand::Immediate) {
+    y = input(2);
+    Value *z = input(3);
+    if (!y || !z)
+      return false;
+    result = ConstantInt::get(type.type, 0);
+    for (unsigned n = 0; n < 8; ++n)
+      if (i.operands[4].value >> n & 1) {
+        auto pick = [&](Value *v, unsigned bit) { return n >> bit & 1 ? v : b.CreateNot(v); };
+        result = b.CreateOr(result, b.CreateAnd(pick(x, 2), b.CreateAnd(pick(y, 1), pick(z, 0))));
+      }
+  } else if (op == "bfe" && i.operands.size() == 4) {
+    Value *position = input(2, i32), *length = input(3, i32);
+    if (!position || !length)
+      return false;
+    // In twice the width, so that every position and length up to 255 works.
+    Type *wide = b.getIntNTy(512);
+    auto extend = [&](Value *v, bool s) { return s ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
+    Value *shifted = b.CreateAShr(extend(x, type.isSigned),
+                                  b.CreateZExt(b.CreateAnd(position, 255), wide));
+    Value *left = b.CreateSub(ConstantInt::get(wide, 511),
+                              b.CreateZExt(b.CreateAnd(length, 255), wide));
+    Value *up = b.CreateShl(b.CreateShl(shifted, left), 1);
+    Value *down = type.isSigned ? b.CreateAShr(b.CreateAShr(up, left), 1)
+                                : b.CreateLShr(b.CreateLShr(up, left), 1);
+    result = b.CreateTrunc(down, type.type);
+  } else if (op == "bfi" && i.operands.size() == 5) {
+    y = input(2);
+    Value *position = input(3, i32), *length = input(4, i32);
+    if (!y || !position || !length)
+      return false;
+    Type *wide = b.getIntNTy(512);
+    Value *one = ConstantInt::get(wide, 1);
+    Value *at = b.CreateZExt(b.CreateAnd(position, 255), wide);
+    Value *mask = b.CreateShl(
+        b.CreateSub(b.CreateShl(one, b.CreateZExt(b.CreateAnd(length, 255), wide)), one), at);
+    Value *inserted = b.CreateAnd(b.CreateShl(b.CreateZExt(x, wide), at), mask);
+    Value *kept = b.CreateAnd(b.CreateZExt(y, wide), b.CreateNot(mask));
+    result = b.CreateTrunc(b.CreateOr(inserted, kept), type.type);
+  }
+  if (!result)
+    return false;
+  write(i.operands[0], result, type.isSigned);
+  return true;
+}
+
+} // namespace kbopt::cpu

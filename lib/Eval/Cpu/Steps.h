@@ -1,0 +1,75 @@
+//===- Steps.h - The steps of an image build, in order ----------*- C++ -*-===//
+//
+// Owns nothing: declares the steps that CpuImage.cpp runs. Up to and with
+// `instrument*` the module is NVPTX code, afterwards the host's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_EVAL_CPU_STEPS_H
+#define KBOPT_LIB_EVAL_CPU_STEPS_H
+
+#include "ImageContext.h"
+#include "kb-opt/Support/Error.h"
+#include "ThreadState.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace kbopt::cpu {
+
+/// Finds kernels, their parameters and launch bounds, and the variables, while
+/// debug information is still complete.
+void collectMetadata(ImageContext &context);
+
+/// Resolves __nvvm_reflect as nvcc's defaults do, hides everything but kernels
+/// and removes what no kernel reaches.
+void prepareDevice(ImageContext &context);
+
+/// Replaces inline PTX by IR; what is not understood becomes unsupported.
+void translateInlineAsm(ImageContext &context);
+
+/// Replaces intrinsics that touch memory (wmma, cp.async, scoped atomics, …) by
+/// loads, stores, atomics and kbrt_mma.
+void expandMemoryIntrinsics(ImageContext &context);
+
+/// The device-side optimisations: O2 without unrolling and vectorisation.
+llvm::Error optimizeDevice(ImageContext &context);
+
+/// Address spaces known statically, and a * b + c contracted as nvcc does.
+void contractMultiplyAdd(ImageContext &context);
+
+/// Puts kbrt_yield into loops that wait for what another thread stores.
+void markSpinLoops(ImageContext &context);
+
+/// Whether the code of \p root performs atomic operations.
+bool usesAtomics(const ImageContext &context, llvm::Function &root);
+
+/// Makes every access call the runtime.
+void instrumentChecks(ImageContext &context);
+
+/// Clones kernels into counted versions that log accesses, blocks, branches.
+void instrumentCounts(ImageContext &context);
+
+/// Replaces NVPTX intrinsics and device library calls by IR and runtime calls.
+void lowerIntrinsics(ImageContext &context, ThreadStates &states);
+
+/// Lays out shared memory, moves variables behind slots, and leaves one
+/// address space.
+void flattenMemory(ImageContext &context, ThreadStates &states);
+
+/// Makes `body`, `loop` and `countedBody` of each kernel and fills in its flags.
+void buildEntries(ImageContext &context);
+
+/// Replaces bf16 arithmetic, and half arithmetic that the host would round
+/// twice, by IR that every host compiles.
+void lowerSmallFloats(ImageContext &context);
+
+/// Emits the tables of kbrt/ImageInfo.h.
+void emitTables(ImageContext &context);
+
+/// The host's target machine; fails if LLVM lacks it.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createHostMachine(llvm::StringRef cpu);
+
+/// Host O2, and an object file's bytes.
+llvm::Expected<std::string> compileForHost(llvm::Module &module, llvm::TargetMachine &machine);
+
+} // namespace kbopt::cpu
+
+#endif // KBOPT_LIB_EVAL_CPU_STEPS_H
