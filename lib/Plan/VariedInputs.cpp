@@ -124,10 +124,12 @@ llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef
                                                uint64_t seed, InputDistribution distribution) {
   VariedInputs result;
   result.data = data.str();
+  uint64_t ordinal = 0; // of the upload: steps between uploads change no values
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
     if (!upload)
       continue;
+    ++ordinal;
     uint64_t bytes = upload->to.bytes();
     if (upload->data > data.size() || bytes > data.size() - upload->data)
       return llvm::make_error<StoreError>("data.bin ends before the upload of step " +
@@ -140,7 +142,7 @@ llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef
       continue;
     }
     auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
-    fillDistribution({first, bytes}, element, distribution, seed * 0x9e3779b97f4a7c15u + i);
+    fillDistribution({first, bytes}, element, distribution, seed * 0x9e3779b97f4a7c15u + ordinal);
     ++result.uploadsVaried;
   }
   return result;

@@ -3,6 +3,7 @@
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace kbopt;
 using llvm::Expected;
@@ -86,6 +87,18 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(StringRef path, StringRef
   return std::move(*buffer);
 }
 
+/// A working directory is meant from where the workload is written.
+Workload resolved(Workload workload) {
+  llvm::SmallString<256> folder(workload.workingDirectory);
+  if (folder.empty() || llvm::sys::path::is_absolute(folder))
+    return workload;
+  folder = llvm::sys::path::parent_path(workload.file);
+  llvm::sys::path::append(folder, workload.workingDirectory);
+  llvm::sys::fs::make_absolute(folder);
+  workload.workingDirectory = folder.str().str();
+  return workload;
+}
+
 } // namespace
 
 Expected<std::optional<Workload>> kbopt::workloadInComment(StringRef source, StringRef file) {
@@ -112,10 +125,13 @@ Expected<std::optional<Workload>> kbopt::findWorkload(StringRef sourcePath,
     auto workload = parseWorkload((*buffer)->getBuffer(), path);
     if (!workload)
       return workload.takeError();
-    return std::move(*workload);
+    return resolved(std::move(*workload));
   }
   auto buffer = readFile(sourcePath, "the source");
   if (!buffer)
     return buffer.takeError();
-  return workloadInComment((*buffer)->getBuffer(), sourcePath);
+  auto workload = workloadInComment((*buffer)->getBuffer(), sourcePath);
+  if (workload && *workload)
+    *workload = resolved(std::move(**workload));
+  return workload;
 }

@@ -57,7 +57,9 @@ struct VariedInputs {
 
 /// New values from \p seed for every upload into a buffer of floating-point
 /// elements; integers and what has no known type keep their bytes. \p data is
-/// the content of data.bin. Fails if the plan reaches beyond \p data.
+/// the content of data.bin. The values of the n-th upload depend on the seed, the
+/// distribution and n alone, so that plans of the same uploads get the same
+/// inputs. Fails if the plan reaches beyond \p data.
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution);
 

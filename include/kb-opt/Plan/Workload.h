@@ -110,7 +110,8 @@ llvm::Expected<std::optional<Workload>> workloadInComment(llvm::StringRef source
 
 /// Finds the workload for \p sourcePath: \p explicitPath if not empty, else
 /// `<source>.workload.yaml` beside it (k.cu.workload.yaml or k.workload.yaml for
-/// k.cu), else the comment inside; nothing if there is none of them.
+/// k.cu), else the comment inside; nothing if there is none of them. A relative
+/// working directory is made absolute from the folder of the workload's file.
 llvm::Expected<std::optional<Workload>> findWorkload(llvm::StringRef sourcePath,
                                                      llvm::StringRef explicitPath);
 

@@ -122,6 +122,16 @@ TEST(VariedInputs, RepeatForASeedAndDifferBetweenSeeds) {
   EXPECT_NE(varied(InputDistribution::Normal, 7), varied(InputDistribution::Normal, 8));
 }
 
+TEST(VariedInputs, StepsBetweenUploadsChangeNoValues) {
+  std::string data(4096 + 256, '\1');
+  Plan longer = makePlan();
+  longer.steps.insert(longer.steps.begin() + 2, SyncStep{});
+  auto one = varyInputs(makePlan(), data, 3, InputDistribution::Normal);
+  auto other = varyInputs(longer, data, 3, InputDistribution::Normal);
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->data, other->data);
+}
+
 TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
   std::vector<uint8_t> bytes(2000);
   fillDistribution(bytes, ElementType::F16, InputDistribution::LargeMagnitude, 3);

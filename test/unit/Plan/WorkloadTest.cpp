@@ -186,6 +186,11 @@ TEST(Workload, FileBesideTheSourceWins) {
   ASSERT_FALSE(
       realFileSystem().write(folder->file("other.yaml"), "program: {arguments: [explicit]}\n"));
   EXPECT_EQ(argument(folder->file("other.yaml")), "explicit");
+  ASSERT_FALSE(realFileSystem().write(folder->file("other.yaml"),
+                                      "program: {working-directory: data}\n"));
+  auto found = findWorkload(source, folder->file("other.yaml"));
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->workingDirectory, folder->file("data"));
   EXPECT_EQ(argument("/nonexistent.yaml"),
             "cannot read the workload '/nonexistent.yaml': No such file or directory");
 }
