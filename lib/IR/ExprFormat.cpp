@@ -40,9 +40,12 @@ AffineExpr negated(AffineExpr expr) {
 /// Addends with a plus first, so that `n - tid.x - 1` reads as one would write it.
 void printSum(llvm::raw_ostream &os, AffineExpr expr, ArrayRef<StringAttr> loops,
               ArrayRef<StringAttr> symbols) {
-  SmallVector<AffineExpr> addends;
-  collectAddends(expr, addends);
-  llvm::stable_sort(addends, [](AffineExpr a, AffineExpr b) { return !negated(a) && negated(b); });
+  SmallVector<AffineExpr> all, addends;
+  collectAddends(expr, all);
+  for (bool negative : {false, true})
+    for (AffineExpr addend : all)
+      if (bool(negated(addend)) == negative)
+        addends.push_back(addend);
   bool first = true;
   for (AffineExpr addend : addends) {
     AffineExpr positive = first ? AffineExpr() : negated(addend);
@@ -178,11 +181,27 @@ LogicalResult ExprAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
   return verifySpace(emitError, map.getNumDims(), map.getNumSymbols(), loops.size(), symbols.size());
 }
 
+bool DomainAttr::isUnknown() const {
+  IntegerSet set = getSet();
+  return !getExact() && set.getNumConstraints() == 1 && isa<AffineConstantExpr>(set.getConstraint(0));
+}
+
+DomainAttr DomainAttr::unknown(MLIRContext *context, ArrayRef<StringAttr> loops,
+                               ArrayRef<StringAttr> symbols) {
+  auto set = IntegerSet::get(firstLoopDim + loops.size(), firstNamedSymbol + symbols.size(),
+                             getAffineConstantExpr(0, context), false);
+  return get(context, loops, symbols, set, false);
+}
+
 void DomainAttr::print(AsmPrinter &printer) const {
   printer << '<';
   llvm::raw_ostream &os = printer.getStream();
   printSpace(os, getLoops(), getSymbols());
   IntegerSet set = getSet();
+  if (isUnknown()) {
+    printer << "unknown>";
+    return;
+  }
   for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
     if (i)
       os << ", ";
@@ -198,6 +217,9 @@ Attribute DomainAttr::parse(AsmParser &parser, Type) {
   Space space;
   if (parser.parseLess() || parseSpace(parser, space))
     return {};
+  if (succeeded(parser.parseOptionalKeyword("unknown")))
+    return parser.parseGreater() ? DomainAttr()
+                                 : unknown(parser.getContext(), space.loops, space.symbols);
   SmallVector<AffineExpr> constraints;
   SmallVector<bool> equalities;
   auto parseOne = [&] {

@@ -1,6 +1,7 @@
 //===- Journal.cpp - The SQLite file --------------------------------------===//
 #include "kb-opt/Pipeline/Journal.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <condition_variable>
@@ -280,7 +281,9 @@ Journal::Impl::answer(llvm::StringRef kind, const Digest &request,
     return std::move(**stored);
   }
   llvm::Expected<std::string> response = compute();
-  if (!response)
+  // What was computed while the user ended the run may be the answer of a process
+  // that was killed for it: not worth keeping.
+  if (!response || interrupted())
     return response;
   llvm::Expected<bool> first = insert(kind, request, *response);
   if (!first)

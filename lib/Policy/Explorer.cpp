@@ -22,10 +22,11 @@ struct Explorer::Pending {
     Known,     ///< the program is a node already, or will be by `twin`
     Identical, ///< the machine code was judged already, or will be by `twin`
     Roofline,
-    Dropped, ///< the budget is spent
+    Dropped, ///< the budget is spent, or the user ended the search
     Judge,
   } fate = Fate::Judge;
   NodeId twin;
+  bool applied = false; ///< `made` is an answer
   std::optional<NodeJudgement> judgement;
 };
 
@@ -75,7 +76,7 @@ llvm::Expected<bool> Explorer::start() {
 std::optional<SearchEnd> Explorer::mustEnd() {
   if (stopped())
     return SearchEnd::Interrupted;
-  if (options.budgetSeconds > 0 && clock.monotonicSeconds() - startSeconds >= options.budgetSeconds)
+  if (outOfTime())
     return SearchEnd::BudgetSeconds;
   if (candidatesSpent || (options.budgetCandidates && result.judged >= options.budgetCandidates))
     return SearchEnd::BudgetCandidates;
@@ -100,6 +101,21 @@ const Attempt *Explorer::tried(const NodeId &parent, const Move &move) const {
   return found == triedAt.end() ? nullptr : &result.attempts[found->second];
 }
 
+/// Hands an answer to \p take, unless it came while the user ended the search: it
+/// may be that of a process killed for it, and an error is then none of ours.
+template <typename T, typename Take>
+llvm::Error Explorer::keepUnlessStopped(llvm::Expected<T> answer, Take take) {
+  if (stopped()) {
+    if (!answer)
+      llvm::consumeError(answer.takeError());
+    return llvm::Error::success();
+  }
+  if (!answer)
+    return answer.takeError();
+  take(std::move(*answer));
+  return llvm::Error::success();
+}
+
 llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
   std::vector<Pending *> open;
   std::set<std::pair<NodeId, Move>> seen;
@@ -110,11 +126,13 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
     else
       open.push_back(&entry);
   }
-  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) {
-    llvm::Expected<MoveResult> made = environment.apply(entry.request->parent, entry.request->move);
-    if (made)
-      entry.made = std::move(*made);
-    return made.takeError();
+  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
+    if (stopped() || outOfTime())
+      return llvm::Error::success();
+    return keepUnlessStopped(environment.apply(entry.request->parent, entry.request->move), [&](MoveResult made) {
+      entry.made = std::move(made);
+      entry.applied = true;
+    });
   });
 }
 
@@ -156,17 +174,21 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
   std::map<Digest, NodeId> comingCode;
   std::vector<Pending *> open;
   for (Pending &entry : pending) {
-    if (entry.fate == Pending::Fate::Repeat || entry.fate == Pending::Fate::Dropped)
+    if (entry.fate == Pending::Fate::Repeat)
       continue;
+    if (!entry.applied) {
+      entry.fate = Pending::Fate::Dropped;
+      continue;
+    }
     settle(entry, coming, comingCode, open.size());
     if (entry.fate == Pending::Fate::Judge)
       open.push_back(&entry);
   }
-  llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) {
-    llvm::Expected<NodeJudgement> judgement = environment.judge(entry.made.node);
-    if (judgement)
-      entry.judgement = std::move(*judgement);
-    return judgement.takeError();
+  llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
+    if (stopped() || outOfTime())
+      return llvm::Error::success();
+    return keepUnlessStopped(environment.judge(entry.made.node),
+                             [&](NodeJudgement judgement) { entry.judgement = std::move(judgement); });
   });
   result.judged += llvm::count_if(open, [](const Pending *entry) { return entry->judgement.has_value(); });
   return error;
@@ -282,27 +304,14 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
   std::vector<Pending> pending(requests.size());
   for (size_t i = 0; i != requests.size(); ++i)
     pending[i].request = &requests[i];
-  // What an interrupt cut short is dropped, with all behind it.
-  auto unlessStopped = [&](llvm::Error error, auto unfinished) -> llvm::Error {
-    if (!error || !stopped())
-      return error;
-    llvm::consumeError(std::move(error));
-    for (Pending &entry : pending)
-      if (unfinished(entry))
-        entry.fate = Pending::Fate::Dropped;
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = unlessStopped(applyAll(pending), [](const Pending &entry) {
-        return entry.fate == Pending::Fate::Judge && !entry.made.applied && entry.made.reason.empty();
-      }))
+  if (llvm::Error error = applyAll(pending))
     return std::move(error);
-  if (llvm::Error error = unlessStopped(judgeAll(pending), [](const Pending &entry) {
-        return entry.fate == Pending::Fate::Judge && !entry.judgement;
-      }))
+  if (llvm::Error error = judgeAll(pending))
     return std::move(error);
   std::vector<Attempt> attempts;
   for (const Pending &entry : pending) {
-    if (entry.fate == Pending::Fate::Dropped)
+    // What was cut short takes all behind it along.
+    if (entry.fate == Pending::Fate::Dropped || (entry.fate == Pending::Fate::Judge && !entry.judgement))
       break;
     std::pair<NodeId, Move> key(entry.request->parent, entry.request->move);
     if (entry.fate == Pending::Fate::Repeat) {

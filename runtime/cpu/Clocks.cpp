@@ -54,6 +54,7 @@ std::unordered_map<uint64_t, Variable> variables;
 std::unordered_map<uint32_t, std::vector<Acquisition>> acquisitions; ///< by block, releasing blocks only
 std::vector<Acquisition> acquired;                                   ///< of the running block
 bool blockReleases = false;
+uint32_t clockedBlock = 0; ///< the block that `acquired` belongs to
 
 bool covers(const Release &release, const Stamp &access) {
   if (access.thread == release.thread)
@@ -67,7 +68,7 @@ constexpr int deepestChain = 16;
 
 /// True if one of the first \p n acquisitions in \p known hands on \p access.
 bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &access, int depth) {
-  for (size_t i = n; i-- > 0;) {
+  for (size_t i = std::min(n, known.size()); i-- > 0;) {
     const Variable &variable = variables[known[i].address];
     if (auto it = variable.byBlock.find(uint32_t(access.block)); it != variable.byBlock.end())
       for (uint32_t index : it->second)
@@ -109,7 +110,8 @@ void resetClocksForLaunch() {
 
 void resetClocksForBlock() {
   if (blockReleases)
-    acquisitions[uint32_t(machine.blockLinear)] = acquired;
+    acquisitions[clockedBlock] = acquired;
+  clockedBlock = uint32_t(machine.blockLinear);
   blockReleases = false;
   acquired.clear();
   blockClock.blockStamp = 1;

@@ -110,6 +110,7 @@ void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind, std
     error = std::string("cannot commit device memory: ") + strerror(errno);
     return nullptr;
   }
+  memoryChanged();
   MemoryBuffer buffer;
   buffer.id = static_cast<uint32_t>(state->buffers.size() + 1);
   buffer.address = address;
@@ -212,6 +213,7 @@ bool DeviceMemory::free(void *p) {
   auto it = state->live.find(reinterpret_cast<uint64_t>(p));
   if (it == state->live.end())
     return false;
+  memoryChanged();
   MemoryBuffer &buffer = state->byId(it->second);
   uint64_t start = buffer.address - guard, extent = pagesOf(buffer.bytes);
   shadow::onFree(buffer.address, buffer.bytes);
@@ -292,7 +294,26 @@ void DeviceMemory::repairGuards(const MemoryBuffer &buffer) {
 }
 
 void DeviceMemory::noteHostWrite(const void *p, uint64_t bytes) {
+  memoryChanged();
   shadow::onHostWrite(reinterpret_cast<uint64_t>(p), bytes);
+}
+
+void DeviceMemory::write(void *to, const void *from, uint64_t bytes) {
+  if (bytes && std::memcmp(to, from, bytes) != 0) {
+    std::memmove(to, from, bytes);
+    memoryChanged();
+  }
+  shadow::onHostWrite(reinterpret_cast<uint64_t>(to), bytes);
+}
+
+void DeviceMemory::fill(void *to, uint8_t value, uint64_t bytes) {
+  const auto *first = static_cast<const uint8_t *>(to);
+  // All bytes hold the value if the first one does and each equals the next.
+  if (bytes && (first[0] != value || std::memcmp(first, first + 1, bytes - 1) != 0)) {
+    std::memset(to, value, bytes);
+    memoryChanged();
+  }
+  shadow::onHostWrite(reinterpret_cast<uint64_t>(to), bytes);
 }
 
 } // namespace kbrt

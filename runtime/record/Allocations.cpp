@@ -88,6 +88,9 @@ std::optional<Region> Allocations::region(const void *p, uint64_t width, uint64_
 }
 
 uint32_t Allocations::buffer(Allocation &allocation) {
+  bool isWatched = allocation.kind == BufferKind::Managed || allocation.kind == BufferKind::Pinned;
+  if (!sequence.recording() && isWatched)
+    watch(allocation);
   if (allocation.buffer != noBuffer || !sequence.recording())
     return allocation.buffer;
   allocation.buffer = static_cast<uint32_t>(sequence.plan.buffers.size());
@@ -95,13 +98,13 @@ uint32_t Allocations::buffer(Allocation &allocation) {
                                    ElementType::Unknown, allocation.symbol});
   if (allocation.kind != BufferKind::Symbol)
     sequence.add(AllocStep{allocation.buffer});
-  if (allocation.kind == BufferKind::Managed || allocation.kind == BufferKind::Pinned)
+  if (isWatched)
     watch(allocation);
   return allocation.buffer;
 }
 
 void Allocations::watch(Allocation &allocation) {
-  if (allocation.hostVisible || !sequence.recording())
+  if (allocation.hostVisible)
     return;
   allocation.hostVisible = true;
   bool full = allocation.kind == BufferKind::Pinned;

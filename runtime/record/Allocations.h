@@ -50,7 +50,9 @@ public:
   /// The region at \p p as the plan sees it; nothing unless all of it lies in
   /// one allocation.
   std::optional<Region> region(const void *p, uint64_t width, uint64_t height, uint64_t pitch);
-  /// The allocation's buffer in the plan. Pinned memory becomes host-visible.
+  /// The allocation's buffer in the plan, none if nothing is recorded. Pinned
+  /// memory becomes host-visible: its writes by the host are watched, so that
+  /// the device memory knows of them, in every mode.
   uint32_t buffer(Allocation &allocation);
 
   /// Before the device acts: what the host wrote by itself becomes uploads.

@@ -31,6 +31,12 @@ void moveRows(const Copy &copy) {
     std::memmove(copy.to.at + y * copy.to.pitch, copy.from.at + y * copy.from.pitch, copy.width);
 }
 
+void moveRowsToDevice(const Copy &copy) {
+  for (uint64_t y = 0; y < copy.height; ++y)
+    DeviceMemory::get().write(copy.to.at + y * copy.to.pitch, copy.from.at + y * copy.from.pitch,
+                              copy.width);
+}
+
 /// Simulated time of moving \p bytes: a fixed cost and 25 bytes per nanosecond.
 void passTime(Session &session, uint64_t bytes) { session.deviceNanoseconds += 2000 + bytes / 25; }
 
@@ -51,9 +57,7 @@ bool kindFits(CopyKind kind, bool toDevice, bool fromDevice) {
 }
 
 Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
-  moveRows(copy);
-  for (uint64_t y = 0; y < copy.height; ++y)
-    DeviceMemory::get().noteHostWrite(copy.to.at + y * copy.to.pitch, copy.width);
+  moveRowsToDevice(copy);
   // A linear destination is one row in the plan; the source may still be pitched.
   if (to.height == 1 && copy.height > 1)
     session.sequence.upload(to, copy.to.at, to.width, copy.stream);
@@ -78,9 +82,7 @@ Error deviceToDevice(Session &session, const Copy &copy, Region to, Region from)
     from = {from.at, copy.width, copy.height, copy.from.pitch};
   }
   session.sequence.add(CopyStep{to, from, copy.stream});
-  moveRows(copy);
-  for (uint64_t y = 0; y < copy.height; ++y)
-    DeviceMemory::get().noteHostWrite(copy.to.at + y * copy.to.pitch, copy.width);
+  moveRowsToDevice(copy);
   session.allocations.deviceWrote();
   return cuda::success;
 }
@@ -191,11 +193,9 @@ Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width,
       return Error{cuda::invalidValue};
     passTime(session, width * height);
     session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), *id});
-    for (uint64_t y = 0; y < height; ++y) {
-      char *row = static_cast<char *>(p) + y * pitch;
-      std::memset(row, value, width);
-      DeviceMemory::get().noteHostWrite(row, width);
-    }
+    for (uint64_t y = 0; y < height; ++y)
+      DeviceMemory::get().fill(static_cast<char *>(p) + y * pitch, static_cast<uint8_t>(value),
+                               width);
     session.allocations.deviceWrote();
     return Error{cuda::success};
   });

@@ -5,6 +5,7 @@
 #include "Streams.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 using namespace kbrt;
@@ -77,14 +78,37 @@ Error errorOf(LaunchStatus status) {
   }
 }
 
+LaunchKey keyOf(const Request &request, const KernelInfo &kernel) {
+  LaunchKey key;
+  key.kernel = kernel.name;
+  key.grid = {request.grid.x, request.grid.y, request.grid.z};
+  key.block = {request.block.x, request.block.y, request.block.z};
+  key.sharedBytes = request.sharedBytes;
+  for (uint32_t i = 0; i < kernel.paramCount; ++i) {
+    auto *first = static_cast<const uint8_t *>(request.arguments[i]);
+    key.arguments.insert(key.arguments.end(), first, first + kernel.params[i].bytes);
+  }
+  return key;
+}
+
 /// A kernel that goes wrong is found out by the next call, as on a GPU.
 Error execute(Session &session, const Request &request, const KernelInfo &kernel) {
   LaunchOptions options;
   options.wallSeconds = session.kernelSeconds;
   options.maxSharedBytes = deviceFact("sharedMemPerBlockOptin");
   auto dim = [](cuda::Dim d) { return Dim3{d.x, d.y, d.z}; };
+  LaunchKey key = keyOf(request, kernel);
+  if (session.repeated.changesNothing(key))
+    return cuda::success;
+  bool printed = false;
+  options.print = [&](std::string_view text) {
+    printed = true;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+  session.repeated.before(key);
   LaunchResult result = launch(session.image(), kernel, request.arguments, dim(request.grid),
                                dim(request.block), request.sharedBytes, options);
+  session.repeated.after(key, result.status == LaunchStatus::Ok && !printed);
   if (result.status == LaunchStatus::Unsupported)
     session.stop(Ending::Unsupported, result.message);
   if (result.status == LaunchStatus::InvalidLaunch)

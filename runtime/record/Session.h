@@ -11,6 +11,7 @@
 #include "Cuda.h"
 #include "Sequence.h"
 #include "kbrt/CpuRuntime.h"
+#include "kbrt/RepeatedLaunches.h"
 #include <memory>
 #include <string>
 
@@ -24,6 +25,7 @@ public:
 
   Sequence sequence;
   Allocations allocations{sequence};
+  RepeatedLaunches repeated;
 
   /// The image of KBRECORD_IMAGE; ends the process with a message if it cannot
   /// be loaded. Its variables are known to `allocations` from then on.

@@ -8,10 +8,10 @@ packages=(
   libboost-context-dev libsqlite3-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
 )
 
-# Installs the packages that are missing; as root or through sudo.
+# Installs those of the named packages that are missing; as root or through sudo.
 installPackages() {
   local missing=() package
-  for package in "${packages[@]}"; do
+  for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0

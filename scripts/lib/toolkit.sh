@@ -3,7 +3,7 @@
 
 isToolkit() { [ -f "$1/include/cuda_runtime.h" ] && [ -e "$1/nvvm/libdevice/libdevice.10.bc" ]; }
 
-wheels=(nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt nvidia-nvvm nvidia-curand)
+wheels=(nvidia-cuda-{nvcc,runtime,cccl,crt,profiler-api}==13.0.* nvidia-nvvm==13.0.* nvidia-curand==10.4.0.*)
 
 findToolkit() {
   local candidate nvcc
@@ -22,10 +22,10 @@ installToolkit() {
   local cache=${XDG_CACHE_HOME:-$HOME/.cache}/kb-opt/cuda-13.0
   if ! isToolkit "$cache/nvidia/cu13"; then
     echo "no CUDA toolkit in CUDA_PATH, PATH or /usr/local/cuda: installing its compiler and headers from PyPI into $cache"
-    packages=(python3-pip) installPackages
+    installPackages python3-pip
     local log; log=$(mktemp)
     rm -rf "$cache.part"
-    /usr/bin/python3 -m pip install --quiet --no-deps --target "$cache.part" "${wheels[@]/%/==13.0.*}" >"$log" 2>&1 || {
+    /usr/bin/python3 -m pip install --quiet --no-deps --target "$cache.part" "${wheels[@]}" >"$log" 2>&1 || {
       cat "$log" >&2; rm -f "$log"
       echo "kb-opt: error: cannot install the CUDA compiler from PyPI" >&2
       echo "kb-opt: note: install a CUDA toolkit and set CUDA_PATH to its folder" >&2

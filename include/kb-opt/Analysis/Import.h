@@ -71,6 +71,10 @@ public:
   /// The launches of \p kernel, in source order.
   llvm::SmallVector<kb::LaunchOp> launchesOf(kb::KernelOp kernel) const;
 
+  /// The kb IR as text, as `--emit=kb-ir` shows it; with \p locations each
+  /// operation's source range follows it.
+  void print(llvm::raw_ostream &os, bool locations = false) const;
+
   const ParsedProgram &source() const { return *parsed; }
 
 private:

@@ -67,7 +67,8 @@ def Kb_DomainAttr : Kb_Attr<"Domain", "domain"> {
     `#kb.domain<with [n] : n - tid.x - 1 >= 0>`: a conjunction of conditions, each
     `expression >= 0` or `expression == 0`. Every condition holds whenever the
     operation runs; other conditions may guard it as well, unless `exact` is written
-    after the list.
+    after the list. `#kb.domain<: unknown>` stands for conditions of which none is affine. An
+    operation without a domain runs whenever its kernel or loop body does.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$loops,
                         ArrayRefParameter<"::mlir::StringAttr">:$symbols,
@@ -75,6 +76,12 @@ def Kb_DomainAttr : Kb_Attr<"Domain", "domain"> {
                         "bool":$exact);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// There are conditions, but none is affine.
+    bool isUnknown() const;
+    static DomainAttr unknown(::mlir::MLIRContext *context, ::llvm::ArrayRef<::mlir::StringAttr> loops,
+                              ::llvm::ArrayRef<::mlir::StringAttr> symbols);
+  }];
 }
 
 def Kb_SymbolAttr : Kb_Attr<"Symbol", "symbol"> {

@@ -45,7 +45,8 @@ public:
   llvm::Error put(llvm::StringRef kind, const Digest &request, llvm::StringRef response);
   /// The stored answer, or \p compute's, stored. Threads that ask the same
   /// request at once wait for one computation. An error of \p compute is
-  /// returned and not stored.
+  /// returned and not stored, nor is an answer that an interrupt (Ctrl-C) may have
+  /// spoilt.
   llvm::Expected<std::string>
   getOrCompute(llvm::StringRef kind, const Digest &request,
                llvm::function_ref<llvm::Expected<std::string>()> compute);

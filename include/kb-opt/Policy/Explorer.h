@@ -71,6 +71,7 @@ public:
 
 private:
   struct Pending;
+  template <typename T, typename Take> llvm::Error keepUnlessStopped(llvm::Expected<T> answer, Take take);
   llvm::Error applyAll(std::vector<Pending> &pending);
   llvm::Error judgeAll(std::vector<Pending> &pending);
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode, uint64_t open);
@@ -79,6 +80,9 @@ private:
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
   bool stopped() const { return options.stop && options.stop(); }
+  bool outOfTime() {
+    return options.budgetSeconds > 0 && clock.monotonicSeconds() - startSeconds >= options.budgetSeconds;
+  }
 
   llvm::Expected<std::optional<NodeId>> replay(llvm::ArrayRef<Move> pipeline, bool counted);
   llvm::Error tune(NodeId &winner, std::vector<Move> &pipeline);

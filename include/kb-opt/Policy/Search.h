@@ -26,7 +26,8 @@ struct SearchOptions {
   /// Candidates to judge, the original and the ablation not counted; 0: no limit.
   uint64_t budgetCandidates = 0;
   double budgetSeconds = 0; ///< by the clock; 0: no limit
-  /// Asked between steps; true ends the search with the best so far.
+  /// Asked before and after every effect, from several threads; true ends the
+  /// search with the best so far. What ended while it was true is not believed.
   std::function<bool()> stop;
   /// At the end, what is left of the budget goes into neighbouring parameters of
   /// the winner's steps; then steps that cost nothing to leave out are left out.

@@ -101,6 +101,14 @@ public:
 
   /// Tells check mode that the host wrote [p, p + bytes). Cheap when no shadow exists.
   void noteHostWrite(const void *p, uint64_t bytes);
+  /// Moves or fills bytes in device memory and notes it as a host write. What
+  /// is there already is not a change: see getGeneration().
+  void write(void *to, const void *from, uint64_t bytes);
+  void fill(void *to, uint8_t value, uint64_t bytes);
+
+  /// Grows whenever memory may have changed other than by a kernel: see RepeatedLaunches.h.
+  uint64_t getGeneration() const { return generation; }
+  void memoryChanged() { ++generation; }
 
   /// Why the last allocation failed, in lower case without a full stop.
   const std::string &lastError() const { return error; }
@@ -109,7 +117,7 @@ private:
   DeviceMemory();
   struct State;
   State *state = nullptr;
-  uint64_t limitBytes = uint64_t(32) << 30, liveBytes = 0, peakBytes = 0;
+  uint64_t limitBytes = uint64_t(32) << 30, liveBytes = 0, peakBytes = 0, generation = 0;
   uint8_t poison = 0xCB;
   std::string error;
 

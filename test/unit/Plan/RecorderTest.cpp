@@ -275,6 +275,13 @@ TEST_F(Recorder, ReadsThatDoNotFollowTheOracleAreReported) {
                           "program reads 16");
 }
 
+TEST_F(Recorder, HostWritesToManagedMemoryAreSeenInEveryMode) {
+  EXPECT_EQ(good("repeat").out, "1 1 1 ");
+  auto run = executeProgram(realProcessRunner(), request);
+  ASSERT_TRUE(static_cast<bool>(run));
+  EXPECT_EQ(run->out, "1 1 1 ");
+}
+
 TEST_F(Recorder, ExecutionAloneRecordsNoSteps) {
   request.arguments = {"decide"};
   auto run = executeProgram(realProcessRunner(), request);

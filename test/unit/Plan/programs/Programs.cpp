@@ -146,6 +146,22 @@ int pinned() {
   return 0;
 }
 
+/// The same launch three times; the host writes before the third.
+int repeat() {
+  void *p;
+  cudaMallocManaged(&p, 16, 1);
+  int n = 4;
+  void *args[] = {&p, &n};
+  for (int i = 0; i < 3; ++i) {
+    cudaLaunchKernel(&lookUpStub, {1, 1, 1}, {4, 1, 1}, args, 0, nullptr);
+    cudaDeviceSynchronize();
+    std::printf("%d ", *static_cast<int *>(p));
+    if (i == 1)
+      *static_cast<int *>(p) = 99;
+  }
+  return 0;
+}
+
 int pitched() {
   char host[3][10], back[3][16];
   std::memset(host, 'h', sizeof host);
@@ -275,6 +291,7 @@ const Command commands[] = {
     {"symbols", symbols},
     {"managed", managed},
     {"pinned", pinned},
+    {"repeat", repeat},
     {"pitched", pitched},
     {"streams", streams},
     {"decide", decide},

@@ -1,0 +1,260 @@
+//===- HostAliasing.cpp - What the host passes to kernels -------------------===//
+//
+// Owns the question whether two arguments of a launch can be overlapping
+// memory. Pointers are followed through wrapper functions to the variables that
+// an allocation filled.
+//
+//===----------------------------------------------------------------------===//
+#include "kb-opt/Analysis/Legality.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/ParentMap.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace clang;
+
+namespace kbopt {
+namespace {
+
+bool isAllocation(const FunctionDecl *function) {
+  static const llvm::StringSet<> names = {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocHost",
+                                          "cudaHostAlloc"};
+  return function && function->getDeclName().isIdentifier() && names.contains(function->getName());
+}
+
+/// All functions of the main file, for callers and for global variables.
+struct FunctionFinder : RecursiveASTVisitor<FunctionFinder> {
+  explicit FunctionFinder(const SourceManager &sources) : sources(sources) {}
+  bool shouldVisitTemplateInstantiations() const { return true; }
+  bool VisitFunctionDecl(FunctionDecl *function) {
+    if (function->doesThisDeclarationHaveABody() && !function->isDependentContext())
+      functions.push_back(function);
+    return true;
+  }
+  const SourceManager &sources;
+  std::vector<const FunctionDecl *> functions;
+};
+
+std::vector<const FunctionDecl *> functionsOf(const ParsedProgram &program) {
+  const SourceManager &sources = program.sources();
+  FunctionFinder finder(sources);
+  for (Decl *decl : program.context().getTranslationUnitDecl()->noload_decls())
+    if (!sources.isInSystemHeader(decl->getLocation()))
+      finder.TraverseDecl(decl);
+  return finder.functions;
+}
+
+/// Every mention of \p variable is a read, or `&variable` as the first argument
+/// of an allocation.
+struct AllocationChecker : RecursiveASTVisitor<AllocationChecker> {
+  bool VisitCallExpr(CallExpr *call) {
+    if (!isAllocation(call->getDirectCallee()) || call->getNumArgs() == 0)
+      return true;
+    const Expr *target = call->getArg(0)->IgnoreParenCasts();
+    if (auto *address = dyn_cast<UnaryOperator>(target); address && address->getOpcode() == UO_AddrOf)
+      if (auto *ref = dyn_cast<DeclRefExpr>(address->getSubExpr()->IgnoreParens());
+          ref && ref->getDecl()->getCanonicalDecl() == variable) {
+        allowed.insert(ref);
+        allocated = true;
+      }
+    return true;
+  }
+  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) {
+    if (cast->getCastKind() == CK_LValueToRValue)
+      if (auto *ref = dyn_cast<DeclRefExpr>(cast->getSubExpr()->IgnoreParens()))
+        allowed.insert(ref);
+    return true;
+  }
+  bool VisitBinaryOperator(BinaryOperator *op) {
+    // p = nullptr after cudaFree.
+    if (op->getOpcode() == BO_Assign)
+      if (auto *ref = dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParens());
+          ref && op->getRHS()->IgnoreParenCasts()->isNullPointerConstant(ref->getDecl()->getASTContext(),
+                                                                        Expr::NPC_ValueDependentIsNotNull))
+        allowed.insert(ref);
+    return true;
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+    if (ref->getDecl()->getCanonicalDecl() == variable && !allowed.count(ref))
+      escapes = true;
+    return true;
+  }
+  const ValueDecl *variable = nullptr;
+  llvm::DenseSet<const DeclRefExpr *> allowed;
+  bool allocated = false, escapes = false;
+};
+
+class HostAliasing {
+public:
+  explicit HostAliasing(const ParsedProgram &program) : program(program), functions(functionsOf(program)) {}
+
+  /// \p a and \p b as seen in \p host.
+  Answer mayOverlap(const Expr *a, const Expr *b, const FunctionDecl *host, unsigned depth) {
+    Root rootA = rootOf(a, host), rootB = rootOf(b, host);
+    if (!rootA.variable || !rootB.variable)
+      return Answer::dontKnow("where '" + text(rootA.variable ? b : a) + "' comes from is not known");
+    if (rootA.variable == rootB.variable) {
+      if (rootA.isWhole && rootB.isWhole)
+        return Answer::yes("'" + rootA.variable->getName().str() + "' is passed twice");
+      return Answer::dontKnow("'" + text(a) + "' and '" + text(b) + "' are parts of one allocation");
+    }
+    bool paramA = isa<ParmVarDecl>(rootA.variable), paramB = isa<ParmVarDecl>(rootB.variable);
+    for (auto [root, isParam] : {std::pair(rootA, paramA), std::pair(rootB, paramB)})
+      if (!isParam && !isAllocated(root.variable, host))
+        return Answer::dontKnow("'" + root.variable->getName().str() + "' is not only filled by an allocation");
+    if (!paramA && !paramB)
+      return Answer::no("'" + rootA.variable->getName().str() + "' and '" + rootB.variable->getName().str() +
+                        "' are allocations of their own");
+    if (paramA != paramB && (paramA ? rootB : rootA).variable->isLocalVarDecl())
+      return Answer::no("one of them is allocated in '" + host->getNameAsString() + "'");
+    return throughCallers(rootA.variable, rootB.variable, host, depth);
+  }
+
+private:
+  struct Root {
+    const VarDecl *variable = nullptr;
+    bool isWhole = true; ///< no offset was added
+  };
+
+  std::string text(const Expr *expr) { return sourceText(program, expr->getSourceRange()).str(); }
+
+  /// The variable behind a pointer expression, through settled copies.
+  Root rootOf(const Expr *expr, const FunctionDecl *host) {
+    Root root;
+    for (unsigned steps = 0; steps < 32; ++steps) {
+      expr = expr->IgnoreParenCasts();
+      if (auto *op = dyn_cast<BinaryOperator>(expr); op && op->isAdditiveOp()) {
+        root.isWhole = false;
+        expr = op->getLHS()->getType()->isPointerType() ? op->getLHS() : op->getRHS();
+        continue;
+      }
+      if (auto *address = dyn_cast<UnaryOperator>(expr); address && address->getOpcode() == UO_AddrOf)
+        if (auto *subscript = dyn_cast<ArraySubscriptExpr>(address->getSubExpr()->IgnoreParens())) {
+          root.isWhole = false;
+          expr = subscript->getBase();
+          continue;
+        }
+      auto *ref = dyn_cast<DeclRefExpr>(expr);
+      auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+      if (!variable || !variable->getType()->isPointerType())
+        return {};
+      bool hasValue = variable->isLocalVarDecl() && variable->hasInit() &&
+                      !variable->getInit()->IgnoreParenCasts()->isNullPointerConstant(
+                          program.context(), Expr::NPC_ValueDependentIsNotNull);
+      if (isa<ParmVarDecl>(variable)) {
+        if (mayModify(host->getBody(), variable))
+          return {};
+        root.variable = variable;
+        return root;
+      }
+      if (!hasValue) {
+        root.variable = variable->getCanonicalDecl();
+        return root;
+      }
+      if (mayModify(host->getBody(), variable))
+        return {};
+      expr = variable->getInit();
+    }
+    return {};
+  }
+
+  bool isAllocated(const VarDecl *variable, const FunctionDecl *host) {
+    AllocationChecker checker;
+    checker.variable = variable->getCanonicalDecl();
+    if (variable->isLocalVarDecl()) {
+      checker.TraverseStmt(host->getBody());
+    } else {
+      if (!variable->isInAnonymousNamespace() && variable->getFormalLinkage() == Linkage::External &&
+          !program.sources().isInMainFile(variable->getLocation()))
+        return false;
+      for (const FunctionDecl *function : functions)
+        checker.TraverseStmt(function->getBody());
+    }
+    return checker.allocated && !checker.escapes;
+  }
+
+  /// At least one of the two is a parameter of \p host: asks its callers.
+  Answer throughCallers(const VarDecl *a, const VarDecl *b, const FunctionDecl *host, unsigned depth) {
+    if (depth > 4)
+      return Answer::dontKnow("the calls are nested too deeply");
+    struct CallFinder : RecursiveASTVisitor<CallFinder> {
+      const FunctionDecl *host = nullptr;
+      std::vector<const CallExpr *> calls;
+      llvm::DenseSet<const Expr *> callees;
+      bool escapes = false;
+      bool VisitCallExpr(CallExpr *call) {
+        if (const FunctionDecl *callee = call->getDirectCallee();
+            callee && callee->getCanonicalDecl() == host->getCanonicalDecl()) {
+          calls.push_back(call);
+          callees.insert(call->getCallee()->IgnoreParenImpCasts());
+        }
+        return true;
+      }
+      bool VisitDeclRefExpr(DeclRefExpr *ref) {
+        if (ref->getDecl()->getCanonicalDecl() == host->getCanonicalDecl() && !callees.count(ref))
+          escapes = true;
+        return true;
+      }
+    };
+    bool any = false;
+    Answer result = Answer::no("");
+    for (const FunctionDecl *caller : functions) {
+      CallFinder finder;
+      finder.host = host;
+      finder.TraverseStmt(caller->getBody());
+      if (finder.escapes)
+        return Answer::dontKnow("'" + host->getNameAsString() + "' is called through a pointer");
+      for (const CallExpr *call : finder.calls) {
+        any = true;
+        auto passed = [&](const VarDecl *variable) -> const Expr * {
+          auto *parameter = dyn_cast<ParmVarDecl>(variable);
+          return parameter && parameter->getFunctionScopeIndex() < call->getNumArgs()
+                     ? call->getArg(parameter->getFunctionScopeIndex())
+                     : nullptr;
+        };
+        const Expr *fromA = passed(a), *fromB = passed(b);
+        if (!fromA || !fromB)
+          return Answer::dontKnow("'" + (fromA ? b : a)->getName().str() + "' is not passed by the callers");
+        Answer here = mayOverlap(fromA, fromB, caller, depth + 1);
+        if (!here.refuted())
+          return here;
+        result = here;
+      }
+    }
+    if (!any)
+      return Answer::dontKnow("no call of '" + host->getNameAsString() + "' is in sight");
+    return result;
+  }
+
+  const ParsedProgram &program;
+  std::vector<const FunctionDecl *> functions;
+};
+
+} // namespace
+
+Answer argumentsMayOverlap(const ImportedProgram &program, kb::KernelOp kernel, unsigned first, unsigned second) {
+  if (first == second)
+    return Answer::yes("they are one argument");
+  SmallVector<kb::LaunchOp> launches = program.launchesOf(kernel);
+  if (launches.empty())
+    return Answer::dontKnow("no launch of '" + kernel.getName().str() + "' is in sight");
+  HostAliasing aliasing(program.source());
+  Answer result = Answer::no("");
+  for (kb::LaunchOp launch : launches) {
+    const LaunchFact *fact = program.factOf(launch);
+    if (fact->byApi || std::max(first, second) >= fact->arguments.size() || !fact->call)
+      return Answer::dontKnow("the arguments of a launch of '" + kernel.getName().str() + "' are not in sight");
+    // The call may stand in an instantiation of the host function.
+    const FunctionDecl *host = fact->host;
+    const FunctionDecl *definition = nullptr;
+    if (!host || !host->hasBody(definition))
+      return Answer::dontKnow("the function around a launch is not in sight");
+    Answer here = aliasing.mayOverlap(fact->arguments[first], fact->arguments[second], definition, 0);
+    if (!here.refuted())
+      return here;
+    result = here;
+  }
+  return result;
+}
+
+} // namespace kbopt

@@ -1,0 +1,186 @@
+//===- Overlap.cpp - Whether accesses can touch the same bytes --------------===//
+//
+// Owns the overlap questions of Legality.h. Addresses over unknown array extents
+// are first taken apart into rows and columns (a * n + b with 0 <= b < n), which
+// makes them linear.
+//
+//===----------------------------------------------------------------------===//
+#include "LinearSystem.h"
+#include "kb-opt/Analysis/Legality.h"
+
+using namespace mlir;
+
+namespace kbopt {
+
+using analysis::LinearSystem;
+using analysis::Poly;
+using analysis::VarId;
+
+namespace {
+
+/// One question about two accesses.
+class OverlapQuestion {
+public:
+  OverlapQuestion(kb::AccessOp first, kb::AccessOp second, const LaunchValues &given,
+                  LinearSystem::Sharing sharing)
+      : first(first), second(second), values(given), base(values) {
+    auto common = LaunchValues::common(first->getParentOfType<kb::KernelOp>());
+    for (unsigned c = 0; c < 3; ++c) {
+      if (!values.block[c])
+        values.block[c] = common.block[c];
+      if (!values.grid[c])
+        values.grid[c] = common.grid[c];
+    }
+    base.sharing = sharing;
+  }
+
+  /// Adds what is known of both, and that their bytes meet. False if an address
+  /// is unknown.
+  bool prepare() {
+    if (!first.getAddressAttr() || !second.getAddressAttr())
+      return false;
+    complete = base.addDomain(first, 0);
+    complete &= base.addDomain(second, 1);
+    Poly a = address(first, 0), b = address(second, 1);
+    if (!a.isValid() || !b.isValid())
+      return false;
+    int64_t bytesA = first.getBytes(), bytesB = second.getBytes();
+    if (bytesA <= 0 || bytesB <= 0)
+      return false;
+    auto inElements = [&](const Poly &poly) -> std::optional<Poly> {
+      Poly result;
+      for (auto &[monomial, coefficient] : poly.monomials()) {
+        if (coefficient % bytesA)
+          return std::nullopt;
+        Poly term = Poly::constant(coefficient / bytesA);
+        for (VarId var : monomial)
+          term = term * Poly::variable(var);
+        result = result + term;
+      }
+      return result;
+    };
+    auto elementA = inElements(a), elementB = inElements(b);
+    if (bytesA == bytesB && elementA && elementB) {
+      equate(*elementA, *elementB, 0);
+    } else {
+      base.addInequality(a - b + Poly::constant(bytesA - 1));
+      base.addInequality(b - a + Poly::constant(bytesB - 1));
+    }
+    return true;
+  }
+
+  /// Answers for the cases that \p restrict makes of the system.
+  template <typename Fn> Answer decide(unsigned cases, Fn restrict) {
+    bool found = false;
+    for (unsigned i = 0; i < cases; ++i) {
+      LinearSystem system = base;
+      restrict(system, i);
+      if (system.isEmpty())
+        continue;
+      if (!complete || !system.isExact())
+        return Answer::dontKnow("accesses to '" + first.getBase().getName().str() +
+                                "' cannot be shown to be disjoint");
+      found = true;
+    }
+    if (found)
+      return Answer::yes("accesses to '" + first.getBase().getName().str() + "' meet");
+    return Answer::no("accesses to '" + first.getBase().getName().str() + "' are disjoint");
+  }
+
+private:
+  Poly address(kb::AccessOp access, unsigned instance) {
+    kb::ExprAttr expr = access.getAddressAttr();
+    return base.import(access, expr.getExpr(), expr.getLoops(), expr.getSymbols(), instance);
+  }
+
+  /// Whether \p poly lies in [0, bound) wherever both domains hold.
+  bool isWithin(const Poly &poly, const Poly &bound) {
+    LinearSystem below = base, above = base;
+    below.addInequality(poly * Poly::constant(-1) - Poly::constant(1));
+    above.addInequality(poly - bound);
+    return below.isEmpty() && above.isEmpty();
+  }
+
+  /// a == b. Where both are `q * n + r` with r in [0, n), that is two equations.
+  void equate(const Poly &a, const Poly &b, unsigned depth) {
+    std::set<VarId> factors;
+    for (const Poly *poly : {&a, &b})
+      for (auto &[monomial, coefficient] : poly->monomials())
+        if (monomial.size() > 1)
+          factors.insert(monomial.begin(), monomial.end());
+    for (VarId var : factors) {
+      if (depth > 4)
+        break;
+      Poly quotientA = a.coefficientOf(var), quotientB = b.coefficientOf(var);
+      if (!quotientA.isValid() || !quotientB.isValid())
+        continue;
+      Poly restA = a.without(var), restB = b.without(var), extent = Poly::variable(var);
+      if (!isWithin(restA, extent) || !isWithin(restB, extent))
+        continue;
+      equate(quotientA, quotientB, depth + 1);
+      equate(restA, restB, depth + 1);
+      return;
+    }
+    base.addEquality(a - b);
+  }
+
+  kb::AccessOp first, second;
+  LaunchValues values;
+  LinearSystem base;
+  bool complete = true;
+};
+
+} // namespace
+
+Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock) {
+  sameBlock |= first.getSpace() == kb::MemorySpace::Shared || second.getSpace() == kb::MemorySpace::Shared;
+  if (first.getSpace() == kb::MemorySpace::Local || second.getSpace() == kb::MemorySpace::Local)
+    return Answer::no("local memory belongs to one thread");
+  OverlapQuestion question(first, second, values, LinearSystem::Sharing::Apart);
+  if (!question.prepare())
+    return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
+  // One case per way in which two threads differ: a component of the thread
+  // index in one block, or of the block index; either may be the smaller.
+  return question.decide(sameBlock ? 6 : 12, [&](LinearSystem &system, unsigned number) {
+    unsigned c = number % 3, less = number / 3 % 2, more = 1 - less;
+    bool byBlock = number >= 6;
+    Poly one = Poly::constant(1);
+    if (byBlock) {
+      system.addInequality(Poly::variable(system.dim(more, kb::bidDim + c)) -
+                           Poly::variable(system.dim(less, kb::bidDim + c)) - one);
+      system.addInequality(system.blockStart(more, c) - system.blockStart(less, c) - system.blockDim(c));
+      return;
+    }
+    system.addInequality(Poly::variable(system.dim(more, kb::tidDim + c)) -
+                         Poly::variable(system.dim(less, kb::tidDim + c)) - one);
+    for (unsigned d = 0; d < 3; ++d) {
+      system.addEquality(Poly::variable(system.dim(0, kb::bidDim + d)) -
+                         Poly::variable(system.dim(1, kb::bidDim + d)));
+      system.addEquality(system.blockStart(0, d) - system.blockStart(1, d));
+    }
+  });
+}
+
+Answer sameThreadMayOverlap(kb::AccessOp first, kb::AccessOp second, bool acrossIterations,
+                            const LaunchValues &values) {
+  OverlapQuestion question(first, second, values,
+                           acrossIterations ? LinearSystem::Sharing::SameThread
+                                            : LinearSystem::Sharing::SameIteration);
+  if (!question.prepare())
+    return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
+  SmallVector<kb::LoopOp> loopsA = kb::enclosingLoops(first), loopsB = kb::enclosingLoops(second);
+  return question.decide(1, [&](LinearSystem &system, unsigned) {
+    auto equal = [&](unsigned dim) {
+      system.addEquality(Poly::variable(system.dim(0, dim)) - Poly::variable(system.dim(1, dim)));
+    };
+    for (unsigned c = 0; c < kb::firstLoopDim; ++c)
+      equal(c);
+    for (unsigned c = 0; c < 3; ++c)
+      system.addEquality(system.blockStart(0, c) - system.blockStart(1, c));
+    for (size_t i = 0; !acrossIterations && i < std::min(loopsA.size(), loopsB.size()); ++i)
+      if (loopsA[i] == loopsB[i])
+        equal(kb::firstLoopDim + i);
+  });
+}
+
+} // namespace kbopt

@@ -1,0 +1,289 @@
+//===- Poly.cpp - Polynomials over the index space -------------------------===//
+//
+// Owns polynomial arithmetic, ranges, and conversion to MLIR's affine
+// expressions.
+//
+//===----------------------------------------------------------------------===//
+#include "Poly.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace kbopt::analysis {
+
+static constexpr __int128 infinity = (__int128)1 << 100;
+
+Poly Poly::constant(int64_t value) {
+  Poly poly;
+  poly.add({}, value);
+  return poly;
+}
+
+Poly Poly::variable(VarId var) {
+  Poly poly;
+  poly.add({var}, 1);
+  return poly;
+}
+
+void Poly::add(const Monomial &monomial, int64_t coefficient) {
+  if (coefficient == 0)
+    return;
+  auto [it, isNew] = terms.try_emplace(monomial, coefficient);
+  if (isNew)
+    return;
+  if (llvm::AddOverflow(it->second, coefficient, it->second))
+    valid = false;
+  if (it->second == 0)
+    terms.erase(it);
+}
+
+int64_t Poly::constantTerm() const {
+  auto it = terms.find({});
+  return it == terms.end() ? 0 : it->second;
+}
+
+Poly Poly::operator+(const Poly &other) const {
+  Poly sum = *this;
+  sum.valid &= other.valid;
+  for (auto &[monomial, coefficient] : other.terms)
+    sum.add(monomial, coefficient);
+  return sum;
+}
+
+Poly Poly::operator*(const Poly &other) const {
+  Poly product;
+  product.valid = valid && other.valid;
+  for (auto &[left, leftCoefficient] : terms)
+    for (auto &[right, rightCoefficient] : other.terms) {
+      Monomial both = left;
+      both.append(right);
+      llvm::sort(both);
+      int64_t coefficient;
+      if (llvm::MulOverflow(leftCoefficient, rightCoefficient, coefficient))
+        product.valid = false;
+      else
+        product.add(both, coefficient);
+    }
+  return product;
+}
+
+Poly Poly::coefficientOf(VarId var) const {
+  Poly result;
+  for (auto &[monomial, coefficient] : terms) {
+    if (!llvm::is_contained(monomial, var))
+      continue;
+    if (llvm::count(monomial, var) > 1)
+      result.valid = false;
+    Monomial rest;
+    for (VarId other : monomial)
+      if (other != var)
+        rest.push_back(other);
+    result.add(rest, coefficient);
+  }
+  return result;
+}
+
+Poly Poly::without(VarId var) const {
+  Poly result;
+  result.valid = valid;
+  for (auto &[monomial, coefficient] : terms)
+    if (!llvm::is_contained(monomial, var))
+      result.add(monomial, coefficient);
+  return result;
+}
+
+bool Poly::contains(VarId var) const {
+  return llvm::any_of(terms, [&](auto &term) { return llvm::is_contained(term.first, var); });
+}
+
+/// Limits of the grid and the block: CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability".
+VarTable::VarTable() {
+  const int64_t block[] = {1024, 1024, 64};
+  const int64_t grid[] = {INT32_MAX, 65535, 65535};
+  for (int64_t limit : block)
+    vars.push_back({true, {0, limit - 1}, {}});
+  for (int64_t limit : grid)
+    vars.push_back({true, {0, limit - 1}, {}});
+  for (int64_t limit : block)
+    vars.push_back({false, {1, limit}, {}});
+  for (int64_t limit : grid)
+    vars.push_back({false, {1, limit}, {}});
+}
+
+VarId VarTable::addLoop(int64_t maxTrips) {
+  vars.push_back({true, {0, maxTrips > 0 ? (__int128)maxTrips - 1 : infinity}, {}});
+  return vars.size() - 1;
+}
+
+VarId VarTable::addSymbol(Interval range) {
+  vars.push_back({false, range, {}});
+  return vars.size() - 1;
+}
+
+VarId VarTable::addDivision(Division division) {
+  for (VarId var = FirstOtherVar; var < vars.size(); ++var)
+    if (auto &known = vars[var].division)
+      if (known->isMod == division.isMod && known->dividend == division.dividend &&
+          known->divisor == division.divisor)
+        return var;
+  bool dim = !isSymbolic(division.dividend) || !isSymbolic(division.divisor);
+  Interval dividend = range(division.dividend), divisor = range(division.divisor);
+  Interval result;
+  if (division.isMod) {
+    result = {0, std::max<__int128>(0, divisor.high - 1)};
+    if (dividend.low >= 0)
+      result.high = std::min(result.high, dividend.high);
+  } else {
+    __int128 least = std::max<__int128>(1, divisor.low);
+    auto floorBy = [](__int128 a, __int128 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+    result = {dividend.low >= 0 ? 0 : floorBy(dividend.low, least),
+              dividend.high >= 0 ? dividend.high / least : -1};
+  }
+  vars.push_back({dim, result, std::move(division)});
+  return vars.size() - 1;
+}
+
+VarId VarTable::floorDiv(const Poly &dividend, const Poly &divisor) {
+  return addDivision({dividend, divisor, false});
+}
+VarId VarTable::mod(const Poly &dividend, const Poly &divisor) {
+  return addDivision({dividend, divisor, true});
+}
+
+bool VarTable::isDim(VarId var) const { return vars[var].isDim; }
+
+bool VarTable::isSymbolic(const Poly &poly) const {
+  for (auto &[monomial, coefficient] : poly.monomials())
+    for (VarId var : monomial)
+      if (isDim(var))
+        return false;
+  return true;
+}
+
+bool VarTable::isAffine(const Poly &poly) const {
+  for (auto &[monomial, coefficient] : poly.monomials()) {
+    if (llvm::count_if(monomial, [&](VarId var) { return isDim(var); }) > 1)
+      return false;
+    for (VarId var : monomial)
+      if (auto &division = vars[var].division)
+        if (!isAffine(division->dividend) || !isSymbolic(division->divisor))
+          return false;
+  }
+  return poly.isValid();
+}
+
+const VarTable::Division *VarTable::division(VarId var) const {
+  return vars[var].division ? &*vars[var].division : nullptr;
+}
+
+static __int128 clampWide(__int128 value) { return std::clamp(value, -infinity, infinity); }
+
+static __int128 multiply(__int128 a, __int128 b) {
+  __int128 product;
+  if (__builtin_mul_overflow(a, b, &product))
+    return (a < 0) == (b < 0) ? infinity : -infinity;
+  return clampWide(product);
+}
+
+static Interval multiply(Interval a, Interval b) {
+  __int128 corners[] = {multiply(a.low, b.low), multiply(a.low, b.high), multiply(a.high, b.low),
+                        multiply(a.high, b.high)};
+  return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+}
+
+Interval VarTable::range(const Poly &poly) {
+  if (!poly.isValid())
+    return {-infinity, infinity};
+  Poly rest = poly;
+  Interval total = {0, 0};
+  auto accumulate = [&](Interval part) {
+    total = {clampWide(total.low + part.low), clampWide(total.high + part.high)};
+  };
+  // bid.c * bdim.c + tid.c is a thread's number in the grid: below 2^31.
+  for (unsigned c = 0; c < 3; ++c) {
+    Poly::Monomial product = {BidVar + c, BdimVar + c};
+    auto it = rest.monomials().find(product);
+    if (it != rest.monomials().end()) {
+      int64_t factor = it->second;
+      auto thread = rest.monomials().find({TidVar + c});
+      bool withThread = thread != rest.monomials().end() && thread->second == factor;
+      Poly taken = Poly::variable(BidVar + c) * Poly::variable(BdimVar + c);
+      if (withThread)
+        taken = taken + Poly::variable(TidVar + c);
+      accumulate(multiply({factor, factor}, {0, INT32_MAX}));
+      rest = rest - taken * Poly::constant(factor);
+      assumed.insert(c);
+    }
+  }
+  for (auto &[monomial, coefficient] : rest.monomials()) {
+    Interval part = {coefficient, coefficient};
+    Poly::Monomial left = monomial;
+    for (unsigned c = 0; c < 3; ++c) {
+      auto grid = llvm::find(left, GdimVar + c), block = llvm::find(left, BdimVar + c);
+      if (grid == left.end() || block == left.end())
+        continue;
+      left.erase(llvm::find(left, GdimVar + c));
+      left.erase(llvm::find(left, BdimVar + c));
+      part = multiply(part, {1, INT32_MAX});
+      assumed.insert(c);
+    }
+    for (VarId var : left)
+      part = multiply(part, vars[var].range);
+    accumulate(part);
+  }
+  return total;
+}
+
+void VarTable::collectLeaves(const Poly &poly, std::set<VarId> &leaves) const {
+  for (auto &[monomial, coefficient] : poly.monomials())
+    for (VarId var : monomial) {
+      if (auto &division = vars[var].division) {
+        collectLeaves(division->dividend, leaves);
+        collectLeaves(division->divisor, leaves);
+      } else {
+        leaves.insert(var);
+      }
+    }
+}
+
+bool VarTable::dependsOn(const Poly &poly, VarId var) const {
+  std::set<VarId> leaves;
+  collectLeaves(poly, leaves);
+  return leaves.count(var);
+}
+
+mlir::AffineExpr VarTable::toAffine(const Poly &poly, mlir::MLIRContext *context,
+                                    llvm::function_ref<mlir::AffineExpr(VarId)> leaf) const {
+  if (!isAffine(poly))
+    return {};
+  auto one = [&](VarId var) -> mlir::AffineExpr {
+    const Division *division = this->division(var);
+    if (!division)
+      return leaf(var);
+    mlir::AffineExpr dividend = toAffine(division->dividend, context, leaf);
+    mlir::AffineExpr divisor = toAffine(division->divisor, context, leaf);
+    return division->isMod ? dividend % divisor : dividend.floorDiv(divisor);
+  };
+  mlir::AffineExpr sum;
+  auto append = [&](mlir::AffineExpr part) { sum = sum ? sum + part : part; };
+  for (auto &[monomial, coefficient] : poly.monomials()) {
+    if (monomial.empty())
+      continue;
+    mlir::AffineExpr product, dim;
+    for (VarId var : monomial) {
+      if (isDim(var))
+        dim = one(var);
+      else
+        product = product ? product * one(var) : one(var);
+    }
+    // The dimension first, as in `i * n`.
+    if (dim)
+      product = product ? dim * product : dim;
+    append(product * coefficient);
+  }
+  if (int64_t constant = poly.constantTerm(); constant || !sum)
+    append(mlir::getAffineConstantExpr(constant, context));
+  return sum;
+}
+
+} // namespace kbopt::analysis

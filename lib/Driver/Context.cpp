@@ -1,0 +1,100 @@
+//===- Context.cpp --------------------------------------------------------===//
+#include "Context.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "kb-opt/Support/Error.h"
+
+using namespace kbopt;
+
+llvm::Error kbopt::openInput(Context &context) {
+  auto toolkit = findCudaToolkit(ToolkitSearch::fromEnvironment());
+  if (!toolkit)
+    return toolkit.takeError();
+  CommandQuery query;
+  query.file = context.options.input;
+  query.flags = context.options.flags;
+  query.databaseFolder = context.options.databaseFolder;
+  query.arch = context.options.arch;
+  auto command = findCompileCommand(query, *toolkit);
+  if (!command)
+    return command.takeError();
+  context.command = std::move(*command);
+  auto text = readSource(context.command);
+  if (!text)
+    return text.takeError();
+  context.text = std::move(*text);
+  return llvm::Error::success();
+}
+
+static Signature signatureOf(const ParsedProgram &program, const clang::FunctionDecl *function,
+                             bool isKernel) {
+  Signature signature;
+  signature.name = function->getQualifiedNameAsString();
+  signature.isKernel = isKernel;
+  auto policy = program.context().getPrintingPolicy();
+  signature.returnType = function->getReturnType().getAsString(policy);
+  for (const clang::ParmVarDecl *parameter : function->parameters())
+    signature.parameters.push_back(
+        {parameter->getNameAsString(), parameter->getType().getAsString(policy)});
+  LineColumn place = lineColumn(program, function->getLocation());
+  signature.place = (program.shownFile() + ":" + llvm::Twine(place.line) + ":" + llvm::Twine(place.column)).str();
+  return signature;
+}
+
+std::vector<Signature> kbopt::possibleEntries(const ParsedProgram &program) {
+  std::vector<Signature> entries;
+  std::set<const clang::FunctionDecl *> seen;
+  for (const LaunchFact &launch : findLaunches(program))
+    if (launch.host && !launch.host->isMain() && seen.insert(launch.host).second)
+      entries.push_back(signatureOf(program, launch.host, false));
+  for (const KernelFact &kernel : findKernels(program))
+    if (kernel.inMainFile)
+      entries.push_back(signatureOf(program, kernel.function, true));
+  return entries;
+}
+
+std::optional<Signature> kbopt::findSignature(const ParsedProgram &program, llvm::StringRef name) {
+  for (Signature &entry : possibleEntries(program))
+    if (entry.name == name)
+      return entry;
+  // An entry may launch through others.
+  for (const clang::Decl *declaration : program.context().getTranslationUnitDecl()->decls())
+    if (const auto *function = llvm::dyn_cast<clang::FunctionDecl>(declaration))
+      if (function->isThisDeclarationADefinition() && function->getNameAsString() == name)
+        return signatureOf(program, function, false);
+  return std::nullopt;
+}
+
+llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const ParsedProgram &program,
+                                             Signature &signature) {
+  auto found = findWorkload(context.command.file, context.options.workload);
+  if (!found)
+    return found.takeError();
+  if (!*found) {
+    if (hasMain(program))
+      return Workload();
+    return llvm::make_error<UsageError>(
+        "'" + context.options.input + "' has no main, and no workload says how to run it",
+        "write one from this skeleton: kb-opt --emit=workload " + context.options.input,
+        ExitStatus::Diagnostics);
+  }
+  Workload workload = std::move(**found);
+  if (workload.kind == WorkloadKind::Program) {
+    if (hasMain(program))
+      return workload;
+    return llvm::make_error<UsageError>("workload '" + workload.file + "' runs a program, but '" +
+                                            context.options.input + "' has no main",
+                                        "name the function to call with 'entry:'",
+                                        ExitStatus::Diagnostics);
+  }
+  auto entry = findSignature(program, workload.entryName());
+  if (!entry)
+    return llvm::make_error<UsageError>(workload.place + ": no function '" + workload.entryName().str() +
+                                            "' in '" + context.options.input + "'",
+                                        "kb-opt --emit=workload " + context.options.input +
+                                            " lists what can be called",
+                                        ExitStatus::Diagnostics);
+  signature = std::move(*entry);
+  if (llvm::Error error = checkWorkload(workload, signature))
+    return std::move(error);
+  return workload;
+}

@@ -1,0 +1,55 @@
+//===- Context.h - What one invocation works with ---------------*- C++ -*-===//
+//
+// Owns the things that every mode of kb-opt needs: the compile command, the
+// program's text, its workload, where files go, and the terminal.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_CONTEXT_H
+#define KBOPT_LIB_DRIVER_CONTEXT_H
+
+#include "kb-opt/Driver/Options.h"
+#include "kb-opt/Plan/Workload.h"
+#include "kb-opt/Source/CodeEmission.h"
+#include "kb-opt/Source/ParsedProgram.h"
+#include "kb-opt/Support/Clock.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Progress.h"
+
+namespace kbopt {
+
+/// Made once per invocation; outlives everything that refers to it.
+struct Context {
+  Options options;
+  CompileCommand command;
+  std::string text; ///< the input file
+  FileSystem &files = realFileSystem();
+  ProcessRunner &runner = realProcessRunner();
+  Clock &clock = realClock();
+  ProgramParser parser; ///< keeps preambles between parses
+  Progress &progress;
+  llvm::raw_ostream &out; ///< results
+  llvm::raw_ostream &err; ///< everything else
+
+  explicit Context(Progress &progress, llvm::raw_ostream &out, llvm::raw_ostream &err)
+      : progress(progress), out(out), err(err) {}
+};
+
+/// Finds the toolkit and the compile command and reads the input.
+llvm::Error openInput(Context &context);
+
+/// The workload that the user gave, wrote into the source, or that a `main`
+/// implies. An error if there is none of them, or if it contradicts the
+/// signature of what it calls. \p signature receives that of an entry or kernel.
+llvm::Expected<Workload> openWorkload(const Context &context, const ParsedProgram &program,
+                                      Signature &signature);
+
+/// The signature of the function or kernel \p name in \p program, if there is one.
+std::optional<Signature> findSignature(const ParsedProgram &program, llvm::StringRef name);
+
+/// The signatures that a workload may name: entry functions that launch
+/// kernels, then the kernels; in source order.
+std::vector<Signature> possibleEntries(const ParsedProgram &program);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_CONTEXT_H

@@ -1,0 +1,46 @@
+//===- Emit.cpp - --emit=kb-ir and --emit=workload ------------------------===//
+#include "Modes.h"
+#include "kb-opt/Analysis/Import.h"
+#include "mlir/IR/MLIRContext.h"
+
+using namespace kbopt;
+
+llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
+  if (llvm::Error error = openInput(context))
+    return std::move(error);
+  auto parsed = context.parser.parse(context.command, context.text);
+  if (!parsed)
+    return parsed.takeError();
+  auto bitcode = CodeEmitter(context.runner).emitDeviceBitcode(context.command, context.text);
+  if (!bitcode)
+    return bitcode.takeError();
+  mlir::MLIRContext mlirContext;
+  auto imported = importProgram(**parsed, *bitcode, mlirContext);
+  if (!imported)
+    return imported.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  imported->module->print(os, flags.enableDebugInfo(false));
+  if (llvm::Error error = writeResult(context, text))
+    return std::move(error);
+  return ExitStatus::Success;
+}
+
+llvm::Expected<ExitStatus> kbopt::emitWorkload(Context &context) {
+  if (llvm::Error error = openInput(context))
+    return std::move(error);
+  auto parsed = context.parser.parse(context.command, context.text);
+  if (!parsed)
+    return parsed.takeError();
+  auto entries = possibleEntries(**parsed);
+  if (entries.empty())
+    return llvm::make_error<UsageError>("no kernels in '" + context.options.input + "'",
+                                        "a workload calls a kernel or a function that launches one",
+                                        ExitStatus::Diagnostics);
+  if (llvm::Error error = writeResult(context, workloadSkeleton(entries.front())))
+    return std::move(error);
+  for (const Signature &other : llvm::drop_begin(entries))
+    context.progress.line("'" + other.name + "' can be called too (" + other.place + ")");
+  return ExitStatus::Success;
+}

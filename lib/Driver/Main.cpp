@@ -1,0 +1,59 @@
+//===- Main.cpp - From the command line to a mode -------------------------===//
+#include "Modes.h"
+#include "Version.h"
+#include "kb-opt/Driver/Driver.h"
+#include "kb-opt/Report/PassTable.h"
+#include "kb-opt/Rewrite/PassRegistry.h"
+#include "kb-opt/Support/Interrupt.h"
+#include "llvm/Support/Process.h"
+
+using namespace kbopt;
+
+static llvm::Expected<ExitStatus> dispatch(Context &context) {
+  const Options &options = context.options;
+  if (options.help) {
+    printHelp(context.out);
+    return ExitStatus::Success;
+  }
+  if (options.version) {
+    context.out << "kb-opt " << kbOptVersion() << "\n";
+    return ExitStatus::Success;
+  }
+  if (options.listPasses) {
+    std::vector<const PassInfo *> passes;
+    for (const PassRegistration &pass : builtinPasses().passes())
+      passes.push_back(pass.info);
+    writePassTable(context.out, passes);
+    return ExitStatus::Success;
+  }
+  switch (options.emit) {
+  case Emit::KbIr:
+    return emitKbIr(context);
+  case Emit::Plan:
+    return emitPlan(context);
+  case Emit::Workload:
+    return emitWorkload(context);
+  case Emit::Diff:
+  case Emit::Source:
+    return options.isAuto() ? runAuto(context) : runReplay(context);
+  }
+  llvm_unreachable("unknown --emit");
+}
+
+int kbopt::runKbOpt(int argc, char **argv) {
+  installInterruptHandler();
+  auto report = [](llvm::Error error) {
+    return static_cast<int>(reportError(llvm::errs(), "kb-opt", std::move(error)));
+  };
+  auto options = parseOptions(llvm::ArrayRef<const char *>(argv, argc).drop_front());
+  if (!options)
+    return report(options.takeError());
+  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options->quiet);
+  Context context(progress, llvm::outs(), llvm::errs());
+  context.options = std::move(*options);
+  auto status = dispatch(context);
+  progress.clear();
+  if (!status)
+    return report(status.takeError());
+  return static_cast<int>(*status);
+}

@@ -1,0 +1,36 @@
+//===- Modes.h - The things kb-opt does -------------------------*- C++ -*-===//
+//
+// Owns the list of modes; each lies in a file of its own and returns the exit
+// status, or an error for Main.cpp to report.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_MODES_H
+#define KBOPT_LIB_DRIVER_MODES_H
+
+#include "Context.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Remark.h"
+
+namespace kbopt {
+
+/// -passes=PIPELINE: deterministic, no search.
+llvm::Expected<ExitStatus> runReplay(Context &context);
+/// -passes=auto.
+llvm::Expected<ExitStatus> runAuto(Context &context);
+/// --emit=kb-ir.
+llvm::Expected<ExitStatus> emitKbIr(Context &context);
+/// --emit=plan: plan.json of the program's own run.
+llvm::Expected<ExitStatus> emitPlan(Context &context);
+/// --emit=workload: a skeleton for what can be called.
+llvm::Expected<ExitStatus> emitWorkload(Context &context);
+
+/// Writes \p bytes to -o, or to stdout.
+llvm::Error writeResult(Context &context, llvm::StringRef bytes);
+/// Writes \p text as --emit, -o and --fix ask.
+llvm::Error writeProgram(Context &context, llvm::StringRef text);
+/// Writes --remarks-file.
+llvm::Error writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_MODES_H

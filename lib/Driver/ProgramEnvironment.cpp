@@ -1,0 +1,355 @@
+//===- ProgramEnvironment.cpp ---------------------------------------------===//
+#include "ProgramEnvironment.h"
+#include "HostText.h"
+#include "Shape.h"
+#include "Version.h"
+#include "kb-opt/Knowledge/State.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+ProgramEnvironment::ProgramEnvironment(Context &context, const ChipInfo &chip,
+                                       Journal &journal, Judge &judge, RecordedCases &cases,
+                                       ProgramArtefacts original, Digest originalHost,
+                                       Digest workload, std::string folder)
+    : context(context), chip(chip), journal(journal), judgeOf(judge), cases(cases),
+      original(std::move(original)), folder(std::move(folder)),
+      emitter(context.runner) {
+  run = DigestBuilder()
+            .add(context.command.digest())
+            .add(workload)
+            .add(chip.name)
+            .add(buildDigest())
+            .finish();
+  rootNode = addNode(context.text, CandidatePromise());
+  nodes.at(rootNode).host = std::move(originalHost);
+}
+
+Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts) const {
+  DigestBuilder builder;
+  builder.add(run);
+  for (llvm::StringRef part : parts)
+    builder.add(part);
+  return builder.finish();
+}
+
+NodeId ProgramEnvironment::addNode(std::string text, const CandidatePromise &promise) {
+  NodeId id = DigestBuilder()
+                  .add(text)
+                  .add(toString(promise.result))
+                  .finish();
+  auto [it, isNew] = nodes.try_emplace(id);
+  if (isNew) {
+    it->second.text = std::move(text);
+    it->second.promise = promise;
+  }
+  return id;
+}
+
+/// Machine code and what the host does with it.
+Digest ProgramEnvironment::codeWithHost(llvm::StringRef code, const NodeId &node) const {
+  return DigestBuilder().add(code).add(nodes.at(node).host).finish();
+}
+
+llvm::StringRef ProgramEnvironment::text(const NodeId &node) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return nodes.at(node).text;
+}
+
+llvm::Expected<std::string> ProgramEnvironment::bitcodeFile(llvm::StringRef text) {
+  if (text == original.text)
+    return original.bitcodePath;
+  std::string path = folder + "/" + digestOf(text) + ".bc";
+  if (!context.files.exists(path)) {
+    auto bitcode = emitter.emitDeviceBitcode(context.command, text);
+    if (!bitcode)
+      return bitcode.takeError();
+    if (llvm::Error error = context.files.write(path, *bitcode))
+      return std::move(error);
+  }
+  return path;
+}
+
+PipelineOptions ProgramEnvironment::pipelineOptions() {
+  PipelineOptions options;
+  options.parser = &context.parser;
+  options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
+    auto path = bitcodeFile(text);
+    if (!path)
+      return path.takeError();
+    return context.files.read(*path);
+  };
+  return options;
+}
+
+llvm::Expected<RewriteSession &> ProgramEnvironment::session(const NodeId &id) {
+  Node &node = nodes.at(id);
+  if (!node.session) {
+    auto created = RewriteSession::create(node.text, context.command, pipelineOptions());
+    if (!created)
+      return created.takeError();
+    node.session = std::move(*created);
+  }
+  return *node.session;
+}
+
+//===-- Actions -----------------------------------------------------------===//
+
+llvm::Expected<std::string> ProgramEnvironment::computeActions(const NodeId &node) {
+  auto open = session(node);
+  if (!open)
+    return open.takeError();
+  auto opportunities = open->opportunities();
+  if (!opportunities)
+    return opportunities.takeError();
+  json::Array list;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const Opportunity &opportunity : *opportunities)
+    if (opportunity.applies && seen.emplace(opportunity.step.pass, opportunity.step.kernel).second)
+      list.push_back(json::Object{{"pass", opportunity.step.pass}, {"kernel", opportunity.step.kernel}});
+  return llvm::formatv("{0}", json::Value(std::move(list))).str();
+}
+
+static std::vector<ParameterRange> rangesOf(const PassInfo &info) {
+  std::vector<ParameterRange> ranges;
+  for (const OptionInfo &option : info.options)
+    if (!option.tuning.empty()) {
+      ParameterRange range;
+      range.name = option.name.str();
+      range.defaultValue = option.defaultValue.str();
+      for (llvm::StringRef value : option.tuning)
+        range.values.push_back(value.str());
+      ranges.push_back(std::move(range));
+    }
+  return ranges;
+}
+
+llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &node) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  auto answer = journal.getOrCompute("sites", request({node}), [&] { return computeActions(node); });
+  if (!answer)
+    return answer.takeError();
+  auto parsed = json::parse(*answer);
+  if (!parsed)
+    return parsed.takeError();
+  std::vector<Action> actions;
+  for (const json::Value &value : *parsed->getAsArray()) {
+    Action action;
+    action.pass = value.getAsObject()->getString("pass")->str();
+    action.kernel = value.getAsObject()->getString("kernel")->str();
+    if (const PassRegistration *pass = builtinPasses().lookup(action.pass)) {
+      action.ranges = rangesOf(*pass->info);
+      actions.push_back(std::move(action));
+    }
+  }
+  return actions;
+}
+
+//===-- Rewriting ---------------------------------------------------------===//
+
+static PipelineStep toPipelineStep(const Move &step) {
+  PipelineStep result;
+  result.pass = step.pass;
+  result.kernel = step.kernel;
+  if (!step.site.empty())
+    (void)!llvm::StringRef(step.site).getAsInteger(10, result.site);
+  const PassRegistration *pass = builtinPasses().lookup(step.pass);
+  for (const auto &[name, value] : step.parameters) {
+    const OptionInfo *option = pass ? pass->info->option(name) : nullptr;
+    if (!option || option->defaultValue != value)
+      result.options.emplace_back(name, value);
+  }
+  return result;
+}
+
+/// Adds the promise of \p info to what the steps before promised.
+static CandidatePromise weaken(CandidatePromise promise, const PassInfo &info) {
+  auto own = info.promise == Promise::Bitwise        ? ResultPromise::Bitwise
+             : info.promise == Promise::Reassociates ? ResultPromise::Reassociates
+                                                     : ResultPromise::LowerPrecision;
+  promise.result = std::max(promise.result, own);
+  promise.vectorises |= info.name == "vectorize-loads";
+  promise.assumesNoAlias |= info.name == "add-restrict-const";
+  return promise;
+}
+
+llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &node, const Move &step) {
+  auto fresh = RewriteSession::create(nodes.at(node).text, context.command, pipelineOptions());
+  if (!fresh)
+    return fresh.takeError();
+  auto result = (*fresh)->apply(toPipelineStep(step));
+  if (!result)
+    return result.takeError();
+  json::Object answer;
+  if (!result->rewritten) {
+    answer["reason"] = result->remarks.empty() ? "no site" : result->remarks.front().message;
+  } else {
+    answer["text"] = (*fresh)->text();
+    answer["host"] = digestOf(hostText((*fresh)->parsed()));
+  }
+  return llvm::formatv("{0}", json::Value(std::move(answer))).str();
+}
+
+llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &node, const Move &step) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  auto answer = journal.getOrCompute("rewrite", request({node, step.text()}),
+                                     [&] { return computeRewrite(node, step); });
+  if (!answer)
+    return answer.takeError();
+  auto parsed = json::parse(*answer);
+  if (!parsed)
+    return parsed.takeError();
+  const json::Object &object = *parsed->getAsObject();
+  MoveResult candidate;
+  auto text = object.getString("text");
+  if (!text) {
+    candidate.reason = object.getString("reason").value_or("").str();
+    return candidate;
+  }
+  candidate.applied = true;
+  const PassInfo &info = *builtinPasses().lookup(step.pass)->info;
+  candidate.node = addNode(text->str(), weaken(nodes.at(node).promise, info));
+  nodes.at(candidate.node).host = object.getString("host").value_or("").str();
+  cases.setHostDigest(*text, nodes.at(candidate.node).host);
+  auto program = artefacts(candidate.node);
+  if (!program) {
+    candidate.gate = "G1";
+    candidate.failure = "compile";
+    candidate.reason = llvm::toString(program.takeError());
+    return candidate;
+  }
+  auto code = judgeOf.code(*program);
+  if (!code) {
+    candidate.gate = "G1";
+    candidate.failure = "compile";
+    candidate.reason = llvm::toString(code.takeError());
+    return candidate;
+  }
+  candidate.code = codeWithHost(code->digest, candidate.node);
+  return candidate;
+}
+
+//===-- Judging -----------------------------------------------------------===//
+
+llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id) {
+  const Node &node = nodes.at(id);
+  ProgramArtefacts program = original;
+  program.text = node.text;
+  auto bitcode = bitcodeFile(node.text);
+  if (!bitcode)
+    return bitcode.takeError();
+  program.bitcodePath = std::move(*bitcode);
+  return program;
+}
+
+llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &id, JudgeEffort effort) {
+  auto program = artefacts(id);
+  if (!program)
+    return program.takeError();
+  Verdict verdict;
+  if (id == rootNode) {
+    auto baseline = judgeOf.baseline();
+    if (!baseline)
+      return baseline.takeError();
+    verdict.kind = VerdictKind::Correct;
+    if (baseline->problem)
+      verdict.add(*baseline->problem);
+  } else {
+    auto judged = judgeOf.judge(*program, {}, nodes.at(id).promise, effort);
+    if (!judged)
+      return judged.takeError();
+    verdict = std::move(*judged);
+  }
+  json::Object answer{{"verdict", toJSON(verdict)}};
+  if (verdict.isCorrect())
+    if (llvm::Error error = addModel(id, *program, answer))
+      return std::move(error);
+  return llvm::formatv("{0}", json::Value(std::move(answer))).str();
+}
+
+llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefacts &program,
+                                         json::Object &answer) {
+  auto counted = judgeOf.count(program);
+  if (!counted)
+    return counted.takeError();
+  auto code = judgeOf.code(program);
+  if (!code)
+    return code.takeError();
+  auto modelled = modelPlan(*counted, *code, chip);
+  if (!modelled)
+    return modelled.takeError();
+  json::Object metrics;
+  for (const auto &[name, value] : kernelMetrics(*modelled, modelled->longestKernel))
+    metrics[name] = value;
+  answer["metrics"] = std::move(metrics);
+  answer["us"] = modelled->us;
+  answer["floorUs"] = modelled->floorUs;
+  answer["code"] = code->digest;
+  auto open = session(id);
+  if (!open)
+    return open.takeError();
+  answer["shape"] = shapeOf(*open, modelled->longestKernel);
+  return llvm::Error::success();
+}
+
+static AttemptVerdict outcomeOf(const Verdict &verdict) {
+  switch (verdict.kind) {
+  case VerdictKind::Correct:
+    return AttemptVerdict::Correct;
+  case VerdictKind::Incorrect:
+    return AttemptVerdict::Incorrect;
+  case VerdictKind::Inconclusive:
+    return AttemptVerdict::Inconclusive;
+  }
+  llvm_unreachable("unknown verdict");
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &node, JudgeEffort effort) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  const char *kind = effort == JudgeEffort::Final ? "confirm" : "judge";
+  auto answer = journal.getOrCompute(kind, request({node}),
+                                     [&] { return computeJudgement(node, effort); });
+  if (!answer)
+    return answer.takeError();
+  auto parsed = json::parse(*answer);
+  if (!parsed)
+    return parsed.takeError();
+  const json::Object &object = *parsed->getAsObject();
+  Verdict verdict;
+  json::Path::Root path;
+  if (!fromJSON(*object.get("verdict"), verdict, path))
+    return path.getError();
+  if (effort == JudgeEffort::Final)
+    nodes.at(node).gates = verdict.gates;
+  NodeJudgement judgement;
+  judgement.verdict = outcomeOf(verdict);
+  judgement.gate = verdict.gate ? toString(*verdict.gate).str() : "";
+  judgement.failure = toString(verdict.failure).str();
+  judgement.reason = verdict.reason;
+  if (const json::Object *metrics = object.getObject("metrics")) {
+    MetricMap map;
+    for (const auto &[name, value] : *metrics)
+      map[name.str()] = value.getAsNumber().value_or(std::numeric_limits<double>::quiet_NaN());
+    judgement.state = StateRules::builtin().classify(map);
+    judgement.timeUs = object.getNumber("us").value_or(0);
+    judgement.floorUs = object.getNumber("floorUs").value_or(0);
+    judgement.code = codeWithHost(object.getString("code").value_or(""), node);
+    judgement.shape = object.getString("shape").value_or("").str();
+  }
+  return judgement;
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::judge(const NodeId &node) {
+  return judgeWith(node, JudgeEffort::Search);
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {
+  return judgeWith(node, JudgeEffort::Final);
+}
+
+std::vector<GateRecord> ProgramEnvironment::gates(const NodeId &node) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return nodes.at(node).gates;
+}

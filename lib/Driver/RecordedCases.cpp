@@ -1,0 +1,291 @@
+//===- RecordedCases.cpp --------------------------------------------------===//
+#include "RecordedCases.h"
+#include "kb-opt/Plan/GeneratedMain.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+/// EVALUATION.md, G7.
+static constexpr uint64_t variedSeeds = 5;
+
+static std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+static std::string sizeText(const SizeMap &sizes) {
+  std::string text;
+  for (const auto &[name, value] : sizes)
+    text += (text.empty() ? "" : " ") + std::string(name) + "=" + std::to_string(value);
+  return text;
+}
+
+RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
+                             Workload workload, Signature signature, std::string folder)
+    : context(context), device(device), emitter(context.runner), first(std::move(original)),
+      workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)) {
+  const Workload &w = this->workload;
+  Recipe recorded;
+  recorded.test.name = "recorded";
+  recorded.test.recorded = true;
+  recorded.sizes = w.sizes;
+  recipes.push_back(recorded);
+  auto addSizes = [&](const std::vector<SizeMap> &all, bool unseen) {
+    for (const SizeMap &sizes : all) {
+      Recipe recipe;
+      recipe.sizes = sizes;
+      recipe.seed = recipes.size();
+      recipe.test.name = sizeText(sizes) + " seed=" + std::to_string(recipe.seed);
+      recipe.test.unseen = unseen;
+      recipes.push_back(recipe);
+    }
+  };
+  addSizes(w.testSizes, false);
+  for (uint64_t seed = 1; seed <= variedSeeds; ++seed)
+    for (InputDistribution distribution : allInputDistributions) {
+      // Every distribution once, and every seed.
+      if (seed > 1 && distribution != InputDistribution::Normal)
+        continue;
+      Recipe recipe = recorded;
+      recipe.test.recorded = false;
+      recipe.seed = seed;
+      recipe.distribution = distribution;
+      recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();
+      recipes.push_back(recipe);
+    }
+  addSizes(w.unseenSizes, true);
+}
+
+std::vector<TestCase> RecordedCases::cases() {
+  std::vector<TestCase> all;
+  for (const Recipe &recipe : recipes)
+    all.push_back(recipe.test);
+  return all;
+}
+
+const RecordedCases::Recipe *RecordedCases::find(llvm::StringRef name) const {
+  for (const Recipe &recipe : recipes)
+    if (recipe.test.name == name)
+      return &recipe;
+  return nullptr;
+}
+
+void RecordedCases::setHostDigest(llvm::StringRef text, Digest host) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  hosts[digestOf(text)] = std::move(host);
+}
+
+bool RecordedCases::sharesHost(const ProgramArtefacts &program) const {
+  auto mine = hosts.find(digestOf(program.text)), its = hosts.find(digestOf(first.text));
+  return program.text == first.text ||
+         (mine != hosts.end() && its != hosts.end() && mine->second == its->second);
+}
+
+llvm::Expected<std::string>
+RecordedCases::once(const std::string &key,
+                    llvm::function_ref<llvm::Error(const std::string &folder)> body) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  if (auto it = done.find(key); it != done.end())
+    return it->second;
+  std::string folder = joinPath(root, digestOf(key));
+  if (llvm::Error error = context.files.createDirectories(folder))
+    return std::move(error);
+  if (llvm::Error error = body(folder))
+    return std::move(error);
+  done[key] = folder;
+  return folder;
+}
+
+llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &program,
+                                                      const Recipe &recipe) {
+  auto library = findRecordLibrary();
+  if (!library)
+    return library.takeError();
+  bool whole = workload.kind == WorkloadKind::Program;
+  std::string key = "host " + digestOf(program.text) + (whole ? "" : " " + recipe.test.name);
+  auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
+    std::string text = program.text;
+    if (!whole) {
+      std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
+      if (llvm::Error error = context.files.write(copy, text))
+        return error;
+      auto main = generateMain(workload, signature, copy, recipe.sizes, recipe.seed);
+      if (!main)
+        return main.takeError();
+      text = std::move(*main);
+    }
+    return emitter.linkHostProgram(context.command, text, {}, *library, joinPath(folder, "program"));
+  });
+  if (!folder)
+    return folder.takeError();
+  return joinPath(*folder, "program");
+}
+
+RecordRequest RecordedCases::request(const Recipe &recipe, std::string executable,
+                                     std::string image, std::string folder) const {
+  RecordRequest request;
+  request.executable = std::move(executable);
+  request.image = std::move(image);
+  request.arguments = workload.arguments;
+  request.standardInput = workload.standardInput;
+  request.environment = workload.environment;
+  std::string sourceFolder = llvm::sys::path::parent_path(context.command.file).str();
+  request.workingDirectory =
+      workload.workingDirectory.empty() ? sourceFolder : workload.workingDirectory;
+  request.folder = std::move(folder);
+  if (context.options.sandbox)
+    request.sandbox = Sandbox{{sourceFolder, request.workingDirectory, root}, {}};
+  return request;
+}
+
+llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
+  return once("record " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
+    auto image = device.build(first, RunMode::Plain);
+    if (!image)
+      return image.takeError();
+    auto program = executable(first, recipe);
+    if (!program)
+      return program.takeError();
+    auto recording = recordProgram(context.runner, request(recipe, *program, image->path, folder));
+    if (!recording)
+      return recording.takeError();
+    return recording->asError();
+  });
+}
+
+/// Writes \p run's outputs as the recording's observables.
+static llvm::Error writeObservables(FileSystem &files, const RunResult &run,
+                                    const std::string &folder) {
+  if (run.status != RunStatus::Ok)
+    return llvm::make_error<UsageError>("the original fails on these inputs: " + run.message, "",
+                                        ExitStatus::Diagnostics);
+  std::string all;
+  for (const std::string &output : run.outputs)
+    all += output;
+  return files.write(joinPath(folder, kbrt::observablesFileName), all);
+}
+
+llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
+  auto base = record(recipes.front());
+  if (!base)
+    return base.takeError();
+  return once("vary " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
+    std::string problem;
+    auto plan = kbrt::readPlan(*base, problem);
+    if (!plan)
+      return llvm::make_error<StoreError>(problem);
+    auto data = context.files.read(joinPath(*base, kbrt::dataFileName));
+    if (!data)
+      return data.takeError();
+    auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution);
+    if (!inputs)
+      return inputs.takeError();
+    if (!kbrt::writePlan(*plan, folder, problem))
+      return llvm::make_error<StoreError>(problem);
+    if (llvm::Error error = context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data))
+      return error;
+    auto image = device.build(first, RunMode::Plain);
+    if (!image)
+      return image.takeError();
+    auto run = device.run(*image, folder, RunOptions());
+    if (!run)
+      return run.takeError();
+    return writeObservables(context.files, *run, folder);
+  });
+}
+
+llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
+  const Recipe *recipe = find(test.name);
+  if (!recipe)
+    return llvm::make_error<UsageError>("no case '" + test.name + "'");
+  return recipe->distribution ? varied(*recipe) : record(*recipe);
+}
+
+llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &program,
+                                                     const TestCase &test) {
+  auto oracle = original(test);
+  if (!oracle || sharesHost(program))
+    return oracle;
+  const Recipe &recipe = *find(test.name);
+  const Recipe &recordedAs = recipe.distribution ? recipes.front() : recipe;
+  auto base = original(recordedAs.test);
+  if (!base)
+    return base;
+  // The host side differs: its plan comes from a run that is fed the oracle's bytes.
+  auto fed = once("fed " + digestOf(program.text) + " " + recordedAs.test.name,
+                  [&](const std::string &folder) -> llvm::Error {
+                    auto host = executable(program, recordedAs);
+                    if (!host)
+                      return host.takeError();
+                    auto image = device.build(program, RunMode::Plain);
+                    if (!image)
+                      return image.takeError();
+                    auto recording = recordOracleFed(
+                        context.runner, request(recordedAs, *host, image->path, folder), *base);
+                    if (!recording)
+                      return recording.takeError();
+                    return recording->asError();
+                  });
+  if (!fed || !recipe.distribution)
+    return fed;
+  return once("fed " + digestOf(program.text) + " " + test.name,
+              [&](const std::string &folder) -> llvm::Error {
+                std::string problem;
+                auto plan = kbrt::readPlan(*fed, problem);
+                if (!plan)
+                  return llvm::make_error<StoreError>(problem);
+                auto data = context.files.read(joinPath(*fed, kbrt::dataFileName));
+                if (!data)
+                  return data.takeError();
+                auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution);
+                if (!inputs)
+                  return inputs.takeError();
+                if (!kbrt::writePlan(*plan, folder, problem))
+                  return llvm::make_error<StoreError>(problem);
+                return context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data);
+              });
+}
+
+std::optional<llvm::Expected<CaseSource::WholeRun>>
+RecordedCases::wholeProgram(const ProgramArtefacts &program) {
+  if (workload.kind != WorkloadKind::Program)
+    return std::nullopt;
+  auto run = [&]() -> llvm::Expected<WholeRun> {
+    const Recipe &recipe = recipes.front();
+    auto host = executable(sharesHost(program) ? first : program, recipe);
+    if (!host)
+      return host.takeError();
+    auto image = device.build(program, RunMode::Plain);
+    if (!image)
+      return image.takeError();
+    std::string folder = joinPath(root, "whole-" + digestOf(program.text));
+    if (llvm::Error error = context.files.createDirectories(folder))
+      return std::move(error);
+    auto ended = executeProgram(context.runner, request(recipe, *host, image->path, folder));
+    if (!ended)
+      return ended.takeError();
+    return WholeRun{ended->exitStatus, ended->out};
+  };
+  return run();
+}
+
+std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {
+  const Recipe *recipe = find(test.name);
+  // Of the varied cases, any with the same plan and another seed will do.
+  for (const Recipe &other : recipes)
+    if (recipe && other.distribution && !recipe->test.unseen && other.sizes == recipe->sizes &&
+        other.test.name != recipe->test.name)
+      return other.test;
+  return std::nullopt;
+}
+
+Tolerance RecordedCases::tolerance(const TestCase &, unsigned) {
+  Tolerance tolerance;
+  if (workload.tolerance) {
+    tolerance.absolute = workload.tolerance->absolute;
+    tolerance.relative = workload.tolerance->relative;
+  }
+  return tolerance;
+}

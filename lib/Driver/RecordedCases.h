@@ -1,0 +1,74 @@
+//===- RecordedCases.h - The ways a program is exercised --------*- C++ -*-===//
+//
+// Owns the test cases of one original program: the runs of its host side under
+// the recorder, the inputs varied from them, and the plans of candidates.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_RECORDEDCASES_H
+#define KBOPT_LIB_DRIVER_RECORDEDCASES_H
+
+#include "Context.h"
+#include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Plan/Recorder.h"
+#include <mutex>
+
+namespace kbopt {
+
+/// Thread-safe.
+class RecordedCases : public CaseSource {
+public:
+  /// \p folder is private to this object. Runs nothing yet.
+  RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
+                Workload workload, Signature signature, std::string folder);
+
+  std::vector<TestCase> cases() override;
+  llvm::Expected<std::string> original(const TestCase &test) override;
+  llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
+                                        const TestCase &test) override;
+  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) override;
+  std::optional<TestCase> reseeded(const TestCase &test) override;
+  Tolerance tolerance(const TestCase &test, unsigned output) override;
+
+  /// \p host is the digest of what HostText.h says of the program \p text.
+  /// Candidates that share it with the original share its plan.
+  void setHostDigest(llvm::StringRef text, Digest host);
+
+private:
+  /// How a case is made from the workload.
+  struct Recipe {
+    TestCase test;
+    SizeMap sizes;
+    uint64_t seed = 0;
+    /// Absent: the inputs that the host code makes itself.
+    std::optional<InputDistribution> distribution;
+  };
+
+  const Recipe *find(llvm::StringRef name) const;
+  bool sharesHost(const ProgramArtefacts &program) const;
+  /// The program's host side as an executable, compiled at most once per text and sizes.
+  llvm::Expected<std::string> executable(const ProgramArtefacts &program, const Recipe &recipe);
+  RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
+                        std::string folder) const;
+  llvm::Expected<std::string> record(const Recipe &recipe);
+  llvm::Expected<std::string> varied(const Recipe &recipe);
+  /// Runs \p body once per key; later calls get its folder.
+  llvm::Expected<std::string> once(const std::string &key,
+                                   llvm::function_ref<llvm::Error(const std::string &folder)> body);
+
+  const Context &context;
+  Device &device;
+  CodeEmitter emitter;
+  ProgramArtefacts first;
+  Workload workload;
+  Signature signature;
+  std::string root;
+  std::vector<Recipe> recipes;
+  std::map<Digest, Digest> hosts; ///< text to host text
+  std::map<std::string, std::string> done;
+  std::recursive_mutex mutex;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_RECORDEDCASES_H

@@ -1,0 +1,39 @@
+//===- Replay.cpp - -passes=PIPELINE --------------------------------------===//
+#include "Modes.h"
+#include "kb-opt/Pipeline/Pipeline.h"
+#include "kb-opt/Report/RemarkYaml.h"
+
+using namespace kbopt;
+
+llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
+  const Options &options = context.options;
+  // A misspelt pipeline is reported before anything is compiled.
+  auto steps = parsePipeline(options.passes, builtinPasses());
+  if (!steps)
+    return steps.takeError();
+  if (llvm::Error error = openInput(context))
+    return std::move(error);
+  PipelineOptions pipeline;
+  pipeline.parser = &context.parser;
+  pipeline.bisectLimit = options.bisectLimit;
+  pipeline.timePasses = options.timePasses;
+  if (options.bisectLimit >= 0)
+    pipeline.onBisect = [&](int64_t number, const Remark &rewrite, bool ran) {
+      context.progress.line((llvm::Twine("BISECT: ") + (ran ? "" : "NOT ") + "running rewrite (" +
+                             llvm::Twine(number) + ") " + formatRemark(rewrite))
+                                .str());
+    };
+  auto result = runPipeline(context.text, context.command, options.passes, pipeline);
+  if (!result)
+    return result.takeError();
+  for (const Remark &remark : result->remarks)
+    context.progress.line(formatRemark(remark));
+  if (options.printPipeline)
+    context.err << printPipeline(result->applied) << "\n";
+  context.err << result->timing;
+  if (llvm::Error error = writeRemarks(context, result->remarks))
+    return std::move(error);
+  if (llvm::Error error = writeProgram(context, result->text))
+    return std::move(error);
+  return ExitStatus::Success;
+}

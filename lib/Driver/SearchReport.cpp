@@ -1,0 +1,155 @@
+//===- SearchReport.cpp ---------------------------------------------------===//
+#include "SearchReport.h"
+#include "Modes.h"
+#include "kb-opt/Report/Diff.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace kbopt;
+
+static std::string pipelineText(llvm::ArrayRef<Move> pipeline) {
+  std::string text;
+  for (const Move &step : pipeline)
+    text += (text.empty() ? "" : ",") + step.text();
+  return text;
+}
+
+void SearchReport::opened(size_t records, const std::string &directory) {
+  if (records)
+    context.progress.line(llvm::formatv("knowledge: {0} records of earlier runs from {1}", records, directory).str());
+  else
+    context.progress.line("knowledge: the built-in seed; no evidence yet in " + directory);
+}
+
+void SearchReport::started(const NodeJudgement &original) {
+  originalUs = original.timeUs;
+  if (original.verdict != AttemptVerdict::Correct)
+    return;
+  const State &state = original.state;
+  context.progress.line("state: " + state.primary +
+                        (state.secondary.empty() ? "" : ", then " + state.secondary));
+  context.progress.line("  why: " + state.why());
+  context.progress.line(
+      llvm::formatv("  modelled on {0}: {1:f2} us; the roofline allows {2:f2} us", chip.name, originalUs,
+                    original.floorUs)
+          .str());
+}
+
+static std::string outcomeText(const Attempt &attempt) {
+  switch (attempt.verdict) {
+  case AttemptVerdict::Correct:
+    return llvm::formatv("correct, modelled {0:f2} us, {1:f2} x of the step before", attempt.timeUs,
+                         attempt.parentTimeUs / attempt.timeUs)
+        .str();
+  case AttemptVerdict::Incorrect:
+    return "incorrect (" + attempt.gate + (attempt.failure.empty() ? "" : ", " + attempt.failure) +
+           "): " + attempt.reason;
+  case AttemptVerdict::Inconclusive:
+    return "inconclusive (" + attempt.gate + "): " + attempt.reason;
+  case AttemptVerdict::NotApplied:
+    return "does not apply: " + attempt.reason;
+  }
+  llvm_unreachable("unknown verdict");
+}
+
+void SearchReport::attempted(const Attempt &attempt) {
+  ++attempts;
+  std::string note;
+  if (attempt.shortcut == "identical")
+    note = " (identical machine code, not measured again)";
+  else if (attempt.shortcut == "roofline")
+    note = " (ruled out by the roofline)";
+  else if (attempt.shortcut == "known")
+    note = " (known)";
+  std::string text = llvm::formatv("{0}{1}  {2}{3}",
+                                   attempt.trajectory ? llvm::formatv("[{0}] ", attempt.trajectory).str()
+                                                      : std::string("[winner] "),
+                                   attempt.move.text(), outcomeText(attempt), note)
+                         .str();
+  // What was seen before is news to nobody.
+  if (attempt.shortcut == "known")
+    context.progress.status(text);
+  else
+    context.progress.line(text);
+}
+
+void SearchReport::improved(double timeUs, llvm::ArrayRef<Move> pipeline) {
+  context.progress.status(llvm::formatv("best so far: {0:f2} x after {1} attempts", originalUs / timeUs, attempts).str());
+}
+
+void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
+  unsigned cases = 0;
+  std::string passed;
+  for (const GateRecord &record : gates)
+    if (record.outcome == GateOutcome::Passed) {
+      passed += " " + toString(record.gate).str();
+      cases += record.cases;
+    }
+  context.progress.line(llvm::formatv("verified: gates{0}, {1} runs compared", passed, cases).str());
+  for (const GateRecord &record : gates)
+    if (record.outcome == GateOutcome::NotRun)
+      context.progress.line(
+          ("  not run: " + toString(record.gate) + " " + gateTitle(record.gate) + ": " + record.reason).str());
+}
+
+std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
+  std::string command = "kb-opt -passes='" + pipelineText(pipeline) + "' " + context.options.input;
+  if (context.options.flags && !context.options.flags->empty())
+    command += " -- " + llvm::join(*context.options.flags, " ");
+  return command;
+}
+
+llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment, const Journal &journal,
+                                                const SearchResult &result, size_t recordsKept,
+                                                const std::string &evidenceFile, double seconds) {
+  Progress &progress = context.progress;
+  const NodeJudgement &original = result.original;
+  if (original.verdict != AttemptVerdict::Correct)
+    return llvm::make_error<UsageError>("'" + context.options.input + "' is left alone: " + original.reason,
+                                        "mend the program first; kb-opt keeps what is right and makes it faster",
+                                        ExitStatus::Diagnostics);
+
+  bool found = !result.pipeline.empty();
+  for (const Move &step : result.ablated)
+    progress.line("ablation: " + step.text() + " contributes nothing and leaves");
+  if (found && result.confirmed)
+    describeGates(environment.gates(result.best));
+  else if (found)
+    progress.line("not yet verified on every case: the run was stopped before that");
+  if (found)
+    progress.line(llvm::formatv("result: {0:f2} x faster, {1:f2} -> {2:f2} us, modelled for {3}",
+                                original.timeUs / result.bestUs, original.timeUs, result.bestUs, chip.name)
+                      .str());
+  else
+    progress.line("result: nothing better was found; the program stays as it is");
+  uint64_t answered = 0, computed = 0;
+  for (const auto &[kind, counts] : journal.counts()) {
+    answered += counts.found;
+    computed += counts.computed;
+  }
+  progress.line(llvm::formatv("effects: {0} answered from the journal, {1} carried out, in {2:f1} s", answered,
+                              computed, seconds)
+                    .str());
+  progress.line(llvm::formatv("evidence: {0} new records in {1}", recordsKept, evidenceFile).str());
+
+  std::string text = found ? environment.text(result.best).str() : context.text;
+  if (found) {
+    progress.line("replay: " + replayCommand(result.pipeline));
+    if (context.options.printPipeline)
+      context.err << pipelineText(result.pipeline) << "\n";
+  }
+  if (found && context.options.emit == Emit::Diff && !context.options.fix) {
+    // Lines before the first header are ignored by patch and by git apply.
+    std::string patch = "# " + replayCommand(result.pipeline) + "\n" +
+                        unifiedDiff(context.text, text, context.command.shownFile);
+    if (llvm::Error error = writeResult(context, patch))
+      return std::move(error);
+  } else if (llvm::Error error = writeProgram(context, text)) {
+    return std::move(error);
+  }
+  bool spent = result.end == SearchEnd::BudgetCandidates || result.end == SearchEnd::BudgetSeconds ||
+               result.end == SearchEnd::Interrupted;
+  if (spent)
+    progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
+  return spent ? ExitStatus::Budget : ExitStatus::Success;
+}

@@ -1,0 +1,35 @@
+//===- Version.cpp --------------------------------------------------------===//
+#include "Version.h"
+#include "kb-opt/Plan/Recorder.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Process.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace kbopt;
+
+llvm::StringRef kbopt::kbOptVersion() { return KBOPT_VERSION; }
+
+static Digest computeBuildDigest() {
+  static int anchor;
+  std::vector<std::string> files = {llvm::sys::fs::getMainExecutable(nullptr, &anchor)};
+  if (auto runner = findProgram("kb-run"))
+    files.push_back(*runner);
+  if (auto library = findRecordLibrary())
+    files.push_back(*library);
+  else
+    llvm::consumeError(library.takeError());
+  DigestBuilder builder;
+  for (const std::string &file : files) {
+    auto bytes = realFileSystem().read(file);
+    if (bytes)
+      builder.add(*bytes);
+    else
+      llvm::consumeError(bytes.takeError());
+  }
+  return builder.finish();
+}
+
+Digest kbopt::buildDigest() {
+  static const Digest digest = computeBuildDigest();
+  return digest;
+}

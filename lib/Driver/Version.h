@@ -1,0 +1,18 @@
+//===- Version.h - Which kb-opt this is --------------------------*- C++ -*-===//
+#ifndef KBOPT_LIB_DRIVER_VERSION_H
+#define KBOPT_LIB_DRIVER_VERSION_H
+
+#include "kb-opt/Support/Digest.h"
+
+namespace kbopt {
+
+/// "0.1.0".
+llvm::StringRef kbOptVersion();
+
+/// Names this build: the content of kb-opt, kb-run and the recording library.
+/// Part of every journal request, so that another build answers anew.
+Digest buildDigest();
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_VERSION_H
