@@ -82,6 +82,27 @@ std::string print(json::Object object) {
   return text;
 }
 
+/// Whether brackets outside of strings are nested deeper than a record's, which
+/// would cost the JSON parser a stack frame each.
+bool isTooDeep(llvm::StringRef line) {
+  unsigned depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      ++depth;
+    else if (!quoted && (c == '}' || c == ']') && depth)
+      --depth;
+    if (depth > 8)
+      return true;
+  }
+  return false;
+}
+
 llvm::Error bad(const llvm::Twine &what) { return llvm::make_error<StoreError>(what.str()); }
 
 llvm::Error readTexts(const json::Object &object, Evidence &record) {
@@ -182,6 +203,8 @@ std::string Evidence::toLine() const {
 }
 
 llvm::Expected<Evidence> kbopt::parseEvidence(llvm::StringRef line) {
+  if (isTooDeep(line))
+    return bad("it is nested too deeply");
   llvm::Expected<json::Value> parsed = json::parse(line);
   if (!parsed)
     return bad(llvm::toString(parsed.takeError()));

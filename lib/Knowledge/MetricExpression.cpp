@@ -94,11 +94,13 @@ private:
   }
 
   NodePtr unary() {
-    if (take("!"))
-      return make(Op::Not, {unary()});
-    if (take("-"))
-      return make(Op::Negate, {unary()});
-    return primary();
+    if (++depth > deepest)
+      fail("it is nested too deeply");
+    NodePtr result = take("!")   ? make(Op::Not, {unary()})
+                     : take("-") ? make(Op::Negate, {unary()})
+                                 : primary();
+    --depth;
+    return result;
   }
 
   NodePtr primary() {
@@ -149,8 +151,10 @@ private:
     return make(op, std::move(arguments));
   }
 
+  static constexpr unsigned deepest = 100;
   llvm::StringRef text;
   size_t at = 0;
+  unsigned depth = 0;
 };
 
 using Value = std::optional<double>;

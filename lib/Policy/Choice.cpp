@@ -90,7 +90,7 @@ std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const 
   for (const ParameterRange &range : action.ranges)
     defaults[range.name] = range.defaultValue;
   std::vector<Parameters> order;
-  std::vector<std::string> known = knowledge.knownParameters(node.judgement.state, action.pass);
+  std::vector<std::string> known = knowledge.knownParameters(node.stateOf(action.kernel), action.pass);
   if (!known.empty())
     if (std::optional<Parameters> parameters = parse(known.front(), action))
       order.push_back(std::move(*parameters));
@@ -112,16 +112,17 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
                                        const std::set<std::pair<NodeId, Move>> &planned) {
   std::vector<MoveOption> options;
   for (const Action &action : actions) {
-    Prediction prediction = knowledge.predict(node.judgement.state, action.pass, node.predecessors(action.kernel),
-                                              node.judgement.shape);
+    Prediction prediction = knowledge.predict(node.stateOf(action.kernel), action.pass,
+                                              node.predecessors(action.kernel), node.shapeOf(action.kernel));
     if (prediction.success == 0)
       continue; // excluded by an earlier step
+    double share = node.shareOf(action.kernel);
     Experience seen = experienceOf(explorer, node, action);
     for (const auto &[at, move] : planned)
       seen.here += at == node.id && sameAction(move, action);
     // This very program tells more than the knowledge base does.
-    double value = (prediction.value + seen.gains) / (1 + seen.elsewhere);
-    double weight = (leastWeight + std::max(0.0, value)) * std::pow(repeatShare, seen.here) *
+    double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
+    double weight = (leastWeight * share + std::max(0.0, value)) * std::pow(repeatShare, seen.here) *
                     std::pow(failureShare, std::max(0, seen.failures));
     if (std::optional<Parameters> next = nextParameters(explorer, node, action, knowledge, planned))
       options.push_back({moveOf(action, std::move(*next)), weight, prediction.logGain, true});

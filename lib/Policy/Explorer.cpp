@@ -54,6 +54,36 @@ std::vector<std::string> ExplorerNode::predecessors(llvm::StringRef kernel) cons
   return passes;
 }
 
+const State &ExplorerNode::stateOf(const std::string &kernel) const {
+  auto found = judgement.kernels.find(kernel);
+  return found == judgement.kernels.end() ? judgement.state : found->second.state;
+}
+
+const std::string &ExplorerNode::shapeOf(const std::string &kernel) const {
+  auto found = judgement.kernels.find(kernel);
+  return found == judgement.kernels.end() ? judgement.shape : found->second.shape;
+}
+
+double ExplorerNode::shareOf(const std::string &kernel) const {
+  auto found = judgement.kernels.find(kernel);
+  double all = 0;
+  for (const auto &entry : judgement.kernels)
+    all += entry.second.timeUs;
+  return found == judgement.kernels.end() || all <= 0 ? 1 : found->second.timeUs / all;
+}
+
+double kbopt::programGain(double kernelGain, double share) { return -std::log1p(share * std::expm1(-kernelGain)); }
+
+/// Logarithmic gain of \p kernel alone between two programs, where both know it.
+static std::optional<double> kernelGain(const NodeJudgement &before, const NodeJudgement &after,
+                                        const std::string &kernel) {
+  auto then = before.kernels.find(kernel), now = after.kernels.find(kernel);
+  if (then == before.kernels.end() || now == after.kernels.end() || then->second.timeUs <= 0 ||
+      now->second.timeUs <= 0)
+    return std::nullopt;
+  return std::log(then->second.timeUs / now->second.timeUs);
+}
+
 Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge, const SearchOptions &options,
                    Clock &clock, SearchObserver *observer)
     : environment(environment), initial(knowledge), options(options), clock(clock), observer(observer) {}
@@ -222,8 +252,9 @@ Attempt Explorer::resolve(const Pending &pending) {
   attempt.parent = request.parent;
   attempt.parentTimeUs = parent.judgement.timeUs;
   attempt.predictedGain = request.predictedGain;
-  attempt.primary = parent.judgement.state.primary;
-  attempt.secondary = parent.judgement.state.secondary;
+  const State &state = parent.stateOf(request.move.kernel);
+  attempt.primary = state.primary;
+  attempt.secondary = state.secondary;
 
   // By value: the table of nodes grows here.
   auto take = [&](NodeJudgement judgement) {
@@ -277,7 +308,7 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.primary = attempt.primary;
   e.secondary = attempt.secondary;
   e.features = parent.judgement.features;
-  e.shape = parent.judgement.shape;
+  e.shape = parent.shapeOf(attempt.move.kernel);
   e.pass = attempt.move.pass;
   e.parameters = attempt.move.parameters;
   std::vector<std::string> before = parent.predecessors(attempt.move.kernel);
@@ -290,7 +321,8 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.reason = attempt.reason;
   e.predictedGain = attempt.predictedGain;
   if (attempt.correct())
-    e.achievedGain = e.creditGain = attempt.gain();
+    e.achievedGain = e.creditGain =
+        kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.move.kernel).value_or(attempt.gain());
   e.program = options.program;
   e.before = parent.code;
   e.after = code;
@@ -334,13 +366,13 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
   return attempts;
 }
 
-void Explorer::credit(const NodeId &parent, const Move &move, double credit) {
+void Explorer::credit(const NodeId &parent, const Move &move, double later) {
   auto found = evidenceAt.find({parent, move});
   if (found == evidenceAt.end())
     return;
-  std::optional<double> &value = result.evidence[found->second].creditGain;
-  if (value)
-    value = std::max(*value, credit);
+  Evidence &record = result.evidence[found->second];
+  if (record.creditGain)
+    record.creditGain = std::max(*record.creditGain, *record.achievedGain + later);
 }
 
 KnowledgeBase Explorer::learnt() const {

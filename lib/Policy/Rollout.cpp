@@ -161,8 +161,8 @@ private:
   void giveCredit(const Trajectory &trajectory) {
     double later = 0;
     for (const Attempt &step : llvm::reverse(trajectory.steps)) {
-      later = step.gain() + creditDiscount * std::max(0.0, later);
       explorer.credit(step.parent, step.move, later);
+      later = creditDiscount * std::max(0.0, step.gain() + later);
     }
   }
 

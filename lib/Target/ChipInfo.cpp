@@ -111,7 +111,7 @@ std::vector<std::string> kbopt::builtinChips() {
 }
 
 llvm::Expected<ChipInfo> kbopt::loadChip(llvm::StringRef name) {
-  return loadChip(name, realFileSystem(), "");
+  return loadChip(name, realFileSystem(), userDataDirectory() + "/knowledge/devices");
 }
 
 llvm::Expected<ChipInfo> kbopt::loadChip(llvm::StringRef name, FileSystem &fileSystem,

@@ -131,7 +131,7 @@ static llvm::Error show() {
   std::string name = rules.nameOf(stateName);
   if (!llvm::is_contained(rules.names(), name))
     return llvm::make_error<UsageError>("unknown state '" + stateName + "'", "kb-knowledge show lists them");
-  llvm::Expected<ChipInfo> chip = loadChip(chipName, realFileSystem(), userKnowledgeDirectory() + "/devices");
+  llvm::Expected<ChipInfo> chip = loadChip(chipName);
   if (!chip)
     return chip.takeError();
   std::vector<std::string> folders = directories;

@@ -54,6 +54,13 @@ struct MoveResult {
   std::string gate, failure;
 };
 
+/// One kernel of a judged program.
+struct KernelProfile {
+  double timeUs = 0; ///< over all its launches
+  State state;
+  std::string shape;
+};
+
 /// What the judge says of a node.
 struct NodeJudgement {
   AttemptVerdict verdict = AttemptVerdict::Inconclusive;
@@ -64,6 +71,9 @@ struct NodeJudgement {
   State state;
   std::vector<std::string> features;
   std::string shape; ///< of the kernel that takes most time
+  /// By the name in the source, as in `Action::kernel`. A kernel that is not here
+  /// has the state and shape above and is taken for the whole program.
+  std::map<std::string, KernelProfile> kernels;
 };
 
 /// All calls may come from several threads at once and must be functions of

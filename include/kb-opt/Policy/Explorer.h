@@ -24,7 +24,15 @@ struct ExplorerNode {
 
   /// Passes of the pipeline that touched \p kernel (or everything), in order.
   std::vector<std::string> predecessors(llvm::StringRef kernel) const;
+  const State &stateOf(const std::string &kernel) const;
+  const std::string &shapeOf(const std::string &kernel) const;
+  /// Part of the program's time that \p kernel takes; 1 where unknown.
+  double shareOf(const std::string &kernel) const;
 };
+
+/// What a gain of one kernel means for a program of which it takes \p share of the
+/// time (Amdahl); both gains are logarithmic.
+double programGain(double kernelGain, double share);
 
 /// One thing to try.
 struct ExplorerRequest {
@@ -59,8 +67,9 @@ public:
   const Attempt *tried(const NodeId &parent, const Move &move) const;
   const std::vector<Attempt> &attempts() const { return result.attempts; }
 
-  /// Raises the credit of the step \p move at \p parent to \p credit.
-  void credit(const NodeId &parent, const Move &move, double credit);
+  /// Raises the credit of the step \p move at \p parent to its own gain and \p later,
+  /// what the steps behind it are worth to it.
+  void credit(const NodeId &parent, const Move &move, double later);
   /// The knowledge that the search began with and all that was tried since.
   KnowledgeBase learnt() const;
   double bestUs() const { return best; }

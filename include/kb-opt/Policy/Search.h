@@ -46,8 +46,8 @@ struct Attempt {
   AttemptVerdict verdict = AttemptVerdict::NotApplied;
   std::string gate, failure, reason;
   double timeUs = 0, parentTimeUs = 0; ///< `timeUs` only where correct
-  double predictedGain = 0;            ///< logarithmic
-  std::string primary, secondary;      ///< the parent's state
+  double predictedGain = 0;            ///< logarithmic, of the kernel
+  std::string primary, secondary;      ///< the state of the kernel before
   /// How it was answered without measuring: "" (measured), "identical" (machine
   /// code seen before), "known" (program seen before), "roofline" (dropped).
   std::string shortcut;

@@ -79,9 +79,10 @@ struct ChipInfo {
 /// Reads one device file. A `StoreError` names \p fileName and the field.
 llvm::Expected<ChipInfo> parseChip(llvm::StringRef json, llvm::StringRef fileName);
 
-/// The chip called \p name ("h200", in any case). Device files in \p overlay
-/// (a folder, may be empty or missing) go before the built-in ones. Unknown
-/// name: a `UsageError` that lists the known ones.
+/// The chip called \p name ("h200", in any case). Device files in \p overlay (a
+/// folder, may be missing; without it `userDataDirectory()/knowledge/devices`) go
+/// before the built-in ones. Unknown name: a `UsageError` that lists the
+/// built-in ones.
 llvm::Expected<ChipInfo> loadChip(llvm::StringRef name);
 llvm::Expected<ChipInfo> loadChip(llvm::StringRef name, FileSystem &fileSystem,
                                   llvm::StringRef overlay);

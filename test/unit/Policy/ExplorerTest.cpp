@@ -230,6 +230,64 @@ TEST(Explorer, AMoveIsTriedOnceAtAPlace) {
   EXPECT_EQ(world.totalJudged(), 2u);
 }
 
+// Two kernels, of which the second takes 90 % of the time: a step on a kernel is
+// recorded with that kernel's state and gain, and the second is tried first.
+TEST(Explorer, KernelsHaveStatesAndGainsOfTheirOwn) {
+  struct TwoKernels : Environment {
+    NodeId root() override { return "original"; }
+    llvm::Expected<std::vector<Action>> actions(const NodeId &node) override {
+      std::vector<Action> result;
+      if (node == "original")
+        result = {{"unroll-loop", "small", "", {}}, {"unroll-loop", "large", "", {}}};
+      return result;
+    }
+    llvm::Expected<MoveResult> apply(const NodeId &, const Move &move) override {
+      MoveResult made;
+      made.applied = true;
+      made.node = made.code = move.kernel;
+      return made;
+    }
+    llvm::Expected<NodeJudgement> judge(const NodeId &node) override {
+      NodeJudgement judgement;
+      judgement.verdict = AttemptVerdict::Correct;
+      auto kernel = [&](const char *name, double us, const char *state) {
+        KernelProfile &profile = judgement.kernels[name];
+        profile.timeUs = node == name ? us / 2 : us;
+        profile.state.primary = state;
+        profile.state.shares.push_back({state, 0.8, false, ""});
+        judgement.timeUs += profile.timeUs;
+      };
+      kernel("small", 10, "thread_divergence_high");
+      kernel("large", 90, "memory_latency_bound");
+      return judgement;
+    }
+  };
+  unsigned largeFirst = 0;
+  for (uint64_t seed = 0; seed != 50; ++seed) {
+    TwoKernels world;
+    FakeClock clock;
+    SearchOptions options;
+    options.seed = seed;
+    options.batch = 1;
+    SearchResult result = llvm::cantFail(
+        llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), options, clock));
+    EXPECT_NEAR(result.bestUs, 55, 1e-9);
+    largeFirst += result.attempts.at(0).move.kernel == "large";
+    ASSERT_EQ(result.evidence.size(), 2u);
+    for (const Evidence &record : result.evidence)
+      EXPECT_NEAR(*record.achievedGain, std::log(2), 1e-12);
+    EXPECT_NE(result.evidence[0].primary, result.evidence[1].primary);
+  }
+  EXPECT_GT(largeFirst, 40u);
+}
+
+TEST(Explorer, AmdahlsLaw) {
+  EXPECT_NEAR(programGain(std::log(2), 1), std::log(2), 1e-12);
+  EXPECT_NEAR(programGain(std::log(2), 0.5), std::log(4.0 / 3), 1e-12);
+  EXPECT_NEAR(programGain(std::log(2), 0), 0, 1e-12);
+  EXPECT_LT(programGain(-0.5, 0.5), 0);
+}
+
 TEST(Explorer, PredecessorsAreThoseOfTheKernel) {
   ExplorerNode node;
   node.pipeline = {{"a", "first", "", {}}, {"b", "second", "", {}}, {"c", "", "", {}}};

@@ -212,6 +212,7 @@ TEST(Rollout, LearnsBetweenRuns) {
   }
   experienced.learn(set);
   unsigned before = effort(fresh), after = effort(experienced);
+  RecordProperty("before", static_cast<int>(before)), RecordProperty("after", static_cast<int>(after));
   EXPECT_LT(after, before * 0.8) << before << " then " << after;
 }
 
