@@ -36,7 +36,8 @@ public:
   llvm::Error error(const llvm::Twine &what) const { return badSeed(file, what); }
 
   /// Calls \p take for every object of \p list; its error gets the place added.
-  llvm::Error each(llvm::StringRef list, llvm::function_ref<llvm::Error(const json::Object &)> take) const {
+  llvm::Error each(llvm::StringRef list,
+                   llvm::function_ref<llvm::Error(const json::Object &)> take) const {
     const json::Array *array = object().getArray(list);
     if (!array)
       return error("field '" + list + "' is missing or no list");
@@ -117,7 +118,8 @@ std::optional<EdgeKind> edgeKind(llvm::StringRef word) {
 } // namespace
 
 const StateAnswer *Optimization::answerTo(llvm::StringRef state) const {
-  auto found = llvm::find_if(answers, [&](const StateAnswer &answer) { return answer.state == state; });
+  auto found =
+      llvm::find_if(answers, [&](const StateAnswer &answer) { return answer.state == state; });
   return found == answers.end() ? nullptr : &*found;
 }
 
@@ -132,15 +134,16 @@ llvm::Expected<Catalogue> Catalogue::parse(llvm::StringRef optimizations, llvm::
       return llvm::Error::success();
     return llvm::createStringError("unknown optimization '" + name + "'");
   };
-  if (llvm::Error error = first->each("optimizations", [&](const json::Object &object) -> llvm::Error {
-        Optimization entry;
-        if (llvm::Error error = readOptimization(object, entry))
-          return error;
-        if (result.find(entry.name))
-          return llvm::createStringError("'" + entry.name + "' is there twice");
-        result.entries.push_back(std::move(entry));
-        return llvm::Error::success();
-      }))
+  if (llvm::Error error =
+          first->each("optimizations", [&](const json::Object &object) -> llvm::Error {
+            Optimization entry;
+            if (llvm::Error error = readOptimization(object, entry))
+              return error;
+            if (result.find(entry.name))
+              return llvm::createStringError("'" + entry.name + "' is there twice");
+            result.entries.push_back(std::move(entry));
+            return llvm::Error::success();
+          }))
     return std::move(error);
 
   llvm::Expected<SeedFile> second = SeedFile::parse(edges, "edges.json");
@@ -149,8 +152,9 @@ llvm::Expected<Catalogue> Catalogue::parse(llvm::StringRef optimizations, llvm::
   if (llvm::Error error = second->each("edges", [&](const json::Object &object) -> llvm::Error {
         SeedEdge edge;
         std::string kind;
-        for (auto [key, member] : {std::pair("kind", &kind), std::pair("before", &edge.before),
-                                   std::pair("after", &edge.after), std::pair("source", &edge.source)})
+        for (auto [key, member] :
+             {std::pair("kind", &kind), std::pair("before", &edge.before),
+              std::pair("after", &edge.after), std::pair("source", &edge.source)})
           if (llvm::Error error = textField(object, key, *member))
             return error;
         std::optional<EdgeKind> which = edgeKind(kind);
@@ -200,9 +204,9 @@ llvm::Expected<Catalogue> Catalogue::parse(llvm::StringRef optimizations, llvm::
 }
 
 const Catalogue &Catalogue::builtin() {
-  static const Catalogue catalogue = llvm::cantFail(parse(*builtinKnowledgeFile("seed/optimizations.json"),
-                                                          *builtinKnowledgeFile("seed/edges.json"),
-                                                          *builtinKnowledgeFile("seed/pipelines.json")));
+  static const Catalogue catalogue = llvm::cantFail(parse(
+      *builtinKnowledgeFile("seed/optimizations.json"), *builtinKnowledgeFile("seed/edges.json"),
+      *builtinKnowledgeFile("seed/pipelines.json")));
   return catalogue;
 }
 
@@ -223,9 +227,17 @@ bool Catalogue::excludes(llvm::StringRef a, llvm::StringRef b) const {
 double Catalogue::bonus(const std::vector<std::string> &passes, llvm::StringRef after) const {
   double best = 0;
   for (const SeedEdge &edge : seedEdges)
-    if (edge.kind != EdgeKind::Excludes && edge.after == after && llvm::is_contained(passes, edge.before))
+    if (edge.kind != EdgeKind::Excludes && edge.after == after &&
+        llvm::is_contained(passes, edge.before))
       best = std::max(best, edge.bonus);
   return best;
+}
+
+bool Catalogue::retunes(llvm::ArrayRef<std::string> passes, llvm::StringRef after) const {
+  return llvm::any_of(seedEdges, [&](const SeedEdge &edge) {
+    return edge.kind == EdgeKind::Retune && edge.after == after &&
+           llvm::is_contained(passes, edge.before);
+  });
 }
 
 double Catalogue::repeatDiscount(llvm::StringRef pass) const {

@@ -27,13 +27,20 @@ struct TextField {
   bool required;
 };
 const TextField textFields[] = {
-    {"primary", &Evidence::primary, true},     {"secondary", &Evidence::secondary, false},
-    {"shape", &Evidence::shape, false},        {"pass", &Evidence::pass, true},
-    {"predecessor", &Evidence::predecessor, false}, {"chip", &Evidence::chip, true},
-    {"device", &Evidence::device, true},       {"gate", &Evidence::gate, false},
-    {"failure", &Evidence::failure, false},    {"reason", &Evidence::reason, false},
-    {"program", &Evidence::program, false},    {"before", &Evidence::before, false},
-    {"after", &Evidence::after, false},        {"time", &Evidence::time, false},
+    {"primary", &Evidence::primary, true},
+    {"secondary", &Evidence::secondary, false},
+    {"shape", &Evidence::shape, false},
+    {"pass", &Evidence::pass, true},
+    {"predecessor", &Evidence::predecessor, false},
+    {"chip", &Evidence::chip, true},
+    {"device", &Evidence::device, true},
+    {"gate", &Evidence::gate, false},
+    {"failure", &Evidence::failure, false},
+    {"reason", &Evidence::reason, false},
+    {"program", &Evidence::program, false},
+    {"before", &Evidence::before, false},
+    {"after", &Evidence::after, false},
+    {"time", &Evidence::time, false},
 };
 
 struct GainField {
@@ -48,7 +55,8 @@ struct MapField {
   llvm::StringLiteral key;
   std::map<std::string, std::string> Evidence::*member;
 };
-const MapField mapFields[] = {{"parameters", &Evidence::parameters}, {"versions", &Evidence::versions}};
+const MapField mapFields[] = {{"parameters", &Evidence::parameters},
+                              {"versions", &Evidence::versions}};
 
 /// Everything but `id`; fields that are empty are left out. Keys are sorted when
 /// an object is printed.
@@ -161,8 +169,9 @@ llvm::Error readMaps(const json::Object &object, Evidence &record) {
 
 bool isField(llvm::StringRef key) {
   auto matches = [&](const auto &field) { return key == field.key; };
-  return key == "id" || key == "v" || key == "verdict" || key == "features" || llvm::any_of(textFields, matches) ||
-         llvm::any_of(gainFields, matches) || llvm::any_of(mapFields, matches);
+  return key == "id" || key == "v" || key == "verdict" || key == "features" ||
+         llvm::any_of(textFields, matches) || llvm::any_of(gainFields, matches) ||
+         llvm::any_of(mapFields, matches);
 }
 
 } // namespace
@@ -189,7 +198,8 @@ Digest Evidence::id() const {
 
 Digest Evidence::experiment() const {
   DigestBuilder builder;
-  for (const std::string &part : {primary, secondary, pass, predecessor, chip, device, program, before, after})
+  for (const std::string &part :
+       {primary, secondary, pass, predecessor, chip, device, program, before, after})
     builder.add(part);
   for (const auto &[name, value] : parameters)
     builder.add(name).add(value);
@@ -226,7 +236,8 @@ llvm::Expected<Evidence> kbopt::parseEvidence(llvm::StringRef line) {
     return std::move(error);
   if (llvm::Error error = readMaps(*object, record))
     return std::move(error);
-  std::optional<AttemptVerdict> verdict = verdictFromName(object->getString("verdict").value_or(""));
+  std::optional<AttemptVerdict> verdict =
+      verdictFromName(object->getString("verdict").value_or(""));
   if (!verdict)
     return bad("field 'verdict' is missing or no verdict");
   record.verdict = *verdict;
@@ -270,7 +281,8 @@ llvm::Expected<EvidenceSet> kbopt::readEvidence(FileSystem &fileSystem, llvm::St
   return set;
 }
 
-llvm::Error kbopt::appendEvidence(FileSystem &fileSystem, llvm::StringRef path, llvm::ArrayRef<Evidence> records) {
+llvm::Error kbopt::appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
+                                  llvm::ArrayRef<Evidence> records) {
   if (records.empty())
     return llvm::Error::success();
   std::string lines;

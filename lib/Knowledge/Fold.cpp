@@ -17,7 +17,8 @@ class Sum {
 public:
   void add(double value) {
     double next = total + value;
-    carried += std::fabs(total) >= std::fabs(value) ? (total - next) + value : (value - next) + total;
+    carried +=
+        std::fabs(total) >= std::fabs(value) ? (total - next) + value : (value - next) + total;
     total = next;
   }
   double value() const { return total + carried; }
@@ -100,7 +101,8 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
     }
     values.byParameters[parameterText(record.parameters)].push_back(*record.achievedGain);
     if (!record.predecessor.empty())
-      edges[{record.predecessor, record.pass, record.chip, record.device}].push_back(*record.achievedGain);
+      edges[{record.predecessor, record.pass, record.chip, record.device}].push_back(
+          *record.achievedGain);
   }
   for (const auto &[key, values] : passes) {
     PassStatistics &statistics = result.passes[key];
@@ -173,8 +175,9 @@ template <typename Key> void writeKey(Writer &writer, const Key &key) {
 std::string kbopt::toJson(const FoldedKnowledge &knowledge) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "{\n  \"version\": 1,\n  \"evidence\": \"" << knowledge.evidence << "\",\n  \"records\": " << knowledge.records
-     << ",\n  \"repeated\": " << knowledge.repeated << ",\n";
+  os << "{\n  \"version\": 1,\n  \"evidence\": \"" << knowledge.evidence
+     << "\",\n  \"records\": " << knowledge.records << ",\n  \"repeated\": " << knowledge.repeated
+     << ",\n";
   Writer writer(os);
   writer.list("passes");
   for (const auto &[key, statistics] : knowledge.passes) {

@@ -31,7 +31,8 @@ std::string percent(double logGain) { return llvm::formatv("{0:f1} %", 100 * std
 } // namespace
 
 KnowledgeBase::KnowledgeBase(ChipInfo chip, std::string device, const Catalogue &catalogue)
-    : target(std::move(chip)), deviceKind(std::move(device)), seed(&catalogue), knowledge(foldEvidence(records)) {
+    : target(std::move(chip)), deviceKind(std::move(device)), seed(&catalogue),
+      knowledge(foldEvidence(records)) {
   similarity[target.name] = 1;
 }
 
@@ -55,7 +56,8 @@ double KnowledgeBase::trust(const std::string &chipName, llvm::StringRef device)
   return device == deviceKind ? chipTrust : otherDeviceTrust * chipTrust;
 }
 
-double KnowledgeBase::seedGain(const State &state, llvm::StringRef pass, llvm::StringRef shape) const {
+double KnowledgeBase::seedGain(const State &state, llvm::StringRef pass,
+                               llvm::StringRef shape) const {
   double best = leastGain;
   const Optimization *optimization = seed->find(pass);
   if (!optimization)
@@ -99,17 +101,20 @@ double KnowledgeBase::opens(const State &state, llvm::StringRef pass,
                             const std::vector<std::string> &predecessors) const {
   double best = 0;
   for (const SeedEdge &edge : seed->edges()) {
-    if (edge.kind != EdgeKind::Enables || edge.before != pass || llvm::is_contained(predecessors, edge.after))
+    if (edge.kind != EdgeKind::Enables || edge.before != pass ||
+        llvm::is_contained(predecessors, edge.after))
       continue;
     const Optimization *next = seed->find(edge.after);
-    if (llvm::any_of(state.shares, [&](const StateShare &share) { return next->answerTo(share.name); }))
+    if (llvm::any_of(state.shares,
+                     [&](const StateShare &share) { return next->answerTo(share.name); }))
       best = std::max(best, openedShare * edge.bonus);
   }
   return best;
 }
 
 Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
-                                  const std::vector<std::string> &predecessors, llvm::StringRef shape) const {
+                                  const std::vector<std::string> &predecessors,
+                                  llvm::StringRef shape) const {
   Prediction result;
   const Optimization *optimization = seed->find(pass);
   for (const std::string &earlier : predecessors)
@@ -149,6 +154,14 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
   double value = credit / weight;
   auto repeats = llvm::count(predecessors, pass.str());
   if (repeats) {
+    // What came after the last time may call for another.
+    llvm::ArrayRef<std::string> later = predecessors;
+    while (llvm::is_contained(later, pass))
+      later = later.drop_front();
+    if (seed->retunes(later, pass))
+      repeats = 0;
+  }
+  if (repeats) {
     value *= std::pow(seed->repeatDiscount(pass), static_cast<double>(repeats));
     result.why += "; repeated";
   } else if (double opened = opens(state, pass, predecessors)) {
@@ -166,7 +179,8 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
   return result;
 }
 
-std::vector<std::string> KnowledgeBase::knownParameters(const State &state, llvm::StringRef pass) const {
+std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
+                                                        llvm::StringRef pass) const {
   std::map<std::string, std::pair<double, double>> sums; // weighted gain, weight
   for (const auto &[key, byText] : knowledge.parameters) {
     if (key.state != state.primary || key.pass != pass)
@@ -188,10 +202,12 @@ std::vector<std::string> KnowledgeBase::knownParameters(const State &state, llvm
   return result;
 }
 
-std::vector<RetrievedEntry> KnowledgeBase::retrieve(const State &state, llvm::StringRef shape, unsigned limit) const {
+std::vector<RetrievedEntry> KnowledgeBase::retrieve(const State &state, llvm::StringRef shape,
+                                                    unsigned limit) const {
   std::set<std::string> passes;
   for (const Optimization &entry : seed->optimizations())
-    if (llvm::any_of(state.shares, [&](const StateShare &share) { return entry.answerTo(share.name); }))
+    if (llvm::any_of(state.shares,
+                     [&](const StateShare &share) { return entry.answerTo(share.name); }))
       passes.insert(entry.name);
   for (const auto &entry : knowledge.passes)
     if (entry.first.state == state.primary)
@@ -211,7 +227,9 @@ std::vector<RetrievedEntry> KnowledgeBase::retrieve(const State &state, llvm::St
 
 std::string kbopt::userKnowledgeDirectory() { return userDataDirectory() + "/knowledge"; }
 
-std::string kbopt::evidenceLog(llvm::StringRef directory) { return (directory + "/evidence.jsonl").str(); }
+std::string kbopt::evidenceLog(llvm::StringRef directory) {
+  return (directory + "/evidence.jsonl").str();
+}
 
 llvm::Expected<KnowledgeBase> kbopt::loadKnowledge(const ChipInfo &chip, llvm::StringRef device,
                                                    FileSystem &fileSystem,

@@ -9,8 +9,28 @@ using namespace kbopt;
 
 namespace {
 enum class Op {
-  Number, Name, Not, Negate, Add, Subtract, Multiply, Divide, Less, LessEqual, Greater, GreaterEqual,
-  Equal, NotEqual, And, Or, Min, Max, Sum, Default, Known, Invalid
+  Number,
+  Name,
+  Not,
+  Negate,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  And,
+  Or,
+  Min,
+  Max,
+  Sum,
+  Default,
+  Known,
+  Invalid
 };
 } // namespace
 
@@ -57,8 +77,12 @@ private:
     static const std::vector<std::vector<Operator>> table = {
         {{"||", Op::Or}},
         {{"&&", Op::And}},
-        {{"<=", Op::LessEqual}, {">=", Op::GreaterEqual}, {"==", Op::Equal}, {"!=", Op::NotEqual},
-         {"<", Op::Less}, {">", Op::Greater}},
+        {{"<=", Op::LessEqual},
+         {">=", Op::GreaterEqual},
+         {"==", Op::Equal},
+         {"!=", Op::NotEqual},
+         {"<", Op::Less},
+         {">", Op::Greater}},
         {{"+", Op::Add}, {"-", Op::Subtract}},
         {{"*", Op::Multiply}, {"/", Op::Divide}}};
     return table;
@@ -86,7 +110,8 @@ private:
       return unary();
     NodePtr left = binary(rank + 1);
     for (;;) {
-      auto found = llvm::find_if(ranks()[rank], [&](const Operator &o) { return take(o.spelling); });
+      auto found =
+          llvm::find_if(ranks()[rank], [&](const Operator &o) { return take(o.spelling); });
       if (found == ranks()[rank].end())
         return left;
       left = make(found->op, {left, binary(rank + 1)});
@@ -161,7 +186,8 @@ using Value = std::optional<double>;
 
 class Evaluator {
 public:
-  Evaluator(const MetricMap &metrics, std::set<std::string> *missing) : metrics(metrics), missing(missing) {}
+  Evaluator(const MetricMap &metrics, std::set<std::string> *missing)
+      : metrics(metrics), missing(missing) {}
 
   Value value(const Node &node) {
     switch (node.op) {
@@ -218,7 +244,8 @@ private:
     Value result;
     for (const NodePtr &operand : node.operands) {
       // What default() and known() fall back from is not missed.
-      bool quiet = node.op == Op::Known || (node.op == Op::Default && operand != node.operands.back());
+      bool quiet =
+          node.op == Op::Known || (node.op == Op::Default && operand != node.operands.back());
       std::set<std::string> *outer = missing;
       missing = quiet ? nullptr : missing;
       Value next = value(*operand);
@@ -229,7 +256,7 @@ private:
         continue;
       if (node.op == Op::Default)
         return next;
-      result = !result             ? *next
+      result = !result              ? *next
                : node.op == Op::Min ? std::min(*result, *next)
                : node.op == Op::Max ? std::max(*result, *next)
                                     : *result + *next;
@@ -282,7 +309,8 @@ llvm::Expected<MetricExpression> MetricExpression::parse(llvm::StringRef text) {
   return result;
 }
 
-std::optional<double> MetricExpression::evaluate(const MetricMap &metrics, std::set<std::string> *missing) const {
+std::optional<double> MetricExpression::evaluate(const MetricMap &metrics,
+                                                 std::set<std::string> *missing) const {
   if (!root)
     return std::nullopt;
   Value result = Evaluator(metrics, missing).value(*root);

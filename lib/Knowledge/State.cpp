@@ -102,43 +102,47 @@ llvm::Expected<StateRules> StateRules::parse(llvm::StringRef json, llvm::StringR
     return badRules(fileName, "field 'version' must be 1");
 
   StateRules result;
-  llvm::Error states = readList(*root, fileName, "states", {"name", "code"}, [&](auto fields) -> llvm::Error {
-    result.stateNames.push_back({fields[0].str(), fields[1].str()});
-    return llvm::Error::success();
-  });
-  if (states)
-    return std::move(states);
-  llvm::Error derived = readList(*root, fileName, "derived", {"name", "value"}, [&](auto fields) -> llvm::Error {
-    result.derived.push_back({fields[0].str(), {}});
-    return parseInto(result.derived.back().value, fields[1]);
-  });
-  if (derived)
-    return std::move(derived);
-  llvm::Error rules = readList(
-      *root, fileName, "rules", {"state", "kind", "when", "blame", "why"}, [&](auto fields) -> llvm::Error {
-        if (llvm::none_of(result.stateNames, [&](const Name &name) { return name.state == fields[0]; }))
-          return llvm::createStringError("unknown state '" + fields[0] + "'");
-        if (fields[1] != "elimination" && fields[1] != "hiding")
-          return llvm::createStringError("kind must be 'elimination' or 'hiding'");
-        Rule rule;
-        rule.state = fields[0].str();
-        rule.hiding = fields[1] == "hiding";
-        rule.why = fields[4].str();
-        if (llvm::Error error = parseInto(rule.when, fields[2]))
-          return error;
-        if (llvm::Error error = parseInto(rule.blame, fields[3]))
-          return error;
-        result.rules.push_back(std::move(rule));
+  llvm::Error states =
+      readList(*root, fileName, "states", {"name", "code"}, [&](auto fields) -> llvm::Error {
+        result.stateNames.push_back({fields[0].str(), fields[1].str()});
         return llvm::Error::success();
       });
+  if (states)
+    return std::move(states);
+  llvm::Error derived =
+      readList(*root, fileName, "derived", {"name", "value"}, [&](auto fields) -> llvm::Error {
+        result.derived.push_back({fields[0].str(), {}});
+        return parseInto(result.derived.back().value, fields[1]);
+      });
+  if (derived)
+    return std::move(derived);
+  llvm::Error rules =
+      readList(*root, fileName, "rules", {"state", "kind", "when", "blame", "why"},
+               [&](auto fields) -> llvm::Error {
+                 if (llvm::none_of(result.stateNames,
+                                   [&](const Name &name) { return name.state == fields[0]; }))
+                   return llvm::createStringError("unknown state '" + fields[0] + "'");
+                 if (fields[1] != "elimination" && fields[1] != "hiding")
+                   return llvm::createStringError("kind must be 'elimination' or 'hiding'");
+                 Rule rule;
+                 rule.state = fields[0].str();
+                 rule.hiding = fields[1] == "hiding";
+                 rule.why = fields[4].str();
+                 if (llvm::Error error = parseInto(rule.when, fields[2]))
+                   return error;
+                 if (llvm::Error error = parseInto(rule.blame, fields[3]))
+                   return error;
+                 result.rules.push_back(std::move(rule));
+                 return llvm::Error::success();
+               });
   if (rules)
     return std::move(rules);
   return result;
 }
 
 const StateRules &StateRules::builtin() {
-  static const StateRules rules =
-      llvm::cantFail(parse(*builtinKnowledgeFile("states/rules.json"), "knowledge/states/rules.json"));
+  static const StateRules rules = llvm::cantFail(
+      parse(*builtinKnowledgeFile("states/rules.json"), "knowledge/states/rules.json"));
   return rules;
 }
 

@@ -19,7 +19,8 @@ namespace {
 constexpr int applicationId = 0x6b626f70; // "kbop"
 constexpr int schemaVersion = 1;
 constexpr uint64_t largestCheckedBytes = 64u << 20;
-const char *const otherFolder = "name a file in a folder you can write to, or change the permissions";
+const char *const otherFolder =
+    "name a file in a folder you can write to, or change the permissions";
 
 const char *const schema =
     "CREATE TABLE answers(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
@@ -27,7 +28,9 @@ const char *const schema =
 
 /// The primary result code: SQLite adds details in the upper bits.
 int primary(int code) { return code & 0xff; }
-bool isCorrupt(int code) { return primary(code) == SQLITE_CORRUPT || primary(code) == SQLITE_NOTADB; }
+bool isCorrupt(int code) {
+  return primary(code) == SQLITE_CORRUPT || primary(code) == SQLITE_NOTADB;
+}
 
 llvm::Error storeError(const llvm::Twine &what, const llvm::Twine &note = "") {
   return llvm::make_error<StoreError>(what.str(), note.str());
@@ -36,7 +39,9 @@ llvm::Error storeError(const llvm::Twine &what, const llvm::Twine &note = "") {
 /// An owner of one statement.
 class Statement {
 public:
-  Statement(sqlite3 *db, const char *sql) { code = sqlite3_prepare_v2(db, sql, -1, &handle, nullptr); }
+  Statement(sqlite3 *db, const char *sql) {
+    code = sqlite3_prepare_v2(db, sql, -1, &handle, nullptr);
+  }
   ~Statement() { sqlite3_finalize(handle); }
   Statement(const Statement &) = delete;
   void text(int index, llvm::StringRef value) {
@@ -44,13 +49,15 @@ public:
   }
   void blob(int index, llvm::StringRef value) {
     // A null pointer would bind NULL, not an empty blob.
-    sqlite3_bind_blob64(handle, index, value.empty() ? "" : value.data(), value.size(), SQLITE_STATIC);
+    sqlite3_bind_blob64(handle, index, value.empty() ? "" : value.data(), value.size(),
+                        SQLITE_STATIC);
   }
   int step() { return code == SQLITE_OK ? sqlite3_step(handle) : code; }
   int64_t integer(int column) { return sqlite3_column_int64(handle, column); }
   std::string bytes(int column) {
     const void *data = sqlite3_column_blob(handle, column);
-    return data ? std::string(static_cast<const char *>(data), sqlite3_column_bytes(handle, column)) : "";
+    return data ? std::string(static_cast<const char *>(data), sqlite3_column_bytes(handle, column))
+                : "";
   }
 
 private:
@@ -97,7 +104,8 @@ struct Journal::Impl {
     return llvm::Error::success();
   }
   llvm::Expected<std::optional<std::string>> find(llvm::StringRef kind, const Digest &request);
-  llvm::Expected<bool> insert(llvm::StringRef kind, const Digest &request, llvm::StringRef response);
+  llvm::Expected<bool> insert(llvm::StringRef kind, const Digest &request,
+                              llvm::StringRef response);
   llvm::Expected<std::string> answer(llvm::StringRef kind, const Digest &request,
                                      llvm::function_ref<llvm::Expected<std::string>()> compute);
 };
@@ -120,7 +128,8 @@ llvm::Error Journal::Impl::failure(int code, llvm::StringRef doing) {
   case SQLITE_PERM:
     return storeError(what + reason, otherFolder);
   default:
-    return storeError(what + reason, "what was stored before is intact; run the same command again");
+    return storeError(what + reason,
+                      "what was stored before is intact; run the same command again");
   }
 }
 
@@ -129,7 +138,8 @@ llvm::Error Journal::Impl::failure(int code, llvm::StringRef doing) {
 llvm::Error Journal::Impl::moveAside(llvm::StringRef reason) {
   std::string what = "journal '" + path + "' is corrupt: " + reason.str();
   if (shared)
-    return storeError(what, "another run has it open: end that run, then run the same command again");
+    return storeError(what,
+                      "another run has it open: end that run, then run the same command again");
   std::string target;
   for (unsigned number = 1; target.empty() || llvm::sys::fs::exists(target); ++number)
     target = path + ".corrupt-" + std::to_string(number);
@@ -139,15 +149,16 @@ llvm::Error Journal::Impl::moveAside(llvm::StringRef reason) {
   for (const char *suffix : {"-wal", "-shm"})
     if (llvm::sys::fs::exists(path + suffix))
       llvm::sys::fs::rename(path + suffix, target + suffix);
-  return storeError(what, "it is kept as '" + target + "'; run the same command again to start a new one");
+  return storeError(what, "it is kept as '" + target +
+                              "'; run the same command again to start a new one");
 }
 
 llvm::Error Journal::Impl::lockFile() {
   std::string name = path + ".lock";
   lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0)
-    return storeError("cannot write journal '" + path + "': " +
-                          std::error_code(errno, std::generic_category()).message(),
+    return storeError("cannot write journal '" + path +
+                          "': " + std::error_code(errno, std::generic_category()).message(),
                       otherFolder);
   // Whoever comes first checks the file alone; that takes a moment at most.
   shared = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
@@ -160,11 +171,13 @@ llvm::Error Journal::Impl::openFile(unsigned busyMilliseconds) {
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
   if (!folder.empty())
     if (std::error_code error = llvm::sys::fs::create_directories(folder))
-      return storeError("cannot create folder '" + folder + "' of the journal: " + error.message(), otherFolder);
+      return storeError("cannot create folder '" + folder + "' of the journal: " + error.message(),
+                        otherFolder);
   if (llvm::Error error = lockFile())
     return error;
-  int code = sqlite3_open_v2(path.c_str(), &db,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  int code =
+      sqlite3_open_v2(path.c_str(), &db,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   if (code != SQLITE_OK)
     return failure(code, "open");
   sqlite3_extended_result_codes(db, 1);
@@ -188,7 +201,8 @@ llvm::Error Journal::Impl::prepareSchema() {
   if (llvm::Error error = number("SELECT count(*) FROM sqlite_schema", tables))
     return error;
   if (tables == 0) {
-    std::string create = std::string(schema) + "PRAGMA application_id=" + std::to_string(applicationId) +
+    std::string create = std::string(schema) +
+                         "PRAGMA application_id=" + std::to_string(applicationId) +
                          "; PRAGMA user_version=" + std::to_string(schemaVersion) + ";";
     if (llvm::Error error = execute(create.c_str(), "create"))
       return error;
@@ -203,10 +217,12 @@ llvm::Error Journal::Impl::checkSchema() {
   if (llvm::Error error = number("PRAGMA user_version", version))
     return error;
   if (id != applicationId)
-    return storeError("'" + path + "' is no journal of kb-opt but another SQLite database", "name another file");
+    return storeError("'" + path + "' is no journal of kb-opt but another SQLite database",
+                      "name another file");
   if (version > schemaVersion)
-    return storeError("journal '" + path + "' was written by a newer kb-opt (version " + llvm::Twine(version) +
-                          ", this one reads " + llvm::Twine(schemaVersion) + ")",
+    return storeError("journal '" + path + "' was written by a newer kb-opt (version " +
+                          llvm::Twine(version) + ", this one reads " + llvm::Twine(schemaVersion) +
+                          ")",
                       "name another file, or use the newer kb-opt");
   uint64_t bytes = 0;
   if (shared || llvm::sys::fs::file_size(path, bytes) || bytes > largestCheckedBytes)
@@ -222,7 +238,8 @@ llvm::Error Journal::Impl::checkSchema() {
   return result == "ok" ? llvm::Error::success() : moveAside(result);
 }
 
-llvm::Expected<std::optional<std::string>> Journal::Impl::find(llvm::StringRef kind, const Digest &request) {
+llvm::Expected<std::optional<std::string>> Journal::Impl::find(llvm::StringRef kind,
+                                                               const Digest &request) {
   std::lock_guard<std::mutex> guard(database);
   std::string response, digest;
   {
@@ -255,7 +272,8 @@ llvm::Expected<bool> Journal::Impl::insert(llvm::StringRef kind, const Digest &r
                                            llvm::StringRef response) {
   std::lock_guard<std::mutex> guard(database);
   Digest digest = digestOf(response);
-  Statement statement(db, "INSERT OR IGNORE INTO answers(kind, request, response, digest) VALUES(?1, ?2, ?3, ?4)");
+  Statement statement(
+      db, "INSERT OR IGNORE INTO answers(kind, request, response, digest) VALUES(?1, ?2, ?3, ?4)");
   statement.text(1, kind);
   statement.text(2, request);
   statement.blob(3, response);
@@ -301,7 +319,8 @@ Journal::Impl::answer(llvm::StringRef kind, const Digest &request,
 Journal::Journal(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Journal::~Journal() = default;
 
-llvm::Expected<std::unique_ptr<Journal>> Journal::open(llvm::StringRef path, unsigned busyMilliseconds) {
+llvm::Expected<std::unique_ptr<Journal>> Journal::open(llvm::StringRef path,
+                                                       unsigned busyMilliseconds) {
   auto impl = std::make_unique<Impl>();
   impl->path = path.str();
   if (llvm::Error error = impl->openFile(busyMilliseconds))
@@ -320,7 +339,8 @@ std::unique_ptr<Journal> Journal::inMemory() {
   return std::unique_ptr<Journal>(new Journal(std::move(impl)));
 }
 
-llvm::Expected<std::optional<std::string>> Journal::find(llvm::StringRef kind, const Digest &request) {
+llvm::Expected<std::optional<std::string>> Journal::find(llvm::StringRef kind,
+                                                         const Digest &request) {
   llvm::Expected<std::optional<std::string>> answer = impl->find(kind, request);
   if (answer && *answer) {
     std::lock_guard<std::mutex> guard(impl->bookkeeping);

@@ -32,7 +32,8 @@ std::optional<Parameters> parse(llvm::StringRef text, const Action &action) {
   text.split(words, ' ', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef word : words) {
     auto [name, value] = word.split('=');
-    auto range = llvm::find_if(action.ranges, [&, n = name](const ParameterRange &r) { return r.name == n; });
+    auto range = llvm::find_if(action.ranges,
+                               [&, n = name](const ParameterRange &r) { return r.name == n; });
     if (range == action.ranges.end() || !llvm::is_contained(range->values, value))
       return std::nullopt;
     result[name.str()] = value.str();
@@ -44,10 +45,10 @@ std::optional<Parameters> parse(llvm::StringRef text, const Action &action) {
 
 /// What this search has seen of an action.
 struct Experience {
-  int here = 0;      ///< tries at the node
-  int elsewhere = 0; ///< tries at other nodes
-  int failures = 0;  ///< of those, what failed less what was correct
-  double gains = 0;  ///< of those, sum over the correct ones
+  int here = 0;                  ///< tries at the node
+  int elsewhere = 0;             ///< tries at other nodes
+  int failures = 0;              ///< of those, what failed less what was correct
+  double gains = 0;              ///< of those, sum over the correct ones
   const Attempt *best = nullptr; ///< correct at the node and worth following
 };
 
@@ -74,7 +75,8 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
 std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &action) {
   const Attempt *best = nullptr;
   for (const Attempt &attempt : explorer.attempts())
-    if (attempt.correct() && sameAction(attempt.move, action) && (!best || attempt.gain() > best->gain()))
+    if (attempt.correct() && sameAction(attempt.move, action) &&
+        (!best || attempt.gain() > best->gain()))
       best = &attempt;
   if (!best)
     return std::nullopt;
@@ -84,13 +86,15 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
 } // namespace
 
 std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const ExplorerNode &node,
-                                                const Action &action, const KnowledgeBase &knowledge,
+                                                const Action &action,
+                                                const KnowledgeBase &knowledge,
                                                 const std::set<std::pair<NodeId, Move>> &planned) {
   Parameters defaults;
   for (const ParameterRange &range : action.ranges)
     defaults[range.name] = range.defaultValue;
   std::vector<Parameters> order;
-  std::vector<std::string> known = knowledge.knownParameters(node.stateOf(action.kernel), action.pass);
+  std::vector<std::string> known =
+      knowledge.knownParameters(node.stateOf(action.kernel), action.pass);
   if (!known.empty())
     if (std::optional<Parameters> parameters = parse(known.front(), action))
       order.push_back(std::move(*parameters));
@@ -108,12 +112,14 @@ std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const 
 }
 
 std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerNode &node,
-                                       llvm::ArrayRef<Action> actions, const KnowledgeBase &knowledge,
+                                       llvm::ArrayRef<Action> actions,
+                                       const KnowledgeBase &knowledge,
                                        const std::set<std::pair<NodeId, Move>> &planned) {
   std::vector<MoveOption> options;
   for (const Action &action : actions) {
-    Prediction prediction = knowledge.predict(node.stateOf(action.kernel), action.pass,
-                                              node.predecessors(action.kernel), node.shapeOf(action.kernel));
+    Prediction prediction =
+        knowledge.predict(node.stateOf(action.kernel), action.pass,
+                          node.predecessors(action.kernel), node.shapeOf(action.kernel));
     if (prediction.success == 0)
       continue; // excluded by an earlier step
     double share = node.shareOf(action.kernel);
@@ -122,12 +128,14 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
       seen.here += at == node.id && sameAction(move, action);
     // This very program tells more than the knowledge base does.
     double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
-    double weight = (leastWeight * share + std::max(0.0, value)) * std::pow(repeatShare, seen.here) *
+    double weight = (leastWeight * share + std::max(0.0, value)) *
+                    std::pow(repeatShare, seen.here) *
                     std::pow(failureShare, std::max(0, seen.failures));
     if (std::optional<Parameters> next = nextParameters(explorer, node, action, knowledge, planned))
       options.push_back({moveOf(action, std::move(*next)), weight, prediction.logGain, true});
     if (seen.best)
-      options.push_back({seen.best->move, leastWeight + std::max(0.0, seen.best->gain()), seen.best->gain(), false});
+      options.push_back({seen.best->move, leastWeight + std::max(0.0, seen.best->gain()),
+                         seen.best->gain(), false});
   }
   return options;
 }

@@ -72,7 +72,9 @@ double ExplorerNode::shareOf(const std::string &kernel) const {
   return found == judgement.kernels.end() || all <= 0 ? 1 : found->second.timeUs / all;
 }
 
-double kbopt::programGain(double kernelGain, double share) { return -std::log1p(share * std::expm1(-kernelGain)); }
+double kbopt::programGain(double kernelGain, double share) {
+  return -std::log1p(share * std::expm1(-kernelGain));
+}
 
 /// Logarithmic gain of \p kernel alone between two programs, where both know it.
 static std::optional<double> kernelGain(const NodeJudgement &before, const NodeJudgement &after,
@@ -84,9 +86,10 @@ static std::optional<double> kernelGain(const NodeJudgement &before, const NodeJ
   return std::log(then->second.timeUs / now->second.timeUs);
 }
 
-Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge, const SearchOptions &options,
-                   Clock &clock, SearchObserver *observer)
-    : environment(environment), initial(knowledge), options(options), clock(clock), observer(observer) {}
+Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge,
+                   const SearchOptions &options, Clock &clock, SearchObserver *observer)
+    : environment(environment), initial(knowledge), options(options), clock(clock),
+      observer(observer) {}
 
 llvm::Expected<bool> Explorer::start() {
   startSeconds = clock.monotonicSeconds();
@@ -159,16 +162,18 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
   return inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
     if (stopped() || outOfTime())
       return llvm::Error::success();
-    return keepUnlessStopped(environment.apply(entry.request->parent, entry.request->move), [&](MoveResult made) {
-      entry.made = std::move(made);
-      entry.applied = true;
-    });
+    return keepUnlessStopped(environment.apply(entry.request->parent, entry.request->move),
+                             [&](MoveResult made) {
+                               entry.made = std::move(made);
+                               entry.applied = true;
+                             });
   });
 }
 
 /// Decides what an applied move still needs; the order of calls decides which of
 /// two equal candidates is measured.
-void Explorer::settle(Pending &entry, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode, uint64_t open) {
+void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
+                      std::map<Digest, NodeId> &comingCode, uint64_t open) {
   const MoveResult &made = entry.made;
   auto sameCode = byCode.find(made.code);
   auto codeToCome = comingCode.find(made.code);
@@ -217,10 +222,12 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
   llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
     if (stopped() || outOfTime())
       return llvm::Error::success();
-    return keepUnlessStopped(environment.judge(entry.made.node),
-                             [&](NodeJudgement judgement) { entry.judgement = std::move(judgement); });
+    return keepUnlessStopped(environment.judge(entry.made.node), [&](NodeJudgement judgement) {
+      entry.judgement = std::move(judgement);
+    });
   });
-  result.judged += llvm::count_if(open, [](const Pending *entry) { return entry->judgement.has_value(); });
+  result.judged +=
+      llvm::count_if(open, [](const Pending *entry) { return entry->judgement.has_value(); });
   return error;
 }
 
@@ -289,7 +296,8 @@ Attempt Explorer::resolve(const Pending &pending) {
     attempt.shortcut = "roofline";
     ++result.pruned;
     attempt.verdict = AttemptVerdict::Inconclusive;
-    attempt.reason = llvm::formatv("not measured: the roofline allows no less than {0:f2} us, and {1:f2} us is reached already",
+    attempt.reason = llvm::formatv("not measured: the roofline allows no less than {0:f2} us, and "
+                                   "{1:f2} us is reached already",
                                    pending.made.floorUs, best);
     break;
   default:
@@ -322,7 +330,8 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.predictedGain = attempt.predictedGain;
   if (attempt.correct())
     e.achievedGain = e.creditGain =
-        kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.move.kernel).value_or(attempt.gain());
+        kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.move.kernel)
+            .value_or(attempt.gain());
   e.program = options.program;
   e.before = parent.code;
   e.after = code;
@@ -343,7 +352,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
   std::vector<Attempt> attempts;
   for (const Pending &entry : pending) {
     // What was cut short takes all behind it along.
-    if (entry.fate == Pending::Fate::Dropped || (entry.fate == Pending::Fate::Judge && !entry.judgement))
+    if (entry.fate == Pending::Fate::Dropped ||
+        (entry.fate == Pending::Fate::Judge && !entry.judgement))
       break;
     std::pair<NodeId, Move> key(entry.request->parent, entry.request->move);
     if (entry.fate == Pending::Fate::Repeat) {

@@ -1,6 +1,6 @@
 //===- Finish.cpp - Tuning, ablation and confirmation of the winner -------===//
-#include "kb-opt/Policy/Explorer.h"
 #include "Parameters.h"
+#include "kb-opt/Policy/Explorer.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
@@ -14,7 +14,8 @@ constexpr size_t mostConfirmations = 5;
 
 /// Follows \p pipeline from the root and judges where it ends. Nothing if a step
 /// does not apply or the end does not compile. \p counted: against the budget.
-llvm::Expected<std::optional<NodeId>> Explorer::replay(llvm::ArrayRef<Move> pipeline, bool counted) {
+llvm::Expected<std::optional<NodeId>> Explorer::replay(llvm::ArrayRef<Move> pipeline,
+                                                       bool counted) {
   NodeId at = rootId;
   Digest code = nodes.at(rootId).code;
   for (const Move &move : pipeline) {
@@ -98,7 +99,8 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline) {
         continue;
       const NodeJudgement &without = nodes.at(**end).judgement;
       const NodeJudgement &with = nodes.at(winner).judgement;
-      if (without.verdict != AttemptVerdict::Correct || without.timeUs > with.timeUs * (1 + freeOfCost))
+      if (without.verdict != AttemptVerdict::Correct ||
+          without.timeUs > with.timeUs * (1 + freeOfCost))
         continue;
       result.ablated.push_back(pipeline[i]);
       winner = **end;

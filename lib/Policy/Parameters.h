@@ -10,7 +10,8 @@ namespace kbopt {
 using Parameters = std::map<std::string, std::string>;
 
 /// \p from with one option one place down or up, in the order of \p ranges.
-inline std::vector<Parameters> neighbours(const Parameters &from, llvm::ArrayRef<ParameterRange> ranges) {
+inline std::vector<Parameters> neighbours(const Parameters &from,
+                                          llvm::ArrayRef<ParameterRange> ranges) {
   std::vector<Parameters> result;
   for (const ParameterRange &range : ranges) {
     auto current = from.find(range.name);

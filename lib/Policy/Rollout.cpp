@@ -48,7 +48,10 @@ private:
   llvm::Expected<std::optional<SearchEnd>> runBatch(unsigned first, unsigned last) {
     std::vector<Trajectory> batch;
     for (unsigned number = first; number != last; ++number)
-      batch.push_back({number, Random(options.seed).fork("trajectory " + std::to_string(number)), explorer.root(), {},
+      batch.push_back({number,
+                       Random(options.seed).fork("trajectory " + std::to_string(number)),
+                       explorer.root(),
+                       {},
                        {explorer.root()}});
     std::optional<SearchEnd> end;
     for (unsigned step = 0; step != options.steps && !end; ++step) {
@@ -88,7 +91,8 @@ private:
       return attempts.takeError();
     for (auto [trajectory, attempt] : llvm::zip(askers, *attempts))
       if (attempt.correct() && !attempt.node.empty() &&
-          attempt.timeUs <= slowestFollowed * attempt.parentTimeUs && !trajectory->visited.count(attempt.node))
+          attempt.timeUs <= slowestFollowed * attempt.parentTimeUs &&
+          !trajectory->visited.count(attempt.node))
         follow(*trajectory, attempt);
     return true;
   }
@@ -109,8 +113,8 @@ private:
   /// Draws until a move comes up that is new at its place; known ones are followed
   /// on the way at no cost. Where nothing is open any more the trajectory starts
   /// again at the root. Nothing when the root has nothing open either.
-  llvm::Expected<std::optional<ExplorerRequest>> draw(Trajectory &trajectory,
-                                                      const std::set<std::pair<NodeId, Move>> &planned) {
+  llvm::Expected<std::optional<ExplorerRequest>>
+  draw(Trajectory &trajectory, const std::set<std::pair<NodeId, Move>> &planned) {
     for (;;) {
       llvm::Expected<std::vector<MoveOption>> moves = open(trajectory, planned);
       if (!moves)
@@ -141,8 +145,11 @@ private:
   llvm::Expected<std::vector<MoveOption>> open(const Trajectory &trajectory,
                                                const std::set<std::pair<NodeId, Move>> &planned) {
     const ExplorerNode &node = explorer.node(trajectory.at);
+    const NodeJudgement &judgement = node.judgement;
+    double headroom =
+        judgement.floorUs > 0 ? judgement.timeUs / judgement.floorUs : judgement.state.headroom;
     // NaN, unknown, is not less.
-    if (node.judgement.state.headroom < leastHeadroom)
+    if (headroom < leastHeadroom)
       return std::vector<MoveOption>();
     llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
     if (!actions)
@@ -175,7 +182,8 @@ private:
 
 } // namespace
 
-llvm::Expected<SearchResult> RolloutStrategy::run(Environment &environment, const KnowledgeBase &knowledge,
+llvm::Expected<SearchResult> RolloutStrategy::run(Environment &environment,
+                                                  const KnowledgeBase &knowledge,
                                                   const SearchOptions &options, Clock &clock,
                                                   SearchObserver *observer) {
   Explorer explorer(environment, knowledge, options, clock, observer);

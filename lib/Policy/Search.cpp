@@ -47,5 +47,6 @@ llvm::StringRef kbopt::endName(SearchEnd end) {
 llvm::Expected<std::unique_ptr<Strategy>> kbopt::createStrategy(llvm::StringRef name) {
   if (name == "rollout")
     return std::make_unique<RolloutStrategy>();
-  return llvm::make_error<UsageError>("unknown strategy '" + name.str() + "'", "known strategies: rollout");
+  return llvm::make_error<UsageError>("unknown strategy '" + name.str() + "'",
+                                      "known strategies: rollout");
 }

@@ -11,8 +11,8 @@ extern const size_t builtinFileCount;
 llvm::ArrayRef<BuiltinFile> builtinKnowledge() { return {builtinFiles, builtinFileCount}; }
 
 std::optional<llvm::StringRef> builtinKnowledgeFile(llvm::StringRef path) {
-  const auto *file = llvm::find_if(builtinKnowledge(),
-                                   [&](const BuiltinFile &candidate) { return candidate.path == path; });
+  const auto *file = llvm::find_if(
+      builtinKnowledge(), [&](const BuiltinFile &candidate) { return candidate.path == path; });
   if (file == builtinKnowledge().end())
     return std::nullopt;
   return file->bytes;

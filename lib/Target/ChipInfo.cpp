@@ -23,19 +23,45 @@ struct Figure {
 #define FIGURE(name) {#name, &ChipInfo::name, false}
 #define FIGURE_OR_ZERO(name) {#name, &ChipInfo::name, true}
 const Figure figures[] = {
-    FIGURE(smCount), FIGURE(boostMHz), FIGURE(baseMHz), FIGURE(dramBytes),
-    FIGURE(dramBytesPerSecond), FIGURE(l2Bytes), FIGURE(l2BytesPerSecond),
-    FIGURE(pcieBytesPerSecond), FIGURE(l1BytesPerSm), FIGURE(sharedBytesPerSm),
-    FIGURE(sharedBytesPerBlock), FIGURE(sharedBytesPerBlockOptIn),
-    FIGURE_OR_ZERO(sharedBytesReservedPerBlock), FIGURE(sharedAllocationBytes),
-    FIGURE(registersPerSm), FIGURE(registersPerBlock), FIGURE(registersPerThread),
-    FIGURE(registerAllocationUnit), FIGURE(warpAllocationGranularity), FIGURE(maxThreadsPerSm),
-    FIGURE(maxBlocksPerSm), FIGURE(maxThreadsPerBlock), FIGURE(schedulersPerSm),
-    FIGURE(fp32PerClock), FIGURE(fp64PerClock), FIGURE(int32PerClock), FIGURE(fp16PerClock),
-    FIGURE(sfuPerClock), FIGURE_OR_ZERO(tensorFp16PerClock), FIGURE_OR_ZERO(tensorTf32PerClock),
-    FIGURE_OR_ZERO(tensorInt8PerClock), FIGURE(lsuLanesPerClock), FIGURE(lsuWavefrontsPerClock),
-    FIGURE(l2AtomicsPerClock), FIGURE(aluLatencyCycles), FIGURE(sharedLatencyCycles),
-    FIGURE(l1LatencyCycles), FIGURE(l2LatencyCycles), FIGURE(dramLatencyCycles),
+    FIGURE(smCount),
+    FIGURE(boostMHz),
+    FIGURE(baseMHz),
+    FIGURE(dramBytes),
+    FIGURE(dramBytesPerSecond),
+    FIGURE(l2Bytes),
+    FIGURE(l2BytesPerSecond),
+    FIGURE(pcieBytesPerSecond),
+    FIGURE(l1BytesPerSm),
+    FIGURE(sharedBytesPerSm),
+    FIGURE(sharedBytesPerBlock),
+    FIGURE(sharedBytesPerBlockOptIn),
+    FIGURE_OR_ZERO(sharedBytesReservedPerBlock),
+    FIGURE(sharedAllocationBytes),
+    FIGURE(registersPerSm),
+    FIGURE(registersPerBlock),
+    FIGURE(registersPerThread),
+    FIGURE(registerAllocationUnit),
+    FIGURE(warpAllocationGranularity),
+    FIGURE(maxThreadsPerSm),
+    FIGURE(maxBlocksPerSm),
+    FIGURE(maxThreadsPerBlock),
+    FIGURE(schedulersPerSm),
+    FIGURE(fp32PerClock),
+    FIGURE(fp64PerClock),
+    FIGURE(int32PerClock),
+    FIGURE(fp16PerClock),
+    FIGURE(sfuPerClock),
+    FIGURE_OR_ZERO(tensorFp16PerClock),
+    FIGURE_OR_ZERO(tensorTf32PerClock),
+    FIGURE_OR_ZERO(tensorInt8PerClock),
+    FIGURE(lsuLanesPerClock),
+    FIGURE(lsuWavefrontsPerClock),
+    FIGURE(l2AtomicsPerClock),
+    FIGURE(aluLatencyCycles),
+    FIGURE(sharedLatencyCycles),
+    FIGURE(l1LatencyCycles),
+    FIGURE(l2LatencyCycles),
+    FIGURE(dramLatencyCycles),
     FIGURE(launchOverheadUs),
 };
 #undef FIGURE
@@ -59,7 +85,8 @@ llvm::Error readFigure(const Figure &figure, const llvm::json::Object &all,
     return badFile(fileName, "field 'figures." + figure.key + ".value' must be positive");
   std::optional<llvm::StringRef> source = entry->getString("source");
   if (!source || source->trim().empty())
-    return badFile(fileName, "field 'figures." + figure.key + ".source' is missing: name where the figure comes from");
+    return badFile(fileName, "field 'figures." + figure.key +
+                                 ".source' is missing: name where the figure comes from");
   chip.*figure.member = *value;
   chip.sources[figure.key.str()] = {source->str(), entry->getBoolean("estimate").value_or(false)};
   return llvm::Error::success();

@@ -18,7 +18,8 @@ static unsigned blocksByRegisters(const ChipInfo &chip, unsigned registersPerThr
   auto schedulers = static_cast<unsigned>(chip.schedulersPerSm);
   auto perWarp = static_cast<unsigned>(
       llvm::alignTo(registersPerThread * 32, static_cast<unsigned>(chip.registerAllocationUnit)));
-  uint64_t warpsRounded = llvm::alignTo(warpsPerBlock, static_cast<unsigned>(chip.warpAllocationGranularity));
+  uint64_t warpsRounded =
+      llvm::alignTo(warpsPerBlock, static_cast<unsigned>(chip.warpAllocationGranularity));
   if (perWarp * warpsRounded > chip.registersPerBlock)
     return 0;
   unsigned warpsPerScheduler = static_cast<unsigned>(chip.registersPerSm) / schedulers / perWarp;
@@ -35,8 +36,9 @@ Occupancy kbopt::computeOccupancy(const ChipInfo &chip, const OccupancyRequest &
     return impossible(llvm::Twine(request.registersPerThread) + " registers per thread, " +
                       chip.name + " allows " + llvm::Twine(uint64_t(chip.registersPerThread)));
   if (request.sharedBytesPerBlock > chip.sharedBytesPerBlockOptIn)
-    return impossible(llvm::Twine(request.sharedBytesPerBlock) + " bytes of shared memory per block, " +
-                      chip.name + " allows " + llvm::Twine(uint64_t(chip.sharedBytesPerBlockOptIn)));
+    return impossible(llvm::Twine(request.sharedBytesPerBlock) +
+                      " bytes of shared memory per block, " + chip.name + " allows " +
+                      llvm::Twine(uint64_t(chip.sharedBytesPerBlockOptIn)));
 
   unsigned warps = llvm::divideCeil(request.threadsPerBlock, 32u);
   unsigned maxWarps = chip.maxWarpsPerSm();
@@ -57,10 +59,12 @@ Occupancy kbopt::computeOccupancy(const ChipInfo &chip, const OccupancyRequest &
                         llvm::Twine(uint64_t(chip.registersPerBlock)) + " registers of a block");
     limit(blocks, OccupancyLimiter::Registers);
   }
-  uint64_t shared = llvm::alignTo(request.sharedBytesPerBlock + uint64_t(chip.sharedBytesReservedPerBlock),
-                                  uint64_t(chip.sharedAllocationBytes));
+  uint64_t shared =
+      llvm::alignTo(request.sharedBytesPerBlock + uint64_t(chip.sharedBytesReservedPerBlock),
+                    uint64_t(chip.sharedAllocationBytes));
   if (shared)
-    limit(static_cast<unsigned>(uint64_t(chip.sharedBytesPerSm) / shared), OccupancyLimiter::SharedMemory);
+    limit(static_cast<unsigned>(uint64_t(chip.sharedBytesPerSm) / shared),
+          OccupancyLimiter::SharedMemory);
 
   Occupancy result;
   result.blocksPerSm = best;

@@ -14,23 +14,31 @@ using namespace kbopt;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("kb-knowledge options");
-static cl::SubCommand showCommand("show", "what is believed about a bottleneck, best optimizations first"),
+static cl::SubCommand showCommand("show",
+                                  "what is believed about a bottleneck, best optimizations first"),
     foldCommand("fold", "fold evidence logs into statistics, as JSON on stdout"),
     mergeCommand("merge", "unite evidence logs: the first gets what it lacks of the others"),
     verifyCommand("verify", "check every line of evidence logs, the seed and the devices");
 
-static cl::list<std::string> logs(cl::Positional, cl::desc("[evidence.jsonl …; default: the user's own]"),
+static cl::list<std::string> logs(cl::Positional,
+                                  cl::desc("[evidence.jsonl …; default: the user's own]"),
                                   cl::sub(foldCommand), cl::sub(verifyCommand), cl::cat(category));
-static cl::list<std::string> mergeLogs(cl::Positional, cl::OneOrMore, cl::desc("target.jsonl source.jsonl …"),
+static cl::list<std::string> mergeLogs(cl::Positional, cl::OneOrMore,
+                                       cl::desc("target.jsonl source.jsonl …"),
                                        cl::sub(mergeCommand), cl::cat(category));
-static cl::opt<std::string> stateName(cl::Positional, cl::desc("[state or its code, such as UNC; default: list]"),
+static cl::opt<std::string> stateName(cl::Positional,
+                                      cl::desc("[state or its code, such as UNC; default: list]"),
                                       cl::sub(showCommand), cl::cat(category));
-static cl::opt<std::string> chipName("chip", cl::init("h200"), cl::desc("chip to predict for (h200)"), cl::sub(showCommand),
+static cl::opt<std::string> chipName("chip", cl::init("h200"),
+                                     cl::desc("chip to predict for (h200)"), cl::sub(showCommand),
                                      cl::cat(category));
-static cl::opt<std::string> shape("shape", cl::desc("kernel class, such as reduction"), cl::sub(showCommand), cl::cat(category));
-static cl::opt<unsigned> limit("limit", cl::init(8), cl::desc("rows at most (8)"), cl::sub(showCommand), cl::cat(category));
-static cl::list<std::string> directories("knowledge-dir", cl::desc("folder with evidence.jsonl; default: the user's own"),
-                                         cl::sub(showCommand), cl::cat(category));
+static cl::opt<std::string> shape("shape", cl::desc("kernel class, such as reduction"),
+                                  cl::sub(showCommand), cl::cat(category));
+static cl::opt<unsigned> limit("limit", cl::init(8), cl::desc("rows at most (8)"),
+                               cl::sub(showCommand), cl::cat(category));
+static cl::list<std::string>
+    directories("knowledge-dir", cl::desc("folder with evidence.jsonl; default: the user's own"),
+                cl::sub(showCommand), cl::cat(category));
 
 static std::vector<std::string> logsOrDefault() {
   if (!logs.empty())
@@ -48,8 +56,9 @@ static void report(llvm::ArrayRef<BadLine> bad) {
 /// Reads \p path, which must exist.
 static llvm::Error readLog(llvm::StringRef path, EvidenceSet &set, std::vector<BadLine> &bad) {
   if (!realFileSystem().exists(path))
-    return llvm::make_error<UsageError>("no evidence log '" + path.str() + "'",
-                                        "kb-opt -passes=auto writes one; name it, or leave it out for the user's own");
+    return llvm::make_error<UsageError>(
+        "no evidence log '" + path.str() + "'",
+        "kb-opt -passes=auto writes one; name it, or leave it out for the user's own");
   llvm::Expected<EvidenceSet> read = readEvidence(realFileSystem(), path, bad);
   if (!read)
     return read.takeError();
@@ -89,7 +98,8 @@ static llvm::Error merge() {
       return error;
   if (llvm::Error error = appendEvidence(realFileSystem(), path, added))
     return error;
-  llvm::outs() << path << ": " << added.size() << " records added, " << target.size() + added.size() << " now\n";
+  llvm::outs() << path << ": " << added.size() << " records added, " << target.size() + added.size()
+               << " now\n";
   return llvm::Error::success();
 }
 
@@ -108,8 +118,9 @@ static llvm::Error verify(bool &clean) {
         return error;
   report(bad);
   clean = bad.empty();
-  llvm::outs() << Catalogue::builtin().optimizations().size() << " optimizations, " << builtinChips().size()
-               << " devices, " << all.size() << " records, " << bad.size() << " bad lines\n";
+  llvm::outs() << Catalogue::builtin().optimizations().size() << " optimizations, "
+               << builtinChips().size() << " devices, " << all.size() << " records, " << bad.size()
+               << " bad lines\n";
   return llvm::Error::success();
 }
 
@@ -130,7 +141,8 @@ static llvm::Error show() {
   }
   std::string name = rules.nameOf(stateName);
   if (!llvm::is_contained(rules.names(), name))
-    return llvm::make_error<UsageError>("unknown state '" + stateName + "'", "kb-knowledge show lists them");
+    return llvm::make_error<UsageError>("unknown state '" + stateName + "'",
+                                        "kb-knowledge show lists them");
   llvm::Expected<ChipInfo> chip = loadChip(chipName);
   if (!chip)
     return chip.takeError();
@@ -138,22 +150,26 @@ static llvm::Error show() {
   if (folders.empty())
     folders.push_back(userKnowledgeDirectory());
   std::vector<BadLine> bad;
-  llvm::Expected<KnowledgeBase> knowledge = loadKnowledge(*chip, "cpu-modelled", realFileSystem(), folders, bad);
+  llvm::Expected<KnowledgeBase> knowledge =
+      loadKnowledge(*chip, "cpu-modelled", realFileSystem(), folders, bad);
   if (!knowledge)
     return knowledge.takeError();
   report(bad);
-  llvm::outs() << name << " on " << chip->product << ", " << knowledge->evidence().size() << " records\n";
+  llvm::outs() << name << " on " << chip->product << ", " << knowledge->evidence().size()
+               << " records\n";
   for (const RetrievedEntry &entry : knowledge->retrieve(stateNamed(name), shape, limit))
     llvm::outs() << llvm::formatv("  {0,-28} gain {1,5:f1} %  works {2,3:f0} %  {3}\n", entry.pass,
-                                  100 * std::expm1(entry.prediction.logGain), 100 * entry.prediction.success,
-                                  entry.prediction.why);
+                                  100 * std::expm1(entry.prediction.logGain),
+                                  100 * entry.prediction.success, entry.prediction.why);
   return llvm::Error::success();
 }
 
 int main(int argc, char **argv) {
-  for (cl::SubCommand *command : {&cl::SubCommand::getTopLevel(), &showCommand, &foldCommand, &mergeCommand, &verifyCommand})
+  for (cl::SubCommand *command :
+       {&cl::SubCommand::getTopLevel(), &showCommand, &foldCommand, &mergeCommand, &verifyCommand})
     cl::HideUnrelatedOptions(category, *command);
-  if (!cl::ParseCommandLineOptions(argc, argv, "look at and combine what kb-opt has learnt\n", &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(argc, argv, "look at and combine what kb-opt has learnt\n",
+                                   &llvm::errs()))
     return static_cast<int>(ExitStatus::Usage);
   bool clean = true;
   llvm::Error error = llvm::Error::success();
@@ -166,7 +182,8 @@ int main(int argc, char **argv) {
   else if (verifyCommand)
     error = verify(clean);
   else
-    error = llvm::make_error<UsageError>("no command", "kb-knowledge show, fold, merge or verify; --help explains");
+    error = llvm::make_error<UsageError>(
+        "no command", "kb-knowledge show, fold, merge or verify; --help explains");
   if (error)
     return static_cast<int>(reportError(llvm::errs(), "kb-knowledge", std::move(error)));
   return static_cast<int>(clean ? ExitStatus::Success : ExitStatus::Diagnostics);

@@ -8,6 +8,7 @@
 #ifndef KBOPT_KNOWLEDGE_CATALOGUE_H
 #define KBOPT_KNOWLEDGE_CATALOGUE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <map>
@@ -62,6 +63,8 @@ public:
   bool excludes(llvm::StringRef a, llvm::StringRef b) const;
   /// Largest bonus of \p after in a pipeline that has \p passes before it.
   double bonus(const std::vector<std::string> &passes, llvm::StringRef after) const;
+  /// Whether one of \p passes calls for tuning \p after once more.
+  bool retunes(llvm::ArrayRef<std::string> passes, llvm::StringRef after) const;
   /// Share of a prediction that is left for a \p pass that was there before.
   double repeatDiscount(llvm::StringRef pass) const;
   /// Passes in the order that suits \p shape; empty for an unknown shape.

@@ -47,10 +47,10 @@ struct Evidence {
   /// The step's own gain and the discounted gains that followed it in its
   /// pipeline.
   std::optional<double> creditGain;
-  Digest program;      ///< of the original program and workload
-  Digest before, after; ///< machine code and plan before and after
+  Digest program;                              ///< of the original program and workload
+  Digest before, after;                        ///< machine code and plan before and after
   std::map<std::string, std::string> versions; ///< kb-opt, llvm, cuda
-  std::string time;    ///< UTC, RFC 3339; no part of the name
+  std::string time;                            ///< UTC, RFC 3339; no part of the name
 
   /// Digest of everything but `time`: a run that is killed and started again
   /// names its records as it did the first time.

@@ -55,7 +55,7 @@ struct FailureStatistics {
 };
 
 struct FoldedKnowledge {
-  uint64_t records = 0;   ///< in the set
+  uint64_t records = 0; ///< in the set
   /// Left out: the same experiment on the deterministic CPU device again.
   uint64_t repeated = 0;
   Digest evidence; ///< digest of the ids of all records

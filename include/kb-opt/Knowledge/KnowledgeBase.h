@@ -52,13 +52,15 @@ public:
   /// \p pass in \p state after \p predecessors (first to last) on a kernel of
   /// \p shape (may be empty).
   Prediction predict(const State &state, llvm::StringRef pass,
-                     const std::vector<std::string> &predecessors, llvm::StringRef shape = "") const;
+                     const std::vector<std::string> &predecessors,
+                     llvm::StringRef shape = "") const;
   /// Texts of parameters ("factor=4") that worked for \p pass in \p state on
   /// this chip and device or another, best first.
   std::vector<std::string> knownParameters(const State &state, llvm::StringRef pass) const;
   /// The \p limit best predictions for \p state, best first: passes that answer
   /// one of its bottlenecks, or that evidence has seen in it.
-  std::vector<RetrievedEntry> retrieve(const State &state, llvm::StringRef shape, unsigned limit = 8) const;
+  std::vector<RetrievedEntry> retrieve(const State &state, llvm::StringRef shape,
+                                       unsigned limit = 8) const;
   /// How far evidence from \p chipName and \p device counts here, in [0, 1]:
   /// `chipSimilarity`, halved between modelled and measured times.
   double trust(const std::string &chipName, llvm::StringRef device) const;
@@ -66,7 +68,8 @@ public:
 private:
   double seedGain(const State &state, llvm::StringRef pass, llvm::StringRef shape) const;
   double learntEdge(llvm::StringRef before, llvm::StringRef after) const;
-  double opens(const State &state, llvm::StringRef pass, const std::vector<std::string> &predecessors) const;
+  double opens(const State &state, llvm::StringRef pass,
+               const std::vector<std::string> &predecessors) const;
 
   ChipInfo target;
   std::string deviceKind;

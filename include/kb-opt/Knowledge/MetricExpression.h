@@ -35,7 +35,8 @@ public:
 
   /// Nothing where unknown (missing metric, division by zero); truth is 0 or 1.
   /// Adds the names that were looked up and not found to \p missing.
-  std::optional<double> evaluate(const MetricMap &metrics, std::set<std::string> *missing = nullptr) const;
+  std::optional<double> evaluate(const MetricMap &metrics,
+                                 std::set<std::string> *missing = nullptr) const;
   bool empty() const { return !root; }
 
   struct Node;

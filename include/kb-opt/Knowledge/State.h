@@ -22,10 +22,10 @@ inline constexpr llvm::StringLiteral balancedState = "balanced";
 
 /// What a metric says about one bottleneck.
 struct StateShare {
-  std::string name;   ///< "memory_bandwidth_saturated"
-  double blame = 0;   ///< fraction of the time it is blamed for, in [0, 1]; NaN: unknown
+  std::string name;    ///< "memory_bandwidth_saturated"
+  double blame = 0;    ///< fraction of the time it is blamed for, in [0, 1]; NaN: unknown
   bool hiding = false; ///< latency that other work could hide, not work to remove
-  std::string why;    ///< one sentence with the figures that decided
+  std::string why;     ///< one sentence with the figures that decided
 };
 
 /// A performance signature.

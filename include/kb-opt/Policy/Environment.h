@@ -65,7 +65,7 @@ struct KernelProfile {
 struct NodeJudgement {
   AttemptVerdict verdict = AttemptVerdict::Inconclusive;
   std::string gate, failure, reason;
-  double timeUs = 0; ///< only where correct
+  double timeUs = 0;  ///< only where correct
   double floorUs = 0; ///< 0: unknown
   Digest code;        ///< of machine code and plan; needed for the root alone
   State state;

@@ -45,8 +45,8 @@ struct ExplorerRequest {
 /// Not thread-safe; uses threads inside.
 class Explorer {
 public:
-  Explorer(Environment &environment, const KnowledgeBase &knowledge, const SearchOptions &options, Clock &clock,
-           SearchObserver *observer);
+  Explorer(Environment &environment, const KnowledgeBase &knowledge, const SearchOptions &options,
+           Clock &clock, SearchObserver *observer);
 
   /// Judges the original. False if it is not correct: then there is no search.
   llvm::Expected<bool> start();
@@ -80,17 +80,21 @@ public:
 
 private:
   struct Pending;
-  template <typename T, typename Take> llvm::Error keepUnlessStopped(llvm::Expected<T> answer, Take take);
+  template <typename T, typename Take>
+  llvm::Error keepUnlessStopped(llvm::Expected<T> answer, Take take);
   llvm::Error applyAll(std::vector<Pending> &pending);
   llvm::Error judgeAll(std::vector<Pending> &pending);
-  void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode, uint64_t open);
+  void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
+              uint64_t open);
   Attempt resolve(const Pending &pending);
-  void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement, std::vector<Move> pipeline);
+  void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
+               std::vector<Move> pipeline);
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
   bool stopped() const { return options.stop && options.stop(); }
   bool outOfTime() {
-    return options.budgetSeconds > 0 && clock.monotonicSeconds() - startSeconds >= options.budgetSeconds;
+    return options.budgetSeconds > 0 &&
+           clock.monotonicSeconds() - startSeconds >= options.budgetSeconds;
   }
 
   llvm::Expected<std::optional<NodeId>> replay(llvm::ArrayRef<Move> pipeline, bool counted);

@@ -79,18 +79,18 @@ struct SearchResult {
   /// Every gate passed on every case. False with a pipeline: the run was
   /// interrupted before that, and only the gates of the search have passed.
   bool confirmed = false;
-  NodeJudgement winner;       ///< the confirmation, or the search's judgement
-  std::vector<Move> ablated;  ///< steps whose removal cost nothing
+  NodeJudgement winner;      ///< the confirmation, or the search's judgement
+  std::vector<Move> ablated; ///< steps whose removal cost nothing
   bool ablationComplete = false;
   std::vector<Attempt> attempts;
   /// To be appended to the log when the run ends: a run that is killed and
   /// started again then sees the same knowledge and repeats its choices.
   std::vector<Evidence> evidence;
   SearchEnd end = SearchEnd::Done;
-  uint64_t judged = 0;  ///< candidates, the original not counted
-  uint64_t merged = 0;  ///< identical machine code
-  uint64_t pruned = 0;  ///< dropped by the roofline
-  uint64_t known = 0;   ///< programs reached again
+  uint64_t judged = 0; ///< candidates, the original not counted
+  uint64_t merged = 0; ///< identical machine code
+  uint64_t pruned = 0; ///< dropped by the roofline
+  uint64_t known = 0;  ///< programs reached again
 };
 
 /// Chooses what to try next; all the rest (merging, pruning, budgets, records,

@@ -40,12 +40,12 @@ struct ChipInfo {
   double l2Bytes = 0, l2BytesPerSecond = 0; ///< L2: sustained
   double pcieBytesPerSecond = 0;            ///< host to device, one direction
 
-  double l1BytesPerSm = 0;       ///< L1 and shared memory together
-  double sharedBytesPerSm = 0;   ///< largest carve-out
-  double sharedBytesPerBlock = 0;        ///< without asking
-  double sharedBytesPerBlockOptIn = 0;   ///< with cudaFuncSetAttribute
+  double l1BytesPerSm = 0;                ///< L1 and shared memory together
+  double sharedBytesPerSm = 0;            ///< largest carve-out
+  double sharedBytesPerBlock = 0;         ///< without asking
+  double sharedBytesPerBlockOptIn = 0;    ///< with cudaFuncSetAttribute
   double sharedBytesReservedPerBlock = 0; ///< taken by the system per block
-  double sharedAllocationBytes = 0;      ///< granularity
+  double sharedAllocationBytes = 0;       ///< granularity
 
   double registersPerSm = 0, registersPerBlock = 0, registersPerThread = 0;
   double registerAllocationUnit = 0; ///< per warp

@@ -8,7 +8,7 @@ namespace kbopt {
 
 struct OccupancyRequest {
   unsigned threadsPerBlock = 0;
-  unsigned registersPerThread = 0; ///< 0: unknown, registers do not limit
+  unsigned registersPerThread = 0;  ///< 0: unknown, registers do not limit
   uint64_t sharedBytesPerBlock = 0; ///< static and dynamic together
 };
 

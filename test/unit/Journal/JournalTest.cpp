@@ -107,12 +107,15 @@ TEST_F(JournalTest, ComputesOnceAndCounts) {
 
 TEST_F(JournalTest, AnErrorIsNotStored) {
   std::unique_ptr<Journal> journal = open();
-  llvm::Expected<std::string> failed = journal->getOrCompute("parse", "r", []() -> llvm::Expected<std::string> {
-    return llvm::make_error<UsageError>("no such file");
-  });
+  llvm::Expected<std::string> failed =
+      journal->getOrCompute("parse", "r", []() -> llvm::Expected<std::string> {
+        return llvm::make_error<UsageError>("no such file");
+      });
   ASSERT_FALSE(bool(failed));
   EXPECT_EQ(llvm::toString(failed.takeError()), "no such file");
-  EXPECT_EQ(llvm::cantFail(journal->getOrCompute("parse", "r", []() -> llvm::Expected<std::string> { return "ok"; })), "ok");
+  EXPECT_EQ(llvm::cantFail(journal->getOrCompute(
+                "parse", "r", []() -> llvm::Expected<std::string> { return "ok"; })),
+            "ok");
 }
 
 TEST_F(JournalTest, ThreadsWaitForOneComputation) {
@@ -157,15 +160,17 @@ TEST_F(JournalTest, AHeldFileIsAnErrorThatSaysSo) {
   sqlite3 *db = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-  EXPECT_EQ(openError(), "journal '" + path + "' is held by another run | "
-                         "wait until that run has ended, then run the same command again");
+  EXPECT_EQ(openError(), "journal '" + path +
+                             "' is held by another run | "
+                             "wait until that run has ended, then run the same command again");
   sqlite3_close(db);
   EXPECT_EQ(openError(), "none");
 }
 
 TEST_F(JournalTest, GarbageIsMovedAsideWhole) {
   write("this is no database, but it is somebody's file of some length\n");
-  EXPECT_EQ(openError(), "journal '" + path + "' is corrupt: file is not a database | it is kept as '" + path +
+  EXPECT_EQ(openError(), "journal '" + path +
+                             "' is corrupt: file is not a database | it is kept as '" + path +
                              ".corrupt-1'; run the same command again to start a new one");
   EXPECT_EQ(llvm::cantFail(realFileSystem().read(path + ".corrupt-1")),
             "this is no database, but it is somebody's file of some length\n");
@@ -207,17 +212,23 @@ TEST_F(JournalTest, ADamagedAnswerIsComputedAgain) {
   }
   execute("UPDATE answers SET response=CAST('wrong' AS BLOB)");
   std::unique_ptr<Journal> journal = open();
-  EXPECT_EQ(llvm::cantFail(journal->getOrCompute("judge", "r", []() -> llvm::Expected<std::string> { return "right"; })), "right");
+  EXPECT_EQ(llvm::cantFail(journal->getOrCompute(
+                "judge", "r", []() -> llvm::Expected<std::string> { return "right"; })),
+            "right");
   EXPECT_EQ(found(*journal, "judge", "r"), "right");
 }
 
 TEST_F(JournalTest, OtherVersionsAndOtherDatabasesAreLeftAlone) {
   open();
   execute("PRAGMA user_version=2");
-  EXPECT_EQ(openError().find("journal '" + path + "' was written by a newer kb-opt (version 2, this one reads 1)"), 0u);
+  EXPECT_EQ(openError().find("journal '" + path +
+                             "' was written by a newer kb-opt (version 2, this one reads 1)"),
+            0u);
   llvm::cantFail(realFileSystem().remove(path));
   execute("CREATE TABLE recipes(name TEXT)");
-  EXPECT_EQ(openError(), "'" + path + "' is no journal of kb-opt but another SQLite database | name another file");
+  EXPECT_EQ(openError(),
+            "'" + path +
+                "' is no journal of kb-opt but another SQLite database | name another file");
 }
 
 TEST_F(JournalTest, AFolderThatCannotBeMadeIsNamed) {

@@ -47,8 +47,9 @@ TEST(JournalProcesses, SeveralWritersLoseNothing) {
         return 2;
       // Neighbours ask half of each other's requests.
       for (unsigned i = writer * 10; i != writer * 10 + 20; ++i) {
-        llvm::Expected<std::string> answer = (*journal)->getOrCompute(
-            "judge", std::to_string(i), [&]() -> llvm::Expected<std::string> { return answerTo(i); });
+        llvm::Expected<std::string> answer =
+            (*journal)->getOrCompute("judge", std::to_string(i),
+                                     [&]() -> llvm::Expected<std::string> { return answerTo(i); });
         if (!answer || *answer != answerTo(i))
           return 3;
       }
@@ -58,7 +59,8 @@ TEST(JournalProcesses, SeveralWritersLoseNothing) {
     EXPECT_EQ(exitOf(child), 0);
   std::unique_ptr<Journal> journal = llvm::cantFail(Journal::open(place.path));
   for (unsigned i = 0; i != 50; ++i)
-    EXPECT_EQ(llvm::cantFail(journal->find("judge", std::to_string(i))).value_or(""), answerTo(i)) << i;
+    EXPECT_EQ(llvm::cantFail(journal->find("judge", std::to_string(i))).value_or(""), answerTo(i))
+        << i;
 }
 
 // A child stores answers and tells each one that `put` has returned for; it is
@@ -96,7 +98,9 @@ TEST(JournalProcesses, AKillLosesNothingThatWasStored) {
     told += got;
     std::unique_ptr<Journal> journal = llvm::cantFail(Journal::open(place.path));
     for (unsigned i = 0; i != told; ++i)
-      ASSERT_EQ(llvm::cantFail(journal->find("compile", std::to_string(i))).value_or(""), answerTo(i)) << i;
+      ASSERT_EQ(llvm::cantFail(journal->find("compile", std::to_string(i))).value_or(""),
+                answerTo(i))
+          << i;
     // Either whole or not at all.
     std::string next = llvm::cantFail(journal->find("compile", std::to_string(told))).value_or("");
     EXPECT_TRUE(next.empty() || next == answerTo(told));

@@ -29,7 +29,8 @@ public:
   NodeId root() override { return "program"; }
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override {
     std::vector<Action> result;
-    for (const char *pass : {"coalesce-accesses", "unroll-loop", "vectorize-loads", "hoist-loop-invariant"})
+    for (const char *pass :
+         {"coalesce-accesses", "unroll-loop", "vectorize-loads", "hoist-loop-invariant"})
       if (node.find(pass) == std::string::npos)
         result.push_back({pass, "k", "", {{"n", {"1", "2", "4"}, "2"}}});
     return result;
@@ -42,7 +43,8 @@ public:
     return made;
   }
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override {
-    llvm::Expected<std::string> answer = journal.getOrCompute("judge", digestOf(node), [&] { return measure(node); });
+    llvm::Expected<std::string> answer =
+        journal.getOrCompute("judge", digestOf(node), [&] { return measure(node); });
     if (!answer)
       return answer.takeError();
     NodeJudgement judgement;
@@ -60,7 +62,8 @@ private:
     if (killAfter && killAfter-- == 1)
       raise(SIGKILL);
     llvm::cantFail(realFileSystem().appendLine(effects, node));
-    return std::to_string(50 + static_cast<double>(Random(node.size()).fork(node).below(1000)) / 10);
+    return std::to_string(50 +
+                          static_cast<double>(Random(node.size()).fork(node).below(1000)) / 10);
   }
 
   Journal &journal;

@@ -43,34 +43,50 @@ TEST(Catalogue, EdgesOfTheSeed) {
   EXPECT_GT(catalogue.bonus({"unroll-loop"}, "tune-block-size"), 0); // retune
   EXPECT_EQ(catalogue.bonus({}, "vectorize-loads"), 0);
   // Tiling before tensor cores is the largest that the paper measured.
-  EXPECT_GT(catalogue.bonus({"shared-memory-tiling"}, "tensor-core-mma"), catalogue.bonus({"swizzle-shared-array"}, "tensor-core-mma"));
+  EXPECT_GT(catalogue.bonus({"shared-memory-tiling"}, "tensor-core-mma"),
+            catalogue.bonus({"swizzle-shared-array"}, "tensor-core-mma"));
   EXPECT_LT(catalogue.repeatDiscount("tune-block-size"), catalogue.repeatDiscount("unroll-loop"));
 }
 
 TEST(Catalogue, PipelinesByShape) {
   const Catalogue &catalogue = Catalogue::builtin();
-  EXPECT_EQ(catalogue.shapes(), (std::vector<std::string>{"elementwise", "launch-bound", "matmul", "reduction", "scatter", "stencil"}));
+  EXPECT_EQ(catalogue.shapes(),
+            (std::vector<std::string>{"elementwise", "histogram", "launch-bound", "matmul",
+                                      "reduction", "stencil"}));
   EXPECT_EQ(catalogue.pipeline("elementwise").front(), "fix-double-literals");
   EXPECT_TRUE(catalogue.pipeline("unheard-of").empty());
 }
 
 TEST(Catalogue, ErrorsNameFileAndEntry) {
-  const std::string one = R"({"version":1,"optimizations":[{"name":"a","summary":"","form":"full","answers":[{"state":"s","removes":0.5}]}]})";
-  const std::string noEdges = R"({"version":1,"edges":[],"repeats":[]})", noPipelines = R"({"version":1,"pipelines":{}})";
+  const std::string one =
+      R"({"version":1,"optimizations":[{"name":"a","summary":"","form":"full","answers":[{"state":"s","removes":0.5}]}]})";
+  const std::string noEdges = R"({"version":1,"edges":[],"repeats":[]})",
+                    noPipelines = R"({"version":1,"pipelines":{}})";
   auto error = [](llvm::StringRef optimizations, llvm::StringRef edges, llvm::StringRef pipelines) {
     llvm::Expected<Catalogue> parsed = Catalogue::parse(optimizations, edges, pipelines);
     return parsed ? "none" : llvm::toString(parsed.takeError());
   };
   EXPECT_EQ(error(one, noEdges, noPipelines), "none");
   EXPECT_EQ(error(R"({"version":1,"optimizations":[{"name":"a"}]})", noEdges, noPipelines),
-            "seed knowledge 'optimizations.json': optimizations[0]: field 'summary' is missing or no string");
-  EXPECT_EQ(error(one, R"({"version":1,"edges":[{"kind":"enables","before":"a","after":"b","source":"","bonus":0.1}],"repeats":[]})", noPipelines),
-            "seed knowledge 'edges.json': edges[0]: unknown optimization 'b'");
-  EXPECT_EQ(error(one, R"({"version":1,"edges":[{"kind":"likes","before":"a","after":"a","source":""}],"repeats":[]})", noPipelines),
-            "seed knowledge 'edges.json': edges[0]: unknown kind 'likes'");
-  EXPECT_EQ(error(one, R"({"version":1,"edges":[],"repeats":[{"pass":"a","keeps":2}]})", noPipelines),
-            "seed knowledge 'edges.json': repeats[0]: field 'keeps' must be a number from 0 to 1");
+            "seed knowledge 'optimizations.json': optimizations[0]: field 'summary' is missing or "
+            "no string");
+  EXPECT_EQ(
+      error(
+          one,
+          R"({"version":1,"edges":[{"kind":"enables","before":"a","after":"b","source":"","bonus":0.1}],"repeats":[]})",
+          noPipelines),
+      "seed knowledge 'edges.json': edges[0]: unknown optimization 'b'");
+  EXPECT_EQ(
+      error(
+          one,
+          R"({"version":1,"edges":[{"kind":"likes","before":"a","after":"a","source":""}],"repeats":[]})",
+          noPipelines),
+      "seed knowledge 'edges.json': edges[0]: unknown kind 'likes'");
+  EXPECT_EQ(
+      error(one, R"({"version":1,"edges":[],"repeats":[{"pass":"a","keeps":2}]})", noPipelines),
+      "seed knowledge 'edges.json': repeats[0]: field 'keeps' must be a number from 0 to 1");
   EXPECT_EQ(error(one, noEdges, R"({"version":1,"pipelines":{"x":["b"]}})"),
             "seed knowledge 'pipelines.json': 'x': unknown optimization 'b'");
-  EXPECT_EQ(error("[]", noEdges, noPipelines), "seed knowledge 'optimizations.json': field 'version' must be 1");
+  EXPECT_EQ(error("[]", noEdges, noPipelines),
+            "seed knowledge 'optimizations.json': field 'version' must be 1");
 }

@@ -83,7 +83,8 @@ TEST(Damage, DeepNestingIsRefused) {
 
 TEST(Damage, DataFilesAreReadOrNamed) {
   Random random(12);
-  llvm::StringRef device = *builtinKnowledgeFile("devices/h200.json"), rules = *builtinKnowledgeFile("states/rules.json"),
+  llvm::StringRef device = *builtinKnowledgeFile("devices/h200.json"),
+                  rules = *builtinKnowledgeFile("states/rules.json"),
                   edges = *builtinKnowledgeFile("seed/edges.json");
   llvm::StringRef optimizations = *builtinKnowledgeFile("seed/optimizations.json"),
                   pipelines = *builtinKnowledgeFile("seed/pipelines.json");

@@ -85,12 +85,16 @@ TEST(Evidence, BadRecordsSayWhatIsWrong) {
   std::string line = sample().toLine();
   EXPECT_EQ(errorOf("7"), "it is no JSON object");
   EXPECT_EQ(errorOf("{}"), "field 'v' is missing");
-  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")), "it was written by a newer kb-opt (version 2)");
+  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")),
+            "it was written by a newer kb-opt (version 2)");
   EXPECT_EQ(errorOf(replaced(line, "\"pass\":", "\"pazz\":")), "field 'pazz' is unknown");
-  EXPECT_EQ(errorOf(replaced(line, "\"pass\":\"coalesce-accesses\",", "")), "field 'pass' is missing");
+  EXPECT_EQ(errorOf(replaced(line, "\"pass\":\"coalesce-accesses\",", "")),
+            "field 'pass' is missing");
   EXPECT_EQ(errorOf(replaced(line, "\"h200\"", "7")), "field 'chip' is no string");
-  EXPECT_EQ(errorOf(replaced(line, "0.34999999999999998", "\"much\"")), "field 'creditGain' is no number");
-  EXPECT_EQ(errorOf(replaced(line, "\"correct\"", "\"perhaps\"")), "field 'verdict' is missing or no verdict");
+  EXPECT_EQ(errorOf(replaced(line, "0.34999999999999998", "\"much\"")),
+            "field 'creditGain' is no number");
+  EXPECT_EQ(errorOf(replaced(line, "\"correct\"", "\"perhaps\"")),
+            "field 'verdict' is missing or no verdict");
   EXPECT_EQ(errorOf(replaced(line, "h200", "h100")), "field 'id' does not match the content");
   EXPECT_NE(errorOf(line.substr(0, line.size() / 2)), "none");
 }

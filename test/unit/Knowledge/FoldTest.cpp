@@ -10,7 +10,8 @@ using namespace kbopt;
 
 namespace {
 
-Evidence tryOf(llvm::StringRef pass, double gain, llvm::StringRef program = "p", llvm::StringRef device = "cuda") {
+Evidence tryOf(llvm::StringRef pass, double gain, llvm::StringRef program = "p",
+               llvm::StringRef device = "cuda") {
   Evidence e;
   e.primary = "memory_latency_bound";
   e.pass = pass.str();
@@ -78,7 +79,8 @@ TEST(Fold, TheDeterministicDeviceCountsAnExperimentOnce) {
   FoldedKnowledge folded = foldEvidence(set);
   EXPECT_EQ(folded.records, 4u);
   EXPECT_EQ(folded.repeated, 1u);
-  EXPECT_EQ(folded.passes.at({"memory_latency_bound", "unroll-loop", "h200", "cpu-modelled"}).tries, 1u);
+  EXPECT_EQ(folded.passes.at({"memory_latency_bound", "unroll-loop", "h200", "cpu-modelled"}).tries,
+            1u);
   EXPECT_EQ(folded.passes.at(unroll).tries, 2u);
 }
 
@@ -88,7 +90,8 @@ TEST(Fold, IsRepeatableBitForBit) {
   Random random(7);
   std::vector<Evidence> records;
   for (int i = 0; i != 200; ++i) {
-    Evidence e = tryOf(i % 3 ? "unroll-loop" : "vectorize-loads", std::ldexp(random.normal(), static_cast<int>(random.below(40)) - 20),
+    Evidence e = tryOf(i % 3 ? "unroll-loop" : "vectorize-loads",
+                       std::ldexp(random.normal(), static_cast<int>(random.below(40)) - 20),
                        "p" + std::to_string(i));
     e.predecessor = i % 2 ? "add-restrict-const" : "";
     records.push_back(e);

@@ -23,7 +23,8 @@ KnowledgeBase baseFor(const char *chip, llvm::StringRef device = "cuda") {
 
 /// \p count correct tries of a pass in uncoalesced_access.
 EvidenceSet tries(llvm::StringRef pass, double gain, unsigned count, llvm::StringRef chip = "h200",
-                  AttemptVerdict verdict = AttemptVerdict::Correct, llvm::StringRef predecessor = "",
+                  AttemptVerdict verdict = AttemptVerdict::Correct,
+                  llvm::StringRef predecessor = "",
                   std::map<std::string, std::string> parameters = {}) {
   EvidenceSet set;
   for (unsigned i = 0; i != count; ++i) {
@@ -114,13 +115,24 @@ TEST(KnowledgeBase, EdgesRepeatsAndExclusions) {
   EXPECT_EQ(excluded.why, "'limit-unroll' excludes it");
 }
 
+TEST(KnowledgeBase, AStructuralPassCallsForTuningAgain) {
+  KnowledgeBase base = baseFor("h200");
+  State state = stateOf("insufficient_parallelism");
+  double again = base.predict(state, "tune-block-size", {"unroll-loop", "tune-block-size"}).value;
+  double retuned = base.predict(state, "tune-block-size", {"tune-block-size", "unroll-loop"}).value;
+  EXPECT_GT(retuned, 3 * again);
+  EXPECT_GE(retuned, base.predict(state, "tune-block-size", {}).value);
+}
+
 TEST(KnowledgeBase, OpeningOtherPassesIsWorthSomething) {
   KnowledgeBase base = baseFor("h200");
   State state = stateOf("memory_latency_bound");
   // tiling is opened by coalescing and answers latency.
   Prediction first = base.predict(state, "coalesce-accesses", {});
   EXPECT_NE(first.why.find("opens other passes"), std::string::npos) << first.why;
-  EXPECT_GT(first.value, base.predict(state, "coalesce-accesses", {"shared-memory-tiling", "vectorize-loads"}).value);
+  EXPECT_GT(
+      first.value,
+      base.predict(state, "coalesce-accesses", {"shared-memory-tiling", "vectorize-loads"}).value);
 }
 
 TEST(KnowledgeBase, EdgesAreLearnt) {
@@ -161,8 +173,8 @@ TEST(KnowledgeBase, LogsOfSeveralFoldersAreUnited) {
   log(tries("unroll-loop", 0.1, 3), "shared/evidence.jsonl");
   log(tries("unroll-loop", 0.1, 5), "mine/evidence.jsonl");
   files.files["mine/evidence.jsonl"] += "half a li";
-  KnowledgeBase base = llvm::cantFail(
-      loadKnowledge(llvm::cantFail(loadChip("h200")), "cuda", files, {"shared", "mine", "absent"}, bad));
+  KnowledgeBase base = llvm::cantFail(loadKnowledge(llvm::cantFail(loadChip("h200")), "cuda", files,
+                                                    {"shared", "mine", "absent"}, bad));
   EXPECT_EQ(base.evidence().size(), 5u);
   ASSERT_EQ(bad.size(), 1u);
   EXPECT_EQ(bad[0].file, "mine/evidence.jsonl");

@@ -41,9 +41,10 @@ MetricMap quiet() {
   m["lts__t_sectors_op_atom.sum"] = 0;
   m["lts__t_sectors_op_red.sum"] = 0;
   m["smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"] = 32;
-  for (std::string reason : {"barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
-                             "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc",
-                             "no_instruction", "not_selected", "short_scoreboard", "sleeping", "tex_throttle", "wait"})
+  for (std::string reason :
+       {"barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
+        "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction",
+        "not_selected", "short_scoreboard", "sleeping", "tex_throttle", "wait"})
     m[stall + reason + perIssue] = 1;
   return m;
 }
@@ -76,21 +77,28 @@ TEST(State, EachRule) {
            {"insufficient_parallelism", {{"sm__cycles_active.avg", 60}}},
            {"low_occupancy_register_pressure", {{local, 500}}},
            {"memory_bandwidth_saturated", {{dram, 80}}},
-           {"uncoalesced_access", {{dram, 80}, {sectors + "ld.pct", 12.5}, {sectors + "st.pct", 12.5}}},
-           {"uncoalesced_access", {{dram, 80}, {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 32000}}},
-           {"compute_throughput_saturated", {{"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", 85}}},
-           {"compute_throughput_saturated", {{"smsp__issue_active.avg.pct_of_peak_sustained_active", 85}}},
-           {"instruction_mix_suboptimal", {{"sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", 85}}},
+           {"uncoalesced_access",
+            {{dram, 80}, {sectors + "ld.pct", 12.5}, {sectors + "st.pct", 12.5}}},
+           {"uncoalesced_access",
+            {{dram, 80}, {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 32000}}},
+           {"compute_throughput_saturated",
+            {{"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", 85}}},
+           {"compute_throughput_saturated",
+            {{"smsp__issue_active.avg.pct_of_peak_sustained_active", 85}}},
+           {"instruction_mix_suboptimal",
+            {{"sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", 85}}},
            {"shared_bank_conflicts",
             {{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", 1000},
              {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", 700}}},
-           {"synchronization_bound", {{"lts__t_sectors_op_red.sum", 4000}, {stall + "lg_throttle" + perIssue, 6}}},
+           {"synchronization_bound",
+            {{"lts__t_sectors_op_red.sum", 4000}, {stall + "lg_throttle" + perIssue, 6}}},
            {"memory_latency_bound", {{stall + "long_scoreboard" + perIssue, 12}}},
            {"synchronization_bound", {{stall + "barrier" + perIssue, 12}}},
            {"memory_latency_bound", {{stall + "mio_throttle" + perIssue, 12}}},
            {"instruction_mix_suboptimal", {{stall + "wait" + perIssue, 12}}},
            {"thread_divergence_high", {{stall + "branch_resolving" + perIssue, 12}}},
-           {"thread_divergence_high", {{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 9}}},
+           {"thread_divergence_high",
+            {{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 9}}},
            {"launch_overhead_dominant", {{"gpu__time_duration.sum", 3000}}},
        }) {
     MetricMap metrics = quiet();
@@ -113,8 +121,9 @@ TEST(State, PrimaryAndSecondaryFollowTheOrderOfTheRules) {
   EXPECT_EQ(state.secondary, "memory_bandwidth_saturated");
   ASSERT_NE(state.share("uncoalesced_access"), nullptr);
   EXPECT_NEAR(state.share("uncoalesced_access")->blame, 0.75, 1e-12);
-  EXPECT_EQ(state.why(), "25.00 % of the bytes of each 32-byte sector are used, 4.00 sectors per request; "
-                         "DRAM is busy 90.00 % of the time");
+  EXPECT_EQ(state.why(),
+            "25.00 % of the bytes of each 32-byte sector are used, 4.00 sectors per request; "
+            "DRAM is busy 90.00 % of the time");
 }
 
 TEST(State, NothingKnownIsUnknownAndSaysWhatIsMissing) {
@@ -122,7 +131,8 @@ TEST(State, NothingKnownIsUnknownAndSaysWhatIsMissing) {
   EXPECT_EQ(state.primary, "unknown");
   EXPECT_TRUE(state.shares.empty());
   EXPECT_TRUE(std::isnan(state.headroom));
-  EXPECT_NE(llvm::StringRef(state.why()).find("dram__throughput.avg.pct_of_peak_sustained_elapsed"), llvm::StringRef::npos);
+  EXPECT_NE(llvm::StringRef(state.why()).find("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
+            llvm::StringRef::npos);
 }
 
 TEST(State, AMissingCounterLeavesOnlyItsRulesUndecided) {
@@ -132,7 +142,8 @@ TEST(State, AMissingCounterLeavesOnlyItsRulesUndecided) {
   metrics[stall + "long_scoreboard" + perIssue] = 12;
   State state = classify(metrics);
   EXPECT_EQ(state.primary, "unknown");
-  EXPECT_EQ(state.missing, std::vector<std::string>{"dram__throughput.avg.pct_of_peak_sustained_elapsed"});
+  EXPECT_EQ(state.missing,
+            std::vector<std::string>{"dram__throughput.avg.pct_of_peak_sustained_elapsed"});
   // What is known still counts, and says that something came before it.
   metrics["sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active"] = 90;
   state = classify(metrics);
@@ -144,7 +155,8 @@ TEST(State, AMissingCounterLeavesOnlyItsRulesUndecided) {
 TEST(State, AKernelWithoutMemoryTrafficIsDecided) {
   MetricMap metrics = quiet();
   for (auto &[name, value] : metrics)
-    if (name.find("_mem_global_") != std::string::npos || name.find("stalled_") != std::string::npos)
+    if (name.find("_mem_global_") != std::string::npos ||
+        name.find("stalled_") != std::string::npos)
       value = 0;
   metrics["lts__t_bytes.sum"] = 0;
   metrics.erase("kbopt__ideal_sectors_per_request");
@@ -194,12 +206,14 @@ TEST(State, ErrorsInRulesNameFileAndPlace) {
   std::string head = R"({"version":1,"states":[{"name":"a","code":"A"}],"derived":[],"rules":[)";
   auto rule = [&](llvm::StringRef state, llvm::StringRef kind, llvm::StringRef when) {
     return head + ("{\"state\":\"" + state + "\",\"kind\":\"" + kind + "\",\"when\":\"" + when +
-                   "\",\"blame\":\"1\",\"why\":\"\"}]}").str();
+                   "\",\"blame\":\"1\",\"why\":\"\"}]}")
+                      .str();
   };
   EXPECT_EQ(error(rule("a", "elimination", "x > 1")), "none");
-  EXPECT_EQ(error(rule("b", "elimination", "x > 1")), "state rules 'r.json': rules[0]: unknown state 'b'");
+  EXPECT_EQ(error(rule("b", "elimination", "x > 1")),
+            "state rules 'r.json': rules[0]: unknown state 'b'");
   EXPECT_EQ(error(rule("a", "magic", "x > 1")),
             "state rules 'r.json': rules[0]: kind must be 'elimination' or 'hiding'");
-  EXPECT_EQ(error(rule("a", "hiding", "x >")),
-            "state rules 'r.json': rules[0]: expression 'x >': expected a number, a metric or '(' at character 4");
+  EXPECT_EQ(error(rule("a", "hiding", "x >")), "state rules 'r.json': rules[0]: expression 'x >': "
+                                               "expected a number, a metric or '(' at character 4");
 }

@@ -1,6 +1,6 @@
 //===- ExplorerTest.cpp - Budgets, records, ablation, confirmation --------===//
-#include "FakeEnvironment.h"
 #include "kb-opt/Policy/Explorer.h"
+#include "FakeEnvironment.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -10,7 +10,8 @@ namespace {
 
 KnowledgeBase seedKnowledge() { return KnowledgeBase(llvm::cantFail(loadChip("h200"))); }
 
-llvm::Expected<SearchResult> tryRun(FakeEnvironment &world, const SearchOptions &options, FakeClock &clock) {
+llvm::Expected<SearchResult> tryRun(FakeEnvironment &world, const SearchOptions &options,
+                                    FakeClock &clock) {
   return llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), options, clock);
 }
 
@@ -69,7 +70,8 @@ TEST(Explorer, AnInterruptLeavesTheBestSoFar) {
   // As a killed child would, the environment fails once the user has interrupted.
   world.onJudge = [&]() -> llvm::Error {
     if (++calls > 12)
-      return llvm::make_error<ToolError>("kb-run was killed", std::vector<std::string>{"kb-run"}, -1, "");
+      return llvm::make_error<ToolError>("kb-run was killed", std::vector<std::string>{"kb-run"},
+                                         -1, "");
     return llvm::Error::success();
   };
   SearchResult result = run(world, options);
@@ -178,7 +180,8 @@ TEST(Explorer, AblationNamesWhatLeft) {
 
 TEST(Explorer, WithoutAblationTheWinnerStaysAsItWasFound) {
   FakeEnvironment world;
-  FakePass winner{"coalesce-accesses", {{"", 0.5}}}, little{"unroll-loop", {{"", 0.993}}}, last{"vectorize-loads", {{"", 0.5}}};
+  FakePass winner{"coalesce-accesses", {{"", 0.5}}}, little{"unroll-loop", {{"", 0.993}}},
+      last{"vectorize-loads", {{"", 0.5}}};
   last.requires_ = "unroll-loop";
   world.passes = {winner, little, last};
   SearchOptions options;

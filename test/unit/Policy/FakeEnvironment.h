@@ -21,8 +21,8 @@ struct FakePass {
   std::map<std::string, double> factors = {{"", 1.0}};
   std::vector<std::string> values = {}; ///< of the option "n", in order
   std::string defaultValue = {};
-  std::string requires_ = {};           ///< does not apply before this pass
-  bool changesCode = true;         ///< false: identical machine code
+  std::string requires_ = {}; ///< does not apply before this pass
+  bool changesCode = true;    ///< false: identical machine code
   AttemptVerdict verdict = AttemptVerdict::Correct;
   bool compiles = true;
   double floorUs = 0;
@@ -33,6 +33,7 @@ public:
   using Moves = std::vector<Move>;
   std::vector<FakePass> passes;
   double originalUs = 100;
+  double programFloorUs = 0; ///< 0: unknown
   AttemptVerdict originalVerdict = AttemptVerdict::Correct;
   FakeClock *clock = nullptr; ///< advanced by a second per judgement
   std::function<llvm::Error()> onJudge = [] { return llvm::Error::success(); };
@@ -63,7 +64,8 @@ public:
     Moves moves = at(node);
     const FakePass &pass = find(move.pass);
     MoveResult result;
-    if (!pass.requires_.empty() && llvm::none_of(moves, [&](const Move &m) { return m.pass == pass.requires_; })) {
+    if (!pass.requires_.empty() &&
+        llvm::none_of(moves, [&](const Move &m) { return m.pass == pass.requires_; })) {
       result.reason = "needs " + pass.requires_;
       return result;
     }
@@ -160,11 +162,13 @@ private:
       }
     if (judgement.verdict == AttemptVerdict::Correct)
       judgement.timeUs = timeOf(moves);
-    bool coalesced = llvm::any_of(moves, [](const Move &move) { return move.pass == "coalesce-accesses"; });
+    bool coalesced =
+        llvm::any_of(moves, [](const Move &move) { return move.pass == "coalesce-accesses"; });
     judgement.state.primary = coalesced ? "memory_latency_bound" : "uncoalesced_access";
     judgement.state.shares.push_back({judgement.state.primary, 0.6, coalesced, ""});
     judgement.state.active = 0.4;
     judgement.shape = "elementwise";
+    judgement.floorUs = programFloorUs;
     return judgement;
   }
 };
@@ -174,9 +178,13 @@ private:
 inline void fillWorld(FakeEnvironment &world) {
   FakePass coalesce{"coalesce-accesses"};
   coalesce.factors = {{"", 0.4}};
-  FakePass vectorize{"vectorize-loads", {{"2", 0.95}, {"4", 0.9}, {"8", 0.85}}, {"2", "4", "8"}, "4"};
+  FakePass vectorize{
+      "vectorize-loads", {{"2", 0.95}, {"4", 0.9}, {"8", 0.85}}, {"2", "4", "8"}, "4"};
   vectorize.requires_ = "coalesce-accesses";
-  FakePass unroll{"unroll-loop", {{"2", 1.05}, {"4", 0.97}, {"8", 0.8}, {"16", 1.2}}, {"2", "4", "8", "16"}, "4"};
+  FakePass unroll{"unroll-loop",
+                  {{"2", 1.05}, {"4", 0.97}, {"8", 0.8}, {"16", 1.2}},
+                  {"2", "4", "8", "16"},
+                  "4"};
   FakePass nothing{"add-restrict-const"};
   nothing.changesCode = false;
   FakePass wrong{"pad-shared-array"};

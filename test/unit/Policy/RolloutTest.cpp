@@ -7,14 +7,17 @@ using namespace kbopt;
 
 namespace {
 
-KnowledgeBase seedFor(const char *chip = "h200") { return KnowledgeBase(llvm::cantFail(loadChip(chip))); }
+KnowledgeBase seedFor(const char *chip = "h200") {
+  return KnowledgeBase(llvm::cantFail(loadChip(chip)));
+}
 
 SearchResult search(FakeEnvironment &world, const SearchOptions &options = {},
                     const KnowledgeBase &knowledge = seedFor(), FakeClock *clock = nullptr,
                     SearchObserver *observer = nullptr) {
   FakeClock own;
   std::unique_ptr<Strategy> strategy = llvm::cantFail(createStrategy("rollout"));
-  llvm::Expected<SearchResult> result = strategy->run(world, knowledge, options, clock ? *clock : own, observer);
+  llvm::Expected<SearchResult> result =
+      strategy->run(world, knowledge, options, clock ? *clock : own, observer);
   if (result)
     return std::move(*result);
   ADD_FAILURE() << llvm::toString(result.takeError());
@@ -32,8 +35,9 @@ std::string textOf(llvm::ArrayRef<Move> pipeline) {
 std::string storyOf(const SearchResult &result) {
   std::string story = textOf(result.pipeline) + "\n" + std::to_string(result.bestUs) + "\n";
   for (const Attempt &attempt : result.attempts)
-    story += std::to_string(attempt.trajectory) + " " + attempt.parent + " " + attempt.move.text() + " " +
-             verdictName(attempt.verdict).str() + " " + attempt.shortcut + " " + std::to_string(attempt.timeUs) + "\n";
+    story += std::to_string(attempt.trajectory) + " " + attempt.parent + " " + attempt.move.text() +
+             " " + verdictName(attempt.verdict).str() + " " + attempt.shortcut + " " +
+             std::to_string(attempt.timeUs) + "\n";
   for (const Evidence &record : result.evidence)
     story += record.toLine() + "\n";
   return story;
@@ -146,8 +150,10 @@ TEST(Rollout, TheRooflineDropsWhatCannotWin) {
 
 TEST(Rollout, ParametersStartAtTheDefaultAndMoveToNeighbours) {
   FakeEnvironment world;
-  world.passes = {{"unroll-loop", {{"1", 1}, {"2", 0.9}, {"4", 0.8}, {"8", 0.7}, {"16", 0.6}, {"32", 0.5}},
-                   {"1", "2", "4", "8", "16", "32"}, "2"}};
+  world.passes = {{"unroll-loop",
+                   {{"1", 1}, {"2", 0.9}, {"4", 0.8}, {"8", 0.7}, {"16", 0.6}, {"32", 0.5}},
+                   {"1", "2", "4", "8", "16", "32"},
+                   "2"}};
   SearchOptions options;
   options.batch = 1;
   options.trajectories = 10;
@@ -212,7 +218,8 @@ TEST(Rollout, LearnsBetweenRuns) {
   }
   experienced.learn(set);
   unsigned before = effort(fresh), after = effort(experienced);
-  RecordProperty("before", static_cast<int>(before)), RecordProperty("after", static_cast<int>(after));
+  RecordProperty("before", static_cast<int>(before)),
+      RecordProperty("after", static_cast<int>(after));
   EXPECT_LT(after, before * 0.8) << before << " then " << after;
 }
 
@@ -231,6 +238,21 @@ TEST(Rollout, EndsWhenNothingIsLeft) {
   EXPECT_TRUE(result.pipeline.empty());
 }
 
+TEST(Rollout, NothingIsTriedAtTheRoofline) {
+  FakeEnvironment world;
+  fillWorld(world);
+  world.programFloorUs = 99;
+  SearchResult result = search(world);
+  EXPECT_EQ(result.end, SearchEnd::NothingLeft);
+  EXPECT_TRUE(result.attempts.empty());
+  // Or behind a program that reached it.
+  world.programFloorUs = 39.5;
+  result = search(world);
+  for (const Attempt &attempt : result.attempts)
+    if (attempt.trajectory)
+      EXPECT_GT(attempt.parentTimeUs, 39.5 * 1.02) << attempt.move.text();
+}
+
 TEST(Rollout, StrategyNames) {
   llvm::Expected<std::unique_ptr<Strategy>> strategy = createStrategy("genius");
   ASSERT_FALSE(bool(strategy));
@@ -242,5 +264,6 @@ TEST(Rollout, StrategyNames) {
 
 TEST(Rollout, MovesAreWrittenAsInAPipeline) {
   EXPECT_EQ((Move{"unroll-loop", "", "", {}}).text(), "unroll-loop");
-  EXPECT_EQ((Move{"unroll-loop", "gemm", "2", {{"factor", "4"}}}).text(), "unroll-loop{factor=4 kernel=gemm site=2}");
+  EXPECT_EQ((Move{"unroll-loop", "gemm", "2", {{"factor", "4"}}}).text(),
+            "unroll-loop{factor=4 kernel=gemm site=2}");
 }

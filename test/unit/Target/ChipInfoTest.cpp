@@ -1,8 +1,8 @@
 //===- ChipInfoTest.cpp - Device files and their errors -------------------===//
+#include "kb-opt/Target/ChipInfo.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Target/Builtin.h"
-#include "kb-opt/Target/ChipInfo.h"
 #include "gtest/gtest.h"
 
 using namespace kbopt;
@@ -21,7 +21,8 @@ static std::string errorOf(llvm::Expected<ChipInfo> chip) {
 }
 
 TEST(ChipInfo, EveryBuiltinDeviceLoads) {
-  EXPECT_EQ(builtinChips(), (std::vector<std::string>{"a100", "a6000", "b200", "h100", "h200", "l40s"}));
+  EXPECT_EQ(builtinChips(),
+            (std::vector<std::string>{"a100", "a6000", "b200", "h100", "h200", "l40s"}));
   for (const std::string &name : builtinChips()) {
     ChipInfo chip = chipOrDie(name);
     EXPECT_EQ(chip.name, name);
@@ -86,12 +87,14 @@ TEST(ChipInfo, ErrorsNameFileAndField) {
   EXPECT_EQ(error(h200With("{\"value\": 132,", "{\"value\": 0,")),
             "device file 'my.json': field 'figures.smCount.value' must be positive");
   EXPECT_EQ(error(h200With("\"source\": \"NVIDIA H100 whitepaper, SXM5\"", "\"source\": \"\"")),
-            "device file 'my.json': field 'figures.smCount.source' is missing: name where the figure comes from");
+            "device file 'my.json': field 'figures.smCount.source' is missing: name where the "
+            "figure comes from");
   EXPECT_EQ(error(h200With("\"9.0\"", "\"nine\"")),
             "device file 'my.json': field 'computeCapability' must be a string such as \"9.0\"");
   EXPECT_EQ(error(h200With("\"figures\": {", "\"figures\": {\"turbo\": {},")),
             "device file 'my.json': field 'figures.turbo' is unknown");
-  EXPECT_NE(error(h200With("\"figures\": {", "\"figures\": {,")).find("device file 'my.json': ["), std::string::npos);
+  EXPECT_NE(error(h200With("\"figures\": {", "\"figures\": {,")).find("device file 'my.json': ["),
+            std::string::npos);
 }
 
 TEST(ChipInfo, AnOverlayGoesFirst) {

@@ -33,23 +33,24 @@ TEST(Occupancy, KnownValues) {
   for (Row row : {
            Row{"h200", 256, 32, 0, 8, Threads},
            Row{"h200", 32, 16, 0, 32, Blocks},
-           Row{"h200", 256, 40, 0, 6, Registers},    // 1,280 a warp: 12 a quarter, 48 warps in 8s
+           Row{"h200", 256, 40, 0, 6, Registers}, // 1,280 a warp: 12 a quarter, 48 warps in 8s
            Row{"h200", 256, 64, 0, 4, Registers},
            Row{"h200", 1024, 64, 0, 1, Registers},
-           Row{"h200", 96, 128, 0, 5, Registers},    // 16 warps in 3s
+           Row{"h200", 96, 128, 0, 5, Registers},            // 16 warps in 3s
            Row{"h200", 128, 32, 48 * 1024, 4, SharedMemory}, // 49 KB each of 228
            Row{"h200", 128, 32, 227 * 1024, 1, SharedMemory},
            Row{"a100", 256, 32, 16 * 1024, 8, Threads},
            Row{"a100", 256, 32, 20 * 1024, 7, SharedMemory}, // 21 KB each of 164
            Row{"a6000", 32, 32, 0, 16, Blocks},
-           Row{"a6000", 1024, 32, 0, 1, Threads},    // 48 warps hold one block of 32
+           Row{"a6000", 1024, 32, 0, 1, Threads}, // 48 warps hold one block of 32
            Row{"l40s", 64, 32, 0, 24, Threads},
            Row{"l40s", 32, 32, 0, 24, Blocks},
-           Row{"h200", 100, 0, 0, 16, Threads},      // 4 warps
+           Row{"h200", 100, 0, 0, 16, Threads}, // 4 warps
        }) {
     Occupancy got = on(row.chip, row.threads, row.registers, row.shared);
     std::string what = std::string(row.chip) + " " + std::to_string(row.threads) + " threads, " +
-                       std::to_string(row.registers) + " registers, " + std::to_string(row.shared) + " bytes";
+                       std::to_string(row.registers) + " registers, " + std::to_string(row.shared) +
+                       " bytes";
     EXPECT_EQ(got.blocksPerSm, row.blocks) << what;
     EXPECT_EQ(got.limiter, row.limiter) << what << ": " << limiterName(got.limiter).str();
   }
