@@ -112,6 +112,9 @@ public:
   void resume() { runNext(); }
   /// Makes a sleeping fiber ready again.
   void wake(Fiber &fiber);
+  /// The same for the lanes of \p mask but \p except, which go on before other warps do: their stacks
+  /// are still cached. Now and then they queue like all others, because a warp may wait for another.
+  void wakeWarp(uint32_t warpIndex, uint32_t mask, uint32_t except);
   /// Lets the others run first.
   void yield();
   /// The same without taking it for waiting: the runtime's own idea.
@@ -149,6 +152,7 @@ private:
     ready[readyTail++ & (maxThreads - 1)] = static_cast<uint16_t>(index);
   }
   bool runsFibers = false;
+  uint32_t favours = 0; ///< warp operations in a row after which lanes went first
   BodyFunction body = nullptr;
   LoopFunction loopBody = nullptr;
   const std::vector<uint32_t> *loopOrder = nullptr;

@@ -167,7 +167,7 @@ void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64
              Severity::Error, machine.current());
     else if (!hasPending) {
       hasPending = true;
-      pending = {space, address, offset, bytes, {}, cell.write, self.site, machine.current()};
+      pending = {space, address, offset, bytes, {}, cell.write, uint32_t(self.site), machine.current()};
       memcpy(pending.before, reinterpret_cast<const void *>(address), bytes);
     }
   }

@@ -8,6 +8,7 @@
 #include "Count.h"
 #include "Machine.h"
 #include <algorithm>
+#include <bit>
 
 kbrt::Thread *kbrt_current = nullptr;
 
@@ -20,6 +21,8 @@ namespace {
 /// thread that is waited for runs at least once in each round, so this bounds the hand-overs of a
 /// lock or flag between threads that do nothing else, not the work between them.
 constexpr uint64_t idleRounds = 10000, idleYieldFloor = 1000000;
+/// A warp keeps the processor over at most as many of its operations.
+constexpr uint32_t mostFavours = 64;
 } // namespace
 
 /// The bottom frame of every fiber. \p from carries the fiber that slept, to be given its context.
@@ -83,6 +86,23 @@ void Machine::wake(Fiber &fiber) {
   fiber.state = FiberState::Ready;
   ++warps[fiber.thread.warp].runnable;
   pushReady(fiber.thread.linear);
+}
+
+void Machine::wakeWarp(uint32_t warpIndex, uint32_t mask, uint32_t except) {
+  mask &= ~(1u << except);
+  Fiber *lanes = &fibers[warpIndex * warpLanes];
+  bool goFirst = ++favours % mostFavours != 0;
+  warps[warpIndex].runnable += static_cast<uint32_t>(std::popcount(mask));
+  for (uint32_t n = 0; n < warpLanes; ++n) {
+    uint32_t i = goFirst ? warpLanes - 1 - n : n;
+    if (!(mask >> i & 1))
+      continue;
+    lanes[i].state = FiberState::Ready;
+    if (goFirst)
+      ready[--readyHead & (maxThreads - 1)] = static_cast<uint16_t>(warpIndex * warpLanes + i);
+    else
+      pushReady(warpIndex * warpLanes + i);
+  }
 }
 
 void Machine::yield() {

@@ -198,13 +198,11 @@ Fiber &meet(uint32_t site, uint32_t mask, WarpOpKind kind, uint32_t detail, uint
   op->lane[lane] = laneOperand;
   op->clamp[lane] = clamp;
   if (op->arrived == (mask & warp.live)) {
+    // A copy: the list may grow while the lanes wake.
     WarpOp done = *op;
     warp.pending.erase(warp.pending.begin() + (op - warp.pending.data()));
     finish(done, w);
-    Fiber *lanes = &machine.fibers[w * warpLanes];
-    for (uint32_t i = 0; i < warpLanes; ++i)
-      if ((done.arrived >> i & 1) && i != lane)
-        machine.wake(lanes[i]);
+    machine.wakeWarp(w, done.arrived, lane);
     return self;
   }
   self.mask = mask;
