@@ -2,8 +2,8 @@
 //
 // Owns the way from (bitcode, plan) to a record on the CPU: builds images
 // (CpuImage.h), writes jobs for kb-run (docs/JobFormat.md), runs it in a limited,
-// sandboxed process and reads its result. Images and results are kept by the
-// digest of everything that decides them.
+// sandboxed process and reads its result. Images are kept by the digest of
+// everything that decides them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_CPUDEVICE_H

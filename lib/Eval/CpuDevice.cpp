@@ -1,0 +1,255 @@
+//===- CpuDevice.cpp - Images, jobs and results of the CPU device ---------===//
+#include "kb-opt/Eval/CpuDevice.h"
+#include "kb-opt/Eval/CpuImage.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "kbrt/Plan.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace kbopt {
+namespace {
+
+/// Address space that kb-run needs before the first buffer: the arena of
+/// device memory (docs/JobFormat.md asks for 80 GiB).
+constexpr uint64_t reservedBytes = uint64_t(96) << 30;
+/// Loading an image and writing results, beside the wall limit of the plan.
+constexpr double overheadSeconds = 30;
+
+Error toolError(const ProcessRequest &request, const ProcessResult &run, const Twine &message) {
+  return make_error<ToolError>(message.str(), request.argv, run.exitStatus, run.errorTail());
+}
+
+std::optional<RunStatus> parseStatus(StringRef status) {
+  if (status == "ok")
+    return RunStatus::Ok;
+  if (status == "timeout")
+    return RunStatus::Timeout;
+  if (status == "out-of-memory")
+    return RunStatus::OutOfMemory;
+  if (status == "unsupported")
+    return RunStatus::Unsupported;
+  for (StringRef fault : {"invalid-launch", "fault", "trap", "assert", "deadlock",
+                          "divergent-barrier", "crash"})
+    if (status == fault)
+      return RunStatus::Fault;
+  return std::nullopt;
+}
+
+json::Value jobFor(const DeviceImage &image, StringRef planFolder, StringRef folder,
+                   const RunOptions &options) {
+  json::Object job{{"version", 1},
+                   {"plan", planFolder},
+                   {"image", image.path},
+                   {"mode", toString(image.mode)},
+                   {"result", (folder + "/result.json").str()},
+                   {"outputs", folder},
+                   {"seed", static_cast<int64_t>(options.seed)},
+                   {"memoryPoison", options.memoryPoison},
+                   {"sharedPoison", options.sharedPoison},
+                   {"rounding", toString(options.rounding)},
+                   {"wallSeconds", options.wallSeconds},
+                   {"deviceBytes", static_cast<int64_t>(options.memoryBytes)},
+                   {"sampledBlocks", static_cast<int64_t>(options.sampledBlocks)},
+                   // One defect settles the verdict.
+                   {"stopAtFinding", image.mode == RunMode::Check}};
+  if (options.l1Bytes)
+    job["l1Bytes"] = static_cast<int64_t>(options.l1Bytes);
+  if (options.l2Bytes)
+    job["l2Bytes"] = static_cast<int64_t>(options.l2Bytes);
+  return job;
+}
+
+DeviceFinding readFinding(const json::Object &object) {
+  auto text = [&](StringRef key) { return object.getString(key).value_or("").str(); };
+  DeviceFinding finding;
+  finding.kind = text("kind");
+  finding.benign = text("severity") == "benign";
+  finding.kernel = text("kernel");
+  finding.array = text("array");
+  finding.text = text("text");
+  if (const json::Object *place = object.getObject("place")) {
+    finding.file = place->getString("file").value_or("").str();
+    finding.line = static_cast<unsigned>(place->getInteger("line").value_or(0));
+  }
+  return finding;
+}
+
+void readDim(const json::Object &object, StringRef key, unsigned (&dim)[3]) {
+  if (const json::Array *values = object.getArray(key))
+    for (size_t i = 0; i < 3 && i < values->size(); ++i)
+      dim[i] = static_cast<unsigned>((*values)[i].getAsInteger().value_or(1));
+}
+
+bool readLaunch(const json::Value &value, LaunchRecord &launch, json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object");
+    return false;
+  }
+  launch.kernel = object->getString("kernel").value_or("").str();
+  readDim(*object, "grid", launch.grid);
+  readDim(*object, "block", launch.block);
+  launch.dynamicSharedBytes =
+      static_cast<uint64_t>(object->getInteger("dynamicSharedBytes").value_or(0));
+  launch.wallSeconds = object->getNumber("wallSeconds").value_or(0);
+  if (const json::Array *findings = object->getArray("findings"))
+    for (const json::Value &entry : *findings)
+      if (const json::Object *finding = entry.getAsObject())
+        launch.findings.push_back(readFinding(*finding));
+  if (const json::Value *counters = object->get("counters"))
+    return fromJSON(*counters, launch.counters.emplace(), path.field("counters"));
+  return true;
+}
+
+bool readResult(const json::Value &value, RunResult &result, json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object || object->getInteger("version") != 1) {
+    path.field("version").report("expected 1");
+    return false;
+  }
+  std::optional<RunStatus> status = parseStatus(object->getString("status").value_or(""));
+  if (!status) {
+    path.field("status").report("unknown status");
+    return false;
+  }
+  result.status = *status;
+  result.message = object->getString("message").value_or("").str();
+  if (result.status != RunStatus::Ok && result.message.empty())
+    result.message = object->getString("status")->str();
+  result.wallSeconds = object->getNumber("wallSeconds").value_or(0);
+  if (const json::Array *launches = object->getArray("launches"))
+    for (size_t i = 0; i < launches->size(); ++i)
+      if (!readLaunch((*launches)[i], result.launches.emplace_back(), path.field("launches").index(i)))
+        return false;
+  return true;
+}
+
+/// Cuts observables.bin into the plan's reads.
+Error readOutputs(StringRef planFolder, StringRef folder, RunResult &result) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(planFolder.str(), error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  Expected<std::string> bytes = realFileSystem().read((folder + "/" + kbrt::observablesFileName).str());
+  if (!bytes)
+    return bytes.takeError();
+  for (const kbrt::Step &step : plan->steps)
+    if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
+      if (read->observable + read->from.bytes() > bytes->size())
+        return make_error<StoreError>(("kb-run wrote fewer results than the plan in '" + planFolder +
+                                       "' reads").str());
+      result.outputs.push_back(bytes->substr(read->observable, read->from.bytes()));
+    }
+  return Error::success();
+}
+
+/// Removes a job's folder when the job is over.
+struct JobFolder {
+  std::string path;
+  ~JobFolder() { (void)sys::fs::remove_directories(path); }
+};
+
+} // namespace
+
+Expected<std::unique_ptr<CpuDevice>> CpuDevice::create(ProcessRunner &runner,
+                                                       CpuDeviceOptions options) {
+  if (options.kbRun.empty()) {
+    std::optional<std::string> found = findProgram("kb-run");
+    if (!found)
+      return make_error<ToolError>("cannot find kb-run beside this program or in PATH",
+                                   std::vector<std::string>{"kb-run"}, -1, "",
+                                   "run scripts/build");
+    options.kbRun = *found;
+  }
+  if (Error error = realFileSystem().createDirectories(options.directory))
+    return std::move(error);
+  return std::unique_ptr<CpuDevice>(new CpuDevice(runner, std::move(options)));
+}
+
+Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode mode) {
+  Expected<std::string> bitcode = realFileSystem().read(program.bitcodePath);
+  if (!bitcode)
+    return bitcode.takeError();
+  Digest digest = DigestBuilder().add(*bitcode).add(toString(mode)).finish();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = images.find(digest);
+    if (found != images.end())
+      return found->second;
+  }
+  CpuImageOptions imageOptions;
+  imageOptions.mode = mode == RunMode::Plain   ? kbrt::ImageMode::Plain
+                      : mode == RunMode::Check ? kbrt::ImageMode::Check
+                                               : kbrt::ImageMode::Count;
+  std::string path = options.directory + "/" + digest + ".so";
+  Expected<CpuImage> built = buildCpuImage(*bitcode, imageOptions, runner, path);
+  if (!built)
+    return built.takeError();
+  DeviceImage image;
+  image.path = built->path;
+  image.digest = digest;
+  image.mode = mode;
+  for (const UnsupportedConstruct &construct : built->unsupported)
+    image.unsupported.push_back(construct.describe());
+  std::lock_guard<std::mutex> lock(mutex);
+  return images[digest] = image;
+}
+
+Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolder,
+                                   const RunOptions &runOptions) {
+  JobFolder folder;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    folder.path = options.directory + "/job" + std::to_string(jobs++);
+  }
+  FileSystem &files = realFileSystem();
+  if (Error error = files.createDirectories(folder.path))
+    return std::move(error);
+  std::string jobFile = folder.path + "/job.json";
+  std::string text = formatv("{0:2}\n", jobFor(image, planFolder, folder.path, runOptions));
+  if (Error error = files.write(jobFile, text))
+    return std::move(error);
+
+  ProcessRequest request;
+  request.argv = {options.kbRun, jobFile};
+  request.wallSeconds = runOptions.wallSeconds > 0 ? runOptions.wallSeconds + overheadSeconds : 0;
+  request.memoryBytes = reservedBytes + options.hostBytes + runOptions.memoryBytes;
+  if (options.sandboxed) {
+    StringRef tools = sys::path::parent_path(options.kbRun);
+    // kb-run's library lies in ../lib; both may be below the home directory.
+    request.sandbox = Sandbox{{planFolder.str(), options.directory}, {folder.path}};
+    if (!tools.empty())
+      request.sandbox->readable.push_back(sys::path::parent_path(tools).str());
+  }
+  Expected<ProcessResult> run = runner.run(request);
+  if (!run)
+    return run.takeError();
+  RunResult result;
+  if (run->timedOut) {
+    result.status = RunStatus::Timeout;
+    result.message = formatv("no end within {0:f0} s", runOptions.wallSeconds);
+    return result;
+  }
+  if (run->exitStatus != 0 && run->exitStatus != 1)
+    return toolError(request, *run, "kb-run failed with " + run->describe());
+  Expected<std::string> resultText = files.read(folder.path + "/result.json");
+  if (!resultText)
+    return resultText.takeError();
+  Expected<json::Value> value = json::parse(*resultText);
+  if (!value)
+    return toolError(request, *run, "kb-run wrote no JSON: " + llvm::toString(value.takeError()));
+  json::Path::Root root("result");
+  if (!readResult(*value, result, root))
+    return toolError(request, *run, llvm::toString(root.getError()));
+  // What was not run to its end has no results; nor has a run that stopped at a finding.
+  if (result.status == RunStatus::Ok && result.defects().empty())
+    if (Error error = readOutputs(planFolder, folder.path, result))
+      return std::move(error);
+  return result;
+}
+
+} // namespace kbopt
