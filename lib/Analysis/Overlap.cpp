@@ -24,13 +24,6 @@ public:
   OverlapQuestion(kb::AccessOp first, kb::AccessOp second, const LaunchValues &given,
                   LinearSystem::Sharing sharing)
       : first(first), second(second), values(given), base(values) {
-    auto common = LaunchValues::common(first->getParentOfType<kb::KernelOp>());
-    for (unsigned c = 0; c < 3; ++c) {
-      if (!values.block[c])
-        values.block[c] = common.block[c];
-      if (!values.grid[c])
-        values.grid[c] = common.grid[c];
-    }
     base.sharing = sharing;
   }
 
@@ -130,12 +123,47 @@ private:
   bool complete = true;
 };
 
+/// Asks with \p values; where that is undecided because the block's extents are
+/// unknown, looks for an example with extents of 8.
+template <typename Fn> Answer askTwice(const LaunchValues &values, Fn ask) {
+  Answer answer = ask(values);
+  if (!answer.unknown() || llvm::all_of(values.block, [](auto &extent) { return extent.has_value(); }))
+    return answer;
+  LaunchValues example = values;
+  for (auto &extent : example.block)
+    if (!extent)
+      extent = 8;
+  Answer second = ask(example);
+  return second.proven() ? second : answer;
+}
+
+/// \p given with what all launches of the kernel agree on.
+LaunchValues withLaunches(kb::AccessOp access, const LaunchValues &given) {
+  LaunchValues values = given;
+  auto common = LaunchValues::common(access->getParentOfType<kb::KernelOp>());
+  for (unsigned c = 0; c < 3; ++c) {
+    if (!values.block[c])
+      values.block[c] = common.block[c];
+    if (!values.grid[c])
+      values.grid[c] = common.grid[c];
+  }
+  return values;
+}
+
 } // namespace
+
+static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock);
 
 Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock) {
   sameBlock |= first.getSpace() == kb::MemorySpace::Shared || second.getSpace() == kb::MemorySpace::Shared;
   if (first.getSpace() == kb::MemorySpace::Local || second.getSpace() == kb::MemorySpace::Local)
     return Answer::no("local memory belongs to one thread");
+  return askTwice(withLaunches(first, values), [&](const LaunchValues &known) {
+    return askThreads(first, second, known, sameBlock);
+  });
+}
+
+static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock) {
   OverlapQuestion question(first, second, values, LinearSystem::Sharing::Apart);
   if (!question.prepare())
     return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
@@ -161,8 +189,8 @@ Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchVa
   });
 }
 
-Answer sameThreadMayOverlap(kb::AccessOp first, kb::AccessOp second, bool acrossIterations,
-                            const LaunchValues &values) {
+static Answer askThread(kb::AccessOp first, kb::AccessOp second, bool acrossIterations,
+                        const LaunchValues &values) {
   OverlapQuestion question(first, second, values,
                            acrossIterations ? LinearSystem::Sharing::SameThread
                                             : LinearSystem::Sharing::SameIteration);
@@ -180,6 +208,13 @@ Answer sameThreadMayOverlap(kb::AccessOp first, kb::AccessOp second, bool across
     for (size_t i = 0; !acrossIterations && i < std::min(loopsA.size(), loopsB.size()); ++i)
       if (loopsA[i] == loopsB[i])
         equal(kb::firstLoopDim + i);
+  });
+}
+
+Answer sameThreadMayOverlap(kb::AccessOp first, kb::AccessOp second, bool acrossIterations,
+                            const LaunchValues &values) {
+  return askTwice(withLaunches(first, values), [&](const LaunchValues &known) {
+    return askThread(first, second, acrossIterations, known);
   });
 }
 
