@@ -49,8 +49,14 @@ public:
   }
 
 private:
+  /// The variable below casts and the opaque value of a property's base.
+  static const clang::Expr *strip(const clang::Expr *expr) {
+    expr = expr->IgnoreParenImpCasts();
+    auto *opaque = dyn_cast<clang::OpaqueValueExpr>(expr);
+    return opaque && opaque->getSourceExpr() ? strip(opaque->getSourceExpr()) : expr;
+  }
   static std::optional<GridBuiltin> builtin(const clang::Expr *expr) {
-    auto *ref = dyn_cast<clang::DeclRefExpr>(expr->IgnoreParenImpCasts());
+    auto *ref = dyn_cast<clang::DeclRefExpr>(strip(expr));
     if (!ref || !ref->getDecl()->getDeclName().isIdentifier())
       return std::nullopt;
     return llvm::StringSwitch<std::optional<GridBuiltin>>(ref->getDecl()->getName())
@@ -66,7 +72,7 @@ private:
     auto which = builtin(base);
     if (!which || component.size() != 1 || component[0] < 'x' || component[0] > 'z')
       return;
-    inMember.insert(base->IgnoreParenImpCasts());
+    inMember.insert(strip(base));
     uses.push_back({*which, unsigned(component[0] - 'x'), whole, function});
   }
 

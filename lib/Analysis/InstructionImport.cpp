@@ -73,8 +73,8 @@ void KernelImporter::importInstruction(Instruction &inst) {
 /// aligned together are one request of the machine, as in a float4.
 bool KernelImporter::mergeIntoLast(const Instruction &inst, kb::AccessKind kind, const Address &address,
                                    int64_t bytes, unsigned alignment) {
-  if (!last.inst || last.inst->getOpcode() != inst.getOpcode() || !last.inst->getDebugLoc() ||
-      last.inst->getDebugLoc() != inst.getDebugLoc() || last.op.getKind() != kind ||
+  Last &last = this->last[kind];
+  if (!last.inst || !last.inst->getDebugLoc() || last.inst->getDebugLoc() != inst.getDebugLoc() ||
       last.address.base != address.base || !address.offset || *address.offset != last.next)
     return false;
   int64_t total = last.bytes + bytes;
@@ -119,9 +119,11 @@ void KernelImporter::importAccess(Instruction &inst, kb::AccessKind kind, Value 
   if (kb::DomainAttr conditions = domain(inst.getParent()))
     op.setDomainAttr(conditions);
   tie(op, origin, expr);
-  last = {};
-  if (address.offset && (isa<LoadInst>(inst) || isa<StoreInst>(inst)))
-    last = {&inst, op, address, *address.offset + Poly::constant(bytes), bytes, alignment};
+  if (kind == kb::AccessKind::Atomic || op.getSpace() == kb::MemorySpace::Local)
+    return;
+  last[kind] = {};
+  if (address.offset)
+    last[kind] = {&inst, op, address, *address.offset + Poly::constant(bytes), bytes, alignment};
 }
 
 void KernelImporter::importCall(CallBase &call) {
@@ -167,8 +169,10 @@ void KernelImporter::importIntrinsic(CallBase &call, StringRef name) {
   if (auto *copy = dyn_cast<AnyMemTransferInst>(&call)) {
     auto *length = dyn_cast<ConstantInt>(copy->getLength());
     int64_t bytes = length ? length->getSExtValue() : 0;
-    importAccess(call, kb::AccessKind::Load, copy->getRawSource(), bytes, 1, copy->isVolatile(), "bytes", bytes > 0);
-    importAccess(call, kb::AccessKind::Store, copy->getRawDest(), bytes, 1, copy->isVolatile(), "bytes", bytes > 0);
+    importAccess(call, kb::AccessKind::Load, copy->getRawSource(), bytes,
+                 copy->getSourceAlign().valueOrOne().value(), copy->isVolatile(), "bytes", bytes > 0);
+    importAccess(call, kb::AccessKind::Store, copy->getRawDest(), bytes,
+                 copy->getDestAlign().valueOrOne().value(), copy->isVolatile(), "bytes", bytes > 0);
     return;
   }
   if (auto *set = dyn_cast<AnyMemSetInst>(&call)) {

@@ -160,7 +160,7 @@ kb::LoopOp KernelImporter::loopFor(const Loop *loop) {
 void KernelImporter::importBlock(BasicBlock *block) {
   if (const Loop *loop = loops.getLoopFor(block); loop && loop->getHeader() == block)
     loopFor(loop);
-  last = {};
+  last.clear();
   for (Instruction &inst : *block)
     importInstruction(inst);
 }

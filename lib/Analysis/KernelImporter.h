@@ -98,7 +98,8 @@ private:
   std::set<VarId> usedSymbols;
   std::map<mlir::Block *, std::map<std::string, int64_t>> counts;
   std::vector<mlir::Block *> countOrder;
-  /// The last access, for putting the parts of one wide access together.
+  /// The last load and the last store of the block, for putting the parts of
+  /// one wide access together.
   struct Last {
     const llvm::Instruction *inst = nullptr;
     kb::AccessOp op;
@@ -106,7 +107,8 @@ private:
     Poly next;         ///< offset after it
     int64_t bytes = 0;
     unsigned alignment = 1;
-  } last;
+  };
+  std::map<kb::AccessKind, Last> last;
 };
 
 } // namespace kbopt::analysis
