@@ -150,12 +150,9 @@ llvm::Expected<unsigned> kbopt::takeClangArgument(StringRef token,
     command.languageIsGiven = true;
     break;
   case Place::OpenMp:
-    // Without the flag the pragmas mean nothing, and the functions of omp.h
-    // come from GCC's library.
-    command.usesOpenMp = true;
+    // Without the flag the pragmas mean nothing; omp.h is the one of
+    // CompatHeader.cpp.
     command.ignored.push_back({token.str(), "parallel loops of the host run in one thread"});
-    if (!llvm::is_contained(command.linkFlags, "-lgomp"))
-      command.linkFlags.push_back("-lgomp");
     break;
   }
   return index;

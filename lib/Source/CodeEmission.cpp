@@ -26,7 +26,9 @@ public:
 
   std::string file(StringRef name) const { return folder.file(name); }
   std::vector<std::string> arguments() const {
-    return {"-vfsoverlay", folder.file("overlay.yaml"), "-include", compatHeaderPath.str()};
+    std::vector<std::string> result = compatArguments();
+    result.insert(result.begin(), {"-vfsoverlay", folder.file("overlay.yaml")});
+    return result;
   }
 
 private:
@@ -36,13 +38,15 @@ private:
 
 } // namespace
 
-static llvm::json::Value overlayEntry(StringRef virtualPath, StringRef realPath) {
+/// A virtual folder of the overlay: names in it, and the files behind them.
+static llvm::json::Value overlayFolder(StringRef folder,
+                                       llvm::ArrayRef<std::pair<StringRef, std::string>> files) {
+  llvm::json::Array contents;
+  for (const auto &[name, realPath] : files)
+    contents.push_back(
+        llvm::json::Object{{"name", name}, {"type", "file"}, {"external-contents", realPath}});
   return llvm::json::Object{
-      {"name", path::parent_path(virtualPath)},
-      {"type", "directory"},
-      {"contents", llvm::json::Array{llvm::json::Object{{"name", path::filename(virtualPath)},
-                                                        {"type", "file"},
-                                                        {"external-contents", realPath}}}}};
+      {"name", folder}, {"type", "directory"}, {"contents", std::move(contents)}};
 }
 
 llvm::Expected<Workplace> Workplace::create(const CompileCommand &command, StringRef text) {
@@ -51,22 +55,29 @@ llvm::Expected<Workplace> Workplace::create(const CompileCommand &command, Strin
     return folder.takeError();
   Workplace place(std::move(*folder));
   FileSystem &files = realFileSystem();
-  std::string source = place.file("source.cu"), compat = place.file("compat.h");
+  std::string source = place.file("source.cu");
+  if (llvm::Error error = files.write(source, text))
+    return std::move(error);
+  if (llvm::Error error = files.write(place.file("no-device-code"), kbrtFatbinMarker))
+    return std::move(error);
+  std::vector<std::pair<StringRef, std::string>> compat;
+  for (const CompatHeader &header : compatHeaders()) {
+    compat.emplace_back(header.name, place.file(header.name));
+    if (llvm::Error error = files.write(compat.back().second, header.text))
+      return std::move(error);
+  }
   // JSON is YAML.
-  llvm::json::Value overlay =
-      llvm::json::Object{{"version", 0},
-                         {"case-sensitive", "true"},
-                         {"use-external-names", "false"},
-                         {"roots", llvm::json::Array{overlayEntry(command.file, source),
-                                                     overlayEntry(compatHeaderPath, compat)}}};
+  llvm::json::Value overlay = llvm::json::Object{
+      {"version", 0},
+      {"case-sensitive", "true"},
+      {"use-external-names", "false"},
+      {"roots", llvm::json::Array{overlayFolder(path::parent_path(command.file),
+                                                {{path::filename(command.file), source}}),
+                                  overlayFolder(compatFolder, compat)}}};
   std::string overlayText;
   llvm::raw_string_ostream(overlayText) << overlay;
-  for (const auto &[name, content] : {std::pair<std::string, StringRef>{source, text},
-                                      {compat, compatHeaderText()},
-                                      {place.file("overlay.yaml"), overlayText},
-                                      {place.file("no-device-code"), kbrtFatbinMarker}})
-    if (llvm::Error error = files.write(name, content))
-      return std::move(error);
+  if (llvm::Error error = files.write(place.file("overlay.yaml"), overlayText))
+    return std::move(error);
   return place;
 }
 
@@ -121,11 +132,10 @@ llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand 
   std::string output = place->file("device.bc");
   // -O2 decides what clang emits (no optnone, type-based aliasing); the passes
   // themselves are for Analysis and the image to run.
-  std::vector<std::string> arguments =
-      argumentsFor(*place, command, command.deviceArguments(),
-                   {"-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-g", "-gcolumn-info",
-                    "-Xclang", "-debug-info-kind=constructor",
-                    "-fno-discard-value-names", "-o", output});
+  std::vector<std::string> arguments = argumentsFor(
+      *place, command, command.deviceArguments(),
+      {"-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-g", "-gcolumn-info", "-Xclang",
+       "-debug-info-kind=constructor", "-fno-discard-value-names", "-o", output});
   if (llvm::Error error = runCompiler(runner, limits, command, std::move(arguments), "device code"))
     return std::move(error);
   llvm::Expected<std::string> bitcode = realFileSystem().read(output);

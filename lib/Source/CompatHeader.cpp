@@ -1,4 +1,4 @@
-//===- CompatHeader.cpp - What nvcc declares and clang does not -----------===//
+//===- CompatHeader.cpp - The headers that kb-opt brings along ------------===//
 #include "CompatHeader.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -9,7 +9,7 @@ using namespace kbopt;
 // "Store Functions Using Cache Hints"; CUDA Math API, "Integer Intrinsics" for
 // the host's min and max. A cache hint changes no value, so plain accesses
 // stand for them: analysis and the CPU device see the access itself.
-static constexpr llvm::StringLiteral text = R"(#pragma once
+static constexpr llvm::StringLiteral cudaText = R"(#pragma once
 #pragma clang system_header
 #include <math.h>
 #include <stdlib.h>
@@ -100,18 +100,65 @@ KB_OPT_FMINMAX_(double, double, float, )
 #undef KB_OPT_FMINMAX_
 )";
 
-llvm::StringRef kbopt::compatHeaderText() { return text; }
+// OpenMP 5.2, chapter 18, as seen by a program that runs in one thread: that is
+// what its pragmas amount to when they are ignored, and results stay the same
+// from run to run.
+static constexpr llvm::StringLiteral openMpText = R"(#pragma once
+#pragma clang system_header
+#include <time.h>
+typedef enum omp_sched_t { omp_sched_static = 1, omp_sched_dynamic, omp_sched_guided, omp_sched_auto } omp_sched_t;
+typedef struct { int held; } omp_lock_t;
+typedef struct { int held; } omp_nest_lock_t;
+static inline int omp_get_thread_num(void) { return 0; }
+static inline int omp_get_num_threads(void) { return 1; }
+static inline int omp_get_max_threads(void) { return 1; }
+static inline int omp_get_num_procs(void) { return 1; }
+static inline int omp_in_parallel(void) { return 0; }
+static inline int omp_get_dynamic(void) { return 0; }
+static inline int omp_get_nested(void) { return 0; }
+static inline int omp_get_level(void) { return 0; }
+static inline int omp_get_num_devices(void) { return 0; }
+static inline int omp_get_thread_limit(void) { return 1; }
+static inline void omp_set_num_threads(int) {}
+static inline void omp_set_dynamic(int) {}
+static inline void omp_set_nested(int) {}
+static inline void omp_set_max_active_levels(int) {}
+static inline void omp_set_schedule(omp_sched_t, int) {}
+static inline void omp_init_lock(omp_lock_t *lock) { lock->held = 0; }
+static inline void omp_destroy_lock(omp_lock_t *) {}
+static inline void omp_set_lock(omp_lock_t *lock) { lock->held = 1; }
+static inline void omp_unset_lock(omp_lock_t *lock) { lock->held = 0; }
+static inline int omp_test_lock(omp_lock_t *lock) { return lock->held ? 0 : (lock->held = 1); }
+static inline double omp_get_wtime(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+static inline double omp_get_wtick(void) { return 1e-9; }
+)";
+
+static constexpr CompatHeader headers[] = {
+    {"kb_opt_cuda_compat.h", cudaText},
+    {"omp.h", openMpText},
+};
+
+llvm::ArrayRef<CompatHeader> kbopt::compatHeaders() { return headers; }
+
+std::vector<std::string> kbopt::compatArguments() {
+  return {"-include", (compatFolder + "/" + headers[0].name).str(), "-isystem", compatFolder.str()};
+}
 
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>
-kbopt::filesWithCompatHeader(llvm::StringRef directory) {
+kbopt::filesWithCompatHeaders(llvm::StringRef directory) {
   // A physical file system has a working directory of its own: no thread
   // changes another's.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk(
       llvm::vfs::createPhysicalFileSystem().release());
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-  memory->addFile(compatHeaderPath, /*ModificationTime=*/0,
-                  llvm::MemoryBuffer::getMemBuffer(text, compatHeaderPath));
+  for (const CompatHeader &header : headers)
+    memory->addFile(compatFolder + "/" + header.name, /*ModificationTime=*/0,
+                    llvm::MemoryBuffer::getMemBuffer(header.text, header.name));
   files->pushOverlay(memory);
   files->setCurrentWorkingDirectory(directory);
   return files;

@@ -1,24 +1,37 @@
-//===- CompatHeader.h - What nvcc declares and clang does not --*- C++ -*-===//
+//===- CompatHeader.h - What nvcc's users have and clang's do not -*- C++ -*-===//
 //
-// Owns a header that every parse and compilation includes first. It exists in
-// memory only, under a path that no machine has.
+// Owns the headers that kb-opt brings along: what nvcc declares and clang does
+// not, included first everywhere, and an omp.h for one thread. They exist in
+// memory only, in a folder that no machine has.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SOURCE_COMPATHEADER_H
 #define KBOPT_LIB_SOURCE_COMPATHEADER_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/VirtualFileSystem.h"
+#include <string>
+#include <vector>
 
 namespace kbopt {
 
-inline constexpr llvm::StringLiteral compatHeaderPath = "/kb-opt/include/kb_opt_cuda_compat.h";
-llvm::StringRef compatHeaderText();
+inline constexpr llvm::StringLiteral compatFolder = "/kb-opt/include";
 
-/// The real files with the header among them; the working directory is
+/// One header in compatFolder.
+struct CompatHeader {
+  llvm::StringLiteral name;
+  llvm::StringLiteral text;
+};
+llvm::ArrayRef<CompatHeader> compatHeaders();
+
+/// clang's arguments that bring them in.
+std::vector<std::string> compatArguments();
+
+/// The real files with the headers among them; the working directory is
 /// \p directory. Each call makes one of its own.
-llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> filesWithCompatHeader(llvm::StringRef directory);
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> filesWithCompatHeaders(llvm::StringRef directory);
 
 } // namespace kbopt
 

@@ -146,8 +146,9 @@ askDriver(const CompileCommand &command) {
   llvm::Expected<std::string> clang = findClang();
   if (!clang)
     return clang.takeError();
-  std::vector<std::string> arguments{*clang, "--driver-mode=g++", "-fsyntax-only", "-include",
-                                     compatHeaderPath.str()};
+  std::vector<std::string> arguments{*clang, "--driver-mode=g++", "-fsyntax-only"};
+  for (std::string &argument : compatArguments())
+    arguments.push_back(std::move(argument));
   for (std::string &argument : command.deviceArguments())
     arguments.push_back(std::move(argument));
   arguments.push_back(command.file);
@@ -158,7 +159,7 @@ askDriver(const CompileCommand &command) {
   DiagnosticCollector collector(command.file, command.shownFile);
   clang::DiagnosticOptions diagnosticOptions;
   clang::CreateInvocationOptions options;
-  options.VFS = filesWithCompatHeader(command.directory);
+  options.VFS = filesWithCompatHeaders(command.directory);
   options.Diags = clang::CompilerInstance::createDiagnostics(*options.VFS, diagnosticOptions,
                                                              &collector, /*ShouldOwnClient=*/false);
   std::unique_ptr<clang::CompilerInvocation> invocation =
@@ -201,7 +202,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   program->sourceText = text.str();
   program->comments = Suppressions::parse(text);
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, command.file);
-  auto files = filesWithCompatHeader(command.directory);
+  auto files = filesWithCompatHeaders(command.directory);
   auto containers = std::make_shared<clang::PCHContainerOperations>();
 
   // The longest run of directives at the head of the text; it may be empty,

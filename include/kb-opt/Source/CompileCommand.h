@@ -45,7 +45,6 @@ struct CompileCommand {
   std::string arch = "sm_90";
   bool archIsDefault = true;    ///< the user named none
   bool languageIsGiven = false; ///< -x cu was said
-  bool usesOpenMp = false;      ///< -fopenmp was said; host loops run in one thread
   CudaToolkit toolkit;
 
   /// clang's arguments for both sides, without argv[0], input, output and

@@ -50,6 +50,18 @@ int host(float x, double y) {
 )");
 }
 
+TEST(ParsedProgramTest, OpenMpOfOneThread) {
+  auto program = parse("int first;\n"
+                       "#include <omp.h>\n"
+                       "int host() {\n"
+                       "#pragma omp parallel for\n"
+                       "  for (int i = 0; i < 4; ++i)\n"
+                       "    first += omp_get_thread_num();\n"
+                       "  return omp_get_max_threads() + int(omp_get_wtime());\n"
+                       "}\n");
+  EXPECT_EQ(program->declarations().size(), 2u);
+}
+
 TEST(ParsedProgramTest, ReparsingReusesThePreamble) {
   ProgramParser parser;
   auto first = llvm::cantFail(parser.parse(sharedCommand(), scale));
