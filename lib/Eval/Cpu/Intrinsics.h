@@ -39,6 +39,9 @@ Lowered lowerInteger(IntrinsicCall &call);
 /// prmt of PTX in its default mode.
 llvm::Value *emitPermute(llvm::IRBuilderBase &builder, llvm::Value *a, llvm::Value *b,
                          llvm::Value *selector);
+/// dp4a (\p four) or dp2a with the low half of \p y: products of bytes, summed.
+llvm::Value *emitDotProduct(llvm::IRBuilderBase &builder, bool four, bool aSigned, bool bSigned,
+                            llvm::Value *x, llvm::Value *y, llvm::Value *sum);
 /// A special register by its PTX name ("tid.x", "laneid", "lanemask_lt", …).
 Lowered emitSpecialRegister(ImageContext &context, ThreadState &state,
                             llvm::IRBuilderBase &builder, llvm::StringRef name);

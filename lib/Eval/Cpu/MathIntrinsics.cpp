@@ -110,13 +110,8 @@ Value *emitPermute(IRBuilderBase &b, Value *a, Value *high, Value *selector) {
   return result;
 }
 
-static Value *emitDotProduct(IntrinsicCall &c) {
-  IRBuilder<> &b = c.builder;
-  // idp4a.{s,u}.{s,u}(a, b, c); idp2a has a flag for the upper half of b.
-  bool four = c.parts[0] == "idp4a", aSigned = c.parts[1] == "s", bSigned = c.parts[2] == "s";
-  Value *x = c.argument(0), *y = c.argument(1), *sum = c.argument(four ? 2 : 3);
-  if (!four)
-    y = b.CreateLShr(y, b.CreateSelect(c.argument(2), b.getInt32(16), b.getInt32(0)));
+Value *emitDotProduct(IRBuilderBase &b, bool four, bool aSigned, bool bSigned, Value *x, Value *y,
+                      Value *sum) {
   auto piece = [&](Value *v, unsigned index, unsigned width, bool isSigned) {
     Value *narrow = b.CreateTrunc(b.CreateLShr(v, index * width), b.getIntNTy(width));
     return isSigned ? b.CreateSExt(narrow, b.getInt32Ty()) : b.CreateZExt(narrow, b.getInt32Ty());
@@ -125,6 +120,17 @@ static Value *emitDotProduct(IntrinsicCall &c) {
     sum = b.CreateAdd(sum, b.CreateMul(piece(x, i, four ? 8 : 16, aSigned),
                                        piece(y, i, 8, bSigned)));
   return sum;
+}
+
+/// idp4a.{s,u}.{s,u}(a, b, c); idp2a has a flag for the upper half of b.
+static Value *lowerDotProduct(IntrinsicCall &c) {
+  bool four = c.parts[0] == "idp4a";
+  IRBuilder<> &b = c.builder;
+  Value *y = c.argument(1);
+  if (!four)
+    y = b.CreateLShr(y, b.CreateSelect(c.argument(2), b.getInt32(16), b.getInt32(0)));
+  return emitDotProduct(b, four, c.parts[1] == "s", c.parts[2] == "s", c.argument(0), y,
+                        c.argument(four ? 2 : 3));
 }
 
 static Value *emitMulHigh(IRBuilderBase &b, Value *x, Value *y, bool isSigned) {
@@ -183,7 +189,7 @@ Lowered lowerInteger(IntrinsicCall &c) {
     return b.CreateAdd(c.argument(2), b.CreateSelect(less, b.CreateSub(y, x), b.CreateSub(x, y)));
   }
   if (op == "idp4a" || op == "idp2a")
-    return emitDotProduct(c);
+    return lowerDotProduct(c);
   if (op == "d2i" && c.parts.size() == 2 && (c.parts[1] == "lo" || c.parts[1] == "hi")) {
     Value *bits = b.CreateBitCast(c.argument(0), b.getInt64Ty());
     return b.CreateTrunc(c.parts[1] == "hi" ? b.CreateLShr(bits, 32) : bits, b.getInt32Ty());

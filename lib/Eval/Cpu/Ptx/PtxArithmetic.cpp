@@ -225,6 +225,15 @@ bool PtxTranslator::translateBits(const Instruction &i) {
     if (!y || !selector)
       return false;
     result = emitPermute(b, x, y, selector);
+  } else if ((op == "dp4a" || op == "dp2a") && i.operands.size() == 4) {
+    y = input(2, i32);
+    Value *sum = input(3, i32);
+    PtxType first = instructionType(i, 1);
+    if (!y || !sum || !first)
+      return false;
+    if (i.has("hi"))
+      y = b.CreateLShr(y, 16);
+    result = emitDotProduct(b, op == "dp4a", first.isSigned, type.isSigned, x, y, sum);
   } else if (op == "lop3" && i.operands.size() == 5 && i.operands[4].kind == Operand::Immediate) {
     y = input(2);
     Value *z = input(3);

@@ -1,0 +1,64 @@
+// Warp operations and cooperative groups.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
+
+extern "C" __global__ void warps(int *out) {
+  int i = threadIdx.x, lane = i % 32;
+  int *own = out + i * 16;
+  own[0] = __shfl_sync(~0u, i, 5);
+  own[1] = __shfl_up_sync(~0u, i, 1);
+  own[2] = __shfl_down_sync(~0u, i, 2, 8);
+  own[3] = __shfl_xor_sync(~0u, i, 3);
+  own[4] = __ballot_sync(~0u, lane & 1);
+  own[5] = __any_sync(~0u, lane == 3) + 2 * __all_sync(~0u, lane < 31) + 4 * __uni_sync(~0u, 1);
+  own[6] = __match_any_sync(~0u, lane / 8);
+  int all;
+  own[7] = __match_all_sync(~0u, 9, &all) + all;
+  own[8] = __reduce_add_sync(~0u, lane);
+  own[9] = __reduce_max_sync(~0u, -lane);
+  if (lane < 8)
+    own[10] = __activemask();
+  else
+    own[10] = -1;
+  own[11] = int(__shfl_sync(~0u, 1.5 * lane, 4) * 2);
+  unsigned low;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(low));
+  own[12] = low;
+  __syncwarp();
+  own[13] = __fns(0xf0, 0, 3);
+  own[14] = __syncthreads_or(i == 40) + 2 * __syncthreads_and(i < 64);
+}
+
+extern "C" __global__ void groups(const float *x, float *out) {
+  cg::thread_block block = cg::this_thread_block();
+  auto tile = cg::tiled_partition<16>(block);
+  auto warp = cg::tiled_partition<32>(block);
+  float v = x[block.thread_rank()];
+  float sum = cg::reduce(tile, v, cg::plus<float>());
+  float largest = cg::reduce(warp, v, cg::greater<float>());
+  float before = cg::exclusive_scan(warp, v, cg::plus<float>());
+  out[block.thread_rank() * 4] = sum;
+  out[block.thread_rank() * 4 + 1] = largest;
+  out[block.thread_rank() * 4 + 2] = before;
+  if (warp.thread_rank() < 5) {
+    cg::coalesced_group some = cg::coalesced_threads();
+    out[block.thread_rank() * 4 + 3] = some.size() * 100 + some.shfl(some.thread_rank(), 2);
+  }
+  block.sync();
+}
+
+// Producer and consumer on named barriers.
+extern "C" __global__ void named(int *out) {
+  __shared__ int box[32];
+  int lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) {
+    box[lane] = lane * 2;
+    __threadfence_block();
+    asm volatile("bar.arrive 1, 64;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[lane] = box[31 - lane];
+  }
+}
