@@ -102,6 +102,7 @@ llvm::Expected<StateRules> StateRules::parse(llvm::StringRef json, llvm::StringR
     return badRules(fileName, "field 'version' must be 1");
 
   StateRules result;
+  result.leastBlame = root->getNumber("leastBlame").value_or(0);
   llvm::Error states =
       readList(*root, fileName, "states", {"name", "code"}, [&](auto fields) -> llvm::Error {
         result.stateNames.push_back({fields[0].str(), fields[1].str()});
@@ -198,6 +199,13 @@ State StateRules::classify(const MetricMap &given) const {
     share.why = fillIn(rule.why, metrics);
     state.shares.push_back(std::move(share));
   }
+  // An unknown blame, NaN, is not less.
+  std::vector<StateShare> minor;
+  for (const StateShare &share : state.shares)
+    if (share.blame < leastBlame)
+      minor.push_back(share);
+  llvm::erase_if(state.shares, [&](const StateShare &share) { return share.blame < leastBlame; });
+  state.shares.insert(state.shares.end(), minor.begin(), minor.end());
   state.missing.assign(missing.begin(), missing.end());
   if (!state.shares.empty())
     state.primary = state.shares[0].name;

@@ -34,7 +34,8 @@ struct State {
   std::string secondary; ///< empty: none
   /// Time over the roofline floor, >= 1; NaN where either is unknown.
   double headroom = std::numeric_limits<double>::quiet_NaN();
-  /// Every rule that holds, in the order of the rules.
+  /// Every rule that holds, in the order of the rules; those that blame next to
+  /// nothing last.
   std::vector<StateShare> shares;
   /// Issue-active fraction of the time in [0, 1]; NaN where unknown.
   double active = std::numeric_limits<double>::quiet_NaN();
@@ -82,6 +83,7 @@ private:
   std::vector<Derived> derived;
   std::vector<Rule> rules;
   std::vector<Name> stateNames;
+  double leastBlame = 0;
 };
 
 /// Speedup expected where a share \p removed of the time that \p share blames

@@ -126,6 +126,17 @@ TEST(State, PrimaryAndSecondaryFollowTheOrderOfTheRules) {
             "DRAM is busy 90.00 % of the time");
 }
 
+TEST(State, ARuleThatBlamesNextToNothingStandsBehind) {
+  MetricMap metrics = quiet();
+  metrics["kbopt__waves"] = 0.95; // almost all of the chip is at work
+  EXPECT_EQ(classify(metrics).primary, "insufficient_parallelism");
+  metrics["dram__throughput.avg.pct_of_peak_sustained_elapsed"] = 90;
+  EXPECT_EQ(classify(metrics).primary, "memory_bandwidth_saturated");
+  EXPECT_EQ(classify(metrics).secondary, "insufficient_parallelism");
+  metrics["kbopt__waves"] = 0.5;
+  EXPECT_EQ(classify(metrics).primary, "insufficient_parallelism");
+}
+
 TEST(State, NothingKnownIsUnknownAndSaysWhatIsMissing) {
   State state = classify({});
   EXPECT_EQ(state.primary, "unknown");
