@@ -4,6 +4,7 @@
 #include "Shape.h"
 #include "Version.h"
 #include "kb-opt/Knowledge/State.h"
+#include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -269,6 +270,40 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
   return llvm::formatv("{0}", json::Value(std::move(answer))).str();
 }
 
+static json::Object metricsJson(const ModelledPlan &plan, llvm::StringRef kernel) {
+  json::Object metrics;
+  for (const auto &[name, value] : kernelMetrics(plan, kernel))
+    metrics[name] = value;
+  return metrics;
+}
+
+/// Every kernel of the source that ran, with the metrics and shape of the instance
+/// that took most time.
+static json::Object kernelsJson(RewriteSession &session, const ModelledPlan &plan) {
+  std::map<std::string, double> timeOf;
+  for (const ModelledLaunch &launch : plan.launches)
+    timeOf[launch.kernel] += launch.us;
+  json::Object kernels;
+  for (const KernelFact &fact : findKernels(session.parsed())) {
+    double all = 0, most = 0;
+    std::string longest;
+    for (const KernelFact::Instance &instance : fact.instances) {
+      auto found = timeOf.find(instance.mangledName);
+      if (found == timeOf.end())
+        continue;
+      all += found->second;
+      if (found->second > most) {
+        most = found->second;
+        longest = instance.mangledName;
+      }
+    }
+    if (!longest.empty())
+      kernels[fact.name] = json::Object{
+          {"us", all}, {"metrics", metricsJson(plan, longest)}, {"shape", shapeOf(session, longest)}};
+  }
+  return kernels;
+}
+
 llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefacts &program,
                                          json::Object &answer) {
   auto counted = judgeOf.count(program);
@@ -280,10 +315,7 @@ llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefact
   auto modelled = modelPlan(*counted, *code, chip);
   if (!modelled)
     return modelled.takeError();
-  json::Object metrics;
-  for (const auto &[name, value] : kernelMetrics(*modelled, modelled->longestKernel))
-    metrics[name] = value;
-  answer["metrics"] = std::move(metrics);
+  answer["metrics"] = metricsJson(*modelled, modelled->longestKernel);
   answer["us"] = modelled->us;
   answer["floorUs"] = modelled->floorUs;
   answer["code"] = code->digest;
@@ -291,6 +323,7 @@ llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefact
   if (!open)
     return open.takeError();
   answer["shape"] = shapeOf(*open, modelled->longestKernel);
+  answer["kernels"] = kernelsJson(*open, *modelled);
   return llvm::Error::success();
 }
 
@@ -304,6 +337,13 @@ static AttemptVerdict outcomeOf(const Verdict &verdict) {
     return AttemptVerdict::Inconclusive;
   }
   llvm_unreachable("unknown verdict");
+}
+
+static State stateFrom(const json::Object &metrics) {
+  MetricMap map;
+  for (const auto &[name, value] : metrics)
+    map[name.str()] = value.getAsNumber().value_or(std::numeric_limits<double>::quiet_NaN());
+  return StateRules::builtin().classify(map);
 }
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &node, JudgeEffort effort) {
@@ -329,15 +369,18 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &node, 
   judgement.failure = toString(verdict.failure).str();
   judgement.reason = verdict.reason;
   if (const json::Object *metrics = object.getObject("metrics")) {
-    MetricMap map;
-    for (const auto &[name, value] : *metrics)
-      map[name.str()] = value.getAsNumber().value_or(std::numeric_limits<double>::quiet_NaN());
-    judgement.state = StateRules::builtin().classify(map);
+    judgement.state = stateFrom(*metrics);
     judgement.timeUs = object.getNumber("us").value_or(0);
     judgement.floorUs = object.getNumber("floorUs").value_or(0);
     judgement.code = codeWithHost(object.getString("code").value_or(""), node);
     judgement.shape = object.getString("shape").value_or("").str();
   }
+  if (const json::Object *kernels = object.getObject("kernels"))
+    for (const auto &[name, value] : *kernels) {
+      const json::Object &entry = *value.getAsObject();
+      judgement.kernels[name.str()] = {entry.getNumber("us").value_or(0), stateFrom(*entry.getObject("metrics")),
+                                       entry.getString("shape").value_or("").str()};
+    }
   return judgement;
 }
 
