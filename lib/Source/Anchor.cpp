@@ -37,6 +37,17 @@ bool Anchor::matches(StringRef text) const {
   return begin <= end && end <= text.size() && digestOf(digestedText(text, begin, end)) == digest;
 }
 
+/// The macro in the text that \p place comes out of, as a reason.
+static std::string fromMacro(const ParsedProgram &program, clang::SourceLocation place) {
+  const clang::SourceManager &sources = program.sources();
+  for (clang::SourceLocation caller = sources.getImmediateMacroCallerLoc(place);
+       caller.isMacroID(); caller = sources.getImmediateMacroCallerLoc(place))
+    place = caller;
+  return ("it comes from the macro '" +
+          clang::Lexer::getImmediateMacroName(place, sources, program.language()) + "'")
+      .str();
+}
+
 std::optional<ByteRange> kbopt::byteRange(const ParsedProgram &program, clang::SourceRange range,
                                           std::string *reason) {
   auto refuse = [&](StringRef why) {
@@ -56,13 +67,13 @@ std::optional<ByteRange> kbopt::byteRange(const ParsedProgram &program, clang::S
   clang::SourceLocation first = range.getBegin(), last = range.getEnd();
   if (first.isMacroID() &&
       !clang::Lexer::isAtStartOfMacroExpansion(range.getBegin(), sources, language, &first))
-    return refuse("it comes from a macro expansion");
+    return refuse(fromMacro(program, range.getBegin()));
   if (last.isMacroID() &&
       !clang::Lexer::isAtEndOfMacroExpansion(range.getEnd(), sources, language, &last))
-    return refuse("it comes from a macro expansion");
+    return refuse(fromMacro(program, range.getEnd()));
   if (range.getBegin().isMacroID() && range.getEnd().isMacroID() &&
       sources.getExpansionLoc(range.getBegin()) == sources.getExpansionLoc(range.getEnd()))
-    return refuse("it comes from a macro expansion");
+    return refuse(fromMacro(program, range.getBegin()));
   if (sources.getFileID(first) != sources.getMainFileID() ||
       sources.getFileID(last) != sources.getMainFileID())
     return refuse("it lies in more than one file");

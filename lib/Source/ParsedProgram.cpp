@@ -113,7 +113,7 @@ struct Entry {
 /// Heads kept per command: an edit of the includes and the way back.
 constexpr size_t preamblesKept = 4;
 /// Commands kept; a preamble of the CUDA headers is about 30 MB.
-constexpr size_t commandsKept = 8;
+constexpr size_t commandsKept = 4;
 
 } // namespace
 
