@@ -104,7 +104,7 @@ static std::map<std::string, double> meanMetrics(ArrayRef<const ModelledLaunch *
   std::map<std::string, double> sums, weights;
   for (const ModelledLaunch *launch : launches)
     for (const auto &[name, value] : launch->metrics) {
-      double weight = isTotal(name) ? 1 : std::max(launch->us, 1e-9);
+      double weight = launch->repeats * (isTotal(name) ? 1 : std::max(launch->us, 1e-9));
       sums[name] += weight * value;
       weights[name] += weight;
     }
@@ -140,9 +140,10 @@ Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
         modelLaunch(*record.counters, shape,
                     resources == code.kernels.end() ? nullptr : &resources->second, chip);
     launch.kernel = record.kernel;
-    plan.us += launch.us;
-    plan.floorUs += launch.floorUs;
-    time[record.kernel] += launch.us;
+    launch.repeats = record.repeats;
+    plan.us += launch.us * launch.repeats;
+    plan.floorUs += launch.floorUs * launch.repeats;
+    time[record.kernel] += launch.us * launch.repeats;
     plan.launches.push_back(std::move(launch));
   }
   std::vector<const ModelledLaunch *> all;
@@ -175,6 +176,7 @@ json::Value toJSON(const ModelledPlan &plan) {
       metrics[name] = value;
     launches.push_back(json::Object{{"kernel", launch.kernel},
                                     {"modelledUs", launch.us},
+                                    {"repeats", launch.repeats},
                                     {"floorUs", launch.floorUs},
                                     {"limiter", toString(launch.limiter)},
                                     {"waves", launch.waves},

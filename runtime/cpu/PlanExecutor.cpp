@@ -1,8 +1,10 @@
 //===- PlanExecutor.cpp - run a plan on the CPU device --------------------===//
 #include "kbrt/PlanExecutor.h"
 #include "Shadow.h"
+#include "kbrt/RepeatedLaunches.h"
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 
 namespace kbrt {
@@ -13,23 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// 64 bits of the content, to notice a change: a polynomial over four lanes.
-uint64_t contentHash(const void *data, uint64_t bytes) {
-  constexpr uint64_t prime = 0x9e3779b185ebca87ull;
-  auto *p = static_cast<const uint8_t *>(data);
-  uint64_t lanes[4] = {1, 2, 3, 4};
-  for (; bytes >= 32; bytes -= 32, p += 32)
-    for (int i = 0; i < 4; ++i) {
-      uint64_t word;
-      memcpy(&word, p + 8 * i, 8);
-      lanes[i] = (lanes[i] ^ word) * prime;
-      lanes[i] ^= lanes[i] >> 32;
-    }
-  for (; bytes; --bytes, ++p)
-    lanes[0] = (lanes[0] ^ *p) * prime;
-  return ((lanes[0] * prime ^ lanes[1]) * prime ^ lanes[2]) * prime ^ lanes[3];
 }
 
 class Execution {
@@ -76,6 +61,8 @@ private:
   std::vector<uint64_t> address; ///< of each buffer; 0 while it does not live
   std::vector<std::vector<uint8_t>> argumentBytes;
   std::vector<void *> arguments;
+  RepeatedLaunches repeated;
+  std::unordered_map<std::string, size_t> launchOf; ///< key to index in result.launches
   size_t index = 0;
   Clock::time_point start = Clock::now();
   PlanResult result;
@@ -138,18 +125,15 @@ bool Execution::perform(const UploadStep &step) {
                                                  std::to_string(step.to.bytes()) + " bytes, its data has " +
                                                  std::to_string(payload.size()));
   for (uint64_t row = 0; row < step.to.height; ++row) {
-    memcpy(to + row * step.to.pitch, payload.data() + row * step.to.width, step.to.width);
-    DeviceMemory::get().noteHostWrite(to + row * step.to.pitch, step.to.width);
+    DeviceMemory::get().write(to + row * step.to.pitch, payload.data() + row * step.to.width, step.to.width);
   }
   return true;
 }
 
 bool Execution::perform(const FillStep &step) {
   char *to = resolve(step.to);
-  for (uint64_t row = 0; to && row < step.to.height; ++row) {
-    memset(to + row * step.to.pitch, step.value, step.to.width);
-    DeviceMemory::get().noteHostWrite(to + row * step.to.pitch, step.to.width);
-  }
+  for (uint64_t row = 0; to && row < step.to.height; ++row)
+    DeviceMemory::get().fill(to + row * step.to.pitch, step.value, step.to.width);
   return to != nullptr;
 }
 
@@ -158,6 +142,7 @@ bool Execution::perform(const CopyStep &step) {
   for (uint64_t row = 0; from && row < step.to.height; ++row) {
     char *target = to + row * step.to.pitch, *source = from + row * step.from.pitch;
     memmove(target, source, step.to.width);
+    DeviceMemory::get().memoryChanged();
     shadow::onCopy(reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source), step.to.width);
   }
   return from != nullptr;
@@ -256,13 +241,28 @@ bool Execution::perform(const LaunchStep &step) {
     return fail(LaunchStatus::InvalidLaunch, "the image has no kernel '" + step.kernel + "', which the plan launches");
   if (!bindArguments(step, *kernel))
     return false;
+  LaunchKey key{step.kernel, step.grid, step.block, step.sharedBytes, {}};
+  for (const auto &bytes : argumentBytes)
+    key.arguments.insert(key.arguments.end(), bytes.begin(), bytes.end());
+  if (repeated.changesNothing(key)) {
+    ++result.launches[launchOf[key.text()]].repeats;
+    return true;
+  }
   LaunchOptions launchOptions = options.launch;
+  bool printed = false;
+  launchOptions.print = [&](std::string_view text) {
+    printed = true;
+    options.launch.print ? options.launch.print(text) : (void)fwrite(text.data(), 1, text.size(), stdout);
+  };
   if (launchOptions.wallSeconds > 0)
     launchOptions.wallSeconds = std::max(1e-3, launchOptions.wallSeconds - secondsSince(start));
   std::vector<ConstInput> inputs = constInputs(*kernel);
   PlanLaunch &launched = result.launches.emplace_back();
   launched.step = index;
+  launchOf[key.text()] = result.launches.size() - 1;
+  repeated.before(key);
   launched.result = launch(image, *kernel, arguments.data(), step.grid, step.block, step.sharedBytes, launchOptions);
+  repeated.after(key, launched.result.status == LaunchStatus::Ok && !printed);
   checkConstInputs(*kernel, inputs, launched.result);
   if (launched.result.status != LaunchStatus::Ok)
     return fail(launched.result.status, launched.result.message);

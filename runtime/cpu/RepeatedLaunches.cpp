@@ -49,6 +49,12 @@ private:
 
 } // namespace
 
+uint64_t kbrt::contentHash(const void *data, uint64_t bytes) {
+  Hash hash;
+  hash.add(static_cast<const uint8_t *>(data), bytes);
+  return hash.finish();
+}
+
 uint64_t kbrt::digestOfDeviceMemory() {
   Hash hash;
   for (const MemoryBuffer *buffer : DeviceMemory::get().liveBuffers()) {

@@ -76,6 +76,7 @@ bool load(const Job &job, Inputs &inputs) {
 Json launchJson(const Plan &plan, const PlanLaunch &launch) {
   const auto &step = std::get<LaunchStep>(plan.steps[launch.step]);
   Json o = {{"step", launch.step},
+            {"repeats", launch.repeats},
             {"kernel", step.kernel},
             {"grid", {step.grid.x, step.grid.y, step.grid.z}},
             {"block", {step.block.x, step.block.y, step.block.z}},

@@ -33,6 +33,7 @@ struct CostTerm {
 struct ModelledLaunch {
   std::string kernel;            ///< mangled
   double us = 0;                 ///< modelled execution time, without the launch
+  unsigned repeats = 1;          ///< launches that this one stands for
   Limiter limiter = Limiter::Dram;
   std::vector<CostTerm> terms;   ///< longest first
   /// max(mandatory bytes / bandwidth, mandatory operations / rate): no rewrite

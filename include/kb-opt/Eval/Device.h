@@ -69,6 +69,9 @@ struct LaunchRecord {
   std::string kernel;  ///< mangled
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
+  /// This launch and later ones like it, which the device left out because they
+  /// provably change nothing; time and totals count them all.
+  unsigned repeats = 1;
   std::vector<DeviceFinding> findings;
   std::optional<kbrt::KernelCounters> counters;
   double wallSeconds = 0;

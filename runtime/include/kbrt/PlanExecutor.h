@@ -35,6 +35,9 @@ struct PlanOptions {
 /// One launch step's outcome.
 struct PlanLaunch {
   size_t step = 0; ///< index into Plan::steps
+  /// This launch and later ones like it that provably changed nothing and were left out
+  /// (RepeatedLaunches.h).
+  uint32_t repeats = 1;
   LaunchResult result;
 };
 

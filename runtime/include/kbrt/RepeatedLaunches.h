@@ -47,6 +47,8 @@ private:
   uint64_t digestBefore = 0;
 };
 
+/// A 64-bit hash of \p bytes bytes, as fast as memory; to notice a change.
+uint64_t contentHash(const void *data, uint64_t bytes);
 /// A 64-bit hash of all live device memory, for finding out whether it changed.
 uint64_t digestOfDeviceMemory();
 
