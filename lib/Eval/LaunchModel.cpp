@@ -16,10 +16,10 @@ namespace kbopt {
 namespace {
 
 /// Share of the data-sheet DRAM bandwidth that a streaming kernel reaches.
-/// BabelStream on A100 and H100 reports 0.90 to 0.94.
+/// Estimate, of the order of BabelStream's results on A100 and H100.
 constexpr double sustainedDram = 0.92;
 /// Bytes per clock between L2 and one SM (Jia et al., Dissecting the NVIDIA
-/// Volta GPU Architecture via Microbenchmarking, 2018, section 3: 64 B).
+/// Volta GPU Architecture via Microbenchmarking, 2018: 64 B).
 constexpr double l2BytesPerSmClock = 64;
 /// Instructions that nvcc makes of one IEEE division or square root (fma pipe),
 /// one 32-bit integer division (alu) and one fp64 division: from its SASS.
@@ -31,8 +31,7 @@ constexpr double instructionParallelism = 2;
 constexpr double unrolledLoads = 4;
 /// Loads of one warp in flight at most: registers run out. Assumption.
 constexpr double maximumLoadsInFlight = 16;
-/// A block barrier with all warps present (Luo et al., arXiv 2402.13499, report
-/// 20 to 40 cycles for __syncthreads on Ampere to Hopper).
+/// A block barrier with all warps present. Estimate.
 constexpr double barrierCycles = 30;
 /// From a branch to the next instruction (Volta to Hopper, SASS control codes). Assumption.
 constexpr double branchCycles = 10;

@@ -10,19 +10,19 @@ __global__ void dot(const double *a, const double *x, double *y, int rows, int c
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows)
     return;
-#if MUTANT == 1
+#if VARIANT == 1
   float sum = 0;
 #else
   double sum = 0;
 #endif
-#if MUTANT == 3
+#if VARIANT == 3
   for (int c = 0; c < columns; c += 2)
 #else
   for (int c = 0; c < columns; ++c)
 #endif
-#if MUTANT == 2
+#if VARIANT == 2
     sum += double(float(a[row * columns + c]) * float(x[c]));
-#elif MUTANT == 4
+#elif VARIANT == 4
     sum += a[(row + 1) * columns + c] * x[c];
 #else
     sum += a[row * columns + c] * x[c];

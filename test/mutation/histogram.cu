@@ -9,30 +9,30 @@
 
 __global__ void histogram(const int *values, int *bins, int n) {
   __shared__ int local[32];
-#if MUTANT != 2
+#if VARIANT != 2
   if (threadIdx.x < 32)
     local[threadIdx.x] = 0;
 #endif
-#if MUTANT != 4
+#if VARIANT != 4
   __syncthreads();
 #endif
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-#if MUTANT == 5
+#if VARIANT == 5
     int bin = values[i] % 31;
 #else
     int bin = values[i] & 31;
 #endif
-#if MUTANT == 1
+#if VARIANT == 1
     local[bin] += 1;
 #else
     atomicAdd(&local[bin], 1);
 #endif
   }
-#if MUTANT != 3
+#if VARIANT != 3
   __syncthreads();
 #endif
   if (threadIdx.x < 32)
-#if MUTANT == 6
+#if VARIANT == 6
     bins[threadIdx.x] += local[threadIdx.x];
 #else
     atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);

@@ -11,20 +11,20 @@
 __global__ void matmul(const float *a, const float *b, float *c, int m, int n, int k) {
   __shared__ float ta[16][16], tb[16][16];
   int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
-#if MUTANT == 4
+#if VARIANT == 4
   float sum = 1;
 #else
   float sum = 0;
 #endif
-#if MUTANT == 3
+#if VARIANT == 3
   for (int t = 0; t < k / 16; ++t) {
 #else
   for (int t = 0; t < (k + 15) / 16; ++t) {
 #endif
     int ka = t * 16 + threadIdx.x, kb = t * 16 + threadIdx.y;
-#if MUTANT == 2
+#if VARIANT == 2
     ta[threadIdx.y][threadIdx.x] = row < m && ka < k ? a[ka * m + row] : 0.0f;
-#elif MUTANT == 5
+#elif VARIANT == 5
     if (row < m && ka < k)
       ta[threadIdx.y][threadIdx.x] = a[row * k + ka];
 #else
@@ -33,13 +33,13 @@ __global__ void matmul(const float *a, const float *b, float *c, int m, int n, i
     tb[threadIdx.y][threadIdx.x] = col < n && kb < k ? b[kb * n + col] : 0.0f;
     __syncthreads();
     for (int i = 0; i < 16; ++i)
-#if MUTANT == 6
+#if VARIANT == 6
       sum = __half2float(__hfma(__float2half(ta[threadIdx.y][i]), __float2half(tb[i][threadIdx.x]),
                                 __float2half(sum)));
 #else
       sum += ta[threadIdx.y][i] * tb[i][threadIdx.x];
 #endif
-#if MUTANT != 1
+#if VARIANT != 1
     __syncthreads();
 #endif
   }

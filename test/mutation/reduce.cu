@@ -12,24 +12,24 @@
 __global__ void reduce(const float *x, float *sums, int n) {
   __shared__ float partial[128];
   int i = blockIdx.x * 128 + threadIdx.x;
-#if MUTANT == 3
+#if VARIANT == 3
   partial[threadIdx.x] = i < n ? x[i] : 1.0f;
-#elif MUTANT == 6
+#elif VARIANT == 6
   partial[threadIdx.x] = x[i];
 #else
   partial[threadIdx.x] = i < n ? x[i] : 0.0f;
 #endif
-#if MUTANT != 2
+#if VARIANT != 2
   __syncthreads();
 #endif
-#if MUTANT == 4
+#if VARIANT == 4
   for (int s = 32; s > 0; s >>= 1) {
-#elif MUTANT == 5
+#elif VARIANT == 5
   for (int s = 64; s > 1; s >>= 1) {
 #else
   for (int s = 64; s > 0; s >>= 1) {
 #endif
-#if MUTANT == 8
+#if VARIANT == 8
     if (threadIdx.x < s) {
       partial[threadIdx.x] += partial[threadIdx.x + s];
       __syncthreads();
@@ -37,12 +37,12 @@ __global__ void reduce(const float *x, float *sums, int n) {
 #else
     if (threadIdx.x < s)
       partial[threadIdx.x] += partial[threadIdx.x + s];
-#if MUTANT != 1
+#if VARIANT != 1
     __syncthreads();
 #endif
 #endif
   }
-#if MUTANT == 7
+#if VARIANT == 7
   if (threadIdx.x == 1)
     sums[blockIdx.x] = partial[1];
 #else

@@ -10,25 +10,25 @@
 #include <cuda_fp16.h>
 
 __global__ void saxpy(float a, const float *x, float *y, int n) {
-#if MUTANT == 4
+#if VARIANT == 4
   int i = blockIdx.x * blockDim.x + threadIdx.x * 2;
 #else
   int i = blockIdx.x * blockDim.x + threadIdx.x;
 #endif
-#if MUTANT == 1
+#if VARIANT == 1
   if (i < n - 1)
-#elif MUTANT == 2
+#elif VARIANT == 2
   if (i <= n)
-#elif MUTANT == 5
+#elif VARIANT == 5
   if (true)
 #else
   if (i < n)
 #endif
-#if MUTANT == 3
+#if VARIANT == 3
     y[i] = a * y[i] + x[i];
-#elif MUTANT == 6
+#elif VARIANT == 6
     y[i] = a * __half2float(__float2half(x[i])) + y[i];
-#elif MUTANT == 7
+#elif VARIANT == 7
     y[i] = a * x[i] - y[i];
 #else
     y[i] = a * x[i] + y[i];

@@ -11,28 +11,28 @@ __global__ void scan(const int *in, int *out, int n) {
   int i = blockIdx.x * 128 + threadIdx.x, t = threadIdx.x, now = 0;
   s[0][t] = i < n ? in[i] : 0;
   __syncthreads();
-#if MUTANT == 4
+#if VARIANT == 4
   for (int d = 1; d < 64; d *= 2) {
 #else
   for (int d = 1; d < 128; d *= 2) {
 #endif
-#if MUTANT == 3
+#if VARIANT == 3
     if (t >= d)
       s[now][t] += s[now][t - d];
 #else
-#if MUTANT == 5
+#if VARIANT == 5
     s[1 - now][t] = s[now][t] + s[now][t - d >= 0 ? t - d : 127];
 #else
     s[1 - now][t] = t >= d ? s[now][t] + s[now][t - d] : s[now][t];
 #endif
     now = 1 - now;
 #endif
-#if MUTANT != 1
+#if VARIANT != 1
     __syncthreads();
 #endif
   }
   if (i < n)
-#if MUTANT == 2
+#if VARIANT == 2
     out[i] = t > 0 ? s[now][t - 1] : 0;
 #else
     out[i] = s[now][t];

@@ -24,13 +24,13 @@ __device__ float blockReduce(float value, bool isMax, float *shared) {
 
 __global__ void softmax(const float *in, float *out, int columns) {
   __shared__ float shared[64];
-#if MUTANT == 5
+#if VARIANT == 5
   const float *row = in + blockIdx.x * blockDim.x;
 #else
   const float *row = in + blockIdx.x * columns;
 #endif
   float largest = -INFINITY, sum = 0;
-#if MUTANT == 4
+#if VARIANT == 4
   for (int c = threadIdx.x; c < columns; c += 64)
     largest = fmaxf(largest, row[c - columns]);
 #else
@@ -38,19 +38,19 @@ __global__ void softmax(const float *in, float *out, int columns) {
     largest = fmaxf(largest, row[c]);
 #endif
   largest = blockReduce(largest, true, shared);
-#if MUTANT == 1
+#if VARIANT == 1
   for (int c = threadIdx.x; c < columns - 1; c += 64)
 #else
   for (int c = threadIdx.x; c < columns; c += 64)
 #endif
-#if MUTANT == 2
+#if VARIANT == 2
     sum += __expf(row[c] - largest);
 #else
     sum += expf(row[c] - largest);
 #endif
   sum = blockReduce(sum, false, shared);
   for (int c = threadIdx.x; c < columns; c += 64)
-#if MUTANT == 3
+#if VARIANT == 3
     out[blockIdx.x * columns + c] = __fdividef(expf(row[c] - largest), sum);
 #else
     out[blockIdx.x * columns + c] = expf(row[c] - largest) / sum;

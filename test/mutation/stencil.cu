@@ -7,7 +7,7 @@
 #include "harness.h"
 
 __global__ void stencil(const float *in, float *out, int n) {
-#if MUTANT == 5
+#if VARIANT == 5
   __shared__ float s[64 + 1];
 #else
   __shared__ float s[64 + 2];
@@ -15,20 +15,20 @@ __global__ void stencil(const float *in, float *out, int n) {
   int i = blockIdx.x * 64 + threadIdx.x;
   s[threadIdx.x + 1] = i < n ? in[i] : 0.0f;
   if (threadIdx.x == 0)
-#if MUTANT == 2
+#if VARIANT == 2
     s[0] = i > 1 ? in[i - 2] : 0.0f;
 #else
     s[0] = i > 0 ? in[i - 1] : 0.0f;
 #endif
-#if MUTANT != 1
+#if VARIANT != 1
   if (threadIdx.x == 63)
     s[65] = i + 1 < n ? in[i + 1] : 0.0f;
 #endif
-#if MUTANT != 3
+#if VARIANT != 3
   __syncthreads();
 #endif
   if (i < n)
-#if MUTANT == 4
+#if VARIANT == 4
     out[i] = 0.5f * s[threadIdx.x] + 0.3f * s[threadIdx.x + 1] + 0.2f * s[threadIdx.x + 2];
 #else
     out[i] = 0.2f * s[threadIdx.x] + 0.3f * s[threadIdx.x + 1] + 0.5f * s[threadIdx.x + 2];

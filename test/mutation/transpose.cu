@@ -11,21 +11,21 @@ __global__ void transpose(float *out, const float *in, int width, int height) {
   int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
   if (x < width && y < height)
     tile[threadIdx.y][threadIdx.x] = in[y * width + x];
-#if MUTANT != 1
+#if VARIANT != 1
   __syncthreads();
 #endif
   x = blockIdx.y * 16 + threadIdx.x;
   y = blockIdx.x * 16 + threadIdx.y;
-#if MUTANT == 4
+#if VARIANT == 4
   if (x < width && y < height)
-#elif MUTANT == 5
+#elif VARIANT == 5
   if (true)
 #else
   if (x < height && y < width)
 #endif
-#if MUTANT == 2
+#if VARIANT == 2
     out[y * height + x] = tile[threadIdx.y][threadIdx.x];
-#elif MUTANT == 3
+#elif VARIANT == 3
     out[y * width + x] = tile[threadIdx.x][threadIdx.y];
 #else
     out[y * height + x] = tile[threadIdx.x][threadIdx.y];

@@ -8,29 +8,29 @@
 
 __global__ void warpSum(const float *x, float *sums, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-#if MUTANT == 5
+#if VARIANT == 5
   if (i >= n)
     return;
   float value = x[i];
 #else
   float value = i < n ? x[i] : 0.0f;
 #endif
-#if MUTANT == 1
+#if VARIANT == 1
   const unsigned mask = 0x0000ffffu;
 #else
   const unsigned mask = 0xffffffffu;
 #endif
-#if MUTANT == 2
+#if VARIANT == 2
   for (int d = 8; d > 0; d >>= 1)
 #else
   for (int d = 16; d > 0; d >>= 1)
 #endif
-#if MUTANT == 3
+#if VARIANT == 3
     value += __shfl_up_sync(mask, value, d);
 #else
     value += __shfl_down_sync(mask, value, d);
 #endif
-#if MUTANT == 4
+#if VARIANT == 4
   if (threadIdx.x % 32 == 16)
 #else
   if (threadIdx.x % 32 == 0)

@@ -247,7 +247,71 @@ static Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCa
   return GateRecord::pass(gate, "", cases);
 }
 
+/// Bytes of every upload of the plan in \p folder, by digest, and whether it
+/// launches anything.
+struct HostWork {
+  std::set<Digest> uploads;
+  bool launches = false;
+};
+
+static Expected<HostWork> hostWork(const std::string &folder) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(folder, error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  HostWork work;
+  std::string data, path = folder + "/" + kbrt::dataFileName;
+  if (realFileSystem().exists(path)) {
+    Expected<std::string> bytes = realFileSystem().read(path);
+    if (!bytes)
+      return bytes.takeError();
+    data = std::move(*bytes);
+  }
+  for (const kbrt::Step &step : plan->steps) {
+    work.launches |= std::holds_alternative<kbrt::LaunchStep>(step);
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+      if (upload->data + upload->to.bytes() <= data.size())
+        work.uploads.insert(digestOf(StringRef(data).substr(upload->data, upload->to.bytes())));
+  }
+  return work;
+}
+
+/// A candidate's host code may rearrange launches; the work must stay on the
+/// device, and no answer may come from the host.
+static Expected<std::optional<GateRecord>> auditHost(GateContext &context) {
+  TestCase test = context.judge.recordedCase();
+  Expected<std::string> original = context.judge.plan(context.judge.baselineProgram, test);
+  if (!original)
+    return original.takeError();
+  Expected<std::string> candidate = context.judge.plan(context.candidate, test);
+  if (!candidate) {
+    Expected<GateRecord> record =
+        blameProgram(candidate.takeError(), GateId::G6, FailureClass::Runtime);
+    if (!record)
+      return record.takeError();
+    return std::optional<GateRecord>(std::move(*record));
+  }
+  if (*original == *candidate)
+    return std::nullopt;
+  Expected<HostWork> before = hostWork(*original), after = hostWork(*candidate);
+  if (!before || !after)
+    return joinErrors(before.takeError(), after.takeError());
+  if (before->launches && !after->launches)
+    return GateRecord::fail(GateId::G6, FailureClass::Constraints,
+                            "the candidate launches no kernel");
+  for (const Digest &upload : after->uploads)
+    if (!before->uploads.count(upload))
+      return GateRecord::fail(GateId::G6, FailureClass::Constraints,
+                              "the candidate's host uploads bytes that the original does not");
+  return std::nullopt;
+}
+
 Expected<GateRecord> runNumerics(GateContext &context) {
+  Expected<std::optional<GateRecord>> audit = auditHost(context);
+  if (!audit)
+    return audit.takeError();
+  if (*audit)
+    return std::move(**audit);
   return compareOnCases(context, {context.judge.recordedCase()}, GateId::G6);
 }
 

@@ -1,0 +1,217 @@
+//===- KillRate.cpp - Judges wrong programs and counts the survivors ------===//
+//
+//   kill-rate FOLDER...      every *.cu in the folders
+//
+// A program holds the original and its variants behind `#if VARIANT == n`; its
+// comments say what each is and which gates may catch it:
+//
+//   // mutant 3: swapped operands -- G6
+//   // exploit 1: calls are counted -- G2
+//   // control 9: right, and must pass
+//   // promise: reassociates
+//   // host: differs
+//
+// Exit status 1 if a wrong variant survives or is caught by a gate that its
+// comment does not name, a right one is rejected, or an original is refused.
+//
+//===----------------------------------------------------------------------===//
+#include "VariantCases.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+#include <mutex>
+#include <thread>
+
+using namespace llvm;
+using namespace kbopt;
+
+namespace {
+
+struct Variant {
+  unsigned number = 0;
+  bool isRight = false;
+  std::string title;
+  std::vector<std::string> gates;
+};
+
+struct Suite {
+  std::string path, text;
+  CandidatePromise promise;
+  bool hostDiffers = false;
+  std::vector<Variant> variants;
+};
+
+std::mutex outputMutex;
+unsigned wrong = 0, killed = 0, problems = 0;
+
+void say(const Twine &line) {
+  std::lock_guard<std::mutex> lock(outputMutex);
+  outs() << line << '\n';
+}
+void complain(const Twine &line) {
+  std::lock_guard<std::mutex> lock(outputMutex);
+  ++problems;
+  outs() << line << '\n';
+}
+
+Suite readSuite(StringRef path, StringRef text) {
+  Suite suite;
+  suite.path = path.str();
+  suite.text = text.str();
+  Regex variant("^// (mutant|exploit|control) ([0-9]+): (.*)$");
+  SmallVector<StringRef, 64> lines;
+  text.split(lines, '\n');
+  for (StringRef line : lines) {
+    SmallVector<StringRef, 4> match;
+    if (line.consume_front("// promise: "))
+      suite.promise.result = parseResultPromise(line).value_or(ResultPromise::Bitwise);
+    else if (line == "// host: differs")
+      suite.hostDiffers = true;
+    else if (variant.match(line, &match)) {
+      Variant v;
+      match[2].getAsInteger(10, v.number);
+      v.isRight = match[1] == "control";
+      auto [title, gates] = match[3].split(" -- ");
+      v.title = title.str();
+      SmallVector<StringRef, 4> names;
+      gates.split(names, ' ', -1, false);
+      for (StringRef name : names)
+        v.gates.push_back(name.str());
+      suite.variants.push_back(std::move(v));
+    }
+  }
+  return suite;
+}
+
+/// How a variant ended, for people; counts it.
+void report(const Suite &suite, const Variant &variant, const Verdict &verdict) {
+  std::string who =
+      formatv("{0} {1} ({2})", sys::path::stem(suite.path), variant.number, variant.title);
+  if (variant.isRight) {
+    if (verdict.isCorrect())
+      say(who + ": passes");
+    else
+      complain(who + ": WRONGLY REJECTED, " + verdict.summary());
+    return;
+  }
+  bool caught = verdict.kind == VerdictKind::Incorrect;
+  {
+    std::lock_guard<std::mutex> lock(outputMutex);
+    ++wrong;
+    killed += caught;
+  }
+  std::string gate = verdict.gate ? toString(*verdict.gate).str() : "";
+  if (!caught)
+    complain(who + ": SURVIVES, " + verdict.summary());
+  else if (!is_contained(variant.gates, gate))
+    complain(who + ": caught by another gate than its comment names, " + verdict.summary());
+  else
+    say(who + ": " + verdict.summary());
+}
+
+Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch) {
+  std::string folder = (scratch + "/" + sys::path::stem(suite.path)).str();
+  if (Error error = realFileSystem().createDirectories(folder))
+    return error;
+  CommandQuery query;
+  query.file = suite.path;
+  query.flags = {"-I" + (sys::path::parent_path(suite.path) + "/Inputs").str(),
+                 "-I" + (sys::path::parent_path(suite.path) + "/../mutation/Inputs").str()};
+  Expected<CompileCommand> command = findCompileCommand(query, toolkit);
+  if (!command)
+    return command.takeError();
+  CpuDeviceOptions deviceOptions;
+  deviceOptions.directory = folder + "/images";
+  deviceOptions.sandboxed = false; // the programs are this project's own
+  Expected<std::unique_ptr<CpuDevice>> device = CpuDevice::create(realProcessRunner(), deviceOptions);
+  if (!device)
+    return device.takeError();
+  NvccCompiler compiler(realProcessRunner(), folder);
+  VariantCases cases(*command, **device, folder);
+  Expected<ProgramArtefacts> original = cases.artefacts(suite.text);
+  if (!original)
+    return original.takeError();
+  cases.setOriginal(*original);
+  cases.hostDiffers = suite.hostDiffers;
+  JudgeOptions options;
+  options.determinismRuns = 6;
+  options.secondsPerRun = 10;
+  Judge judge(*original, compiler, **device, cases, realClock(), options);
+  Expected<const BaselineReport &> baseline = judge.baseline();
+  if (!baseline)
+    return baseline.takeError();
+  if (baseline->problem) {
+    complain(suite.path + ": " + baseline->problem->reason);
+    return Error::success();
+  }
+  for (const Variant &variant : suite.variants) {
+    std::string text = formatv("#define VARIANT {0}\n#line 1\n", variant.number).str() + suite.text;
+    Expected<ProgramArtefacts> candidate = cases.artefacts(text);
+    if (!candidate)
+      return candidate.takeError();
+    Expected<Verdict> verdict = judge.judge(*candidate, {}, suite.promise);
+    if (!verdict)
+      return verdict.takeError();
+    report(suite, variant, *verdict);
+  }
+  return Error::success();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  FileSystem &files = realFileSystem();
+  std::vector<Suite> suites;
+  for (int i = 1; i < argc; ++i) {
+    std::vector<std::string> paths = {argv[i]};
+    if (!StringRef(argv[i]).ends_with(".cu")) {
+      paths.clear();
+      for (const std::string &name : files.list(argv[i]))
+        if (StringRef(name).ends_with(".cu"))
+          paths.push_back(std::string(argv[i]) + "/" + name);
+    }
+    for (const std::string &path : paths) {
+      Expected<std::string> text = files.read(path);
+      if (!text)
+        return static_cast<int>(reportError(errs(), "kill-rate", text.takeError()));
+      suites.push_back(readSuite(path, *text));
+    }
+  }
+  if (suites.empty()) {
+    errs() << "usage: kill-rate FOLDER...\n";
+    return static_cast<int>(ExitStatus::Usage);
+  }
+  Expected<CudaToolkit> toolkit = findCudaToolkit(ToolkitSearch::fromEnvironment());
+  if (!toolkit)
+    return static_cast<int>(reportError(errs(), "kill-rate", toolkit.takeError()));
+  Expected<TemporaryDirectory> scratch = TemporaryDirectory::create("kill-rate");
+  if (!scratch)
+    return static_cast<int>(reportError(errs(), "kill-rate", scratch.takeError()));
+  std::mutex next;
+  size_t index = 0;
+  auto work = [&] {
+    while (true) {
+      const Suite *suite;
+      {
+        std::lock_guard<std::mutex> lock(next);
+        if (index == suites.size())
+          return;
+        suite = &suites[index++];
+      }
+      if (Error error = runSuite(*suite, *toolkit, scratch->path())) {
+        std::string text;
+        raw_string_ostream stream(text);
+        reportError(stream, suite->path, std::move(error));
+        complain(text);
+      }
+    }
+  };
+  std::thread second(work);
+  work();
+  second.join();
+  outs() << "kill rate: " << killed << " of " << wrong << '\n';
+  return problems || killed != wrong ? 1 : 0;
+}
