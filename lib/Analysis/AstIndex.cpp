@@ -33,8 +33,11 @@ public:
   }
 
   bool VisitImplicitCastExpr(ImplicitCastExpr *cast) {
-    if (cast->getCastKind() == CK_LValueToRValue)
+    if (cast->getCastKind() == CK_LValueToRValue) {
       put<Expr>(index.loads, cast->getExprLoc(), cast->getSubExpr());
+      if (isa<AbstractConditionalOperator>(cast->getSubExpr()->IgnoreParens()))
+        put<Expr>(index.loads, cast->getSubExpr()->getExprLoc(), cast->getSubExpr());
+    }
     return true;
   }
   bool VisitBinaryOperator(BinaryOperator *op) {
@@ -172,7 +175,8 @@ void AstIndex::add(const FunctionDecl *kernel) {
         visitor.TraverseStmt(init->getInit());
     for (const std::string &name : names.getAllManglings(definition))
       byName[name] = slot.get();
-    byName[mangledNameOf(definition)] = slot.get();
+    if (!isa<CXXConstructorDecl, CXXDestructorDecl>(definition))
+      byName[mangledNameOf(definition)] = slot.get();
     for (const VarDecl *variable : slot->sharedVariables)
       shared[names.getName(variable)] = variable;
   }

@@ -308,7 +308,7 @@ std::optional<IndexValue> IndexModel::computeCast(CastInst *cast) {
     return std::nullopt;
   switch (cast->getOpcode()) {
   case Instruction::SExt:
-    if (!source->asSigned)
+    if (!source->asSigned && !assumeSigned(*source))
       return std::nullopt;
     return finish(cast, source->poly, true, source->asUnsigned);
   case Instruction::ZExt:
@@ -322,6 +322,40 @@ std::optional<IndexValue> IndexModel::computeCast(CastInst *cast) {
   }
   default: return std::nullopt;
   }
+}
+
+std::string IndexModel::text(const Poly &poly) const {
+  std::string result;
+  static const char *fixed[] = {"tid.x", "tid.y", "tid.z", "bid.x", "bid.y", "bid.z",
+                                "bdim.x", "bdim.y", "bdim.z", "gdim.x", "gdim.y", "gdim.z"};
+  for (auto &[monomial, coefficient] : poly.monomials()) {
+    result += result.empty() ? "" : " + ";
+    bool number = coefficient != 1 || monomial.empty();
+    if (number)
+      result += std::to_string(coefficient);
+    for (auto [position, var] : llvm::enumerate(monomial)) {
+      if (position || number)
+        result += " * ";
+      if (var < FirstOtherVar)
+        result += fixed[var];
+      else if (const SymbolFact *fact = symbol(var))
+        result += fact->name;
+      else if (auto *division = vars.division(var))
+        result += "(" + text(division->dividend) + (division->isMod ? " mod " : " floordiv ") +
+                  text(division->divisor) + ")";
+      else
+        result += "loop";
+    }
+  }
+  return result;
+}
+
+bool IndexModel::assumeSigned(IndexValue &value) {
+  if (!value.poly.isValid() || vars.isWild(value.poly))
+    return false;
+  assumptions.insert("fits32(" + text(value.poly) + ")");
+  value.asSigned = true;
+  return true;
 }
 
 /// Whether the loop of \p phi goes on only while phi < bound (or <=), so that

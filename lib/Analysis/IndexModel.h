@@ -103,6 +103,11 @@ private:
   bool isPositive(llvm::Value *value, const Poly &divisor);
   bool isGuarded(llvm::PHINode *phi, bool isSigned) const;
   std::string uniqueName(llvm::StringRef wanted);
+  /// Takes \p value for its signed reading where only its size could speak
+  /// against it (`int i = blockIdx.x * n` is unsigned arithmetic in C++), and
+  /// notes that.
+  bool assumeSigned(IndexValue &value);
+  std::string text(const Poly &poly) const;
   bool addCondition(llvm::Value *condition, bool holds, std::vector<Condition> &result);
   void analyzeLoop(llvm::Loop *loop);
   void analyzeTrip(llvm::Loop *loop, LoopFact &fact);

@@ -148,6 +148,9 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
   auto left = get(compare->getOperand(0)), right = get(compare->getOperand(1));
   if (!left || !right)
     return false;
+  for (auto *side : {&*left, &*right})
+    if (compare->isSigned() && !side->asSigned && compare->getOperand(0)->getType()->isIntegerTy(32))
+      assumeSigned(*side);
   bool signedRead = left->asSigned && right->asSigned;
   bool unsignedRead = left->asUnsigned && right->asUnsigned;
   auto predicate = holds ? compare->getPredicate() : compare->getInversePredicate();

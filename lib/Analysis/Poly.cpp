@@ -11,6 +11,8 @@
 namespace kbopt::analysis {
 
 static constexpr __int128 infinity = (__int128)1 << 100;
+/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+static constexpr int64_t maxBlockThreads = 1024;
 
 Poly Poly::constant(int64_t value) {
   Poly poly;
@@ -111,7 +113,7 @@ VarTable::VarTable() {
 }
 
 VarId VarTable::addLoop(int64_t maxTrips) {
-  vars.push_back({true, {0, maxTrips > 0 ? (__int128)maxTrips - 1 : infinity}, {}});
+  vars.push_back({true, {0, maxTrips > 0 ? (__int128)maxTrips - 1 : infinity}, {}, true});
   return vars.size() - 1;
 }
 
@@ -199,39 +201,93 @@ Interval VarTable::range(const Poly &poly) {
   auto accumulate = [&](Interval part) {
     total = {clampWide(total.low + part.low), clampWide(total.high + part.high)};
   };
+  auto v = [](VarId var) { return Poly::variable(var); };
+  auto coefficient = [&](Poly::Monomial monomial) {
+    auto it = rest.monomials().find(monomial);
+    return it == rest.monomials().end() ? 0 : it->second;
+  };
   // bid.c * bdim.c + tid.c is a thread's number in the grid: below 2^31.
   for (unsigned c = 0; c < 3; ++c) {
-    Poly::Monomial product = {BidVar + c, BdimVar + c};
-    auto it = rest.monomials().find(product);
-    if (it != rest.monomials().end()) {
-      int64_t factor = it->second;
-      auto thread = rest.monomials().find({TidVar + c});
-      bool withThread = thread != rest.monomials().end() && thread->second == factor;
-      Poly taken = Poly::variable(BidVar + c) * Poly::variable(BdimVar + c);
-      if (withThread)
-        taken = taken + Poly::variable(TidVar + c);
-      accumulate(multiply({factor, factor}, {0, INT32_MAX}));
-      rest = rest - taken * Poly::constant(factor);
-      assumed.insert(c);
-    }
+    int64_t factor = coefficient({BidVar + c, BdimVar + c});
+    if (!factor)
+      continue;
+    Poly taken = v(BidVar + c) * v(BdimVar + c);
+    if (coefficient({TidVar + c}) == factor)
+      taken = taken + v(TidVar + c);
+    accumulate(multiply({factor, factor}, {0, INT32_MAX}));
+    rest = rest - taken * Poly::constant(factor);
+    assumed.insert(c);
   }
-  for (auto &[monomial, coefficient] : rest.monomials()) {
-    Interval part = {coefficient, coefficient};
-    Poly::Monomial left = monomial;
-    for (unsigned c = 0; c < 3; ++c) {
-      auto grid = llvm::find(left, GdimVar + c), block = llvm::find(left, BdimVar + c);
-      if (grid == left.end() || block == left.end())
-        continue;
-      left.erase(llvm::find(left, GdimVar + c));
-      left.erase(llvm::find(left, BdimVar + c));
-      part = multiply(part, {1, INT32_MAX});
-      assumed.insert(c);
-    }
-    for (VarId var : left)
-      part = multiply(part, vars[var].range);
-    accumulate(part);
+  // tid.x + tid.y * bdim.x + tid.z * bdim.x * bdim.y is its number in the block.
+  if (int64_t factor = coefficient({TidVar + 1, BdimVar})) {
+    Poly taken = v(TidVar + 1) * v(BdimVar);
+    if (coefficient({TidVar}) == factor)
+      taken = taken + v(TidVar);
+    if (coefficient({TidVar + 2, BdimVar, BdimVar + 1}) == factor)
+      taken = taken + v(TidVar + 2) * v(BdimVar) * v(BdimVar + 1);
+    accumulate(multiply({factor, factor}, {0, maxBlockThreads - 1}));
+    rest = rest - taken * Poly::constant(factor);
   }
+  for (auto &[monomial, factor] : rest.monomials())
+    accumulate(multiply({factor, factor}, rangeOfProduct(monomial)));
   return total;
+}
+
+/// Whether \p var is derived from the block's extents alone.
+bool VarTable::isBlockShape(VarId var) const {
+  if (var >= BdimVar && var < GdimVar)
+    return true;
+  auto &division = vars[var].division;
+  if (!division)
+    return false;
+  std::set<VarId> leaves;
+  collectLeaves(division->dividend, leaves);
+  collectLeaves(division->divisor, leaves);
+  return llvm::all_of(leaves, [](VarId leaf) { return leaf >= BdimVar && leaf < GdimVar; });
+}
+
+Interval VarTable::rangeOfProduct(const Poly::Monomial &monomial) {
+  Interval result = {1, 1}, shape = {1, 1};
+  std::optional<unsigned> grid;
+  bool counted = false;
+  for (VarId var : monomial) {
+    bool isGrid = (var >= BidVar && var < BdimVar) || (var >= GdimVar && var < FirstOtherVar);
+    if (isBlockShape(var) && vars[var].range.high <= maxBlockThreads) {
+      shape = multiply(shape, vars[var].range);
+      shape.high = std::min<__int128>(shape.high, maxBlockThreads);
+      counted = true;
+    } else if (isGrid && !grid) {
+      grid = var;
+    } else {
+      result = multiply(result, vars[var].range);
+    }
+  }
+  // Threads of the grid: what fits31 says.
+  if (grid && counted) {
+    assumed.insert((*grid - BidVar) % 3);
+    return multiply(result, {vars[*grid].range.low * shape.low, INT32_MAX});
+  }
+  if (grid)
+    result = multiply(result, vars[*grid].range);
+  return multiply(result, shape);
+}
+
+bool VarTable::isWild(const Poly &poly) {
+  std::set<unsigned> before = assumed;
+  Poly plain;
+  for (auto &[monomial, factor] : poly.monomials()) {
+    Poly term = Poly::constant(factor);
+    for (VarId var : monomial) {
+      bool isNamed = var >= FirstOtherVar && !vars[var].isDim && !vars[var].division;
+      bool isGridSize = var >= GdimVar && var < FirstOtherVar;
+      if (!isNamed && !isGridSize && !vars[var].isLoop)
+        term = term * Poly::variable(var);
+    }
+    plain = plain + term;
+  }
+  Interval bounds = range(plain);
+  assumed = before;
+  return bounds.low < INT32_MIN || bounds.high > INT32_MAX;
 }
 
 void VarTable::collectLeaves(const Poly &poly, std::set<VarId> &leaves) const {

@@ -79,10 +79,15 @@ public:
   /// Every product has at most one dimension.
   bool isAffine(const Poly &poly) const;
 
-  /// Bounds of \p poly. Uses that gridDim.c * blockDim.c fits 31 bits, and
-  /// notes in `assumed` (0, 1, 2) where it mattered.
+  /// Bounds of \p poly. Uses that a block has at most 1024 threads, and that
+  /// gridDim.c times the threads of a block (along c, or all) fits 31 bits; the
+  /// latter is noted in `assumed` (0, 1, 2) where it mattered.
   Interval range(const Poly &poly);
   std::set<unsigned> assumed;
+
+  /// Whether \p poly could leave 31 bits even if every named symbol were 1: what a
+  /// hash does, and index arithmetic does not.
+  bool isWild(const Poly &poly);
 
   /// Whether \p var occurs in \p poly, also inside divisions.
   bool dependsOn(const Poly &poly, VarId var) const;
@@ -105,7 +110,10 @@ private:
     bool isDim;
     Interval range;
     std::optional<Division> division;
+    bool isLoop = false;
   };
+  bool isBlockShape(VarId var) const;
+  Interval rangeOfProduct(const Poly::Monomial &monomial);
   VarId addDivision(Division division);
   std::vector<Var> vars;
 };

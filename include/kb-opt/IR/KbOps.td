@@ -33,8 +33,14 @@ def Kb_KernelOp : Kb_Op<"kernel", [HasParent<"ProgramOp">, Symbol, SingleBlock, 
   let summary = "a kernel, with the device functions it calls inlined";
   let description = [{
     `sym_name` is the mangled name, `name` the readable one (`gemm<float, 16>`).
-    `assumes` lists what the index arithmetic rests on that the source does not prove,
-    `fits31(x)`: gridDim.x · blockDim.x ≤ 2^31.
+    `assumes` lists what the index arithmetic rests on that the source does not prove:
+
+    | assumption | meaning |
+    |---|---|
+    | `fits31(x)` | gridDim.x times the threads of a block is at most 2^31 |
+    | `fits32(e)` | `e`, which C++ computes in unsigned 32 bits, lies within `int` |
+    | `nowrap(i)` | loop variable `i`, which C++ advances in unsigned 32 bits, does not wrap |
+    | `positive(n)` | divisor `n` is at least 1 |
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name,
                        TypedArrayAttrBase<Kb_ParamAttr, "parameters">:$params,
