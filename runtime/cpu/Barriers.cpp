@@ -48,7 +48,7 @@ bool samePlace(uint32_t a, uint32_t b) {
   if (a == b || a >= machine.info->siteCount || b >= machine.info->siteCount)
     return true;
   const SiteInfo &x = machine.info->sites[a], &y = machine.info->sites[b];
-  return x.line == y.line && strcmp(x.file, y.file) == 0;
+  return x.line == y.line && x.column == y.column && strcmp(x.file, y.file) == 0;
 }
 
 void enter(uint32_t site, uint32_t id, uint32_t count, const char *what) {

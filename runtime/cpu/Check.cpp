@@ -106,8 +106,33 @@ void raceCheck(races::Space space, uint64_t offset, uint64_t address, uint64_t b
   }
 }
 
+/// The buffer that a site's last access went to: mostly it is the next one's, too.
+struct Remembered {
+  const MemoryBuffer *buffer = nullptr;
+  uint64_t address = 0, bytes = 0;
+};
+std::vector<Remembered> rememberedBuffers;
+uint64_t rememberedLayout = 0;
+
+const MemoryBuffer *findBuffer(uint32_t site, uint64_t address) {
+  DeviceMemory &memory = DeviceMemory::get();
+  if (site >= rememberedBuffers.size())
+    return memory.find(address);
+  if (rememberedLayout != memory.getLayoutVersion()) {
+    std::fill(rememberedBuffers.begin(), rememberedBuffers.end(), Remembered{});
+    rememberedLayout = memory.getLayoutVersion();
+  }
+  Remembered &last = rememberedBuffers[site];
+  if (address - last.address < last.bytes)
+    return last.buffer;
+  const MemoryBuffer *buffer = memory.find(address);
+  if (buffer)
+    last = {buffer, buffer->address, buffer->bytes};
+  return buffer;
+}
+
 void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind) {
-  const MemoryBuffer *buffer = DeviceMemory::get().find(address);
+  const MemoryBuffer *buffer = findBuffer(site, address);
   if (!buffer || address + bytes > buffer->address + buffer->bytes) {
     const MemoryBuffer *near = buffer ? buffer : DeviceMemory::get().findGuard(address);
     reportBounds(site, kind, address, bytes, "global memory", near ? near->name : "", near ? near->address : 0,
@@ -199,6 +224,7 @@ bool isShared(uint64_t address) {
 
 void onLaunch() {
   sharedBounds.assign(machine.info->siteCount, SharedBounds{});
+  rememberedBuffers.assign(machine.info->siteCount, Remembered{});
   sharedBegin = reinterpret_cast<uint64_t>(machine.block.shared);
   sharedUsable = machine.kernel->sharedSpan + machine.block.dynamicSharedBytes;
   sharedWritten.assign(sharedUsable, 0);

@@ -126,17 +126,6 @@ void resetClocksForBlock() {
   std::fill(std::begin(fences), std::end(fences), Fence{});
 }
 
-Stamp currentStamp() {
-  const Thread &self = machine.current();
-  Stamp stamp{};
-  stamp.block = machine.blockLinear;
-  stamp.isValid = 1;
-  stamp.thread = self.linear;
-  stamp.blockStamp = blockClock.blockStamp;
-  stamp.warpStamp = blockClock.warpStamp[self.warp];
-  return stamp;
-}
-
 bool isOrderedSlow(const Stamp &previous) {
   const Thread &self = machine.current();
   uint32_t lane = previous.thread % warpLanes, warp = previous.thread / warpLanes;

@@ -29,8 +29,6 @@ static_assert(sizeof(Stamp) == 16);
 
 void resetClocksForLaunch();
 void resetClocksForBlock();
-/// The running thread's stamp, with no site.
-Stamp currentStamp();
 bool isOrderedSlow(const Stamp &previous);
 
 /// State of the running block that the fast path needs.
@@ -42,17 +40,30 @@ struct BlockClock {
 };
 extern BlockClock blockClock;
 
-/// True if \p previous happened before what the running thread does now.
-inline bool isOrdered(const Stamp &previous) {
-  if (previous.block == (machine.blockLinear & 0xffffffffu)) {
-    const Thread &self = machine.current();
-    if (previous.thread == self.linear || previous.blockStamp < blockClock.fullStamp)
-      return true;
-    if (previous.thread / warpLanes == self.warp && previous.warpStamp < blockClock.warpFull[self.warp])
-      return true;
-  }
-  return isOrderedSlow(previous);
+/// The running thread's stamp, with no site.
+inline Stamp currentStamp() {
+  const Thread &self = machine.current();
+  Stamp stamp{};
+  stamp.block = machine.blockLinear;
+  stamp.isValid = 1;
+  stamp.thread = self.linear;
+  stamp.blockStamp = blockClock.blockStamp;
+  stamp.warpStamp = blockClock.warpStamp[self.warp];
+  return stamp;
 }
+
+/// True if \p previous happened before what the running thread does now by program order, a barrier of
+/// the block or one of the whole warp.
+inline bool isSurelyOrdered(const Stamp &previous) {
+  if (previous.block != (machine.blockLinear & 0xffffffffu))
+    return false;
+  const Thread &self = machine.current();
+  return previous.thread == self.linear || previous.blockStamp < blockClock.fullStamp ||
+         (previous.thread / warpLanes == self.warp && previous.warpStamp < blockClock.warpFull[self.warp]);
+}
+
+/// True if \p previous happened before what the running thread does now, in any way.
+inline bool isOrdered(const Stamp &previous) { return isSurelyOrdered(previous) || isOrderedSlow(previous); }
 
 /// The running thread performs an atomic or volatile access to \p address: passes on what it fenced,
 /// and learns what others passed on there. \p detail is the site's mnemonic.

@@ -321,7 +321,7 @@ KernelCounters endLaunch() {
     if (state.bySite[i].requests == 0)
       continue;
     const SiteInfo &info = machine.info->sites[i];
-    SiteCounters site{i, info.kind, state.spaceOfSite[i], info.bytes, info.file, info.array, info.line, info.column, {}};
+    SiteCounters site{i, info.kind, state.spaceOfSite[i], info.bytes, info.file, variableName(info.array), info.line, info.column, {}};
     site.access.add(state.bySite[i], factor);
     result.sites.push_back(std::move(site));
   }

@@ -51,7 +51,7 @@ Finding make(FindingKind kind, uint32_t site) {
   finding.kernel = machine.kernel->displayName;
   finding.place = placeOf(site, toDim3(machine.block.ctaid), toDim3(machine.current().tid));
   if (site < machine.info->siteCount)
-    finding.array = machine.info->sites[site].array;
+    finding.array = variableName(machine.info->sites[site].array);
   return finding;
 }
 

@@ -167,6 +167,8 @@ std::string toText(const Dim3 &d); ///< "(1,2,3)"
 inline Dim3 toDim3(const Dim &d) { return {d.x, d.y, d.z}; }
 /// The last part of a path.
 std::string baseName(std::string_view path);
+/// What the source calls a variable: "_ZZ1kPfE4tile" → "tile".
+std::string variableName(const char *symbol);
 /// The place of a site, from the tables; site numbers beyond the table give an empty place.
 AccessPlace placeOf(uint32_t site, Dim3 blockIndex, Dim3 threadIndex);
 Dim3 unflatten(uint64_t linear, Dim3 extent);

@@ -121,6 +121,7 @@ void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind, std
   state->live[address] = buffer.id;
   std::fill_n(state->pages + (start - arenaBase) / page, extent / page, buffer.id);
   liveBytes += bytes;
+  ++layoutVersion;
   peakBytes = std::max(peakBytes, liveBytes);
   memset(reinterpret_cast<void *>(address), poison, bytes);
   repairGuards(buffer);
@@ -222,6 +223,7 @@ bool DeviceMemory::free(void *p) {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   std::fill_n(state->pages + (start - arenaBase) / page, extent / page, 0u);
   liveBytes -= buffer.bytes;
+  ++layoutVersion;
   buffer.bytes = 0;
   state->live.erase(it);
   if (start >= symbolArea)

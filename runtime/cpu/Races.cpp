@@ -150,9 +150,14 @@ void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsign
   if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrdered(cell.write))
     report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
            Severity::Error, machine.current());
-  if (!cell.read.isValid || cell.read.isSameThread(self) || isOrdered(cell.read))
+  // Which reads are kept needs no exact answer, so that the quick one serves.
+  if (cell.read.isSameThread(self) || !cell.read.isValid)
     cell.read = self;
-  else if (!cell.otherRead.isValid || cell.otherRead.isSameThread(self) || isOrdered(cell.otherRead))
+  else if (cell.otherRead.isSameThread(self) || !cell.otherRead.isValid)
+    cell.otherRead = self;
+  else if (isSurelyOrdered(cell.read))
+    cell.read = self;
+  else if (isSurelyOrdered(cell.otherRead))
     cell.otherRead = self;
 }
 

@@ -60,6 +60,12 @@ std::string describeAddress(const void *p) {
   return text + "; it may have been freed";
 }
 
+/// The last known site is the place itself only where every access is one.
+const char *orAfter() {
+  bool isKnown = machine.lastSite < machine.info->siteCount;
+  return isKnown && machine.info->mode != ImageMode::Check ? " or after" : "";
+}
+
 void onFault(int signal, siginfo_t *si, void *context) {
   if (!machine.isRunning) {
     for (unsigned i = 0; i < 4; ++i)
@@ -82,8 +88,7 @@ void onFault(int signal, siginfo_t *si, void *context) {
     what = describeAddress(si->si_addr);
   if (!isDeviceCode(context))
     what += " (in the runtime on the kernel's behalf)";
-  machine.stop(LaunchStatus::Fault, what + " in " + machine.whereAmI(machine.lastSite) +
-                                        (machine.info->mode == ImageMode::Check ? "" : " or after"));
+  machine.stop(LaunchStatus::Fault, what + " in " + machine.whereAmI(machine.lastSite) + orAfter());
 }
 
 void onTimer(int, siginfo_t *, void *context) {
@@ -93,7 +98,7 @@ void onTimer(int, siginfo_t *, void *context) {
   if (!isDeviceCode(context) && countRing() < patience)
     return;
   machine.stop(LaunchStatus::Timeout,
-               "the time limit was reached in " + machine.whereAmI(machine.lastSite) + " or after");
+               "the time limit was reached in " + machine.whereAmI(machine.lastSite) + orAfter());
 }
 } // namespace
 

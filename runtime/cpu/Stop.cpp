@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Machine.h"
 #include <cstdio>
+#include <cstdlib>
+#include <cxxabi.h>
 #include <map>
 
 namespace kbrt {
@@ -17,6 +19,22 @@ std::string toText(const Dim3 &d) {
 std::string baseName(std::string_view path) {
   size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+std::string variableName(const char *symbol) {
+  std::string name = symbol;
+  if (!name.starts_with("_Z"))
+    return name;
+  int status = 0;
+  char *text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  if (text && status == 0) {
+    // "k(float*)::tile" → "tile"; the arguments of a template variable stay.
+    name = text;
+    if (size_t colon = name.rfind("::"); colon != std::string::npos && name.find('<', colon) == std::string::npos)
+      name = name.substr(colon + 2);
+  }
+  free(text);
+  return name;
 }
 
 Dim3 unflatten(uint64_t linear, Dim3 extent) {
@@ -50,7 +68,7 @@ std::string Machine::whereAmI(uint32_t site) const {
                      toText(toDim3(block.ctaid));
   if (kbrt_current)
     text += ", thread " + toText(toDim3(kbrt_current->tid));
-  return text + ", " + sitePlace(site);
+  return info && site < info->siteCount ? text + ", " + sitePlace(site) : text;
 }
 
 void Machine::stop(LaunchStatus status, std::string message) {

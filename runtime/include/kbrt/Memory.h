@@ -68,6 +68,8 @@ public:
   /// Bytes live now, and the largest ever.
   uint64_t getLiveBytes() const { return liveBytes; }
   uint64_t getPeakBytes() const { return peakBytes; }
+  /// How many buffers came or went; a remembered find() holds while it does not change.
+  uint64_t getLayoutVersion() const { return layoutVersion; }
   void resetPeak() { peakBytes = liveBytes; }
 
   /// New memory is filled with this byte (default 0xCB); the bytes count as uninitialised in check mode.
@@ -117,7 +119,7 @@ private:
   DeviceMemory();
   struct State;
   State *state = nullptr;
-  uint64_t limitBytes = uint64_t(32) << 30, liveBytes = 0, peakBytes = 0, generation = 0;
+  uint64_t limitBytes = uint64_t(32) << 30, liveBytes = 0, peakBytes = 0, generation = 0, layoutVersion = 1;
   uint8_t poison = 0xCB;
   std::string error;
 
