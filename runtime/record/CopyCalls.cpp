@@ -193,9 +193,12 @@ Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width,
       return Error{cuda::invalidValue};
     passTime(session, width * height);
     session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), *id});
+    if (session.fills.isThere(p, pitch, width, height, value))
+      return Error{cuda::success};
     for (uint64_t y = 0; y < height; ++y)
       DeviceMemory::get().fill(static_cast<char *>(p) + y * pitch, static_cast<uint8_t>(value),
                                width);
+    session.fills.done(p, pitch, width, height, value);
     session.allocations.deviceWrote();
     return Error{cuda::success};
   });

@@ -9,6 +9,7 @@
 
 #include "Allocations.h"
 #include "Cuda.h"
+#include "RepeatedFills.h"
 #include "Sequence.h"
 #include "kbrt/CpuRuntime.h"
 #include "kbrt/RepeatedLaunches.h"
@@ -26,6 +27,7 @@ public:
   Sequence sequence;
   Allocations allocations{sequence};
   RepeatedLaunches repeated;
+  RepeatedFills fills;
 
   /// The image of KBRECORD_IMAGE; ends the process with a message if it cannot
   /// be loaded. Its variables are known to `allocations` from then on.

@@ -282,6 +282,12 @@ TEST_F(Recorder, HostWritesToManagedMemoryAreSeenInEveryMode) {
   EXPECT_EQ(run->out, "1 1 1 ");
 }
 
+TEST_F(Recorder, FillsAreLeftOutOnlyWhereNothingChanged) {
+  Recording recording = good("refill");
+  EXPECT_EQ(recording.out, "0 0 0 0 0 ");
+  EXPECT_EQ(all<FillStep>(recording.plan).size(), 6u); // the plan has them all
+}
+
 TEST_F(Recorder, ExecutionAloneRecordsNoSteps) {
   request.arguments = {"decide"};
   auto run = executeProgram(realProcessRunner(), request);

@@ -162,6 +162,26 @@ int repeat() {
   return 0;
 }
 
+/// Equal fills with a kernel, a copy and another fill between them.
+int refill() {
+  void *p;
+  cudaMalloc(&p, 16);
+  int n = 4, first;
+  void *args[] = {&p, &n};
+  for (int i = 0; i < 5; ++i) {
+    cudaMemset(p, 0, 16);
+    cudaMemcpy(&first, p, 4, deviceToHost);
+    std::printf("%d ", first);
+    if (i == 1)
+      cudaLaunchKernel(&lookUpStub, {1, 1, 1}, {4, 1, 1}, args, 0, nullptr);
+    if (i == 2)
+      cudaMemcpy(p, &n, 4, hostToDevice);
+    if (i == 3)
+      cudaMemset(p, 1, 16);
+  }
+  return 0;
+}
+
 int pitched() {
   char host[3][10], back[3][16];
   std::memset(host, 'h', sizeof host);
@@ -292,6 +312,7 @@ const Command commands[] = {
     {"managed", managed},
     {"pinned", pinned},
     {"repeat", repeat},
+    {"refill", refill},
     {"pitched", pitched},
     {"streams", streams},
     {"decide", decide},
