@@ -84,7 +84,11 @@ std::string toText(const Finding &finding) {
     text += " at " + placeText(finding.place);
   if (!finding.array.empty())
     text += ", array " + finding.array;
-  text += ": " + finding.message + " (block " + toText(finding.place.block) + ", thread " +
+  text += ": " + finding.message;
+  // Found after the launch: nobody knows who it was.
+  if (finding.kind == FindingKind::GuardZoneChanged || finding.kind == FindingKind::ConstInputChanged)
+    return text;
+  text += " (block " + toText(finding.place.block) + ", thread " +
           toText(finding.place.thread);
   if (finding.other)
     text += "; the other is block " + toText(finding.other->block) + ", thread " +

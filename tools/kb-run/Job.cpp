@@ -61,6 +61,15 @@ public:
       throw Wrong{path(name) + ": is no whole number from 0 to " + std::to_string(most)};
     into = static_cast<T>(value->get<uint64_t>());
   }
+  /// 64 bits, which some writers of JSON know as signed only.
+  void seed(const char *name, uint64_t &into) {
+    const Json *value = find(name);
+    if (!value)
+      return;
+    if (!value->is_number_integer())
+      throw Wrong{path(name) + ": is no whole number"};
+    into = value->is_number_unsigned() ? value->get<uint64_t>() : static_cast<uint64_t>(value->get<int64_t>());
+  }
   void seconds(const char *name, double &into) {
     const Json *value = find(name);
     if (!value)
@@ -122,7 +131,7 @@ Job parse(const Json &json) {
   launch.rounding = roundingFromName(rounding);
   launch.wallSeconds = 60;
   fields.seconds("wallSeconds", launch.wallSeconds);
-  fields.number("seed", launch.seed);
+  fields.seed("seed", launch.seed);
   fields.number("memoryPoison", job.options.poison);
   fields.number("sharedPoison", launch.sharedPoison);
   fields.number("sampledBlocks", launch.sampledBlocks);
