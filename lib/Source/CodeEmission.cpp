@@ -4,11 +4,10 @@
 #include "CompatHeader.h"
 #include "DeviceSettling.h"
 #include "HostRefusals.h"
+#include "ToolkitPch.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -16,69 +15,55 @@ namespace path = llvm::sys::path;
 
 namespace {
 
-/// A folder with the text, the compatibility header and an overlay that puts
-/// both where clang expects them: what clang compiles has the original's name,
-/// so that relative includes, __FILE__ and debug locations are right and the
-/// output does not depend on the folder.
+/// A folder for one run of clang: the text, and an overlay that puts it in the
+/// place of the original file, so that relative includes, __FILE__ and debug
+/// locations are right and the output does not depend on the folder.
 class Workplace {
 public:
   static llvm::Expected<Workplace> create(const CompileCommand &command, StringRef text);
 
   std::string file(StringRef name) const { return folder.file(name); }
-  std::vector<std::string> arguments() const {
-    std::vector<std::string> result = compatArguments();
-    result.insert(result.begin(), {"-vfsoverlay", folder.file("overlay.yaml")});
-    return result;
-  }
+  /// clang's arguments that make it see the text and \p headers.
+  llvm::Expected<std::vector<std::string>> overlay(llvm::ArrayRef<VirtualFile> headers) const;
+  /// The headers of CompatHeader.h, written here.
+  llvm::Expected<std::vector<VirtualFile>> ownHeaders() const;
 
 private:
-  Workplace(TemporaryDirectory folder) : folder(std::move(folder)) {}
+  Workplace(TemporaryDirectory folder, VirtualFile source)
+      : folder(std::move(folder)), source(std::move(source)) {}
   TemporaryDirectory folder;
+  VirtualFile source;
 };
 
 } // namespace
-
-/// A virtual folder of the overlay: names in it, and the files behind them.
-static llvm::json::Value overlayFolder(StringRef folder,
-                                       llvm::ArrayRef<std::pair<StringRef, std::string>> files) {
-  llvm::json::Array contents;
-  for (const auto &[name, realPath] : files)
-    contents.push_back(
-        llvm::json::Object{{"name", name}, {"type", "file"}, {"external-contents", realPath}});
-  return llvm::json::Object{
-      {"name", folder}, {"type", "directory"}, {"contents", std::move(contents)}};
-}
 
 llvm::Expected<Workplace> Workplace::create(const CompileCommand &command, StringRef text) {
   llvm::Expected<TemporaryDirectory> folder = TemporaryDirectory::create("kb-opt-compile");
   if (!folder)
     return folder.takeError();
-  Workplace place(std::move(*folder));
-  FileSystem &files = realFileSystem();
-  std::string source = place.file("source.cu");
-  if (llvm::Error error = files.write(source, text))
+  VirtualFile source{command.file, folder->file("source.cu")};
+  if (llvm::Error error = realFileSystem().write(source.realPath, text))
     return std::move(error);
-  if (llvm::Error error = files.write(place.file("no-device-code"), kbrtFatbinMarker))
-    return std::move(error);
-  std::vector<std::pair<StringRef, std::string>> compat;
+  return Workplace(std::move(*folder), std::move(source));
+}
+
+llvm::Expected<std::vector<VirtualFile>> Workplace::ownHeaders() const {
+  std::vector<VirtualFile> headers;
   for (const CompatHeader &header : compatHeaders()) {
-    compat.emplace_back(header.name, place.file(header.name));
-    if (llvm::Error error = files.write(compat.back().second, header.text))
+    headers.push_back({(compatFolder + "/" + header.name).str(), file(header.name)});
+    if (llvm::Error error = realFileSystem().write(headers.back().realPath, header.text))
       return std::move(error);
   }
-  // JSON is YAML.
-  llvm::json::Value overlay = llvm::json::Object{
-      {"version", 0},
-      {"case-sensitive", "true"},
-      {"use-external-names", "false"},
-      {"roots", llvm::json::Array{overlayFolder(path::parent_path(command.file),
-                                                {{path::filename(command.file), source}}),
-                                  overlayFolder(compatFolder, compat)}}};
-  std::string overlayText;
-  llvm::raw_string_ostream(overlayText) << overlay;
-  if (llvm::Error error = files.write(place.file("overlay.yaml"), overlayText))
+  return headers;
+}
+
+llvm::Expected<std::vector<std::string>>
+Workplace::overlay(llvm::ArrayRef<VirtualFile> headers) const {
+  std::vector<VirtualFile> files(headers.begin(), headers.end());
+  files.push_back(source);
+  if (llvm::Error error = realFileSystem().write(file("overlay.yaml"), overlayOf(files)))
     return std::move(error);
-  return place;
+  return std::vector<std::string>{"-vfsoverlay", file("overlay.yaml")};
 }
 
 /// Runs clang; its complaints become an error.
@@ -111,17 +96,35 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
                                      request.argv, result->exitStatus, result->errorTail());
 }
 
-/// \p command's host or device arguments in a workplace, from the input to an
-/// object file.
-static std::vector<std::string> argumentsFor(const Workplace &place, const CompileCommand &command,
-                                             std::vector<std::string> side,
-                                             llvm::ArrayRef<StringRef> more) {
-  std::vector<std::string> arguments = place.arguments();
-  arguments.insert(arguments.end(), side.begin(), side.end());
-  for (StringRef argument : more)
-    arguments.push_back(argument.str());
-  arguments.insert(arguments.end(), {"-c", command.file});
-  return arguments;
+/// Compiles the text of \p place to \p output. \p side are the arguments that
+/// decide what the text means, \p more those of this run alone.
+static llvm::Error compileText(ProcessRunner &runner, const CompileLimits &limits,
+                               const CompileCommand &command, const Workplace &place,
+                               const std::vector<std::string> &side,
+                               llvm::ArrayRef<std::string> more, StringRef output, StringRef what) {
+  std::vector<std::string> meaning = compatArguments();
+  meaning.insert(meaning.end(), side.begin(), side.end());
+  auto compile = [&](llvm::ArrayRef<VirtualFile> headers,
+                     llvm::ArrayRef<std::string> pch) -> llvm::Error {
+    llvm::Expected<std::vector<std::string>> arguments = place.overlay(headers);
+    if (!arguments)
+      return arguments.takeError();
+    for (llvm::ArrayRef<std::string> part : {llvm::ArrayRef<std::string>(meaning), more, pch})
+      arguments->insert(arguments->end(), part.begin(), part.end());
+    arguments->insert(arguments->end(), {"-c", command.file, "-o", output.str()});
+    return runCompiler(runner, limits, command, std::move(*arguments), what);
+  };
+  if (std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning)) {
+    llvm::Error error = compile(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});
+    if (!error)
+      return error;
+    // Be it the text or a header that changed since: the plain way decides.
+    llvm::consumeError(std::move(error));
+  }
+  llvm::Expected<std::vector<VirtualFile>> headers = place.ownHeaders();
+  if (!headers)
+    return headers.takeError();
+  return compile(*headers, {});
 }
 
 llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,
@@ -132,11 +135,10 @@ llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand 
   std::string output = place->file("device.bc");
   // -O2 decides what clang emits (no optnone, type-based aliasing); the passes
   // themselves are for Analysis and the image to run.
-  std::vector<std::string> arguments = argumentsFor(
-      *place, command, command.deviceArguments(),
-      {"-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-g", "-gcolumn-info", "-Xclang",
-       "-debug-info-kind=constructor", "-fno-discard-value-names", "-o", output});
-  if (llvm::Error error = runCompiler(runner, limits, command, std::move(arguments), "device code"))
+  std::vector<std::string> side = command.deviceArguments();
+  side.insert(side.end(), {"-O2", "-emit-llvm", "-g", "-gcolumn-info", "-fno-discard-value-names"});
+  if (llvm::Error error = compileText(runner, limits, command, *place, side,
+                                      {"-Xclang", "-disable-llvm-passes"}, output, "device code"))
     return std::move(error);
   llvm::Expected<std::string> bitcode = realFileSystem().read(output);
   if (!bitcode)
@@ -148,14 +150,14 @@ static llvm::Error compileHost(ProcessRunner &runner, const CompileLimits &limit
                                const CompileCommand &command, const Workplace &place,
                                StringRef output) {
   std::string noDeviceCode = place.file("no-device-code");
+  if (llvm::Error error = realFileSystem().write(noDeviceCode, kbrtFatbinMarker))
+    return error;
   std::vector<std::string> side = command.hostArguments();
-  bool saysOptimize =
-      llvm::any_of(command.hostFlags, [](StringRef flag) { return flag.starts_with("-O"); });
-  std::vector<StringRef> more{
-      "-Xclang", "-fcuda-include-gpubinary", "-Xclang", noDeviceCode, "-fPIC", "-o", output};
-  if (!saysOptimize)
-    more.push_back("-O2");
-  return runCompiler(runner, limits, command, argumentsFor(place, command, side, more),
+  side.push_back("-fPIC");
+  if (llvm::none_of(command.hostFlags, [](StringRef flag) { return flag.starts_with("-O"); }))
+    side.push_back("-O2");
+  return compileText(runner, limits, command, place, side,
+                     {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", noDeviceCode}, output,
                      "host code");
 }
 

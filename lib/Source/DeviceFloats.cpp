@@ -74,6 +74,14 @@ void kbopt::settleFloats(llvm::Module &module, const CompileCommand &command) {
     allowApproximateDivision(module);
 }
 
+/// Removes clang's internal numbers of places from inline assembly: they depend
+/// on how the headers were read, and the output must not.
+static void dropPlaceNumbers(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      instruction.setMetadata("srcloc", nullptr);
+}
+
 llvm::Expected<std::string> kbopt::settleDeviceBitcode(llvm::StringRef bitcode,
                                                        const CompileCommand &command) {
   llvm::LLVMContext context;
@@ -83,6 +91,7 @@ llvm::Expected<std::string> kbopt::settleDeviceBitcode(llvm::StringRef bitcode,
     return module.takeError();
   settleFloats(**module, command);
   makeAccessesPlain(**module);
+  dropPlaceNumbers(**module);
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
   llvm::WriteBitcodeToFile(**module, os);

@@ -17,6 +17,8 @@ namespace kbopt {
 struct CompileLimits {
   double wallSeconds = 120;
   uint64_t memoryBytes = 8ull << 30;
+  /// Where CUDA's headers are kept precompiled; empty: the user's cache folder.
+  std::string cacheFolder = {};
 };
 
 /// Compiles texts under one command. Relative includes, __FILE__ and debug

@@ -87,7 +87,7 @@ TEST_F(CodeEmissionTest, DeviceBitcode) {
 TEST_F(CodeEmissionTest, SameTextSameBytes) {
   llvm::StringRef text = "__global__ void k(float *a) { *a = sqrtf(*a); }\n";
   std::string first = llvm::cantFail(emitter.emitDeviceBitcode(command(), text));
-  EXPECT_EQ(first, llvm::cantFail(emitter.emitDeviceBitcode(command(), text)));
+  EXPECT_TRUE(first == llvm::cantFail(emitter.emitDeviceBitcode(command(), text)));
 }
 
 TEST_F(CodeEmissionTest, RootAndDivisionRoundAsInNvcc) {
@@ -184,6 +184,26 @@ TEST_F(CodeEmissionTest, HostObjectRegistersKernelsAndVariables) {
   EXPECT_NE(object.find(std::string("_Z1kPf\0", 7)), std::string::npos);
   EXPECT_NE(object.find(std::string("weights\0", 8)), std::string::npos);
   EXPECT_NE(object.find(kbrtFatbinMarker.str()), std::string::npos);
+}
+
+TEST_F(CodeEmissionTest, PrecompiledHeadersChangeNothing) {
+  llvm::StringRef text = "#include <cuda_fp16.h>\n"
+                         "__global__ void k(float *a, __half *h) { *a = sqrtf(*a) + float(*h); }\n";
+  std::string cache = folder.file("cache");
+  CodeEmitter cached(realProcessRunner(), CompileLimits{120, 0, cache});
+  std::string made = llvm::cantFail(cached.emitDeviceBitcode(command(), text));
+  ASSERT_EQ(realFileSystem().list(cache + "/cuda-headers").size(), 1u);
+  std::string entry = cache + "/cuda-headers/" + realFileSystem().list(cache + "/cuda-headers")[0];
+  EXPECT_TRUE(realFileSystem().exists(entry + "/toolkit.pch"));
+  std::string used = llvm::cantFail(cached.emitDeviceBitcode(command(), text));
+  EXPECT_TRUE(made == used);
+  // A file where the cache would be: the headers are read each time.
+  writeFile(folder.file("no-folder"), "");
+  CodeEmitter uncached(realProcessRunner(), CompileLimits{120, 0, folder.file("no-folder")});
+  EXPECT_TRUE(used == llvm::cantFail(uncached.emitDeviceBitcode(command(), text)));
+  // A damaged entry costs time and nothing else.
+  writeFile(entry + "/toolkit.pch", "not a precompiled header");
+  EXPECT_TRUE(used == llvm::cantFail(cached.emitDeviceBitcode(command(), text)));
 }
 
 TEST_F(CodeEmissionTest, ErrorsOfTheTextAreTheUsers) {

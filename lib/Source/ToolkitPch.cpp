@@ -1,0 +1,173 @@
+//===- ToolkitPch.cpp - CUDA's headers compiled once ----------------------===//
+#include "ToolkitPch.h"
+
+#include "CompatHeader.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <mutex>
+#include <set>
+
+using namespace kbopt;
+using llvm::StringRef;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+/// Entries kept in the cache folder; one is about 10 MB.
+static constexpr size_t entriesKept = 16;
+/// Raised when what an entry holds changes.
+static constexpr uint64_t formatVersion = 1;
+
+static std::string childOf(StringRef folder, StringRef name) {
+  llvm::SmallString<128> result(folder);
+  path::append(result, name);
+  return result.str().str();
+}
+
+std::string kbopt::overlayOf(llvm::ArrayRef<VirtualFile> files) {
+  std::map<std::string, llvm::json::Array> folders;
+  for (const VirtualFile &file : files)
+    folders[path::parent_path(file.name).str()].push_back(
+        llvm::json::Object{{"name", path::filename(file.name)},
+                           {"type", "file"},
+                           {"external-contents", file.realPath}});
+  llvm::json::Array roots;
+  for (auto &[folder, contents] : folders)
+    roots.push_back(llvm::json::Object{
+        {"name", folder}, {"type", "directory"}, {"contents", std::move(contents)}});
+  // JSON is YAML.
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(
+      llvm::json::Object{{"version", 0},
+                         {"case-sensitive", "true"},
+                         {"use-external-names", "false"},
+                         {"roots", std::move(roots)}});
+  return text;
+}
+
+/// The name of the entry: everything that the precompiled header depends on.
+/// Headers are not in it; clang compares their sizes and times itself.
+static Digest entryName(const CompileCommand &command, llvm::ArrayRef<std::string> arguments,
+                        StringRef clang) {
+  DigestBuilder builder;
+  builder.add(formatVersion).add(clang).add(command.toolkit.version);
+  // Where relative folders of the user's begin. Those of compatArguments() and
+  // the toolkit are absolute.
+  if (!command.clangFlags.empty())
+    builder.add(command.directory);
+  fs::file_status status;
+  if (!fs::status(clang, status))
+    builder.add(status.getSize())
+        .add(uint64_t(status.getLastModificationTime().time_since_epoch().count()));
+  for (const CompatHeader &header : compatHeaders())
+    builder.add(header.name).add(header.text);
+  for (const std::string &argument : arguments)
+    builder.add(argument);
+  return builder.finish();
+}
+
+static std::vector<VirtualFile> headersIn(StringRef entry) {
+  std::vector<VirtualFile> headers;
+  for (const CompatHeader &header : compatHeaders())
+    headers.push_back({childOf(compatFolder, header.name), childOf(entry, header.name)});
+  return headers;
+}
+
+/// Removes the oldest entries beyond `entriesKept`.
+static void prune(StringRef cache) {
+  std::vector<std::pair<llvm::sys::TimePoint<>, std::string>> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(cache, error), end; !error && it != end; it.increment(error)) {
+    fs::file_status status;
+    if (!fs::status(it->path(), status))
+      entries.emplace_back(status.getLastModificationTime(), it->path());
+  }
+  llvm::sort(entries);
+  for (size_t i = 0; i + entriesKept < entries.size(); ++i)
+    fs::remove_directories(entries[i].second);
+}
+
+/// Fills the folder \p entry; false if it cannot be done.
+static bool build(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
+                  llvm::ArrayRef<std::string> arguments, StringRef clang, StringRef input,
+                  StringRef entry) {
+  FileSystem &files = realFileSystem();
+  std::vector<VirtualFile> headers = headersIn(entry);
+  std::vector<std::pair<std::string, StringRef>> contents;
+  // Written once: the time of its last change is in every precompiled header.
+  if (!files.exists(input))
+    contents.emplace_back(input, "\n");
+  for (const CompatHeader &header : compatHeaders())
+    contents.emplace_back(childOf(entry, header.name), header.text);
+  std::string overlay = childOf(entry, "overlay.yaml"), overlayText = overlayOf(headers);
+  contents.emplace_back(overlay, overlayText);
+  for (const auto &[name, text] : contents)
+    if (llvm::Error error = files.write(name, text)) {
+      llvm::consumeError(std::move(error));
+      return false;
+    }
+  ProcessRequest request;
+  request.argv = {clang.str(), "-vfsoverlay", overlay};
+  request.argv.insert(request.argv.end(), arguments.begin(), arguments.end());
+  // Templates that the headers use are instantiated here, once.
+  for (StringRef argument :
+       {"-Xclang", "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-c"})
+    request.argv.push_back(argument.str());
+  request.argv.insert(request.argv.end(), {input.str(), "-o", childOf(entry, "toolkit.pch")});
+  request.workingDirectory = command.directory;
+  request.wallSeconds = limits.wallSeconds;
+  request.memoryBytes = limits.memoryBytes;
+  llvm::Expected<ProcessResult> result = runner.run(request);
+  if (!result) {
+    llvm::consumeError(result.takeError());
+    return false;
+  }
+  return result->succeeded() && fs::exists(childOf(entry, "toolkit.pch"));
+}
+
+std::optional<ToolkitPch> kbopt::findToolkitPch(ProcessRunner &runner, const CompileLimits &limits,
+                                                const CompileCommand &command,
+                                                llvm::ArrayRef<std::string> arguments) {
+  // A header of the user's own that stands before everything would be in it,
+  // and an edit of that header need not change its size.
+  if (llvm::any_of(arguments.drop_front(2), [](StringRef argument) {
+        return argument.starts_with("-include") || argument.starts_with("-imacros");
+      }))
+    return std::nullopt;
+  llvm::Expected<std::string> clang = findClang();
+  if (!clang) {
+    llvm::consumeError(clang.takeError());
+    return std::nullopt;
+  }
+  std::string folder = limits.cacheFolder.empty() ? userCacheDirectory() : limits.cacheFolder;
+  std::string cache = childOf(folder, "cuda-headers"), input = childOf(folder, "toolkit.cu");
+  std::string entry = childOf(cache, entryName(command, arguments, *clang));
+  ToolkitPch found{childOf(entry, "toolkit.pch"), headersIn(entry)};
+
+  static std::mutex mutex;
+  static std::set<std::string> failed;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (fs::exists(found.file))
+    return found;
+  if (failed.count(entry))
+    return std::nullopt;
+  // Built beside its place and moved there whole: another process may do the
+  // same, and either result will do.
+  std::string draft = entry + ".draft" + llvm::utostr(llvm::sys::Process::getProcessId());
+  bool built = !fs::create_directories(draft) &&
+               build(runner, limits, command, arguments, *clang, input, draft);
+  if (built)
+    fs::rename(draft, entry);
+  fs::remove_directories(draft);
+  if (!fs::exists(found.file)) {
+    failed.insert(entry);
+    return std::nullopt;
+  }
+  prune(cache);
+  return found;
+}
