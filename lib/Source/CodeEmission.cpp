@@ -114,7 +114,8 @@ static llvm::Error compileText(ProcessRunner &runner, const CompileLimits &limit
     arguments->insert(arguments->end(), {"-c", command.file, "-o", output.str()});
     return runCompiler(runner, limits, command, std::move(*arguments), what);
   };
-  if (std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning)) {
+  std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning);
+  if (pch) {
     llvm::Error error = compile(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});
     if (!error)
       return error;
@@ -124,7 +125,11 @@ static llvm::Error compileText(ProcessRunner &runner, const CompileLimits &limit
   llvm::Expected<std::vector<VirtualFile>> headers = place.ownHeaders();
   if (!headers)
     return headers.takeError();
-  return compile(*headers, {});
+  if (llvm::Error error = compile(*headers, {}))
+    return error;
+  if (pch)
+    forgetToolkitPch(*pch);
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,

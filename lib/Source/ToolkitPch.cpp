@@ -171,3 +171,7 @@ std::optional<ToolkitPch> kbopt::findToolkitPch(ProcessRunner &runner, const Com
   prune(cache);
   return found;
 }
+
+void kbopt::forgetToolkitPch(const ToolkitPch &pch) {
+  fs::remove_directories(path::parent_path(pch.file));
+}

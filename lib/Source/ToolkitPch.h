@@ -34,6 +34,10 @@ std::optional<ToolkitPch> findToolkitPch(ProcessRunner &runner, const CompileLim
                                          const CompileCommand &command,
                                          llvm::ArrayRef<std::string> arguments);
 
+/// Removes \p pch from the cache, so that the next one is made anew: clang
+/// refused it and compiled without.
+void forgetToolkitPch(const ToolkitPch &pch);
+
 } // namespace kbopt
 
 #endif // KBOPT_LIB_SOURCE_TOOLKITPCH_H

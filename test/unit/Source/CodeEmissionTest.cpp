@@ -204,6 +204,7 @@ TEST_F(CodeEmissionTest, PrecompiledHeadersChangeNothing) {
   // A damaged entry costs time and nothing else.
   writeFile(entry + "/toolkit.pch", "not a precompiled header");
   EXPECT_TRUE(used == llvm::cantFail(cached.emitDeviceBitcode(command(), text)));
+  EXPECT_FALSE(realFileSystem().exists(entry + "/toolkit.pch"));
 }
 
 TEST_F(CodeEmissionTest, ErrorsOfTheTextAreTheUsers) {
