@@ -153,8 +153,8 @@ static std::string arrayName(const Value &pointer) {
     return expressions.empty() ? global->getName().str()
                                : expressions[0]->getVariable()->getName().str();
   }
-  if (isa<Argument>(object) || isa<AllocaInst>(object))
-    return object->getName().str();
+  if (isa<Argument>(object) || isa<AllocaInst>(object)) // inlining adds ".i"
+    return object->getName().split('.').first.str();
   return "";
 }
 

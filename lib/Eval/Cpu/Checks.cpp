@@ -69,7 +69,7 @@ void CheckInserter::registerLocal(Value &local) {
   access.bytes = cast<ConstantInt>(length)->getZExtValue();
   unsigned site = context.addSite(*access.instruction, kbrt::AccessKind::LocalArray, "local",
                                   kbrt::MemorySpace::Local, access.bytes);
-  context.sites[site].array = local.getName().str();
+  context.sites[site].array = local.getName().split('.').first.str();
   call(b, "kbrt_local_begin", site, {&local, length});
   if (isa<Argument>(local))
     call(b, "kbrt_check_store", site, {&local, length});

@@ -8,6 +8,8 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Support/FileSystem.h"
@@ -42,6 +44,15 @@ static Expected<std::unique_ptr<Module>> parse(StringRef bitcode, LLVMContext &c
                                 ExitStatus::Diagnostics);
 }
 
+/// Keeps errors; what the optimisers remark is of no interest here.
+static void noteProblem(const DiagnosticInfo *info, void *problems) {
+  if (info->getSeverity() != DS_Error)
+    return;
+  raw_string_ostream stream(*static_cast<std::string *>(problems));
+  DiagnosticPrinterRawOStream printer(stream);
+  info->print(printer);
+}
+
 /// Everything up to tables; afterwards the module is the host's.
 static Error translate(ImageContext &context, TargetMachine &host) {
   Module &module = context.module;
@@ -66,6 +77,7 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   }
   ThreadStates states(context);
   lowerIntrinsics(context, states);
+  flushDenormals(context);
   flattenMemory(context, states);
   module.setDataLayout(host.createDataLayout());
   module.setTargetTriple(host.getTargetTriple());
@@ -129,6 +141,8 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
   if (!host)
     return host.takeError();
   LLVMContext llvmContext;
+  std::string problems;
+  llvmContext.setDiagnosticHandlerCallBack(cpu::noteProblem, &problems, true);
   Expected<std::unique_ptr<Module>> module = cpu::parse(bitcode, llvmContext);
   if (!module)
     return module.takeError();
@@ -145,6 +159,10 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
   Expected<std::string> object = cpu::compileForHost(**module, **host);
   if (!object)
     return object.takeError();
+  if (!problems.empty())
+    return make_error<ToolError>("cannot compile for this host: " + problems,
+                                 std::vector<std::string>{}, 0, "",
+                                 "report the kernel; other devices are not affected");
   if (Error error = cpu::link(*object, outputPath, runner))
     return std::move(error);
   return cpu::summarize(context, outputPath);

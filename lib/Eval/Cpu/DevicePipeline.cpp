@@ -19,6 +19,7 @@
 #include "llvm/Transforms/Scalar/DCE.h"
 #include "llvm/Transforms/Scalar/InferAddressSpaces.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 #include <mutex>
 
 using namespace llvm;
@@ -190,6 +191,8 @@ Error optimizeDevice(ImageContext &context) {
   ModulePassManager passes = builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2);
   FunctionPassManager late;
   late.addPass(InferAddressSpacesPass(Flat));
+  // Puts split vectors together again, as the NVPTX backend does.
+  late.addPass(LoadStoreVectorizerPass());
   late.addPass(DCEPass());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(late)));
   passes.addPass(GlobalDCEPass());

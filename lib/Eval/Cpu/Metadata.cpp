@@ -156,17 +156,30 @@ static Kernel describeKernel(Function &function, const ImageContext &context) {
     kernel.parameterBytes = alignTo(kernel.parameterBytes, p.align);
     p.offset = kernel.parameterBytes;
     kernel.parameterBytes += p.bytes;
+    if (!p.name.empty())
+      argument.setName(p.name);
     kernel.parameters.push_back(std::move(p));
-    if (!argument.hasName())
-      argument.setName(kernel.parameters.back().name);
   }
   return kernel;
+}
+
+/// Stack variables get their names from debug information, for access sites.
+static void nameLocals(Function &function) {
+  for (Instruction &instruction : instructions(function))
+    for (DbgVariableRecord &record : filterDbgVars(instruction.getDbgRecordRange()))
+      if (record.isDbgDeclare())
+        if (auto *local = dyn_cast_or_null<AllocaInst>(record.getAddress());
+            local && !local->hasName())
+          local->setName(record.getVariable()->getName());
 }
 
 void collectMetadata(ImageContext &context) {
   for (Function &function : context.module)
     if (!function.isDeclaration() && function.getCallingConv() == CallingConv::PTX_Kernel)
       context.kernels.push_back(describeKernel(function, context));
+  // After the parameters, which keep their names where both have the same.
+  for (Function &function : context.module)
+    nameLocals(function);
   for (GlobalVariable &global : context.module.globals()) {
     unsigned space = global.getAddressSpace();
     if (global.getName().starts_with("llvm.") || space == Shared || !global.hasInitializer())

@@ -57,6 +57,9 @@ void flattenMemory(ImageContext &context, ThreadStates &states);
 /// Makes `body`, `loop` and `countedBody` of each kernel and fills in its flags.
 void buildEntries(ImageContext &context);
 
+/// Flushes single-precision denormals where the program is compiled so.
+void flushDenormals(ImageContext &context);
+
 /// Replaces bf16 arithmetic, and half arithmetic that the host would round
 /// twice, by IR that every host compiles.
 void lowerSmallFloats(ImageContext &context);

@@ -89,3 +89,8 @@ extern "C" __global__ void assembly(const int *in, int *out) {
   asm volatile("cp.async.wait_all;" ::: "memory");
   out[12] = box[0];
 }
+
+extern "C" __global__ void products(float *f, double *d) {
+  f[2] = f[0] * f[1];
+  d[2] = d[0] * d[1];
+}
