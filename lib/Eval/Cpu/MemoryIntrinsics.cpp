@@ -8,6 +8,7 @@
 #include "Steps.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -62,7 +63,28 @@ static bool expandAsyncCopy(CallInst &call, ArrayRef<StringRef> parts) {
   return true;
 }
 
+/// A copy of an aligned vector type is one access on a GPU; left to SROA it
+/// would become pieces that nothing puts together again.
+static void expandCopy(MemCpyInst &copy) {
+  auto *length = dyn_cast<ConstantInt>(copy.getLength());
+  Align align = std::min(copy.getDestAlign().valueOrOne(), copy.getSourceAlign().valueOrOne());
+  uint64_t bytes = length ? length->getZExtValue() : 0;
+  unsigned step = bytes % 16 == 0 && align >= Align(16) ? 16 : 8;
+  if (copy.isVolatile() || !bytes || bytes > 64 || bytes % step || align < Align(step))
+    return;
+  IRBuilder<> b(&copy);
+  Type *type = FixedVectorType::get(b.getFloatTy(), step / 4);
+  for (uint64_t at = 0; at < bytes; at += step) {
+    Value *from = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), copy.getRawSource(), at);
+    Value *to = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), copy.getRawDest(), at);
+    b.CreateAlignedStore(b.CreateAlignedLoad(type, from, Align(step)), to, Align(step));
+  }
+  copy.eraseFromParent();
+}
+
 static void expandCall(ImageContext &context, CallInst &call) {
+  if (auto *copy = dyn_cast<MemCpyInst>(&call))
+    return expandCopy(*copy);
   StringRef name = call.getCalledFunction()->getName();
   if (name.starts_with("llvm.nvvm.wmma.")) {
     expandWmma(context, call);
