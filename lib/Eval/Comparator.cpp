@@ -152,6 +152,14 @@ std::string shown(ElementType type, double value, ArrayRef<uint8_t> bytes, size_
   return text;
 }
 
+double smallestNormal(ElementType type) {
+  switch (type) {
+  case ElementType::F64: return 0x1p-1022;
+  case ElementType::F16: return 0x1p-14;
+  default: return 0x1p-126; // float32, and bf16 with the same exponents
+  }
+}
+
 /// Everything about one comparison that does not change from element to element.
 struct Rule {
   const OutputView &output;
@@ -185,11 +193,14 @@ struct Rule {
 
   /// n·u·Σ|terms|: with n known, Σ|terms| is at least |r| and, as a result that
   /// cancelled says little about its terms, taken as the usual magnitude of the
-  /// output. With n unknown only the last rounding is certain.
+  /// output. With n unknown, κ roundings of the result are allowed for. Sums of
+  /// subnormal numbers are exact until a partial sum leaves their range, so that
+  /// the original may round nowhere and another order does.
   double terms(size_t index) const {
-    double magnitude = std::fabs(elementAsDouble(output.type, output.oracle, index));
+    double magnitude = std::max(std::fabs(elementAsDouble(output.type, output.oracle, index)),
+                                2 * smallestNormal(output.type));
     if (tolerance.reductionLength == 0)
-      return u * magnitude;
+      return tolerance.kappa() * u * magnitude;
     return static_cast<double>(tolerance.reductionLength) * u * std::max(magnitude, typical);
   }
 

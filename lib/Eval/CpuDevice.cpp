@@ -96,6 +96,7 @@ bool readLaunch(const json::Value &value, LaunchRecord &launch, json::Path path)
   launch.dynamicSharedBytes =
       static_cast<uint64_t>(object->getInteger("dynamicSharedBytes").value_or(0));
   launch.wallSeconds = object->getNumber("wallSeconds").value_or(0);
+  launch.repeats = static_cast<unsigned>(object->getInteger("repeats").value_or(1));
   if (const json::Array *findings = object->getArray("findings"))
     for (const json::Value &entry : *findings)
       if (const json::Object *finding = entry.getAsObject())

@@ -8,6 +8,7 @@
 //   // mutant 3: swapped operands -- G6
 //   // exploit 1: calls are counted -- G2
 //   // control 9: right, and must pass
+//   // survivor 8: wrong, and known not to be caught -- why
 //   // promise: reassociates
 //   // host: differs
 //
@@ -32,7 +33,7 @@ namespace {
 
 struct Variant {
   unsigned number = 0;
-  bool isRight = false;
+  bool isRight = false, isSurvivor = false;
   std::string title;
   std::vector<std::string> gates;
 };
@@ -44,12 +45,13 @@ struct Suite {
   std::vector<Variant> variants;
 };
 
-std::mutex outputMutex;
+std::mutex outputMutex; ///< also guards the counts
 unsigned wrong = 0, killed = 0, problems = 0;
 
 void say(const Twine &line) {
   std::lock_guard<std::mutex> lock(outputMutex);
   outs() << line << '\n';
+  outs().flush();
 }
 void complain(const Twine &line) {
   std::lock_guard<std::mutex> lock(outputMutex);
@@ -61,7 +63,7 @@ Suite readSuite(StringRef path, StringRef text) {
   Suite suite;
   suite.path = path.str();
   suite.text = text.str();
-  Regex variant("^// (mutant|exploit|control) ([0-9]+): (.*)$");
+  Regex variant("^// (mutant|exploit|control|survivor) ([0-9]+): (.*)$");
   SmallVector<StringRef, 64> lines;
   text.split(lines, '\n');
   for (StringRef line : lines) {
@@ -74,6 +76,7 @@ Suite readSuite(StringRef path, StringRef text) {
       Variant v;
       match[2].getAsInteger(10, v.number);
       v.isRight = match[1] == "control";
+      v.isSurvivor = match[1] == "survivor";
       auto [title, gates] = match[3].split(" -- ");
       v.title = title.str();
       SmallVector<StringRef, 4> names;
@@ -104,7 +107,11 @@ void report(const Suite &suite, const Variant &variant, const Verdict &verdict) 
     killed += caught;
   }
   std::string gate = verdict.gate ? toString(*verdict.gate).str() : "";
-  if (!caught)
+  if (variant.isSurvivor && !caught)
+    say(who + ": known to survive");
+  else if (variant.isSurvivor)
+    complain(who + ": is caught now, its comment is stale, " + verdict.summary());
+  else if (!caught)
     complain(who + ": SURVIVES, " + verdict.summary());
   else if (!is_contained(variant.gates, gate))
     complain(who + ": caught by another gate than its comment names, " + verdict.summary());
@@ -213,5 +220,5 @@ int main(int argc, char **argv) {
   work();
   second.join();
   outs() << "kill rate: " << killed << " of " << wrong << '\n';
-  return problems || killed != wrong ? 1 : 0;
+  return problems ? 1 : 0;
 }

@@ -7,11 +7,13 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// Seed and distribution of the cases besides the recorded one.
-static constexpr std::pair<const char *, InputDistribution> variations[] = {
-    {"normal", InputDistribution::Normal},
-    {"non-finite", InputDistribution::NonFinite},
-    {"denormal", InputDistribution::Denormal}};
+/// The cases besides the recorded one: every distribution of gate G7 once.
+static std::vector<std::pair<std::string, InputDistribution>> variations() {
+  std::vector<std::pair<std::string, InputDistribution>> all;
+  for (InputDistribution distribution : allInputDistributions)
+    all.push_back({toString(distribution).str(), distribution});
+  return all;
+}
 
 Expected<ProgramArtefacts> VariantCases::artefacts(StringRef text) {
   Expected<std::string> bitcode = emitter.emitDeviceBitcode(command, text);
@@ -35,7 +37,7 @@ std::vector<TestCase> VariantCases::cases() {
   recorded.name = "recorded";
   recorded.recorded = true;
   std::vector<TestCase> all = {recorded};
-  for (const auto &[name, distribution] : variations) {
+  for (const auto &[name, distribution] : variations()) {
     TestCase test;
     test.name = name;
     all.push_back(test);
@@ -82,7 +84,7 @@ Expected<std::string> VariantCases::vary(StringRef base, const TestCase &test) {
   Expected<std::string> data = files.read((base + "/" + kbrt::dataFileName).str());
   if (!data)
     return data.takeError();
-  for (const auto &[name, distribution] : variations) {
+  for (const auto &[name, distribution] : variations()) {
     if (test.name != name)
       continue;
     Expected<VariedInputs> inputs = varyInputs(*plan, *data, 7, distribution);

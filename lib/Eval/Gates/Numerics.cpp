@@ -172,7 +172,23 @@ Expected<Admission> Judge::Impl::admission(const TestCase &test, const Candidate
   describeInputs(*plan, data, RunOptions().memoryPoison, before, inputs);
 
   RunPointer other;
-  if (std::optional<TestCase> seed = cases.reseeded(test)) {
+  std::optional<TestCase> seed = cases.reseeded(test);
+  if (seed) {
+    // Integer inputs are not varied: the same inputs are no other seed.
+    Expected<std::string> folder = this->plan(baselineProgram, *seed);
+    if (!folder)
+      return folder.takeError();
+    std::string otherPath = *folder + "/" + kbrt::dataFileName, otherData;
+    if (realFileSystem().exists(otherPath)) {
+      Expected<std::string> bytes = realFileSystem().read(otherPath);
+      if (!bytes)
+        return bytes.takeError();
+      otherData = std::move(*bytes);
+    }
+    if (otherData == data)
+      seed.reset();
+  }
+  if (seed) {
     Expected<RunPointer> run = this->run(baselineProgram, *seed, RunMode::Plain, runOptions());
     if (!run)
       return run.takeError();

@@ -76,6 +76,13 @@ TEST(Comparator, MeasuredSpreadStandsInForTheTerms) {
   EXPECT_FALSE(test.compare({1.9e-6f, 1.0f}, {}).accepted) << "bitwise ignores the spread";
 }
 
+TEST(Comparator, SubnormalSumsMayRoundWhereTheOriginalDidNot) {
+  FloatCase test{{-1.02005518e-38f, 1e-39f}, {}};
+  EXPECT_TRUE(test.compare({-1.0200549e-38f, 1e-39f}, reassociates()).accepted);
+  EXPECT_FALSE(test.compare({-1.0200549e-38f, 1e-39f}, {}).accepted) << "bitwise is bitwise";
+  EXPECT_FALSE(test.compare({0.0f, 1e-39f}, reassociates()).accepted) << "flushed to zero";
+}
+
 TEST(Comparator, RelativeL2RejectsWhatEveryElementAloneWouldPass) {
   // Each element uses its whole κ = 4 allowance; together they exceed 2 × the
   // original's own error.

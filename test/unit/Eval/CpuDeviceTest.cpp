@@ -80,7 +80,7 @@ TEST_F(CpuDeviceTest, OutputsAreCutByThePlansReads) {
 TEST_F(CpuDeviceTest, FindingsAndCountersAreRead) {
   kbRun.exitStatus = 1;
   kbRun.result = R"({"version": 1, "status": "ok", "message": "", "launches": [{
-    "kernel": "_Z1kv", "grid": [4, 2, 1], "block": [64, 1, 1], "dynamicSharedBytes": 16,
+    "kernel": "_Z1kv", "grid": [4, 2, 1], "block": [64, 1, 1], "dynamicSharedBytes": 16, "repeats": 3,
     "findings": [
       {"kind": "race-shared", "severity": "error", "kernel": "k", "array": "s", "text": "race on s",
        "place": {"file": "k.cu", "line": 12}},
@@ -95,6 +95,7 @@ TEST_F(CpuDeviceTest, FindingsAndCountersAreRead) {
   const LaunchRecord &launch = result->launches.at(0);
   EXPECT_EQ(launch.grid[1], 2u);
   EXPECT_EQ(launch.dynamicSharedBytes, 16u);
+  EXPECT_EQ(launch.repeats, 3u);
   EXPECT_EQ(launch.findings[0].line, 12u);
   EXPECT_TRUE(launch.findings[1].benign);
   ASSERT_TRUE(launch.counters.has_value());
