@@ -249,7 +249,8 @@ private:
     // The comparison must be made in the types of the loop's own.
     std::string type = header->variable->getType().getUnqualifiedType().getAsString(
         context.parsed().context().getPrintingPolicy());
-    return type + "(" + begin.str() + ") < " + end.str();
+    bool cast = header->begin->IgnoreParenImpCasts()->getType() != header->variable->getType();
+    return (cast ? type + "(" + begin.str() + ")" : begin.str()) + " < " + end.str();
   }
 
   static bool same(const ASTContext &ast, const Expr *a, const Expr *b) {

@@ -1,0 +1,47 @@
+// RUN: kb-opt -passes=fix-double-literals --quiet --remarks-file=%t.yaml -o %t %s
+// RUN: diff %s %t
+// RUN: FileCheck %s < %t.yaml
+// CHECK-NOT: !Passed
+
+// CHECK: Function: alreadyFloat
+// CHECK: String: no float expression has a double literal
+__global__ void alreadyFloat(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * 2.0f; }
+
+// CHECK: Function: staysDouble
+// CHECK: String: no float expression has a double literal
+__global__ void staysDouble(const float *x, double *y) { y[threadIdx.x] = x[threadIdx.x] * 2.0; }
+
+// CHECK: Function: doubleOperand
+// CHECK: String: '''scale'' is a double itself'
+__global__ void doubleOperand(const float *x, float *y, double scale) {
+  y[threadIdx.x] = x[threadIdx.x] * scale * 2.0;
+}
+
+// The user asks for double.
+// CHECK: Function: explicitCast
+// CHECK: String: '''(double)x[threadIdx.x]'' is a double itself'
+__global__ void explicitCast(const float *x, float *y) {
+  y[threadIdx.x] = (double)x[threadIdx.x] * 2.0;
+}
+
+// CHECK: Function: ownFunction
+// CHECK: is a double itself'
+__device__ double half(double x) { return x / 2; }
+__global__ void ownFunction(const float *x, float *y) {
+  y[threadIdx.x] = half(x[threadIdx.x]) * 2.0;
+}
+
+#define SCALE 2.0
+// CHECK: Function: fromMacro
+// CHECK: String: a literal comes from a macro
+__global__ void fromMacro(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * SCALE; }
+
+// CHECK: Function: tooLarge
+// CHECK: String: '''1e300'' is outside the range of float'
+__global__ void tooLarge(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * 1e300; }
+
+// CHECK: Function: suppressed
+// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+__global__ void suppressed(const float *x, float *y) {
+  y[threadIdx.x] = x[threadIdx.x] * 2.0; // NOKBOPT
+}

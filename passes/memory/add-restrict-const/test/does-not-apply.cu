@@ -1,0 +1,62 @@
+// RUN: kb-opt -passes=add-restrict-const --quiet --remarks-file=%t.yaml -o %t %s
+// RUN: diff %s %t
+// RUN: FileCheck %s < %t.yaml
+// CHECK-NOT: !Passed
+#include <cuda_runtime.h>
+
+// CHECK: Function: inPlace
+// CHECK: String: {{.*}}a
+__global__ void inPlace(const float *a, float *b) { b[threadIdx.x] = a[31 - threadIdx.x]; }
+
+// CHECK: Function: withOffset
+// CHECK: !Missed
+// CHECK: Function: withOffset
+__global__ void withOffset(const float *a, float *b) { b[threadIdx.x] = a[threadIdx.x]; }
+
+// CHECK: Function: notLaunched
+// CHECK: !Missed
+// CHECK: Function: notLaunched
+__global__ void notLaunched(const float *a, float *b) { b[threadIdx.x] = a[threadIdx.x]; }
+
+// CHECK: Function: saysAlready
+// CHECK: String: '''a'' says already what it can'
+// CHECK: Function: saysAlready
+// CHECK: String: '''b'' says already what it can'
+__global__ void saysAlready(const float *__restrict__ a, float *__restrict__ b) {
+  b[threadIdx.x] = a[threadIdx.x];
+}
+
+// A row pointer that the kernel loads may lead anywhere.
+// CHECK: Function: followsPointers
+// CHECK: !Missed
+// CHECK: Function: followsPointers
+__global__ void followsPointers(float *const *rows, float *b) {
+  b[threadIdx.x] = rows[threadIdx.x][0];
+  rows[threadIdx.x][1] = 0;
+}
+
+typedef const float *Input;
+// CHECK: Function: throughTypedef
+// CHECK: String: '''a'' is not written as a pointer'
+__global__ void throughTypedef(Input a) {
+  if (a[threadIdx.x] < 0)
+    __trap();
+}
+
+// CHECK: Function: suppressed
+// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+__global__ void suppressed(float *a) { a[threadIdx.x] = 0; } // NOKBOPT
+
+int main() {
+  float *x, *y, **rows;
+  cudaMalloc(&x, 4096);
+  cudaMalloc(&y, 4096);
+  cudaMalloc(&rows, 4096);
+  inPlace<<<1, 32>>>(x, x);
+  withOffset<<<1, 32>>>(x, x + 1);
+  saysAlready<<<1, 32>>>(x, y);
+  followsPointers<<<1, 32>>>(rows, y);
+  throughTypedef<<<1, 32>>>(x);
+  suppressed<<<1, 32>>>(x);
+  return 0;
+}
