@@ -84,52 +84,12 @@ std::optional<GuardedElements> kbopt::guardedElements(const KernelView &kernel) 
   return std::nullopt;
 }
 
-/// Whether every use of the thread's number is the start of a grid-stride loop.
-static bool stridesOverGrid(const KernelView &kernel) {
-  const FunctionDecl *function = kernel.function();
-  unsigned uses = 0, inHeaders = 0;
-  auto threadUses = [](const Stmt *root) {
-    unsigned count = 0;
-    ast::walk(root, [&](const Stmt *each) {
-      if (const auto *expr = dyn_cast<Expr>(each))
-        if (auto ref = ast::gridRefOf(expr); ref && isa<MSPropertyRefExpr, MemberExpr>(each))
-          count += ref->builtin == GridBuiltin::ThreadIdx;
-      return true;
-    });
-    return count;
-  };
-  uses = threadUses(function->getBody());
-  std::set<const Expr *> starts;
-  for (const auto *loop : ast::findAll<ForStmt>(function->getBody()))
-    if (auto counted = ast::countedLoop(loop); counted && counted->step) {
-      const Expr *begin = ast::resolve(counted->begin, function);
-      if (ast::isGlobalThreadIndex(begin) &&
-          ast::isGridSpan(ast::resolve(counted->step, function)) && starts.insert(begin).second) {
-        inHeaders += threadUses(begin);
-        // A variable that holds the start must not be used for anything else.
-        if (const VarDecl *variable = ast::variableOf(counted->begin)) {
-          unsigned mentions = 0, headers = 0;
-          for (const auto *reference : ast::findAll<DeclRefExpr>(function->getBody()))
-            mentions += reference->getDecl() == variable;
-          for (const auto *other : ast::findAll<ForStmt>(function->getBody()))
-            if (auto header = ast::countedLoop(other))
-              headers += ast::variableOf(header->begin) == variable;
-          if (mentions != headers)
-            return false;
-        }
-      }
-    }
-  return uses > 0 && uses == inHeaders;
-}
-
 Coverage kbopt::coverageOf(const PassContext &context, const KernelView &kernel,
                            const LaunchFact &launch) {
-  if (stridesOverGrid(kernel))
-    return Coverage::proven();
   std::optional<GuardedElements> guarded = guardedElements(kernel);
   if (!guarded)
     return Coverage::unknown("'" + kernel.name() +
-                             "' is neither guarded by 'if (i < n)' nor strides over its grid");
+                             "' does not end in a body guarded by 'if (i < n)'");
   const ASTContext &ast = context.parsed().context();
   std::string where = " at " + ast::lineText(context, launch.call->getBeginLoc());
   bool known = false, knownBlock = false;

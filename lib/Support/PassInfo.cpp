@@ -43,8 +43,8 @@ const OptionInfo *PassInfo::option(StringRef name) const {
 }
 
 std::optional<std::string> kbopt::nearestName(StringRef name, llvm::ArrayRef<StringRef> known) {
-  // A third of the letters may differ; beyond that a suggestion misleads.
-  unsigned best = std::max<unsigned>(1, name.size() / 3) + 1;
+  // Two letters exchanged, or a third of them; beyond that a suggestion misleads.
+  unsigned best = std::max<unsigned>(2, name.size() / 3) + 1;
   std::optional<std::string> nearest;
   for (StringRef candidate : known) {
     unsigned distance = name.edit_distance(candidate, /*AllowReplacements=*/true, best);

@@ -1,6 +1,6 @@
 // Pipelines: order, options, scoping, replay, bisection, timing.
 // RUN: kb-opt -passes='unroll-loop{factor=8},unroll-loop{factor=2}' --print-pipeline --remarks-file=%t.yaml -o %t %s 2>%t.err
-// RUN: FileCheck %s < %t
+// RUN: grep -v '^ *//' %t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
 // The second element changed nothing, so the printed pipeline is shorter, and replays.
 // RUN: FileCheck %s --check-prefix=PRINTED < %t.err
@@ -13,29 +13,29 @@
 // CHECK: void second
 // CHECK: #pragma unroll 8
 // REMARK: !Passed
-// REMARK: Function: ns::first
+// REMARK: Function: 'ns::first'
 // REMARK: !Passed
 // REMARK: Function: second
 // The second pass sees the first one's result.
 // REMARK: !Missed
-// REMARK: Function: ns::first
+// REMARK: Function: 'ns::first'
 // REMARK: String: the loop carries a pragma already
 
-// RUN: kb-opt -passes='unroll-loop{kernel=second}' --quiet -o - %s | FileCheck %s --check-prefix=SECOND
+// RUN: kb-opt -passes='unroll-loop{kernel=second}' --quiet -o - %s | grep -v '^ *//' | FileCheck %s --check-prefix=SECOND
 // SECOND-NOT: #pragma
 // SECOND: void second
 // SECOND: #pragma unroll 4
-// RUN: kb-opt -passes='unroll-loop{kernel=first}' --quiet -o - %s | FileCheck %s --check-prefix=FIRST
-// RUN: kb-opt -passes='unroll-loop{kernel=ns::first}' --quiet -o - %s | FileCheck %s --check-prefix=FIRST
+// RUN: kb-opt -passes='unroll-loop{kernel=first}' --quiet -o - %s | grep -v '^ *//' | FileCheck %s --check-prefix=FIRST
+// RUN: kb-opt -passes='unroll-loop{kernel=ns::first}' --quiet -o - %s | grep -v '^ *//' | FileCheck %s --check-prefix=FIRST
 // FIRST: #pragma unroll 4
 // FIRST: void second
 // FIRST-NOT: #pragma
-// RUN: kb-opt -passes='unroll-loop{site=2}' --quiet -o - %s | FileCheck %s --check-prefix=SECOND
+// RUN: kb-opt -passes='unroll-loop{site=2}' --quiet -o - %s | grep -v '^ *//' | FileCheck %s --check-prefix=SECOND
 
-// RUN: kb-opt -passes=unroll-loop --opt-bisect-limit=1 --quiet -o %t %s 2>&1 | FileCheck %s --check-prefix=BISECT
+// RUN: kb-opt -passes=unroll-loop --opt-bisect-limit=1 -o %t %s 2>&1 | FileCheck %s --check-prefix=BISECT
 // BISECT: running rewrite (1)
 // BISECT: NOT running rewrite (2)
-// RUN: FileCheck %s --check-prefix=FIRST < %t
+// RUN: grep -v '^ *//' %t | FileCheck %s --check-prefix=FIRST
 // RUN: kb-opt -passes=unroll-loop --opt-bisect-limit=0 --quiet -o %t %s
 // RUN: diff %s %t
 
@@ -44,7 +44,7 @@
 // TIME: unroll-loop
 
 // A diff is what stdout shows by default.
-// RUN: kb-opt -passes='unroll-loop{kernel=second}' --quiet %s | FileCheck %s --check-prefix=DIFF
+// RUN: kb-opt -passes='unroll-loop{kernel=second}' --quiet %s | grep -v '//' | FileCheck %s --check-prefix=DIFF
 // DIFF: --- a/
 // DIFF: +++ b/
 // DIFF: @@

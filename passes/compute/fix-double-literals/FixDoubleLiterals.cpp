@@ -41,6 +41,12 @@ struct Expression {
     expr = expr->IgnoreParens();
     if (!obstacle.empty())
       return;
+    if (expr->getType()->isSpecificBuiltinType(BuiltinType::Float)) {
+      hasFloat = true;
+      return;
+    }
+    if (expr->getType()->isIntegralOrEnumerationType())
+      return;
     if (const auto *literal = dyn_cast<FloatingLiteral>(expr)) {
       if (isDouble(literal->getType()))
         literals.push_back(literal);
@@ -79,8 +85,8 @@ struct Expression {
   }
 };
 
-/// Whether \p root is where a double expression becomes float: rounded to
-/// float, or compared with one.
+/// Where double expressions in \p body become something else: rounded to
+/// float, or compared.
 void collectRoots(const Stmt *body, std::vector<std::vector<const Expr *>> &roots) {
   ast::walk(body, [&](const Stmt *each) {
     if (const auto *cast = dyn_cast<CastExpr>(each)) {
@@ -88,13 +94,11 @@ void collectRoots(const Stmt *body, std::vector<std::vector<const Expr *>> &root
           cast->getType()->isSpecificBuiltinType(BuiltinType::Float) &&
           isDouble(cast->getSubExpr()->getType())) {
         roots.push_back({cast->getSubExpr()});
-        return false;
       }
     }
     if (const auto *test = dyn_cast<BinaryOperator>(each);
         test && test->isComparisonOp() && isDouble(test->getLHS()->getType())) {
       roots.push_back({test->getLHS(), test->getRHS()});
-      return false;
     }
     // x *= 0.5 with a float x computes in double and rounds.
     if (const auto *assign = dyn_cast<CompoundAssignOperator>(each);
@@ -122,7 +126,11 @@ Findings examine(const PassContext &context, const Site &site) {
     Expression expression;
     for (const Expr *part : root)
       expression.add(part, context);
-    if (expression.literals.empty())
+    bool concerns = false; // is there a double literal at all?
+    for (const Expr *part : root)
+      for (const auto *literal : ast::findAll<FloatingLiteral>(part))
+        concerns |= isDouble(literal->getType());
+    if (!concerns)
       continue;
     for (const FloatingLiteral *literal : expression.literals)
       if (expression.obstacle.empty() && literal->getLocation().isMacroID())

@@ -8,8 +8,8 @@ def TuneBlockSize : RewritePass<"tune-block-size"> {
     size; the grid, a division by the same constant rounded up, follows.
 
     It applies where the kernel computes the same for any block size: a thread
-    uses its number in the grid only, guarded by the count that the grid is computed from,
-    or strides over the grid. It does not apply to kernels with shared memory, barriers or
+    uses its number in the grid only, guarded by the count that the grid is computed
+    from. It does not apply to kernels with shared memory, barriers or
     warp operations, to block sizes that come from a macro or are not constant, or to constants
     that mean something else too.
   }];

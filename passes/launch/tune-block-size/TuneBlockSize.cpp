@@ -95,9 +95,7 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
     return stop("the launch stands outside of a function");
   for (const VarDecl *variable : variables) {
     if (!variable->isLocalVarDecl()) {
-      if (isa<ParmVarDecl>(variable) || ast::mentions(result.block, variable))
-        return stop("the block size is a parameter");
-      if (variable->getInit() && ast::resolve(variable->getInit(), launch.host) == result.block)
+      if (!isa<ParmVarDecl>(variable) && variable->getInit() && ast::resolve(variable->getInit(), launch.host) == result.block)
         return stop("'" + variable->getName() + "' is a constant of the whole program");
       continue;
     }

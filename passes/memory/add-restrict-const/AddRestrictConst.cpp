@@ -177,14 +177,15 @@ private:
                       unsigned(base.getArgument()) < function->getNumParams() &&
                       function->getParamDecl(base.getArgument())->getType()->isPointerType());
         if (!known && stranger.empty())
-          stranger = base.getName().str();
+          stranger = base.getName().empty() ? "a pointer that it loads or computes"
+                                            : "'" + base.getName().str() + "'";
       });
       kernel->walk([&](kb::OpaqueOp opaque) {
         if (stranger.empty())
           stranger = opaque.getReason().str();
       });
       if (!stranger.empty())
-        return "the kernel also reaches memory in a way that is not understood ('" + stranger + "')";
+        return "the kernel also reaches memory in a way that is not understood: " + stranger;
     }
     for (const ParmVarDecl *other : function->parameters()) {
       unsigned second = other->getFunctionScopeIndex();

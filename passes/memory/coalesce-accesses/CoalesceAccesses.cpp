@@ -163,6 +163,8 @@ Uses collectUses(const PassContext &context, const KernelView &kernel) {
         uses.obstacle = "the kernel uses '" + variable->getName().str() + "' as a whole";
     return true;
   });
+  if (!uses.obstacle.empty())
+    return uses;
   for (kb::KernelOp op : kernel.ops)
     for (const GridUse &use : gridUses(context.imported(), op)) {
       bool inBlock = use.builtin == GridBuiltin::ThreadIdx || use.builtin == GridBuiltin::BlockDim;
@@ -261,7 +263,8 @@ private:
     if (!anchor)
       return llvm::createStringError(anchor.reason());
     llvm::StringRef written = context.text(launch.block->getSourceRange());
-    if (ast::variableOf(launch.block))
+    bool isName = llvm::all_of(written, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    if (isName && !launch.block->getType()->isIntegerType())
       return edits.replace(*anchor, context.parsed(), launch.block->getSourceRange(),
                            ("dim3(" + written + ".y, " + written + ".x, " + written + ".z)").str());
     bool known = false;

@@ -211,11 +211,12 @@ std::optional<std::string> dividedGrid(const PassContext &context, const LaunchF
   const VarDecl *variable = ast::variableOf(launch.grid);
   if (variable && !variable->getType()->isIntegerType())
     return "dim3((" + written + ".x" + more + ") / " + width + ", " + written + ".y, " + written + ".z)";
-  bool integer = ast::strip(launch.grid)->getType()->isIntegerType();
-  if (integer && !y)
-    return "(" + (variable ? written : "(" + written + ")") + more + ") / " + width;
   if (!x)
     return std::nullopt;
+  if (!y && !z && context.text(x->getSourceRange()) == written) {
+    bool plain = written.find_first_not_of("+-*/() abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789") == std::string::npos;
+    return "(" + (plain ? written : "(" + written + ")") + more + ") / " + width;
+  }
   std::string result = "dim3((" + context.text(x->getSourceRange()).str() + more + ") / " + width;
   for (const Expr *other : {y, z})
     if (other)

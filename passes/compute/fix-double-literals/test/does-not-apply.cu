@@ -41,7 +41,7 @@ __global__ void fromMacro(const float *x, float *y) { y[threadIdx.x] = x[threadI
 __global__ void tooLarge(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * 1e300; }
 
 // CHECK: Function: suppressed
-// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+// CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const float *x, float *y) {
   y[threadIdx.x] = x[threadIdx.x] * 2.0; // NOKBOPT
 }

@@ -71,7 +71,7 @@ __global__ void isVolatile(const volatile float *a, float *__restrict__ y, int n
 }
 
 // CHECK: Function: suppressed
-// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+// CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const float *__restrict__ a, float *__restrict__ y, int n) {
   int i = threadIdx.x;
   // NOKBOPTNEXTLINE

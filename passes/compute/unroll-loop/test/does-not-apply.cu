@@ -41,7 +41,7 @@ __global__ void runsOnce(const int *x, int *y) {
 }
 
 // CHECK: Function: suppressed
-// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+// CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const int *x, int *y, int n) {
   int sum = 0;
   for (int k = 0; k < n; ++k) // NOKBOPT(unroll-loop)

@@ -57,7 +57,7 @@ __global__ void unguarded(float *x) {
 // CHECK: Function: bounded
 // CHECK: String: __launch_bounds__ allows fewer threads
 // CHECK: Function: unguarded
-// CHECK: String: {{.*}}neither guarded
+// CHECK: String: {{.*}}does not end in a body guarded by
 void run(float *x, int n, int size, int *used) {
   plain<<<(n + 511) / 512, 512>>>(x, n);
   plain<<<(n + THREADS - 1) / THREADS, THREADS>>>(x, n);

@@ -1,8 +1,8 @@
 // RUN: kb-opt -passes=add-restrict-const --quiet --remarks-file=%t.yaml -o %t %s
-// RUN: FileCheck %s < %t
+// RUN: grep -v '^ *//' %t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.yaml
 // RUN: kb-opt -passes='add-restrict-const{restrict=false}' --quiet -o %t %s
-// RUN: FileCheck %s --check-prefix=CONST < %t
+// RUN: grep -v '^ *//' %t | FileCheck %s --check-prefix=CONST
 #include <cuda_runtime.h>
 
 // Every declaration says the same.
@@ -24,7 +24,7 @@ __global__ void twice(const float *a, float* b, float *to) {
 
 // One site at a time.
 // RUN: kb-opt -passes='add-restrict-const{kernel=copy site=2}' --quiet -o %t %s
-// RUN: FileCheck %s --check-prefix=ONE < %t
+// RUN: grep -v '^ *//' %t | FileCheck %s --check-prefix=ONE
 // ONE: void copy(float *from, float *__restrict__ to);
 // ONE: void twice(const float *a, float* b, float *to)
 

@@ -29,7 +29,7 @@ __global__ void oneDimension(const float *x, float *y, int n) {
 }
 
 // CHECK: Function: unknownBlock
-// CHECK: String: 'the shape of the block at line {{[0-9]+}} is not constant'
+// CHECK: String: the shape of the block at line {{[0-9]+}} is not constant
 __global__ void unknownBlock(const float *x, float *y, int n) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   int column = blockIdx.y * blockDim.y + threadIdx.y;
@@ -85,7 +85,7 @@ __global__ void macroUsesIndex(const float *x, float *y, int n) {
 }
 
 // CHECK: Function: suppressed
-// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+// CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const float *x, float *y, int n) {
   y[threadIdx.x * n + threadIdx.y] = x[threadIdx.x * n + threadIdx.y]; // NOKBOPT
 }

@@ -69,7 +69,7 @@ __global__ void tooLarge(const float *x, float *y) {
 }
 
 // CHECK: Function: suppressed
-// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+// CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const float *x, float *y) {
   __shared__ float tile[32][32]; // NOKBOPT(pad-shared-array)
   tile[threadIdx.x][0] = x[threadIdx.x];

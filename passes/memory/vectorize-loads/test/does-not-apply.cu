@@ -45,7 +45,7 @@ __global__ void atomics(const int *__restrict__ x, int *__restrict__ bins, int n
 }
 
 // CHECK: Function: leavesEarly
-// CHECK: String: 'the body is left early at line {{[0-9]+}}'
+// CHECK: String: the body is left early at line {{[0-9]+}}
 __global__ void leavesEarly(const float *__restrict__ x, float *__restrict__ y, int n) {
   for (int k = 0; k < n; ++k) {
     if (x[k] < 0)
@@ -114,7 +114,7 @@ __global__ void derived(const float *__restrict__ x, float *__restrict__ y, int 
 }
 
 // CHECK: Function: suppressed
-// CHECK: String: 'suppressed by the NOKBOPT comment for line {{[0-9]+}}'
+// CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const float *__restrict__ x, float *__restrict__ y, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
     y[i] = x[i]; // NOKBOPT(vectorize-loads)
