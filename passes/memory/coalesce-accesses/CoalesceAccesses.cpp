@@ -140,6 +140,32 @@ struct Uses {
   std::string obstacle;
 };
 
+/// The function below \p body, at any depth of calls, that uses threadIdx or
+/// blockDim; its text would keep the old axes.
+const FunctionDecl *calleeWithIndex(const Stmt *body, std::set<const FunctionDecl *> &seen) {
+  std::vector<const FunctionDecl *> callees;
+  ast::walk(body, [&](const Stmt *each) {
+    if (const auto *call = dyn_cast<CallExpr>(each))
+      callees.push_back(call->getDirectCallee());
+    if (const auto *construct = dyn_cast<CXXConstructExpr>(each))
+      callees.push_back(construct->getConstructor());
+    return true;
+  });
+  for (const FunctionDecl *callee : callees) {
+    const FunctionDecl *definition = nullptr;
+    if (!callee || !callee->hasBody(definition) || !seen.insert(definition).second)
+      continue;
+    for (const auto *reference : ast::findAll<DeclRefExpr>(definition->getBody()))
+      if (const auto *variable = dyn_cast<VarDecl>(reference->getDecl());
+          variable && !variable->isLocalVarDeclOrParm() && variable->getIdentifier() &&
+          (variable->getName() == "threadIdx" || variable->getName() == "blockDim"))
+        return definition;
+    if (const FunctionDecl *deeper = calleeWithIndex(definition->getBody(), seen))
+      return deeper;
+  }
+  return nullptr;
+}
+
 Uses collectUses(const PassContext &context, const KernelView &kernel) {
   Uses uses;
   ast::walk(kernel.function()->getBody(), [&](const Stmt *each) {
@@ -165,6 +191,13 @@ Uses collectUses(const PassContext &context, const KernelView &kernel) {
   });
   if (!uses.obstacle.empty())
     return uses;
+  std::set<const FunctionDecl *> seen;
+  for (const KernelFact::Instance &instance : kernel.fact.instances)
+    if (instance.function->getBody())
+      if (const FunctionDecl *callee = calleeWithIndex(instance.function->getBody(), seen)) {
+        uses.obstacle = "thread indices are also used in '" + callee->getNameAsString() + "'";
+        return uses;
+      }
   for (kb::KernelOp op : kernel.ops)
     for (const GridUse &use : gridUses(context.imported(), op)) {
       bool inBlock = use.builtin == GridBuiltin::ThreadIdx || use.builtin == GridBuiltin::BlockDim;

@@ -208,15 +208,17 @@ std::optional<std::string> dividedGrid(const PassContext &context, const LaunchF
   const Expr *x = ast::launchComponent(launch.grid, 0, launch.host, known);
   const Expr *y = ast::launchComponent(launch.grid, 1, launch.host, known);
   const Expr *z = ast::launchComponent(launch.grid, 2, launch.host, known);
-  const VarDecl *variable = ast::variableOf(launch.grid);
-  if (variable && !variable->getType()->isIntegerType())
-    return "dim3((" + written + ".x" + more + ") / " + width + ", " + written + ".y, " + written + ".z)";
   if (!x)
     return std::nullopt;
   if (!y && !z && context.text(x->getSourceRange()) == written) {
-    bool plain = written.find_first_not_of("+-*/() abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789") == std::string::npos;
+    bool plain = llvm::all_of(written, [](char c) { // binds at least as closely as a sum
+      return llvm::isAlnum(c) || llvm::StringRef("_.+-*/() ").contains(c);
+    });
     return "(" + (plain ? written : "(" + written + ")") + more + ") / " + width;
   }
+  if (llvm::all_of(written, [](char c) { return llvm::isAlnum(c) || c == '_'; })) // a dim3
+    return "dim3((" + written + ".x" + more + ") / " + width + ", " + written + ".y, " + written +
+           ".z)";
   std::string result = "dim3((" + context.text(x->getSourceRange()).str() + more + ") / " + width;
   for (const Expr *other : {y, z})
     if (other)

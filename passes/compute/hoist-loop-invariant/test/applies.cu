@@ -20,7 +20,7 @@ __global__ void certain(const float *__restrict__ a, const float *__restrict__ x
 // CHECK-LABEL: void division
 // CHECK: const float [[H:hoisted[0-9]*]] = 1.0f / scale;
 // CHECK-NEXT: for (int k = 0; k < n; ++k)
-// CHECK-NEXT: y[i * n + k] = x[i * n + k] * [[H]];
+// CHECK-NEXT: y[i * n + k] = x[i * n + k] * ([[H]]);
 __global__ void division(const float *__restrict__ x, float *__restrict__ y, float scale, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   for (int k = 0; k < n; ++k)

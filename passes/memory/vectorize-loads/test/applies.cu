@@ -4,19 +4,19 @@
 
 // A grid-stride loop: vectors are dealt as elements were; integers, and an index used by itself.
 // CHECK-LABEL: void strided
-// CHECK: const bool aligned = (reinterpret_cast<size_t>(x) | reinterpret_cast<size_t>(y)) % 16 == 0;
-// CHECK: const auto vectors = aligned ? n / 4 : 0;
-// CHECK: for (int vector = blockIdx.x * blockDim.x + threadIdx.x; vector < vectors;
-// CHECK: vector += gridDim.x * blockDim.x) {
-// CHECK: const int first = vector * 4;
-// CHECK: alignas(16) int xs[4];
-// CHECK: *reinterpret_cast<int4 *>(xs) = *reinterpret_cast<const int4 *>(&x[first]);
+// CHECK: const bool [[ALIGNED:aligned[0-9]*]] = (reinterpret_cast<size_t>(y) | reinterpret_cast<size_t>(x)) % 16 == 0;
+// CHECK: const auto [[VECTORS:vectors[0-9]*]] = [[ALIGNED]] ? n / 4 : 0;
+// CHECK: for (int [[VECTOR:vector[0-9]*]] = blockIdx.x * blockDim.x + threadIdx.x; [[VECTOR]] < [[VECTORS]];
+// CHECK: [[VECTOR]] += gridDim.x * blockDim.x) {
+// CHECK: const int [[FIRST:first[0-9]*]] = [[VECTOR]] * 4;
+// CHECK: alignas(16) int [[XS:xs[0-9]*]][4];
+// CHECK: *reinterpret_cast<int4 *>([[XS]]) = *reinterpret_cast<const int4 *>(&x{{.}}[[FIRST]]]);
 // CHECK: #pragma unroll
-// CHECK: for (int lane = 0; lane < 4; ++lane) {
-// CHECK: const int i = first + lane;
-// CHECK: ys[lane] = xs[lane] + i;
-// CHECK: *reinterpret_cast<int4 *>(&y[first]) = *reinterpret_cast<const int4 *>(ys);
-// CHECK: for (int i = vectors * 4 + (blockIdx.x * blockDim.x + threadIdx.x); i < n;
+// CHECK: for (int [[LANE:lane[0-9]*]] = 0; [[LANE]] < 4; ++[[LANE]]) {
+// CHECK: const int i = [[FIRST]] + [[LANE]];
+// CHECK: [[YS:ys[0-9]*]]{{.}}[[LANE]]] = [[XS]]{{.}}[[LANE]]] + i;
+// CHECK: *reinterpret_cast<int4 *>(&y{{.}}[[FIRST]]]) = *reinterpret_cast<const int4 *>([[YS]]);
+// CHECK: for (int i = [[VECTORS]] * 4 + (blockIdx.x * blockDim.x + threadIdx.x); i < n;
 // CHECK: y[i] = x[i] + i;
 // REMARK: !Passed
 // REMARK: Function: strided
