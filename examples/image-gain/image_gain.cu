@@ -3,12 +3,15 @@
 //
 // kb-workload:
 //   entry: applyGain
+//   sizes: {width: 512, height: 96}
+//   test-sizes: [{width: 1, height: 1}, {width: 31, height: 1}, {width: 32, height: 4}, {width: 33, height: 7}, {width: 127, height: 3}]
+//   unseen-sizes: [{width: 97, height: 13}, {width: 640, height: 48}]
 //   parameters:
-//     out:    { type: float, shape: "width*height", role: out }
-//     in:     { type: float, shape: "width*height", role: in, distribution: uniform(0, 1) }
-//     width:  { type: int, value: 512 }
-//     height: { type: int, value: 96 }
-//     gain:   { type: float, value: 1.25 }
+//     - {name: out, type: f32, shape: width*height, role: out}
+//     - {name: in, type: f32, shape: width*height, role: in, init: "uniform(0, 1)"}
+//     - {name: width, value: width}
+//     - {name: height, value: height}
+//     - {name: gain, type: f32, value: 1.25}
 
 __global__ void gainKernel(float *out, const float *in, int width, int height, float gain) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
