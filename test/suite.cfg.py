@@ -33,6 +33,7 @@ for kind in ("DATA", "CACHE"):
 config.substitutions.append(("%source_dir", config.source_dir))
 config.substitutions.append(("%binary_dir", config.binary_dir))
 config.substitutions.append(("%python", "/usr/bin/python3"))
+config.substitutions.append(("%status", f"/usr/bin/python3 {config.source_dir}/test/status.py"))
 
 if toolkit or shutil.which("nvcc"):
     config.available_features.add("nvcc")

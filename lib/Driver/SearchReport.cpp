@@ -105,7 +105,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   Progress &progress = context.progress;
   const NodeJudgement &original = result.original;
   if (original.verdict != AttemptVerdict::Correct)
-    return llvm::make_error<UsageError>("'" + context.options.input + "' is left alone: " + original.reason,
+    return llvm::make_error<UsageError>("'" + context.options.input + "': " + original.reason,
                                         "mend the program first; kb-opt keeps what is right and makes it faster",
                                         ExitStatus::Diagnostics);
 

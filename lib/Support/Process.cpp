@@ -258,6 +258,8 @@ llvm::Expected<ProcessResult> RealProcessRunner::run(const ProcessRequest &reque
   result.peakMemoryBytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   if (WIFSIGNALED(status))
     result.signal = WTERMSIG(status);
+  else if (request.sandbox && WEXITSTATUS(status) > 128) // how bubblewrap tells of a signal
+    result.signal = WEXITSTATUS(status) - 128;
   else
     result.exitStatus = WEXITSTATUS(status);
   return result;

@@ -94,3 +94,15 @@ TEST(Sandbox, HasNoNetworkAndAPrivateTmp) {
   EXPECT_EQ(result->out, "1\n1\nread-only\n") << result->err;
   EXPECT_TRUE(realFileSystem().exists(outside->file("in")));
 }
+
+TEST(Sandbox, NamesTheSignal) {
+  if (llvm::Error error = checkSandbox(realProcessRunner())) {
+    GTEST_SKIP() << llvm::toString(std::move(error));
+  }
+  ProcessRequest request;
+  request.argv = {"sh", "-c", "kill -SEGV $$"};
+  request.sandbox = Sandbox();
+  auto result = realProcessRunner().run(request);
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(result->describe(), "signal 11 (segmentation fault)");
+}
