@@ -56,13 +56,15 @@ void enter(uint32_t site, uint32_t id, uint32_t count, const char *what) {
   Fiber &self = machine.currentFiber();
   self.site = site;
   if (id >= barrierCount)
-    machine.stop(LaunchStatus::Fault, "barrier " + std::to_string(id) + " does not exist (there are 16) in " +
+    machine.stop(LaunchStatus::Fault, "barrier " + std::to_string(id) +
+                                          " does not exist (there are 16) in " +
                                           machine.whereAmI(site));
   if (count > machine.block.threads || count % warpLanes)
     if (count != machine.block.threads)
-      machine.stop(LaunchStatus::Fault, std::string(what) + " with a count of " + std::to_string(count) +
-                                            " threads in a block of " + std::to_string(machine.block.threads) +
-                                            " in " + machine.whereAmI(site));
+      machine.stop(LaunchStatus::Fault, std::string(what) + " with a count of " +
+                                            std::to_string(count) + " threads in a block of " +
+                                            std::to_string(machine.block.threads) + " in " +
+                                            machine.whereAmI(site));
   Barrier &barrier = machine.barriers[id];
   if (!barrier.isActive) {
     barrier.isActive = true;
@@ -75,8 +77,9 @@ void enter(uint32_t site, uint32_t id, uint32_t count, const char *what) {
                      machine.sitePlace(barrier.site) + ") in " + machine.whereAmI(site));
   } else if (!count && machine.info->mode == ImageMode::Check && !samePlace(barrier.site, site)) {
     machine.stop(LaunchStatus::DivergentBarrier,
-                 "some threads of the block wait at the barrier at " + machine.sitePlace(barrier.site) +
-                     ", others at the one at " + machine.sitePlace(site) + ": " + machine.whereAmI(site));
+                 "some threads of the block wait at the barrier at " +
+                     machine.sitePlace(barrier.site) + ", others at the one at " +
+                     machine.sitePlace(site) + ": " + machine.whereAmI(site));
   }
   ++barrier.arrived;
   if (machine.info->mode == ImageMode::Check)

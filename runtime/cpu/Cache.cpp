@@ -59,7 +59,8 @@ void Footprint::touch(uint64_t sector, uint32_t block) {
 uint64_t Footprint::sampledBytes() const {
   uint64_t sectors = 0;
   for (auto &[number, region] : regions)
-    sectors += static_cast<uint64_t>(std::count_if(region.begin(), region.end(), [](uint32_t by) { return by; }));
+    sectors += static_cast<uint64_t>(
+        std::count_if(region.begin(), region.end(), [](uint32_t by) { return by; }));
   return sectors * sectorBytes;
 }
 

@@ -23,8 +23,8 @@ struct SharedBounds {
   uint32_t begin = 0, end = 0;
   bool isKnown = false, isSet = false;
 };
-std::vector<SharedBounds> sharedBounds;       ///< by site
-std::vector<uint32_t> sharedWritten;          ///< by byte: number of the block that wrote it
+std::vector<SharedBounds> sharedBounds; ///< by site
+std::vector<uint32_t> sharedWritten;    ///< by byte: number of the block that wrote it
 uint32_t blockNumber = 0;
 uint64_t sharedBegin = 0, sharedUsable = 0;
 
@@ -32,8 +32,8 @@ const char *verb(AccessKind kind) { return toString(kind); }
 
 std::string bytesText(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
-void reportBounds(uint32_t site, AccessKind kind, uint64_t address, uint64_t bytes, const char *space,
-                  std::string_view name, uint64_t begin, uint64_t size) {
+void reportBounds(uint32_t site, AccessKind kind, uint64_t address, uint64_t bytes,
+                  const char *space, std::string_view name, uint64_t begin, uint64_t size) {
   if (!findings::isNew(FindingKind::OutOfBounds, site, ~0u, Severity::Error))
     return;
   Finding finding = findings::make(FindingKind::OutOfBounds, site);
@@ -61,8 +61,8 @@ void reportBounds(uint32_t site, AccessKind kind, uint64_t address, uint64_t byt
   findings::add(std::move(finding));
 }
 
-void reportUninitialised(FindingKind kind, uint32_t site, uint64_t address, uint64_t bytes, uint64_t offset,
-                         std::string_view name) {
+void reportUninitialised(FindingKind kind, uint32_t site, uint64_t address, uint64_t bytes,
+                         uint64_t offset, std::string_view name) {
   if (suppressUninitialised || !findings::isNew(kind, site, ~0u, Severity::Error))
     return;
   Finding finding = findings::make(kind, site);
@@ -89,13 +89,13 @@ void checkAlignment(uint32_t site, AccessKind kind, uint64_t address, uint64_t b
     if (finding.array.empty())
       finding.array = buffer->name;
   }
-  finding.message = std::string(verb(kind)) + " of " + bytesText(bytes) + " at an address that is not a multiple of " +
-                    std::to_string(bytes);
+  finding.message = std::string(verb(kind)) + " of " + bytesText(bytes) +
+                    " at an address that is not a multiple of " + std::to_string(bytes);
   findings::add(std::move(finding));
 }
 
-void raceCheck(races::Space space, uint64_t offset, uint64_t address, uint64_t bytes, AccessKind kind,
-               uint32_t site) {
+void raceCheck(races::Space space, uint64_t offset, uint64_t address, uint64_t bytes,
+               AccessKind kind, uint32_t site) {
   // Pieces that neither cross a page nor exceed 16 bytes.
   while (bytes) {
     uint64_t piece = std::min<uint64_t>({bytes, 16, 4096 - (offset & 4095)});
@@ -135,16 +135,17 @@ void accessGlobal(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
   const MemoryBuffer *buffer = findBuffer(site, address);
   if (!buffer || address + bytes > buffer->address + buffer->bytes) {
     const MemoryBuffer *near = buffer ? buffer : DeviceMemory::get().findGuard(address);
-    reportBounds(site, kind, address, bytes, "global memory", near ? near->name : "", near ? near->address : 0,
-                 near ? near->bytes : 0);
+    reportBounds(site, kind, address, bytes, "global memory", near ? near->name : "",
+                 near ? near->address : 0, near ? near->bytes : 0);
     return;
   }
   bool isSmall = bytes <= 16 && bytes;
   if (kind != AccessKind::Store) {
-    bool isWritten = isSmall ? shadow::isWrittenSmall(address, bytes) : !shadow::firstUnwritten(address, bytes);
+    bool isWritten =
+        isSmall ? shadow::isWrittenSmall(address, bytes) : !shadow::firstUnwritten(address, bytes);
     if (!isWritten)
-      reportUninitialised(FindingKind::UninitialisedGlobal, site, address, bytes, address - buffer->address,
-                          buffer->name);
+      reportUninitialised(FindingKind::UninitialisedGlobal, site, address, bytes,
+                          address - buffer->address, buffer->name);
   }
   if (kind != AccessKind::Load) {
     if (buffer->kind == MemoryKind::Constant &&
@@ -198,7 +199,8 @@ void accessShared(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
     reportBounds(site, kind, address, bytes, "shared memory", machine.info->sites[site].array,
                  sharedBegin + bounds.begin, bounds.end - bounds.begin);
   } else if (offset + bytes > sharedUsable) {
-    reportBounds(site, kind, address, bytes, "shared memory", "shared memory", sharedBegin, sharedUsable);
+    reportBounds(site, kind, address, bytes, "shared memory", "shared memory", sharedBegin,
+                 sharedUsable);
   }
   if (offset + bytes > sharedWritten.size())
     return;

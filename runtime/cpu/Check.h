@@ -31,7 +31,8 @@ struct Locals {
 Locals &locals();
 
 /// Checks one access of the running thread; \p isAligned says that it must be naturally aligned.
-void access(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind, bool isAligned = true);
+void access(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind,
+            bool isAligned = true);
 
 /// While set, reads of what nothing has written are not reported: the bytes are copied, not used.
 extern bool suppressUninitialised;

@@ -29,7 +29,8 @@ bool isParameter(uint64_t address, uint64_t bytes) {
   return address >= begin && address + bytes <= begin + machine.parameters.size();
 }
 
-void report(FindingKind kind, uint32_t site, uint64_t address, uint64_t bytes, uint64_t offset, const char *what) {
+void report(FindingKind kind, uint32_t site, uint64_t address, uint64_t bytes, uint64_t offset,
+            const char *what) {
   if (!findings::isNew(kind, site, ~0u, Severity::Error))
     return;
   Finding finding = findings::make(kind, site);
@@ -77,7 +78,8 @@ void accessElsewhere(uint32_t site, uint64_t address, uint64_t bytes, bool isRea
     if (machine.stacks.indexOf(p) != self)
       report(FindingKind::OutOfBounds, site, address, bytes, 0, "to another thread's local memory");
     else if (Local *named = findNamed(mine, site))
-      report(FindingKind::OutOfBounds, site, address, bytes, address - named->begin, "outside its local array");
+      report(FindingKind::OutOfBounds, site, address, bytes, address - named->begin,
+             "outside its local array");
     return;
   }
   if (isParameter(address, bytes))
@@ -87,7 +89,9 @@ void accessElsewhere(uint32_t site, uint64_t address, uint64_t bytes, bool isRea
   bool isImage = machine.image->contains(p, bytes);
   char hex[96];
   snprintf(hex, sizeof hex, "at 0x%llx, %s", static_cast<unsigned long long>(address),
-           isImage ? "which is read-only" : address < 4096 ? "a null pointer" : "which is no device memory");
+           isImage          ? "which is read-only"
+           : address < 4096 ? "a null pointer"
+                            : "which is no device memory");
   report(FindingKind::OutOfBounds, site, address, bytes, 0, hex);
 }
 
@@ -102,7 +106,8 @@ void kbrt_local_begin(uint32_t site, void *pointer, uint64_t bytes) {
   check::Locals &mine = check::locals();
   auto begin = reinterpret_cast<uint64_t>(pointer);
   // Arrays below the new one belong to frames that were left without telling (exit).
-  while (!mine.live.empty() && mine.live.back().begin < begin + bytes && begin < mine.live.back().end) {
+  while (!mine.live.empty() && mine.live.back().begin < begin + bytes &&
+         begin < mine.live.back().end) {
     mine.written.resize(mine.live.back().firstByte);
     mine.live.pop_back();
   }
@@ -123,12 +128,13 @@ void kbrt_local_end(void *pointer) {
 }
 
 void kbrt_check_copy(uint32_t site, void *destination, const void *source, uint64_t bytes) {
-  // Bounds, alignment and races as for a load and a store; the state of bytes that nothing has written
-  // (padding, fields not used) travels instead of being reported.
+  // Bounds, alignment and races as for a load and a store; the state of bytes that nothing has
+  // written (padding, fields not used) travels instead of being reported.
   auto stateOf = [](uint64_t address, uint64_t i) {
     address += i;
     if (isDeviceAddress(address))
-      return !shadow::isEnabled() || !DeviceMemory::get().find(address) || shadow::anyWritten(address, 1);
+      return !shadow::isEnabled() || !DeviceMemory::get().find(address) ||
+             shadow::anyWritten(address, 1);
     if (machine.stacks.containsStack(reinterpret_cast<const void *>(address))) {
       check::Locals &mine = check::locals();
       for (size_t n = mine.live.size(); n-- > 0;)

@@ -13,8 +13,8 @@ BlockClock blockClock;
 
 namespace {
 
-/// Barriers with a count order whole warps: know[w][v] is the block stamp below which accesses of warp
-/// v happened before warp w.
+/// Barriers with a count order whole warps: know[w][v] is the block stamp below which accesses of
+/// warp v happened before warp w.
 struct PartialKnowledge {
   bool isUsed = false;
   uint32_t know[maxWarps][maxWarps];
@@ -51,8 +51,9 @@ struct Acquisition {
   uint32_t count, thread, blockStamp, warpStamp;
 };
 std::unordered_map<uint64_t, Variable> variables;
-std::unordered_map<uint32_t, std::vector<Acquisition>> acquisitions; ///< by block, releasing blocks only
-std::vector<Acquisition> acquired;                                   ///< of the running block
+std::unordered_map<uint32_t, std::vector<Acquisition>>
+    acquisitions;                  ///< by block, releasing blocks only
+std::vector<Acquisition> acquired; ///< of the running block
 bool blockReleases = false;
 uint32_t clockedBlock = 0; ///< the block that `acquired` belongs to
 
@@ -61,7 +62,8 @@ bool covers(const Release &release, const Stamp &access) {
     return access.warpStamp < release.warpStamp || access.blockStamp < release.fullStamp;
   if (access.blockStamp < release.fullStamp)
     return true;
-  return access.thread / warpLanes == release.thread / warpLanes && access.warpStamp < release.warpFull;
+  return access.thread / warpLanes == release.thread / warpLanes &&
+         access.warpStamp < release.warpFull;
 }
 
 constexpr int deepestChain = 16;
@@ -93,7 +95,8 @@ bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &ac
 
 uint32_t bump(uint32_t &stamp) {
   if (stamp >= (1u << 27) - 2) {
-    findings::note("races were not checked to the end: a block synchronises more often than stamps can count");
+    findings::note(
+        "races were not checked to the end: a block synchronises more often than stamps can count");
     return stamp;
   }
   return ++stamp;
@@ -141,8 +144,9 @@ bool isOrderedSlow(const Stamp &previous) {
   // What another thread of the block learnt counts once a barrier lies between.
   for (size_t i = acquired.size(); i-- > 0;) {
     const Acquisition &a = acquired[i];
-    bool isMine = a.thread == self.linear || a.blockStamp < blockClock.fullStamp ||
-                  (a.thread / warpLanes == self.warp && a.warpStamp < blockClock.warpFull[self.warp]);
+    bool isMine =
+        a.thread == self.linear || a.blockStamp < blockClock.fullStamp ||
+        (a.thread / warpLanes == self.warp && a.warpStamp < blockClock.warpFull[self.warp]);
     if (!isMine)
       continue;
     std::vector<Acquisition> one{a};
@@ -218,7 +222,8 @@ void onFence(const Thread &thread) {
 void onSynchronisation(uint64_t address, AccessKind kind, const char *detail) {
   const Thread &self = machine.current();
   std::string_view text = detail;
-  bool isReleasing = text.find("rel") != std::string_view::npos || text.find(".sc") != std::string_view::npos;
+  bool isReleasing =
+      text.find("rel") != std::string_view::npos || text.find(".sc") != std::string_view::npos;
   if (kind != AccessKind::Store) {
     auto it = variables.find(address);
     if (it != variables.end() && !it->second.releases.empty()) {
@@ -239,9 +244,11 @@ void onSynchronisation(uint64_t address, AccessKind kind, const char *detail) {
   if (!fences[self.linear].warpStamp)
     return;
   Variable &variable = variables[address];
-  variable.byBlock[uint32_t(machine.blockLinear)].push_back(static_cast<uint32_t>(variable.releases.size()));
-  variable.releases.push_back({uint32_t(machine.blockLinear), self.linear, fences[self.linear].warpStamp,
-                               blockClock.fullStamp, blockClock.warpFull[self.warp],
+  variable.byBlock[uint32_t(machine.blockLinear)].push_back(
+      static_cast<uint32_t>(variable.releases.size()));
+  variable.releases.push_back({uint32_t(machine.blockLinear), self.linear,
+                               fences[self.linear].warpStamp, blockClock.fullStamp,
+                               blockClock.warpFull[self.warp],
                                static_cast<uint32_t>(acquired.size())});
   blockReleases = true;
 }

@@ -23,7 +23,9 @@ struct Stamp {
   uint64_t blockStamp : 27;
   uint64_t warpStamp : 27;
 
-  bool isSameThread(const Stamp &other) const { return block == other.block && thread == other.thread; }
+  bool isSameThread(const Stamp &other) const {
+    return block == other.block && thread == other.thread;
+  }
 };
 static_assert(sizeof(Stamp) == 16);
 
@@ -52,21 +54,24 @@ inline Stamp currentStamp() {
   return stamp;
 }
 
-/// True if \p previous happened before what the running thread does now by program order, a barrier of
-/// the block or one of the whole warp.
+/// True if \p previous happened before what the running thread does now by program order, a barrier
+/// of the block or one of the whole warp.
 inline bool isSurelyOrdered(const Stamp &previous) {
   if (previous.block != (machine.blockLinear & 0xffffffffu))
     return false;
   const Thread &self = machine.current();
   return previous.thread == self.linear || previous.blockStamp < blockClock.fullStamp ||
-         (previous.thread / warpLanes == self.warp && previous.warpStamp < blockClock.warpFull[self.warp]);
+         (previous.thread / warpLanes == self.warp &&
+          previous.warpStamp < blockClock.warpFull[self.warp]);
 }
 
 /// True if \p previous happened before what the running thread does now, in any way.
-inline bool isOrdered(const Stamp &previous) { return isSurelyOrdered(previous) || isOrderedSlow(previous); }
+inline bool isOrdered(const Stamp &previous) {
+  return isSurelyOrdered(previous) || isOrderedSlow(previous);
+}
 
-/// The running thread performs an atomic or volatile access to \p address: passes on what it fenced,
-/// and learns what others passed on there. \p detail is the site's mnemonic.
+/// The running thread performs an atomic or volatile access to \p address: passes on what it
+/// fenced, and learns what others passed on there. \p detail is the site's mnemonic.
 void onSynchronisation(uint64_t address, AccessKind kind, const char *detail);
 
 } // namespace kbrt::races

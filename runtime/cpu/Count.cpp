@@ -59,7 +59,8 @@ MemorySpace resolve(MemorySpace space, uint64_t address) {
   if (reinterpret_cast<char *>(address) >= machine.sharedArena &&
       reinterpret_cast<char *>(address) < machine.sharedArena + machine.sharedArenaBytes)
     return MemorySpace::Shared;
-  return machine.stacks.containsStack(reinterpret_cast<void *>(address)) ? MemorySpace::Local : MemorySpace::Param;
+  return machine.stacks.containsStack(reinterpret_cast<void *>(address)) ? MemorySpace::Local
+                                                                         : MemorySpace::Param;
 }
 
 AccessCounters *totalOf(MemorySpace space, AccessKind kind) {
@@ -179,16 +180,37 @@ void addOps(const uint16_t *ops, double threads, double warps, LineCounters &lin
     line.threadInstructions += perThread;
     line.warpInstructions += perWarp;
     switch (static_cast<Op>(op)) {
-    case Op::FFma: sum.fp32Operations += 2 * perThread; break;
-    case Op::FAdd: case Op::FMul: case Op::FDiv: sum.fp32Operations += perThread; break;
-    case Op::DFma: sum.fp64Operations += 2 * perThread; break;
-    case Op::DAdd: case Op::DMul: case Op::DDiv: sum.fp64Operations += perThread; break;
-    case Op::HFma: sum.fp16Operations += 2 * perThread; break;
-    case Op::HAdd: case Op::HMul: sum.fp16Operations += perThread; break;
-    case Op::IntAdd: case Op::IntMul: case Op::IntDiv: case Op::IntOther:
+    case Op::FFma:
+      sum.fp32Operations += 2 * perThread;
+      break;
+    case Op::FAdd:
+    case Op::FMul:
+    case Op::FDiv:
+      sum.fp32Operations += perThread;
+      break;
+    case Op::DFma:
+      sum.fp64Operations += 2 * perThread;
+      break;
+    case Op::DAdd:
+    case Op::DMul:
+    case Op::DDiv:
+      sum.fp64Operations += perThread;
+      break;
+    case Op::HFma:
+      sum.fp16Operations += 2 * perThread;
+      break;
+    case Op::HAdd:
+    case Op::HMul:
+      sum.fp16Operations += perThread;
+      break;
+    case Op::IntAdd:
+    case Op::IntMul:
+    case Op::IntDiv:
+    case Op::IntOther:
       sum.integerOperations += perThread;
       break;
-    default: break;
+    default:
+      break;
     }
   }
 }
@@ -266,10 +288,16 @@ void onBarrier(const Thread &) { state.barrierLanes += 1; }
 
 void onWarpOp(const Thread &, WarpOpKind kind) {
   switch (kind) {
-  case WarpOpKind::Sync: state.warpBarrierLanes += 1; break;
-  case WarpOpKind::Shuffle: state.shuffleLanes += 1; break;
-  case WarpOpKind::Mma: break;
-  default: state.voteLanes += 1;
+  case WarpOpKind::Sync:
+    state.warpBarrierLanes += 1;
+    break;
+  case WarpOpKind::Shuffle:
+    state.shuffleLanes += 1;
+    break;
+  case WarpOpKind::Mma:
+    break;
+  default:
+    state.voteLanes += 1;
   }
 }
 
@@ -281,7 +309,8 @@ KernelCounters endLaunch() {
     const BlockInfo &block = machine.info->blocks[b];
     for (uint32_t m = block.firstMix; m < block.firstMix + block.mixCount; ++m) {
       const MixInfo &mix = machine.info->mixes[m];
-      addOps(mix.ops, state.threadExecutions[b], state.warpExecutions[b], lineOf(mix.file, mix.line));
+      addOps(mix.ops, state.threadExecutions[b], state.warpExecutions[b],
+             lineOf(mix.file, mix.line));
     }
   }
   KernelCounters result = sum;
@@ -315,13 +344,16 @@ KernelCounters endLaunch() {
   double l2 = double(machine.options->l2Bytes), missing = footprint > l2 ? 1 - l2 / footprint : 0;
   traffic.dramReadBytes = traffic.uniqueReadBytes +
                           std::max(0.0, traffic.l2ReadBytes - traffic.uniqueReadBytes) * missing;
-  traffic.dramWriteBytes = traffic.uniqueWrittenBytes +
-                           std::max(0.0, traffic.l2WriteBytes - traffic.uniqueWrittenBytes) * missing;
+  traffic.dramWriteBytes =
+      traffic.uniqueWrittenBytes +
+      std::max(0.0, traffic.l2WriteBytes - traffic.uniqueWrittenBytes) * missing;
   for (uint32_t i = 0; i < state.bySite.size(); ++i) {
     if (state.bySite[i].requests == 0)
       continue;
     const SiteInfo &info = machine.info->sites[i];
-    SiteCounters site{i, info.kind, state.spaceOfSite[i], info.bytes, info.file, variableName(info.array), info.line, info.column, {}};
+    SiteCounters site{i,          info.kind,   state.spaceOfSite[i],
+                      info.bytes, info.file,   variableName(info.array),
+                      info.line,  info.column, {}};
     site.access.add(state.bySite[i], factor);
     result.sites.push_back(std::move(site));
   }
@@ -346,7 +378,8 @@ void kbrt_count_access(uint32_t site, const void *pointer, uint64_t key) {
     return;
   machine.lastSite = site;
   Fiber &self = machine.currentFiber();
-  count::table.add(self.thread.warp, self.thread.lane, site, key, reinterpret_cast<uint64_t>(pointer));
+  count::table.add(self.thread.warp, self.thread.lane, site, key,
+                   reinterpret_cast<uint64_t>(pointer));
   if (++count::state.turn >= count::accessesPerTurn) {
     count::state.turn = 0;
     machine.switchAway();

@@ -17,23 +17,25 @@ void AccessCounters::add(const AccessCounters &o, double f) {
 }
 
 void LineCounters::scale(double f) {
-  for (double *value : {&warpInstructions, &threadInstructions, &branches, &divergentBranches, &globalRequests,
-                        &globalSectors, &idealGlobalSectors, &sharedWavefronts, &idealSharedWavefronts})
+  for (double *value :
+       {&warpInstructions, &threadInstructions, &branches, &divergentBranches, &globalRequests,
+        &globalSectors, &idealGlobalSectors, &sharedWavefronts, &idealSharedWavefronts})
     *value *= f;
 }
 
 void KernelCounters::scale(double f) {
-  for (double *value : {&warpInstructions, &threadInstructions, &branches, &divergentBranches, &integerOperations,
-                        &fp16Operations, &fp32Operations, &fp64Operations, &tensorOperations,
-                        &traffic.l1LoadSectors, &traffic.l1LoadHitSectors, &traffic.l2ReadBytes,
-                        &traffic.l2WriteBytes, &traffic.l2AtomicBytes})
+  for (double *value : {&warpInstructions, &threadInstructions, &branches, &divergentBranches,
+                        &integerOperations, &fp16Operations, &fp32Operations, &fp64Operations,
+                        &tensorOperations, &traffic.l1LoadSectors, &traffic.l1LoadHitSectors,
+                        &traffic.l2ReadBytes, &traffic.l2WriteBytes, &traffic.l2AtomicBytes})
     *value *= f;
   for (unsigned op = 0; op < opCount; ++op) {
     warpInstructionsByOp[op] *= f;
     threadInstructionsByOp[op] *= f;
   }
-  for (AccessCounters *access : {&globalLoad, &globalStore, &globalAtomic, &sharedLoad, &sharedStore,
-                                 &sharedAtomic, &localLoad, &localStore, &constantLoad}) {
+  for (AccessCounters *access :
+       {&globalLoad, &globalStore, &globalAtomic, &sharedLoad, &sharedStore, &sharedAtomic,
+        &localLoad, &localStore, &constantLoad}) {
     AccessCounters once = *access;
     *access = {};
     access->add(once, f);

@@ -7,7 +7,8 @@ namespace kbrt {
 bool StackPool::create(unsigned n, size_t bytes) {
   stride = bytes + guardBytes;
   count = n;
-  void *p = mmap(nullptr, stride * n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p =
+      mmap(nullptr, stride * n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     return false;
   base = static_cast<char *>(p);

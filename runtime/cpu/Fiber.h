@@ -27,12 +27,14 @@ public:
     return base + stride * (index + 1) - (index * 192) % 4096 - (index % 8) * 4096;
   }
   size_t usableBytes(unsigned index) const {
-    return static_cast<size_t>(static_cast<char *>(top(index)) - (base + stride * index + guardBytes));
+    return static_cast<size_t>(static_cast<char *>(top(index)) -
+                               (base + stride * index + guardBytes));
   }
   bool containsStack(const void *p) const { return p >= base && p < base + stride * count; }
   /// True if \p p lies in a guard zone: a stack overflowed.
   bool inGuard(const void *p) const {
-    return containsStack(p) && static_cast<size_t>(static_cast<const char *>(p) - base) % stride < guardBytes;
+    return containsStack(p) &&
+           static_cast<size_t>(static_cast<const char *>(p) - base) % stride < guardBytes;
   }
   /// The stack that contains \p p; call only if containsStack(p).
   unsigned indexOf(const void *p) const {

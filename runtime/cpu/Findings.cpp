@@ -36,12 +36,14 @@ bool isNew(FindingKind kind, uint32_t site, uint32_t otherSite, Severity severit
   if (list.size() < machine.options->maxFindings)
     return true;
   if (dropped++ == 0)
-    note("more than " + std::to_string(machine.options->maxFindings) + " distinct findings; the rest is left out");
+    note("more than " + std::to_string(machine.options->maxFindings) +
+         " distinct findings; the rest is left out");
   return false;
 }
 
 void add(Finding finding) {
-  byKey[keyOf(finding.kind, finding.place.site, finding.other ? finding.other->site : ~0u)] = list.size();
+  byKey[keyOf(finding.kind, finding.place.site, finding.other ? finding.other->site : ~0u)] =
+      list.size();
   list.push_back(std::move(finding));
 }
 

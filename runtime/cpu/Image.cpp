@@ -1,6 +1,6 @@
 //===- Image.cpp - loading an image and placing its variables -------------===//
-#include "kbrt/CpuRuntime.h"
 #include "Shadow.h"
+#include "kbrt/CpuRuntime.h"
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
@@ -141,7 +141,8 @@ void Image::resetSymbols() {
       memset(place, 0, variable.bytes);
     for (uint32_t r = 0; r < variable.relocationCount; ++r) {
       const VariableRelocation &relocation = variable.relocations[r];
-      char *target = static_cast<char *>(*info.variables[relocation.variable].slot) + relocation.addend;
+      char *target =
+          static_cast<char *>(*info.variables[relocation.variable].slot) + relocation.addend;
       memcpy(place + relocation.offset, &target, sizeof target);
     }
     DeviceMemory::get().noteHostWrite(place, variable.bytes);

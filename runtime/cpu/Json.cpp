@@ -34,9 +34,15 @@ Json json(const AccessCounters &c) {
 }
 
 Json json(const SiteCounters &s) {
-  return {{"site", s.site},     {"kind", toString(s.kind)}, {"space", toString(s.space)},
-          {"elementBytes", s.elementBytes}, {"file", s.file}, {"line", s.line},
-          {"column", s.column}, {"array", s.array},         {"access", json(s.access)}};
+  return {{"site", s.site},
+          {"kind", toString(s.kind)},
+          {"space", toString(s.space)},
+          {"elementBytes", s.elementBytes},
+          {"file", s.file},
+          {"line", s.line},
+          {"column", s.column},
+          {"array", s.array},
+          {"access", json(s.access)}};
 }
 
 Json json(const LineCounters &l) {
@@ -54,11 +60,16 @@ Json json(const LineCounters &l) {
 }
 
 Json json(const TrafficCounters &t) {
-  return {{"l1LoadSectors", t.l1LoadSectors},     {"l1LoadHitSectors", t.l1LoadHitSectors},
-          {"l2ReadBytes", t.l2ReadBytes},         {"l2WriteBytes", t.l2WriteBytes},
-          {"l2AtomicBytes", t.l2AtomicBytes},     {"uniqueReadBytes", t.uniqueReadBytes},
-          {"uniqueWrittenBytes", t.uniqueWrittenBytes}, {"uniqueIsExact", t.uniqueIsExact},
-          {"dramReadBytes", t.dramReadBytes},     {"dramWriteBytes", t.dramWriteBytes}};
+  return {{"l1LoadSectors", t.l1LoadSectors},
+          {"l1LoadHitSectors", t.l1LoadHitSectors},
+          {"l2ReadBytes", t.l2ReadBytes},
+          {"l2WriteBytes", t.l2WriteBytes},
+          {"l2AtomicBytes", t.l2AtomicBytes},
+          {"uniqueReadBytes", t.uniqueReadBytes},
+          {"uniqueWrittenBytes", t.uniqueWrittenBytes},
+          {"uniqueIsExact", t.uniqueIsExact},
+          {"dramReadBytes", t.dramReadBytes},
+          {"dramWriteBytes", t.dramWriteBytes}};
 }
 
 Json mix(const std::array<double, opCount> &ops) {
@@ -95,9 +106,11 @@ Json json(const KernelCounters &c) {
             {"warpImbalance", c.warpImbalance},
             {"blockImbalance", c.blockImbalance}};
   const std::pair<const char *, const AccessCounters *> accesses[] = {
-      {"globalLoad", &c.globalLoad},     {"globalStore", &c.globalStore}, {"globalAtomic", &c.globalAtomic},
-      {"sharedLoad", &c.sharedLoad},     {"sharedStore", &c.sharedStore}, {"sharedAtomic", &c.sharedAtomic},
-      {"localLoad", &c.localLoad},       {"localStore", &c.localStore},   {"constantLoad", &c.constantLoad}};
+      {"globalLoad", &c.globalLoad},     {"globalStore", &c.globalStore},
+      {"globalAtomic", &c.globalAtomic}, {"sharedLoad", &c.sharedLoad},
+      {"sharedStore", &c.sharedStore},   {"sharedAtomic", &c.sharedAtomic},
+      {"localLoad", &c.localLoad},       {"localStore", &c.localStore},
+      {"constantLoad", &c.constantLoad}};
   for (auto &[name, access] : accesses)
     if (access->requests > 0)
       o[name] = json(*access);
@@ -112,13 +125,15 @@ Json json(const KernelCounters &c) {
 }
 
 Json json(const AccessPlace &p) {
-  return {{"site", p.site},     {"access", p.access},     {"file", p.file},        {"line", p.line},
-          {"column", p.column}, {"block", json(p.block)}, {"thread", json(p.thread)}};
+  return {{"site", p.site},          {"access", p.access}, {"file", p.file},
+          {"line", p.line},          {"column", p.column}, {"block", json(p.block)},
+          {"thread", json(p.thread)}};
 }
 
 Json json(const Finding &f) {
-  Json o = {{"kind", toString(f.kind)}, {"severity", toString(f.severity)}, {"kernel", f.kernel},
-            {"array", f.array},         {"message", f.message},             {"text", toText(f)},
+  Json o = {{"kind", toString(f.kind)}, {"severity", toString(f.severity)},
+            {"kernel", f.kernel},       {"array", f.array},
+            {"message", f.message},     {"text", toText(f)},
             {"place", json(f.place)}};
   if (f.other)
     o["other"] = json(*f.other);
@@ -135,11 +150,15 @@ std::string dump(const Json &o, int indent) {
 
 } // namespace
 
-std::string toJson(const KernelCounters &counters, int indent) { return dump(json(counters), indent); }
+std::string toJson(const KernelCounters &counters, int indent) {
+  return dump(json(counters), indent);
+}
 std::string toJson(const Finding &finding, int indent) { return dump(json(finding), indent); }
 
 std::string toJson(const LaunchResult &result, int indent) {
-  Json o = {{"status", toString(result.status)}, {"message", result.message}, {"wallSeconds", result.wallSeconds}};
+  Json o = {{"status", toString(result.status)},
+            {"message", result.message},
+            {"wallSeconds", result.wallSeconds}};
   o["findings"] = Json::array();
   for (const Finding &finding : result.findings)
     o["findings"].push_back(json(finding));

@@ -62,21 +62,26 @@ struct BlockOrder {
   }
 };
 
-std::string invalidReason(const KernelInfo &kernel, Dim3 grid, Dim3 block, uint64_t dynamicSharedBytes,
-                          const LaunchOptions &options) {
+std::string invalidReason(const KernelInfo &kernel, Dim3 grid, Dim3 block,
+                          uint64_t dynamicSharedBytes, const LaunchOptions &options) {
   auto name = std::string(kernel.displayName);
   if (!grid.count() || !block.count())
-    return "launch of " + name + " with an empty grid " + toText(grid) + " or block " + toText(block);
-  uint64_t limit = kernel.maxThreads ? std::min<uint64_t>(kernel.maxThreads, maxThreads) : maxThreads;
+    return "launch of " + name + " with an empty grid " + toText(grid) + " or block " +
+           toText(block);
+  uint64_t limit =
+      kernel.maxThreads ? std::min<uint64_t>(kernel.maxThreads, maxThreads) : maxThreads;
   if (block.count() > limit || block.x > 1024 || block.y > 1024 || block.z > 64)
-    return "launch of " + name + " with a block of " + toText(block) + " = " + std::to_string(block.count()) +
-           " threads; at most " + std::to_string(limit) + " are allowed";
+    return "launch of " + name + " with a block of " + toText(block) + " = " +
+           std::to_string(block.count()) + " threads; at most " + std::to_string(limit) +
+           " are allowed";
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-    return "launch of " + name + " with a grid of " + toText(grid) + "; at most (2147483647,65535,65535) is allowed";
+    return "launch of " + name + " with a grid of " + toText(grid) +
+           "; at most (2147483647,65535,65535) is allowed";
   uint64_t shared = kernel.staticSharedBytes + dynamicSharedBytes;
   if (shared > options.maxSharedBytes)
-    return "launch of " + name + " with " + std::to_string(shared) + " bytes of shared memory per block; at most " +
-           std::to_string(options.maxSharedBytes) + " are allowed";
+    return "launch of " + name + " with " + std::to_string(shared) +
+           " bytes of shared memory per block; at most " + std::to_string(options.maxSharedBytes) +
+           " are allowed";
   if (kernel.sharedSpan + dynamicSharedBytes > sharedCapacity)
     return "launch of " + name + " needs more shared memory than the CPU device has";
   return {};
@@ -128,9 +133,9 @@ size_t openShared(size_t usable) {
 }
 
 void checkGuards(LaunchResult &result, size_t sharedUsable, size_t sharedPages) {
-  bool hasOutOfBounds = std::any_of(result.findings.begin(), result.findings.end(), [](const Finding &f) {
-    return f.kind == FindingKind::OutOfBounds;
-  });
+  bool hasOutOfBounds =
+      std::any_of(result.findings.begin(), result.findings.end(),
+                  [](const Finding &f) { return f.kind == FindingKind::OutOfBounds; });
   auto add = [&](std::string array, uint64_t address, uint64_t offset, uint64_t size) {
     if (hasOutOfBounds)
       return; // said already, with its place
@@ -140,8 +145,9 @@ void checkGuards(LaunchResult &result, size_t sharedUsable, size_t sharedPages) 
     finding.array = array;
     finding.address = address;
     finding.offset = offset;
-    finding.message = "memory outside " + (array.empty() ? "a buffer" : array) + " (" + std::to_string(size) +
-                      " bytes) was overwritten, at byte " + std::to_string(int64_t(offset));
+    finding.message = "memory outside " + (array.empty() ? "a buffer" : array) + " (" +
+                      std::to_string(size) + " bytes) was overwritten, at byte " +
+                      std::to_string(int64_t(offset));
     result.findings.push_back(std::move(finding));
   };
   DeviceMemory &memory = DeviceMemory::get();
@@ -210,8 +216,8 @@ void runGrid(LaunchResult &result, const LaunchOptions &options, size_t usable) 
 DeviceLock::DeviceLock() { deviceMutex.lock(); }
 DeviceLock::~DeviceLock() { deviceMutex.unlock(); }
 
-LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, Dim3 grid, Dim3 block,
-                    uint64_t dynamicSharedBytes, const LaunchOptions &options) {
+LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, Dim3 grid,
+                    Dim3 block, uint64_t dynamicSharedBytes, const LaunchOptions &options) {
   DeviceLock lock;
   LaunchResult result;
   auto start = std::chrono::steady_clock::now();
@@ -220,7 +226,8 @@ LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, D
     result.message = std::move(message);
     return result;
   };
-  if (std::string why = invalidReason(kernel, grid, block, dynamicSharedBytes, options); !why.empty())
+  if (std::string why = invalidReason(kernel, grid, block, dynamicSharedBytes, options);
+      !why.empty())
     return fail(LaunchStatus::InvalidLaunch, why);
   if (std::string why = prepareMachine(); !why.empty())
     return fail(LaunchStatus::InvalidLaunch, why);
@@ -266,7 +273,8 @@ LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, D
   machine.image = nullptr;
   machine.options = nullptr;
   machine.result = nullptr;
-  result.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.wallSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 

@@ -20,8 +20,8 @@ namespace kbrt {
 inline constexpr unsigned maxThreads = 1024, maxWarps = 32, barrierCount = 16;
 
 enum class FiberState : uint8_t {
-  Fresh,        ///< not started
-  Ready,        ///< in the queue
+  Fresh, ///< not started
+  Ready, ///< in the queue
   Running,
   AtBarrier,    ///< waits in kbrt_barrier
   AtWarpOp,     ///< waits for lanes of its mask
@@ -39,12 +39,12 @@ struct Fiber {
   Thread thread;
   fc::fcontext_t context = nullptr;
   FiberState state = FiberState::Fresh;
-  uint8_t barrier = 0;     ///< the barrier it waits at
-  uint32_t site = 0;       ///< of the last call into the runtime
-  uint32_t mask = 0;       ///< of the warp operation it waits in
-  uint64_t result = 0;     ///< of the barrier or warp operation it waited in
-  uint32_t flag = 0;       ///< second result: in range, all equal
-  const void *mma[4];      ///< a, b, c and d of a matrix operation
+  uint8_t barrier = 0; ///< the barrier it waits at
+  uint32_t site = 0;   ///< of the last call into the runtime
+  uint32_t mask = 0;   ///< of the warp operation it waits in
+  uint64_t result = 0; ///< of the barrier or warp operation it waited in
+  uint32_t flag = 0;   ///< second result: in range, all equal
+  const void *mma[4];  ///< a, b, c and d of a matrix operation
 };
 
 /// A warp operation some lanes of which have arrived.
@@ -65,11 +65,11 @@ struct Warp {
 };
 
 struct Barrier {
-  uint32_t arrived = 0;   ///< threads, arrive included
-  uint32_t expected = 0;  ///< 0: all threads that have not ended
-  uint32_t waiting = 0;   ///< fibers blocked here
+  uint32_t arrived = 0;  ///< threads, arrive included
+  uint32_t expected = 0; ///< 0: all threads that have not ended
+  uint32_t waiting = 0;  ///< fibers blocked here
   uint32_t predicates = 0;
-  uint32_t site = 0;      ///< of the first arrival
+  uint32_t site = 0; ///< of the first arrival
   bool isActive = false;
 };
 
@@ -86,8 +86,8 @@ public:
   Block block{};
   uint64_t blockLinear = 0; ///< index of the running block in natural order
   uint64_t launchNumber = 0;
-  bool isRunning = false;   ///< device code runs (signals are the kernel's)
-  bool isCounting = false;  ///< the running block is sampled
+  bool isRunning = false;  ///< device code runs (signals are the kernel's)
+  bool isCounting = false; ///< the running block is sampled
   uint32_t warpCount = 0;
 
   std::vector<Fiber> fibers; ///< by linear thread id
@@ -95,7 +95,7 @@ public:
   std::vector<Warp> warps;
   Barrier barriers[barrierCount];
   uint32_t liveThreads = 0;
-  uint64_t idleYields = 0;   ///< yields since anything else happened
+  uint64_t idleYields = 0; ///< yields since anything else happened
 
   /// The thread that runs, also in plain loops.
   Thread &current() { return *kbrt_current; }
@@ -112,8 +112,9 @@ public:
   void resume() { runNext(); }
   /// Makes a sleeping fiber ready again.
   void wake(Fiber &fiber);
-  /// The same for the lanes of \p mask but \p except, which go on before other warps do: their stacks
-  /// are still cached. Now and then they queue like all others, because a warp may wait for another.
+  /// The same for the lanes of \p mask but \p except, which go on before other warps do: their
+  /// stacks are still cached. Now and then they queue like all others, because a warp may wait for
+  /// another.
   void wakeWarp(uint32_t warpIndex, uint32_t mask, uint32_t except);
   /// Lets the others run first.
   void yield();
@@ -135,13 +136,14 @@ public:
   std::string whereAmI(uint32_t site) const;
   std::string sitePlace(uint32_t site) const; ///< "a.cu:12" or "unknown place"
   sigjmp_buf wayOut;
-  uint32_t lastSite = 0;     ///< the last site any thread reported
+  uint32_t lastSite = 0; ///< the last site any thread reported
   volatile sig_atomic_t timeoutPending = 0;
 
   StackPool stacks;
   char *sharedArena = nullptr; ///< maxSharedBytes and guards around them
   size_t sharedArenaBytes = 0;
-  std::vector<char> parameters; ///< copies of the arguments, so that kernels cannot change the host's
+  std::vector<char>
+      parameters; ///< copies of the arguments, so that kernels cannot change the host's
   std::vector<uint32_t> blockCounts;
 
 private:

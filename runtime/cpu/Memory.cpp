@@ -21,11 +21,16 @@ namespace kbrt {
 
 const char *toString(MemoryKind kind) {
   switch (kind) {
-  case MemoryKind::Device: return "device";
-  case MemoryKind::Managed: return "managed";
-  case MemoryKind::Symbol: return "symbol";
-  case MemoryKind::Constant: return "constant";
-  case MemoryKind::Heap: return "heap";
+  case MemoryKind::Device:
+    return "device";
+  case MemoryKind::Managed:
+    return "managed";
+  case MemoryKind::Symbol:
+    return "symbol";
+  case MemoryKind::Constant:
+    return "constant";
+  case MemoryKind::Heap:
+    return "heap";
   }
   return "?";
 }
@@ -62,10 +67,10 @@ bool allEqual(const uint8_t *p, uint64_t bytes, uint8_t value, uint64_t *firstBa
 } // namespace
 
 struct DeviceMemory::State {
-  uint32_t *pages = nullptr;           ///< id of the buffer that owns the page, 0 for none
-  std::deque<MemoryBuffer> buffers;    ///< by id - firstId; freed ones have bytes 0
-  std::map<uint64_t, uint32_t> live;   ///< data address → id
-  std::map<uint64_t, uint64_t> holes;  ///< freed ranges: start → bytes, merged
+  uint32_t *pages = nullptr;            ///< id of the buffer that owns the page, 0 for none
+  std::deque<MemoryBuffer> buffers;     ///< by id - firstId; freed ones have bytes 0
+  std::map<uint64_t, uint32_t> live;    ///< data address → id
+  std::map<uint64_t, uint64_t> holes;   ///< freed ranges: start → bytes, merged
   uint64_t top = arenaBase + (1 << 20); ///< everything from here to the symbol area is fresh
   std::string unusable;
 
@@ -89,7 +94,8 @@ DeviceMemory::DeviceMemory() : state(new State) {
   void *table = mmap(nullptr, pageCount * sizeof(uint32_t), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (table == MAP_FAILED)
-    state->unusable = std::string("cannot map the page table of the device arena: ") + strerror(errno);
+    state->unusable =
+        std::string("cannot map the page table of the device arena: ") + strerror(errno);
   else
     state->pages = static_cast<uint32_t *>(table);
 }
@@ -101,13 +107,15 @@ bool DeviceMemory::admit(uint64_t bytes) {
   }
   if (bytes > limitBytes || liveBytes + bytes > limitBytes) {
     error = "the program allocates too much: " + std::to_string(liveBytes) + " bytes are in use, " +
-            std::to_string(bytes) + " more were asked for and the limit is " + std::to_string(limitBytes);
+            std::to_string(bytes) + " more were asked for and the limit is " +
+            std::to_string(limitBytes);
     return false;
   }
   return true;
 }
 
-void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind, std::string_view name) {
+void *DeviceMemory::place(uint64_t address, uint64_t bytes, MemoryKind kind,
+                          std::string_view name) {
   uint64_t start = address - guard, extent = pagesOf(bytes);
   if (mprotect(reinterpret_cast<void *>(start), extent, PROT_READ | PROT_WRITE) != 0) {
     error = std::string("cannot commit device memory: ") + strerror(errno);
@@ -159,10 +167,12 @@ void *DeviceMemory::allocate(uint64_t bytes, MemoryKind kind, std::string_view n
   return place(start + guard, bytes, kind, name);
 }
 
-void *DeviceMemory::allocateAt(uint64_t address, uint64_t bytes, MemoryKind kind, std::string_view name) {
+void *DeviceMemory::allocateAt(uint64_t address, uint64_t bytes, MemoryKind kind,
+                               std::string_view name) {
   bytes = std::max<uint64_t>(bytes, 1);
   uint64_t start = address - guard, end = start + pagesOf(bytes);
-  if (address % page || address < arenaBase + guard || end > arenaBase + arenaBytes || end < start) {
+  if (address % page || address < arenaBase + guard || end > arenaBase + arenaBytes ||
+      end < start) {
     error = "a buffer of the plan does not lie in the device arena";
     return nullptr;
   }
@@ -289,7 +299,8 @@ bool DeviceMemory::guardsIntact(const MemoryBuffer &buffer, uint64_t *firstBad) 
   auto *before = reinterpret_cast<const uint8_t *>(buffer.address - guard);
   auto *after = reinterpret_cast<const uint8_t *>(buffer.address + buffer.bytes);
   uint64_t tail = roundUp(buffer.bytes, page) - buffer.bytes + guard;
-  return allEqual(after, tail, guardPattern, firstBad) && allEqual(before, guard, guardPattern, firstBad);
+  return allEqual(after, tail, guardPattern, firstBad) &&
+         allEqual(before, guard, guardPattern, firstBad);
 }
 
 void DeviceMemory::repairGuards(const MemoryBuffer &buffer) {

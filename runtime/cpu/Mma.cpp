@@ -11,12 +11,23 @@ namespace {
 
 unsigned bitsOf(MmaType type) {
   switch (type) {
-  case MmaType::F16: case MmaType::BF16: return 16;
-  case MmaType::F64: return 64;
-  case MmaType::S8: case MmaType::U8: case MmaType::E4M3: case MmaType::E5M2: return 8;
-  case MmaType::S4: case MmaType::U4: return 4;
-  case MmaType::B1: return 1;
-  default: return 32;
+  case MmaType::F16:
+  case MmaType::BF16:
+    return 16;
+  case MmaType::F64:
+    return 64;
+  case MmaType::S8:
+  case MmaType::U8:
+  case MmaType::E4M3:
+  case MmaType::E5M2:
+    return 8;
+  case MmaType::S4:
+  case MmaType::U4:
+    return 4;
+  case MmaType::B1:
+    return 1;
+  default:
+    return 32;
   }
 }
 
@@ -27,7 +38,8 @@ bool isInteger(MmaType type) {
 
 double minifloat(uint32_t v, int exponentBits, int mantissaBits, int bias, bool hasInfinity) {
   uint32_t sign = v >> (exponentBits + mantissaBits) & 1;
-  uint32_t exponent = v >> mantissaBits & ((1u << exponentBits) - 1), mantissa = v & ((1u << mantissaBits) - 1);
+  uint32_t exponent = v >> mantissaBits & ((1u << exponentBits) - 1),
+           mantissa = v & ((1u << mantissaBits) - 1);
   uint32_t top = (1u << exponentBits) - 1;
   double value;
   if (exponent == top && (hasInfinity || mantissa == (1u << mantissaBits) - 1))
@@ -93,7 +105,8 @@ uint16_t toHalf(float value) {
   if (magnitude < 0x38800000) {
     uint32_t shift = 126 - (magnitude >> 23);
     uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;
-    uint32_t half = mantissa >> shift, rest = mantissa & ((1u << shift) - 1), mid = 1u << (shift - 1);
+    uint32_t half = mantissa >> shift, rest = mantissa & ((1u << shift) - 1),
+             mid = 1u << (shift - 1);
     half += rest > mid || (rest == mid && (half & 1));
     return uint16_t(sign | half);
   }
@@ -119,8 +132,8 @@ void store(void *fragment, MmaType type, uint32_t index, double value, int64_t i
 }
 
 /// Gathers an operand from the lanes into row-major order.
-void gather(std::vector<double> &matrix, Fiber *lanes, const MmaShape &s, MmaOperand operand, unsigned which,
-            MmaType type, uint32_t count) {
+void gather(std::vector<double> &matrix, Fiber *lanes, const MmaShape &s, MmaOperand operand,
+            unsigned which, MmaType type, uint32_t count) {
   uint32_t columns = operand == MmaOperand::A ? s.k : s.n;
   for (uint32_t lane = 0; lane < warpLanes; ++lane)
     for (uint32_t i = 0; i < count; ++i) {
@@ -149,7 +162,8 @@ void computeMma(Fiber *lanes, const MmaShape &s) {
       if (isIntegral) {
         auto sum = static_cast<int64_t>(c[at]);
         for (uint32_t k = 0; k < s.k; ++k) {
-          auto x = static_cast<int64_t>(a[row * s.k + k]), y = static_cast<int64_t>(b[k * s.n + column]);
+          auto x = static_cast<int64_t>(a[row * s.k + k]),
+               y = static_cast<int64_t>(b[k * s.n + column]);
           sum += s.aType == MmaType::B1 ? (s.isXor ? x ^ y : x & y) : x * y;
         }
         if (s.saturate)
@@ -172,7 +186,8 @@ void computeMma(Fiber *lanes, const MmaShape &s) {
       uint32_t row, column;
       fragmentPosition(s, MmaOperand::Accumulator, lane, i, row, column);
       uint32_t at = row * s.n + column;
-      store(const_cast<void *>(lanes[lane].mma[3]), s.dType, i, c[at], isIntegral ? integers[at] : 0);
+      store(const_cast<void *>(lanes[lane].mma[3]), s.dType, i, c[at],
+            isIntegral ? integers[at] : 0);
     }
 }
 

@@ -10,9 +10,9 @@
 
 namespace kbrt {
 
-/// Computes one matrix operation of the 32 lanes at \p lanes, whose operands and shape (of lane 0) have
-/// been set. Products are summed in float64 for F64 and in float32 from the lowest k up otherwise;
-/// the order that tensor cores use is not documented.
+/// Computes one matrix operation of the 32 lanes at \p lanes, whose operands and shape (of lane 0)
+/// have been set. Products are summed in float64 for F64 and in float32 from the lowest k up
+/// otherwise; the order that tensor cores use is not documented.
 void computeMma(Fiber *lanes, const MmaShape &shape);
 
 } // namespace kbrt

@@ -53,7 +53,8 @@ private:
     uint64_t hash;
   };
   std::vector<ConstInput> constInputs(const KernelInfo &kernel) const;
-  void checkConstInputs(const KernelInfo &kernel, const std::vector<ConstInput> &inputs, LaunchResult &launched);
+  void checkConstInputs(const KernelInfo &kernel, const std::vector<ConstInput> &inputs,
+                        LaunchResult &launched);
 
   const Plan &plan;
   Image &image;
@@ -77,8 +78,9 @@ bool Execution::perform(const AllocStep &step) {
   void *p = hasPlace ? memory.allocateAt(buffer.address, buffer.bytes, kind, name)
                      : memory.allocate(buffer.bytes, kind, name);
   if (!p)
-    return fail(memory.getLiveBytes() + buffer.bytes > options.deviceBytes ? LaunchStatus::OutOfMemory
-                                                                            : LaunchStatus::InvalidLaunch,
+    return fail(memory.getLiveBytes() + buffer.bytes > options.deviceBytes
+                    ? LaunchStatus::OutOfMemory
+                    : LaunchStatus::InvalidLaunch,
                 name + ": " + memory.lastError());
   address[step.buffer] = reinterpret_cast<uint64_t>(p);
   return true;
@@ -96,14 +98,16 @@ char *Execution::resolve(const Region &region) {
   if (!address[id] && plan.buffers[id].kind == BufferKind::Symbol) {
     const SymbolInfo *symbol = image.findSymbol(plan.buffers[id].symbol);
     if (!symbol || symbol->bytes < plan.buffers[id].bytes) {
-      fail(LaunchStatus::InvalidLaunch, "the image has no variable '" + plan.buffers[id].symbol + "' of " +
-                                            std::to_string(plan.buffers[id].bytes) + " bytes, which the plan uses");
+      fail(LaunchStatus::InvalidLaunch, "the image has no variable '" + plan.buffers[id].symbol +
+                                            "' of " + std::to_string(plan.buffers[id].bytes) +
+                                            " bytes, which the plan uses");
       return nullptr;
     }
     address[id] = symbol->address;
   }
   if (!address[id]) {
-    fail(LaunchStatus::InvalidLaunch, "the plan uses buffer " + std::to_string(id) + " while it is not allocated");
+    fail(LaunchStatus::InvalidLaunch,
+         "the plan uses buffer " + std::to_string(id) + " while it is not allocated");
     return nullptr;
   }
   return reinterpret_cast<char *>(address[id] + region.at.offset);
@@ -121,11 +125,12 @@ bool Execution::perform(const UploadStep &step) {
   else if (step.data + step.to.bytes() <= options.data.size())
     payload = options.data.substr(step.data, step.to.bytes());
   if (payload.size() != step.to.bytes())
-    return fail(LaunchStatus::InvalidLaunch, "step " + std::to_string(index) + " uploads " +
-                                                 std::to_string(step.to.bytes()) + " bytes, its data has " +
-                                                 std::to_string(payload.size()));
+    return fail(LaunchStatus::InvalidLaunch,
+                "step " + std::to_string(index) + " uploads " + std::to_string(step.to.bytes()) +
+                    " bytes, its data has " + std::to_string(payload.size()));
   for (uint64_t row = 0; row < step.to.height; ++row) {
-    DeviceMemory::get().write(to + row * step.to.pitch, payload.data() + row * step.to.width, step.to.width);
+    DeviceMemory::get().write(to + row * step.to.pitch, payload.data() + row * step.to.width,
+                              step.to.width);
   }
   return true;
 }
@@ -143,7 +148,8 @@ bool Execution::perform(const CopyStep &step) {
     char *target = to + row * step.to.pitch, *source = from + row * step.from.pitch;
     memmove(target, source, step.to.width);
     DeviceMemory::get().memoryChanged();
-    shadow::onCopy(reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source), step.to.width);
+    shadow::onCopy(reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source),
+                   step.to.width);
   }
   return from != nullptr;
 }
@@ -156,24 +162,26 @@ bool Execution::perform(const ReadStep &step) {
   if (result.observables.size() < end)
     result.observables.resize(end);
   for (uint64_t row = 0; row < step.from.height; ++row)
-    memcpy(result.observables.data() + step.observable + row * step.from.width, from + row * step.from.pitch,
-           step.from.width);
+    memcpy(result.observables.data() + step.observable + row * step.from.width,
+           from + row * step.from.pitch, step.from.width);
   return true;
 }
 
 bool Execution::bindArguments(const LaunchStep &step, const KernelInfo &kernel) {
   if (step.arguments.size() != kernel.paramCount)
-    return fail(LaunchStatus::InvalidLaunch, "the plan launches " + std::string(kernel.displayName) + " with " +
-                                                 std::to_string(step.arguments.size()) + " arguments, it takes " +
-                                                 std::to_string(kernel.paramCount));
+    return fail(LaunchStatus::InvalidLaunch,
+                "the plan launches " + std::string(kernel.displayName) + " with " +
+                    std::to_string(step.arguments.size()) + " arguments, it takes " +
+                    std::to_string(kernel.paramCount));
   argumentBytes.assign(step.arguments.size(), {});
   arguments.clear();
   for (size_t i = 0; i < step.arguments.size(); ++i) {
     const Argument &argument = step.arguments[i];
     argumentBytes[i] = argument.bytes;
     if (argument.bytes.size() != kernel.params[i].bytes)
-      return fail(LaunchStatus::InvalidLaunch, "argument " + std::to_string(i) + " of " + kernel.displayName +
-                                                   " has " + std::to_string(argument.bytes.size()) +
+      return fail(LaunchStatus::InvalidLaunch, "argument " + std::to_string(i) + " of " +
+                                                   kernel.displayName + " has " +
+                                                   std::to_string(argument.bytes.size()) +
                                                    " bytes in the plan, the kernel takes " +
                                                    std::to_string(kernel.params[i].bytes));
     for (const PointerWord &word : argument.pointers) {
@@ -208,7 +216,8 @@ std::vector<Execution::ConstInput> Execution::constInputs(const KernelInfo &kern
     const MemoryBuffer *buffer = bufferOf(i);
     if (!buffer || std::find(writable.begin(), writable.end(), buffer) != writable.end())
       continue;
-    inputs.push_back({i, buffer, contentHash(reinterpret_cast<void *>(buffer->address), buffer->bytes)});
+    inputs.push_back(
+        {i, buffer, contentHash(reinterpret_cast<void *>(buffer->address), buffer->bytes)});
   }
   return inputs;
 }
@@ -220,7 +229,8 @@ void Execution::checkConstInputs(const KernelInfo &kernel, const std::vector<Con
     if (kernel.params[i].isByValue && kernel.params[i].pointerCount)
       return;
   for (const ConstInput &input : inputs) {
-    if (contentHash(reinterpret_cast<void *>(input.buffer->address), input.buffer->bytes) == input.hash)
+    if (contentHash(reinterpret_cast<void *>(input.buffer->address), input.buffer->bytes) ==
+        input.hash)
       continue;
     Finding finding;
     finding.kind = FindingKind::ConstInputChanged;
@@ -238,7 +248,8 @@ void Execution::checkConstInputs(const KernelInfo &kernel, const std::vector<Con
 bool Execution::perform(const LaunchStep &step) {
   const KernelInfo *kernel = image.findKernel(step.kernel);
   if (!kernel)
-    return fail(LaunchStatus::InvalidLaunch, "the image has no kernel '" + step.kernel + "', which the plan launches");
+    return fail(LaunchStatus::InvalidLaunch,
+                "the image has no kernel '" + step.kernel + "', which the plan launches");
   if (!bindArguments(step, *kernel))
     return false;
   LaunchKey key{step.kernel, step.grid, step.block, step.sharedBytes, {}};
@@ -252,7 +263,8 @@ bool Execution::perform(const LaunchStep &step) {
   bool printed = false;
   launchOptions.print = [&](std::string_view text) {
     printed = true;
-    options.launch.print ? options.launch.print(text) : (void)fwrite(text.data(), 1, text.size(), stdout);
+    options.launch.print ? options.launch.print(text)
+                         : (void)fwrite(text.data(), 1, text.size(), stdout);
   };
   if (launchOptions.wallSeconds > 0)
     launchOptions.wallSeconds = std::max(1e-3, launchOptions.wallSeconds - secondsSince(start));
@@ -261,7 +273,8 @@ bool Execution::perform(const LaunchStep &step) {
   launched.step = index;
   launchOf[key.text()] = result.launches.size() - 1;
   repeated.before(key);
-  launched.result = launch(image, *kernel, arguments.data(), step.grid, step.block, step.sharedBytes, launchOptions);
+  launched.result = launch(image, *kernel, arguments.data(), step.grid, step.block,
+                           step.sharedBytes, launchOptions);
   repeated.after(key, launched.result.status == LaunchStatus::Ok && !printed);
   checkConstInputs(*kernel, inputs, launched.result);
   if (launched.result.status != LaunchStatus::Ok)

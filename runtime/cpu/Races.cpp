@@ -15,8 +15,8 @@ bool hasPending = false;
 
 namespace {
 
-/// The last accesses to one granule. Of reads that are not ordered among themselves two are kept, so
-/// that a writer that is one of the readers still meets the other.
+/// The last accesses to one granule. Of reads that are not ordered among themselves two are kept,
+/// so that a writer that is one of the readers still meets the other.
 struct Cell {
   Stamp write, read, otherRead;
 };
@@ -46,7 +46,8 @@ Cell *allocateCells(unsigned shift) {
   uint64_t bytes = (pageBytes >> shift) * sizeof(Cell);
   if (shadowBytes + bytes > shadowLimitBytes)
     return nullptr;
-  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     return nullptr;
   shadowBytes += bytes;
@@ -111,8 +112,8 @@ struct Pending {
   Thread thread;
 } pending;
 
-void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous, const char *previousKind,
-            uint32_t site, Severity severity, const Thread &thread) {
+void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous,
+            const char *previousKind, uint32_t site, Severity severity, const Thread &thread) {
   FindingKind kind = space == Space::Global ? FindingKind::RaceGlobal : FindingKind::RaceShared;
   if (!findings::isNew(kind, site, previous.site, severity))
     return;
@@ -133,8 +134,9 @@ void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous
   finding.other = placeOf(previous.site, unflatten(previous.block, machine.gridDim),
                           unflatten(previous.thread, machine.blockDim));
   bool isOtherBlock = previous.block != machine.blockLinear;
-  finding.message = finding.place.access + " of " + std::to_string(bytes) + " bytes is not ordered with a " +
-                    previousKind + " of " + (isOtherBlock ? "another block" : "another thread of the block") +
+  finding.message = finding.place.access + " of " + std::to_string(bytes) +
+                    " bytes is not ordered with a " + previousKind + " of " +
+                    (isOtherBlock ? "another block" : "another thread of the block") +
                     (severity == Severity::Benign ? "; both wrote the same value" : "");
   findings::add(std::move(finding));
 }
@@ -161,8 +163,8 @@ void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsign
     cell.otherRead = self;
 }
 
-void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64_t address, unsigned bytes,
-             bool isReadToo) {
+void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64_t address,
+             unsigned bytes, bool isReadToo) {
   for (const Stamp *read : {&cell.read, &cell.otherRead})
     if (read->isValid && !(read->isAtomic && self.isAtomic) && !isOrdered(*read))
       report(space, address, bytes, *read, "load", self.site, Severity::Error, machine.current());
@@ -172,7 +174,8 @@ void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64
              Severity::Error, machine.current());
     else if (!hasPending) {
       hasPending = true;
-      pending = {space, address, offset, bytes, {}, cell.write, uint32_t(self.site), machine.current()};
+      pending = {
+          space, address, offset, bytes, {}, cell.write, uint32_t(self.site), machine.current()};
       memcpy(pending.before, reinterpret_cast<const void *>(address), bytes);
     }
   }
@@ -185,7 +188,8 @@ void settle() {
   if (!hasPending)
     return;
   hasPending = false;
-  bool isSame = memcmp(pending.before, reinterpret_cast<const void *>(pending.address), pending.bytes) == 0;
+  bool isSame =
+      memcmp(pending.before, reinterpret_cast<const void *>(pending.address), pending.bytes) == 0;
   report(pending.space, pending.address, pending.bytes, pending.previous, "store", pending.site,
          isSame ? Severity::Benign : Severity::Error, pending.thread);
 }
@@ -201,17 +205,20 @@ void onBlock() {
   resetClocksForBlock();
 }
 
-void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, AccessKind kind, uint32_t site) {
+void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, AccessKind kind,
+              uint32_t site) {
   if (hasPending)
     settle();
   ShadowPage *page = pageFor(space, offset);
   if (!page) {
-    findings::note("races were not checked on all memory: the limit of the check's own memory was reached");
+    findings::note(
+        "races were not checked on all memory: the limit of the check's own memory was reached");
     return;
   }
   unsigned need = (offset | bytes) & 1 ? 0 : (offset | bytes) & 2 ? 1 : 2;
   if (need < page->shift && !refine(*page, need)) {
-    findings::note("races were not checked on all memory: the limit of the check's own memory was reached");
+    findings::note(
+        "races were not checked on all memory: the limit of the check's own memory was reached");
     return;
   }
   const SiteInfo *info = site < machine.info->siteCount ? &machine.info->sites[site] : nullptr;
@@ -227,7 +234,8 @@ void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, Ac
       onWrite(cell, self, space, offset, address, bytes, kind == AccessKind::Atomic);
   }
   if (isAtomic)
-    onSynchronisation(space == Space::Shared ? address ^ (machine.blockLinear + 1) << 44 : address, kind, info && info->detail ? info->detail : "");
+    onSynchronisation(space == Space::Shared ? address ^ (machine.blockLinear + 1) << 44 : address,
+                      kind, info && info->detail ? info->detail : "");
 }
 
 } // namespace kbrt::races

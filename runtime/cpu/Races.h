@@ -29,9 +29,10 @@ void onBarrierRelease(uint32_t id, const Thread &thread);
 void onWarpSync(uint32_t warp, uint32_t mask);
 void onFence(const Thread &thread);
 
-/// The running thread is about to access [address, address + bytes) at \p site; \p offset is from the
-/// start of the arena or of shared memory. \p bytes is at most 16 and does not cross a page.
-void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, AccessKind kind, uint32_t site);
+/// The running thread is about to access [address, address + bytes) at \p site; \p offset is from
+/// the start of the arena or of shared memory. \p bytes is at most 16 and does not cross a page.
+void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, AccessKind kind,
+              uint32_t site);
 /// Decides whether the store that was last seen to conflict wrote the same value; call before the
 /// next access and at the end of the launch.
 void settle();

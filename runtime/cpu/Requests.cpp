@@ -6,8 +6,8 @@
 namespace kbrt::count {
 
 namespace {
-/// Open requests of a block, 19 MB of them; half are finished when there are more. Lanes of a warp run in
-/// turns of a few accesses, so that those of one request arrive long before it is that old.
+/// Open requests of a block, 19 MB of them; half are finished when there are more. Lanes of a warp
+/// run in turns of a few accesses, so that those of one request arrive long before it is that old.
 constexpr size_t mostOpen = 65536;
 
 uint64_t hashOf(uint32_t warp, uint32_t site, uint64_t key) {
@@ -52,7 +52,8 @@ void RequestTable::rebuild() {
   }
 }
 
-void RequestTable::add(uint32_t warp, uint32_t lane, uint32_t site, uint64_t key, uint64_t address) {
+void RequestTable::add(uint32_t warp, uint32_t lane, uint32_t site, uint64_t key,
+                       uint64_t address) {
   if (requests.size() >= mostOpen)
     finishOldest(mostOpen / 2);
   Group &group = groupOf(warp, site, key);
@@ -149,7 +150,8 @@ unsigned sharedWavefronts(const Request &request, unsigned elementBytes, unsigne
     unsigned count = 0;
     for (unsigned i = first; i < first + lanesPerPass; ++i)
       if (request.mask >> i & 1)
-        for (uint64_t w = request.address[i] / bankBytes; w <= (request.address[i] + bytes - 1) / bankBytes; ++w)
+        for (uint64_t w = request.address[i] / bankBytes;
+             w <= (request.address[i] + bytes - 1) / bankBytes; ++w)
           if (count < warpLanes * 4)
             words[count++] = w;
     if (!count)

@@ -24,8 +24,8 @@ struct Request {
 
 inline constexpr uint32_t branchBit = 0x80000000u;
 
-/// Collects the lane accesses of one block. Requests are finished, oldest first, when many are open or
-/// the block ends; the order of finishing is that in which their first lanes came.
+/// Collects the lane accesses of one block. Requests are finished, oldest first, when many are open
+/// or the block ends; the order of finishing is that in which their first lanes came.
 class RequestTable {
 public:
   explicit RequestTable(std::function<void(const Request &)> finish) : finish(std::move(finish)) {}
@@ -58,8 +58,8 @@ struct Measures {
 };
 Measures measure(const Request &request, unsigned elementBytes);
 
-/// Passes over the 32 banks of 4 bytes: at most one warp at a time for accesses up to 4 bytes, half a
-/// warp for 8 and a quarter for 16. \p ideal gets what no conflict would take.
+/// Passes over the 32 banks of 4 bytes: at most one warp at a time for accesses up to 4 bytes, half
+/// a warp for 8 and a quarter for 16. \p ideal gets what no conflict would take.
 unsigned sharedWavefronts(const Request &request, unsigned elementBytes, unsigned &ideal);
 
 } // namespace kbrt::count

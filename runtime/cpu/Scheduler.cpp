@@ -113,9 +113,10 @@ void Machine::yield() {
   Fiber &self = currentFiber();
   uint64_t limit = std::max<uint64_t>(idleYieldFloor, idleRounds * liveThreads);
   if (++idleYields > limit)
-    stop(LaunchStatus::Timeout,
-         "threads wait in a loop for something that never happens (" + sitePlace(self.site) +
-             "); blocks run one after the other on this device, so waiting for a later block never ends");
+    stop(LaunchStatus::Timeout, "threads wait in a loop for something that never happens (" +
+                                    sitePlace(self.site) +
+                                    "); blocks run one after the other on this device, so waiting "
+                                    "for a later block never ends");
   uint32_t w = self.thread.warp;
   Warp &warp = warps[w];
   // A lane that only spins must not keep its warp's activemask from completing.

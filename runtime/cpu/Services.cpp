@@ -63,16 +63,29 @@ const char *formatOne(const char *f, PackedArguments &arguments, std::string &ou
   spec += c;
   ++f;
   switch (c) {
-  case 'd': case 'i':
-    isLong ? append(out, spec, arguments.next<int64_t>()) : append(out, spec, arguments.next<int32_t>());
+  case 'd':
+  case 'i':
+    isLong ? append(out, spec, arguments.next<int64_t>())
+           : append(out, spec, arguments.next<int32_t>());
     break;
-  case 'u': case 'x': case 'X': case 'o':
-    isLong ? append(out, spec, arguments.next<uint64_t>()) : append(out, spec, arguments.next<uint32_t>());
+  case 'u':
+  case 'x':
+  case 'X':
+  case 'o':
+    isLong ? append(out, spec, arguments.next<uint64_t>())
+           : append(out, spec, arguments.next<uint32_t>());
     break;
   case 'c':
     append(out, spec, arguments.next<int32_t>());
     break;
-  case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+  case 'e':
+  case 'E':
+  case 'f':
+  case 'F':
+  case 'g':
+  case 'G':
+  case 'a':
+  case 'A':
     append(out, spec, arguments.next<double>());
     break;
   case 'p':
@@ -135,9 +148,11 @@ void kbrt_free(void *pointer) {
   if (!pointer)
     return;
   const MemoryBuffer *buffer = DeviceMemory::get().find(pointer);
-  if (!buffer || buffer->kind != MemoryKind::Heap || buffer->address != reinterpret_cast<uint64_t>(pointer))
-    machine.stop(LaunchStatus::Fault, "free() of a pointer that malloc() in a kernel did not return, in " +
-                                          machine.whereAmI(machine.lastSite) + " or after");
+  if (!buffer || buffer->kind != MemoryKind::Heap ||
+      buffer->address != reinterpret_cast<uint64_t>(pointer))
+    machine.stop(LaunchStatus::Fault,
+                 "free() of a pointer that malloc() in a kernel did not return, in " +
+                     machine.whereAmI(machine.lastSite) + " or after");
   DeviceMemory::get().free(pointer);
 }
 
@@ -148,13 +163,15 @@ void kbrt_trap(uint32_t site) {
   machine.stop(LaunchStatus::Trap, "trap in " + machine.whereAmI(site));
 }
 
-void kbrt_assertfail(uint32_t site, const char *message, const char *file, uint32_t line, const char *function) {
+void kbrt_assertfail(uint32_t site, const char *message, const char *file, uint32_t line,
+                     const char *function) {
   Dim b = machine.block.ctaid, t = machine.current().tid;
   char head[128];
-  snprintf(head, sizeof head, "block: [%u,%u,%u], thread: [%u,%u,%u] ", b.x, b.y, b.z, t.x, t.y, t.z);
+  snprintf(head, sizeof head, "block: [%u,%u,%u], thread: [%u,%u,%u] ", b.x, b.y, b.z, t.x, t.y,
+           t.z);
   std::string text = std::string(file ? file : "") + ":" + std::to_string(line) + ": " +
-                     (function ? function : "") + ": " + head + "Assertion `" + (message ? message : "") +
-                     "` failed.";
+                     (function ? function : "") + ": " + head + "Assertion `" +
+                     (message ? message : "") + "` failed.";
   machine.stop(LaunchStatus::Assert, std::move(text));
 }
 
@@ -162,9 +179,10 @@ void kbrt_unsupported(uint32_t index) {
   std::string what = "a construct";
   if (index < machine.info->unsupportedCount) {
     const UnsupportedInfo &info = machine.info->unsupported[index];
-    what = std::string("'") + info.construct + "' (" + baseName(info.file) + ":" + std::to_string(info.line) + ")";
+    what = std::string("'") + info.construct + "' (" + baseName(info.file) + ":" +
+           std::to_string(info.line) + ")";
   }
-  machine.stop(LaunchStatus::Unsupported, "the CPU device cannot execute " + what + ", reached by " +
-                                              machine.whereAmI(machine.lastSite));
+  machine.stop(LaunchStatus::Unsupported, "the CPU device cannot execute " + what +
+                                              ", reached by " + machine.whereAmI(machine.lastSite));
 }
 }

@@ -47,7 +47,8 @@ std::string describeAddress(const void *p) {
   char hex[32];
   snprintf(hex, sizeof hex, "%p", p);
   if (!isDeviceAddress(p))
-    return std::string("illegal address ") + hex + (p < reinterpret_cast<void *>(4096) ? " (null pointer)" : "");
+    return std::string("illegal address ") + hex +
+           (p < reinterpret_cast<void *>(4096) ? " (null pointer)" : "");
   std::string text = std::string("illegal device address ") + hex;
   const MemoryBuffer *near = nullptr;
   auto address = reinterpret_cast<uint64_t>(p);
@@ -55,8 +56,9 @@ std::string describeAddress(const void *p) {
     if (buffer->address <= address && (!near || buffer->address > near->address))
       near = buffer;
   if (near)
-    text += ", " + std::to_string(address - near->address - near->bytes) + " bytes past the end of " +
-            (near->name.empty() ? "a buffer" : near->name) + " of " + std::to_string(near->bytes) + " bytes";
+    text += ", " + std::to_string(address - near->address - near->bytes) +
+            " bytes past the end of " + (near->name.empty() ? "a buffer" : near->name) + " of " +
+            std::to_string(near->bytes) + " bytes";
   return text + "; it may have been freed";
 }
 
@@ -112,7 +114,7 @@ SignalScope::SignalScope(double wallSeconds) {
     stack.ss_size = bytes;
     sigaltstack(&stack, nullptr);
   }
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (unsigned i = 0; i < 4; ++i)
@@ -124,14 +126,14 @@ SignalScope::SignalScope(double wallSeconds) {
   action.sa_sigaction = onTimer;
   action.sa_flags |= SA_RESTART;
   sigaction(timerSignal(), &action, &previousTimer);
-  struct sigevent event {};
+  struct sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = timerSignal();
   event.sigev_notify_thread_id = static_cast<pid_t>(syscall(SYS_gettid));
   if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
     return;
   hasTimer = true;
-  struct itimerspec when {};
+  struct itimerspec when{};
   when.it_value.tv_sec = static_cast<time_t>(wallSeconds);
   when.it_value.tv_nsec = static_cast<long>((wallSeconds - double(when.it_value.tv_sec)) * 1e9) + 1;
   when.it_interval.tv_nsec = ringNanoseconds;

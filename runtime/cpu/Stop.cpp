@@ -30,7 +30,8 @@ std::string variableName(const char *symbol) {
   if (text && status == 0) {
     // "k(float*)::tile" → "tile"; the arguments of a template variable stay.
     name = text;
-    if (size_t colon = name.rfind("::"); colon != std::string::npos && name.find('<', colon) == std::string::npos)
+    if (size_t colon = name.rfind("::");
+        colon != std::string::npos && name.find('<', colon) == std::string::npos)
       name = name.substr(colon + 2);
   }
   free(text);
@@ -115,14 +116,16 @@ void Machine::stopDeadlocked() {
   bool isFirst = true;
   for (auto &[what, group] : groups) {
     text += std::string(isFirst ? "" : "; ") + std::to_string(group.threads) +
-            (group.threads == 1 ? " thread waits " : " threads wait ") + what + ", the first is thread " +
-            toText(group.first);
+            (group.threads == 1 ? " thread waits " : " threads wait ") + what +
+            ", the first is thread " + toText(group.first);
     isFirst = false;
   }
   uint32_t ended = block.threads - liveThreads;
   if (ended)
-    text += "; " + std::to_string(ended) + (ended == 1 ? " thread has ended" : " threads have ended");
-  text += " (kernel " + std::string(kernel->displayName) + ", block " + toText(toDim3(block.ctaid)) + ")";
+    text +=
+        "; " + std::to_string(ended) + (ended == 1 ? " thread has ended" : " threads have ended");
+  text += " (kernel " + std::string(kernel->displayName) + ", block " +
+          toText(toDim3(block.ctaid)) + ")";
   stop(isDivergent ? LaunchStatus::DivergentBarrier : LaunchStatus::Deadlock, std::move(text));
 }
 

@@ -5,72 +5,111 @@ namespace kbrt {
 
 const char *toString(ImageMode mode) {
   switch (mode) {
-  case ImageMode::Plain: return "plain";
-  case ImageMode::Check: return "check";
-  case ImageMode::Count: return "count";
+  case ImageMode::Plain:
+    return "plain";
+  case ImageMode::Check:
+    return "check";
+  case ImageMode::Count:
+    return "count";
   }
   return "?";
 }
 
 const char *toString(AccessKind kind) {
   switch (kind) {
-  case AccessKind::Load: return "load";
-  case AccessKind::Store: return "store";
-  case AccessKind::Atomic: return "atomic";
-  case AccessKind::Barrier: return "barrier";
-  case AccessKind::WarpOp: return "warp operation";
-  case AccessKind::LocalArray: return "local array";
-  case AccessKind::Spin: return "wait loop";
-  case AccessKind::Trap: return "trap";
+  case AccessKind::Load:
+    return "load";
+  case AccessKind::Store:
+    return "store";
+  case AccessKind::Atomic:
+    return "atomic";
+  case AccessKind::Barrier:
+    return "barrier";
+  case AccessKind::WarpOp:
+    return "warp operation";
+  case AccessKind::LocalArray:
+    return "local array";
+  case AccessKind::Spin:
+    return "wait loop";
+  case AccessKind::Trap:
+    return "trap";
   }
   return "?";
 }
 
 const char *toString(MemorySpace space) {
   switch (space) {
-  case MemorySpace::Generic: return "generic";
-  case MemorySpace::Global: return "global";
-  case MemorySpace::Shared: return "shared";
-  case MemorySpace::Constant: return "constant";
-  case MemorySpace::Local: return "local";
-  case MemorySpace::Param: return "param";
+  case MemorySpace::Generic:
+    return "generic";
+  case MemorySpace::Global:
+    return "global";
+  case MemorySpace::Shared:
+    return "shared";
+  case MemorySpace::Constant:
+    return "constant";
+  case MemorySpace::Local:
+    return "local";
+  case MemorySpace::Param:
+    return "param";
   }
   return "?";
 }
 
 const char *toString(LaunchStatus status) {
   switch (status) {
-  case LaunchStatus::Ok: return "ok";
-  case LaunchStatus::InvalidLaunch: return "invalid-launch";
-  case LaunchStatus::Fault: return "fault";
-  case LaunchStatus::Trap: return "trap";
-  case LaunchStatus::Assert: return "assert";
-  case LaunchStatus::Deadlock: return "deadlock";
-  case LaunchStatus::DivergentBarrier: return "divergent-barrier";
-  case LaunchStatus::Timeout: return "timeout";
-  case LaunchStatus::Unsupported: return "unsupported";
-  case LaunchStatus::OutOfMemory: return "out-of-memory";
+  case LaunchStatus::Ok:
+    return "ok";
+  case LaunchStatus::InvalidLaunch:
+    return "invalid-launch";
+  case LaunchStatus::Fault:
+    return "fault";
+  case LaunchStatus::Trap:
+    return "trap";
+  case LaunchStatus::Assert:
+    return "assert";
+  case LaunchStatus::Deadlock:
+    return "deadlock";
+  case LaunchStatus::DivergentBarrier:
+    return "divergent-barrier";
+  case LaunchStatus::Timeout:
+    return "timeout";
+  case LaunchStatus::Unsupported:
+    return "unsupported";
+  case LaunchStatus::OutOfMemory:
+    return "out-of-memory";
   }
   return "?";
 }
 
 const char *toString(FindingKind kind) {
   switch (kind) {
-  case FindingKind::OutOfBounds: return "out-of-bounds";
-  case FindingKind::Misaligned: return "misaligned";
-  case FindingKind::RaceGlobal: return "race-global";
-  case FindingKind::RaceShared: return "race-shared";
-  case FindingKind::UninitialisedGlobal: return "uninitialised-global";
-  case FindingKind::UninitialisedShared: return "uninitialised-shared";
-  case FindingKind::UninitialisedLocal: return "uninitialised-local";
-  case FindingKind::WriteToConstant: return "write-to-constant";
-  case FindingKind::GuardZoneChanged: return "guard-zone-changed";
-  case FindingKind::ConstInputChanged: return "const-input-changed";
+  case FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case FindingKind::Misaligned:
+    return "misaligned";
+  case FindingKind::RaceGlobal:
+    return "race-global";
+  case FindingKind::RaceShared:
+    return "race-shared";
+  case FindingKind::UninitialisedGlobal:
+    return "uninitialised-global";
+  case FindingKind::UninitialisedShared:
+    return "uninitialised-shared";
+  case FindingKind::UninitialisedLocal:
+    return "uninitialised-local";
+  case FindingKind::WriteToConstant:
+    return "write-to-constant";
+  case FindingKind::GuardZoneChanged:
+    return "guard-zone-changed";
+  case FindingKind::ConstInputChanged:
+    return "const-input-changed";
   }
   return "?";
 }
 
-const char *toString(Severity severity) { return severity == Severity::Benign ? "benign" : "error"; }
+const char *toString(Severity severity) {
+  return severity == Severity::Benign ? "benign" : "error";
+}
 
 static std::string placeText(const AccessPlace &place) {
   if (!place.line)
@@ -86,10 +125,10 @@ std::string toText(const Finding &finding) {
     text += ", array " + finding.array;
   text += ": " + finding.message;
   // Found after the launch: nobody knows who it was.
-  if (finding.kind == FindingKind::GuardZoneChanged || finding.kind == FindingKind::ConstInputChanged)
+  if (finding.kind == FindingKind::GuardZoneChanged ||
+      finding.kind == FindingKind::ConstInputChanged)
     return text;
-  text += " (block " + toText(finding.place.block) + ", thread " +
-          toText(finding.place.thread);
+  text += " (block " + toText(finding.place.block) + ", thread " + toText(finding.place.thread);
   if (finding.other)
     text += "; the other is block " + toText(finding.other->block) + ", thread " +
             toText(finding.other->thread) + " at " + placeText(*finding.other);

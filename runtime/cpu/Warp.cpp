@@ -76,18 +76,38 @@ uint32_t reduce(const WarpOp &op) {
       continue;
     }
     switch (kind) {
-    case ReduxOp::Add: result += v; break;
-    case ReduxOp::MinSigned: result = int32_t(v) < int32_t(result) ? v : result; break;
-    case ReduxOp::MaxSigned: result = int32_t(v) > int32_t(result) ? v : result; break;
-    case ReduxOp::MinUnsigned: result = v < result ? v : result; break;
-    case ReduxOp::MaxUnsigned: result = v > result ? v : result; break;
-    case ReduxOp::And: result &= v; break;
-    case ReduxOp::Or: result |= v; break;
-    case ReduxOp::Xor: result ^= v; break;
+    case ReduxOp::Add:
+      result += v;
+      break;
+    case ReduxOp::MinSigned:
+      result = int32_t(v) < int32_t(result) ? v : result;
+      break;
+    case ReduxOp::MaxSigned:
+      result = int32_t(v) > int32_t(result) ? v : result;
+      break;
+    case ReduxOp::MinUnsigned:
+      result = v < result ? v : result;
+      break;
+    case ReduxOp::MaxUnsigned:
+      result = v > result ? v : result;
+      break;
+    case ReduxOp::And:
+      result &= v;
+      break;
+    case ReduxOp::Or:
+      result |= v;
+      break;
+    case ReduxOp::Xor:
+      result ^= v;
+      break;
     case ReduxOp::MinFloat:
-    case ReduxOp::MinAbsFloat: result = std::bit_cast<uint32_t>(fminf(asFloat(v), asFloat(result))); break;
+    case ReduxOp::MinAbsFloat:
+      result = std::bit_cast<uint32_t>(fminf(asFloat(v), asFloat(result)));
+      break;
     case ReduxOp::MaxFloat:
-    case ReduxOp::MaxAbsFloat: result = std::bit_cast<uint32_t>(fmaxf(asFloat(v), asFloat(result))); break;
+    case ReduxOp::MaxAbsFloat:
+      result = std::bit_cast<uint32_t>(fmaxf(asFloat(v), asFloat(result)));
+      break;
     }
   }
   return result;
@@ -100,10 +120,18 @@ void vote(const WarpOp &op, Fiber *lanes) {
       ballot |= 1u << i;
   uint32_t result = 0;
   switch (static_cast<VoteMode>(op.detail)) {
-  case VoteMode::All: result = ballot == op.arrived; break;
-  case VoteMode::Any: result = ballot != 0; break;
-  case VoteMode::Uni: result = ballot == op.arrived || ballot == 0; break;
-  case VoteMode::Ballot: result = ballot; break;
+  case VoteMode::All:
+    result = ballot == op.arrived;
+    break;
+  case VoteMode::Any:
+    result = ballot != 0;
+    break;
+  case VoteMode::Uni:
+    result = ballot == op.arrived || ballot == 0;
+    break;
+  case VoteMode::Ballot:
+    result = ballot;
+    break;
   }
   for (uint32_t i = 0; i < warpLanes; ++i)
     if (op.arrived >> i & 1)
@@ -135,11 +163,18 @@ void match(const WarpOp &op, Fiber *lanes) {
 /// Computes the results of \p op, whose lanes are all there.
 void compute(const WarpOp &op, Fiber *lanes) {
   switch (op.kind) {
-  case WarpOpKind::Sync: break;
-  case WarpOpKind::Shuffle: shuffle(op, lanes); break;
-  case WarpOpKind::Vote: vote(op, lanes); break;
+  case WarpOpKind::Sync:
+    break;
+  case WarpOpKind::Shuffle:
+    shuffle(op, lanes);
+    break;
+  case WarpOpKind::Vote:
+    vote(op, lanes);
+    break;
   case WarpOpKind::MatchAny:
-  case WarpOpKind::MatchAll: match(op, lanes); break;
+  case WarpOpKind::MatchAll:
+    match(op, lanes);
+    break;
   case WarpOpKind::Redux: {
     uint32_t value = reduce(op);
     for (uint32_t i = 0; i < warpLanes; ++i)
@@ -147,7 +182,9 @@ void compute(const WarpOp &op, Fiber *lanes) {
         lanes[i].result = value;
     break;
   }
-  case WarpOpKind::Mma: computeMma(lanes, *reinterpret_cast<const MmaShape *>(op.value[0])); break;
+  case WarpOpKind::Mma:
+    computeMma(lanes, *reinterpret_cast<const MmaShape *>(op.value[0]));
+    break;
   }
 }
 
@@ -157,7 +194,8 @@ void finish(WarpOp &op, uint32_t warpIndex) {
   if (op.kind == WarpOpKind::Mma && op.arrived != ~0u)
     machine.stop(LaunchStatus::DivergentBarrier,
                  "a matrix operation needs all 32 lanes of its warp, only " +
-                     std::to_string(std::popcount(op.arrived)) + " take part, in " + machine.whereAmI(op.site));
+                     std::to_string(std::popcount(op.arrived)) + " take part, in " +
+                     machine.whereAmI(op.site));
   compute(op, lanes);
   if (machine.info->mode == ImageMode::Check)
     races::onWarpSync(warpIndex, op.arrived);
@@ -171,10 +209,9 @@ Fiber &meet(uint32_t site, uint32_t mask, WarpOpKind kind, uint32_t detail, uint
   self.site = site;
   uint32_t lane = self.thread.lane, w = self.thread.warp;
   if (!(mask >> lane & 1))
-    machine.stop(LaunchStatus::DivergentBarrier, "lane " + std::to_string(lane) +
-                                                     " is not in the mask " + hex(mask) +
-                                                     " of the warp operation it executes, in " +
-                                                     machine.whereAmI(site));
+    machine.stop(LaunchStatus::DivergentBarrier,
+                 "lane " + std::to_string(lane) + " is not in the mask " + hex(mask) +
+                     " of the warp operation it executes, in " + machine.whereAmI(site));
   if (machine.isCounting)
     count::onWarpOp(self.thread, kind);
   Warp &warp = machine.warps[w];
@@ -264,7 +301,8 @@ uint32_t kbrt_shuffle(uint32_t site, uint32_t mask, ShuffleMode mode, uint32_t v
 }
 
 uint32_t kbrt_vote(uint32_t site, uint32_t mask, VoteMode mode, uint32_t predicate) {
-  return static_cast<uint32_t>(meet(site, mask, WarpOpKind::Vote, uint32_t(mode), predicate != 0).result);
+  return static_cast<uint32_t>(
+      meet(site, mask, WarpOpKind::Vote, uint32_t(mode), predicate != 0).result);
 }
 
 uint32_t kbrt_match_any(uint32_t site, uint32_t mask, uint64_t value) {
@@ -290,7 +328,8 @@ uint32_t kbrt_activemask(uint32_t site) {
   return static_cast<uint32_t>(self.result);
 }
 
-void kbrt_mma(uint32_t site, const MmaShape *shape, const void *a, const void *b, const void *c, void *d) {
+void kbrt_mma(uint32_t site, const MmaShape *shape, const void *a, const void *b, const void *c,
+              void *d) {
   Fiber &self = machine.currentFiber();
   self.mma[0] = a;
   self.mma[1] = b;

@@ -42,7 +42,9 @@ public:
     auto it = object.find(name);
     return it == object.end() ? nullptr : &*it;
   }
-  std::string path(const std::string &name) const { return where.empty() ? name : where + "." + name; }
+  std::string path(const std::string &name) const {
+    return where.empty() ? name : where + "." + name;
+  }
 
   void text(const char *name, std::string &into, bool isRequired = false) {
     const Json *value = find(name);
@@ -53,7 +55,8 @@ public:
     if (value)
       into = value->get<std::string>();
   }
-  template <typename T> void number(const char *name, T &into, uint64_t most = std::numeric_limits<T>::max()) {
+  template <typename T>
+  void number(const char *name, T &into, uint64_t most = std::numeric_limits<T>::max()) {
     const Json *value = find(name);
     if (!value)
       return;
@@ -68,7 +71,8 @@ public:
       return;
     if (!value->is_number_integer())
       throw Wrong{path(name) + ": is no whole number"};
-    into = value->is_number_unsigned() ? value->get<uint64_t>() : static_cast<uint64_t>(value->get<int64_t>());
+    into = value->is_number_unsigned() ? value->get<uint64_t>()
+                                       : static_cast<uint64_t>(value->get<int64_t>());
   }
   void seconds(const char *name, double &into) {
     const Json *value = find(name);

@@ -19,10 +19,10 @@ struct Override {
 
 /// Paths are as in the file, made absolute against the job file's folder.
 struct Job {
-  std::string plan;  ///< recording folder
+  std::string plan; ///< recording folder
   std::string image;
   std::optional<kbrt::ImageMode> mode; ///< the image's must be the same
-  kbrt::PlanOptions options; ///< without data and overrides
+  kbrt::PlanOptions options;           ///< without data and overrides
   std::vector<Override> overrides;
   std::string outputs; ///< folder for observables.bin; empty: not written
   std::string result;  ///< file

@@ -130,7 +130,8 @@ int parseCommandLine(int argc, char **argv, CommandLine &line) {
 }
 
 Progress *sharedProgress() {
-  void *p = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void *p =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return p == MAP_FAILED ? nullptr : new (p) Progress;
 }
 
@@ -157,10 +158,12 @@ bool waitFor(pid_t child, double seconds, int &status) {
   return true;
 }
 
-int writeCrash(const Job &job, const Progress &progress, const char *status, const std::string &message) {
+int writeCrash(const Job &job, const Progress &progress, const char *status,
+               const std::string &message) {
   std::string text = message;
   if (progress.kernel[0])
-    text += " while kernel " + std::string(progress.kernel) + " ran (step " + std::to_string(progress.step) + ")";
+    text += " while kernel " + std::string(progress.kernel) + " ran (step " +
+            std::to_string(progress.step) + ")";
   fprintf(stderr, "kb-run: error: %s\n", text.c_str());
   std::string error;
   if (!writeFile(job.result, crashResult(progress, status, text), error)) {
@@ -208,12 +211,13 @@ int main(int argc, char **argv) {
   double limit = job.options.launch.wallSeconds * job.repetitions;
   int status = 0;
   if (!waitFor(child, limit > 0 ? limit + graceSeconds : 0, status))
-    return writeCrash(job, *progress, "timeout", "the job was still running " +
-                                                     std::to_string(int(graceSeconds)) +
-                                                     " seconds after its time limit");
+    return writeCrash(job, *progress, "timeout",
+                      "the job was still running " + std::to_string(int(graceSeconds)) +
+                          " seconds after its time limit");
   if (WIFSIGNALED(status))
     return writeCrash(job, *progress, "crash",
-                      std::string("the process died of signal ") + std::to_string(WTERMSIG(status)) + " (" +
-                          strsignal(WTERMSIG(status)) + ")");
+                      std::string("the process died of signal ") +
+                          std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
+                          ")");
   return WEXITSTATUS(status);
 }

@@ -52,24 +52,28 @@ bool load(const Job &job, Inputs &inputs) {
     inputs.data = std::move(*data);
   }
   for (const Override &override : job.overrides) {
-    const UploadStep *step =
-        override.step < inputs.plan.steps.size() ? std::get_if<UploadStep>(&inputs.plan.steps[override.step]) : nullptr;
+    const UploadStep *step = override.step < inputs.plan.steps.size()
+                                 ? std::get_if<UploadStep>(&inputs.plan.steps[override.step])
+                                 : nullptr;
     if (!step)
-      return complain("overrides: step " + std::to_string(override.step) + " of the plan is no upload");
+      return complain("overrides: step " + std::to_string(override.step) +
+                      " of the plan is no upload");
     std::optional<std::string> file = readFile(override.file, error);
     if (!file)
       return complain(error);
     if (override.offset + step->to.bytes() > file->size())
-      return complain(override.file + ": has no " + std::to_string(step->to.bytes()) + " bytes at offset " +
-                      std::to_string(override.offset) + ", which step " + std::to_string(override.step) + " uploads");
+      return complain(override.file + ": has no " + std::to_string(step->to.bytes()) +
+                      " bytes at offset " + std::to_string(override.offset) + ", which step " +
+                      std::to_string(override.step) + " uploads");
     inputs.overrides.push_back(file->substr(override.offset, step->to.bytes()));
   }
   inputs.image = Image::load(job.image, error);
   if (!inputs.image)
     return complain(error);
   if (job.mode && *job.mode != inputs.image->getMode())
-    return complain(job.image + ": the image is built for mode " + toString(inputs.image->getMode()) +
-                    ", the job asks for " + toString(*job.mode));
+    return complain(job.image + ": the image is built for mode " +
+                    toString(inputs.image->getMode()) + ", the job asks for " +
+                    toString(*job.mode));
   return true;
 }
 
@@ -86,14 +90,16 @@ Json launchJson(const Plan &plan, const PlanLaunch &launch) {
 }
 
 /// The first read step whose bytes differ.
-Json differenceJson(const Plan &plan, const std::string &a, const std::string &b, uint32_t repetition) {
+Json differenceJson(const Plan &plan, const std::string &a, const std::string &b,
+                    uint32_t repetition) {
   size_t read = 0;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     auto *step = std::get_if<ReadStep>(&plan.steps[i]);
     if (!step)
       continue;
     uint64_t bytes = step->from.bytes(), end = step->observable + bytes;
-    if (end > a.size() || end > b.size() || memcmp(&a[step->observable], &b[step->observable], bytes) != 0)
+    if (end > a.size() || end > b.size() ||
+        memcmp(&a[step->observable], &b[step->observable], bytes) != 0)
       return {{"repetition", repetition}, {"read", read}, {"step", i}};
     ++read;
   }
@@ -118,10 +124,15 @@ bool hasErrors(const PlanResult &result) {
 
 } // namespace
 
-std::string crashResult(const Progress &progress, const std::string &status, const std::string &message) {
-  Json o = {{"version", resultVersion}, {"status", status},           {"message", message},
-            {"mode", nullptr},          {"launches", Json::array()}};
-  o["crash"] = {{"step", uint64_t(progress.step)}, {"repetition", uint32_t(progress.repetition)},
+std::string crashResult(const Progress &progress, const std::string &status,
+                        const std::string &message) {
+  Json o = {{"version", resultVersion},
+            {"status", status},
+            {"message", message},
+            {"mode", nullptr},
+            {"launches", Json::array()}};
+  o["crash"] = {{"step", uint64_t(progress.step)},
+                {"repetition", uint32_t(progress.repetition)},
                 {"kernel", std::string(progress.kernel)}};
   return o.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -155,12 +166,15 @@ ExitStatus runJob(const Job &job, Progress &progress) {
     }
     if (again.observables != first.observables) {
       repetitions["identical"] = false;
-      repetitions["firstDifference"] = differenceJson(inputs.plan, first.observables, again.observables, i);
+      repetitions["firstDifference"] =
+          differenceJson(inputs.plan, first.observables, again.observables, i);
       break;
     }
   }
 
-  Json result = {{"version", resultVersion}, {"status", status}, {"message", message},
+  Json result = {{"version", resultVersion},
+                 {"status", status},
+                 {"message", message},
                  {"mode", toString(inputs.image->getMode())}};
   result["launches"] = Json::array();
   for (const PlanLaunch &launch : first.launches)
@@ -181,11 +195,13 @@ ExitStatus runJob(const Job &job, Progress &progress) {
       return exitEnvironment;
     }
   }
-  if (!writeFile(job.result, result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n", error)) {
+  if (!writeFile(job.result, result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
+                 error)) {
     complain(error);
     return exitEnvironment;
   }
-  bool isClean = first.status == LaunchStatus::Ok && !hasErrors(first) && repetitions["identical"] == true;
+  bool isClean =
+      first.status == LaunchStatus::Ok && !hasErrors(first) && repetitions["identical"] == true;
   return isClean ? exitOk : exitDiagnostics;
 }
 

@@ -30,7 +30,8 @@ struct Progress {
 ExitStatus runJob(const Job &job, Progress &progress);
 
 /// The result of a job whose process died: status "crash" or "timeout".
-std::string crashResult(const Progress &progress, const std::string &status, const std::string &message);
+std::string crashResult(const Progress &progress, const std::string &status,
+                        const std::string &message);
 
 } // namespace kbrun
 #endif

@@ -16,7 +16,8 @@
 namespace kbrt {
 
 /// Constants of the counting rules, those of every chip since Volta.
-inline constexpr unsigned warpLanes = 32, sectorBytes = 32, lineBytes = 128, sharedBanks = 32, bankBytes = 4;
+inline constexpr unsigned warpLanes = 32, sectorBytes = 32, lineBytes = 128, sharedBanks = 32,
+                          bankBytes = 4;
 
 const char *toString(AccessKind kind);
 const char *toString(MemorySpace space);
@@ -24,11 +25,11 @@ const char *toString(MemorySpace space);
 /// Requests of one kind to one space. A request is one instruction of one warp.
 struct AccessCounters {
   double requests = 0;
-  double lanes = 0;            ///< active lanes, summed over requests
-  double bytesRequested = 0;   ///< lanes × element bytes
-  double bytesUsed = 0;        ///< distinct bytes per request, summed (what the sectors are needed for)
-  double sectors = 0;          ///< distinct 32-byte sectors per request, summed (global)
-  double idealSectors = 0;     ///< sectors if the distinct bytes were packed and aligned
+  double lanes = 0;          ///< active lanes, summed over requests
+  double bytesRequested = 0; ///< lanes × element bytes
+  double bytesUsed = 0;    ///< distinct bytes per request, summed (what the sectors are needed for)
+  double sectors = 0;      ///< distinct 32-byte sectors per request, summed (global)
+  double idealSectors = 0; ///< sectors if the distinct bytes were packed and aligned
   double lineWavefronts = 0;   ///< distinct 128-byte lines per request, summed (global)
   double sharedWavefronts = 0; ///< passes over the banks (shared)
   double idealSharedWavefronts = 0;
@@ -36,7 +37,9 @@ struct AccessCounters {
 
   double bankConflicts() const { return sharedWavefronts - idealSharedWavefronts; }
   /// 0 to 1, or 1 when nothing moved.
-  double bytesPerSectorFraction() const { return sectors > 0 ? bytesUsed / (sectors * sectorBytes) : 1; }
+  double bytesPerSectorFraction() const {
+    return sectors > 0 ? bytesUsed / (sectors * sectorBytes) : 1;
+  }
   double sectorsPerRequest() const { return requests > 0 ? sectors / requests : 0; }
   void add(const AccessCounters &other, double factor = 1);
 };
@@ -65,15 +68,16 @@ struct LineCounters {
 
 /// Estimated traffic below the SM. Reads and writes in bytes.
 struct TrafficCounters {
-  double l1LoadSectors = 0;     ///< global load sectors that looked up L1
-  double l1LoadHitSectors = 0;  ///< of those, found in the per-block L1 simulation
-  double l2ReadBytes = 0;       ///< L1 misses × 32
-  double l2WriteBytes = 0;      ///< stores write through
+  double l1LoadSectors = 0;    ///< global load sectors that looked up L1
+  double l1LoadHitSectors = 0; ///< of those, found in the per-block L1 simulation
+  double l2ReadBytes = 0;      ///< L1 misses × 32
+  double l2WriteBytes = 0;     ///< stores write through
   double l2AtomicBytes = 0;
-  double uniqueReadBytes = 0;   ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
+  double uniqueReadBytes =
+      0; ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
   double uniqueWrittenBytes = 0;
-  bool uniqueIsExact = false;   ///< all blocks were sampled
-  double dramReadBytes = 0;     ///< estimate: between uniqueReadBytes and l2ReadBytes
+  bool uniqueIsExact = false; ///< all blocks were sampled
+  double dramReadBytes = 0;   ///< estimate: between uniqueReadBytes and l2ReadBytes
   double dramWriteBytes = 0;
 };
 
@@ -87,19 +91,22 @@ struct KernelCounters {
   double warps = 0;
   double warpInstructions = 0;   ///< issued, one per warp and instruction
   double threadInstructions = 0; ///< the same counted per active lane
-  std::array<double, opCount> warpInstructionsByOp{};   ///< indexed by Op; TensorFlops is no instruction
+  std::array<double, opCount>
+      warpInstructionsByOp{}; ///< indexed by Op; TensorFlops is no instruction
   std::array<double, opCount> threadInstructionsByOp{};
   double branches = 0, divergentBranches = 0; ///< warp level
   double blockBarriers = 0, warpBarriers = 0, shuffles = 0, votes = 0;
   /// Flops: an FMA counts two. By thread.
-  double integerOperations = 0, fp16Operations = 0, fp32Operations = 0, fp64Operations = 0, tensorOperations = 0;
-  /// Work of the longest sampled warp in a block over the mean warp, averaged over blocks (1 is balanced).
+  double integerOperations = 0, fp16Operations = 0, fp32Operations = 0, fp64Operations = 0,
+         tensorOperations = 0;
+  /// Work of the longest sampled warp in a block over the mean warp, averaged over blocks (1 is
+  /// balanced).
   double warpImbalance = 1;
   /// Instructions of the longest sampled block over the mean block.
   double blockImbalance = 1;
 
-  AccessCounters globalLoad, globalStore, globalAtomic, sharedLoad, sharedStore, sharedAtomic, localLoad, localStore,
-      constantLoad;
+  AccessCounters globalLoad, globalStore, globalAtomic, sharedLoad, sharedStore, sharedAtomic,
+      localLoad, localStore, constantLoad;
   TrafficCounters traffic;
 
   std::vector<SiteCounters> sites; ///< sites that executed, in order of site number

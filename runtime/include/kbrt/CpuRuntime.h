@@ -151,19 +151,19 @@ struct LaunchOptions {
 
 struct LaunchResult {
   LaunchStatus status = LaunchStatus::Ok;
-  std::string message; ///< empty when Ok; names kernel, block, thread, source line
-  std::vector<Finding> findings;         ///< check images only
+  std::string message;           ///< empty when Ok; names kernel, block, thread, source line
+  std::vector<Finding> findings; ///< check images only
   std::optional<KernelCounters> counters; ///< count images only
-  std::vector<std::string> notes; ///< what could not be checked or counted, and why
+  std::vector<std::string> notes;         ///< what could not be checked or counted, and why
   double wallSeconds = 0;
 };
 
 /// Runs \p kernel of \p image to its end. \p args points to one pointer per parameter, as for
-/// cudaLaunchKernel. Never throws; a crash of kernel code becomes a Fault and leaves device memory as it
-/// was at that moment (the process should not launch again, as with a sticky CUDA error).
+/// cudaLaunchKernel. Never throws; a crash of kernel code becomes a Fault and leaves device memory
+/// as it was at that moment (the process should not launch again, as with a sticky CUDA error).
 /// Serialised by a process-wide lock.
-LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, Dim3 grid, Dim3 block,
-                    uint64_t dynamicSharedBytes, const LaunchOptions &options = {});
+LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, Dim3 grid,
+                    Dim3 block, uint64_t dynamicSharedBytes, const LaunchOptions &options = {});
 
 /// Holds the lock under which device memory and launches are used; recursive.
 class DeviceLock {

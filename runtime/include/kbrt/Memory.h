@@ -21,12 +21,15 @@ namespace kbrt {
 inline constexpr uint64_t arenaBase = 0x600000000000;
 /// Address space of the arena in bytes (64 GiB, reserved and not committed).
 inline constexpr uint64_t arenaBytes = uint64_t(64) << 30;
-/// The part at the arena's end that holds `__device__` and `__constant__` variables, placed by name.
+/// The part at the arena's end that holds `__device__` and `__constant__` variables, placed by
+/// name.
 inline constexpr uint64_t symbolAreaBytes = uint64_t(8) << 30;
 
 /// True if \p address lies in the device arena, whether or not a buffer is there.
 inline bool isDeviceAddress(uint64_t address) { return address - arenaBase < arenaBytes; }
-inline bool isDeviceAddress(const void *p) { return isDeviceAddress(reinterpret_cast<uint64_t>(p)); }
+inline bool isDeviceAddress(const void *p) {
+  return isDeviceAddress(reinterpret_cast<uint64_t>(p));
+}
 
 enum class MemoryKind : uint8_t {
   Device,   ///< cudaMalloc
@@ -49,8 +52,8 @@ struct MemoryBuffer {
 /// The arena and its registry. One per process, because its address is fixed.
 /// Not thread-safe by itself: callers hold `DeviceLock` (CpuRuntime.h) or are single-threaded.
 ///
-/// Every buffer has whole pages of its own: a guard zone of `guardBytes` before it, the buffer, and a
-/// guard zone of at least `guardBytes` after it. Guard zones hold `guardPattern`; pages between
+/// Every buffer has whole pages of its own: a guard zone of `guardBytes` before it, the buffer, and
+/// a guard zone of at least `guardBytes` after it. Guard zones hold `guardPattern`; pages between
 /// allocations are not accessible.
 class DeviceMemory {
 public:
@@ -58,8 +61,8 @@ public:
   static constexpr uint64_t guardBytes = 4096;
   static constexpr uint8_t guardPattern = 0xFD;
 
-  /// The process's arena; reserved at the first call. If the address range is taken, every allocation
-  /// fails with that reason in lastError().
+  /// The process's arena; reserved at the first call. If the address range is taken, every
+  /// allocation fails with that reason in lastError().
   static DeviceMemory &get();
 
   /// The most bytes that may be live at once (default 32 GiB); an allocation beyond fails.
@@ -72,13 +75,16 @@ public:
   uint64_t getLayoutVersion() const { return layoutVersion; }
   void resetPeak() { peakBytes = liveBytes; }
 
-  /// New memory is filled with this byte (default 0xCB); the bytes count as uninitialised in check mode.
+  /// New memory is filled with this byte (default 0xCB); the bytes count as uninitialised in check
+  /// mode.
   void setPoison(uint8_t pattern) { poison = pattern; }
   uint8_t getPoison() const { return poison; }
 
-  /// Allocates \p bytes (0 is taken as 1) aligned to a page. Returns null on failure, see lastError().
+  /// Allocates \p bytes (0 is taken as 1) aligned to a page. Returns null on failure, see
+  /// lastError().
   void *allocate(uint64_t bytes, MemoryKind kind = MemoryKind::Device, std::string_view name = {});
-  /// The same at a given address (a plan's), which must be a page boundary inside the arena and free.
+  /// The same at a given address (a plan's), which must be a page boundary inside the arena and
+  /// free.
   void *allocateAt(uint64_t address, uint64_t bytes, MemoryKind kind = MemoryKind::Device,
                    std::string_view name = {});
   /// Where the variable \p name goes: depends on the name and size alone unless the place is taken.
@@ -96,7 +102,8 @@ public:
   /// All live buffers in order of allocation.
   std::vector<const MemoryBuffer *> liveBuffers() const;
 
-  /// True if the guard zones of \p buffer still hold their pattern; else \p firstBad gets an address.
+  /// True if the guard zones of \p buffer still hold their pattern; else \p firstBad gets an
+  /// address.
   bool guardsIntact(const MemoryBuffer &buffer, uint64_t *firstBad = nullptr) const;
   /// Rewrites the guard zones of \p buffer.
   void repairGuards(const MemoryBuffer &buffer);
@@ -119,7 +126,8 @@ private:
   DeviceMemory();
   struct State;
   State *state = nullptr;
-  uint64_t limitBytes = uint64_t(32) << 30, liveBytes = 0, peakBytes = 0, generation = 0, layoutVersion = 1;
+  uint64_t limitBytes = uint64_t(32) << 30, liveBytes = 0, peakBytes = 0, generation = 0,
+           layoutVersion = 1;
   uint8_t poison = 0xCB;
   std::string error;
 

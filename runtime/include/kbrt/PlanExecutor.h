@@ -46,15 +46,15 @@ struct PlanResult {
   /// Of that launch; InvalidLaunch and a message also for a plan that does not fit the image.
   std::string message;
   std::vector<PlanLaunch> launches;
-  std::string observables;       ///< what observables.bin holds; short if the plan was not finished
+  std::string observables; ///< what observables.bin holds; short if the plan was not finished
   std::vector<std::string> notes;
   uint64_t peakDeviceBytes = 0;
   double wallSeconds = 0;
 };
 
-/// Executes \p plan with the kernels of \p image from a fresh device memory. Stops at the first launch
-/// that does not end as Ok. Buffers are freed afterwards and variables put back, so that it can be
-/// called again. Not reentrant.
+/// Executes \p plan with the kernels of \p image from a fresh device memory. Stops at the first
+/// launch that does not end as Ok. Buffers are freed afterwards and variables put back, so that it
+/// can be called again. Not reentrant.
 PlanResult executePlan(const Plan &plan, Image &image, const PlanOptions &options);
 
 } // namespace kbrt

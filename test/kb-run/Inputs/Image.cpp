@@ -10,7 +10,9 @@ using namespace kbrt;
 
 namespace {
 
-uint32_t index(const Block *block, const Thread *thread) { return block->ctaid.x * block->ntid.x + thread->tid.x; }
+uint32_t index(const Block *block, const Thread *thread) {
+  return block->ctaid.x * block->ntid.x + thread->tid.x;
+}
 
 /// x[i] += 1
 void increment(void **args, const Block *block, Thread *thread) {
@@ -18,9 +20,13 @@ void increment(void **args, const Block *block, Thread *thread) {
 }
 
 /// The thread that comes last wins.
-void last(void **args, const Block *, Thread *thread) { (*static_cast<int **>(args[0]))[0] = int(thread->tid.x); }
+void last(void **args, const Block *, Thread *thread) {
+  (*static_cast<int **>(args[0]))[0] = int(thread->tid.x);
+}
 
-void outside(void **args, const Block *, Thread *) { (*static_cast<volatile int **>(args[0]))[64] = 1; }
+void outside(void **args, const Block *, Thread *) {
+  (*static_cast<volatile int **>(args[0]))[64] = 1;
+}
 
 void trap(void **, const Block *, Thread *) { kbrt_trap(0); }
 
@@ -35,7 +41,10 @@ long getpidBySyscall() {
 /// Ends the process behind the runtime's back.
 void vanish(void **, const Block *, Thread *) {
   long result;
-  asm volatile("syscall" : "=a"(result) : "a"(62), "D"(getpidBySyscall()), "S"(9) : "rcx", "r11", "memory"); // kill(self, SIGKILL)
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(62), "D"(getpidBySyscall()), "S"(9)
+               : "rcx", "r11", "memory"); // kill(self, SIGKILL)
 }
 
 void forever(void **, const Block *, Thread *) {
@@ -56,12 +65,29 @@ constexpr KernelInfo kernel(const char *name, BodyFunction body) {
   info.file = "k.cu";
   return info;
 }
-constexpr KernelInfo kernels[] = {kernel("increment", increment), kernel("last", last), kernel("outside", outside),
-                                  kernel("trap", trap), kernel("die", die), kernel("vanish", vanish),
-                                  kernel("forever", forever)};
-constexpr SiteInfo sites[] = {{AccessKind::Trap, MemorySpace::Generic, 0, 0, 0, 0, 12, 3, "k.cu", "", "trap"}};
+constexpr KernelInfo kernels[] = {
+    kernel("increment", increment), kernel("last", last), kernel("outside", outside),
+    kernel("trap", trap),           kernel("die", die),   kernel("vanish", vanish),
+    kernel("forever", forever)};
+constexpr SiteInfo sites[] = {
+    {AccessKind::Trap, MemorySpace::Generic, 0, 0, 0, 0, 12, 3, "k.cu", "", "trap"}};
 
 } // namespace
 
-extern "C" const ImageInfo kbrt_image = {imageAbiVersion, ImageMode::Plain, kernels, nullptr, sites, nullptr, nullptr,
-                                         nullptr, nullptr, 7, 0, 1, 0, 0, 0, 0, "k.cu"};
+extern "C" const ImageInfo kbrt_image = {imageAbiVersion,
+                                         ImageMode::Plain,
+                                         kernels,
+                                         nullptr,
+                                         sites,
+                                         nullptr,
+                                         nullptr,
+                                         nullptr,
+                                         nullptr,
+                                         7,
+                                         0,
+                                         1,
+                                         0,
+                                         0,
+                                         0,
+                                         0,
+                                         "k.cu"};
