@@ -166,6 +166,12 @@ static LaneStride strideAlong(kb::AccessOp access, unsigned dim, const LaunchVal
       result.kind = StrideClass::Uniform;
     return result;
   }
+  // A symbol that varies may be another in the next iteration.
+  if (dim >= kb::firstLoopDim)
+    for (auto symbol : access->getParentOfType<kb::KernelOp>().getSymbols().getAsRange<kb::SymbolAttr>())
+      if (symbol.getOrigin() == kb::SymbolOrigin::Varying &&
+          llvm::any_of(address.getSymbols(), [&](StringAttr name) { return name.getValue() == symbol.getName(); }))
+        return result;
   AffineMap map = address.getMap();
   AffineExpr step = stepOf(substitute(address, values), dim, map.getNumDims(), map.getNumSymbols());
   if (!step)

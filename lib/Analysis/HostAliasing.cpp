@@ -105,9 +105,11 @@ public:
     if (!paramA && !paramB)
       return Answer::no("'" + rootA.variable->getName().str() + "' and '" + rootB.variable->getName().str() +
                         "' are allocations of their own");
-    if (paramA != paramB && (paramA ? rootB : rootA).variable->isLocalVarDecl())
+    if (paramA != paramB && (paramA ? rootB : rootA).variable->hasLocalStorage())
       return Answer::no("one of them is allocated in '" + host->getNameAsString() + "'");
-    return throughCallers(rootA.variable, rootB.variable, host, depth);
+    const VarDecl *parameter = paramA ? rootA.variable : rootB.variable;
+    auto *owner = dyn_cast_or_null<FunctionDecl>(parameter->getParentFunctionOrMethod());
+    return throughCallers(rootA.variable, rootB.variable, owner ? owner : host, depth);
   }
 
 private:
@@ -138,7 +140,12 @@ private:
       auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
       if (!variable || !variable->getType()->isPointerType())
         return {};
-      bool hasValue = variable->isLocalVarDecl() && variable->hasInit() &&
+      // The variable's own function: of a template, the instantiation.
+      if (auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod()))
+        host = owner;
+      if (!host->getBody())
+        return {};
+      bool hasValue = variable->hasLocalStorage() && !isa<ParmVarDecl>(variable) && variable->hasInit() &&
                       !variable->getInit()->IgnoreParenCasts()->isNullPointerConstant(
                           program.context(), Expr::NPC_ValueDependentIsNotNull);
       if (isa<ParmVarDecl>(variable)) {
@@ -161,8 +168,10 @@ private:
   bool isAllocated(const VarDecl *variable, const FunctionDecl *host) {
     AllocationChecker checker;
     checker.variable = variable->getCanonicalDecl();
-    if (variable->isLocalVarDecl()) {
-      checker.TraverseStmt(host->getBody());
+    if (auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod())) {
+      if (!owner->getBody() || variable->isStaticLocal())
+        return false;
+      checker.TraverseStmt(owner->getBody());
     } else {
       if (!variable->isInAnonymousNamespace() && variable->getFormalLinkage() == Linkage::External &&
           !program.sources().isInMainFile(variable->getLocation()))

@@ -18,10 +18,10 @@ static const Expr *settledValue(const Expr *expr, const FunctionDecl *host) {
   auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
   if (!variable || isa<ParmVarDecl>(variable) || !variable->hasInit())
     return nullptr;
-  const FunctionDecl *definition = nullptr;
   if (!variable->getType().isConstQualified()) {
-    if (!variable->isLocalVarDecl() || variable->isStaticLocal() || !host || !host->hasBody(definition) ||
-        mayModify(definition->getBody(), variable))
+    // The variable's own function: of a template, the instantiation.
+    auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod());
+    if (!variable->hasLocalStorage() || !owner || !owner->getBody() || mayModify(owner->getBody(), variable))
       return nullptr;
   }
   return variable->getInit();

@@ -148,6 +148,34 @@ static bool usesGlobalIndexOnly(AffineExpr expr) {
   return true;
 }
 
+/// Cooperative groups read the indices inside the toolkit's headers.
+static bool usesCooperativeGroups(const ImportedProgram &program, kb::KernelOp kernel) {
+  struct Finder : clang::RecursiveASTVisitor<Finder> {
+    bool shouldVisitImplicitCode() const { return true; }
+    bool note(const clang::FunctionDecl *callee) {
+      if (!callee)
+        return true;
+      found |= llvm::StringRef(callee->getQualifiedNameAsString()).starts_with("cooperative_groups");
+      work.push_back(callee);
+      return true;
+    }
+    bool VisitCallExpr(clang::CallExpr *call) { return note(call->getDirectCallee()); }
+    bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) { return note(construct->getConstructor()); }
+    std::vector<const clang::FunctionDecl *> work;
+    bool found = false;
+  } finder;
+  finder.work = {program.declOf(kernel)};
+  llvm::DenseSet<const clang::FunctionDecl *> seen;
+  while (!finder.work.empty() && !finder.found) {
+    const clang::FunctionDecl *definition = nullptr, *function = finder.work.back();
+    finder.work.pop_back();
+    if (function->hasBody(definition) && seen.insert(definition).second &&
+        !program.source().sources().isInSystemHeader(definition->getLocation()))
+      finder.TraverseStmt(definition->getBody());
+  }
+  return finder.found;
+}
+
 Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
   Answer result = Answer::yes();
   auto fail = [&](Answer answer) {
@@ -176,6 +204,8 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
   });
   if (!result.proven())
     return result;
+  if (usesCooperativeGroups(program, kernel))
+    return Answer::no("it uses cooperative groups");
   // Every use in the text must be part of blockIdx.c * blockDim.c + threadIdx.c.
   std::vector<GridUse> uses = gridUses(program, kernel);
   auto is = [&](const clang::Expr *expr, GridBuiltin builtin, unsigned c) {

@@ -66,7 +66,14 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
     return Answer::no(name + " is volatile or updated atomically");
   if (load.getSpace() == kb::MemorySpace::Constant || load.getSpace() == kb::MemorySpace::Param)
     return result;
+  // Threads that wait for each other may store elsewhere in the kernel meanwhile.
+  bool waits = false;
   loop->walk([&](Operation *op) {
+    auto access = dyn_cast<kb::AccessOp>(op);
+    waits |= isa<kb::BarrierOp, kb::ShuffleOp>(op) || (access && access.getKind() == kb::AccessKind::Atomic);
+  });
+  Operation *scope = waits ? loop->getParentOfType<kb::KernelOp>().getOperation() : loop.getOperation();
+  scope->walk([&](Operation *op) {
     if (isa<kb::OpaqueOp>(op) || (isa<kb::CallOp>(op) && !isHarmlessCall(cast<kb::CallOp>(op)))) {
       result = Answer::dontKnow("the loop contains code that is not understood");
       return WalkResult::interrupt();
@@ -81,7 +88,7 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
     if (sameBase && sameThreadMayOverlap(load, store, /*acrossIterations=*/true).refuted() &&
         threadsMayOverlap(load, store).refuted())
       return WalkResult::advance();
-    result = Answer::dontKnow("the loop stores to " + quoted(store.getBase().getName()) +
+    result = Answer::dontKnow(std::string(waits ? "the kernel" : "the loop") + " stores to " + quoted(store.getBase().getName()) +
                               ", which may change " + name);
     return WalkResult::interrupt();
   });
@@ -176,7 +183,8 @@ private:
       if (!parameter->getType()->isArithmeticType())
         return false;
     return !name.starts_with("atomic") && !name.contains("sync") && !name.starts_with("__shfl") &&
-           !name.starts_with("clock") && !name.contains("vote") && !name.contains("ballot") &&
+           !name.starts_with("clock") && !name.contains("timer") && !name.contains("rand") &&
+           !name.contains("vote") && !name.contains("ballot") &&
            !name.contains("activemask") && !name.starts_with("__any") && !name.starts_with("__all") &&
            !name.contains("match") && !name.contains("reduce") && !name.contains("fence");
   }

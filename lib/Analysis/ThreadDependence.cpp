@@ -137,7 +137,7 @@ bool ThreadDependence::propagateControl(const BasicBlock &branch, Level level) {
     if (!seen.insert(block).second)
       continue;
     // Values of one iteration do not join with those of the next.
-    bool backEdge = loops.isLoopHeader(block) && own && own->contains(block);
+    bool backEdge = loops.isLoopHeader(block) && loops.getLoopFor(block)->contains(&branch);
     if (!backEdge)
       for (const PHINode &phi : block->phis())
         if (!phi.hasConstantOrUndefValue() && !loops.isLoopHeader(block))

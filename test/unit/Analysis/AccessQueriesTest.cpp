@@ -68,6 +68,11 @@ TEST_F(AccessQueries, StrideOfALoop) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(loopStride(all[0], "i").text, "n * 4");
   EXPECT_EQ(loopStride(all[0], "j").kind, StrideClass::Unknown);
+  // u may be another value in the next iteration.
+  all = accesses("kb.loop \"i\" uniform { kb.access load global <argument \"x\" argument 0> bytes 4 "
+                 "uniformity divergent at <over [i] with [u] : u * 4 + tid.x * 4> }");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(loopStride(all[0], "i").kind, StrideClass::Unknown);
 }
 
 TEST_F(AccessQueries, CountsSectors) {
