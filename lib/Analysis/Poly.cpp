@@ -280,7 +280,8 @@ bool VarTable::isWild(const Poly &poly) {
     for (VarId var : monomial) {
       bool isNamed = var >= FirstOtherVar && !vars[var].isDim && !vars[var].division;
       bool isGridSize = var >= GdimVar && var < FirstOtherVar;
-      if (!isNamed && !isGridSize && !vars[var].isLoop)
+      bool isBlockIndex = var >= BidVar && var < BdimVar;
+      if (!isNamed && !isGridSize && !isBlockIndex && !vars[var].isLoop)
         term = term * Poly::variable(var);
     }
     plain = plain + term;

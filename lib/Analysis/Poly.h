@@ -85,8 +85,8 @@ public:
   Interval range(const Poly &poly);
   std::set<unsigned> assumed;
 
-  /// Whether \p poly could leave 31 bits even if every named symbol were 1: what a
-  /// hash does, and index arithmetic does not.
+  /// Whether \p poly could leave 31 bits even if every named symbol, block index
+  /// and iteration were 1: what a hash does, and index arithmetic does not.
   bool isWild(const Poly &poly);
 
   /// Whether \p var occurs in \p poly, also inside divisions.
