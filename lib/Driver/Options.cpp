@@ -173,6 +173,8 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   reader.number(OPT_bisect, options.bisectLimit, int64_t(-1));
   if (const Arg *arg = arguments.getLastArg(OPT_arch))
     options.arch = arg->getValue();
+  // A terminal is shown what changes; a file gets the program.
+  options.emit = options.output.empty() ? Emit::Diff : Emit::Source;
   readEnumerations(arguments, reader, options);
 
   if (options.help || options.version)

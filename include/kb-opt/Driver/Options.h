@@ -21,7 +21,7 @@ enum class Emit { Diff, Source, KbIr, Plan, Workload };
 struct Options {
   std::string input;
   std::string passes; ///< empty: none; "auto": search
-  Emit emit = Emit::Diff;
+  Emit emit = Emit::Diff; ///< with -o the source is the default
   std::string output; ///< empty or "-": stdout
   bool fix = false;
   bool printPipeline = false;

@@ -25,6 +25,11 @@ TEST(Options, Defaults) {
   EXPECT_TRUE(options->sandbox);
 }
 
+TEST(Options, AFileGetsTheProgram) {
+  EXPECT_EQ(parseOptions({"-passes=a", "a.cu", "-o", "b.cu"})->emit, Emit::Source);
+  EXPECT_EQ(parseOptions({"-passes=a", "a.cu", "-o", "b.patch", "--emit=diff"})->emit, Emit::Diff);
+}
+
 TEST(Options, OneAndTwoDashes) {
   auto options = parseOptions({"--passes=a,b{width=4}", "-budget-seconds=1.5", "--seed=7", "-j4", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
