@@ -179,8 +179,9 @@ def main():
         for r in records:
             write(arguments.docs / f"{r['name']}.md", page(r))
         write(arguments.docs / "README.md", index(records))
-        for stale in arguments.docs.glob("*.md"):
-            if stale.stem not in page.known and stale.name != "README.md":
+        pages = {f"{name}.md" for name in page.known} | {"README.md"}
+        for stale in arguments.docs.iterdir():
+            if stale.is_file() and stale.name not in pages:
                 stale.unlink()
 
 

@@ -28,7 +28,9 @@ public:
     return true;
   }
   bool VisitMemberExpr(clang::MemberExpr *member) {
-    note(member, member->getBase(), member->getMemberDecl()->getName());
+    // Conversions and operators have no name; `uint3 t = threadIdx` is one.
+    if (const clang::IdentifierInfo *name = member->getMemberDecl()->getIdentifier())
+      note(member, member->getBase(), name->getName());
     return true;
   }
   bool VisitDeclRefExpr(clang::DeclRefExpr *use) {
@@ -97,7 +99,7 @@ std::vector<GridUse> gridUses(const ImportedProgram &program, kb::KernelOp kerne
       continue;
     GridVisitor(uses, work, definition).TraverseStmt(definition->getBody());
   }
-  llvm::sort(uses, [&](const GridUse &a, const GridUse &b) {
+  llvm::stable_sort(uses, [&](const GridUse &a, const GridUse &b) {
     return sources.isBeforeInTranslationUnit(a.expr->getBeginLoc(), b.expr->getBeginLoc());
   });
   return uses;

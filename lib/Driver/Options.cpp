@@ -156,6 +156,9 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   options.quiet = reader.flag(OPT_quiet);
   options.sandbox = !reader.flag(OPT_unsafe);
   reader.text(OPT_passes, options.passes);
+  if (reader.flag(OPT_passes) && llvm::StringRef(options.passes).trim().empty())
+    reader.fail("the pipeline is empty", "name at least one pass, as in -passes=unroll-loop; "
+                                         "kb-opt --list-passes shows them");
   reader.text(OPT_o, options.output);
   reader.text(OPT_p, options.databaseFolder);
   reader.text(OPT_workload, options.workload);

@@ -176,7 +176,7 @@ Uses collectUses(const PassContext &context, const KernelView &kernel) {
       if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr)) {
         bool inBlock = ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim;
         if (inBlock && ref->dimension < 2) {
-          if (context.text(expr->getSourceRange()).empty())
+          if (expr->getBeginLoc().isMacroID() || context.text(expr->getSourceRange()).empty())
             uses.obstacle = "a thread index comes from a macro";
           uses.exchanged.emplace_back(expr, *ref);
         }

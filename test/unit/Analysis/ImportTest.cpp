@@ -55,6 +55,10 @@ __global__ void gather(const int *idx, const float *in, float *out, unsigned m) 
   if (i < m) out[i] = in[idx[i]];
   out[i * m] = 0;
 }
+__global__ void whole(float *x, int n) {
+  uint3 t = threadIdx;
+  x[t.x * n + t.y] = 0;
+}
 __global__ void reduce(const float *in, float *out) {
   extern __shared__ float part[];
   part[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
@@ -168,7 +172,7 @@ constexpr auto load = kb::AccessKind::Load, store = kb::AccessKind::Store, atomi
 
 TEST_F(Import, IsValidAndReadsBack) {
   EXPECT_TRUE(succeeded(mlir::verify(*program().module)));
-  EXPECT_EQ(program().kernels().size(), 8u);
+  EXPECT_EQ(program().kernels().size(), 9u);
   EXPECT_EQ(program().stats.tied, program().stats.accesses);
   EXPECT_EQ(program().stats.loopsTied, program().stats.loops);
 }
@@ -363,6 +367,13 @@ TEST_F(Import, GridUses) {
   EXPECT_EQ(uses[2].builtin, GridBuiltin::ThreadIdx);
   EXPECT_EQ(uses[2].dimension, 0u);
   EXPECT_EQ(gridUses(program(), kernel("mm")).size(), 6u);
+  // A copy of the whole index uses each component; the conversion has no name.
+  uses = gridUses(program(), kernel("whole"));
+  ASSERT_EQ(uses.size(), 3u);
+  for (unsigned c = 0; c < 3; ++c) {
+    EXPECT_EQ(uses[c].builtin, GridBuiltin::ThreadIdx);
+    EXPECT_EQ(uses[c].dimension, c);
+  }
 }
 
 /// The first expression with this text in the loop of a kernel.

@@ -87,7 +87,9 @@ __global__ void macroUsesIndex(const float *x, float *y, int n) {
 // CHECK: Function: suppressed
 // CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(const float *x, float *y, int n) {
-  y[threadIdx.x * n + threadIdx.y] = x[threadIdx.x * n + threadIdx.y]; // NOKBOPT
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  int column = blockIdx.y * blockDim.y + threadIdx.y; // NOKBOPT
+  y[row * n + column] = x[row * n + column];
 }
 
 void run(const float *x, float *y, int n, int b) {

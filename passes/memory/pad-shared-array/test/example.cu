@@ -1,6 +1,6 @@
 // The documented example, held to the byte.
-// RUN: kb-opt -passes=pad-shared-array --quiet -o %t %S/../examples/before.cu
-// RUN: diff %S/../examples/after.cu %t
+// RUN: kb-opt -passes=pad-shared-array --quiet -o %t.cu %S/../examples/before.cu
+// RUN: diff %S/../examples/after.cu %t.cu
 // Applying the pass to its own result changes nothing.
-// RUN: kb-opt -passes=pad-shared-array --quiet -o %t.again %t
-// RUN: diff %t %t.again
+// RUN: kb-opt -passes=pad-shared-array --quiet -o %t.again.cu %t.cu
+// RUN: diff %t.cu %t.again.cu

@@ -20,7 +20,7 @@
 // CHECK: y[i] = x[i] + i;
 // REMARK: !Passed
 // REMARK: Function: strided
-// REMARK: String: 'moved 4 elements at a time of ''x'' ''y'''
+// REMARK: String: 'moved 4 elements at a time of ''y'' ''x'''
 __global__ void strided(const int *__restrict__ x, int *__restrict__ y, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
     y[i] = x[i] + i;

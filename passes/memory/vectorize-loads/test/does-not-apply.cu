@@ -5,7 +5,7 @@
 // RUN: diff %s %t
 // RUN: FileCheck %s --check-prefix=THREE < %t.yaml
 // CHECK-NOT: !Passed
-// THREE: String: width 3 has no aligned vector type; use 2 or 4
+// THREE: String: 'width 3 has no aligned vector type; use 2 or 4'
 
 // CHECK: Function: mayOverlap
 // CHECK: String: '''y'' and ''x'' may overlap; add-restrict-const may help'
