@@ -1,4 +1,4 @@
-"""lit configuration of the tool tests: everything below test/, passes/ and docs/.
+"""lit configuration of the tool tests: everything below test/ and passes/.
 
 Its name keeps lit, which walks the whole project, from taking test/ for a suite
 of its own."""
@@ -11,12 +11,12 @@ import lit.formats
 
 config.name = "kb-opt"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".cu", ".test", ".mlir", ".md"]
+config.suffixes = [".cu", ".test", ".mlir"]
 config.test_source_root = config.source_dir
 config.test_exec_root = os.path.join(config.binary_dir, "test", "out")
 
 # The suite's root is the project, so that a pass's tests lie in the pass's folder.
-tested = {"test", "passes", "docs"}
+tested = {"test", "passes"}
 config.excludes = [name for name in os.listdir(config.source_dir) if name not in tested]
 config.excludes += ["unit", "fuzz", "examples", "Inputs", "README.md"]
 
