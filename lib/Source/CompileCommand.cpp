@@ -231,8 +231,9 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
   }
   command.file = absolute(query.file, command.directory);
   if (!fs::exists(command.file))
-    return llvm::make_error<UsageError>("no such file: '" + query.file + "'", "name a CUDA file; relative names start at the current folder",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        "no such file: '" + query.file + "'",
+        "name a CUDA file; relative names start at the current folder", ExitStatus::Diagnostics);
   if (fs::is_directory(command.file))
     return llvm::make_error<UsageError>("'" + query.file + "' is a folder",
                                         "name one CUDA file in it", ExitStatus::Diagnostics);
