@@ -23,6 +23,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -34,7 +35,7 @@ namespace {
 struct Variant {
   unsigned number = 0;
   bool isRight = false, isSurvivor = false;
-  std::string title;
+  std::string title, reason; ///< reason: what follows `--`
   std::vector<std::string> gates;
 };
 
@@ -46,7 +47,8 @@ struct Suite {
 };
 
 std::mutex outputMutex; ///< also guards the counts
-unsigned wrong = 0, killed = 0, problems = 0;
+unsigned wrong = 0, killed = 0, right = 0, accepted = 0, problems = 0;
+std::map<GateId, unsigned> killedBy;
 
 void say(const Twine &line) {
   std::lock_guard<std::mutex> lock(outputMutex);
@@ -79,6 +81,7 @@ Suite readSuite(StringRef path, StringRef text) {
       v.isSurvivor = match[1] == "survivor";
       auto [title, gates] = match[3].split(" -- ");
       v.title = title.str();
+      v.reason = gates.str();
       SmallVector<StringRef, 4> names;
       gates.split(names, ' ', -1, false);
       for (StringRef name : names)
@@ -94,6 +97,11 @@ void report(const Suite &suite, const Variant &variant, const Verdict &verdict) 
   std::string who =
       formatv("{0} {1} ({2})", sys::path::stem(suite.path), variant.number, variant.title);
   if (variant.isRight) {
+    {
+      std::lock_guard<std::mutex> lock(outputMutex);
+      ++right;
+      accepted += verdict.isCorrect();
+    }
     if (verdict.isCorrect())
       say(who + ": passes");
     else
@@ -105,10 +113,12 @@ void report(const Suite &suite, const Variant &variant, const Verdict &verdict) 
     std::lock_guard<std::mutex> lock(outputMutex);
     ++wrong;
     killed += caught;
+    if (caught && verdict.gate)
+      ++killedBy[*verdict.gate];
   }
   std::string gate = verdict.gate ? toString(*verdict.gate).str() : "";
   if (variant.isSurvivor && !caught)
-    say(who + ": known to survive");
+    say(who + ": known to survive: " + variant.reason);
   else if (variant.isSurvivor)
     complain(who + ": is caught now, its comment is stale, " + verdict.summary());
   else if (!caught)
@@ -219,6 +229,10 @@ int main(int argc, char **argv) {
   std::thread second(work);
   work();
   second.join();
-  outs() << "kill rate: " << killed << " of " << wrong << '\n';
+  outs() << "killed by:";
+  for (const auto &[gate, count] : killedBy)
+    outs() << ' ' << toString(gate) << ' ' << count;
+  outs() << "\nright rewrites accepted: " << accepted << " of " << right
+         << "\nkill rate: " << killed << " of " << wrong << '\n';
   return problems ? 1 : 0;
 }

@@ -5,9 +5,14 @@
 // mutant 4: the barrier after clearing is dropped -- G4
 // mutant 5: one bin too few -- G6
 // mutant 6: the merge is not atomic -- G4
+// control 7: counts in global memory directly
 #include "harness.h"
 
 __global__ void histogram(const int *values, int *bins, int n) {
+#if VARIANT == 7
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&bins[values[i] & 31], 1);
+#else
   __shared__ int local[32];
 #if VARIANT != 2
   if (threadIdx.x < 32)
@@ -36,6 +41,7 @@ __global__ void histogram(const int *values, int *bins, int n) {
     bins[threadIdx.x] += local[threadIdx.x];
 #else
     atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
+#endif
 #endif
 }
 

@@ -7,6 +7,7 @@
 // mutant 6: the tail is not guarded -- G4
 // mutant 7: the wrong thread writes the result -- G6
 // survivor 8: the barrier is in a branch -- threads that have ended no longer count, so the others go on
+// control 9: the last levels by shuffles, in the same order
 #include "harness.h"
 
 __global__ void reduce(const float *x, float *sums, int n) {
@@ -22,6 +23,18 @@ __global__ void reduce(const float *x, float *sums, int n) {
 #if VARIANT != 2
   __syncthreads();
 #endif
+#if VARIANT == 9
+  if (threadIdx.x < 64)
+    partial[threadIdx.x] += partial[threadIdx.x + 64];
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    float sum = partial[threadIdx.x] + partial[threadIdx.x + 32];
+    for (int s = 16; s > 0; s >>= 1)
+      sum += __shfl_down_sync(~0u, sum, s);
+    if (threadIdx.x == 0)
+      sums[blockIdx.x] = sum;
+  }
+#else
 #if VARIANT == 4
   for (int s = 32; s > 0; s >>= 1) {
 #elif VARIANT == 5
@@ -48,6 +61,7 @@ __global__ void reduce(const float *x, float *sums, int n) {
 #else
   if (threadIdx.x == 0)
     sums[blockIdx.x] = partial[0];
+#endif
 #endif
 }
 

@@ -1,6 +1,6 @@
 // A transpose through a tile in shared memory, with edges.
 // mutant 1: the barrier is dropped -- G4
-// mutant 2: swapped indices in the tile -- G6
+// mutant 2: swapped indices in the tile -- G4 G6
 // mutant 3: the output has the input's pitch -- G4 G6
 // mutant 4: width and height are swapped in the guard -- G4 G6
 // mutant 5: the store is not guarded -- G4

@@ -3,7 +3,7 @@
 // mutant 2: the first step is missing -- G6
 // mutant 3: up instead of down -- G6
 // mutant 4: the wrong lane writes -- G6
-// mutant 5: lanes past the end do not take part -- G4
+// mutant 5: lanes past the end do not take part -- G4 G6
 #include "harness.h"
 
 __global__ void warpSum(const float *x, float *sums, int n) {
