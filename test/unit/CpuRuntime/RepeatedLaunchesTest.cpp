@@ -9,10 +9,15 @@ namespace {
 /// Launches of a "kernel" that stores one value.
 struct RepeatedLaunchesTest : testing::Test {
   DeviceMemory &memory = DeviceMemory::get();
-  int *buffer = static_cast<int *>(memory.allocate(1024));
+  int *buffer = nullptr;
   RepeatedLaunches launches;
   LaunchKey key{"k", {4, 1, 1}, {32, 1, 1}, 0, {1, 2, 3}};
 
+  void SetUp() override {
+    memory.setLimitBytes(1 << 20); // other tests leave theirs behind
+    buffer = static_cast<int *>(memory.allocate(1024));
+    ASSERT_NE(buffer, nullptr) << memory.lastError();
+  }
   ~RepeatedLaunchesTest() override { memory.free(buffer); }
   void run(const LaunchKey &launch, int value, bool repeatable = true) {
     launches.before(launch);
