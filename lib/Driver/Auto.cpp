@@ -105,6 +105,7 @@ static llvm::Expected<std::unique_ptr<Session>> openSession(Context &context) {
   CpuDeviceOptions deviceOptions;
   deviceOptions.directory = session->folder.file("images");
   deviceOptions.sandboxed = context.options.sandbox;
+  deviceOptions.timings = &context.timings;
   auto device = CpuDevice::create(context.runner, deviceOptions);
   if (!device)
     return device.takeError();
@@ -202,8 +203,11 @@ llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
   auto kept = keepEvidence(context, *knowledge, directory, *result);
   if (!kept)
     return kept.takeError();
-  return report.finish(environment, *session.journal, *result, *kept, evidenceLog(directory),
-                       context.clock.monotonicSeconds() - startSeconds);
+  double seconds = context.clock.monotonicSeconds() - startSeconds;
+  auto status = report.finish(environment, *session.journal, *result, *kept, evidenceLog(directory), seconds);
+  if (context.options.timePasses)
+    context.timings.print(context.err, seconds);
+  return status;
 }
 
 llvm::Expected<ExitStatus> kbopt::emitPlan(Context &context) {

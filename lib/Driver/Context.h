@@ -14,6 +14,7 @@
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Progress.h"
+#include "kb-opt/Support/Timings.h"
 
 namespace kbopt {
 
@@ -23,7 +24,9 @@ struct Context {
   CompileCommand command;
   std::string text; ///< the input file
   FileSystem &files = realFileSystem();
-  ProcessRunner &runner = realProcessRunner();
+  Timings timings; ///< shown by --time-passes
+  TimedProcessRunner timedRunner{realProcessRunner(), timings};
+  ProcessRunner &runner = timedRunner;
   Clock &clock = realClock();
   ProgramParser parser; ///< keeps preambles between parses
   Progress &progress;

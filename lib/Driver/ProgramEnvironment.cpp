@@ -76,6 +76,7 @@ llvm::Expected<std::string> ProgramEnvironment::bitcodeFile(llvm::StringRef text
 PipelineOptions ProgramEnvironment::pipelineOptions() {
   PipelineOptions options;
   options.parser = &context.parser;
+  options.timings = &context.timings;
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
     if (!path)
@@ -99,6 +100,7 @@ llvm::Expected<RewriteSession &> ProgramEnvironment::session(const NodeId &id) {
 //===-- Actions -----------------------------------------------------------===//
 
 llvm::Expected<std::string> ProgramEnvironment::computeActions(const NodeId &node) {
+  TimedPart timed(&context.timings, "effects", "sites");
   auto open = session(node);
   if (!open)
     return open.takeError();
@@ -177,6 +179,7 @@ static CandidatePromise weaken(CandidatePromise promise, const PassInfo &info) {
 }
 
 llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &node, const Move &step) {
+  TimedPart timed(&context.timings, "effects", "rewrite");
   auto fresh = RewriteSession::create(nodes.at(node).text, context.command, pipelineOptions());
   if (!fresh)
     return fresh.takeError();
@@ -246,6 +249,10 @@ llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id)
 }
 
 llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &id, JudgeEffort effort) {
+  TimedPart timed(&context.timings, "effects",
+                  id == rootNode                 ? "judge the original"
+                  : effort == JudgeEffort::Final ? "confirm"
+                                                 : "judge");
   auto program = artefacts(id);
   if (!program)
     return program.takeError();
@@ -262,6 +269,10 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
     if (!judged)
       return judged.takeError();
     verdict = std::move(*judged);
+    for (const GateRecord &gate : verdict.gates)
+      if (gate.outcome != GateOutcome::NotRun)
+        context.timings.add(effort == JudgeEffort::Final ? "gates of the final check" : "gates of the search",
+                            (toString(gate.gate) + " " + gateTitle(gate.gate)).str(), gate.seconds);
   }
   json::Object answer{{"verdict", toJSON(verdict)}};
   if (verdict.isCorrect())
@@ -306,6 +317,7 @@ static json::Object kernelsJson(RewriteSession &session, const ModelledPlan &pla
 
 llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefacts &program,
                                          json::Object &answer) {
+  TimedPart timed(&context.timings, "effects", "counters and model");
   auto counted = judgeOf.count(program);
   if (!counted)
     return counted.takeError();

@@ -186,6 +186,8 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
   imageOptions.mode = mode == RunMode::Plain   ? kbrt::ImageMode::Plain
                       : mode == RunMode::Check ? kbrt::ImageMode::Check
                                                : kbrt::ImageMode::Count;
+  imageOptions.timings = options.timings;
+  TimedPart timed(options.timings, "CPU images", toString(mode).str());
   std::string path = options.directory + "/" + digest + ".so";
   Expected<CpuImage> built = buildCpuImage(*bitcode, imageOptions, runner, path);
   if (!built)
@@ -217,6 +219,7 @@ Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolde
 
   ProcessRequest request;
   request.argv = {options.kbRun, jobFile};
+  request.purpose = ("kb-run " + toString(image.mode)).str();
   request.wallSeconds = runOptions.wallSeconds > 0 ? runOptions.wallSeconds + overheadSeconds : 0;
   request.memoryBytes = reservedBytes + options.hostBytes + runOptions.memoryBytes;
   if (options.sandboxed) {

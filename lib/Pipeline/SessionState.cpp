@@ -17,6 +17,7 @@ RewriteSession::State::State(const CompileCommand &command, const PipelineOption
 }
 
 llvm::Error RewriteSession::State::start(StringRef text) {
+  TimedPart timed(options.timings, "rewriting", "parse");
   auto program = options.parser->parse(command, text);
   if (!program)
     return program.takeError();
@@ -37,6 +38,7 @@ llvm::Error RewriteSession::State::import() {
     bitcode = CodeEmitter(realProcessRunner()).emitDeviceBitcode(command, parsed->text());
   if (!bitcode)
     return bitcode.takeError();
+  TimedPart timed(options.timings, "rewriting", "import");
   auto program = importProgram(*parsed, *bitcode, mlirContext);
   if (!program)
     return program.takeError();

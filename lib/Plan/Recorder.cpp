@@ -76,12 +76,13 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   ProcessRequest process;
   std::string executable = absolute(request.executable), folder = absolute(request.folder),
               image = request.image.empty() ? "" : absolute(request.image);
+  constexpr StringRef modes[] = {"record", "oracle", "run"};
   process.argv = {executable};
+  process.purpose = ("program, " + modes[static_cast<size_t>(mode)]).str();
   process.argv.insert(process.argv.end(), request.arguments.begin(), request.arguments.end());
   process.workingDirectory = request.workingDirectory;
   process.standardInput = request.standardInput;
   process.environment = request.environment;
-  constexpr StringRef modes[] = {"record", "oracle", "run"};
   auto set = [&](StringRef name, const llvm::Twine &value) {
     process.environment.push_back((name + "=" + value).str());
   };

@@ -74,6 +74,7 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
   if (!clang)
     return clang.takeError();
   ProcessRequest request;
+  request.purpose = "clang " + what.str();
   request.argv = {*clang, "-fno-color-diagnostics"};
   for (std::string &argument : arguments)
     request.argv.push_back(std::move(argument));

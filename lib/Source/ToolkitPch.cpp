@@ -112,6 +112,7 @@ static bool build(ProcessRunner &runner, const CompileLimits &limits, const Comp
       return false;
     }
   ProcessRequest request;
+  request.purpose = "clang toolkit headers";
   request.argv = {clang.str(), "-vfsoverlay", overlay};
   request.argv.insert(request.argv.end(), arguments.begin(), arguments.end());
   // Templates that the headers use are instantiated here, once.

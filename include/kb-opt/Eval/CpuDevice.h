@@ -10,6 +10,7 @@
 #define KBOPT_EVAL_CPUDEVICE_H
 
 #include "kb-opt/Eval/Device.h"
+#include "kb-opt/Support/Timings.h"
 #include <memory>
 #include <mutex>
 
@@ -24,6 +25,8 @@ struct CpuDeviceOptions {
   bool sandboxed = true;
   /// Address space of kb-run beside the device memory of a run.
   uint64_t hostBytes = uint64_t(4) << 30;
+  /// Receives the parts of every build, if there.
+  Timings *timings = nullptr;
 };
 
 /// Thread-safe.

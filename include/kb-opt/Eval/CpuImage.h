@@ -8,7 +8,7 @@
 #ifndef KBOPT_EVAL_CPUIMAGE_H
 #define KBOPT_EVAL_CPUIMAGE_H
 
-#include "kb-opt/Support/Process.h"
+#include "kb-opt/Support/Timings.h"
 #include "kbrt/ImageInfo.h"
 
 namespace kbopt {
@@ -19,6 +19,8 @@ struct CpuImageOptions {
   std::string hostCpu;
   /// If not empty, the host IR is written there as text before it is compiled.
   std::string hostIrPath;
+  /// Receives the time of each step, if there.
+  Timings *timings = nullptr;
 };
 
 /// A construct that the CPU device cannot execute, where it stands and which

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Pipeline/PipelineStep.h"
 #include "kb-opt/Support/Remark.h"
+#include "kb-opt/Support/Timings.h"
 #include <functional>
 #include <memory>
 
@@ -36,6 +37,8 @@ struct PipelineOptions {
   std::function<void(int64_t number, const Remark &rewrite, bool ran)> onBisect;
   /// Fills `PipelineResult::timing`.
   bool timePasses = false;
+  /// Receives the time of parsing and importing, if there.
+  Timings *timings = nullptr;
   /// Called after each element of the pipeline that changed the program.
   std::function<void(const PipelineStep &step, llvm::StringRef text)> afterStep;
 };

@@ -37,6 +37,8 @@ struct ProcessRequest {
   uint64_t fileBytes = 0;   ///< largest file the child may write (RLIMIT_FSIZE)
   uint64_t outputBytes = 64u << 20; ///< stdout and stderr beyond this are dropped
   std::optional<Sandbox> sandbox;
+  /// What the process is for, in a few words for --time-passes; empty: its name.
+  std::string purpose;
 };
 
 struct ProcessResult {

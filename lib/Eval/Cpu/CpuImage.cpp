@@ -109,6 +109,7 @@ static Error link(StringRef object, StringRef outputPath, ProcessRunner &runner)
   if (findProgram("ld.lld") && StringRef(*compiler).contains("clang"))
     request.argv.push_back("-fuse-ld=lld");
   request.wallSeconds = 120;
+  request.purpose = "link CPU image";
   Expected<ProcessResult> result = runner.run(request);
   if (!result)
     return result.takeError();
@@ -147,8 +148,11 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
   if (!module)
     return module.takeError();
   cpu::ImageContext context(**module, options.mode);
-  if (Error error = cpu::translate(context, **host))
-    return std::move(error);
+  {
+    TimedPart timed(options.timings, "CPU images", "  translate and instrument");
+    if (Error error = cpu::translate(context, **host))
+      return std::move(error);
+  }
   if (!options.hostIrPath.empty()) {
     std::string text;
     raw_string_ostream stream(text);
@@ -156,13 +160,17 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
     if (Error error = realFileSystem().write(options.hostIrPath, text))
       return std::move(error);
   }
-  Expected<std::string> object = cpu::compileForHost(**module, **host);
+  Expected<std::string> object = [&] {
+    TimedPart timed(options.timings, "CPU images", "  compile for the host");
+    return cpu::compileForHost(**module, **host);
+  }();
   if (!object)
     return object.takeError();
   if (!problems.empty())
     return make_error<ToolError>("cannot compile for this host: " + problems,
                                  std::vector<std::string>{}, 0, "",
                                  "report the kernel; other devices are not affected");
+  TimedPart timed(options.timings, "CPU images", "  link");
   if (Error error = cpu::link(*object, outputPath, runner))
     return std::move(error);
   return cpu::summarize(context, outputPath);

@@ -1,0 +1,38 @@
+//===- Timings.cpp --------------------------------------------------------===//
+#include "kb-opt/Support/Timings.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+void Timings::add(llvm::StringRef group, llvm::StringRef part, double seconds) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Entry &entry = groups[group.str()][part.str()];
+  entry.seconds += seconds;
+  ++entry.count;
+}
+
+void Timings::print(llvm::raw_ostream &os, double wallSeconds) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  os << llvm::formatv("time: {0:f3} s in all; parts contain each other, and add up to more with -j\n",
+                      wallSeconds);
+  for (const auto &[group, parts] : groups) {
+    std::vector<std::pair<std::string, Entry>> sorted(parts.begin(), parts.end());
+    llvm::stable_sort(sorted, [](const auto &a, const auto &b) {
+      return a.second.seconds > b.second.seconds;
+    });
+    os << "  " << group << "\n";
+    for (const auto &[part, entry] : sorted)
+      os << llvm::formatv("    {0,9:f3} s {1,6:P1} {2,6} x  {3}\n", entry.seconds,
+                          wallSeconds > 0 ? entry.seconds / wallSeconds : 0, entry.count, part);
+  }
+}
+
+llvm::Expected<ProcessResult> TimedProcessRunner::run(const ProcessRequest &request) {
+  std::string purpose = request.purpose;
+  if (purpose.empty() && !request.argv.empty())
+    purpose = llvm::sys::path::filename(request.argv.front()).str();
+  TimedPart timed(&timings, "processes", purpose);
+  return runner.run(request);
+}
