@@ -178,6 +178,32 @@ static CandidatePromise weaken(CandidatePromise promise, const PassInfo &info) {
   return promise;
 }
 
+static json::Array editsJson(const Edits &edits) {
+  json::Array list;
+  for (const Edit &edit : edits)
+    list.push_back(json::Object{
+        {"offset", edit.offset},
+        {"length", edit.length},
+        {"anchor", edit.anchor.nodeKind + " at line " + std::to_string(edit.anchor.line)},
+        {"begin", edit.anchor.begin},
+        {"end", edit.anchor.end}});
+  return list;
+}
+
+static std::vector<JudgedEdit> editsFrom(const json::Object &answer) {
+  std::vector<JudgedEdit> edits;
+  const json::Array *list = answer.getArray("edits");
+  for (const json::Value &value : list ? *list : json::Array()) {
+    const json::Object &object = *value.getAsObject();
+    auto number = [&](llvm::StringRef key) {
+      return static_cast<size_t>(object.getInteger(key).value_or(0));
+    };
+    edits.push_back({number("offset"), number("length"),
+                     object.getString("anchor").value_or("").str(), number("begin"), number("end")});
+  }
+  return edits;
+}
+
 llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &node, const Move &step) {
   TimedPart timed(&context.timings, "effects", "rewrite");
   auto fresh = RewriteSession::create(nodes.at(node).text, context.command, pipelineOptions());
@@ -191,6 +217,7 @@ llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &nod
     answer["reason"] = result->remarks.empty() ? "no site" : result->remarks.front().message;
   } else {
     answer["text"] = (*fresh)->text();
+    answer["edits"] = editsJson(result->edits);
     answer["host"] = digestOf(hostText((*fresh)->parsed()));
   }
   return llvm::formatv("{0}", json::Value(std::move(answer))).str();
@@ -215,7 +242,13 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &node, const M
   candidate.applied = true;
   const PassInfo &info = *builtinPasses().lookup(step.pass)->info;
   candidate.node = addNode(text->str(), weaken(nodes.at(node).promise, info));
-  nodes.at(candidate.node).host = object.getString("host").value_or("").str();
+  Node &made = nodes.at(candidate.node);
+  // Of several ways to the same program the first one stands.
+  if (made.steps.empty() && candidate.node != rootNode) {
+    made.steps = nodes.at(node).steps;
+    made.steps.push_back({step.pass, nodes.at(node).text, made.text, editsFrom(object)});
+  }
+  made.host = object.getString("host").value_or("").str();
   cases.setHostDigest(*text, nodes.at(candidate.node).host);
   auto program = artefacts(candidate.node);
   if (!program) {
@@ -265,7 +298,7 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
     if (baseline->problem)
       verdict.add(*baseline->problem);
   } else {
-    auto judged = judgeOf.judge(*program, {}, nodes.at(id).promise, effort);
+    auto judged = judgeOf.judge(*program, nodes.at(id).steps, nodes.at(id).promise, effort);
     if (!judged)
       return judged.takeError();
     verdict = std::move(*judged);

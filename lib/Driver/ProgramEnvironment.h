@@ -38,6 +38,7 @@ private:
     std::string text;
     Digest host; ///< of its host text
     CandidatePromise promise; ///< of all the steps behind it
+    std::vector<JudgedStep> steps;           ///< from the original to it
     std::unique_ptr<RewriteSession> session; ///< while it is needed
     std::vector<GateRecord> gates;           ///< of its confirmation
   };

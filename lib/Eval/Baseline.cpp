@@ -48,6 +48,10 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
       return report;
     }
   }
+  Expected<RunIdentity> identity = identify();
+  if (!identity)
+    return identity.takeError();
+  report.identity = std::move(*identity);
   Expected<Reference *> known = reference(test, false);
   if (!known)
     return known.takeError();

@@ -202,6 +202,16 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
   return images[digest] = image;
 }
 
+Expected<DeviceIdentity> CpuDevice::identify(const DeviceImage &image) {
+  Expected<std::string> harness = realFileSystem().read(options.kbRun);
+  if (!harness)
+    return harness.takeError();
+  Expected<std::string> bytes = realFileSystem().read(image.path);
+  if (!bytes)
+    return bytes.takeError();
+  return DeviceIdentity{digestOf(*harness), digestOf(*bytes)};
+}
+
 Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolder,
                                    const RunOptions &runOptions) {
   JobFolder folder;

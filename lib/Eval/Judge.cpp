@@ -82,9 +82,9 @@ Expected<RunResult> Judge::count(const ProgramArtefacts &program, RunOptions opt
 }
 
 Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
-                               const std::vector<JudgedEdit> &edits,
+                               ArrayRef<JudgedStep> steps,
                                const CandidatePromise &promise) {
-  return judge(candidate, edits, promise, impl->options.effort);
+  return judge(candidate, steps, promise, impl->options.effort);
 }
 
 /// Compiles the candidate and describes what changed.
@@ -113,7 +113,7 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
 }
 
 Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
-                               const std::vector<JudgedEdit> &edits,
+                               ArrayRef<JudgedStep> steps,
                                const CandidatePromise &promise, JudgeEffort effort) {
   Verdict verdict;
   verdict.kind = VerdictKind::Correct;
@@ -144,13 +144,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
     GateId gate;
     std::function<Expected<GateRecord>()> run;
   };
-  const GateStep steps[] = {
-      {GateId::G0,
-       [&]() -> Expected<GateRecord> {
-         if (edits.empty() && candidate.text != impl->original.text)
-           return GateRecord::notRun(GateId::G0, "the candidate is not made of edits");
-         return checkProvenance(impl->original, candidate, edits);
-       }},
+  const GateStep gates[] = {
+      {GateId::G0, [&] { return runProvenance(context, steps); }},
       {GateId::G1, [&] { return runCompile(context, code); }},
       {GateId::G2,
        [&]() -> Expected<GateRecord> {
@@ -185,7 +180,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
        }},
   };
   const double start = impl->clock.monotonicSeconds();
-  for (const GateStep &step : steps) {
+  for (const GateStep &step : gates) {
     double begin = impl->clock.monotonicSeconds();
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {
       verdict.add(GateRecord::undecided(

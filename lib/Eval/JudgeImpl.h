@@ -88,6 +88,9 @@ struct Judge::Impl {
   /// The cheapest case that is not a degenerate shape.
   TestCase checkCase();
 
+  /// Digests of what the original's recorded run rests on, from disk.
+  llvm::Expected<RunIdentity> identify();
+
   llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise);
 };
 
@@ -99,8 +102,8 @@ struct GateContext {
   JudgeEffort effort;
 };
 
-GateRecord checkProvenance(const ProgramArtefacts &original, const ProgramArtefacts &candidate,
-                           const std::vector<JudgedEdit> &edits);
+llvm::Expected<GateRecord> runProvenance(GateContext &context,
+                                         llvm::ArrayRef<JudgedStep> steps); // G0
 llvm::Expected<GateRecord> runDeviceChecks(GateContext &context);  // G4
 llvm::Expected<GateRecord> runAdmission(GateContext &context);     // G5
 llvm::Expected<GateRecord> runNumerics(GateContext &context);      // G6

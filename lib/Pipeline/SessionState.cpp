@@ -219,6 +219,7 @@ llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step
     return result;
   if (llvm::Error error = commit(info, all))
     return std::move(error);
+  result.edits = std::move(all);
   if (options.afterStep)
     options.afterStep(step, parsed->text());
   return result;

@@ -119,7 +119,13 @@ llvm::Expected<std::string> kbopt::formatRanges(StringRef text,
                                                 llvm::ArrayRef<clang::tooling::Range> ranges,
                                                 StringRef file, StringRef original) {
   format::FormatStyle style = styleOf(file, original);
-  clang::tooling::Replacements changes =
-      format::reformat(style, text, ranges, file.empty() ? "kernel.cu" : file);
-  return clang::tooling::applyAllReplacements(text, changes);
+  clang::tooling::Replacements inside;
+  for (const clang::tooling::Replacement &change :
+       format::reformat(style, text, ranges, file.empty() ? "kernel.cu" : file)) {
+    clang::tooling::Range changed(change.getOffset(), change.getLength());
+    if (llvm::any_of(ranges, [&](const auto &range) { return range.contains(changed); }))
+      if (llvm::Error error = inside.add(change))
+        return std::move(error);
+  }
+  return clang::tooling::applyAllReplacements(text, inside);
 }

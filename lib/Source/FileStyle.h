@@ -17,8 +17,8 @@ namespace kbopt {
 /// as they are.
 clang::format::FormatStyle styleOf(llvm::StringRef file, llvm::StringRef text);
 
-/// \p text with the lines of \p ranges formatted like \p original, which lies
-/// at \p file.
+/// \p text with \p ranges formatted like \p original, which lies at \p file. What
+/// stands outside the ranges stays, on their first and last lines too.
 llvm::Expected<std::string> formatRanges(llvm::StringRef text,
                                          llvm::ArrayRef<clang::tooling::Range> ranges,
                                          llvm::StringRef file, llvm::StringRef original);

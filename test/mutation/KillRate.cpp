@@ -11,6 +11,8 @@
 //   // survivor 8: wrong, and known not to be caught -- why
 //   // promise: reassociates
 //   // host: differs
+//   // flags 2: -use_fast_math        variant 2 is compiled with other flags
+//   // outside 1: n = 300 => n = 30   and 1 changes more than its anchor covers
 //
 // Exit status 1 if a wrong variant survives or is caught by a gate that its
 // comment does not name, a right one is rejected, or an original is refused.
@@ -37,6 +39,8 @@ struct Variant {
   bool isRight = false, isSurvivor = false;
   std::string title, reason; ///< reason: what follows `--`
   std::vector<std::string> gates;
+  std::vector<std::string> flags;              ///< besides the original's
+  std::pair<std::string, std::string> outside; ///< replaced outside the anchor
 };
 
 struct Suite {
@@ -66,6 +70,10 @@ Suite readSuite(StringRef path, StringRef text) {
   suite.path = path.str();
   suite.text = text.str();
   Regex variant("^// (mutant|exploit|control|survivor) ([0-9]+): (.*)$");
+  Regex more("^// (flags|outside) ([0-9]+): (.*)$");
+  auto variantOf = [&](StringRef number) -> Variant & {
+    return *find_if(suite.variants, [&](const Variant &v) { return std::to_string(v.number) == number; });
+  };
   SmallVector<StringRef, 64> lines;
   text.split(lines, '\n');
   for (StringRef line : lines) {
@@ -87,6 +95,11 @@ Suite readSuite(StringRef path, StringRef text) {
       for (StringRef name : names)
         v.gates.push_back(name.str());
       suite.variants.push_back(std::move(v));
+    } else if (more.match(line, &match) && match[1] == "flags") {
+      variantOf(match[2]).flags.push_back(match[3].str());
+    } else if (more.match(line, &match)) {
+      auto [before, after] = match[3].split(" => ");
+      variantOf(match[2]).outside = {before.str(), after.str()};
     }
   }
   return suite;
@@ -165,11 +178,17 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
     return Error::success();
   }
   for (const Variant &variant : suite.variants) {
-    std::string text = formatv("#define VARIANT {0}\n#line 1\n", variant.number).str() + suite.text;
+    // A variant is a rewrite of one edit: what it defines, before the first line.
+    std::string defined = formatv("#define VARIANT {0}\n#line 1\n", variant.number).str();
+    std::string text = defined + suite.text;
+    if (const auto &[before, after] = variant.outside; !before.empty())
+      text.replace(text.rfind(before), before.size(), after);
     Expected<ProgramArtefacts> candidate = cases.artefacts(text);
     if (!candidate)
       return candidate.takeError();
-    Expected<Verdict> verdict = judge.judge(*candidate, {}, suite.promise);
+    candidate->flags.insert(candidate->flags.end(), variant.flags.begin(), variant.flags.end());
+    JudgedStep step{"variant", suite.text, text, {{0, 0, "file's start", 0, 0}}};
+    Expected<Verdict> verdict = judge.judge(*candidate, step, suite.promise);
     if (!verdict)
       return verdict.takeError();
     report(suite, variant, *verdict);

@@ -37,6 +37,7 @@ public:
                                                            CpuDeviceOptions options);
   llvm::StringRef name() const override { return "cpu"; }
   llvm::Expected<DeviceImage> build(const ProgramArtefacts &program, RunMode mode) override;
+  llvm::Expected<DeviceIdentity> identify(const DeviceImage &image) override;
   llvm::Expected<RunResult> run(const DeviceImage &image, llvm::StringRef planFolder,
                                 const RunOptions &options) override;
 

@@ -34,6 +34,12 @@ struct DeviceImage {
   std::vector<std::string> unsupported;
 };
 
+/// What a run would execute, by the bytes that lie on disk at the time of asking.
+struct DeviceIdentity {
+  Digest harness; ///< the program that executes plans
+  Digest image;
+};
+
 /// Everything that may differ between two runs of one (plan, image).
 struct RunOptions {
   uint64_t seed = 0;             ///< order of blocks and threads; 0 is natural order
@@ -99,6 +105,7 @@ public:
   /// An error of kind `ToolError` with status Diagnostics means that the program
   /// cannot be built for this device, and names the construct.
   virtual llvm::Expected<DeviceImage> build(const ProgramArtefacts &program, RunMode mode) = 0;
+  virtual llvm::Expected<DeviceIdentity> identify(const DeviceImage &image) = 0;
   /// \p planFolder holds plan.json and data.bin (kbrt/Plan.h).
   virtual llvm::Expected<RunResult> run(const DeviceImage &image, llvm::StringRef planFolder,
                                         const RunOptions &options) = 0;

@@ -18,14 +18,19 @@
 
 namespace kbopt {
 
-/// One replacement in the original text and the anchor that permits it; byte
-/// offsets into the original text. G0 checks that original + edits = candidate
-/// and that each edit lies inside its anchor.
+/// One replaced range of a step's text and the anchor that permits it.
 struct JudgedEdit {
-  size_t offset = 0, length = 0;
-  std::string replacement;
+  size_t offset = 0, length = 0;            ///< bytes of the text before the step
   std::string anchor;                       ///< its name, for messages
   size_t anchorBegin = 0, anchorEnd = 0;
+};
+
+/// One rewrite on the way from the original to a candidate, as its session
+/// committed it. `after` is what the edits and the formatting inside them made.
+struct JudgedStep {
+  std::string pass; ///< for messages
+  std::string before, after;
+  std::vector<JudgedEdit> edits; ///< by offset, not overlapping
 };
 
 /// What the passes behind a candidate declare.
@@ -90,12 +95,21 @@ struct JudgeOptions {
   uint64_t memoryBytes = uint64_t(8) << 30;
 };
 
+/// What a verdict rests on, by content (G0).
+struct RunIdentity {
+  Digest input;   ///< plan and data of the recorded case
+  Digest harness; ///< the program that executes plans
+  Digest image;   ///< the original's device image
+  bool operator==(const RunIdentity &) const = default;
+};
+
 /// What the judge knows of the original, computed once per program.
 struct BaselineReport {
   /// Absent: the program may be optimized. Otherwise it races, goes out of
   /// bounds or fails by itself, is left alone, and this says how.
   std::optional<GateRecord> problem;
   DeviceCode code;
+  RunIdentity identity;
   bool deterministic = true;
   /// Cases that the comparator's decoys admitted, and why others were not.
   std::vector<TestCase> admitted;
@@ -115,14 +129,14 @@ public:
   /// G1, G4, G5, G8 and G10 on the original itself; cached.
   llvm::Expected<const BaselineReport &> baseline();
 
-  /// \p edits is empty for candidates that are not made of edits (tests, exploit
-  /// suite); G0 then records that it did not run.
+  /// \p steps lead from the original to \p candidate; G0 rejects a candidate that
+  /// they do not explain.
   llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
-                                const std::vector<JudgedEdit> &edits,
+                                llvm::ArrayRef<JudgedStep> steps,
                                 const CandidatePromise &promise);
   /// The same with another effort than the options'.
   llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
-                                const std::vector<JudgedEdit> &edits,
+                                llvm::ArrayRef<JudgedStep> steps,
                                 const CandidatePromise &promise, JudgeEffort effort);
 
   /// Machine code of a program, compiled at most once.

@@ -9,6 +9,7 @@
 #define KBOPT_PIPELINE_PIPELINE_H
 
 #include "kb-opt/Pipeline/PipelineStep.h"
+#include "kb-opt/Source/Edits.h"
 #include "kb-opt/Support/Remark.h"
 #include "kb-opt/Support/Timings.h"
 #include <functional>
@@ -49,6 +50,8 @@ struct StepResult {
   unsigned rewritten = 0;
   /// One per site, passed or missed, in source order.
   std::vector<Remark> remarks;
+  /// What was committed; offsets refer to the text before the step.
+  Edits edits;
 };
 
 struct PipelineResult {

@@ -63,8 +63,8 @@ struct FormatChoice {
 };
 
 /// \p text with \p edits applied. Fails with a `UsageError` if an anchor does
-/// not match the text (it has changed since the anchor was made). Lines that
-/// no edit touches stay byte for byte as they are. An edit that
+/// not match the text (it has changed since the anchor was made). What stands
+/// outside the edits stays byte for byte as it is. An edit that
 /// puts one line in place of a piece of one line is not reformatted.
 llvm::Expected<std::string> applyEdits(llvm::StringRef text, const Edits &edits,
                                        const FormatChoice &format = {});

@@ -50,6 +50,8 @@ struct FakeDevice : Device {
     image.mode = mode;
     return image;
   }
+  DeviceIdentity identity{"harness", "image"};
+  llvm::Expected<DeviceIdentity> identify(const DeviceImage &) override { return identity; }
   llvm::Expected<RunResult> run(const DeviceImage &image, llvm::StringRef folder,
                                 const RunOptions &options) override {
     log.push_back(image.path + " " + toString(image.mode).str());
@@ -143,10 +145,14 @@ struct JudgeTest : testing::Test {
     result.text = std::move(text);
     return result;
   }
-  Verdict verdict(std::string text, std::vector<JudgedEdit> edits = {},
-                  std::string original = "original") {
-    Judge judge(artefacts(original), compiler, device, cases, clock, options);
-    auto result = judge.judge(artefacts(std::move(text)), edits, promise);
+  /// One step that replaces all of the original.
+  static std::vector<JudgedStep> rewritten(std::string text) {
+    return {{"pass", "original", text, {{0, 8, "file", 0, 8}}}};
+  }
+  Verdict verdict(std::string text) { return verdict(text, rewritten(text)); }
+  Verdict verdict(std::string text, std::vector<JudgedStep> steps) {
+    Judge judge(artefacts("original"), compiler, device, cases, clock, options);
+    auto result = judge.judge(artefacts(std::move(text)), steps, promise);
     if (!result) {
       ADD_FAILURE() << llvm::toString(result.takeError());
       return {};
@@ -165,12 +171,55 @@ TEST_F(JudgeTest, ARightCandidatePassesEveryGate) {
   EXPECT_EQ(result.gates[15].cases, 1u);
 }
 
-TEST_F(JudgeTest, EditsMustExplainTheCandidateAndStayInsideTheirAnchors) {
-  program("orIGinal", [](const RunOptions &) { return right(); });
-  EXPECT_TRUE(verdict("orIGinal", {{2, 2, "IG", "a1", 2, 5}}).isCorrect());
-  EXPECT_EQ(verdict("orIGinal", {{2, 2, "IG", "a1", 3, 5}}).summary(),
-            "incorrect (constraints, G0 provenance): the edit at byte 2 leaves its anchor a1");
-  EXPECT_EQ(verdict("orIGinal", {{2, 2, "IJ", "a1", 2, 5}}).gate, GateId::G0);
+TEST_F(JudgeTest, EditsStayInsideTheirAnchors) {
+  program("orIGGinal", [](const RunOptions &) { return right(); });
+  auto judged = [&](std::vector<JudgedEdit> edits) {
+    return verdict("orIGGinal", {{"p", "original", "orIGGinal", std::move(edits)}}).summary();
+  };
+  const std::string g0 = "incorrect (constraints, G0 provenance): ";
+  EXPECT_EQ(judged({{2, 2, "a1", 2, 5}}), "correct");
+  EXPECT_EQ(judged({{2, 1, "a1", 2, 5}, {3, 1, "a1", 2, 5}}), "correct");
+  EXPECT_EQ(judged({{0, 0, "a1", 0, 0}, {2, 2, "a2", 2, 5}}), "correct");
+  EXPECT_EQ(judged({{2, 2, "a1", 3, 5}}),
+            g0 + "pass p: the edit at line 1 leaves its anchor, the a1");
+  EXPECT_EQ(judged({{2, 2, "a1", 2, 5}, {3, 2, "a1", 2, 5}}),
+            g0 + "pass p: the edit at line 1 overlaps another one or leaves the file");
+  const std::string outside = g0 + "pass p changes the program outside its anchors, at or after line 1";
+  EXPECT_EQ(judged({{4, 2, "a1", 4, 6}}), outside); // the text before it
+  EXPECT_EQ(judged({{2, 1, "a1", 2, 3}}), outside); // the text after it
+  EXPECT_EQ(judged({{0, 1, "a1", 0, 1}, {6, 2, "a2", 6, 8}}), outside); // between two
+  EXPECT_EQ(judged({}), outside);
+}
+
+TEST_F(JudgeTest, StepsMustLeadFromTheOriginalToTheCandidate) {
+  program("third", [](const RunOptions &) { return right(); });
+  auto step = [](std::string from, std::string to) {
+    return JudgedStep{"p", from, to, {{0, from.size(), "file", 0, from.size()}}};
+  };
+  EXPECT_TRUE(verdict("third", {step("original", "second"), step("second", "third")}).isCorrect());
+  EXPECT_EQ(verdict("third", {step("original", "second"), step("2nd", "third")}).reason,
+            "pass p was applied to another text than the one before it left");
+  EXPECT_EQ(verdict("third", {step("original", "second")}).reason,
+            "the candidate is not what its last rewrite left");
+  EXPECT_EQ(verdict("third", {}).reason, "the candidate differs from the original without a rewrite");
+}
+
+TEST_F(JudgeTest, WhatTheOriginalRanOnMustNotChange) {
+  program("good", [](const RunOptions &) { return right(); });
+  Judge judge(artefacts("original"), compiler, device, cases, clock, options);
+  auto result = judge.judge(artefacts("good"), rewritten("good"), promise);
+  ASSERT_TRUE(result && result->isCorrect());
+  EXPECT_EQ(result->gates[0].details.back(), "baseline image image");
+  device.identity.harness = "patched";
+  result = judge.judge(artefacts("good"), rewritten("good"), promise);
+  ASSERT_TRUE(bool(result));
+  EXPECT_EQ(result->summary(), "inconclusive (G0 provenance): the program that executes plans has "
+                               "changed since the original ran");
+  device.identity.harness = "harness";
+  ASSERT_FALSE(bool(realFileSystem().write(temporary->file("data.bin"), right())));
+  result = judge.judge(artefacts("good"), rewritten("good"), promise);
+  ASSERT_TRUE(bool(result));
+  EXPECT_EQ(result->reason, "the recorded input has changed since the original ran");
 }
 
 TEST_F(JudgeTest, OtherFlagsAreRefused) {

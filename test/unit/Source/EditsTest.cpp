@@ -152,8 +152,9 @@ TEST(EditsTest, FormatsWithTheNearestStyleFile) {
   llvm::StringRef text = "void f(float *a) {\n  a[0] = 1;\n}\n";
   Edits edits;
   llvm::cantFail(edits.replaceAll(over(text, "a[0] = 1;"), "a[0] = 1;\na[1] = 2;"));
+  // The margin before the edit is no part of it.
   EXPECT_EQ(applied(text, edits, {FormatChoice::FileStyle, folder.file("k.cu")}),
-            "void f(float *a) {\n      a[0] = 1;\n      a[1] = 2;\n}\n");
+            "void f(float *a) {\n  a[0] = 1;\n      a[1] = 2;\n}\n");
 }
 
 TEST(EditsTest, LaunchSyntaxSurvivesFormatting) {

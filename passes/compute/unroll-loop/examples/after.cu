@@ -4,7 +4,7 @@ __global__ void sumRows(const float *x, float *sums, int rows, int columns) {
   if (row >= rows)
     return;
   float sum = 0.0f;
-#pragma unroll 4
+  #pragma unroll 4
   for (int k = 0; k < columns; ++k)
     sum += x[row * columns + k];
   sums[row] = sum;

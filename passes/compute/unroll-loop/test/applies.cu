@@ -4,7 +4,7 @@
 
 // A constant, small number of iterations is unrolled entirely.
 // CHECK-LABEL: void entirely
-// CHECK: {{^}}#pragma unroll{{$}}
+// CHECK: {{^ *}}#pragma unroll{{$}}
 // CHECK-NEXT: for (int k = 0; k < SIZE; ++k)
 // REMARK: !Passed
 // REMARK: Function: entirely
@@ -19,7 +19,7 @@ __global__ void entirely(const float *x, float *y) {
 
 // Any other by the factor.
 // CHECK-LABEL: void byFactor
-// CHECK: {{^}}#pragma unroll 8{{$}}
+// CHECK: {{^ *}}#pragma unroll 8{{$}}
 // CHECK-NEXT: for (int k = 0; k < n; ++k)
 // REMARK: Function: byFactor
 // REMARK: String: unrolled by 8
@@ -35,7 +35,7 @@ __global__ void byFactor(const float *x, float *y, int n) {
 // A loop behind a condition on the same line gets a line of its own.
 // CHECK-LABEL: void afterCondition
 // CHECK: if (n > 0)
-// CHECK-NEXT: {{^}}#pragma unroll 8{{$}}
+// CHECK-NEXT: {{^ *}}#pragma unroll 8{{$}}
 // CHECK-NEXT: for (int k
 __global__ void afterCondition(const float *x, float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -49,7 +49,7 @@ __global__ void afterCondition(const float *x, float *y, int n) {
 // CHECK-LABEL: void nested
 // CHECK-NOT: #pragma
 // CHECK: for (int j
-// CHECK-NEXT: {{^}}#pragma unroll 8{{$}}
+// CHECK-NEXT: {{^ *}}#pragma unroll 8{{$}}
 // CHECK-NEXT: for (int k
 __global__ void nested(const float *x, float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
