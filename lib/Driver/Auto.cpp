@@ -215,6 +215,10 @@ llvm::Expected<ExitStatus> kbopt::emitPlan(Context &context) {
   if (!session)
     return session.takeError();
   auto folder = (*session)->cases->original((*session)->cases->cases().front());
+  llvm::SmallVector<llvm::StringRef> printed;
+  (*session)->cases->originalOutput().trim().split(printed, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : printed)
+    context.progress.line("program: " + line.str());
   if (!folder)
     return folder.takeError();
   auto plan = context.files.read(*folder + "/" + kbrt::planFileName);

@@ -135,6 +135,12 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   request.workingDirectory =
       workload.workingDirectory.empty() ? sourceFolder : workload.workingDirectory;
   request.folder = std::move(folder);
+  if (workload.limitSeconds > 0)
+    request.limits.wallSeconds = workload.limitSeconds;
+  request.limits.launches = workload.limitLaunches;
+  if (workload.limitGibibytes > 0)
+    request.limits.hostBytes = request.limits.deviceBytes = request.limits.fileBytes =
+        static_cast<uint64_t>(workload.limitGibibytes * (uint64_t{1} << 30));
   if (context.options.sandbox)
     request.sandbox = Sandbox{{sourceFolder, request.workingDirectory, root}, {}};
   return request;
@@ -151,6 +157,8 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
     auto recording = recordProgram(context.runner, request(recipe, *program, image->path, folder));
     if (!recording)
       return recording.takeError();
+    if (recipe.test.name == recipes.front().test.name)
+      output = recording->out;
     return recording->asError();
   });
 }

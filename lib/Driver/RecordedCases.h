@@ -30,6 +30,9 @@ public:
   std::optional<TestCase> reseeded(const TestCase &test) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
 
+  /// What the original printed when it was recorded; empty before that.
+  llvm::StringRef originalOutput() const { return output; }
+
   /// \p host is the digest of what HostText.h says of the program \p text.
   /// Candidates that share it with the original share its plan.
   void setHostDigest(llvm::StringRef text, Digest host);
@@ -66,6 +69,7 @@ private:
   std::vector<Recipe> recipes;
   std::map<Digest, Digest> hosts; ///< text to host text
   std::map<std::string, std::string> done;
+  std::string output;
   std::recursive_mutex mutex;
 };
 

@@ -80,6 +80,11 @@ std::string hostLine(const Step &step) {
     line += region(copy->to) + " from" + region(copy->from);
   else if (auto *read = std::get_if<ReadStep>(&step))
     line += region(read->from);
+  else if (auto *product = std::get_if<MatmulStep>(&step))
+    line += " of " + std::to_string(product->batch) + " x (" + std::to_string(product->m) + " x " +
+            std::to_string(product->k) + " by " + std::to_string(product->k) + " x " +
+            std::to_string(product->n) + ") into buffer " + std::to_string(product->c.at.buffer) +
+            "+" + std::to_string(product->c.at.offset);
   else if (auto *error = std::get_if<ErrorStep>(&step))
     line += " " + error->name + " of " + error->call;
   else

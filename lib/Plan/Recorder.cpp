@@ -96,6 +96,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   set("KBRECORD_ORACLE", mode == Mode::Oracle ? absolute(oracle) : "");
   set("KBRECORD_DEVICE_BYTES", llvm::Twine(request.limits.deviceBytes));
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
+  set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
   process.wallSeconds = request.limits.wallSeconds;
   process.memoryBytes = reservedBytes + request.limits.hostBytes;
   // Room for the message about the limit: the recorder keeps to it by itself.
@@ -165,7 +166,8 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
   if (result.timedOut)
     return set(recording, RecordStatus::TimedOut,
                "program " + name + ": " + result.describe() + " on the CPU device",
-               "give it smaller arguments in a workload");
+               "give it smaller arguments, more time or fewer launches in a workload: program: "
+               "{limits: {seconds: 600, launches: 100}}");
   switch (wrotePlan ? outcome.ending : Ending::Running) {
   case Ending::Unsupported:
     return set(recording, RecordStatus::Unsupported, "program " + name + ": " + outcome.message);
@@ -173,7 +175,8 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
     return set(recording, RecordStatus::Mismatch, "program " + name + ": " + outcome.message);
   case Ending::TooLarge:
     return set(recording, RecordStatus::OutOfMemory, "program " + name + ": " + outcome.message,
-               "give it smaller arguments in a workload");
+               "give it smaller arguments or more memory in a workload: program: {limits: "
+               "{gibibytes: 16}}");
   case Ending::Fault:
     return set(recording, RecordStatus::KernelFault,
                "program " + name + " goes wrong by itself: " + outcome.message,
@@ -189,7 +192,8 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
                "program " + name + " asks for more memory than it may have (" +
                    gibibytes(request.limits.hostBytes) + " on the host, " +
                    gibibytes(request.limits.deviceBytes) + " on the device)",
-               "give it smaller arguments in a workload");
+               "give it smaller arguments or more memory in a workload: program: {limits: "
+               "{gibibytes: 16}}");
   if (result.signal && result.signal != SIGABRT)
     return set(recording, RecordStatus::Crashed,
                "program " + name + " crashes by itself: " + result.describe(),

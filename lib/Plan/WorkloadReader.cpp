@@ -4,6 +4,7 @@
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace kbopt;
 
@@ -26,6 +27,7 @@ public:
 
 private:
   Error readProgram(const YamlValue &value);
+  Error readLimits(const YamlValue &value);
   Error readEntry(const YamlValue &root);
   Error readParameter(const YamlValue &value);
   Error readBuffer(const YamlValue &value, WorkloadParameter &parameter);
@@ -115,8 +117,12 @@ Error Reader::readProgram(const YamlValue &value) {
   if (value.kind == YamlValue::Null || value.scalar == "true")
     return Error::success();
   if (Error error =
-          allowOnly(value, {"arguments", "stdin", "environment", "working-directory"}, "'program'"))
+          allowOnly(value, {"arguments", "stdin", "environment", "working-directory", "limits"},
+                    "'program'"))
     return error;
+  if (const YamlValue *limits = value.find("limits"))
+    if (Error error = readLimits(*limits))
+      return error;
   if (Error error = readTexts(value.find("arguments"), workload.arguments))
     return error;
   if (const YamlValue *input = value.find("stdin")) {
@@ -142,6 +148,27 @@ Error Reader::readProgram(const YamlValue &value) {
       return one.takeError();
     workload.environment.push_back(name.scalar + "=" + *one);
   }
+  return Error::success();
+}
+
+Error Reader::readLimits(const YamlValue &value) {
+  if (Error error = allowOnly(value, {"seconds", "gibibytes", "launches"}, "'limits'"))
+    return error;
+  double launches = 0;
+  for (auto [name, into] : {std::pair(StringRef("seconds"), &workload.limitSeconds),
+                            std::pair(StringRef("gibibytes"), &workload.limitGibibytes),
+                            std::pair(StringRef("launches"), &launches)}) {
+    const YamlValue *field = value.find(name);
+    if (!field)
+      continue;
+    auto amount = number(*field);
+    if (!amount)
+      return amount.takeError();
+    if (!(*amount > 0 && *amount <= 1e6))
+      return field->error("expected a number above 0, at most 1000000");
+    *into = *amount;
+  }
+  workload.limitLaunches = static_cast<uint64_t>(std::ceil(launches));
   return Error::success();
 }
 

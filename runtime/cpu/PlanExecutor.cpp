@@ -1,6 +1,7 @@
 //===- PlanExecutor.cpp - run a plan on the CPU device --------------------===//
 #include "kbrt/PlanExecutor.h"
 #include "Shadow.h"
+#include "kbrt/Matmul.h"
 #include "kbrt/RepeatedLaunches.h"
 #include <algorithm>
 #include <chrono>
@@ -41,6 +42,7 @@ private:
   bool perform(const EventStep &) { return true; }
   bool perform(const WaitStep &) { return true; }
   bool perform(const ErrorStep &) { return true; }
+  bool perform(const MatmulStep &step);
 
   /// Where the region's first byte is, or null with the reason in `result`.
   char *resolve(const Region &region);
@@ -164,6 +166,17 @@ bool Execution::perform(const ReadStep &step) {
   for (uint64_t row = 0; row < step.from.height; ++row)
     memcpy(result.observables.data() + step.observable + row * step.from.width,
            from + row * step.from.pitch, step.from.width);
+  return true;
+}
+
+bool Execution::perform(const MatmulStep &step) {
+  char *places[3];
+  for (auto [operand, place] :
+       {std::pair(&step.a, &places[0]), {&step.b, &places[1]}, {&step.c, &places[2]}})
+    if (!(*place = resolve({operand->at, 0, 0, 0})))
+      return false;
+  auto floats = [](char *place) { return reinterpret_cast<float *>(place); };
+  matmul(step, {floats(places[0]), floats(places[1]), floats(places[2])}, repeated);
   return true;
 }
 

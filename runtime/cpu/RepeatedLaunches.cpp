@@ -82,8 +82,12 @@ bool RepeatedLaunches::changesNothing(const LaunchKey &key) const {
 }
 
 void RepeatedLaunches::before(const LaunchKey &key) {
-  // The first launch hardly ever changes nothing; it is not worth a look.
-  hashing = launches.count(key.text());
+  // The first launch hardly ever changes nothing; it is not worth a look. One
+  // that goes on changing something, as a sum does, is looked at less and less.
+  Known &known = launches[key.text()];
+  hashing = known.executions == known.nextLook;
+  if (known.executions++ == known.nextLook)
+    known.nextLook += (known.nextLook + 1) / 2;
   if (hashing)
     digestBefore = digestOfDeviceMemory();
 }

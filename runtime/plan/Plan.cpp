@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <type_traits>
+#include <utility>
 
 using namespace kbrt;
 
@@ -26,7 +27,7 @@ constexpr ElementRow elements[] = {
 
 /// In the order of `Step`'s alternatives.
 constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill", "copy", "launch",
-                                     "read",  "sync", "event",  "wait", "error"};
+                                     "read",  "sync", "event",  "wait", "error",  "matmul"};
 static_assert(std::size(stepNames) == std::variant_size_v<Step>);
 
 } // namespace
@@ -47,6 +48,24 @@ unsigned kbrt::elementBytes(ElementType type) { return elements[static_cast<size
 bool kbrt::isFloatingPoint(ElementType type) { return type >= ElementType::F16; }
 
 const char *kbrt::stepName(const Step &step) { return stepNames[step.index()]; }
+
+std::optional<uint64_t> MatmulStep::extentOf(const MatmulOperand &operand) const {
+  uint64_t rows = &operand == &b ? k : m, columns = &operand == &a ? k : n;
+  if (operand.transposed)
+    std::swap(rows, columns);
+  if (operand.leading < rows)
+    return std::nullopt;
+  if (!rows || !columns || !batch)
+    return 0;
+  uint64_t last, inBatch, elements, bytes;
+  if (__builtin_mul_overflow(columns - 1, operand.leading, &last) ||
+      __builtin_mul_overflow(uint64_t{batch} - 1, operand.stride, &inBatch) ||
+      __builtin_add_overflow(last, inBatch, &elements) ||
+      __builtin_add_overflow(elements, rows, &elements) ||
+      __builtin_mul_overflow(elements, sizeof(float), &bytes))
+    return std::nullopt;
+  return bytes;
+}
 
 uint64_t kbrt::observableBytes(const Plan &plan) {
   uint64_t sum = 0;

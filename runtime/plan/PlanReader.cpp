@@ -69,6 +69,11 @@ public:
       field.fail("expected true or false");
     return field.json.get<bool>();
   }
+  float real() const {
+    if (!json.is_number())
+      fail("expected a number");
+    return json.get<float>();
+  }
   std::string text() const {
     if (!json.is_string())
       fail("expected a string");
@@ -244,6 +249,41 @@ private:
     return step;
   }
 
+  MatmulOperand operand(const Field &field) const {
+    MatmulOperand operand;
+    operand.at = {bufferId(field["buffer"], true), field["offset"].number<uint64_t>()};
+    operand.leading = field["leading"].number<uint64_t>();
+    operand.stride = field["stride"].number<uint64_t>();
+    operand.transposed = field.boolean("transposed");
+    return operand;
+  }
+
+  MatmulStep matmul(const Field &field) const {
+    MatmulStep step;
+    step.m = field["m"].number<uint32_t>();
+    step.n = field["n"].number<uint32_t>();
+    step.k = field["k"].number<uint32_t>();
+    step.batch = field["batch"].number<uint32_t>();
+    step.alpha = field["alpha"].real();
+    step.beta = field["beta"].real();
+    step.a = operand(field["a"]);
+    step.b = operand(field["b"]);
+    step.c = operand(field["c"]);
+    step.stream = stream(field);
+    if (step.c.transposed)
+      field["c"]["transposed"].fail("a product is not written transposed");
+    for (auto [name, operand] : {std::pair("a", &step.a), {"b", &step.b}, {"c", &step.c}}) {
+      std::optional<uint64_t> extent = step.extentOf(*operand);
+      uint64_t all = plan.buffers[operand->at.buffer].bytes;
+      if (!extent || operand->at.offset > all || *extent > all - operand->at.offset)
+        field[name].fail("reaches beyond the " + std::to_string(all) + " bytes of buffer " +
+                         std::to_string(operand->at.buffer));
+      if (operand->at.offset % sizeof(float))
+        field[name]["offset"].fail("expected a multiple of 4");
+    }
+    return step;
+  }
+
   static uint32_t stream(const Field &field) { return field.number<uint32_t>("stream", 0); }
 
   Step step(const Field &field, const std::string &kind) {
@@ -276,6 +316,8 @@ private:
       return EventStep{field["event"].number<uint32_t>(), stream(field)};
     if (kind == "wait")
       return WaitStep{field["event"].number<uint32_t>(), stream(field)};
+    if (kind == "matmul")
+      return matmul(field);
     if (kind == "error")
       return ErrorStep{field["call"].text(), field["code"].number<int>(), field["name"].text()};
     field["step"].fail("'" + kind + "' is no kind of step");

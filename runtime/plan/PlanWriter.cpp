@@ -106,6 +106,27 @@ struct StepWriter {
     json["event"] = step.event;
     stream(step.stream);
   }
+  static Json operand(const MatmulOperand &operand) {
+    Json json{{"buffer", operand.at.buffer},
+              {"offset", operand.at.offset},
+              {"leading", operand.leading},
+              {"stride", operand.stride}};
+    if (operand.transposed)
+      json["transposed"] = true;
+    return json;
+  }
+  void operator()(const MatmulStep &step) {
+    json["m"] = step.m;
+    json["n"] = step.n;
+    json["k"] = step.k;
+    json["batch"] = step.batch;
+    json["alpha"] = step.alpha;
+    json["beta"] = step.beta;
+    json["a"] = operand(step.a);
+    json["b"] = operand(step.b);
+    json["c"] = operand(step.c);
+    stream(step.stream);
+  }
   void operator()(const ErrorStep &step) {
     json["call"] = step.call;
     json["code"] = step.code;

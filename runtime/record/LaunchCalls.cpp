@@ -132,6 +132,7 @@ Error launchKernel(Session &session, const Request &request) {
     return cuda::invalidDeviceFunction;
   if (Error error = checkConfiguration(request, *kernel))
     return error;
+  session.countLaunch();
   session.allocations.flushHostWrites();
   LaunchStep step;
   step.kernel = kernel->name;

@@ -76,6 +76,7 @@ Session::Session() {
   sequence.folder = environment("KBRECORD_FOLDER");
   sequence.fileBytesLimit = environmentNumber("KBRECORD_FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(environmentNumber("KBRECORD_KERNEL_SECONDS", 0));
+  launchLimit = environmentNumber("KBRECORD_LAUNCHES", 0);
   if (uint64_t limit = environmentNumber("KBRECORD_DEVICE_BYTES", 0))
     DeviceMemory::get().setLimitBytes(limit);
   std::string error;
@@ -99,6 +100,14 @@ Image &Session::image() {
     allocations.addSymbol(symbol.name, symbol.address, symbol.bytes,
                           symbol.kind == VariableKind::Managed);
   return *loaded;
+}
+
+void Session::countLaunch() {
+  if (!launchLimit || launches++ < launchLimit)
+    return;
+  std::fflush(nullptr);
+  finish(Ending::Exit, "");
+  _exit(0);
 }
 
 cuda::Error Session::note(const char *call, cuda::Error error) {

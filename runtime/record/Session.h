@@ -54,10 +54,15 @@ public:
   /// Seconds that one kernel may take; 0 is no limit.
   double kernelSeconds = 0;
 
+  /// Before each launch: ends the process with status 0 if the run has had as
+  /// many as it may have.
+  void countLaunch();
+
 private:
   Session();
   std::unique_ptr<Image> loaded;
   bool finished = false;
+  uint64_t launches = 0, launchLimit = 0;
 };
 
 /// Runs \p body under the device lock, in a process without a sticky error, and

@@ -19,6 +19,8 @@ struct RecordLimits {
   uint64_t deviceBytes = uint64_t(8) << 30; ///< cudaMalloc and its kin, live at once
   uint64_t fileBytes = uint64_t(8) << 30;   ///< data.bin and observables.bin, each
   uint64_t outputBytes = 64u << 20;         ///< of stdout and stderr
+  /// The program ends, well, in place of the launch after that many; 0: no limit.
+  uint64_t launches = 0;
 };
 
 struct RecordRequest {

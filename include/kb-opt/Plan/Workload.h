@@ -80,6 +80,10 @@ struct Workload {
   std::string standardInput;
   std::vector<std::string> environment; ///< NAME=value
   std::string workingDirectory;         ///< empty: the source's folder
+  /// How long the recorded run may take, and how much memory of the host, of
+  /// the device and of the recording's files it may fill; 0: the recorder's limits.
+  double limitSeconds = 0, limitGibibytes = 0;
+  uint64_t limitLaunches = 0; ///< the run ends after that many; 0: when it ends by itself
 
   // Entry and kernel.
   std::string entry; ///< as called in C++: "f" or "k<float, 4>"

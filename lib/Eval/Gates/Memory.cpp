@@ -72,6 +72,8 @@ AuditedPlan auditPlan(const kbrt::Plan &plan, StringRef data, uint8_t poison) {
       unknown[fill->to.at.buffer] = true;
     } else if (const auto *copy = std::get_if<kbrt::CopyStep>(&step)) {
       unknown[copy->to.at.buffer] = true;
+    } else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step)) {
+      unknown[product->c.at.buffer] = true;
     } else if (std::holds_alternative<kbrt::ReadStep>(step)) {
       result.audits.push_back(std::nullopt);
     }

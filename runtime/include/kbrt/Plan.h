@@ -150,6 +150,27 @@ struct LaunchStep {
   std::vector<Argument> arguments;
   bool operator==(const LaunchStep &) const = default;
 };
+/// One side of a matrix product: `batch` matrices of f32, column by column as BLAS
+/// keeps them, `leading` elements from column to column and `stride` elements from
+/// matrix to matrix.
+struct MatmulOperand {
+  Location at;
+  uint64_t leading = 0, stride = 0;
+  bool transposed = false; ///< the product takes it transposed; never set for C
+};
+/// A product that a library computed (cuBLAS): for each of `batch` matrices
+/// C = alpha * op(A) * op(B) + beta * C, where op(A) has m rows and k columns and C
+/// has n columns. C's old values are not looked at if beta is 0.
+struct MatmulStep {
+  uint32_t m = 0, n = 0, k = 0, batch = 1;
+  float alpha = 1, beta = 0;
+  MatmulOperand a, b, c;
+  uint32_t stream = 0;
+
+  /// Bytes from an operand's first element to its last one; nothing if that
+  /// overflows or `leading` is less than a column.
+  std::optional<uint64_t> extentOf(const MatmulOperand &operand) const;
+};
 /// Device memory to the host: an observable. The n-th read step of a plan
 /// yields the n-th piece of observables.bin.
 struct ReadStep {
@@ -180,7 +201,7 @@ struct ErrorStep {
 };
 
 using Step = std::variant<AllocStep, FreeStep, UploadStep, FillStep, CopyStep, LaunchStep, ReadStep,
-                          SyncStep, EventStep, WaitStep, ErrorStep>;
+                          SyncStep, EventStep, WaitStep, ErrorStep, MatmulStep>;
 
 /// Stream 0 is the default stream; the others are numbered from 1.
 struct Stream {

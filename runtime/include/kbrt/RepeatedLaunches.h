@@ -41,6 +41,8 @@ public:
 private:
   struct Known {
     uint64_t fixpoint = ~uint64_t(0); ///< DeviceMemory's generation when it changed nothing
+    /// Executions so far, and the one at which to look next whether it changes nothing.
+    uint64_t executions = 0, nextLook = 1;
   };
   std::unordered_map<std::string, Known> launches;
   bool hashing = false;

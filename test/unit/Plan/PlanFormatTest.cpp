@@ -31,6 +31,8 @@ Plan makePlan() {
                 SyncStep{},
                 ReadStep{Region::linear({0, 0}, 4096), 0, 0, true},
                 ErrorStep{"cudaLaunchKernel", 9, "cudaErrorInvalidConfiguration"},
+                MatmulStep{3, 2, 4, 2, 0.5f, 1, {{0, 0}, 4, 12, true}, {{0, 256}, 4, 8, false},
+                           {{0, 512}, 3, 6, false}, 1},
                 FreeStep{0}};
   plan.outcome = {Ending::Exit, "", 3, "abcd"};
   return plan;
@@ -85,6 +87,10 @@ TEST(PlanFormat, ErrorsNameThePathAndTheField) {
             "plan.json: buffers[0].kind: 'magic' is none of device, managed, pinned, symbol");
   EXPECT_EQ(errorOf(changed("{\"step\":\"alloc\",\"buffer\":0}", "{\"step\":\"sync\"}")),
             "plan.json: steps[1].to.buffer: buffer 0 is not allocated at this step");
+  EXPECT_EQ(errorOf(changed("\"offset\":512,\"leading\":3", "\"offset\":4092,\"leading\":3")),
+            "plan.json: steps[12].c: reaches beyond the 4096 bytes of buffer 0");
+  EXPECT_EQ(errorOf(changed("\"leading\":3", "\"leading\":2")),
+            "plan.json: steps[12].c: reaches beyond the 4096 bytes of buffer 0");
   EXPECT_EQ(errorOf("{}"), "plan.json: lacks the field 'version'");
   EXPECT_EQ(errorOf("[1]"), "plan.json: expected an object");
   EXPECT_NE(errorOf("{\"version\": ").find("parse error"), std::string::npos);

@@ -235,6 +235,30 @@ TEST_F(Recorder, LimitsAreKept) {
   EXPECT_EQ(record("hang").status, RecordStatus::TimedOut);
 }
 
+TEST_F(Recorder, EndsAfterTheLaunchesItMayHave) {
+  request.limits.launches = 3;
+  Recording recording = good("timing");
+  EXPECT_EQ(recording.out, "first: 2\n");
+  EXPECT_EQ(steps(recording.plan), "alloc upload launch read launch launch");
+  EXPECT_EQ(recording.plan.outcome.exitStatus, 0);
+}
+
+TEST_F(Recorder, LibraryProductsAreSteps) {
+  Recording recording = good("product");
+  // The columns of A B are (1 + 2*5, 2 + 2*6) and (3 + 5, 4 + 6).
+  EXPECT_EQ(recording.out, "0: 23 29 17 21\n0: 22 28 16 20\n0: 22 28 16 20\n7: 22 28 16 20\n");
+  auto products = all<MatmulStep>(recording.plan);
+  ASSERT_EQ(products.size(), 3u);
+  EXPECT_EQ(products[0].beta, 1);
+  EXPECT_TRUE(products[1].a.transposed && products[1].b.transposed);
+  EXPECT_EQ(products[2].batch, 2u);
+  Recording beyond = record("product-beyond");
+  EXPECT_EQ(beyond.status, RecordStatus::KernelFault);
+  EXPECT_EQ(beyond.message,
+            "program 'planTestPrograms' goes wrong by itself: cublasSgemm: B of 2 x 2 x 2, 1 times "
+            "does not lie inside one allocation of device memory");
+}
+
 TEST_F(Recorder, EnvironmentInputAndFolderReachTheProgram) {
   request.environment = {"KB_TEST=yes"};
   request.standardInput = "from stdin ";

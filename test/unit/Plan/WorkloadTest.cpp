@@ -101,6 +101,10 @@ TEST(Workload, ReadsAProgram) {
   EXPECT_EQ(workload.environment, std::vector<std::string>{"OMP_NUM_THREADS=1"});
   EXPECT_EQ(workload.workingDirectory, "data");
   EXPECT_EQ(parsed("program: true\n").kind, WorkloadKind::Program);
+  workload = parsed("program: {limits: {seconds: 600, gibibytes: 0.5, launches: 7}}\n");
+  EXPECT_EQ(workload.limitSeconds, 600);
+  EXPECT_EQ(workload.limitGibibytes, 0.5);
+  EXPECT_EQ(workload.limitLaunches, 7u);
 }
 
 TEST(Workload, ErrorsNameLineAndColumn) {

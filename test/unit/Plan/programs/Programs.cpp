@@ -48,6 +48,13 @@ int cudaGraphCreate(void **, unsigned);
 int cudaGetDeviceProperties(void *, int);
 int cudaGetDeviceProperties_v2(void *, int);
 int cudaDeviceGetAttribute(int *, int, int);
+int cublasCreate_v2(void **);
+int cublasDestroy_v2(void *);
+int cublasSgemm_v2(void *, int, int, int, int, int, const float *, const float *, int,
+                   const float *, int, const float *, float *, int);
+int cublasSgemmStridedBatched(void *, int, int, int, int, int, const float *, const float *, int,
+                              long long, const float *, int, long long, const float *, float *,
+                              int, long long, int);
 }
 
 namespace {
@@ -102,6 +109,46 @@ int simple() {
   std::printf("%g %g %g %g\n", values[0], values[1], values[2], values[3]);
   cudaFree(x);
   return 0;
+}
+
+/// C (2 x 2) = A (2 x 3) times B (3 x 2), columns one after the other.
+int product() {
+  void *handle;
+  cublasCreate_v2(&handle);
+  float *a = deviceFloats({1, 2, 3, 4, 5, 6}), *b = deviceFloats({1, 0, 2, 0, 1, 1}),
+        *at = deviceFloats({1, 3, 5, 2, 4, 6}), *bt = deviceFloats({1, 0, 0, 1, 2, 1}),
+        *c = deviceFloats({1, 1, 1, 1});
+  float alpha = 2, beta = 1, zero = 0;
+  std::vector<float> values(4);
+  auto show = [&](int status) {
+    cudaMemcpy(values.data(), c, 16, deviceToHost);
+    std::printf("%d: %g %g %g %g\n", status, values[0], values[1], values[2], values[3]);
+  };
+  show(cublasSgemm_v2(handle, 0, 0, 2, 2, 3, &alpha, a, 2, b, 3, &beta, c, 2));
+  show(cublasSgemm_v2(handle, 1, 1, 2, 2, 3, &alpha, at, 3, bt, 2, &zero, c, 2));
+  // Two products of one column each: the second column of B belongs to the second one.
+  show(cublasSgemmStridedBatched(handle, 0, 0, 2, 1, 3, &alpha, a, 2, 0, b, 3, 3, &zero, c, 2, 2,
+                                 2));
+  show(cublasSgemm_v2(handle, 0, 0, 2, 2, 3, &alpha, a, 1, b, 3, &zero, c, 2));
+  cublasDestroy_v2(handle);
+  return 0;
+}
+
+int productBeyond() {
+  void *handle;
+  cublasCreate_v2(&handle);
+  float *a = deviceFloats({1, 2, 3, 4}), one = 1;
+  cublasSgemm_v2(handle, 0, 0, 2, 2, 2, &one, a, 2, a, 3, &one, a, 2);
+  return 0;
+}
+
+/// A check, and then launches without end.
+int timing() {
+  float *x = deviceFloats({1, 2, 3, 4});
+  scale(x, 4, 2);
+  std::printf("first: %g\n", firstOf(x));
+  while (true)
+    scale(x, 4, 2);
 }
 
 int symbols() {
@@ -308,6 +355,9 @@ struct Command {
 
 const Command commands[] = {
     {"simple", simple},
+    {"product", product},
+    {"product-beyond", productBeyond},
+    {"timing", timing},
     {"symbols", symbols},
     {"managed", managed},
     {"pinned", pinned},
