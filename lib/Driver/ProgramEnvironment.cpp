@@ -1,10 +1,8 @@
 //===- ProgramEnvironment.cpp ---------------------------------------------===//
 #include "ProgramEnvironment.h"
 #include "HostText.h"
-#include "Shape.h"
 #include "Version.h"
 #include "kb-opt/Knowledge/State.h"
-#include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -24,8 +22,7 @@ ProgramEnvironment::ProgramEnvironment(Context &context, const ChipInfo &chip,
             .add(chip.name)
             .add(buildDigest())
             .finish();
-  rootNode = addNode(context.text, CandidatePromise());
-  nodes.at(rootNode).host = std::move(originalHost);
+  rootNode = addNode(context.text, std::move(originalHost), CandidatePromise());
 }
 
 Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts) const {
@@ -36,41 +33,49 @@ Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts)
   return builder.finish();
 }
 
-NodeId ProgramEnvironment::addNode(std::string text, const CandidatePromise &promise) {
+NodeId ProgramEnvironment::addNode(std::string text, Digest host, const CandidatePromise &promise) {
   NodeId id = DigestBuilder()
                   .add(text)
                   .add(toString(promise.result))
                   .finish();
+  std::lock_guard<std::mutex> lock(mutex);
   auto [it, isNew] = nodes.try_emplace(id);
   if (isNew) {
     it->second.text = std::move(text);
+    it->second.host = std::move(host);
     it->second.promise = promise;
   }
   return id;
 }
 
-/// Machine code and what the host does with it.
-Digest ProgramEnvironment::codeWithHost(llvm::StringRef code, const NodeId &node) const {
-  return DigestBuilder().add(code).add(nodes.at(node).host).finish();
+ProgramEnvironment::Node &ProgramEnvironment::node(const NodeId &id) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return nodes.at(id);
 }
 
-llvm::StringRef ProgramEnvironment::text(const NodeId &node) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
-  return nodes.at(node).text;
+/// Machine code and what the host does with it.
+Digest ProgramEnvironment::codeWithHost(llvm::StringRef code, const NodeId &id) {
+  return DigestBuilder().add(code).add(node(id).host).finish();
 }
+
+llvm::StringRef ProgramEnvironment::text(const NodeId &id) { return node(id).text; }
 
 llvm::Expected<std::string> ProgramEnvironment::bitcodeFile(llvm::StringRef text) {
   if (text == original.text)
     return original.bitcodePath;
-  std::string path = folder + "/" + digestOf(text) + ".bc";
-  if (!context.files.exists(path)) {
+  Digest digest = digestOf(text);
+  auto path = bitcodes.get(digest, [&]() -> llvm::Expected<std::string> {
+    std::string path = folder + "/" + digest + ".bc";
     auto bitcode = emitter.emitDeviceBitcode(context.command, text);
     if (!bitcode)
       return bitcode.takeError();
     if (llvm::Error error = context.files.write(path, *bitcode))
       return std::move(error);
-  }
-  return path;
+    return path;
+  });
+  if (!path)
+    return path.takeError();
+  return *path;
 }
 
 PipelineOptions ProgramEnvironment::pipelineOptions() {
@@ -86,8 +91,7 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
   return options;
 }
 
-llvm::Expected<RewriteSession &> ProgramEnvironment::session(const NodeId &id) {
-  Node &node = nodes.at(id);
+llvm::Expected<RewriteSession &> ProgramEnvironment::session(Node &node) {
   if (!node.session) {
     auto created = RewriteSession::create(node.text, context.command, pipelineOptions());
     if (!created)
@@ -99,9 +103,11 @@ llvm::Expected<RewriteSession &> ProgramEnvironment::session(const NodeId &id) {
 
 //===-- Actions -----------------------------------------------------------===//
 
-llvm::Expected<std::string> ProgramEnvironment::computeActions(const NodeId &node) {
+llvm::Expected<std::string> ProgramEnvironment::computeActions(const NodeId &id) {
   TimedPart timed(&context.timings, "effects", "sites");
-  auto open = session(node);
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
   if (!open)
     return open.takeError();
   auto opportunities = open->opportunities();
@@ -130,7 +136,6 @@ static std::vector<ParameterRange> rangesOf(const PassInfo &info) {
 }
 
 llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &node) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
   auto answer = journal.getOrCompute("sites", request({node}), [&] { return computeActions(node); });
   if (!answer)
     return answer.takeError();
@@ -204,29 +209,59 @@ static std::vector<JudgedEdit> editsFrom(const json::Object &answer) {
   return edits;
 }
 
-llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &node, const Move &step) {
+llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &id, const Move &step) {
   TimedPart timed(&context.timings, "effects", "rewrite");
-  auto fresh = RewriteSession::create(nodes.at(node).text, context.command, pipelineOptions());
-  if (!fresh)
-    return fresh.takeError();
-  auto result = (*fresh)->apply(toPipelineStep(step));
-  if (!result)
-    return result.takeError();
+  Node &parent = node(id);
+  StepResult result;
+  std::unique_ptr<RewriteSession> derived;
+  {
+    std::lock_guard<std::mutex> lock(parent.mutex);
+    auto open = session(parent);
+    if (!open)
+      return open.takeError();
+    auto rewritten = open->derive(toPipelineStep(step), result);
+    if (!rewritten)
+      return rewritten.takeError();
+    derived = std::move(*rewritten);
+  }
   json::Object answer;
-  if (!result->rewritten) {
-    answer["reason"] = result->remarks.empty() ? "no site" : result->remarks.front().message;
+  if (!derived) {
+    answer["reason"] = result.remarks.empty() ? "no site" : result.remarks.front().message;
   } else {
-    answer["text"] = (*fresh)->text();
-    answer["edits"] = editsJson(result->edits);
-    answer["host"] = digestOf(hostText((*fresh)->parsed()));
+    std::string text = derived->text().str();
+    Digest host = digestOf(hostText(derived->parsed()));
+    answer["text"] = text;
+    answer["edits"] = editsJson(result.edits);
+    answer["host"] = host;
+    // Whoever judges the new program need not parse it again.
+    const PassInfo &info = *builtinPasses().lookup(step.pass)->info;
+    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, info)));
+    std::lock_guard<std::mutex> lock(made.mutex);
+    if (!made.session)
+      made.session = std::move(derived);
   }
   return llvm::formatv("{0}", json::Value(std::move(answer))).str();
 }
 
-llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &node, const Move &step) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
-  auto answer = journal.getOrCompute("rewrite", request({node, step.text()}),
-                                     [&] { return computeRewrite(node, step); });
+/// An order of the ways to one program: shorter ones first.
+static bool isBefore(llvm::ArrayRef<JudgedStep> a, llvm::ArrayRef<JudgedStep> b) {
+  if (a.size() != b.size())
+    return a.size() < b.size();
+  for (auto [x, y] : llvm::zip(a, b))
+    if (std::tie(x.pass, x.before) != std::tie(y.pass, y.before))
+      return std::tie(x.pass, x.before) < std::tie(y.pass, y.before);
+  return false;
+}
+
+std::vector<JudgedStep> ProgramEnvironment::stepsTo(const NodeId &id) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  return of.steps;
+}
+
+llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
+  auto answer = journal.getOrCompute("rewrite", request({id, step.text()}),
+                                     [&] { return computeRewrite(id, step); });
   if (!answer)
     return answer.takeError();
   auto parsed = json::parse(*answer);
@@ -241,15 +276,18 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &node, const M
   }
   candidate.applied = true;
   const PassInfo &info = *builtinPasses().lookup(step.pass)->info;
-  candidate.node = addNode(text->str(), weaken(nodes.at(node).promise, info));
-  Node &made = nodes.at(candidate.node);
-  // Of several ways to the same program the first one stands.
-  if (made.steps.empty() && candidate.node != rootNode) {
-    made.steps = nodes.at(node).steps;
-    made.steps.push_back({step.pass, nodes.at(node).text, made.text, editsFrom(object)});
+  Digest host = object.getString("host").value_or("").str();
+  candidate.node = addNode(text->str(), host, weaken(node(id).promise, info));
+  Node &made = node(candidate.node);
+  std::vector<JudgedStep> steps = stepsTo(id);
+  steps.push_back({step.pass, node(id).text, made.text, editsFrom(object)});
+  if (candidate.node != rootNode) {
+    std::lock_guard<std::mutex> lock(made.mutex);
+    // Of several ways to the same program one stands, whichever thread came first.
+    if (made.steps.empty() || isBefore(steps, made.steps))
+      made.steps = std::move(steps);
   }
-  made.host = object.getString("host").value_or("").str();
-  cases.setHostDigest(*text, nodes.at(candidate.node).host);
+  cases.setHostDigest(*text, std::move(host));
   auto program = artefacts(candidate.node);
   if (!program) {
     candidate.gate = "G1";
@@ -265,16 +303,20 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &node, const M
     return candidate;
   }
   candidate.code = codeWithHost(code->digest, candidate.node);
+  auto modelled = model(*program, candidate.code);
+  if (modelled)
+    candidate.floorUs = modelled->getNumber("floorUs").value_or(0);
+  else // Then the floor is unknown, and the gates say what is wrong.
+    llvm::consumeError(modelled.takeError());
   return candidate;
 }
 
 //===-- Judging -----------------------------------------------------------===//
 
 llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id) {
-  const Node &node = nodes.at(id);
   ProgramArtefacts program = original;
-  program.text = node.text;
-  auto bitcode = bitcodeFile(node.text);
+  program.text = node(id).text;
+  auto bitcode = bitcodeFile(program.text);
   if (!bitcode)
     return bitcode.takeError();
   program.bitcodePath = std::move(*bitcode);
@@ -298,7 +340,7 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
     if (baseline->problem)
       verdict.add(*baseline->problem);
   } else {
-    auto judged = judgeOf.judge(*program, nodes.at(id).steps, nodes.at(id).promise, effort);
+    auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort);
     if (!judged)
       return judged.takeError();
     verdict = std::move(*judged);
@@ -312,64 +354,6 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
     if (llvm::Error error = addModel(id, *program, answer))
       return std::move(error);
   return llvm::formatv("{0}", json::Value(std::move(answer))).str();
-}
-
-static json::Object metricsJson(const ModelledPlan &plan, llvm::StringRef kernel) {
-  json::Object metrics;
-  for (const auto &[name, value] : kernelMetrics(plan, kernel))
-    metrics[name] = value;
-  return metrics;
-}
-
-/// Every kernel of the source that ran, with the metrics and shape of the instance
-/// that took most time.
-static json::Object kernelsJson(RewriteSession &session, const ModelledPlan &plan) {
-  std::map<std::string, double> timeOf;
-  for (const ModelledLaunch &launch : plan.launches)
-    timeOf[launch.kernel] += launch.us;
-  json::Object kernels;
-  for (const KernelFact &fact : findKernels(session.parsed())) {
-    double all = 0, most = 0;
-    std::string longest;
-    for (const KernelFact::Instance &instance : fact.instances) {
-      auto found = timeOf.find(instance.mangledName);
-      if (found == timeOf.end())
-        continue;
-      all += found->second;
-      if (found->second > most) {
-        most = found->second;
-        longest = instance.mangledName;
-      }
-    }
-    if (!longest.empty())
-      kernels[fact.name] = json::Object{
-          {"us", all}, {"metrics", metricsJson(plan, longest)}, {"shape", shapeOf(session, longest)}};
-  }
-  return kernels;
-}
-
-llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefacts &program,
-                                         json::Object &answer) {
-  TimedPart timed(&context.timings, "effects", "counters and model");
-  auto counted = judgeOf.count(program);
-  if (!counted)
-    return counted.takeError();
-  auto code = judgeOf.code(program);
-  if (!code)
-    return code.takeError();
-  auto modelled = modelPlan(*counted, *code, chip);
-  if (!modelled)
-    return modelled.takeError();
-  answer["metrics"] = metricsJson(*modelled, modelled->longestKernel);
-  answer["us"] = modelled->us;
-  answer["floorUs"] = modelled->floorUs;
-  answer["code"] = code->digest;
-  auto open = session(id);
-  if (!open)
-    return open.takeError();
-  answer["shape"] = shapeOf(*open, modelled->longestKernel);
-  answer["kernels"] = kernelsJson(*open, *modelled);
-  return llvm::Error::success();
 }
 
 static AttemptVerdict outcomeOf(const Verdict &verdict) {
@@ -391,11 +375,10 @@ static State stateFrom(const json::Object &metrics) {
   return StateRules::builtin().classify(map);
 }
 
-llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &node, JudgeEffort effort) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, JudgeEffort effort) {
   const char *kind = effort == JudgeEffort::Final ? "confirm" : "judge";
-  auto answer = journal.getOrCompute(kind, request({node}),
-                                     [&] { return computeJudgement(node, effort); });
+  auto answer = journal.getOrCompute(kind, request({id}),
+                                     [&] { return computeJudgement(id, effort); });
   if (!answer)
     return answer.takeError();
   auto parsed = json::parse(*answer);
@@ -406,8 +389,11 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &node, 
   json::Path::Root path;
   if (!fromJSON(*object.get("verdict"), verdict, path))
     return path.getError();
-  if (effort == JudgeEffort::Final)
-    nodes.at(node).gates = verdict.gates;
+  if (effort == JudgeEffort::Final) {
+    Node &of = node(id);
+    std::lock_guard<std::mutex> lock(of.mutex);
+    of.gates = verdict.gates;
+  }
   NodeJudgement judgement;
   judgement.verdict = outcomeOf(verdict);
   judgement.gate = verdict.gate ? toString(*verdict.gate).str() : "";
@@ -417,7 +403,7 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &node, 
     judgement.state = stateFrom(*metrics);
     judgement.timeUs = object.getNumber("us").value_or(0);
     judgement.floorUs = object.getNumber("floorUs").value_or(0);
-    judgement.code = codeWithHost(object.getString("code").value_or(""), node);
+    judgement.code = codeWithHost(object.getString("code").value_or(""), id);
     judgement.shape = object.getString("shape").value_or("").str();
   }
   if (const json::Object *kernels = object.getObject("kernels"))
@@ -437,7 +423,8 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {
   return judgeWith(node, JudgeEffort::Final);
 }
 
-std::vector<GateRecord> ProgramEnvironment::gates(const NodeId &node) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
-  return nodes.at(node).gates;
+std::vector<GateRecord> ProgramEnvironment::gates(const NodeId &id) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  return of.gates;
 }

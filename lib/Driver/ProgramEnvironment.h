@@ -16,6 +16,8 @@
 
 namespace kbopt {
 
+/// Thread-safe: the table of nodes has one lock, the parsed program of a node its
+/// own; everything else is shared objects that are thread-safe themselves.
 class ProgramEnvironment : public Environment {
 public:
   ProgramEnvironment(Context &context, const ChipInfo &chip, Journal &journal, Judge &judge,
@@ -36,23 +38,33 @@ public:
 private:
   struct Node {
     std::string text;
-    Digest host; ///< of its host text
+    Digest host;              ///< of its host text
     CandidatePromise promise; ///< of all the steps behind it
+    std::mutex mutex;         ///< of what follows
     std::vector<JudgedStep> steps;           ///< from the original to it
-    std::unique_ptr<RewriteSession> session; ///< while it is needed
+    std::unique_ptr<RewriteSession> session; ///< made when first needed
     std::vector<GateRecord> gates;           ///< of its confirmation
   };
 
-  NodeId addNode(std::string text, const CandidatePromise &promise);
+  NodeId addNode(std::string text, Digest host, const CandidatePromise &promise);
+  /// Stays where it is; all but what its own mutex guards is constant.
+  Node &node(const NodeId &id);
   /// Device bitcode of \p text, compiled at most once.
   llvm::Expected<std::string> bitcodeFile(llvm::StringRef text);
   PipelineOptions pipelineOptions();
-  llvm::Expected<RewriteSession &> session(const NodeId &node);
+  /// The steps from the original to \p node.
+  std::vector<JudgedStep> stepsTo(const NodeId &node);
+  /// Call with the node's mutex held, and keep it while using the session.
+  llvm::Expected<RewriteSession &> session(Node &node);
   llvm::Expected<ProgramArtefacts> artefacts(const NodeId &node);
   /// Digest of a request that depends on \p parts and on everything that is the
   /// same for the whole run.
   Digest request(std::initializer_list<llvm::StringRef> parts) const;
-  Digest codeWithHost(llvm::StringRef code, const NodeId &node) const;
+  Digest codeWithHost(llvm::StringRef code, const NodeId &node);
+  /// Counters and modelled time of \p program, whose machine code and host are named by
+  /// \p code; empty if it does not run to its end. Counted once per code.
+  llvm::Expected<llvm::json::Object> model(const ProgramArtefacts &program, const Digest &code);
+  llvm::Expected<std::string> computeModel(const ProgramArtefacts &program);
   llvm::Error addModel(const NodeId &node, const ProgramArtefacts &program, llvm::json::Object &answer);
   llvm::Expected<std::string> computeActions(const NodeId &node);
   llvm::Expected<std::string> computeRewrite(const NodeId &node, const Move &step);
@@ -70,7 +82,8 @@ private:
   CodeEmitter emitter;
   NodeId rootNode;
   std::map<NodeId, Node> nodes;
-  std::recursive_mutex mutex;
+  std::mutex mutex; ///< of `nodes`
+  OnceMap<Digest, std::string> bitcodes; ///< of texts, paths
 };
 
 } // namespace kbopt

@@ -73,11 +73,12 @@ const RecordedCases::Recipe *RecordedCases::find(llvm::StringRef name) const {
 }
 
 void RecordedCases::setHostDigest(llvm::StringRef text, Digest host) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   hosts[digestOf(text)] = std::move(host);
 }
 
 bool RecordedCases::sharesHost(const ProgramArtefacts &program) const {
+  std::lock_guard<std::mutex> lock(mutex);
   auto mine = hosts.find(digestOf(program.text)), its = hosts.find(digestOf(first.text));
   return program.text == first.text ||
          (mine != hosts.end() && its != hosts.end() && mine->second == its->second);
@@ -86,16 +87,17 @@ bool RecordedCases::sharesHost(const ProgramArtefacts &program) const {
 llvm::Expected<std::string>
 RecordedCases::once(const std::string &key,
                     llvm::function_ref<llvm::Error(const std::string &folder)> body) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (auto it = done.find(key); it != done.end())
-    return it->second;
-  std::string folder = joinPath(root, digestOf(key));
-  if (llvm::Error error = context.files.createDirectories(folder))
-    return std::move(error);
-  if (llvm::Error error = body(folder))
-    return std::move(error);
-  done[key] = folder;
-  return folder;
+  auto folder = done.get(key, [&]() -> llvm::Expected<std::string> {
+    std::string folder = joinPath(root, digestOf(key));
+    if (llvm::Error error = context.files.createDirectories(folder))
+      return std::move(error);
+    if (llvm::Error error = body(folder))
+      return std::move(error);
+    return folder;
+  });
+  if (!folder)
+    return folder.takeError();
+  return *folder;
 }
 
 llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &program,

@@ -11,6 +11,7 @@
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Plan/Recorder.h"
+#include "kb-opt/Support/OnceMap.h"
 #include <mutex>
 
 namespace kbopt {
@@ -67,10 +68,10 @@ private:
   Signature signature;
   std::string root;
   std::vector<Recipe> recipes;
+  mutable std::mutex mutex;       ///< of `hosts`
   std::map<Digest, Digest> hosts; ///< text to host text
-  std::map<std::string, std::string> done;
-  std::string output;
-  std::recursive_mutex mutex;
+  OnceMap<std::string, std::string> done;
+  std::string output; ///< of the recorded run, written while that is made
 };
 
 } // namespace kbopt

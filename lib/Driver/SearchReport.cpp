@@ -36,6 +36,8 @@ void SearchReport::started(const NodeJudgement &original) {
 }
 
 static std::string outcomeText(const Attempt &attempt) {
+  if (attempt.shortcut == "roofline")
+    return "dropped: " + attempt.reason;
   switch (attempt.verdict) {
   case AttemptVerdict::Correct:
     return llvm::formatv("correct, modelled {0:f2} us, {1:f2} x of the step before", attempt.timeUs,
@@ -57,8 +59,6 @@ void SearchReport::attempted(const Attempt &attempt) {
   std::string note;
   if (attempt.shortcut == "identical")
     note = " (identical machine code, not measured again)";
-  else if (attempt.shortcut == "roofline")
-    note = " (ruled out by the roofline)";
   else if (attempt.shortcut == "known")
     note = " (known)";
   std::string text = llvm::formatv("{0}{1}  {2}{3}",
@@ -122,6 +122,10 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                       .str());
   else
     progress.line("result: nothing better was found; the program stays as it is");
+  if (result.merged || result.pruned)
+    progress.line(llvm::formatv("not judged: {0} with machine code seen before, {1} that the roofline rules out",
+                                result.merged, result.pruned)
+                      .str());
   uint64_t answered = 0, computed = 0;
   for (const auto &[kind, counts] : journal.counts()) {
     answered += counts.found;

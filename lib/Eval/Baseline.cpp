@@ -52,7 +52,7 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
   if (!identity)
     return identity.takeError();
   report.identity = std::move(*identity);
-  Expected<Reference *> known = reference(test, false);
+  Expected<const Reference *> known = reference(test, false);
   if (!known)
     return known.takeError();
   // In another thread order the same bits should come out. Where the program
@@ -82,7 +82,8 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
   }
   // References made before this was known lack the other orders.
   if (!report.deterministic)
-    references.clear();
+    for (auto *known : {&references, &spreadReferences})
+      known->clear();
   baseline = report;
   CandidatePromise bitwise;
   for (const TestCase &seen : seenCases(options.searchCases + 1)) {

@@ -47,93 +47,77 @@ Expected<const DeviceCode &> Judge::Impl::code(const ProgramArtefacts &program) 
   builder.add(program.text).add(program.arch);
   for (const std::string &flag : program.flags)
     builder.add(flag);
-  Digest key = builder.finish();
-  auto found = codes.find(key);
-  if (found == codes.end()) {
-    Expected<DeviceCode> compiled = compiler.compile(program);
-    if (!compiled)
-      return compiled.takeError();
-    found = codes.emplace(key, std::move(*compiled)).first;
-  }
-  return found->second;
+  return codes.get(builder.finish(), [&] { return compiler.compile(program); });
 }
 
 Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode mode) {
-  auto found = program.images.find(mode);
-  if (found == program.images.end()) {
-    Expected<DeviceImage> built = device.build(*program.program, mode);
-    if (!built)
-      return built.takeError();
-    found = program.images.emplace(mode, std::move(*built)).first;
-  }
-  return &found->second;
+  Expected<const DeviceImage &> built =
+      program.images.get(mode, [&] { return device.build(*program.program, mode); });
+  if (!built)
+    return built.takeError();
+  return &*built;
 }
 
 Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
-  auto found = program.plans.find(test.name);
-  if (found != program.plans.end())
-    return found->second;
-  Expected<std::string> folder =
-      program.isOriginal ? cases.original(test) : cases.candidate(*program.program, test);
-  if (folder)
-    program.plans[test.name] = *folder;
-  return folder;
+  Expected<const std::string &> folder = program.plans.get(test.name, [&] {
+    return program.isOriginal ? cases.original(test) : cases.candidate(*program.program, test);
+  });
+  if (!folder)
+    return folder.takeError();
+  return *folder;
 }
 
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &test, RunMode mode,
                                       const RunOptions &runOptions) {
+  auto compute = [&]() -> Expected<RunPointer> {
+    Expected<const DeviceImage *> built = image(program, mode);
+    if (!built)
+      return built.takeError();
+    Expected<std::string> folder = plan(program, test);
+    if (!folder)
+      return folder.takeError();
+    Expected<RunResult> result = device.run(**built, *folder, runOptions);
+    if (!result)
+      return result.takeError();
+    return std::make_shared<const RunResult>(std::move(*result));
+  };
+  if (!program.isOriginal)
+    return compute();
   std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}", test.name, toString(mode),
                             runOptions.seed, runOptions.memoryPoison, runOptions.sharedPoison,
                             toString(runOptions.rounding), runOptions.sampledBlocks);
-  auto found = program.runs.find(key);
-  if (found != program.runs.end())
-    return found->second;
-  Expected<const DeviceImage *> built = image(program, mode);
-  if (!built)
-    return built.takeError();
-  Expected<std::string> folder = plan(program, test);
-  if (!folder)
-    return folder.takeError();
-  Expected<RunResult> result = device.run(**built, *folder, runOptions);
-  if (!result)
-    return result.takeError();
-  RunPointer pointer = std::make_shared<RunResult>(std::move(*result));
-  if (program.isOriginal)
-    program.runs[key] = pointer;
-  return pointer;
+  Expected<const RunPointer &> kept = program.runs.get(key, compute);
+  if (!kept)
+    return kept.takeError();
+  return *kept;
 }
 
-Expected<Reference *> Judge::Impl::reference(const TestCase &test, bool withSpread) {
-  Reference &reference = references[test.name];
-  if (!reference.run) {
-    Expected<std::string> folder = plan(baselineProgram, test);
-    if (!folder)
-      return folder.takeError();
-    Expected<std::vector<OutputSpec>> specs = outputSpecs(*folder);
-    if (!specs)
-      return specs.takeError();
-    Expected<RunPointer> natural = run(baselineProgram, test, RunMode::Plain, runOptions());
-    if (!natural)
-      return natural.takeError();
-    reference.planFolder = *folder;
-    reference.outputs = std::move(*specs);
-    reference.run = *natural;
-    reference.deterministic = !baseline || baseline->deterministic;
-    if (!reference.deterministic)
-      for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
-        RunOptions shuffled = runOptions();
-        shuffled.seed = order;
-        Expected<RunPointer> again = run(baselineProgram, test, RunMode::Plain, shuffled);
-        if (!again)
-          return again.takeError();
-        if ((*again)->outputs.size() == reference.run->outputs.size())
-          reference.spread.push_back(*again);
-      }
+Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
+  Expected<std::string> folder = plan(baselineProgram, test);
+  if (!folder)
+    return folder.takeError();
+  Expected<std::vector<OutputSpec>> specs = outputSpecs(*folder);
+  if (!specs)
+    return specs.takeError();
+  Expected<RunPointer> natural = run(baselineProgram, test, RunMode::Plain, runOptions());
+  if (!natural)
+    return natural.takeError();
+  Reference reference{*folder, std::move(*specs), *natural, {}, !baseline || baseline->deterministic};
+  if (reference.deterministic)
+    return reference;
+  for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
+    RunOptions shuffled = runOptions();
+    shuffled.seed = order;
+    Expected<RunPointer> again = run(baselineProgram, test, RunMode::Plain, shuffled);
+    if (!again)
+      return again.takeError();
+    if ((*again)->outputs.size() == reference.run->outputs.size())
+      reference.spread.push_back(*again);
   }
-  if ((!withSpread && reference.deterministic) || reference.spreadMeasured ||
-      reference.run->status != RunStatus::Ok)
-    return &reference;
-  reference.spreadMeasured = true;
+  return reference;
+}
+
+Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
   for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
     RunOptions directed = runOptions();
     directed.rounding = rounding;
@@ -145,7 +129,21 @@ Expected<Reference *> Judge::Impl::reference(const TestCase &test, bool withSpre
     if ((*moved)->status == RunStatus::Ok && (*moved)->outputs.size() == reference.outputs.size())
       reference.spread.push_back(*moved);
   }
-  return &reference;
+  return reference;
+}
+
+Expected<const Reference *> Judge::Impl::reference(const TestCase &test, bool withSpread) {
+  Expected<const Reference &> plain =
+      references.get(test.name, [&] { return measureReference(test); });
+  if (!plain)
+    return plain.takeError();
+  if ((!withSpread && plain->deterministic) || plain->run->status != RunStatus::Ok)
+    return &*plain;
+  Expected<const Reference &> spread =
+      spreadReferences.get(test.name, [&] { return withRoundings(test, *plain); });
+  if (!spread)
+    return spread.takeError();
+  return &*spread;
 }
 
 TestCase Judge::Impl::recordedCase() {

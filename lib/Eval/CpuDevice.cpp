@@ -176,12 +176,14 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
   if (!bitcode)
     return bitcode.takeError();
   Digest digest = DigestBuilder().add(*bitcode).add(toString(mode)).finish();
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = images.find(digest);
-    if (found != images.end())
-      return found->second;
-  }
+  Expected<const DeviceImage &> built =
+      images.get(digest, [&] { return buildImage(*bitcode, digest, mode); });
+  if (!built)
+    return built.takeError();
+  return *built;
+}
+
+Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &digest, RunMode mode) {
   CpuImageOptions imageOptions;
   imageOptions.mode = mode == RunMode::Plain   ? kbrt::ImageMode::Plain
                       : mode == RunMode::Check ? kbrt::ImageMode::Check
@@ -189,7 +191,7 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
   imageOptions.timings = options.timings;
   TimedPart timed(options.timings, "CPU images", toString(mode).str());
   std::string path = options.directory + "/" + digest + ".so";
-  Expected<CpuImage> built = buildCpuImage(*bitcode, imageOptions, runner, path);
+  Expected<CpuImage> built = buildCpuImage(bitcode, imageOptions, runner, path);
   if (!built)
     return built.takeError();
   DeviceImage image;
@@ -198,8 +200,7 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
   image.mode = mode;
   for (const UnsupportedConstruct &construct : built->unsupported)
     image.unsupported.push_back(construct.describe());
-  std::lock_guard<std::mutex> lock(mutex);
-  return images[digest] = image;
+  return image;
 }
 
 Expected<DeviceIdentity> CpuDevice::identify(const DeviceImage &image) {
@@ -215,10 +216,7 @@ Expected<DeviceIdentity> CpuDevice::identify(const DeviceImage &image) {
 Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolder,
                                    const RunOptions &runOptions) {
   JobFolder folder;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    folder.path = options.directory + "/job" + std::to_string(jobs++);
-  }
+  folder.path = options.directory + "/job" + std::to_string(jobs++);
   FileSystem &files = realFileSystem();
   if (Error error = files.createDirectories(folder.path))
     return std::move(error);

@@ -14,6 +14,7 @@ Judge::Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device
 Judge::~Judge() = default;
 
 Expected<const BaselineReport &> Judge::baseline() {
+  std::lock_guard<std::mutex> lock(impl->baselineMutex);
   if (!impl->baselineComplete) {
     Expected<BaselineReport> report = impl->checkBaseline();
     if (!report)

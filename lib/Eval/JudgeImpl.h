@@ -11,6 +11,8 @@
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Eval/PtxCensus.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/OnceMap.h"
+#include <atomic>
 #include <memory>
 
 namespace kbopt {
@@ -24,13 +26,13 @@ struct OutputSpec {
 
 using RunPointer = std::shared_ptr<const RunResult>;
 
-/// One program under judgement: the original or a candidate.
+/// One program under judgement: the original, which all threads share, or a candidate.
 struct JudgedProgram {
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
-  std::map<RunMode, DeviceImage> images;
-  std::map<std::string, std::string> plans; ///< by case name
-  std::map<std::string, RunPointer> runs;   ///< by case, mode and options
+  OnceMap<RunMode, DeviceImage> images;
+  OnceMap<std::string, std::string> plans; ///< by case name
+  OnceMap<std::string, RunPointer> runs;   ///< by case, mode and options
 };
 
 /// What an original is known to give on one case.
@@ -40,7 +42,6 @@ struct Reference {
   RunPointer run;                 ///< natural order, nearest rounding
   std::vector<RunPointer> spread; ///< other roundings and, if not deterministic, orders
   bool deterministic = true;      ///< in the order of threads
-  bool spreadMeasured = false;    ///< the other roundings have been run
 };
 
 struct Judge::Impl {
@@ -59,25 +60,32 @@ struct Judge::Impl {
   Clock &clock;
   JudgeOptions options;
   JudgedProgram baselineProgram;
+  /// Written under the mutex by the first who asks; only read once it is complete.
+  std::mutex baselineMutex;
   std::optional<BaselineReport> baseline;
   bool baselineComplete = false;
-  std::map<Digest, DeviceCode> codes;
-  std::map<std::string, Reference> references;
-  std::map<std::string, Admission> admissions; ///< by case and promise
-  std::optional<CaseSource::WholeRun> wholeOriginal, wholeOriginalAgain;
+  OnceMap<Digest, DeviceCode> codes;
+  OnceMap<std::string, Reference> references, spreadReferences;
+  OnceMap<std::string, Admission> admissions; ///< by case and promise
+  /// Two runs of the whole original (G14); nothing for a workload without main.
+  OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
   /// Changed copies of plans (G8) lie here.
-  std::optional<TemporaryDirectory> scratch;
-  unsigned scratchCount = 0;
+  OnceMap<unsigned, TemporaryDirectory> scratch;
+  std::atomic<unsigned> scratchCount = 0;
 
   llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);
   llvm::Expected<BaselineReport> checkBaseline();
+  llvm::Expected<Reference> measureReference(const TestCase &test);
+  llvm::Expected<Reference> withRoundings(const TestCase &test, Reference reference);
+  llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise);
 
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode);
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
   /// Runs of the original are kept, runs of candidates are not.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
                                  const RunOptions &options);
-  llvm::Expected<Reference *> reference(const TestCase &test, bool withSpread);
+  /// \p withSpread: with the runs under other roundings.
+  llvm::Expected<const Reference *> reference(const TestCase &test, bool withSpread);
   /// Options of a run under the judge's limits.
   RunOptions runOptions() const;
 

@@ -122,6 +122,7 @@ static std::string outputFolder(StringRef directory, StringRef version,
 static Expected<std::string> readAll(StringRef path) { return realFileSystem().read(path); }
 
 Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &program) {
+  std::unique_lock<std::mutex> asking(versionMutex);
   if (version.empty()) {
     ProcessRequest ask;
     ask.argv = {nvccPath, "--version"};
@@ -132,6 +133,7 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     SmallVector<StringRef, 2> match;
     version = Regex("V([0-9.]+)").match(answer->out, &match) ? match[1].str() : "of unknown version";
   }
+  asking.unlock();
   FileSystem &files = realFileSystem();
   std::string folder = outputFolder(directory, version, program);
   std::string cubin = folder + "/code.cubin", report = folder + "/ptxas.txt", ptx = folder + "/code.ptx";

@@ -39,6 +39,21 @@ llvm::Expected<StepResult> RewriteSession::apply(const PipelineStep &step) {
   return state->apply(step);
 }
 
+llvm::Expected<std::unique_ptr<RewriteSession>> RewriteSession::derive(const PipelineStep &step,
+                                                                       StepResult &result) {
+  std::string text;
+  llvm::Expected<StepResult> done = state->rewrite(step, text);
+  if (!done)
+    return done.takeError();
+  result = std::move(*done);
+  if (result.rewritten == 0)
+    return nullptr;
+  auto derived = create(text, state->command, state->options);
+  if (!derived)
+    return unparsableAfter(step.pass, derived.takeError());
+  return derived;
+}
+
 namespace {
 
 /// Runs the steps of one pass manager and collects what they did.

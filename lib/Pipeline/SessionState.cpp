@@ -128,22 +128,27 @@ std::optional<std::string> RewriteSession::State::suppressedEdit(const PassInfo 
   return std::nullopt;
 }
 
-llvm::Error RewriteSession::State::commit(const PassInfo &info, const Edits &edits) {
-  llvm::Expected<std::string> text =
-      applyEdits(parsed->text(), edits, {FormatChoice::FileStyle, command.file});
-  if (!text)
-    return text.takeError();
-  std::string edited = std::move(*text);
-  llvm::Error error = start(edited);
-  if (!error)
-    return llvm::Error::success();
+llvm::Error kbopt::unparsableAfter(StringRef pass, llvm::Error error) {
   std::string words = llvm::toString(std::move(error));
   return llvm::make_error<ToolError>(
-      "after pass '" + info.name.str() + "' the program no longer parses", std::vector<std::string>{},
-      1, words, "this is a bug of the pass; leave it out of the pipeline", ExitStatus::Internal);
+      ("after pass '" + pass + "' the program no longer parses").str(), std::vector<std::string>{}, 1,
+      words, "this is a bug of the pass; leave it out of the pipeline", ExitStatus::Internal);
 }
 
 llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step) {
+  std::string edited;
+  llvm::Expected<StepResult> result = rewrite(step, edited);
+  if (!result || result->rewritten == 0)
+    return result;
+  if (llvm::Error error = start(edited))
+    return unparsableAfter(step.pass, std::move(error));
+  if (options.afterStep)
+    options.afterStep(step, parsed->text());
+  return result;
+}
+
+llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &step,
+                                                          std::string &edited) {
   const PassRegistration *registration = registry().lookup(step.pass);
   if (!registration)
     return llvm::make_error<UsageError>("there is no pass '" + step.pass + "'");
@@ -217,11 +222,12 @@ llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step
   }
   if (result.rewritten == 0)
     return result;
-  if (llvm::Error error = commit(info, all))
-    return std::move(error);
+  llvm::Expected<std::string> text =
+      applyEdits(parsed->text(), all, {FormatChoice::FileStyle, command.file});
+  if (!text)
+    return text.takeError();
+  edited = std::move(*text);
   result.edits = std::move(all);
-  if (options.afterStep)
-    options.afterStep(step, parsed->text());
   return result;
 }
 

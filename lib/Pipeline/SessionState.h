@@ -17,6 +17,9 @@
 
 namespace kbopt {
 
+/// \p error of a parse after \p pass as a bug of that pass.
+llvm::Error unparsableAfter(llvm::StringRef pass, llvm::Error error);
+
 struct RewriteSession::State {
   State(const CompileCommand &command, const PipelineOptions &options);
 
@@ -24,6 +27,8 @@ struct RewriteSession::State {
   /// Imports if the text has changed since, and makes `passContext`.
   llvm::Error import();
   llvm::Expected<StepResult> apply(const PipelineStep &step);
+  /// What \p step does; \p edited receives the text if it rewrites anything.
+  llvm::Expected<StepResult> rewrite(const PipelineStep &step, std::string &edited);
   llvm::Expected<std::vector<Opportunity>> opportunities();
 
   const PassRegistry &registry() const {
@@ -53,7 +58,6 @@ private:
   /// Why \p site may not be touched, if a comment says so.
   std::optional<std::string> suppressedAt(const PassInfo &info, const Site &site) const;
   std::optional<std::string> suppressedEdit(const PassInfo &info, const Edits &edits) const;
-  llvm::Error commit(const PassInfo &info, const Edits &edits);
 };
 
 } // namespace kbopt

@@ -10,9 +10,10 @@
 #define KBOPT_EVAL_CPUDEVICE_H
 
 #include "kb-opt/Eval/Device.h"
+#include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Timings.h"
+#include <atomic>
 #include <memory>
-#include <mutex>
 
 namespace kbopt {
 
@@ -42,13 +43,13 @@ public:
                                 const RunOptions &options) override;
 
 private:
+  llvm::Expected<DeviceImage> buildImage(llvm::StringRef bitcode, const Digest &digest, RunMode mode);
   CpuDevice(ProcessRunner &runner, CpuDeviceOptions options)
       : runner(runner), options(std::move(options)) {}
   ProcessRunner &runner;
   CpuDeviceOptions options;
-  std::mutex mutex;
-  std::map<Digest, DeviceImage> images;
-  unsigned jobs = 0;
+  OnceMap<Digest, DeviceImage> images;
+  std::atomic<unsigned> jobs = 0;
 };
 
 } // namespace kbopt

@@ -116,14 +116,15 @@ struct BaselineReport {
   std::vector<std::string> notAdmitted;
 };
 
-/// Judges candidates of one original. Not thread-safe.
+/// Judges candidates of one original. Thread-safe: what is known of the original is
+/// computed once and shared.
 class Judge {
 public:
   Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
         Clock &clock, JudgeOptions options = {});
   ~Judge();
 
-  /// Called before each gate with a line for the terminal.
+  /// Called before each gate with a line for the terminal, from any thread.
   std::function<void(llvm::StringRef)> onProgress;
 
   /// G1, G4, G5, G8 and G10 on the original itself; cached.

@@ -12,6 +12,7 @@
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Process.h"
 #include "llvm/Support/Error.h"
+#include <mutex>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,7 +77,9 @@ public:
 private:
   llvm::Expected<DeviceCode> compileWithNvcc(const ProgramArtefacts &program);
   ProcessRunner &runner;
-  std::string directory, nvccPath, version;
+  std::string directory, nvccPath;
+  std::mutex versionMutex;
+  std::string version; ///< asked of nvcc once
 };
 
 /// nvcc in `$CUDA_PATH/bin` or PATH or the toolkit's standard place.

@@ -101,6 +101,10 @@ public:
   llvm::Expected<std::vector<Opportunity>> opportunities();
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const PipelineStep &step);
+  /// A session of what \p step makes of the program, which itself stays as it is;
+  /// null if the step applies nowhere.
+  llvm::Expected<std::unique_ptr<RewriteSession>> derive(const PipelineStep &step,
+                                                         StepResult &result);
 
 private:
   RewriteSession();

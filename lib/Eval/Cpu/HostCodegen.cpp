@@ -20,8 +20,9 @@ static Error hostError(const Twine &problem) {
 }
 
 Expected<std::unique_ptr<TargetMachine>> createHostMachine(StringRef cpu) {
-  InitializeNativeTarget();
-  InitializeNativeTargetAsmPrinter();
+  static const bool initialized = !InitializeNativeTarget() && !InitializeNativeTargetAsmPrinter();
+  if (!initialized)
+    return hostError("LLVM has no target for it");
   std::string problem;
   Triple triple(sys::getDefaultTargetTriple());
   const Target *target = TargetRegistry::lookupTarget(triple, problem);

@@ -18,7 +18,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
   unsigned cases = 0;
   for (const TestCase &test : tests) {
     ++cases;
-    Expected<Reference *> reference = judge.reference(test, false);
+    Expected<const Reference *> reference = judge.reference(test, false);
     if (!reference)
       return reference.takeError();
     unsigned orders = test.small ? 1 + (search ? 1 : judge.options.shuffles) : 1;
@@ -42,7 +42,7 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
   unsigned runs = judge.options.determinismRuns;
   if (context.effort == JudgeEffort::Search)
     runs = std::max(2u, runs / 10);
-  Expected<Reference *> reference = judge.reference(test, false);
+  Expected<const Reference *> reference = judge.reference(test, false);
   if (!reference)
     return reference.takeError();
   RunPointer first;

@@ -112,16 +112,14 @@ Expected<AuditedRun> runAudited(Judge::Impl &judge, JudgedProgram &program, cons
       return bytes.takeError();
     data = std::move(*bytes);
   }
-  if (!judge.scratch) {
-    Expected<TemporaryDirectory> created = TemporaryDirectory::create("kb-judge");
-    if (!created)
-      return created.takeError();
-    judge.scratch.emplace(std::move(*created));
-  }
+  Expected<const TemporaryDirectory &> scratch =
+      judge.scratch.get(0, [] { return TemporaryDirectory::create("kb-judge"); });
+  if (!scratch)
+    return scratch.takeError();
   RunOptions options = judge.runOptions();
   AuditedRun run;
   run.audited = auditPlan(*plan, data, options.memoryPoison);
-  std::string copy = judge.scratch->file("plan" + std::to_string(judge.scratchCount++));
+  std::string copy = scratch->file("plan" + std::to_string(judge.scratchCount++));
   if (Error failure = files.createDirectories(copy))
     return std::move(failure);
   if (!kbrt::writePlan(run.audited.plan, copy, error))
@@ -158,7 +156,7 @@ std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
 Expected<GateRecord> runMemory(GateContext &context) {
   Judge::Impl &judge = context.judge;
   TestCase test = judge.checkCase();
-  Expected<Reference *> reference = judge.reference(test, false);
+  Expected<const Reference *> reference = judge.reference(test, false);
   if (!reference)
     return reference.takeError();
   GateRecord record = GateRecord::pass(GateId::G8, "", 1);

@@ -142,10 +142,16 @@ Expected<Admission> Judge::Impl::admission(const TestCase &test, const Candidate
   std::string key = test.name + "|" + toString(promise.result).str();
   for (const std::string &declared : promise.declares)
     key += "|" + declared;
-  auto found = admissions.find(key);
-  if (found != admissions.end())
-    return found->second;
-  Expected<Reference *> known = reference(test, promise.result != ResultPromise::Bitwise);
+  Expected<const Admission &> known =
+      admissions.get(key, [&] { return decideAdmission(test, promise); });
+  if (!known)
+    return known.takeError();
+  return *known;
+}
+
+Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
+                                                 const CandidatePromise &promise) {
+  Expected<const Reference *> known = reference(test, promise.result != ResultPromise::Bitwise);
   if (!known)
     return known.takeError();
   const Reference &reference = **known;
@@ -153,7 +159,7 @@ Expected<Admission> Judge::Impl::admission(const TestCase &test, const Candidate
   if (reference.run->status != RunStatus::Ok) {
     admission.admitted = false;
     admission.reason = "the original fails on it";
-    return admissions[key] = admission;
+    return admission;
   }
   std::string error;
   std::optional<kbrt::Plan> plan = kbrt::readPlan(reference.planFolder, error);
@@ -208,7 +214,7 @@ Expected<Admission> Judge::Impl::admission(const TestCase &test, const Candidate
     if (!output.view.oracle.empty())
       outputs.push_back(std::move(output));
   }
-  return admissions[key] = admitCase(outputs);
+  return admitCase(outputs);
 }
 
 Expected<GateRecord> runAdmission(GateContext &context) {
@@ -243,7 +249,7 @@ static Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCa
   const bool spread = context.promise.result != ResultPromise::Bitwise;
   unsigned cases = 0;
   for (const TestCase &test : tests) {
-    Expected<Reference *> reference = judge.reference(test, spread);
+    Expected<const Reference *> reference = judge.reference(test, spread);
     if (!reference)
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok)

@@ -48,15 +48,21 @@ bool sameLine(StringRef a, StringRef b, bool exact) {
 Expected<GateRecord> runWholeProgram(GateContext &context) {
   Judge::Impl &judge = context.judge;
   // Twice, to know which lines (times, addresses) change by themselves.
-  for (std::optional<CaseSource::WholeRun> *slot : {&judge.wholeOriginal, &judge.wholeOriginalAgain}) {
-    if (*slot)
-      continue;
-    std::optional<Expected<CaseSource::WholeRun>> run = judge.cases.wholeProgram(judge.original);
-    if (!run)
+  const CaseSource::WholeRun *originals[2] = {};
+  for (unsigned i = 0; i < 2; ++i) {
+    auto known = judge.wholeOriginals.get(i, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
+      std::optional<Expected<CaseSource::WholeRun>> run = judge.cases.wholeProgram(judge.original);
+      if (!run)
+        return std::nullopt;
+      if (!*run)
+        return run->takeError();
+      return std::move(**run);
+    });
+    if (!known)
+      return known.takeError();
+    if (!*known)
       return GateRecord::notRun(GateId::G14, "the workload has no main");
-    if (!*run)
-      return run->takeError();
-    *slot = std::move(**run);
+    originals[i] = &**known;
   }
   std::optional<Expected<CaseSource::WholeRun>> run =
       judge.cases.wholeProgram(*context.candidate.program);
@@ -64,7 +70,7 @@ Expected<GateRecord> runWholeProgram(GateContext &context) {
     return GateRecord::notRun(GateId::G14, "the workload has no main");
   if (!*run)
     return blameProgram(run->takeError(), GateId::G14, FailureClass::Runtime);
-  const CaseSource::WholeRun &expected = *judge.wholeOriginal, &again = *judge.wholeOriginalAgain;
+  const CaseSource::WholeRun &expected = *originals[0], &again = *originals[1];
   const CaseSource::WholeRun &actual = **run;
   if (actual.exitStatus != expected.exitStatus)
     return GateRecord::fail(GateId::G14, FailureClass::Correctness,

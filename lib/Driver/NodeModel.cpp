@@ -1,0 +1,115 @@
+//===- NodeModel.cpp - Counters and modelled times of nodes ---------------===//
+//
+// Owns what ProgramEnvironment knows of a program's speed: its counters are taken
+// once per machine code, before it is judged, because the roofline may rule it out.
+//
+//===----------------------------------------------------------------------===//
+#include "ProgramEnvironment.h"
+#include "Shape.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefacts &program) {
+  TimedPart timed(&context.timings, "effects", "counters and model");
+  auto counted = judgeOf.count(program);
+  if (!counted)
+    return counted.takeError();
+  json::Object answer;
+  if (counted->status != RunStatus::Ok)
+    return llvm::formatv("{0}", json::Value(std::move(answer))).str();
+  auto code = judgeOf.code(program);
+  if (!code)
+    return code.takeError();
+  auto modelled = modelPlan(*counted, *code, chip);
+  if (!modelled)
+    return modelled.takeError();
+  answer["us"] = modelled->us;
+  answer["floorUs"] = modelled->floorUs;
+  answer["longest"] = modelled->longestKernel;
+  std::map<std::string, double> timeOf;
+  for (const ModelledLaunch &launch : modelled->launches)
+    timeOf[launch.kernel] += launch.us * launch.repeats;
+  json::Object kernels;
+  for (const auto &[kernel, us] : timeOf) {
+    json::Object metrics;
+    for (const auto &[name, value] : kernelMetrics(*modelled, kernel))
+      metrics[name] = value;
+    kernels[kernel] = json::Object{{"us", us}, {"metrics", std::move(metrics)}};
+  }
+  answer["kernels"] = std::move(kernels);
+  return llvm::formatv("{0}", json::Value(std::move(answer))).str();
+}
+
+llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &program,
+                                                       const Digest &code) {
+  auto answer = journal.getOrCompute("model", request({code}), [&] { return computeModel(program); });
+  if (!answer)
+    return answer.takeError();
+  auto parsed = json::parse(*answer);
+  if (!parsed)
+    return parsed.takeError();
+  return std::move(*parsed->getAsObject());
+}
+
+/// Every kernel of the source that ran, with the metrics and shape of the instance
+/// that took most time. \p modelled: by mangled name.
+static json::Object kernelsJson(RewriteSession &session, const json::Object &modelled) {
+  json::Object kernels;
+  for (const KernelFact &fact : findKernels(session.parsed())) {
+    double all = 0, most = 0;
+    const json::Object *longest = nullptr;
+    std::string name;
+    for (const KernelFact::Instance &instance : fact.instances) {
+      const json::Object *found = modelled.getObject(instance.mangledName);
+      if (!found)
+        continue;
+      double us = found->getNumber("us").value_or(0);
+      all += us;
+      if (us > most) {
+        most = us;
+        longest = found;
+        name = instance.mangledName;
+      }
+    }
+    if (longest)
+      kernels[fact.name] = json::Object{{"us", all},
+                                        {"metrics", json::Object(*longest->getObject("metrics"))},
+                                        {"shape", shapeOf(session, name)}};
+  }
+  return kernels;
+}
+
+llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefacts &program,
+                                         json::Object &answer) {
+  auto code = judgeOf.code(program);
+  if (!code)
+    return code.takeError();
+  auto modelled = model(program, codeWithHost(code->digest, id));
+  if (!modelled)
+    return modelled.takeError();
+  auto us = modelled->getNumber("us");
+  if (!us)
+    return llvm::make_error<ToolError>("'" + program.name + "' passes its gates but cannot be counted",
+                                       std::vector<std::string>{"kb-run"}, 0, "");
+  std::string longest = modelled->getString("longest").value_or("").str();
+  const json::Object &kernels = *modelled->getObject("kernels");
+  answer["us"] = *us;
+  answer["floorUs"] = modelled->getNumber("floorUs").value_or(0);
+  answer["code"] = code->digest;
+  json::Object metrics;
+  if (const json::Object *kernel = kernels.getObject(longest))
+    metrics = *kernel->getObject("metrics");
+  answer["metrics"] = std::move(metrics);
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  if (!open)
+    return open.takeError();
+  answer["shape"] = shapeOf(*open, longest);
+  answer["kernels"] = kernelsJson(*open, kernels);
+  return llvm::Error::success();
+}

@@ -1,0 +1,29 @@
+// Double literals in float arithmetic: on a chip with few fp64 units everything else is hopeless once they are gone.
+#include <cstdio>
+#include <vector>
+
+__global__ void decay(float *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  float value = in[i];
+  for (int k = 0; k < 64; ++k)
+    value = value * 0.9921875 + 0.5;
+  out[i] = value;
+}
+
+int main() {
+  const int n = 1 << 15;
+  std::vector<float> in(n), out(n);
+  for (int i = 0; i < n; ++i)
+    in[i] = float(i % 251) * 0.25f;
+  float *dIn, *dOut;
+  cudaMalloc(&dIn, n * sizeof(float));
+  cudaMalloc(&dOut, n * sizeof(float));
+  cudaMemcpy(dIn, in.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  decay<<<n / 256, 256>>>(dOut, dIn, n);
+  cudaMemcpy(out.data(), dOut, n * sizeof(float), cudaMemcpyDeviceToHost);
+  std::printf("%.3f\n", out[1]);
+  cudaFree(dIn);
+  cudaFree(dOut);
+}
