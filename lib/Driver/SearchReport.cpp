@@ -37,7 +37,7 @@ void SearchReport::started(const NodeJudgement &original) {
 
 static std::string outcomeText(const Attempt &attempt) {
   if (attempt.shortcut == "roofline")
-    return "dropped: " + attempt.reason;
+    return attempt.reason;
   switch (attempt.verdict) {
   case AttemptVerdict::Correct:
     return llvm::formatv("correct, modelled {0:f2} us, {1:f2} x of the step before", attempt.timeUs,

@@ -1,14 +1,14 @@
-// Double literals in float arithmetic: on a chip with few fp64 units everything else is hopeless once they are gone.
+// Double literals in float arithmetic. On a chip with few fp64 units they decide the time.
 #include <cstdio>
 #include <vector>
 
-__global__ void decay(float *out, const float *in, int n) {
+__global__ void gain(float *out, const float *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
     return;
   float value = in[i];
-  for (int k = 0; k < 64; ++k)
-    value = value * 0.9921875 + 0.5;
+  for (int k = 0; k < 32; ++k)
+    value = (value * 0.5 + 0.25) * 2.0 - 0.25; // adds 0.25, exactly
   out[i] = value;
 }
 
@@ -21,7 +21,7 @@ int main() {
   cudaMalloc(&dIn, n * sizeof(float));
   cudaMalloc(&dOut, n * sizeof(float));
   cudaMemcpy(dIn, in.data(), n * sizeof(float), cudaMemcpyHostToDevice);
-  decay<<<n / 256, 256>>>(dOut, dIn, n);
+  gain<<<n / 256, 256>>>(dOut, dIn, n);
   cudaMemcpy(out.data(), dOut, n * sizeof(float), cudaMemcpyDeviceToHost);
   std::printf("%.3f\n", out[1]);
   cudaFree(dIn);
