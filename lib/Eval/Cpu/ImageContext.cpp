@@ -49,6 +49,10 @@ unsigned ImageContext::addSite(const Instruction &at, kbrt::AccessKind kind, Str
   site.space = space;
   site.bytes = bytes;
   site.place = placeOf(at.getDebugLoc());
+  // LLVM takes the place from what it moves out of a loop: then the function
+  // that it is in says more than nothing.
+  if (const DISubprogram *function = at.getFunction()->getSubprogram(); function && !site.place.line)
+    site.place = {function->getFilename().str(), function->getLine(), 0};
   site.detail = detail.str();
   sites.push_back(std::move(site));
   return sites.size() - 1;

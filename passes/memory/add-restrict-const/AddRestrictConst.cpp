@@ -113,10 +113,14 @@ public:
         return llvm::createStringError(anchor.reason());
       const SourceManager &sources = context.parsed().sources();
       if (choice.addConst)
+        // The type may be a macro's: then the word stands before its name.
         if (llvm::Error error = rewrite.edits.insertAt(
-                *anchor, sources.getFileOffset(each->getBeginLoc()), "const "))
+                *anchor, sources.getFileOffset(sources.getExpansionLoc(each->getBeginLoc())),
+                "const "))
           return std::move(error);
       if (choice.addRestrict && !each->getType().isRestrictQualified()) {
+        if (pointer.getStarLoc().isMacroID())
+          return llvm::createStringError("a macro writes the pointer's '*'");
         unsigned after = sources.getFileOffset(pointer.getStarLoc()) + 1;
         bool spaced = context.parsed().text().substr(after, 1).trim().empty();
         if (llvm::Error error = rewrite.edits.insertAt(

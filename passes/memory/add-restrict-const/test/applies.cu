@@ -22,6 +22,11 @@ __global__ void twice(const float *a, float* b, float *to) {
   to[threadIdx.x] = a[threadIdx.x] * b[threadIdx.x];
 }
 
+// The element type is a macro.
+// CHECK: void macro(const REAL *__restrict__ a, REAL *__restrict__ to)
+#define REAL float
+__global__ void macro(REAL *a, REAL *to) { to[threadIdx.x] = a[threadIdx.x]; }
+
 // One site at a time.
 // RUN: kb-opt -passes='add-restrict-const{kernel=copy site=2}' --quiet -o %t %s
 // RUN: grep -v '^ *//' %t | FileCheck %s --check-prefix=ONE
@@ -34,5 +39,6 @@ int main() {
   cudaMalloc((void **)&y, 4096);
   copy<<<1, 32>>>(x, y);
   twice<<<1, 32>>>(x, x, y);
+  macro<<<1, 32>>>(x, y);
   return 0;
 }
