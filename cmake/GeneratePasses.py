@@ -20,6 +20,12 @@ PROMISE_TEXT = {
 }
 
 
+ASSUMPTION_TEXT = {
+    "Aligned": "pointers aligned to a vector of their elements",
+    "NoAlias": "pointers that lead to different memory",
+}
+
+
 class DeclarationError(Exception):
     pass
 
@@ -45,6 +51,7 @@ def load(tblgen, include, folder):
     record["folder"] = folder
     record["promise"] = follow(record["promise"])["cpp"]
     record["site"] = follow(record["site"])["cpp"]
+    record["assumes"] = [follow(each)["cpp"] for each in record["assumes"]]
     record["options"] = [follow(option) for option in record["options"]]
     check(source, record)
     return record
@@ -84,6 +91,10 @@ def registry(records):
 
         lists = {key: array(key.capitalize(), r[key])
                  for key in ("aliases", "states", "requires", "excludes", "enables")}
+        assumes = "{}"
+        if r["assumes"]:
+            out.append(f"constexpr Assumption k{name}Assumes[] = {{{', '.join('Assumption::' + a for a in r['assumes'])}}};")
+            assumes = f"k{name}Assumes"
         options = "{}"
         if r["options"]:
             rows = []
@@ -98,7 +109,7 @@ def registry(records):
         out.append(f"constexpr PassInfo k{name} = {{{quote(r['name'])}, {quote(r['family'])}, {lists['aliases']}, "
                    f"{quote(r['summary'])},\n    {quote(dedent(r['description']))},\n    {options}, {lists['states']}, "
                    f"{lists['requires']}, {lists['excludes']}, {lists['enables']}, SiteKind::{r['site']}, "
-                   f"Promise::{r['promise']}, {r['minimumChip']}}};")
+                   f"Promise::{r['promise']}, {assumes}, {r['minimumChip']}}};")
     out += ["} // namespace", "", "const PassRegistry &builtinPasses() {",
             "  static const PassRegistry registry = [] {", "    PassRegistry passes;"]
     out += [f"    passes.add({{&k{r['cppName']}, create{r['cppName']}}});" for r in records]
@@ -128,6 +139,8 @@ def page(r):
     for key, words in (("requires", "Wants to run after"), ("excludes", "Not together with"), ("enables", "Enables")):
         if r[key]:
             out.append(f"- {words}: {link(r[key])}")
+    if r["assumes"]:
+        out.append(f"- Relies on, or tests at run time: {', '.join(ASSUMPTION_TEXT[a] for a in r['assumes'])}")
     if r["minimumChip"]:
         out.append(f"- Needs compute capability {r['minimumChip'] // 10}.{r['minimumChip'] % 10} or later")
     out += ["", dedent(r["description"]), ""]

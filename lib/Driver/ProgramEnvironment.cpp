@@ -34,10 +34,11 @@ Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts)
 }
 
 NodeId ProgramEnvironment::addNode(std::string text, Digest host, const CandidatePromise &promise) {
-  NodeId id = DigestBuilder()
-                  .add(text)
-                  .add(toString(promise.result))
-                  .finish();
+  DigestBuilder builder;
+  builder.add(text).add(toString(promise.result));
+  for (Assumption assumption : promise.assumes)
+    builder.add(assumptionName(assumption));
+  NodeId id = builder.finish();
   std::lock_guard<std::mutex> lock(mutex);
   auto [it, isNew] = nodes.try_emplace(id);
   if (isNew) {
@@ -172,14 +173,13 @@ static PipelineStep toPipelineStep(const Move &step) {
   return result;
 }
 
-/// Adds the promise of \p info to what the steps before promised.
+/// Adds what \p info promises and assumes to what the steps before promised.
 static CandidatePromise weaken(CandidatePromise promise, const PassInfo &info) {
   auto own = info.promise == Promise::Bitwise        ? ResultPromise::Bitwise
              : info.promise == Promise::Reassociates ? ResultPromise::Reassociates
                                                      : ResultPromise::LowerPrecision;
   promise.result = std::max(promise.result, own);
-  promise.vectorises |= info.name == "vectorize-loads";
-  promise.assumesNoAlias |= info.name == "add-restrict-const";
+  promise.assumes.insert(info.assumes.begin(), info.assumes.end());
   return promise;
 }
 

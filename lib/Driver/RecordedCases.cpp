@@ -1,6 +1,5 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "RecordedCases.h"
-#include "kb-opt/Plan/GeneratedMain.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/Path.h"
 
@@ -56,6 +55,28 @@ RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArte
       recipes.push_back(recipe);
     }
   addSizes(w.unseenSizes, true);
+  addLayouts();
+}
+
+/// Where the workload stands for a caller, that caller may hand over any pointers.
+/// A whole program's own host code has chosen them.
+void RecordedCases::addLayouts() {
+  if (workload.kind == WorkloadKind::Program)
+    return;
+  auto add = [&](llvm::StringRef name, BufferLayout layout, Assumption broken) {
+    Recipe recipe = recipes.front();
+    recipe.test.name = name.str();
+    recipe.test.recorded = false;
+    recipe.test.breaks = broken;
+    recipe.layout = layout;
+    recipes.push_back(recipe);
+  };
+  add("misaligned buffers", BufferLayout::Misaligned, Assumption::Aligned);
+  auto pairs = overlappingBuffers(workload, signature, workload.sizes);
+  if (!pairs)
+    llvm::consumeError(pairs.takeError()); // the recorded case says it, with its place
+  else if (!pairs->empty())
+    add("results in the place of inputs", BufferLayout::Overlapping, Assumption::NoAlias);
 }
 
 std::vector<TestCase> RecordedCases::cases() {
@@ -113,7 +134,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
       std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
       if (llvm::Error error = context.files.write(copy, text))
         return error;
-      auto main = generateMain(workload, signature, copy, recipe.sizes, recipe.seed);
+      auto main = generateMain(workload, signature, copy, recipe.sizes, recipe.seed, recipe.layout);
       if (!main)
         return main.takeError();
       text = std::move(*main);

@@ -9,6 +9,7 @@
 
 #include "Context.h"
 #include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Plan/GeneratedMain.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/OnceMap.h"
@@ -46,8 +47,10 @@ private:
     uint64_t seed = 0;
     /// Absent: the inputs that the host code makes itself.
     std::optional<InputDistribution> distribution;
+    BufferLayout layout = BufferLayout::Separate;
   };
 
+  void addLayouts();
   const Recipe *find(llvm::StringRef name) const;
   bool sharesHost(const ProgramArtefacts &program) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.

@@ -3,6 +3,7 @@
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 
@@ -83,9 +84,10 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &te
   };
   if (!program.isOriginal)
     return compute();
-  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}", test.name, toString(mode),
+  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}", test.name, toString(mode),
                             runOptions.seed, runOptions.memoryPoison, runOptions.sharedPoison,
-                            toString(runOptions.rounding), runOptions.sampledBlocks);
+                            toString(runOptions.rounding), runOptions.sampledBlocks,
+                            runOptions.l1Bytes, runOptions.l2Bytes);
   Expected<const RunPointer &> kept = program.runs.get(key, compute);
   if (!kept)
     return kept.takeError();
@@ -102,7 +104,8 @@ Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
   Expected<RunPointer> natural = run(baselineProgram, test, RunMode::Plain, runOptions());
   if (!natural)
     return natural.takeError();
-  Reference reference{*folder, std::move(*specs), *natural, {}, !baseline || baseline->deterministic};
+  Reference reference{*folder, std::move(*specs), *natural, {},
+                      !baseline || baseline->deterministic, 0};
   if (reference.deterministic)
     return reference;
   for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
@@ -117,7 +120,33 @@ Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
   return reference;
 }
 
+/// The most rounded additions per stored element, or per thread where fewer are
+/// stored, in a launch of \p run: about the longest sum behind one element.
+static uint64_t reductionLength(const RunResult &run) {
+  constexpr kbrt::Op additions[] = {kbrt::Op::FAdd, kbrt::Op::FFma, kbrt::Op::DAdd,
+                                    kbrt::Op::DFma, kbrt::Op::HAdd, kbrt::Op::HFma};
+  constexpr double elementBytes = 4;
+  double longest = 0;
+  for (const LaunchRecord &launch : run.launches) {
+    if (!launch.counters)
+      return 0;
+    const kbrt::KernelCounters &counters = *launch.counters;
+    double sum = 0;
+    for (kbrt::Op op : additions)
+      sum += counters.threadInstructionsByOp[static_cast<size_t>(op)];
+    double threads = static_cast<double>(counters.blocks) * counters.threadsPerBlock;
+    double stored = counters.globalStore.bytesRequested / elementBytes;
+    longest = std::max(longest, sum / std::max({threads, stored, 1.0}));
+  }
+  return static_cast<uint64_t>(std::ceil(longest));
+}
+
 Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
+  Expected<RunPointer> counted = run(baselineProgram, test, RunMode::Count, runOptions());
+  if (!counted)
+    return counted.takeError();
+  if ((*counted)->status == RunStatus::Ok)
+    reference.reductionLength = reductionLength(**counted);
   for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
     RunOptions directed = runOptions();
     directed.rounding = rounding;
@@ -163,7 +192,7 @@ TestCase Judge::Impl::checkCase() {
       if (test.small && !test.unseen)
         return test;
   for (const TestCase &test : all)
-    if (test.small && !test.unseen)
+    if (test.small && !test.unseen && !test.breaks)
       return test;
   return recordedCase();
 }
@@ -172,7 +201,7 @@ std::vector<TestCase> Judge::Impl::seenCases(unsigned count) {
   std::vector<TestCase> seen;
   TestCase recorded = recordedCase();
   for (const TestCase &test : cases.cases())
-    if (!test.unseen && test.name != recorded.name && seen.size() + 1 < count)
+    if (!test.unseen && !test.breaks && test.name != recorded.name && seen.size() + 1 < count)
       seen.push_back(test);
   seen.push_back(recorded);
   return seen;
@@ -190,11 +219,17 @@ std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, String
   case RunStatus::OutOfMemory:
     return GateRecord::fail(gate, FailureClass::Constraints, result.message + on, defects);
   case RunStatus::Fault:
-    return GateRecord::fail(gate, FailureClass::Runtime, result.message + on, defects);
+    // A check that spoke before the host's processor did knows more.
+    if (!defects.empty())
+      break;
+    return GateRecord::fail(gate, FailureClass::Runtime, result.message + on);
   }
   if (defects.empty())
     return std::nullopt;
-  return GateRecord::fail(gate, FailureClass::Runtime, defects.front() + on, defects);
+  std::string reason = defects.front() + on;
+  if (!result.message.empty())
+    defects.push_back(result.message);
+  return GateRecord::fail(gate, FailureClass::Runtime, std::move(reason), std::move(defects));
 }
 
 Expected<GateRecord> blameProgram(Error error, GateId gate, FailureClass failure) {

@@ -42,6 +42,7 @@ struct Reference {
   RunPointer run;                 ///< natural order, nearest rounding
   std::vector<RunPointer> spread; ///< other roundings and, if not deterministic, orders
   bool deterministic = true;      ///< in the order of threads
+  uint64_t reductionLength = 0;   ///< counted together with the roundings; 0: unknown
 };
 
 struct Judge::Impl {
@@ -67,7 +68,7 @@ struct Judge::Impl {
   OnceMap<Digest, DeviceCode> codes;
   OnceMap<std::string, Reference> references, spreadReferences;
   OnceMap<std::string, Admission> admissions; ///< by case and promise
-  /// Two runs of the whole original (G14); nothing for a workload without main.
+  /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
   /// Changed copies of plans (G8) lie here.
   OnceMap<unsigned, TemporaryDirectory> scratch;
@@ -133,7 +134,16 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
                                 const TestCase &test, const CandidatePromise &promise,
                                 CaseSource &cases, GateId gate);
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
-                       unsigned output);
+                       const Reference &reference, unsigned output);
+inline llvm::ArrayRef<uint8_t> bytesOf(const std::string &text) {
+  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
+}
+/// Output \p index of \p reference, with what is known of its spread.
+OutputView viewOf(const Reference &reference, unsigned index);
+/// Runs the candidate once on each of \p tests and compares. Cases on which the original
+/// itself fails are passed over.
+llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<TestCase> tests,
+                                          GateId gate);
 /// Outputs \p a and \p b are the same bits (NaNs count as one value).
 std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
                                            const RunResult &a, const RunResult &b);

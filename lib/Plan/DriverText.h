@@ -117,17 +117,17 @@ template <typename T> std::vector<T> permutation(std::size_t n, unsigned long lo
   return values;
 }
 
-// At least one element, so that an empty buffer has an address.
-template <typename T> T *device(const std::vector<T> &values, const char *name) {
+// At least one element, so that an empty buffer has an address; the buffer begins `skip`
+// elements behind the allocation's start.
+template <typename T> T *deviceUnset(std::size_t n, const char *name, std::size_t skip) {
   T *p = nullptr;
-  check(cudaMalloc(reinterpret_cast<void **>(&p), (values.size() ? values.size() : 1) * sizeof(T)), name);
+  check(cudaMalloc(reinterpret_cast<void **>(&p), ((n ? n : 1) + skip) * sizeof(T)), name);
+  return p + skip;
+}
+template <typename T> T *device(const std::vector<T> &values, const char *name, std::size_t skip) {
+  T *p = deviceUnset<T>(values.size(), name, skip);
   if (!values.empty())
     check(cudaMemcpy(p, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), name);
-  return p;
-}
-template <typename T> T *deviceUnset(std::size_t n, const char *name) {
-  T *p = nullptr;
-  check(cudaMalloc(reinterpret_cast<void **>(&p), (n ? n : 1) * sizeof(T)), name);
   return p;
 }
 template <typename T> void readBack(const T *p, std::size_t n, const char *name) {

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace kbopt;
 using llvm::Error;
@@ -18,10 +19,12 @@ namespace {
 class Generator {
 public:
   Generator(const Workload &workload, const Signature &signature, const SizeMap &sizes,
-            uint64_t seed)
-      : workload(workload), signature(signature), sizes(sizes), seed(seed), os(text) {}
+            uint64_t seed, BufferLayout layout)
+      : workload(workload), signature(signature), sizes(sizes), seed(seed), layout(layout),
+        os(text) {}
 
   Expected<std::string> run(StringRef sourcePath);
+  Expected<std::vector<OverlappingPair>> overlaps();
 
 private:
   Expected<uint64_t> elements(const WorkloadParameter &parameter);
@@ -38,6 +41,8 @@ private:
   const Signature &signature;
   const SizeMap &sizes;
   uint64_t seed;
+  BufferLayout layout;
+  std::map<size_t, size_t> inPlaceOf; ///< outputs to inputs
   std::vector<uint64_t> counts;
   std::string text;
   llvm::raw_string_ostream os;
@@ -126,6 +131,38 @@ std::string Generator::initializer(const WorkloadParameter &parameter, size_t in
   llvm_unreachable("all kinds are handled");
 }
 
+Expected<std::vector<OverlappingPair>> Generator::overlaps() {
+  std::vector<OverlappingPair> pairs;
+  std::set<size_t> taken;
+  auto qualifies = [&](size_t index, bool isInput) {
+    const WorkloadParameter &parameter = workload.parameters[index];
+    return parameter.isBuffer && !parameter.onHost && (parameter.role == Role::In) == isInput &&
+           parameter.element != ElementType::Unknown &&
+           !StringRef(signature.parameters[index].type).contains("restrict");
+  };
+  for (size_t output = 0; output < workload.parameters.size(); ++output) {
+    if (!qualifies(output, /*isInput=*/false))
+      continue;
+    auto needed = elements(workload.parameters[output]);
+    if (!needed)
+      return needed.takeError();
+    for (size_t input = 0; input < workload.parameters.size(); ++input) {
+      if (!qualifies(input, /*isInput=*/true) || taken.count(input) ||
+          workload.parameters[input].element != workload.parameters[output].element)
+        continue;
+      auto available = elements(workload.parameters[input]);
+      if (!available)
+        return available.takeError();
+      if (*available < *needed)
+        continue;
+      pairs.push_back({output, input});
+      taken.insert(input);
+      break;
+    }
+  }
+  return pairs;
+}
+
 Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
   auto count = elements(parameter);
   if (!count)
@@ -140,12 +177,17 @@ Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
        << ";\n  " << type << " *buffer" << id << " = host" << id << ".data();\n";
     return Error::success();
   }
-  os << "  " << type << " *buffer" << id << " = kb_driver::";
+  os << "  " << type << " *buffer" << id << " = ";
+  if (auto input = inPlaceOf.find(index); input != inPlaceOf.end()) {
+    os << "buffer" << input->second << ";\n";
+    return Error::success();
+  }
+  os << "kb_driver::";
   if (filled)
     os << "device(kb_driver::" << initializer(parameter, index, *count) << ", ";
   else
     os << "deviceUnset<" << type << ">(" << *count << ", ";
-  os << quoted(parameter.name) << ");\n";
+  os << quoted(parameter.name) << (layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
   return Error::success();
 }
 
@@ -251,10 +293,19 @@ Expected<std::string> Generator::run(StringRef sourcePath) {
      << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <vector>\n"
      << "#define main kb_original_main\n#include " << quoted(sourcePath) << "\n#undef main\n"
      << driverHelpers << "\nint main() {\n";
-  for (auto [index, parameter] : llvm::enumerate(workload.parameters))
-    if (parameter.isBuffer)
-      if (Error error = emitBuffer(parameter, index))
-        return std::move(error);
+  if (layout == BufferLayout::Overlapping) {
+    auto pairs = overlaps();
+    if (!pairs)
+      return pairs.takeError();
+    for (const OverlappingPair &pair : *pairs)
+      inPlaceOf[pair.output] = pair.input;
+  }
+  // Inputs first: an output may lie in the place of one that follows it.
+  for (bool inputs : {true, false})
+    for (auto [index, parameter] : llvm::enumerate(workload.parameters))
+      if (parameter.isBuffer && (parameter.role == Role::In) == inputs)
+        if (Error error = emitBuffer(parameter, index))
+          return std::move(error);
   auto configuration = launchConfiguration();
   if (!configuration)
     return configuration.takeError();
@@ -272,8 +323,9 @@ Expected<std::string> Generator::run(StringRef sourcePath) {
   for (auto [index, parameter] : llvm::enumerate(workload.parameters))
     emitReadBack(parameter, index);
   for (auto [index, parameter] : llvm::enumerate(workload.parameters))
-    if (parameter.isBuffer && !parameter.onHost)
-      os << "  cudaFree(buffer" << index << ");\n";
+    if (parameter.isBuffer && !parameter.onHost && !inPlaceOf.count(index))
+      os << "  cudaFree(buffer" << index
+         << (layout == BufferLayout::Misaligned ? " - 1);\n" : ");\n");
   os << "  return 0;\n}\n";
   return text;
 }
@@ -282,11 +334,19 @@ Expected<std::string> Generator::run(StringRef sourcePath) {
 
 Expected<std::string> kbopt::generateMain(const Workload &workload, const Signature &signature,
                                           StringRef sourcePath, const SizeMap &sizes,
-                                          uint64_t seed) {
+                                          uint64_t seed, BufferLayout layout) {
   if (Error error = checkWorkload(workload, signature))
     return std::move(error);
   if (workload.kind == WorkloadKind::Program)
     return llvm::make_error<UsageError>(workload.place + ": a whole program has its own main", "",
                                         ExitStatus::Diagnostics);
-  return Generator(workload, signature, sizes, seed).run(sourcePath);
+  return Generator(workload, signature, sizes, seed, layout).run(sourcePath);
+}
+
+Expected<std::vector<OverlappingPair>>
+kbopt::overlappingBuffers(const Workload &workload, const Signature &signature,
+                          const SizeMap &sizes) {
+  if (workload.kind == WorkloadKind::Program)
+    return std::vector<OverlappingPair>();
+  return Generator(workload, signature, sizes, 0, BufferLayout::Separate).overlaps();
 }

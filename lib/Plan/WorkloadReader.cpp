@@ -88,9 +88,11 @@ Error Reader::read(const YamlValue &root) {
     return error;
   }
   if (const YamlValue *oracle = root.find("oracle")) {
-    if (oracle->scalar != "float64" && oracle->scalar != "original")
-      return oracle->error("expected 'original' or 'float64'");
-    workload.float64Oracle = oracle->scalar == "float64";
+    if (oracle->scalar == "float64")
+      return oracle->error("an oracle in float64 is not implemented; leave 'oracle' out and state "
+                           "what differences you accept with 'tolerance'");
+    if (oracle->scalar != "original")
+      return oracle->error("expected 'original'");
   }
   if (const YamlValue *tolerance = root.find("tolerance"))
     return readTolerance(*tolerance);

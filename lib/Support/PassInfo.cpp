@@ -19,6 +19,16 @@ StringRef kbopt::promiseName(Promise promise) {
   llvm_unreachable("promise");
 }
 
+StringRef kbopt::assumptionName(Assumption assumption) {
+  switch (assumption) {
+  case Assumption::Aligned:
+    return "aligned";
+  case Assumption::NoAlias:
+    return "noalias";
+  }
+  llvm_unreachable("assumption");
+}
+
 StringRef kbopt::siteKindName(SiteKind kind) {
   switch (kind) {
   case SiteKind::Kernel:

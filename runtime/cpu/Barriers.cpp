@@ -2,12 +2,14 @@
 //
 // Owns the sixteen barriers of a block: sync, arrive and reductions, with or
 // without a count. Threads that have ended count as arrived where no count is
-// given, as on chips since Volta.
+// given, as on chips since Volta. A kernel that relies on it for more than an early
+// return is undefined, and check mode says so: see refuseSkipped.
 //
 //===----------------------------------------------------------------------===//
 #include "Count.h"
 #include "Machine.h"
 #include "Races.h"
+#include <algorithm>
 #include <cstring>
 
 namespace kbrt {
@@ -19,14 +21,66 @@ bool isComplete(const Barrier &barrier) {
   return barrier.arrived >= expected;
 }
 
+bool isAt(uint32_t site, uint32_t barrierSite) {
+  if (site >= machine.info->siteCount || barrierSite >= machine.info->siteCount)
+    return false;
+  const SiteInfo &x = machine.info->sites[site], &y = machine.info->sites[barrierSite];
+  return x.line && x.line == y.line && x.column == y.column && strcmp(x.file, y.file) == 0;
+}
+
+uint32_t timesSkipped(const Fiber &fiber, uint32_t barrierSite) {
+  uint32_t times = 0;
+  for (const SkippedBarrier &each : fiber.skipped)
+    if (isAt(each.site, barrierSite))
+      times += each.times;
+  return times;
+}
+
+/// Stops the launch if a thread went around \p barrier, at which others wait, and has
+/// ended without coming back to it. Who waits may have gone around it too,
+/// in an earlier turn of a loop: only going around it more often counts.
+void refuseSkipped(const Barrier &barrier) {
+  if (barrier.expected || machine.liveThreads == machine.block.threads)
+    return;
+  uint32_t byWaiting = 0, byEnded = 0, ended = 0;
+  const Fiber *first = nullptr;
+  for (uint32_t i = 0; i < machine.block.threads; ++i) {
+    const Fiber &fiber = machine.fibers[i];
+    if (fiber.state == FiberState::AtBarrier)
+      byWaiting = std::max(byWaiting, timesSkipped(fiber, barrier.site));
+  }
+  for (uint32_t i = 0; i < machine.block.threads; ++i) {
+    const Fiber &fiber = machine.fibers[i];
+    if (fiber.state != FiberState::Done || fiber.skipped.empty())
+      continue;
+    byEnded = timesSkipped(fiber, barrier.site);
+    if (byEnded > byWaiting && ended++ == 0)
+      first = &fiber;
+  }
+  if (first)
+    machine.stop(LaunchStatus::DivergentBarrier,
+                 std::to_string(barrier.waiting) + " threads of the block wait at the barrier at " +
+                     machine.sitePlace(barrier.site) + ", which " + std::to_string(ended) +
+                     " others went around before they ended, the first is thread " +
+                     toText(toDim3(first->thread.tid)) + ": kernel " +
+                     std::string(machine.kernel->displayName) + ", block " +
+                     toText(toDim3(machine.block.ctaid)));
+}
+
 /// Wakes everybody who waits at \p id and starts its next phase.
 void complete(uint32_t id) {
   Barrier &barrier = machine.barriers[id];
   machine.progress();
   uint32_t popcount = barrier.predicates, arrived = barrier.arrived;
   bool isWhole = barrier.waiting == machine.liveThreads;
-  if (machine.info->mode == ImageMode::Check)
+  if (machine.info->mode == ImageMode::Check) {
+    refuseSkipped(barrier);
     races::onBlockBarrier(id, isWhole);
+    for (uint32_t i = 0; i < machine.block.threads; ++i)
+      if (machine.fibers[i].state == FiberState::AtBarrier ||
+          machine.fibers[i].state == FiberState::Done)
+        machine.fibers[i].skipped.clear();
+  }
   for (uint32_t i = 0; i < machine.block.threads && barrier.waiting; ++i) {
     Fiber &fiber = machine.fibers[i];
     if (fiber.state != FiberState::AtBarrier || fiber.barrier != id)
@@ -126,6 +180,17 @@ extern "C" {
 
 void kbrt_barrier(uint32_t site, uint32_t id, uint32_t count) {
   wait(site, id, count, BarrierReduction::Popcount, false);
+}
+
+void kbrt_barrier_skipped(uint32_t site) {
+  if (!machine.usesFibers())
+    return;
+  for (SkippedBarrier &each : machine.currentFiber().skipped)
+    if (each.site == site) {
+      ++each.times;
+      return;
+    }
+  machine.currentFiber().skipped.push_back({site, 1});
 }
 
 void kbrt_barrier_arrive(uint32_t site, uint32_t id, uint32_t count) {

@@ -34,6 +34,11 @@ enum class WarpOpKind : uint8_t { Sync, Shuffle, Vote, MatchAny, MatchAll, Redux
 
 struct LocalArray;
 
+/// A block barrier that a thread went around since it last passed one, and how often.
+struct SkippedBarrier {
+  uint32_t site, times;
+};
+
 /// One device thread.
 struct Fiber {
   Thread thread;
@@ -45,6 +50,7 @@ struct Fiber {
   uint64_t result = 0; ///< of the barrier or warp operation it waited in
   uint32_t flag = 0;   ///< second result: in range, all equal
   const void *mma[4];  ///< a, b, c and d of a matrix operation
+  std::vector<SkippedBarrier> skipped; ///< check mode
 };
 
 /// A warp operation some lanes of which have arrived.

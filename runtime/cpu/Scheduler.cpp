@@ -184,6 +184,7 @@ void Machine::runBlockAsFibers(BodyFunction function, const std::vector<uint32_t
         Fiber &fiber = fibers[linear];
         fiber.state = FiberState::Fresh;
         fiber.site = 0;
+        fiber.skipped.clear();
         fiber.thread = {{x, y, z}, linear, linear % 32, linear / 32, &block, nullptr, 0, &fiber};
         if (isCounting)
           fiber.thread.blockCounts = blockCounts.data() + size_t(linear) * info->blockCount;

@@ -10,6 +10,7 @@
 //   // control 9: right, and must pass
 //   // survivor 8: wrong, and known not to be caught -- why
 //   // promise: reassociates
+//   // kb-workload: ...               of a kernel that has no main
 //   // host: differs
 //   // flags 2: -use_fast_math        variant 2 is compiled with other flags
 //   // outside 1: n = 300 => n = 30   and 1 changes more than its anchor covers
@@ -161,6 +162,11 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
     return device.takeError();
   NvccCompiler compiler(realProcessRunner(), folder);
   VariantCases cases(*command, **device, folder);
+  Expected<std::optional<Workload>> workload = workloadInComment(suite.text, suite.path);
+  if (!workload)
+    return workload.takeError();
+  if (*workload)
+    cases.setWorkload(std::move(**workload));
   Expected<ProgramArtefacts> original = cases.artefacts(suite.text);
   if (!original)
     return original.takeError();

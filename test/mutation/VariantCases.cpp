@@ -15,6 +15,36 @@ static std::vector<std::pair<std::string, InputDistribution>> variations() {
   return all;
 }
 
+namespace {
+struct Layout {
+  const char *name;
+  BufferLayout layout;
+  Assumption broken;
+};
+constexpr Layout layouts[] = {
+    {"misaligned buffers", BufferLayout::Misaligned, Assumption::Aligned},
+    {"results in the place of inputs", BufferLayout::Overlapping, Assumption::NoAlias}};
+} // namespace
+
+static BufferLayout layoutOf(const TestCase &test) {
+  for (const Layout &each : layouts)
+    if (test.name == each.name)
+      return each.layout;
+  return BufferLayout::Separate;
+}
+
+void VariantCases::setWorkload(Workload given) {
+  workload = std::move(given);
+  // The suites' kernels take pointers to float and whole numbers.
+  signature.name = workload.entryName().str();
+  signature.isKernel = workload.kind == WorkloadKind::Kernel;
+  for (const WorkloadParameter &parameter : workload.parameters)
+    signature.parameters.push_back(
+        {parameter.name, !parameter.isBuffer             ? "int"
+                         : parameter.role == Role::In    ? "const float *"
+                                                         : "float *"});
+}
+
 Expected<ProgramArtefacts> VariantCases::artefacts(StringRef text) {
   Expected<std::string> bitcode = emitter.emitDeviceBitcode(command, text);
   if (!bitcode)
@@ -42,6 +72,14 @@ std::vector<TestCase> VariantCases::cases() {
     test.name = name;
     all.push_back(test);
   }
+  if (workload.kind == WorkloadKind::Program)
+    return all;
+  for (const Layout &each : layouts) {
+    TestCase test;
+    test.name = each.name;
+    test.breaks = each.broken;
+    all.push_back(test);
+  }
   return all;
 }
 
@@ -51,7 +89,8 @@ std::optional<TestCase> VariantCases::reseeded(const TestCase &test) {
   return other;
 }
 
-Expected<std::string> VariantCases::record(const ProgramArtefacts &program, StringRef oracle) {
+Expected<std::string> VariantCases::record(const ProgramArtefacts &program, BufferLayout layout,
+                                           StringRef oracle) {
   Expected<std::string> library = findRecordLibrary();
   if (!library)
     return library.takeError();
@@ -63,7 +102,17 @@ Expected<std::string> VariantCases::record(const ProgramArtefacts &program, Stri
   request.executable = request.folder + ".program";
   request.image = image->path;
   request.limits.wallSeconds = 60;
-  if (Error error = emitter.linkHostProgram(command, program.text, {}, *library, request.executable))
+  std::string text = program.text;
+  if (workload.kind != WorkloadKind::Program) {
+    std::string copy = request.folder + ".cu";
+    if (Error error = realFileSystem().write(copy, text))
+      return std::move(error);
+    Expected<std::string> main = generateMain(workload, signature, copy, workload.sizes, 1, layout);
+    if (!main)
+      return main.takeError();
+    text = std::move(*main);
+  }
+  if (Error error = emitter.linkHostProgram(command, text, {}, *library, request.executable))
     return std::move(error);
   Expected<Recording> recording =
       oracle.empty() ? recordProgram(realProcessRunner(), request)
@@ -107,8 +156,8 @@ Expected<std::string> VariantCases::original(const TestCase &test) {
   if (found != done.end())
     return found->second;
   Expected<std::string> made = "";
-  if (test.name == "recorded") {
-    made = record(first, "");
+  if (test.name == "recorded" || test.breaks) {
+    made = record(first, layoutOf(test), "");
   } else {
     TestCase recorded;
     recorded.name = "recorded";
@@ -133,11 +182,11 @@ Expected<std::string> VariantCases::candidate(const ProgramArtefacts &program,
   TestCase recorded;
   recorded.name = "recorded";
   Expected<std::string> made = "";
-  if (test.name == "recorded") {
-    Expected<std::string> oracle = original(recorded);
+  if (test.name == "recorded" || test.breaks) {
+    Expected<std::string> oracle = original(test);
     if (!oracle)
       return oracle;
-    made = record(program, *oracle);
+    made = record(program, layoutOf(test), *oracle);
   } else {
     Expected<std::string> base = candidate(program, recorded);
     if (!base)

@@ -9,6 +9,7 @@
 
 #include "kb-opt/Eval/CpuDevice.h"
 #include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Plan/GeneratedMain.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Source/CodeEmission.h"
@@ -25,6 +26,8 @@ public:
   llvm::Expected<ProgramArtefacts> artefacts(llvm::StringRef text);
   /// Must be called before anything else.
   void setOriginal(ProgramArtefacts program) { first = std::move(program); }
+  /// How to call the programs, if they have no main.
+  void setWorkload(Workload given);
   /// Whether candidates' host code must be run (it differs from the original's).
   bool hostDiffers = false;
 
@@ -38,7 +41,8 @@ public:
   std::optional<TestCase> reseeded(const TestCase &test) override;
 
 private:
-  llvm::Expected<std::string> record(const ProgramArtefacts &program, llvm::StringRef oracle);
+  llvm::Expected<std::string> record(const ProgramArtefacts &program, BufferLayout layout,
+                                     llvm::StringRef oracle);
   llvm::Expected<std::string> vary(llvm::StringRef base, const TestCase &test);
   std::string newFolder() { return folder + "/case" + std::to_string(count++); }
 
@@ -47,6 +51,8 @@ private:
   std::string folder;
   CodeEmitter emitter;
   ProgramArtefacts first;
+  Workload workload;
+  Signature signature;
   std::map<std::string, std::string> done;
   unsigned count = 0;
 };

@@ -6,7 +6,7 @@
 // mutant 5: the tree stops one level too early -- G6
 // mutant 6: the tail is not guarded -- G4
 // mutant 7: the wrong thread writes the result -- G6
-// survivor 8: the barrier is in a branch -- threads that have ended no longer count, so the others go on
+// mutant 8: the barrier is in a branch -- G4
 // control 9: the last levels by shuffles, in the same order
 #include "harness.h"
 

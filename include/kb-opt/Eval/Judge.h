@@ -13,6 +13,7 @@
 #include "kb-opt/Eval/Device.h"
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/Clock.h"
+#include "kb-opt/Support/PassInfo.h"
 #include <functional>
 #include <set>
 
@@ -40,8 +41,8 @@ struct CandidatePromise {
   /// "approx", "global-state", "clock", "cache-policy", "griddepcontrol",
   /// "nanosleep", "device-launch", "printf".
   std::set<std::string> declares;
-  /// G7 adds misaligned bases, overlapping buffers.
-  bool vectorises = false, assumesNoAlias = false;
+  /// G7 adds the cases that break these.
+  std::set<Assumption> assumes;
 };
 
 /// One way to exercise the program.
@@ -50,6 +51,9 @@ struct TestCase {
   bool recorded = false; ///< the program's own run or the workload's benchmark shape
   bool small = true;     ///< cheap enough for access checks and repeated runs
   bool unseen = false;   ///< kept for G15
+  /// The caller's pointers break this, as the workload lets it. Only for G7, and
+  /// only if the original can do without.
+  std::optional<Assumption> breaks = std::nullopt;
 };
 
 /// Recordings of the original and of candidates. Thread-safe. Errors are the

@@ -11,6 +11,21 @@
 
 namespace kbopt {
 
+/// Where the buffers on the device lie that a generated driver hands over.
+enum class BufferLayout : uint8_t {
+  Separate,    ///< each in an allocation of its own
+  Misaligned,  ///< each one element behind an allocation's start
+  Overlapping, ///< outputs in the place of inputs, see `overlappingBuffers`
+};
+
+/// An output of \p workload and the input whose memory it may have: of the same type
+/// and at least as large. Pointers that \p signature declares `__restrict__` have none.
+struct OverlappingPair {
+  size_t output, input; ///< indices of parameters
+};
+llvm::Expected<std::vector<OverlappingPair>>
+overlappingBuffers(const Workload &workload, const Signature &signature, const SizeMap &sizes);
+
 /// The text of a CUDA C++ file that includes \p sourcePath, fills the buffers
 /// of \p workload at \p sizes from \p seed (the same bytes on every machine),
 /// calls the entry or launches the kernel, and copies every `out` and `inout`
@@ -20,7 +35,8 @@ namespace kbopt {
 /// evaluate, a shape is negative, or a grid is empty.
 llvm::Expected<std::string> generateMain(const Workload &workload, const Signature &signature,
                                          llvm::StringRef sourcePath, const SizeMap &sizes,
-                                         uint64_t seed);
+                                         uint64_t seed,
+                                         BufferLayout layout = BufferLayout::Separate);
 
 } // namespace kbopt
 

@@ -93,7 +93,6 @@ struct Workload {
   std::vector<SizeMap> unseenSizes;     ///< shapes the search never sees (G15), complete
   std::vector<std::string> grid, block; ///< kernel: 1 to 3 expressions each
   std::string sharedBytes = "0";        ///< kernel: an expression
-  bool float64Oracle = false;           ///< "oracle: float64"
   std::optional<DeclaredTolerance> tolerance;
 
   /// `entry` without its template arguments.

@@ -13,6 +13,11 @@ def Bitwise : Promise<"Bitwise">;
 def Reassociates : Promise<"Reassociates">;
 def LowerPrecision : Promise<"LowerPrecision">;
 
+// What a rewrite relies on, or tests at run time, though a caller need not grant it.
+class Assumption<string name> { string cpp = name; }
+def Aligned : Assumption<"Aligned">;
+def NoAlias : Assumption<"NoAlias">;
+
 class SiteKind<string name> { string cpp = name; }
 def KernelSite : SiteKind<"Kernel">;
 def ParameterSite : SiteKind<"Parameter">;
@@ -61,6 +66,8 @@ class RewritePass<string passName> {
   list<string> enables = [];
   SiteKind site;
   Promise promise;
+  // Gate G7 runs the cases that take these away.
+  list<Assumption> assumes = [];
   // Smallest compute capability, 10 * major + minor.
   int minimumChip = 0;
 }

@@ -25,6 +25,16 @@ enum class Promise {
 /// `bitwise`, `reassociates` or `lower-precision`.
 llvm::StringRef promiseName(Promise promise);
 
+/// What code may rely on though a caller need not grant it. A pass names what its
+/// rewrite relies on, or tests for and then does something else; gate G7 takes it away.
+enum class Assumption {
+  Aligned, ///< pointers are aligned to a vector of their elements
+  NoAlias, ///< pointers lead to different memory
+};
+
+/// `aligned` or `noalias`.
+llvm::StringRef assumptionName(Assumption assumption);
+
 enum class OptionType { Integer, Boolean, String };
 
 /// What one site of a pass is.
@@ -67,6 +77,7 @@ struct PassInfo {
   llvm::ArrayRef<llvm::StringRef> enables;
   SiteKind site;
   Promise promise;
+  llvm::ArrayRef<Assumption> assumes;
   /// Smallest compute capability, 10 * major + minor; 0 for any.
   unsigned minimumChip;
 

@@ -60,6 +60,8 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   prepareDevice(context);
   translateInlineAsm(context);
   expandMemoryIntrinsics(context);
+  if (context.mode == kbrt::ImageMode::Check)
+    markSkippedBarriers(context);
   if (Error error = optimizeDevice(context))
     return error;
   contractMultiplyAdd(context);

@@ -70,6 +70,7 @@ static const RuntimeFunction runtimeFunctions[] = {
     {"kbrt_barrier", "viii", "c"},
     {"kbrt_barrier_arrive", "viii", "c"},
     {"kbrt_barrier_red", "iiiiii", "c"},
+    {"kbrt_barrier_skipped", "vi", "c"},
     {"kbrt_warp_sync", "vii", "c"},
     {"kbrt_shuffle", "iiiiiiip", "c"},
     {"kbrt_vote", "iiiii", "c"},

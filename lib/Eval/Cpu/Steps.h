@@ -29,6 +29,9 @@ void translateInlineAsm(ImageContext &context);
 /// loads, stores, atomics and kbrt_mma.
 void expandMemoryIntrinsics(ImageContext &context);
 
+/// Mode Check: marks the ways around barriers, as the source has them.
+void markSkippedBarriers(ImageContext &context);
+
 /// The device-side optimisations: O2 without unrolling and vectorisation.
 llvm::Error optimizeDevice(ImageContext &context);
 

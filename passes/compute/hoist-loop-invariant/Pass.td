@@ -18,4 +18,5 @@ def HoistLoopInvariant : RewritePass<"hoist-loop-invariant"> {
   let requires = ["add-restrict-const"];
   let site = LoopSite;
   let promise = Bitwise;
+  let assumes = [NoAlias];
 }

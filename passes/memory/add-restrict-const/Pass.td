@@ -23,4 +23,5 @@ def AddRestrictConst : RewritePass<"add-restrict-const"> {
   let enables = ["vectorize-loads", "hoist-loop-invariant"];
   let site = ParameterSite;
   let promise = Bitwise;
+  let assumes = [NoAlias];
 }

@@ -31,4 +31,5 @@ def VectorizeLoads : RewritePass<"vectorize-loads"> {
   let enables = ["tune-block-size"];
   let site = LoopSite;
   let promise = Bitwise;
+  let assumes = [Aligned, NoAlias];
 }

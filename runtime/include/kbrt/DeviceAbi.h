@@ -144,6 +144,8 @@ void kbrt_barrier_arrive(uint32_t site, uint32_t id, uint32_t count);
 /// bar.red: the number of threads whose predicate holds, or 0/1.
 uint32_t kbrt_barrier_red(uint32_t site, uint32_t id, uint32_t count, kbrt::BarrierReduction op,
                           uint32_t predicate);
+/// Check mode: the thread took a way around the block barrier at the site's place.
+void kbrt_barrier_skipped(uint32_t site);
 void kbrt_warp_sync(uint32_t site, uint32_t mask);
 /// shfl.sync with PTX's operands: \p lane is b, \p clamp is c (segment mask in
 /// bits 8-12, clamp in bits 0-4). \p inRange (may be null) receives PTX's p.

@@ -63,15 +63,27 @@ struct FakeCases : CaseSource {
   std::string folder;
   std::vector<TestCase> list;
   std::map<std::string, WholeRun> whole; ///< by text
+  std::map<std::string, std::vector<WholeRun>> wholeRuns; ///< one after the other; the last stays
+  std::map<std::string, size_t> wholeCalls;
+  std::string asked; ///< the case last asked for
   std::vector<TestCase> cases() override { return list; }
-  llvm::Expected<std::string> original(const TestCase &) override { return folder; }
-  llvm::Expected<std::string> candidate(const ProgramArtefacts &program, const TestCase &) override {
+  llvm::Expected<std::string> original(const TestCase &test) override {
+    asked = test.name;
+    return folder;
+  }
+  llvm::Expected<std::string> candidate(const ProgramArtefacts &program, const TestCase &test) override {
+    asked = test.name;
     if (program.text == "crashes")
       return llvm::make_error<UsageError>("the program crashed: signal 11", "",
                                           ExitStatus::Diagnostics);
     return folder;
   }
   std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) override {
+    if (!wholeRuns.empty()) {
+      const std::vector<WholeRun> &runs = wholeRuns.at(program.text);
+      size_t call = wholeCalls[program.text]++;
+      return llvm::Expected<WholeRun>(runs[std::min(call, runs.size() - 1)]);
+    }
     if (whole.empty())
       return std::nullopt;
     return llvm::Expected<WholeRun>(whole.at(program.text));
@@ -151,6 +163,7 @@ struct JudgeTest : testing::Test {
   }
   Verdict verdict(std::string text) { return verdict(text, rewritten(text)); }
   Verdict verdict(std::string text, std::vector<JudgedStep> steps) {
+    cases.wholeCalls.clear();
     Judge judge(artefacts("original"), compiler, device, cases, clock, options);
     auto result = judge.judge(artefacts(std::move(text)), steps, promise);
     if (!result) {
@@ -368,6 +381,53 @@ TEST_F(JudgeTest, TheWholeProgramMustPrintTheSame) {
   EXPECT_EQ(verdict("prints").reason, "the program ends with status 1, the original with 0");
   cases.whole["prints"] = {0, "sum 12\ntime 3\n"};
   EXPECT_TRUE(verdict("prints").isCorrect());
+}
+
+TEST_F(JudgeTest, WhatChangesBetweenRunsOfTheOriginalIsNotCompared) {
+  program("prints", [](const RunOptions &) { return right(); });
+  cases.wholeRuns["original"] = {{0, "sum 12 in 3.1 ms\n"}, {0, "sum 12 in 3.4 ms\n"}};
+  auto prints = [&](std::string line) {
+    cases.wholeRuns["prints"] = {{0, line + "\n"}};
+    return verdict("prints");
+  };
+  EXPECT_TRUE(prints("sum 12 in 12.5 ms").isCorrect());
+  EXPECT_EQ(prints("sum 12 in 12.5 ms").gates[14].details,
+            std::vector<std::string>{"1 words and 0 lines that change by themselves are not compared"});
+  EXPECT_EQ(prints("sum 13 in 3.1 ms").reason, "line 1 of the program's output differs");
+  EXPECT_EQ(prints("sum 12 in 3.1 us").gate, GateId::G14);
+  EXPECT_EQ(prints("sum 12").gate, GateId::G14);
+}
+
+TEST_F(JudgeTest, ATimeThatWasTheSameTwiceIsAskedForAgain) {
+  program("prints", [](const RunOptions &) { return right(); });
+  cases.wholeRuns["original"] = {{0, "sum 12 at 3"}, {0, "sum 12 at 3"}, {0, "sum 12 at 4"}};
+  cases.wholeRuns["prints"] = {{0, "sum 12 at 5"}};
+  EXPECT_TRUE(verdict("prints").isCorrect());
+  cases.wholeRuns["prints"] = {{0, "sum 13 at 5"}};
+  EXPECT_EQ(verdict("prints").gate, GateId::G14);
+}
+
+TEST_F(JudgeTest, CasesThatBreakAssumptionsCountIfTheOriginalAllowsThem) {
+  program("vector", [](const RunOptions &) { return right(); });
+  cases.list.push_back({"misaligned", false, true, false, Assumption::Aligned});
+  promise.assumes = {Assumption::Aligned};
+  auto faultsWhenMisaligned = [&](std::string text) {
+    Behaviour plain = device.programs[text];
+    device.programs[text] = [=, this](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+      RunResult result = plain(mode, folder, options);
+      if (mode == RunMode::Check && cases.asked == "misaligned")
+        result.launches[0].findings.push_back({"misaligned", false, "k", "x", "k.cu", 4, "x[1]"});
+      return result;
+    };
+  };
+  EXPECT_TRUE(verdict("vector").isCorrect());
+  faultsWhenMisaligned("vector");
+  EXPECT_EQ(verdict("vector").summary(), "incorrect (runtime, G7 breadth): x[1] on case misaligned");
+  faultsWhenMisaligned("original");
+  Verdict result = verdict("vector");
+  EXPECT_TRUE(result.isCorrect()) << result.summary();
+  EXPECT_EQ(result.gates[7].details,
+            std::vector<std::string>{"the original does not allow misaligned"});
 }
 
 TEST_F(JudgeTest, AnOriginalThatRacesIsLeftAlone) {

@@ -47,6 +47,25 @@ TEST_F(Checks, AreSilentOnCorrectCode) {
   program.expectRun("copies", {1}, {32}, program.upload(x), program.allocate<float>(32 * 4), 1);
 }
 
+TEST_F(Checks, FindBarriersThatSomeThreadsGoAround) {
+  auto *out = program.allocate<int>(64);
+  auto expectDivergent = [&](const kbrt::LaunchResult &result, const char *marker) {
+    EXPECT_EQ(result.status, kbrt::LaunchStatus::DivergentBarrier) << result.message;
+    std::string place = "faults.cu:" + std::to_string(lineOf(marker));
+    EXPECT_TRUE(llvm::StringRef(result.message).contains(place)) << result.message;
+  };
+  expectDivergent(program.launch("barrierSkipped", {1}, {64}, out, 6), "// defect: skipped barrier");
+  expectDivergent(program.launch("barrierLeft", {1}, {64}, out), "// defect: left loop");
+}
+
+TEST_F(Checks, LetThreadsReturnBeforeBarriers) {
+  auto *out = program.allocate<int>(64);
+  program.expectRun("earlyReturn", {1}, {64}, out, 40);
+  program.expectRun("barrierSkipped", {1}, {64}, out, 0);
+  program.expectRun("barrierEverySecondTurn", {1}, {64}, out, 6, 4);
+  program.expectRun("barrierLeft", {1}, {32}, out);
+}
+
 TEST(CheckedBasics, RunLikePlainOnes) {
   CudaProgram program("basics.cu", kbrt::ImageMode::Check);
   struct {

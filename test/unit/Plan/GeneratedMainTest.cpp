@@ -52,7 +52,7 @@ TEST(GeneratedMain, AllocatesFillsLaunchesAndReadsBack) {
   EXPECT_TRUE(contains(text, "#define main kb_original_main\n#include \"/src/k.cu\"\n"));
   EXPECT_TRUE(contains(text, "float *buffer0 = kb_driver::device(kb_driver::normal<float>(2000, "));
   EXPECT_TRUE(contains(text, "kb_driver::iota<kb_driver::Half>(1000)"));
-  EXPECT_TRUE(contains(text, "int *buffer2 = kb_driver::deviceUnset<int>(1000, \"out\")"));
+  EXPECT_TRUE(contains(text, "int *buffer2 = kb_driver::deviceUnset<int>(1000, \"out\", 0)"));
   EXPECT_TRUE(contains(text, "scale<<<dim3(8), dim3(64, 2), 8000>>>("
                              "reinterpret_cast<float2 *>(buffer0),\n"
                              "      reinterpret_cast<__half *>(buffer1),\n"
@@ -67,6 +67,35 @@ TEST(GeneratedMain, AllocatesFillsLaunchesAndReadsBack) {
   EXPECT_NE(out, std::string::npos);
   EXPECT_FALSE(contains(text, "readBack(buffer1"));
   EXPECT_FALSE(contains(text, "cudaFuncSetAttribute"));
+}
+
+TEST(GeneratedMain, MisalignedBuffersBeginOneElementLater) {
+  Workload workload = parsed(kernelYaml);
+  std::string text = llvm::cantFail(generateMain(workload, kernelSignature(), "/src/k.cu",
+                                                 workload.sizes, 1, BufferLayout::Misaligned));
+  EXPECT_TRUE(contains(text, "deviceUnset<int>(1000, \"out\", 1)"));
+  EXPECT_TRUE(contains(text, "cudaFree(buffer2 - 1);"));
+}
+
+TEST(GeneratedMain, OutputsMayHaveTheMemoryOfInputs) {
+  Workload workload = parsed("kernel: k\nsizes: {n: 8}\ngrid: [1]\nblock: [8]\nparameters:\n"
+                             "  - {name: y, type: f32, shape: n, role: out}\n"
+                             "  - {name: x, type: f32, shape: n, role: in}\n"
+                             "  - {name: z, type: f32, shape: n, role: out}\n");
+  auto pairsWith = [&](std::string input, std::string output) {
+    Signature signature{"k", true, "void", {{"y", output}, {"x", input}, {"z", output}}, "k.cu:1:1"};
+    return llvm::cantFail(overlappingBuffers(workload, signature, workload.sizes)).size();
+  };
+  EXPECT_EQ(pairsWith("const float *", "float *"), 1u); // x serves one of them
+  EXPECT_EQ(pairsWith("const float *__restrict", "float *"), 0u);
+  EXPECT_EQ(pairsWith("const float *", "float *__restrict"), 0u);
+  Signature signature{"k", true, "void", {{"y", "float *"}, {"x", "const float *"}, {"z", "float *"}},
+                      "k.cu:1:1"};
+  std::string text = llvm::cantFail(generateMain(workload, signature, "/src/k.cu", workload.sizes, 1,
+                                                 BufferLayout::Overlapping));
+  EXPECT_LT(text.find("float *buffer1 = kb_driver::device("), text.find("float *buffer0 = buffer1;"));
+  EXPECT_TRUE(contains(text, "float *buffer2 = kb_driver::deviceUnset<float>(8, \"z\", 0)"));
+  EXPECT_FALSE(contains(text, "cudaFree(buffer0"));
 }
 
 TEST(GeneratedMain, SizesAndSeedDecideTheValues) {

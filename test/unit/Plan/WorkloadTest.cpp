@@ -28,7 +28,7 @@ parameters:
     type: f32
     value: 0.5
 tolerance: {relative: 1e-5}
-oracle: float64
+oracle: original
 )";
 
 Workload parsed(llvm::StringRef text) {
@@ -78,8 +78,13 @@ TEST(Workload, ReadsAnEntry) {
   EXPECT_FALSE(workload.parameters[2].isCxx);
   EXPECT_TRUE(workload.parameters[3].isCxx);
   EXPECT_EQ(workload.tolerance->relative, 1e-5);
-  EXPECT_TRUE(workload.float64Oracle);
   EXPECT_FALSE(checkWorkload(workload, softmaxSignature()));
+}
+
+TEST(Workload, RefusesAnOracleThatDoesNotExist) {
+  std::string message = errorOf("program: {}\noracle: float64\n");
+  EXPECT_TRUE(llvm::StringRef(message).contains("an oracle in float64 is not implemented")) << message;
+  EXPECT_TRUE(llvm::StringRef(message).starts_with("w.yaml:2:9")) << message;
 }
 
 TEST(Workload, ReadsAKernelWithCommasInItsGrid) {

@@ -1,0 +1,91 @@
+//===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
+#include "../JudgeImpl.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+/// Whether the original does without what \p test takes away: its checked run is clean, and
+/// another order of threads gives the same bits.
+static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Reference &reference) {
+  RunOptions shuffled = judge.runOptions();
+  shuffled.seed = 1;
+  for (RunMode mode : {RunMode::Check, RunMode::Plain}) {
+    Expected<RunPointer> run = judge.run(judge.baselineProgram, test, mode,
+                                         mode == RunMode::Plain ? shuffled : judge.runOptions());
+    if (!run)
+      return run.takeError();
+    if ((*run)->status != RunStatus::Ok || !(*run)->defects().empty())
+      return false;
+    if (mode == RunMode::Plain && judge.baseline->deterministic &&
+        firstDifference(reference.outputs, *reference.run, **run))
+      return false;
+  }
+  return true;
+}
+
+/// The cases that break what the candidate's passes assume; in the final check also
+/// those that break what they forgot to declare.
+static Expected<GateRecord> breakAssumptions(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  GateRecord record = GateRecord::pass(GateId::G7);
+  for (const TestCase &test : judge.cases.cases()) {
+    if (!test.breaks || (context.effort == JudgeEffort::Search &&
+                         !context.promise.assumes.count(*test.breaks)))
+      continue;
+    Expected<const Reference *> reference =
+        judge.reference(test, context.promise.result != ResultPromise::Bitwise);
+    if (!reference)
+      return reference.takeError();
+    Expected<bool> allowed = (*reference)->run->status == RunStatus::Ok
+                                 ? allows(judge, test, **reference)
+                                 : Expected<bool>(false);
+    if (!allowed)
+      return allowed.takeError();
+    if (!*allowed) {
+      record.details.push_back("the original does not allow " + test.name);
+      continue;
+    }
+    Expected<RunPointer> checked =
+        judge.run(context.candidate, test, RunMode::Check, judge.runOptions());
+    if (!checked)
+      return blameProgram(checked.takeError(), GateId::G7, FailureClass::Runtime);
+    if (std::optional<GateRecord> failure = failureOf(**checked, GateId::G7, test.name))
+      return std::move(*failure);
+    Expected<GateRecord> compared = compareOnCases(context, test, GateId::G7);
+    if (!compared || compared->stops())
+      return compared;
+    ++record.cases;
+  }
+  return record;
+}
+
+Expected<GateRecord> runBreadth(GateContext &context) {
+  unsigned count = context.effort == JudgeEffort::Search ? context.judge.options.searchCases + 1
+                                                         : context.judge.options.maxCases;
+  std::vector<TestCase> tests = context.judge.seenCases(count);
+  tests.pop_back(); // the recorded one was G6's
+  Expected<GateRecord> record = compareOnCases(context, tests, GateId::G7);
+  if (!record || record->stops())
+    return record;
+  Expected<GateRecord> broken = breakAssumptions(context);
+  if (!broken || broken->stops())
+    return broken;
+  record->cases += broken->cases;
+  record->details = std::move(broken->details);
+  if (record->cases == 0)
+    return GateRecord::notRun(GateId::G7, "there is only the recorded case");
+  return record;
+}
+
+Expected<GateRecord> runUnseenShapes(GateContext &context) {
+  std::vector<TestCase> tests;
+  for (const TestCase &test : context.judge.cases.cases())
+    if (test.unseen && tests.size() < context.judge.options.maxCases)
+      tests.push_back(test);
+  if (tests.empty())
+    return GateRecord::notRun(GateId::G15, "a program without shapes has no unseen ones");
+  return compareOnCases(context, tests, GateId::G15);
+}
+
+} // namespace kbopt
