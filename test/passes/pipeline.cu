@@ -48,7 +48,7 @@
 // DIFF: --- a/
 // DIFF: +++ b/
 // DIFF: @@
-// DIFF: {{^}}+ *#pragma unroll 4
+// DIFF: {{^[+] *}}#pragma unroll 4
 
 namespace ns {
 __global__ void first(const float *x, float *y, int n) {
