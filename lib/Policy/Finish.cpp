@@ -82,9 +82,22 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Move> &pipeline) {
   return llvm::Error::success();
 }
 
+std::optional<NodeId> Explorer::judgedAlready(llvm::ArrayRef<Move> pipeline) const {
+  NodeId at = rootId;
+  for (const Move &move : pipeline) {
+    const Attempt *known = tried(at, move);
+    if (!known || !nodes.count(known->node))
+      return std::nullopt;
+    at = known->node;
+  }
+  return at;
+}
+
 /// Takes away, from the last to the first, every step without which the program
-/// is as fast, until none is left to take.
-llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline) {
+/// is as fast, until none is left to take. Where nothing may be judged any more,
+/// only what the search has seen is taken.
+llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool mayJudge) {
+  bool skipped = false;
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = pipeline.size(); i-- > 0;) {
@@ -92,6 +105,10 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline) {
         return llvm::Error::success();
       std::vector<Move> shorter = pipeline;
       shorter.erase(shorter.begin() + static_cast<ptrdiff_t>(i));
+      if (!mayJudge && !judgedAlready(shorter)) {
+        skipped = true;
+        continue;
+      }
       llvm::Expected<std::optional<NodeId>> end = replay(shorter, /*counted=*/false);
       if (!end)
         return end.takeError();
@@ -108,7 +125,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline) {
       changed = true;
     }
   }
-  result.ablationComplete = true;
+  result.ablationComplete = !skipped;
   return llvm::Error::success();
 }
 
@@ -157,8 +174,8 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
     llvm::Error error = llvm::Error::success();
     if (options.tune && confirmations == 0)
       error = tune(winner, pipeline);
-    if (!error && options.ablate && end != SearchEnd::BudgetSeconds)
-      error = ablate(winner, pipeline);
+    if (!error && options.ablate)
+      error = ablate(winner, pipeline, /*mayJudge=*/end != SearchEnd::BudgetSeconds);
     if (error) {
       if (!stopped())
         return std::move(error);

@@ -99,7 +99,9 @@ private:
 
   llvm::Expected<std::optional<NodeId>> replay(llvm::ArrayRef<Move> pipeline, bool counted);
   llvm::Error tune(NodeId &winner, std::vector<Move> &pipeline);
-  llvm::Error ablate(NodeId &winner, std::vector<Move> &pipeline);
+  llvm::Error ablate(NodeId &winner, std::vector<Move> &pipeline, bool mayJudge);
+  /// Where \p pipeline leads from the root, if the search has judged that.
+  std::optional<NodeId> judgedAlready(llvm::ArrayRef<Move> pipeline) const;
   std::vector<NodeId> leaders() const;
 
   Environment &environment;

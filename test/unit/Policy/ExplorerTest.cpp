@@ -178,6 +178,26 @@ TEST(Explorer, AblationNamesWhatLeft) {
   EXPECT_TRUE(result.ablationComplete);
 }
 
+TEST(Explorer, AStepThatCostsNothingLeavesWithoutTimeToJudge) {
+  FakeEnvironment world;
+  world.passes = {{"coalesce-accesses", {{"", 0.5}}}, {"unroll-loop", {{"", 0.999}}}};
+  FakeClock clock;
+  world.clock = &clock; // a second per judgement
+  SearchOptions options;
+  // The original, each pass alone, and one after the other: no time is left then.
+  options.budgetSeconds = 3.5;
+  options.batch = 1;
+  SearchResult result = llvm::cantFail(tryRun(world, options, clock));
+  ASSERT_EQ(result.end, SearchEnd::BudgetSeconds);
+  ASSERT_EQ(result.judged, 3u);
+  ASSERT_EQ(result.pipeline.size(), 1u);
+  EXPECT_EQ(result.pipeline[0].pass, "coalesce-accesses");
+  options.ablate = false;
+  FakeClock again;
+  world.clock = &again;
+  EXPECT_EQ(llvm::cantFail(tryRun(world, options, again)).pipeline.size(), 2u);
+}
+
 TEST(Explorer, WithoutAblationTheWinnerStaysAsItWasFound) {
   FakeEnvironment world;
   FakePass winner{"coalesce-accesses", {{"", 0.5}}}, little{"unroll-loop", {{"", 0.993}}},
