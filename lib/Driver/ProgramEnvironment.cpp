@@ -122,6 +122,23 @@ llvm::Expected<std::string> ProgramEnvironment::computeActions(const NodeId &id)
   return llvm::formatv("{0}", json::Value(std::move(list))).str();
 }
 
+llvm::Expected<std::vector<Remark>> ProgramEnvironment::missed() {
+  Node &of = node(rootNode);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  if (!open)
+    return open.takeError();
+  auto opportunities = open->opportunities();
+  if (!opportunities)
+    return opportunities.takeError();
+  std::vector<Remark> remarks;
+  for (Opportunity &each : *opportunities)
+    if (!each.applies)
+      remarks.push_back({RemarkKind::Missed, each.step.pass, each.step.kernel, each.step.site,
+                         each.file, each.line, each.column, each.reason, {}});
+  return remarks;
+}
+
 static std::vector<ParameterRange> rangesOf(const PassInfo &info) {
   std::vector<ParameterRange> ranges;
   for (const OptionInfo &option : info.options)

@@ -32,6 +32,8 @@ public:
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);
+  /// Why passes do not apply to the original, by pass and site.
+  llvm::Expected<std::vector<Remark>> missed();
   /// The gates that the last `confirm` of \p node ran.
   std::vector<GateRecord> gates(const NodeId &node);
 

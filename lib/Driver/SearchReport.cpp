@@ -2,6 +2,7 @@
 #include "SearchReport.h"
 #include "Modes.h"
 #include "kb-opt/Report/Diff.h"
+#include "kb-opt/Report/RemarkYaml.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -99,6 +100,18 @@ std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
   return command;
 }
 
+llvm::Error SearchReport::explainMissed(ProgramEnvironment &environment, bool nothingApplied) {
+  if (!nothingApplied && context.options.remarksFile.empty())
+    return llvm::Error::success();
+  auto remarks = environment.missed();
+  if (!remarks)
+    return remarks.takeError();
+  if (nothingApplied)
+    for (const Remark &remark : *remarks)
+      context.progress.line(formatRemark(remark));
+  return writeRemarks(context, *remarks);
+}
+
 llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment, const Journal &journal,
                                                 const SearchResult &result, size_t recordsKept,
                                                 const std::string &evidenceFile, double seconds) {
@@ -109,6 +122,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                                         "mend the program first; kb-opt keeps what is right and makes it faster",
                                         ExitStatus::Diagnostics);
 
+  if (llvm::Error error = explainMissed(environment, result.attempts.empty()))
+    return std::move(error);
   bool found = !result.pipeline.empty();
   for (const Move &step : result.ablated)
     progress.line("ablation: " + step.text() + " contributes nothing and leaves");
