@@ -12,6 +12,22 @@ namespace kbopt {
 CaseSource::~CaseSource() = default;
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
 
+Expected<RecordedPlan> readRecordedPlan(StringRef folder) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(folder.str(), error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  RecordedPlan recorded{std::move(*plan), ""};
+  std::string path = (folder + "/" + kbrt::dataFileName).str();
+  if (!realFileSystem().exists(path))
+    return recorded;
+  Expected<std::string> bytes = realFileSystem().read(path);
+  if (!bytes)
+    return bytes.takeError();
+  recorded.data = std::move(*bytes);
+  return recorded;
+}
+
 Expected<std::vector<OutputSpec>> outputSpecs(StringRef folder) {
   std::string error;
   std::optional<kbrt::Plan> plan = kbrt::readPlan(folder.str(), error);

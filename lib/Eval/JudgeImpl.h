@@ -148,6 +148,13 @@ llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<T
 std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
                                            const RunResult &a, const RunResult &b);
 
+/// plan.json and data.bin of a recording; a plan without uploads has no data.
+struct RecordedPlan {
+  kbrt::Plan plan;
+  std::string data;
+};
+llvm::Expected<RecordedPlan> readRecordedPlan(llvm::StringRef folder);
+
 /// Types and sizes of the reads of the plan in \p folder.
 llvm::Expected<std::vector<OutputSpec>> outputSpecs(llvm::StringRef folder);
 

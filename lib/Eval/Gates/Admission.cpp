@@ -14,11 +14,12 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// What the plan in \p folder puts into the region of read \p number before
-/// the first launch, and the uploads of \p data as candidates for copies.
-static void describeInputs(const kbrt::Plan &plan, const std::string &data, uint8_t poison,
+/// What \p recorded puts into the region of each read before its first computation, and
+/// its uploads as candidates for copies.
+static void describeInputs(const RecordedPlan &recorded, uint8_t poison,
                            std::vector<std::vector<uint8_t>> &before,
                            std::vector<ArrayRef<uint8_t>> &inputs) {
+  const auto &[plan, data] = recorded;
   std::map<uint32_t, std::vector<uint8_t>> content;
   auto memory = [&](uint32_t buffer) -> std::vector<uint8_t> & {
     auto [entry, isNew] = content.try_emplace(buffer);
@@ -31,7 +32,8 @@ static void describeInputs(const kbrt::Plan &plan, const std::string &data, uint
       body(region.at.offset + row * region.pitch, row * region.width, region.width);
   };
   for (const kbrt::Step &step : plan.steps) {
-    if (std::holds_alternative<kbrt::LaunchStep>(step))
+    if (std::holds_alternative<kbrt::LaunchStep>(step) ||
+        std::holds_alternative<kbrt::MatmulStep>(step))
       break;
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step)) {
       if (upload->data + upload->to.bytes() > data.size())
@@ -87,21 +89,12 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     admission.reason = "the original fails on it";
     return admission;
   }
-  std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(reference.planFolder, error);
-  if (!plan)
-    return make_error<StoreError>(error);
-  std::string data;
-  std::string dataPath = reference.planFolder + "/" + kbrt::dataFileName;
-  if (realFileSystem().exists(dataPath)) {
-    Expected<std::string> bytes = realFileSystem().read(dataPath);
-    if (!bytes)
-      return bytes.takeError();
-    data = std::move(*bytes);
-  }
+  Expected<RecordedPlan> recorded = readRecordedPlan(reference.planFolder);
+  if (!recorded)
+    return recorded.takeError();
   std::vector<std::vector<uint8_t>> before;
   std::vector<ArrayRef<uint8_t>> inputs;
-  describeInputs(*plan, data, RunOptions().memoryPoison, before, inputs);
+  describeInputs(*recorded, RunOptions().memoryPoison, before, inputs);
 
   RunPointer other;
   std::optional<TestCase> seed = cases.reseeded(test);
@@ -110,14 +103,10 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     Expected<std::string> folder = this->plan(baselineProgram, *seed);
     if (!folder)
       return folder.takeError();
-    std::string otherPath = *folder + "/" + kbrt::dataFileName, otherData;
-    if (realFileSystem().exists(otherPath)) {
-      Expected<std::string> bytes = realFileSystem().read(otherPath);
-      if (!bytes)
-        return bytes.takeError();
-      otherData = std::move(*bytes);
-    }
-    if (otherData == data)
+    Expected<RecordedPlan> varied = readRecordedPlan(*folder);
+    if (!varied)
+      return varied.takeError();
+    if (varied->data == recorded->data)
       seed.reset();
   }
   if (seed) {

@@ -100,31 +100,24 @@ Expected<AuditedRun> runAudited(Judge::Impl &judge, JudgedProgram &program, cons
   Expected<const DeviceImage *> image = judge.image(program, RunMode::Plain);
   if (!image)
     return image.takeError();
-  std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(*folder, error);
-  if (!plan)
-    return make_error<StoreError>(error);
+  Expected<RecordedPlan> recorded = readRecordedPlan(*folder);
+  if (!recorded)
+    return recorded.takeError();
   FileSystem &files = realFileSystem();
-  std::string dataPath = *folder + "/" + kbrt::dataFileName, data;
-  if (files.exists(dataPath)) {
-    Expected<std::string> bytes = files.read(dataPath);
-    if (!bytes)
-      return bytes.takeError();
-    data = std::move(*bytes);
-  }
   Expected<const TemporaryDirectory &> scratch =
       judge.scratch.get(0, [] { return TemporaryDirectory::create("kb-judge"); });
   if (!scratch)
     return scratch.takeError();
   RunOptions options = judge.runOptions();
   AuditedRun run;
-  run.audited = auditPlan(*plan, data, options.memoryPoison);
+  run.audited = auditPlan(recorded->plan, recorded->data, options.memoryPoison);
   std::string copy = scratch->file("plan" + std::to_string(judge.scratchCount++));
   if (Error failure = files.createDirectories(copy))
     return std::move(failure);
+  std::string error;
   if (!kbrt::writePlan(run.audited.plan, copy, error))
     return make_error<StoreError>(error);
-  if (Error failure = files.write(copy + "/" + kbrt::dataFileName, data))
+  if (Error failure = files.write(copy + "/" + kbrt::dataFileName, recorded->data))
     return std::move(failure);
   Expected<RunResult> result = judge.device.run(**image, copy, options);
   if (!result)

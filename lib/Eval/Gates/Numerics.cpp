@@ -125,23 +125,16 @@ struct HostWork {
 };
 
 static Expected<HostWork> hostWork(const std::string &folder) {
-  std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(folder, error);
-  if (!plan)
-    return make_error<StoreError>(error);
+  Expected<RecordedPlan> recorded = readRecordedPlan(folder);
+  if (!recorded)
+    return recorded.takeError();
   HostWork work;
-  std::string data, path = folder + "/" + kbrt::dataFileName;
-  if (realFileSystem().exists(path)) {
-    Expected<std::string> bytes = realFileSystem().read(path);
-    if (!bytes)
-      return bytes.takeError();
-    data = std::move(*bytes);
-  }
-  for (const kbrt::Step &step : plan->steps) {
+  StringRef data = recorded->data;
+  for (const kbrt::Step &step : recorded->plan.steps) {
     work.launches |= std::holds_alternative<kbrt::LaunchStep>(step);
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
       if (upload->data + upload->to.bytes() <= data.size())
-        work.uploads.insert(digestOf(StringRef(data).substr(upload->data, upload->to.bytes())));
+        work.uploads.insert(digestOf(data.substr(upload->data, upload->to.bytes())));
   }
   return work;
 }

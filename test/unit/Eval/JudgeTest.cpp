@@ -334,6 +334,34 @@ TEST_F(JudgeTest, ReassociationIsHeldToTheOriginalsOwnSpread) {
   EXPECT_EQ(verdict("far").gate, GateId::G6);
 }
 
+TEST_F(JudgeTest, ALongSumMayMoveFurther) {
+  Behaviour plain = device.programs["original"];
+  double additions = 0;
+  device.programs["original"] = [&, plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    RunResult result = plain(mode, folder, options);
+    if (mode == RunMode::Count) {
+      kbrt::KernelCounters &counters = result.launches[0].counters.emplace();
+      counters.blocks = 1;
+      counters.threadsPerBlock = 32;
+      counters.globalStore.bytesRequested = count * sizeof(float);
+      counters.threadInstructionsByOp[static_cast<size_t>(kbrt::Op::FAdd)] = additions * count;
+    }
+    return result;
+  };
+  program("near", [](const RunOptions &) {
+    return floats([](unsigned i) { return 2.0f * (i + 1) * 1.00002f; });
+  });
+  promise.result = ResultPromise::Reassociates;
+  EXPECT_EQ(verdict("near").gate, GateId::G6);
+  additions = 1000; // per stored element, of which there are more than threads
+  EXPECT_TRUE(verdict("near").isCorrect()) << verdict("near").summary();
+  additions = 100;
+  EXPECT_EQ(verdict("near").gate, GateId::G6);
+  promise.result = ResultPromise::Bitwise;
+  additions = 1000;
+  EXPECT_EQ(verdict("near").gate, GateId::G6);
+}
+
 TEST_F(JudgeTest, OnlyTheRecordedShapeIsNotEnough) {
   program("special", [](const RunOptions &) { return right(); });
   Behaviour good = device.programs["special"];
