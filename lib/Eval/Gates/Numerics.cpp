@@ -20,7 +20,9 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
                        const Reference &reference, unsigned output) {
   Tolerance tolerance = cases.tolerance(test, output);
   tolerance.promise = promise.result;
-  if (promise.result == ResultPromise::Reassociates && tolerance.reductionLength == 0)
+  // A counted length only widens what is allowed without one.
+  if (promise.result != ResultPromise::Bitwise && tolerance.reductionLength == 0 &&
+      reference.reductionLength > tolerance.kappa())
     tolerance.reductionLength = reference.reductionLength;
   if (promise.declares.count("bf16"))
     tolerance.computePrecision = Precision::BFloat16;
