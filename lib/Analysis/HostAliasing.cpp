@@ -247,11 +247,14 @@ Answer argumentsMayOverlap(const ImportedProgram &program, kb::KernelOp kernel, 
   SmallVector<kb::LaunchOp> launches = program.launchesOf(kernel);
   if (launches.empty())
     return Answer::dontKnow("no launch of '" + kernel.getName().str() + "' is in sight");
+  if (isNamedOutsideLaunches(program.source(), program.declOf(kernel)))
+    return Answer::dontKnow("the program names '" + kernel.getName().str() +
+                            "' outside launches, so that not all of them are in sight");
   HostAliasing aliasing(program.source());
   Answer result = Answer::no("");
   for (kb::LaunchOp launch : launches) {
     const LaunchFact *fact = program.factOf(launch);
-    if (fact->byApi || std::max(first, second) >= fact->arguments.size() || !fact->call)
+    if (fact->byApi || fact->instances > 1 || std::max(first, second) >= fact->arguments.size() || !fact->call)
       return Answer::dontKnow("the arguments of a launch of '" + kernel.getName().str() + "' are not in sight");
     // The call may stand in an instantiation of the host function.
     const FunctionDecl *host = fact->host;

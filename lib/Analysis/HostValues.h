@@ -6,6 +6,7 @@
 #ifndef KBOPT_LIB_ANALYSIS_HOSTVALUES_H
 #define KBOPT_LIB_ANALYSIS_HOSTVALUES_H
 
+#include "Poly.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include <array>
 #include <optional>
@@ -21,6 +22,10 @@ std::optional<int64_t> foldHost(const clang::ASTContext &ast, const clang::Expr 
 /// one is not known.
 std::array<int64_t, 3> foldDim3(const clang::ASTContext &ast, const clang::Expr *expr,
                                 const clang::FunctionDecl *host);
+
+/// What all of \p launches of the device symbol \p kernel agree on.
+LaunchRanges launchRanges(const clang::ASTContext &ast, llvm::ArrayRef<LaunchFact> launches,
+                          llvm::StringRef kernel);
 
 } // namespace kbopt::analysis
 

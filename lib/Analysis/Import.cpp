@@ -8,6 +8,7 @@
 
 #include "HostValues.h"
 #include "KernelImporter.h"
+#include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
 #include "mlir/IR/Verifier.h"
@@ -32,6 +33,7 @@ public:
     auto builder = OpBuilder::atBlockEnd(result.module->getBody());
     result.program = kb::ProgramOp::create(builder, start, file);
     result.program.getBody().emplaceBlock();
+    result.launches = findLaunches(parsed);
     for (const KernelFact &fact : findKernels(parsed))
       for (const KernelFact::Instance &instance : fact.instances)
         importKernel(result, fact, instance);
@@ -110,7 +112,10 @@ private:
       return;
     }
     index.add(declaration);
-    analysis::KernelImporter(parsed, index, device, *function, declaration, op, ties).run();
+    analysis::LaunchRanges launches;
+    if (!isNamedOutsideLaunches(parsed, declaration))
+      launches = analysis::launchRanges(parsed.context(), result.launches, instance.mangledName);
+    analysis::KernelImporter(parsed, index, device, *function, declaration, op, launches, ties).run();
   }
 
   /// As written; printed from the AST where the text is a macro's.
@@ -127,11 +132,12 @@ private:
   }
 
   void importLaunches(ImportedProgram &result) {
-    result.launches = findLaunches(parsed);
     auto builder = OpBuilder::atBlockEnd(&result.program.getBody().front());
     for (auto [position, fact] : llvm::enumerate(result.launches)) {
       auto grid = analysis::foldDim3(parsed.context(), fact.grid, fact.host);
       auto block = analysis::foldDim3(parsed.context(), fact.block, fact.host);
+      if (fact.instances > 1) // they may differ
+        grid = block = {-1, -1, -1};
       SmallVector<Attribute> arguments;
       for (const clang::Expr *argument : fact.arguments)
         arguments.push_back(isa<clang::CXXDefaultArgExpr>(argument) ? builder.getStringAttr("")

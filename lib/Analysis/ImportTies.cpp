@@ -132,7 +132,10 @@ ParameterName KernelImporter::nameParameter(unsigned argument, int64_t offset) c
   clang::QualType leaf = parameter->getType().getNonReferenceType();
   if (leaf->isRecordType() || leaf->isArrayType())
     name += fieldPath(program.context(), leaf, offset, leaf);
-  return {name, leaf->isUnsignedIntegerOrEnumerationType()};
+  std::optional<Interval> range;
+  if (auto it = launches.arguments.find(argument); it != launches.arguments.end() && leaf->isIntegerType())
+    range = it->second;
+  return {name, leaf->isUnsignedIntegerOrEnumerationType(), range};
 }
 
 /// Source name of a variable in shared, constant or global memory; unique in
@@ -264,7 +267,7 @@ kb::ExprAttr KernelImporter::expression(const std::optional<Poly> &poly, ArrayRe
   return kb::ExprAttr::get(context, names(around), names(symbols), map);
 }
 
-kb::DomainAttr KernelImporter::domain(const BasicBlock *block) {
+kb::DomainAttr KernelImporter::domain(const BasicBlock *block, AssumptionSet &assumes) {
   bool exact = true;
   SmallVector<const Loop *> around = loopsAround(block);
   SmallVector<VarId> symbols;
@@ -283,6 +286,7 @@ kb::DomainAttr KernelImporter::domain(const BasicBlock *block) {
       known |= other == expr && equalities[index] == condition.isEquality;
     if (known)
       continue;
+    assumes.insert(condition.assumes.begin(), condition.assumes.end());
     constraints.push_back(expr);
     equalities.push_back(condition.isEquality);
   }

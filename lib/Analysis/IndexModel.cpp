@@ -18,8 +18,9 @@ namespace kbopt::analysis {
 
 IndexModel::IndexModel(Function &kernel, ScalarEvolution &evolution, LoopInfo &loops,
                        DominatorTree &dominators, const ThreadDependence &threads,
+                       const LaunchRanges &launches,
                        std::function<ParameterName(unsigned, int64_t)> nameParameter)
-    : kernel(kernel), evolution(evolution), loops(loops), dominators(dominators), threads(threads),
+    : vars(launches), kernel(kernel), evolution(evolution), loops(loops), dominators(dominators), threads(threads),
       nameParameter(std::move(nameParameter)) {
   SmallVector<Loop *> all = loops.getLoopsInPreorder();
   for (Loop *loop : all) {
@@ -69,21 +70,37 @@ std::optional<IndexValue> IndexModel::get(Value *value) {
   return result;
 }
 
+void IndexModel::assume(AssumptionSet &set, const std::string &text) {
+  auto it = llvm::find(assumptions, text);
+  set.insert(it - assumptions.begin());
+  if (it == assumptions.end())
+    assumptions.push_back(text);
+}
+
+void IndexModel::noting(AssumptionSet &set, llvm::function_ref<void()> question) {
+  vars.assumed = false;
+  question();
+  if (vars.assumed)
+    assume(set, "fits31(x)");
+}
+
 /// Decides how \p value's bits read, given what the flags say: \p poly is equal
 /// to it modulo 2^width, so that it suffices that \p poly stays in range.
-std::optional<IndexValue> IndexModel::finish(Value *value, Poly poly, bool asSigned, bool asUnsigned) {
+std::optional<IndexValue> IndexModel::finish(Value *value, Poly poly, bool asSigned, bool asUnsigned,
+                                             AssumptionSet assumes) {
   if (!poly.isValid())
     return std::nullopt;
   unsigned width = value->getType()->getIntegerBitWidth();
-  IndexValue result{std::move(poly), asSigned, asUnsigned};
+  IndexValue result{std::move(poly), asSigned, asUnsigned, std::move(assumes)};
   if (!asSigned || !asUnsigned) {
-    std::set<unsigned> before = vars.assumed;
-    Interval range = vars.range(result.poly);
+    Interval range;
+    AssumptionSet more;
+    noting(more, [&] { range = vars.range(result.poly); });
     __int128 one = 1;
     result.asSigned |= range.low >= -(one << (width - 1)) && range.high < (one << (width - 1));
     result.asUnsigned |= range.low >= 0 && range.high < (one << width);
-    if (result.asSigned == asSigned && result.asUnsigned == asUnsigned)
-      vars.assumed = before;
+    if (result.asSigned != asSigned || result.asUnsigned != asUnsigned)
+      result.assumes.insert(more.begin(), more.end());
   }
   if (result.asSigned != result.asUnsigned && evolution.isSCEVable(value->getType()) &&
       evolution.isKnownNonNegative(evolution.getSCEV(value)))
@@ -114,6 +131,8 @@ std::optional<IndexValue> IndexModel::parameter(unsigned argument, int64_t offse
   if (isNew) {
     Interval range = source.isUnsigned ? Interval{0, (one << bits) - 1}
                                        : Interval{-(one << (bits - 1)), (one << (bits - 1)) - 1};
+    if (source.range && source.range->low >= range.low && source.range->high <= range.high)
+      range = *source.range;
     SymbolFact fact;
     fact.var = it->second = vars.addSymbol(range);
     fact.name = uniqueName(source.name);
@@ -123,7 +142,7 @@ std::optional<IndexValue> IndexModel::parameter(unsigned argument, int64_t offse
     fact.isSigned = !source.isUnsigned;
     symbols.push_back(fact);
   }
-  return finish(value, Poly::variable(it->second), !source.isUnsigned, source.isUnsigned);
+  return finish(value, Poly::variable(it->second), !source.isUnsigned, source.isUnsigned, {});
 }
 
 static std::optional<Poly> specialRegister(StringRef name, VarTable &vars) {
@@ -190,12 +209,15 @@ std::optional<IndexValue> IndexModel::computeBinary(BinaryOperator *inst) {
     APInt bits = mask->getValue();
     if (bits.isMask() && bits.getActiveBits() < 63) {
       Poly power = Poly::constant((int64_t)1 << bits.getActiveBits());
-      return IndexValue{Poly::variable(vars.mod(whole->poly, power)), true, true};
+      IndexValue low{{}, true, true, whole->assumes};
+      noting(low.assumes, [&] { low.poly = Poly::variable(vars.mod(whole->poly, power)); });
+      return low;
     }
     if (bits.isNegatedPowerOf2() && bits.countr_zero() < 62) {
       Poly power = Poly::constant((int64_t)1 << bits.countr_zero());
-      Poly low = Poly::variable(vars.mod(whole->poly, power));
-      return finish(inst, whole->poly - low, whole->asSigned, whole->asUnsigned);
+      Poly low;
+      noting(whole->assumes, [&] { low = Poly::variable(vars.mod(whole->poly, power)); });
+      return finish(inst, whole->poly - low, whole->asSigned, whole->asUnsigned, whole->assumes);
     }
     return std::nullopt;
   }
@@ -204,6 +226,8 @@ std::optional<IndexValue> IndexModel::computeBinary(BinaryOperator *inst) {
   auto left = get(inst->getOperand(0)), right = get(inst->getOperand(1));
   if (!left || !right)
     return std::nullopt;
+  AssumptionSet assumes = left->assumes;
+  assumes.insert(right->assumes.begin(), right->assumes.end());
   Poly poly;
   Instruction::BinaryOps like = Instruction::Add;
   bool isShift = false;
@@ -212,7 +236,8 @@ std::optional<IndexValue> IndexModel::computeBinary(BinaryOperator *inst) {
   case Instruction::Or:
     if (!cast<PossiblyDisjointInst>(inst)->isDisjoint())
       return std::nullopt;
-    return finish(inst, left->poly + right->poly, false, left->asUnsigned && right->asUnsigned);
+    return finish(inst, left->poly + right->poly, false, left->asUnsigned && right->asUnsigned,
+                  assumes);
   case Instruction::Sub:
     poly = left->poly - right->poly;
     like = Instruction::Sub;
@@ -245,11 +270,13 @@ std::optional<IndexValue> IndexModel::computeBinary(BinaryOperator *inst) {
     asSigned = proves(true);
   if (unsignedOperands && !asUnsigned)
     asUnsigned = proves(false);
-  return finish(inst, std::move(poly), asSigned, asUnsigned);
+  return finish(inst, std::move(poly), asSigned, asUnsigned, std::move(assumes));
 }
 
-bool IndexModel::isPositive(Value *value, const Poly &divisor) {
-  if (vars.range(divisor).low >= 1)
+bool IndexModel::isPositive(Value *value, const Poly &divisor, AssumptionSet &set) {
+  Interval range;
+  noting(set, [&] { range = vars.range(divisor); });
+  if (range.low >= 1)
     return true;
   if (!vars.isSymbolic(divisor) || threads.level(value) != Level::Launch)
     return false;
@@ -257,7 +284,7 @@ bool IndexModel::isPositive(Value *value, const Poly &divisor) {
   for (const SymbolFact &fact : symbols)
     if (vars.dependsOn(divisor, fact.var))
       name += (name.empty() ? "" : ", ") + fact.name;
-  assumptions.insert("positive(" + name + ")");
+  assume(set, "positive(" + name + ")");
   return true;
 }
 
@@ -273,14 +300,16 @@ std::optional<IndexValue> IndexModel::computeDivision(BinaryOperator *inst) {
       return std::nullopt;
     divisor->poly = Poly::constant((int64_t)1 << divisor->poly.constantTerm());
   }
+  AssumptionSet assumes = dividend->assumes;
+  assumes.insert(divisor->assumes.begin(), divisor->assumes.end());
   bool isRemainder = opcode == Instruction::URem || opcode == Instruction::SRem;
   bool isSigned = opcode == Instruction::SDiv || opcode == Instruction::SRem;
   if (isSigned) {
     // Truncation is flooring only where the dividend is not negative.
-    bool nonNegative = dividend->asSigned &&
-                       (vars.range(dividend->poly).low >= 0 ||
-                        evolution.isKnownNonNegative(evolution.getSCEV(inst->getOperand(0))));
-    if (!nonNegative || !divisor->asSigned)
+    bool nonNegative = evolution.isKnownNonNegative(evolution.getSCEV(inst->getOperand(0)));
+    if (!nonNegative)
+      noting(assumes, [&] { nonNegative = vars.range(dividend->poly).low >= 0; });
+    if (!nonNegative || !dividend->asSigned || !divisor->asSigned)
       return std::nullopt;
   } else if (opcode == Instruction::AShr ? !dividend->asSigned : !dividend->asUnsigned) {
     return std::nullopt;
@@ -288,16 +317,19 @@ std::optional<IndexValue> IndexModel::computeDivision(BinaryOperator *inst) {
   if (!isShift && !isSigned && !divisor->asUnsigned)
     return std::nullopt;
   if (divisor->poly.isConstant() ? divisor->poly.constantTerm() < 1
-                                 : !isPositive(inst->getOperand(1), divisor->poly))
+                                 : !isPositive(inst->getOperand(1), divisor->poly, assumes))
     return std::nullopt;
   if (!vars.isAffine(dividend->poly) || !vars.isSymbolic(divisor->poly))
     return std::nullopt;
   if (divisor->poly == Poly::constant(1))
     return isRemainder ? IndexValue{Poly::constant(0), true, true} : *dividend;
-  VarId var = isRemainder ? vars.mod(dividend->poly, divisor->poly)
-                          : vars.floorDiv(dividend->poly, divisor->poly);
+  VarId var;
+  noting(assumes, [&] {
+    var = isRemainder ? vars.mod(dividend->poly, divisor->poly)
+                      : vars.floorDiv(dividend->poly, divisor->poly);
+  });
   bool isArithmetic = opcode == Instruction::AShr;
-  return finish(inst, Poly::variable(var), isSigned || isArithmetic, !isArithmetic);
+  return finish(inst, Poly::variable(var), isSigned || isArithmetic, !isArithmetic, assumes);
 }
 
 std::optional<IndexValue> IndexModel::computeCast(CastInst *cast) {
@@ -310,15 +342,15 @@ std::optional<IndexValue> IndexModel::computeCast(CastInst *cast) {
   case Instruction::SExt:
     if (!source->asSigned && !assumeSigned(*source))
       return std::nullopt;
-    return finish(cast, source->poly, true, source->asUnsigned);
+    return finish(cast, source->poly, true, source->asUnsigned, source->assumes);
   case Instruction::ZExt:
-    if (!source->asUnsigned && !(source->asSigned && cast->hasNonNeg()))
+    if (!source->asUnsigned && !(source->asSigned && cast->hasNonNeg()) && !assumeUnsigned(*source))
       return std::nullopt;
-    return IndexValue{source->poly, true, true};
+    return IndexValue{source->poly, true, true, source->assumes};
   case Instruction::Trunc: {
     auto *trunc = llvm::cast<TruncInst>(cast);
     return finish(cast, source->poly, source->asSigned && trunc->hasNoSignedWrap(),
-                  source->asUnsigned && trunc->hasNoUnsignedWrap());
+                  source->asUnsigned && trunc->hasNoUnsignedWrap(), source->assumes);
   }
   default: return std::nullopt;
   }
@@ -353,22 +385,28 @@ std::string IndexModel::text(const Poly &poly) const {
 bool IndexModel::assumeSigned(IndexValue &value) {
   if (!value.poly.isValid() || vars.isWild(value.poly))
     return false;
-  assumptions.insert("fits32(" + text(value.poly) + ")");
+  assume(value.assumes, "fits32(" + text(value.poly) + ")");
   value.asSigned = true;
   return true;
 }
 
-/// Whether the loop of \p phi goes on only while phi < bound (or <=), so that
-/// it can wrap only in the very last step.
-bool IndexModel::isGuarded(PHINode *phi, bool isSigned) const {
+bool IndexModel::assumeUnsigned(IndexValue &value) {
+  if (!value.poly.isValid() || vars.isWild(value.poly))
+    return false;
+  assume(value.assumes, "fitsu32(" + text(value.poly) + ")");
+  value.asUnsigned = true;
+  return true;
+}
+
+Value *IndexModel::boundOf(PHINode *phi, bool isSigned) const {
   auto *branch = dyn_cast<BranchInst>(phi->getParent()->getTerminator());
   auto *compare = branch && branch->isConditional() ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
   if (!compare)
-    return false;
+    return nullptr;
   auto predicate = compare->getPredicate();
-  Value *left = compare->getOperand(0);
-  if (compare->getOperand(1) == phi) {
-    left = phi;
+  Value *left = compare->getOperand(0), *right = compare->getOperand(1);
+  if (right == phi) {
+    std::swap(left, right);
     predicate = CmpInst::getSwappedPredicate(predicate);
   }
   const Loop *loop = loops.getLoopFor(phi->getParent());
@@ -378,7 +416,7 @@ bool IndexModel::isGuarded(PHINode *phi, bool isSigned) const {
     left = cast<CastInst>(left)->getOperand(0);
   bool less = isSigned ? predicate == CmpInst::ICMP_SLT || predicate == CmpInst::ICMP_SLE
                        : predicate == CmpInst::ICMP_ULT || predicate == CmpInst::ICMP_ULE;
-  return left == phi && less;
+  return left == phi && less ? right : nullptr;
 }
 
 std::optional<IndexValue> IndexModel::computePhi(PHINode *phi) {
@@ -411,17 +449,31 @@ std::optional<IndexValue> IndexModel::computePhi(PHINode *phi) {
   }
   bool asSigned = nsw && start->asSigned && step->asSigned;
   bool asUnsigned = nuw && start->asUnsigned && step->asUnsigned;
-  auto result = finish(phi, poly, asSigned, asUnsigned);
+  AssumptionSet assumes = start->assumes;
+  assumes.insert(step->assumes.begin(), step->assumes.end());
+  auto result = finish(phi, poly, asSigned, asUnsigned, assumes);
   if (result && !result->asSigned && !result->asUnsigned && !isSub &&
       phi->getType()->getIntegerBitWidth() == 32 && vars.range(step->poly).low >= 0) {
     // int i += blockDim.x * gridDim.x is unsigned arithmetic in C++.
-    bool isSigned = start->asSigned && isGuarded(phi, true);
-    bool isUnsigned = start->asUnsigned && isGuarded(phi, false);
-    if (isSigned || isUnsigned) {
-      assumptions.insert("nowrap(" + phi->getName().split('.').first.str() + ")");
-      result->asSigned = isSigned;
-      bool positive = vars.range(start->poly).low >= 0;
-      result->asUnsigned = isUnsigned || (isSigned && positive);
+    Value *signedBound = start->asSigned ? boundOf(phi, true) : nullptr;
+    Value *unsignedBound = start->asUnsigned ? boundOf(phi, false) : nullptr;
+    if (signedBound || unsignedBound) {
+      // The last value before the step is at most the bound.
+      auto bound = get(signedBound ? signedBound : unsignedBound);
+      bool readable = bound && (signedBound ? bound->asSigned : bound->asUnsigned);
+      bool proven = false;
+      noting(result->assumes, [&] {
+        proven = readable && vars.range(bound->poly).high + vars.range(step->poly).high <=
+                                 (signedBound ? INT32_MAX : UINT32_MAX);
+      });
+      if (proven)
+        result->assumes.insert(bound->assumes.begin(), bound->assumes.end());
+      else
+        assume(result->assumes, "nowrap(" + phi->getName().split('.').first.str() + ")");
+      result->asSigned = signedBound;
+      noting(result->assumes, [&] {
+        result->asUnsigned = unsignedBound || vars.range(start->poly).low >= 0;
+      });
     }
   }
   return result;

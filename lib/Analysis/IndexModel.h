@@ -18,11 +18,15 @@
 
 namespace kbopt::analysis {
 
+/// Positions in IndexModel::assumptions.
+using AssumptionSet = std::set<int64_t>;
+
 /// A value as a polynomial. Modulo 2^width it always equals the value;
 /// `asSigned` and `asUnsigned` say which reading of the bits equals it exactly.
 struct IndexValue {
   Poly poly;
   bool asSigned = false, asUnsigned = false;
+  AssumptionSet assumes = {}; ///< what it rests on
 };
 
 /// A symbol of the kernel that is not a block or grid dimension.
@@ -44,6 +48,7 @@ struct LoopFact {
   /// The induction variable's value at iteration `var`, if there is one.
   std::optional<Poly> value;
   const llvm::PHINode *variable = nullptr;
+  AssumptionSet assumes; ///< what trip and value rest on
 };
 
 /// What an address is relative to.
@@ -54,18 +59,21 @@ struct Address {
   int64_t byteOffset = 0;            ///< of the field in its struct parameter
   std::optional<Poly> offset;        ///< bytes; nothing if not polynomial
   bool isUniform = false;            ///< all threads of the block use one address
+  AssumptionSet assumes;             ///< what `offset` rests on
 };
 
 /// `poly >= 0` or `poly == 0`.
 struct Condition {
   Poly poly;
   bool isEquality = false;
+  AssumptionSet assumes = {};
 };
 
 /// How the source names and reads a scalar parameter or field of one.
 struct ParameterName {
   std::string name;
   bool isUnsigned = false;
+  std::optional<Interval> range = {}; ///< what the launches pass
 };
 
 class IndexModel {
@@ -73,13 +81,13 @@ public:
   /// \p nameParameter is asked with the argument and a byte offset in it.
   IndexModel(llvm::Function &kernel, llvm::ScalarEvolution &evolution, llvm::LoopInfo &loops,
              llvm::DominatorTree &dominators, const ThreadDependence &threads,
+             const LaunchRanges &launches,
              std::function<ParameterName(unsigned, int64_t)> nameParameter);
 
   VarTable vars;
   std::vector<SymbolFact> symbols;
-  /// What the expressions rest on besides VarTable::assumed: `nowrap(i)`,
-  /// `positive(n)`. Each once.
-  std::set<std::string> assumptions;
+  /// What is taken for granted: `nowrap(i)`, `positive(n)`. Each once.
+  std::vector<std::string> assumptions;
 
   std::optional<IndexValue> get(llvm::Value *value);
   Address address(llvm::Value *pointer);
@@ -98,15 +106,23 @@ private:
   std::optional<IndexValue> computePhi(llvm::PHINode *phi);
   std::optional<IndexValue> symbolFor(llvm::Value *value);
   std::optional<IndexValue> parameter(unsigned argument, int64_t offset, llvm::Value *value);
-  std::optional<IndexValue> finish(llvm::Value *value, Poly poly, bool asSigned, bool asUnsigned);
+  std::optional<IndexValue> finish(llvm::Value *value, Poly poly, bool asSigned, bool asUnsigned,
+                                   AssumptionSet assumes);
+  /// Adds the assumption \p text to \p set.
+  void assume(AssumptionSet &set, const std::string &text);
+  /// Runs \p question about ranges; what its answer rests on is added to \p set.
+  void noting(AssumptionSet &set, llvm::function_ref<void()> question);
   /// Whether \p divisor is at least 1, by range or (noted) by assumption.
-  bool isPositive(llvm::Value *value, const Poly &divisor);
-  bool isGuarded(llvm::PHINode *phi, bool isSigned) const;
+  bool isPositive(llvm::Value *value, const Poly &divisor, AssumptionSet &set);
+  /// What the loop of \p phi compares it with, if it goes on only while phi <
+  /// bound (or <=), so that phi can wrap only in the very last step.
+  llvm::Value *boundOf(llvm::PHINode *phi, bool isSigned) const;
   std::string uniqueName(llvm::StringRef wanted);
   /// Takes \p value for its signed reading where only its size could speak
   /// against it (`int i = blockIdx.x * n` is unsigned arithmetic in C++), and
-  /// notes that.
+  /// notes that. The same for the unsigned reading (`x[threadIdx.x * n]`).
   bool assumeSigned(IndexValue &value);
+  bool assumeUnsigned(IndexValue &value);
   std::string text(const Poly &poly) const;
   bool addCondition(llvm::Value *condition, bool holds, std::vector<Condition> &result);
   void analyzeLoop(llvm::Loop *loop);

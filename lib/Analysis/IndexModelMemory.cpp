@@ -16,9 +16,10 @@ namespace kbopt::analysis {
 /// Offsets are modulo 2^64, as addresses are; an index narrower than that is
 /// widened as the GEP does, with its sign.
 static std::optional<Poly> addIndex(std::optional<Poly> total, const std::optional<IndexValue> &index,
-                                    unsigned width, int64_t scale) {
+                                    unsigned width, int64_t scale, AssumptionSet &assumes) {
   if (!total || !index || (width < 64 && !index->asSigned))
     return std::nullopt;
+  assumes.insert(index->assumes.begin(), index->assumes.end());
   return *total + index->poly * Poly::constant(scale);
 }
 
@@ -38,7 +39,7 @@ Address IndexModel::address(Value *pointer) {
       else {
         for (auto &[index, scale] : variable)
           result.offset = addIndex(result.offset, get(index), index->getType()->getIntegerBitWidth(),
-                                   scale.getSExtValue());
+                                   scale.getSExtValue(), result.assumes);
         if (result.offset)
           result.offset = *result.offset + Poly::constant(constant.getSExtValue());
       }
@@ -73,7 +74,8 @@ Address IndexModel::address(Value *pointer) {
         std::optional<Poly> step = Poly::constant(constant.getSExtValue());
         for (auto &[index, scale] : variable)
           step = evolution.isLoopInvariant(evolution.getSCEV(index), loop)
-                     ? addIndex(step, get(index), index->getType()->getIntegerBitWidth(), scale.getSExtValue())
+                     ? addIndex(step, get(index), index->getType()->getIntegerBitWidth(), scale.getSExtValue(),
+                                result.assumes)
                      : std::nullopt;
         if (step && result.offset && vars.isSymbolic(*step))
           result.offset = *result.offset + *step * Poly::variable(loopFacts.at(loop).var);
@@ -151,9 +153,21 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
   for (auto *side : {&*left, &*right})
     if (compare->isSigned() && !side->asSigned && compare->getOperand(0)->getType()->isIntegerTy(32))
       assumeSigned(*side);
+  for (auto *side : {&*left, &*right})
+    if (compare->isUnsigned() && !side->asUnsigned && !side->asSigned &&
+        compare->getOperand(0)->getType()->isIntegerTy(32))
+      assumeUnsigned(*side);
   bool signedRead = left->asSigned && right->asSigned;
   bool unsignedRead = left->asUnsigned && right->asUnsigned;
+  AssumptionSet assumes = left->assumes;
+  assumes.insert(right->assumes.begin(), right->assumes.end());
   auto predicate = holds ? compare->getPredicate() : compare->getInversePredicate();
+  // (unsigned)a < b with b >= 0 says 0 <= a < b.
+  if ((predicate == CmpInst::ICMP_ULT || predicate == CmpInst::ICMP_ULE) && !unsignedRead &&
+      signedRead && right->asUnsigned && vars.isAffine(left->poly)) {
+    result.push_back({left->poly, false, assumes});
+    predicate = predicate == CmpInst::ICMP_ULT ? CmpInst::ICMP_SLT : CmpInst::ICMP_SLE;
+  }
   if (CmpInst::isSigned(predicate) ? !signedRead
       : CmpInst::isUnsigned(predicate) ? !unsignedRead
                                        : !signedRead && !unsignedRead)
@@ -162,7 +176,7 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
   auto add = [&](Poly poly, bool isEquality = false) {
     if (!vars.isAffine(poly))
       return false;
-    result.push_back({std::move(poly), isEquality});
+    result.push_back({std::move(poly), isEquality, assumes});
     return true;
   };
   switch (predicate) {
@@ -173,7 +187,8 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
   case CmpInst::ICMP_EQ: return add(difference, true);
   case CmpInst::ICMP_NE: {
     // The end of a value's range: x != 0 for x >= 0 is x - 1 >= 0.
-    Interval range = vars.range(difference);
+    Interval range;
+    noting(assumes, [&] { range = vars.range(difference); });
     if (range.low >= 0)
       return add(difference + minusOne);
     if (range.high <= 0)
@@ -219,6 +234,7 @@ void IndexModel::analyzeLoop(Loop *loop) {
     if (!fact.variable || decides) {
       fact.variable = &phi;
       fact.value = value->poly;
+      fact.assumes = value->assumes;
     }
   }
   analyzeTrip(loop, fact);
@@ -248,10 +264,18 @@ void IndexModel::analyzeTrip(Loop *loop, LoopFact &fact) {
   const Poly &poly = conditions[0].poly;
   Poly step = poly.coefficientOf(fact.var) * Poly::constant(-1), room = poly.without(fact.var);
   if (!step.isValid() || step.monomials().empty() || !vars.isSymbolic(step) ||
-      vars.dependsOn(room, fact.var) || vars.range(step).low < 1)
+      vars.dependsOn(room, fact.var))
+    return;
+  bool rises = false;
+  fact.assumes.insert(conditions[0].assumes.begin(), conditions[0].assumes.end());
+  noting(fact.assumes, [&] { rises = vars.range(step).low >= 1; });
+  if (!rises)
     return;
   Poly extra = Poly::constant(atEnd ? 2 : 1);
-  fact.trip = step == Poly::constant(1) ? room + extra : Poly::variable(vars.floorDiv(room, step)) + extra;
+  noting(fact.assumes, [&] {
+    fact.trip = step == Poly::constant(1) ? room + extra
+                                          : Poly::variable(vars.floorDiv(room, step)) + extra;
+  });
   if (fact.trip->isConstant())
     fact.constantTrip = std::max<int64_t>(0, fact.trip->constantTerm());
 }

@@ -114,10 +114,13 @@ void KernelImporter::importAccess(Instruction &inst, kb::AccessKind kind, Value 
       kb::UniformityAttr::get(context, address.isUniform ? kb::Uniformity::Uniform
                                                          : kb::Uniformity::Divergent),
       kb::ExprAttr(), kb::DomainAttr(), builder.getStringAttr(type),
-      isVolatile ? builder.getUnitAttr() : mlir::UnitAttr());
+      isVolatile ? builder.getUnitAttr() : mlir::UnitAttr(), mlir::DenseI64ArrayAttr());
   op.setAddressAttr(expression(address.offset, loopsAround(inst.getParent())));
-  if (kb::DomainAttr conditions = domain(inst.getParent()))
+  AssumptionSet assumes = address.offset ? address.assumes : AssumptionSet();
+  if (kb::DomainAttr conditions = domain(inst.getParent(), assumes))
     op.setDomainAttr(conditions);
+  if (!assumes.empty())
+    op.setAssumesAttr(positions(assumes));
   tie(op, origin, expr);
   if (kind == kb::AccessKind::Atomic || op.getSpace() == kb::MemorySpace::Local)
     return;

@@ -85,11 +85,18 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
       return WalkResult::advance();
     bool sameBase = load.getBase() == store.getBase() && load.getBase().getKind() != kb::BaseKind::Loaded &&
                     load.getBase().getKind() != kb::BaseKind::Unknown;
-    if (sameBase && sameThreadMayOverlap(load, store, /*acrossIterations=*/true).refuted() &&
-        threadsMayOverlap(load, store).refuted())
-      return WalkResult::advance();
+    std::string doubt;
+    if (sameBase) {
+      Answer overlap = sameThreadMayOverlap(load, store, /*acrossIterations=*/true);
+      if (overlap.refuted())
+        overlap = threadsMayOverlap(load, store);
+      if (overlap.refuted())
+        return WalkResult::advance();
+      if (!unprovenAssumption(load).empty() || !unprovenAssumption(store).empty())
+        doubt = "; " + overlap.reason;
+    }
     result = Answer::dontKnow(std::string(waits ? "the kernel" : "the loop") + " stores to " + quoted(store.getBase().getName()) +
-                              ", which may change " + name);
+                              ", which may change " + name + doubt);
     return WalkResult::interrupt();
   });
   return result;

@@ -21,14 +21,15 @@ namespace kbopt::analysis {
 
 KernelImporter::KernelImporter(const ParsedProgram &program, const AstIndex &index,
                                const DeviceModule &device, Function &function,
-                               const clang::FunctionDecl *declaration, kb::KernelOp kernel, Ties &ties)
+                               const clang::FunctionDecl *declaration, kb::KernelOp kernel,
+                               const LaunchRanges &launches, Ties &ties)
     : program(program), index(index), device(device), function(function), declaration(declaration),
-      kernel(kernel), ties(ties), context(kernel.getContext()), dominators(function),
+      kernel(kernel), launches(launches), ties(ties), context(kernel.getContext()), dominators(function),
       postDominators(function), loops(dominators), assumptions(function),
       libraryImpl(Triple("nvptx64-nvidia-cuda")), library(libraryImpl, &function),
       evolution(function, library, assumptions, dominators, loops),
       threads(function, loops, postDominators),
-      model(function, evolution, loops, dominators, threads,
+      model(function, evolution, loops, dominators, threads, launches,
             [this](unsigned argument, int64_t offset) { return nameParameter(argument, offset); }) {}
 
 /// Blocks so that those of a loop follow its header and the true side of a
@@ -146,7 +147,7 @@ kb::LoopOp KernelImporter::loopFor(const Loop *loop) {
                                kb::UniformityAttr::get(context, uniformity(threads.tripLevel(loop))),
                                fact.constantTrip ? builder.getI64IntegerAttr(*fact.constantTrip)
                                                  : mlir::IntegerAttr(),
-                               kb::ExprAttr(), kb::ExprAttr(), conditionText);
+                               kb::ExprAttr(), kb::ExprAttr(), conditionText, positions(fact.assumes));
   op.getBody().emplaceBlock();
   loopOps[loop] = op;
   SmallVector<const Loop *> around = loopsAround(loop->getHeader());
@@ -269,6 +270,12 @@ void KernelImporter::importShared() {
   }
 }
 
+mlir::DenseI64ArrayAttr KernelImporter::positions(const AssumptionSet &assumes) const {
+  if (assumes.empty())
+    return {};
+  return mlir::DenseI64ArrayAttr::get(context, SmallVector<int64_t>(assumes.begin(), assumes.end()));
+}
+
 void KernelImporter::emitCounts() {
   for (mlir::Block *block : countOrder) {
     auto builder = mlir::OpBuilder::atBlockEnd(block);
@@ -292,8 +299,6 @@ void KernelImporter::finishKernel() {
   }
   kernel.setSymbolsAttr(mlir::ArrayAttr::get(context, symbols));
   SmallVector<mlir::Attribute> assumes;
-  for (unsigned c : model.vars.assumed)
-    assumes.push_back(mlir::StringAttr::get(context, Twine("fits31(") + Twine("xyz"[c]) + ")"));
   for (const std::string &text : model.assumptions)
     assumes.push_back(mlir::StringAttr::get(context, text));
   if (!assumes.empty())

@@ -27,7 +27,7 @@ class KernelImporter {
 public:
   KernelImporter(const ParsedProgram &program, const AstIndex &index, const DeviceModule &device,
                  llvm::Function &function, const clang::FunctionDecl *declaration,
-                 kb::KernelOp kernel, Ties &ties);
+                 kb::KernelOp kernel, const LaunchRanges &launches, Ties &ties);
   void run();
 
 private:
@@ -63,7 +63,9 @@ private:
   kb::MemorySpace spaceOf(const Address &address, llvm::Value *pointer);
   /// Null if \p poly cannot be said in terms of \p around.
   kb::ExprAttr expression(const std::optional<Poly> &poly, llvm::ArrayRef<const llvm::Loop *> around);
-  kb::DomainAttr domain(const llvm::BasicBlock *block);
+  /// What it rests on is added to \p assumes.
+  kb::DomainAttr domain(const llvm::BasicBlock *block, AssumptionSet &assumes);
+  mlir::DenseI64ArrayAttr positions(const AssumptionSet &assumes) const;
   mlir::AffineExpr affine(const Poly &poly, llvm::ArrayRef<const llvm::Loop *> around,
                           llvm::SmallVectorImpl<VarId> &symbols);
   llvm::SmallVector<mlir::StringAttr> names(llvm::ArrayRef<VarId> symbols);
@@ -80,6 +82,7 @@ private:
   llvm::Function &function;
   const clang::FunctionDecl *declaration;
   kb::KernelOp kernel;
+  const LaunchRanges &launches;
   Ties &ties;
   mlir::MLIRContext *context;
 

@@ -62,6 +62,15 @@ public:
     return true;
   }
 
+  /// \p disjoint, unless the addresses or domains rest on what is not proven.
+  Answer ifCertain(Answer disjoint) const {
+    for (kb::AccessOp access : {first, second})
+      if (std::string doubt = unprovenAssumption(access); !doubt.empty())
+        return Answer::dontKnow("accesses to '" + access.getBase().getName().str() + "' are disjoint only if " +
+                                doubt + ", which is not proven");
+    return disjoint;
+  }
+
   /// Answers for the cases that \p restrict makes of the system.
   template <typename Fn> Answer decide(unsigned cases, Fn restrict) {
     bool found = false;
@@ -77,7 +86,7 @@ public:
     }
     if (found)
       return Answer::yes("accesses to '" + first.getBase().getName().str() + "' meet");
-    return Answer::no("accesses to '" + first.getBase().getName().str() + "' are disjoint");
+    return ifCertain(Answer::no("accesses to '" + first.getBase().getName().str() + "' are disjoint"));
   }
 
 private:

@@ -97,19 +97,13 @@ bool Poly::contains(VarId var) const {
   return llvm::any_of(terms, [&](auto &term) { return llvm::is_contained(term.first, var); });
 }
 
-/// Limits of the grid and the block: CUDA C++ Programming Guide, "Technical
-/// Specifications per Compute Capability".
-VarTable::VarTable() {
-  const int64_t block[] = {1024, 1024, 64};
-  const int64_t grid[] = {INT32_MAX, 65535, 65535};
-  for (int64_t limit : block)
-    vars.push_back({true, {0, limit - 1}, {}});
-  for (int64_t limit : grid)
-    vars.push_back({true, {0, limit - 1}, {}});
-  for (int64_t limit : block)
-    vars.push_back({false, {1, limit}, {}});
-  for (int64_t limit : grid)
-    vars.push_back({false, {1, limit}, {}});
+VarTable::VarTable(const LaunchRanges &launches) : fits31(launches.fits31) {
+  for (const auto *extents : {&launches.block, &launches.grid})
+    for (const Interval &extent : *extents)
+      vars.push_back({true, {0, extent.high - 1}, {}});
+  for (const auto *extents : {&launches.block, &launches.grid})
+    for (const Interval &extent : *extents)
+      vars.push_back({false, extent, {}});
 }
 
 VarId VarTable::addLoop(int64_t maxTrips) {
@@ -214,9 +208,8 @@ Interval VarTable::range(const Poly &poly) {
     Poly taken = v(BidVar + c) * v(BdimVar + c);
     if (coefficient({TidVar + c}) == factor)
       taken = taken + v(TidVar + c);
-    accumulate(multiply({factor, factor}, {0, INT32_MAX}));
+    accumulate(multiply({factor, factor}, gridThreads(c)));
     rest = rest - taken * Poly::constant(factor);
-    assumed.insert(c);
   }
   // tid.x + tid.y * bdim.x + tid.z * bdim.x * bdim.y is its number in the block.
   if (int64_t factor = coefficient({TidVar + 1, BdimVar})) {
@@ -231,6 +224,14 @@ Interval VarTable::range(const Poly &poly) {
   for (auto &[monomial, factor] : rest.monomials())
     accumulate(multiply({factor, factor}, rangeOfProduct(monomial)));
   return total;
+}
+
+Interval VarTable::gridThreads(unsigned component) {
+  Interval extents = multiply(vars[BdimVar + component].range, vars[GdimVar + component].range);
+  if (extents.high <= (__int128)INT32_MAX + 1)
+    return {0, extents.high - 1};
+  assumed |= !fits31; // only gridDim.x can be that large
+  return {0, INT32_MAX};
 }
 
 /// Whether \p var is derived from the block's extents alone.
@@ -262,10 +263,13 @@ Interval VarTable::rangeOfProduct(const Poly::Monomial &monomial) {
       result = multiply(result, vars[var].range);
     }
   }
-  // Threads of the grid: what fits31 says.
   if (grid && counted) {
-    assumed.insert((*grid - BidVar) % 3);
-    return multiply(result, {vars[*grid].range.low * shape.low, INT32_MAX});
+    __int128 most = multiply(vars[*grid].range.high, shape.high);
+    if (most > INT32_MAX) { // what fits31 says
+      assumed |= !fits31;
+      most = INT32_MAX;
+    }
+    return multiply(result, {vars[*grid].range.low * shape.low, most});
   }
   if (grid)
     result = multiply(result, vars[*grid].range);
@@ -273,7 +277,7 @@ Interval VarTable::rangeOfProduct(const Poly::Monomial &monomial) {
 }
 
 bool VarTable::isWild(const Poly &poly) {
-  std::set<unsigned> before = assumed;
+  bool before = assumed;
   Poly plain;
   for (auto &[monomial, factor] : poly.monomials()) {
     Poly term = Poly::constant(factor);

@@ -9,6 +9,7 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/SmallVector.h"
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -60,10 +61,22 @@ struct Interval {
   __int128 low, high;
 };
 
+/// What all launches in sight say of one kernel; without any, the limits of the
+/// hardware (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
+struct LaunchRanges {
+  std::array<Interval, 3> block = {{{1, 1024}, {1, 1024}, {1, 64}}};
+  std::array<Interval, 3> grid = {{{1, INT32_MAX}, {1, 65535}, {1, 65535}}};
+  /// gridDim.x times the threads of a block is at most 2^31.
+  bool fits31 = false;
+  /// By position; nothing where a launch does not show the value.
+  std::map<unsigned, Interval> arguments;
+};
+
 /// The variables of one kernel.
 class VarTable {
 public:
-  VarTable();
+  explicit VarTable(const LaunchRanges &launches = {});
 
   /// A loop's iteration number.
   VarId addLoop(int64_t maxTrips /* -1: unknown */);
@@ -80,10 +93,10 @@ public:
   bool isAffine(const Poly &poly) const;
 
   /// Bounds of \p poly. Uses that a block has at most 1024 threads, and that
-  /// gridDim.c times the threads of a block (along c, or all) fits 31 bits; the
-  /// latter is noted in `assumed` (0, 1, 2) where it mattered.
+  /// gridDim.x times the threads of a block fits 31 bits; where the launches do
+  /// not prove the latter, it is noted in `assumed`.
   Interval range(const Poly &poly);
-  std::set<unsigned> assumed;
+  bool assumed = false;
 
   /// Whether \p poly could leave 31 bits even if every named symbol, block index
   /// and iteration were 1: what a hash does, and index arithmetic does not.
@@ -112,10 +125,13 @@ private:
     std::optional<Division> division;
     bool isLoop = false;
   };
+  /// Bounds of the number of a thread along \p component of the grid.
+  Interval gridThreads(unsigned component);
   bool isBlockShape(VarId var) const;
   Interval rangeOfProduct(const Poly::Monomial &monomial);
   VarId addDivision(Division division);
   std::vector<Var> vars;
+  bool fits31;
 };
 
 } // namespace kbopt::analysis

@@ -31,6 +31,16 @@ static LogicalResult verifyIndexSpace(Operation *op, StringRef what, ArrayRef<Lo
   return success();
 }
 
+/// Assumptions are positions in the kernel's list.
+static LogicalResult verifyAssumptions(Operation *op, std::optional<ArrayRef<int64_t>> positions) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  int64_t known = kernel && kernel.getAssumes() ? kernel.getAssumes()->size() : 0;
+  for (int64_t position : positions.value_or(ArrayRef<int64_t>()))
+    if (position < 0 || position >= known)
+      return op->emitOpError() << "rests on assumption " << position << ", which the kernel does not list";
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   llvm::StringSet<> names;
   for (auto symbol : getSymbols().getAsRange<SymbolAttr>()) {
@@ -56,6 +66,8 @@ LogicalResult LaunchOp::verify() {
 LogicalResult LoopOp::verify() {
   if (getTripCount() && *getTripCount() < 0)
     return emitOpError("has a negative trip count");
+  if (failed(verifyAssumptions(*this, getAssumes())))
+    return failure();
   SmallVector<LoopOp> around = enclosingLoops(*this);
   for (LoopOp loop : around)
     if (loop.getName() == getName())
@@ -72,6 +84,8 @@ LogicalResult LoopOp::verify() {
 LogicalResult AccessOp::verify() {
   if (getBytes() < 0)
     return emitOpError("has a negative size");
+  if (failed(verifyAssumptions(*this, getAssumes())))
+    return failure();
   SmallVector<LoopOp> around = enclosingLoops(*this);
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (!kernel)

@@ -394,6 +394,14 @@ Site ast::siteOf(const KernelView &kernel, const Stmt *statement, mlir::Operatio
   return site;
 }
 
+Site ast::siteOf(const KernelView &kernel, const VarDecl *variable) {
+  Site site;
+  site.kernel = &kernel;
+  site.node = DynTypedNode::create(*variable);
+  site.range = SourceRange(variable->getLocation());
+  return site;
+}
+
 std::vector<Site> ast::loopSites(const PassContext &context, const KernelView &kernel) {
   std::vector<Site> sites;
   walk(kernel.function()->getBody(), [&](const Stmt *each) {

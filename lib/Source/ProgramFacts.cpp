@@ -224,8 +224,10 @@ private:
     bool concrete = !launch.call->isTypeDependent() && !launch.call->isValueDependent() &&
                     !host->isDependentContext();
     if (!isNew && concrete && fact.mangledNames.empty()) {
+      launch.instances = fact.instances;
       fact = std::move(launch);
     }
+    fact.instances += concrete;
     if (!name.empty() && concrete && !llvm::is_contained(fact.mangledNames, name))
       fact.mangledNames.push_back(name);
   }

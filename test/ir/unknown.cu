@@ -1,4 +1,4 @@
-// What cannot be known is said to be unknown: a gather, and arithmetic that may wrap.
+// What cannot be known is said to be unknown: a gather. Arithmetic that may wrap says what it rests on.
 // RUN: kb-opt --emit=kb-ir %s | FileCheck %s
 
 __global__ void gather(const int *index, const float *in, float *out, unsigned m) {
@@ -7,7 +7,8 @@ __global__ void gather(const int *index, const float *in, float *out, unsigned m
   out[i * m] = 0;
 }
 
+// CHECK: kb.kernel {{.*}} assumes [{{.*}}"fitsu32(m * tid.x + m * bid.x * bdim.x)"]
 // CHECK: kb.access load global <argument "index" argument 0> {{.*}} at <: tid.x * 4 + bid.x * bdim.x * 4>
 // CHECK-NEXT: kb.access load global <argument "in" argument 1> bytes 4 type "f32" uniformity divergent{{$}}
 // CHECK-NEXT: kb.access store global <argument "out" argument 2> {{.*}} at <: tid.x * 4 + bid.x * bdim.x * 4>
-// CHECK-NEXT: kb.access store global <argument "out" argument 2> bytes 4 type "f32" uniformity divergent{{$}}
+// CHECK-NEXT: kb.access store global <argument "out" argument 2> {{.*}} at <with m : {{.*}}> assumes [{{.*}}]

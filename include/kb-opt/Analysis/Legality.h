@@ -16,6 +16,11 @@ namespace kbopt {
 
 //===-- Arguments --------------------------------------------------------===//
 
+/// Whether \p program does anything with \p kernel but launch it where that can be
+/// seen: takes its address, passes it to a function that is not known. Then there
+/// may be launches that nobody sees.
+bool isNamedOutsideLaunches(const ParsedProgram &program, const clang::FunctionDecl *kernel);
+
 /// Whether pointer parameters \p first and \p second of \p kernel may refer to
 /// overlapping memory at some launch in the program. Refuted (they never do) if
 /// at every launch each is a plain variable that is assigned only by allocation
@@ -33,6 +38,14 @@ Answer isNeverStoredThrough(const ImportedProgram &program, kb::KernelOp kernel,
 /// Whether \p argument is only used to form addresses of accesses in \p kernel
 /// (not stored, compared, or passed on).
 Answer isOnlyDereferenced(const ImportedProgram &program, kb::KernelOp kernel, unsigned argument);
+
+//===-- Certainty --------------------------------------------------------===//
+
+/// What the trip count, address and domain of \p op (a kb.loop or kb.access), or of
+/// the loops around it, rest on that is not proven, in words ("'threadIdx.x * n'
+/// fits 32 bits"); empty if they are certain. Estimates may ignore it, legality
+/// must not: the questions below answer unknown.
+std::string unprovenAssumption(mlir::Operation *op);
 
 //===-- Overlap of accesses ----------------------------------------------===//
 

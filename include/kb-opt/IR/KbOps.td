@@ -33,12 +33,14 @@ def Kb_KernelOp : Kb_Op<"kernel", [HasParent<"ProgramOp">, Symbol, SingleBlock, 
   let summary = "a kernel, with the device functions it calls inlined";
   let description = [{
     `sym_name` is the mangled name, `name` the readable one (`gemm<float, 16>`).
-    `assumes` lists what the index arithmetic rests on that the source does not prove:
+    `assumes` lists what the index arithmetic rests on that neither the source nor the launches in it prove. A loop or an access names those
+    that its own expressions rest on, by position; without any, they are certain:
 
     | assumption | meaning |
     |---|---|
-    | `fits31(x)` | gridDim.x times the threads of a block is at most 2^31 |
+    | `fits31(x)` | gridDim.x times the threads of a block is below 2^31 |
     | `fits32(e)` | `e`, which C++ computes in unsigned 32 bits, lies within `int` |
+    | `fitsu32(e)` | `e`, which C++ computes in unsigned 32 bits, lies within `unsigned` |
     | `nowrap(i)` | loop variable `i`, which C++ advances in unsigned 32 bits, does not wrap |
     | `positive(n)` | divisor `n` is at least 1 |
   }];
@@ -82,11 +84,12 @@ def Kb_LoopOp : Kb_Op<"loop", [SingleBlock, NoTerminator, NoRegionArguments]> {
   }];
   let arguments = (ins StrAttr:$name, Kb_UniformityAttr:$uniformity,
                        OptionalAttr<I64Attr>:$trip_count, OptionalAttr<Kb_ExprAttr>:$trip,
-                       OptionalAttr<Kb_ExprAttr>:$value, OptionalAttr<StrAttr>:$condition);
+                       OptionalAttr<Kb_ExprAttr>:$value, OptionalAttr<StrAttr>:$condition,
+                       OptionalAttr<DenseI64ArrayAttr>:$assumes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $name `` $uniformity (`trip_count` $trip_count^)? (`trip` $trip^)? (`value` $value^)?
-    (`while` $condition^)? attr-dict-with-keyword $body
+    (`while` $condition^)? (`assumes` $assumes^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }
@@ -106,10 +109,10 @@ def Kb_AccessOp : Kb_Op<"access"> {
                        I64Attr:$bytes, Kb_UniformityAttr:$uniformity,
                        OptionalAttr<Kb_ExprAttr>:$address,
                        OptionalAttr<Kb_DomainAttr>:$domain, OptionalAttr<StrAttr>:$type,
-                       UnitAttr:$is_volatile);
+                       UnitAttr:$is_volatile, OptionalAttr<DenseI64ArrayAttr>:$assumes);
   let assemblyFormat = [{
     `` $kind `` $space $base `bytes` $bytes (`type` $type^)? `uniformity` `` $uniformity (`volatile` $is_volatile^)?
-    (`at` $address^)? (`where` $domain^)? attr-dict
+    (`at` $address^)? (`where` $domain^)? (`assumes` $assumes^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -106,6 +106,9 @@ std::string ownLine(const PassContext &context, clang::SourceLocation location,
 /// The site at \p statement in \p kernel.
 Site siteOf(const KernelView &kernel, const clang::Stmt *statement, mlir::Operation *op = nullptr);
 
+/// The site at \p variable's declaration: a parameter, a shared array.
+Site siteOf(const KernelView &kernel, const clang::VarDecl *variable);
+
 /// One site per `for`, `while` and `do` in the kernel's body.
 std::vector<Site> loopSites(const PassContext &context, const KernelView &kernel);
 /// One site for the kernel.

@@ -44,6 +44,9 @@ struct LaunchFact {
   /// The kernel's arguments; empty for cudaLaunchKernel.
   std::vector<const clang::Expr *> arguments;
   bool byApi = false; ///< cudaLaunchKernel
+  /// Calls that this place becomes: in a template with several instances, grid, block
+  /// and arguments are those of the first and may differ in the others.
+  unsigned instances = 0;
 };
 
 /// In source order. Kernels of headers are included, those of system headers

@@ -99,6 +99,35 @@ static void chooseInlining(ImageContext &context) {
   }
 }
 
+/// C++ leaves shifts by the width or more undefined and LLVM may fold them to
+/// anything; nvcc emits shl and shr, which clamp the amount. So do they here,
+/// before anything is folded.
+static void clampShifts(Module &module) {
+  SmallVector<BinaryOperator *> shifts;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *shift = dyn_cast<BinaryOperator>(&instruction);
+          shift && shift->isShift() && shift->getType()->isIntegerTy())
+        shifts.push_back(shift);
+  for (BinaryOperator *shift : shifts) {
+    Type *type = shift->getType();
+    unsigned bits = type->getIntegerBitWidth();
+    Value *amount = shift->getOperand(1);
+    if (auto *known = dyn_cast<ConstantInt>(amount); known && known->getValue().ult(bits))
+      continue;
+    IRBuilder<> b(shift);
+    Constant *most = ConstantInt::get(type, bits - 1), *zero = ConstantInt::get(type, 0);
+    if (shift->getOpcode() == Instruction::AShr) {
+      shift->setOperand(1, b.CreateBinaryIntrinsic(Intrinsic::umin, amount, most));
+      continue;
+    }
+    Value *isLess = b.CreateICmpULE(amount, most);
+    shift->setOperand(1, b.CreateSelect(isLess, amount, zero));
+    auto *result = SelectInst::Create(isLess, shift, zero, "", std::next(shift->getIterator()));
+    shift->replaceUsesWithIf(result, [&](Use &use) { return use.getUser() != result; });
+  }
+}
+
 static bool isOnlyRead(const Value &value) {
   return all_of(value.users(), [](const User *user) {
     if (isa<LoadInst>(user))
@@ -115,6 +144,7 @@ void prepareDevice(ImageContext &context) {
   Module &module = context.module;
   context.flushDenormals = moduleFlag(module, "nvvm-reflect-ftz") != 0;
   resolveReflection(context);
+  clampShifts(module);
   for (const char *name : {"llvm.used", "llvm.compiler.used"})
     if (GlobalVariable *list = module.getNamedGlobal(name))
       list->eraseFromParent();

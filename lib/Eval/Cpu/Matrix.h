@@ -16,6 +16,10 @@ namespace kbopt::cpu {
 /// "m16n8k16" into \p shape.
 bool parseMatrixShape(llvm::StringRef text, kbrt::MmaShape &shape);
 
+/// "f16", "tf32", "s8", …; none if it names no element type.
+std::optional<kbrt::MmaType> parseMatrixType(llvm::StringRef name);
+unsigned matrixBits(kbrt::MmaType type);
+
 /// D = A * B + C on registers; counts of \p shape are filled in from them.
 std::vector<llvm::Value *>
 emitMatrixMultiply(ImageContext &context, llvm::IRBuilder<> &builder, const llvm::Instruction &at,

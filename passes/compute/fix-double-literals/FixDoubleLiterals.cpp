@@ -132,6 +132,10 @@ Findings examine(const PassContext &context, const Site &site) {
         concerns |= isDouble(literal->getType());
     if (!concerns)
       continue;
+    // i < 1e9 and k < n * 0.5 count: a rounded bound changes what runs.
+    if (root.size() > 1 && !expression.hasFloat && expression.obstacle.empty())
+      expression.obstacle = "'" + context.text(root.front()->getSourceRange()).str() +
+                            "' is compared without any float";
     for (const FloatingLiteral *literal : expression.literals)
       if (expression.obstacle.empty() && literal->getLocation().isMacroID())
         expression.obstacle = "a literal comes from a macro";

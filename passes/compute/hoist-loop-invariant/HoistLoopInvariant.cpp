@@ -152,7 +152,17 @@ const CompoundStmt *blockOf(const PassContext &context, const Stmt *loop, const 
       statement = attributed;
       parents = context.parsed().context().getParents(*attributed);
     }
-  return parents.empty() ? nullptr : parents[0].get<CompoundStmt>();
+  const auto *block = parents.empty() ? nullptr : parents[0].get<CompoundStmt>();
+  if (!block)
+    return nullptr;
+  // A declaration must not be jumped over: by a later case, or by a goto.
+  auto above = context.parsed().context().getParents(*block);
+  if (!above.empty() && above[0].get<SwitchStmt>())
+    return nullptr;
+  for (const Stmt *each : block->body())
+    if (!ast::findAll<LabelStmt>(each).empty())
+      return nullptr;
+  return block;
 }
 
 class HoistLoopInvariant : public RewritePass {
@@ -171,7 +181,7 @@ public:
                                         ? "nothing that is worth moving is the same in every iteration"
                                         : findings.obstacle);
     if (!blockOf(context, loop, statement))
-      return Decision::doesNotApply("the loop does not stand in a block of its own");
+      return Decision::doesNotApply("the loop does not stand in a block of its own without labels");
     return Decision::applies();
   }
 
@@ -235,7 +245,7 @@ private:
   static bool alwaysRuns(const PassContext &context, const Stmt *loop) {
     auto ops = context.imported().loopsOf(loop);
     return isa<DoStmt>(loop) || (!ops.empty() && llvm::all_of(ops, [](kb::LoopOp op) {
-             return op.getTripCount() && *op.getTripCount() >= 1;
+             return op.getTripCount() && *op.getTripCount() >= 1 && unprovenAssumption(op).empty();
            }));
   }
 

@@ -68,6 +68,10 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
     return stop("the block size is computed from other constants");
   if (result.block->getLocation().isMacroID())
     return stop("the block size comes from a macro");
+  // A template's argument is a literal, too, in the place of its parameter.
+  if (llvm::StringRef written = context.text(result.block->getSourceRange());
+      written.empty() || !llvm::isDigit(written[0]))
+    return stop("the block size '" + written + "' is no literal");
 
   if (Coverage covered = coverageOf(context, *site.kernel, launch); !covered)
     return stop(covered.reason());

@@ -65,15 +65,9 @@ class AddRestrictConst : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &, const KernelView &kernel) const override {
     std::vector<Site> sites;
-    for (const ParmVarDecl *parameter : kernel.function()->parameters()) {
-      if (!parameter->getType()->isPointerType())
-        continue;
-      Site site;
-      site.kernel = &kernel;
-      site.node = DynTypedNode::create(*parameter);
-      site.range = SourceRange(parameter->getLocation());
-      sites.push_back(site);
-    }
+    for (const ParmVarDecl *parameter : kernel.function()->parameters())
+      if (parameter->getType()->isPointerType())
+        sites.push_back(ast::siteOf(kernel, parameter));
     return sites;
   }
 
@@ -184,9 +178,13 @@ private:
           stranger = base.getName().empty() ? "a pointer that it loads or computes"
                                             : "'" + base.getName().str() + "'";
       });
-      kernel->walk([&](kb::OpaqueOp opaque) {
-        if (stranger.empty())
+      kernel->walk([&](mlir::Operation *op) {
+        if (!stranger.empty())
+          return;
+        if (auto opaque = mlir::dyn_cast<kb::OpaqueOp>(op))
           stranger = opaque.getReason().str();
+        else if (auto call = mlir::dyn_cast<kb::CallOp>(op); call && call.getCallee() != "vprintf")
+          stranger = "the call of '" + call.getCallee().str() + "'";
       });
       if (!stranger.empty())
         return "the kernel also reaches memory in a way that is not understood: " + stranger;

@@ -34,7 +34,16 @@ std::optional<std::array<int64_t, 3>> commonBlock(const PassContext &context,
   std::optional<std::array<int64_t, 3>> common;
   if (kernel.launches.empty())
     why = "no launch of the kernel is in sight";
+  if (isNamedOutsideLaunches(context.parsed(), kernel.function())) {
+    why = ("the program names '" + kernel.name() + "' outside launches, so that not all of them are in sight").str();
+    return std::nullopt;
+  }
   for (const LaunchFact &launch : kernel.launches) {
+    if (launch.instances > 1) {
+      why = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
+            " stands in a template with several instances";
+      return std::nullopt;
+    }
     std::array<int64_t, 3> block{1, 1, 1};
     for (unsigned dimension = 0; dimension < 3; ++dimension) {
       bool known = false;

@@ -72,6 +72,28 @@ bool onlyElements(const ASTContext &context, const Stmt *body, const VarDecl *va
   return elements.size() == uses;
 }
 
+/// Whether \p element may be a walk through the whole array, as in tile[0][i] with i
+/// beyond the row: the other indices are constants, and the last is not known to
+/// lie within \p extent.
+bool mayLeaveRow(const PassContext &context, const KernelView &kernel, const ArraySubscriptExpr *element,
+                 int64_t extent) {
+  const ASTContext &ast = context.parsed().context();
+  const auto *outer = dyn_cast<ArraySubscriptExpr>(ast::strip(element->getBase()));
+  for (; outer; outer = dyn_cast<ArraySubscriptExpr>(ast::strip(outer->getBase())))
+    if (!ast::constantOf(outer->getIdx(), ast))
+      return false;
+  const Expr *index = ast::resolve(element->getIdx(), kernel.function());
+  if (std::optional<int64_t> value = ast::constantOf(index, ast))
+    return *value < 0 || *value >= extent;
+  std::optional<ast::GridRef> ref = ast::gridRefOf(index);
+  if (!ref || ref->builtin != GridBuiltin::ThreadIdx)
+    return true;
+  return llvm::any_of(kernel.ops, [&](kb::KernelOp op) {
+    std::optional<int64_t> threads = LaunchValues::common(op).block[ref->dimension];
+    return !threads || *threads > extent;
+  });
+}
+
 /// Whether some access by one of \p elements conflicts.
 bool anyConflict(const PassContext &context, const KernelView &kernel,
                  llvm::ArrayRef<const ArraySubscriptExpr *> elements, bool &known) {
@@ -100,13 +122,8 @@ public:
     std::vector<Site> sites;
     for (const auto *statement : ast::findAll<DeclStmt>(kernel.function()->getBody()))
       for (const Decl *declaration : statement->decls())
-        if (const auto *variable = dyn_cast<VarDecl>(declaration); variable && isShared(variable)) {
-          Site site;
-          site.kernel = &kernel;
-          site.node = DynTypedNode::create(*variable);
-          site.range = SourceRange(variable->getLocation());
-          sites.push_back(site);
-        }
+        if (const auto *variable = dyn_cast<VarDecl>(declaration); variable && isShared(variable))
+          sites.push_back(ast::siteOf(kernel, variable));
     return sites;
   }
 
@@ -128,6 +145,11 @@ public:
     for (kb::KernelOp kernel : site.kernel->ops) {
       int64_t total = 0;
       for (auto shared : kernel.getBody().getOps<kb::SharedOp>()) {
+        if (shared.getName() == variable->getName() && !shared.getExtents().empty())
+          for (const ArraySubscriptExpr *element : elements)
+            if (mayLeaveRow(context, *site.kernel, element, shared.getExtents().back()))
+              return Decision::doesNotApply("'" + context.text(element->getSourceRange()) +
+                                            "' may lie beyond its row");
         int64_t bytes = shared.getElementBytes(), rows = 1;
         for (int64_t each : shared.getExtents().drop_back(shared.getExtents().empty() ? 0 : 1))
           rows *= each;

@@ -318,9 +318,27 @@ private:
       stop("no array is read or written at consecutive elements");
   }
 
+  /// Two names of one array: the vector of one would not see a store to the other.
+  void judgeNames() {
+    std::map<const VarDecl *, std::set<const void *>> memory; // what each name leads to
+    std::set<const VarDecl *> stored;
+    for (const Access &access : accesses)
+      if (const VarDecl *base = ast::variableOf(access.expr->getBase())) {
+        if (access.stores)
+          stored.insert(base);
+        for (kb::AccessOp op : context.imported().accessesOf(access.expr))
+          memory[base].insert(op.getBase().getAsOpaquePointer());
+      }
+    for (const VarDecl *base : stored)
+      for (const auto &[other, bases] : memory)
+        if (other != base && llvm::any_of(bases, [&](const void *each) { return memory[base].count(each); }))
+          return stop("'" + base->getName() + "' and '" + other->getName() + "' are the same memory");
+  }
+
   /// What the IR knows: nothing stored may be seen by another access, and
   /// nothing happens that the AST does not show.
   void judgeMemory() {
+    judgeNames();
     std::set<const VarDecl *> knownStores;
     for (const Access &access : accesses)
       if (access.stores)
@@ -486,6 +504,12 @@ ElementBody vectorize::analyse(const PassContext &context, const Site &site, uns
     shapeGuarded(context, site, element);
   else
     shapeLoop(context, site, element);
+  // A thread's number that wraps skips elements; their vectors must not come back.
+  const ASTContext &ast = context.parsed().context();
+  if (element.obstacle.empty() && element.shape != Shape::Serial && !ast::constantOf(element.count, ast) &&
+      ast.getTypeSize(ast::strip(element.count)->getType()) > ast.getTypeSize(element.index->getType()))
+    element.obstacle = "'" + element.index->getNameAsString() + "' is narrower than '" +
+                       context.text(element.count->getSourceRange()).str() + "' and may wrap";
   if (element.obstacle.empty())
     BodyJudge(context, element, *site.kernel, width).run();
   return element;

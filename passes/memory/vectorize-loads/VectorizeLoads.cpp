@@ -112,11 +112,22 @@ private:
     return "&" + name + "[" + withIndex(subscript, value) + "]";
   }
 
+  /// Unsigned `off + i` wraps at 2^32: never inside of a vector where the array's
+  /// start is aligned, too, so that off is a multiple of its lanes.
+  bool mayWrapInside(const VectorArray &array) const {
+    const Expr *subscript = ast::strip(array.accesses.front()->getIdx());
+    const ASTContext &ast = context.parsed().context();
+    return ast::variableOf(subscript) != element.index && subscript->getType()->isUnsignedIntegerType() &&
+           ast.getIntWidth(subscript->getType()) < 64;
+  }
+
   std::string alignment() const {
     std::map<unsigned, std::string> byBytes; // bytes of the vector: addresses
     for (const VectorArray &array : element.arrays) {
       std::string &terms = byBytes[array.bytes * laneCount];
       terms += (terms.empty() ? "" : " | ") + ("reinterpret_cast<size_t>(" + address(array, "0") + ")");
+      if (mayWrapInside(array))
+        terms += " | reinterpret_cast<size_t>(" + array.base->getNameAsString() + ")";
     }
     std::string tests;
     for (const auto &[bytes, terms] : byBytes)

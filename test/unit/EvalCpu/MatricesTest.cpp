@@ -19,28 +19,28 @@ uint16_t brainBits(float x) {
 }
 
 /// Small integers, exact in every type.
-template <typename T, typename Encode>
+template <typename T, typename Result = float, typename Encode = T (*)(int)>
 void check(CudaProgram &program, const char *kernel, int m, int n, int k, bool bRows, int start,
-           int factor, Encode encode) {
+           int factor, Encode encode = [](int x) { return T(x); }) {
   std::vector<T> a(m * k), b(k * n);
-  auto left = [](int r, int c) { return (r * 3 + c * 5) % 7 - 3; };
-  auto right = [](int r, int c) { return (r * 2 + c * 7) % 5 - 2; };
+  // Unsigned elements reach beyond what a signed byte holds.
+  int lowA = std::is_unsigned_v<T> && sizeof(T) == 1 ? -240 : 3, lowB = lowA < 0 ? -190 : 2;
+  auto left = [&](int r, int c) { return (r * 3 + c * 5) % 7 - lowA; };
+  auto right = [&](int r, int c) { return (r * 2 + c * 7) % 5 - lowB; };
   for (int r = 0; r < m; ++r)
     for (int c = 0; c < k; ++c)
       a[r * k + c] = encode(left(r, c));
   for (int r = 0; r < k; ++r)
     for (int c = 0; c < n; ++c)
       b[bRows ? r * n + c : c * k + r] = encode(right(r, c));
-  bool isInteger = std::is_same_v<T, signed char>;
-  float *out = program.allocate<float>(m * n);
+  auto *out = program.allocate<Result>(m * n);
   program.expectRun(kernel, {1}, {32}, program.upload(a), program.upload(b), out);
   for (int r = 0; r < m; ++r)
     for (int c = 0; c < n; ++c) {
       int sum = start;
       for (int i = 0; i < k; ++i)
         sum += left(r, i) * right(i, c);
-      int got = isInteger ? reinterpret_cast<int *>(out)[r * n + c] : int(out[r * n + c]);
-      ASSERT_EQ(got, sum * factor) << kernel << " at " << r << ", " << c;
+      ASSERT_EQ(out[r * n + c], Result(sum * factor)) << kernel << " at " << r << ", " << c;
     }
 }
 
@@ -52,7 +52,14 @@ TEST_P(Matrices, Multiply) {
   check<uint16_t>(program, "halfs", 16, 16, 16, false, 1, 2, halfBits);
   check<uint16_t>(program, "halfsWide", 8, 32, 16, true, 1, 2, halfBits);
   check<uint16_t>(program, "brains", 16, 16, 16, true, 1, 2, brainBits);
-  check<signed char>(program, "bytes", 16, 16, 16, false, 1, 2, [](int x) { return x; });
+  check<signed char, int>(program, "bytes", 16, 16, 16, false, 1, 2);
+  check<signed char, int>(program, "bytesTall", 32, 8, 16, true, 1, 2);
+  check<unsigned char, int>(program, "unsignedBytes", 16, 16, 16, true, 1, 2);
+  check<unsigned char, int>(program, "unsignedBytesWide", 8, 32, 16, false, 1, 2);
+  check<float>(program, "tensorFloats", 16, 16, 8, true, 1, 2);
+  check<float>(program, "tensorFloatsColumns", 16, 16, 8, false, 1, 2);
+  check<double, double>(program, "doubles", 8, 8, 4, true, 1, 2);
+  check<double, double>(program, "doublesColumns", 8, 8, 4, false, 1, 2);
   check<uint16_t>(program, "assembly", 16, 8, 16, true, 0, 1, halfBits);
 }
 

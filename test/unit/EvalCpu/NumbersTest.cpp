@@ -68,6 +68,23 @@ TEST_F(Numbers, FunctionsAreClose) {
     EXPECT_NEAR(out[i], expected[i], 2e-6 * std::fabs(expected[i])) << i;
 }
 
+TEST_F(Numbers, ShiftsClampAsTheHardwareDoes) {
+  std::vector<int> by = {0, 5, 31, 32, 40, 63, 64, 300, -1};
+  std::vector<int> x = {-7, -7, -7, -7, 9, -7, -7, 9, -7};
+  unsigned count = by.size();
+  auto *out = program.allocate<unsigned>(3 * count);
+  auto *wide = program.allocate<unsigned long long>(count);
+  program.expectRun("shifts", {1}, {count}, program.upload(by), program.upload(x), out, wide);
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned amount = by[i];
+    auto bits = static_cast<unsigned>(x[i]);
+    EXPECT_EQ(out[3 * i], amount > 31 ? 0u : bits << amount) << amount;
+    EXPECT_EQ(out[3 * i + 1], amount > 31 ? 0u : bits >> amount) << amount;
+    EXPECT_EQ(out[3 * i + 2], static_cast<unsigned>(x[i] >> std::min(amount, 31u))) << amount;
+    EXPECT_EQ(wide[i], amount > 63 ? 0ull : 1ull << amount) << amount;
+  }
+}
+
 TEST_F(Numbers, UnderstandsInlinePtx) {
   int *in = program.upload<int>({3, 4, 5, 6});
   int *out = program.allocate<int>(13);

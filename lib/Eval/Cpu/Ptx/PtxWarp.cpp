@@ -1,7 +1,6 @@
 //===- PtxWarp.cpp - Barriers, warp operations, matrices ------------------===//
 #include "../Matrix.h"
 #include "PtxTranslator.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
 
@@ -153,23 +152,16 @@ bool PtxTranslator::translateSynchronisation(const Instruction &i) {
   return false;
 }
 
-static std::optional<kbrt::MmaType> matrixType(StringRef name) {
-  using T = kbrt::MmaType;
-  return StringSwitch<std::optional<T>>(name)
-      .Case("f16", T::F16)
-      .Case("bf16", T::BF16)
-      .Case("tf32", T::TF32)
-      .Case("f32", T::F32)
-      .Case("f64", T::F64)
-      .Case("s8", T::S8)
-      .Case("u8", T::U8)
-      .Case("s4", T::S4)
-      .Case("u4", T::U4)
-      .Case("b1", T::B1)
-      .Case("s32", T::S32)
-      .Case("e4m3", T::E4M3)
-      .Case("e5m2", T::E5M2)
-      .Default(std::nullopt);
+/// The registers of a `{a, b}` or of a single operand.
+static std::vector<Operand> registersOf(const Operand &operand) {
+  return operand.kind == Operand::Vector ? operand.elements : std::vector<Operand>{operand};
+}
+
+/// What one register of a fragment of \p type is.
+static Type *registerType(IRBuilder<> &b, kbrt::MmaType type) {
+  return type == kbrt::MmaType::F64   ? b.getDoubleTy()
+         : type == kbrt::MmaType::F32 ? b.getFloatTy()
+                                      : b.getInt32Ty();
 }
 
 bool PtxTranslator::translateMatrix(const Instruction &i) {
@@ -179,8 +171,7 @@ bool PtxTranslator::translateMatrix(const Instruction &i) {
     bool isLoad = op == "ldmatrix";
     const Operand &data = i.operands[isLoad ? 0 : 1];
     Value *address = readAddress(i.operands[isLoad ? 1 : 0], Shared);
-    std::vector<Operand> registers =
-        data.kind == Operand::Vector ? data.elements : std::vector<Operand>{data};
+    std::vector<Operand> registers = registersOf(data);
     if (!address)
       return false;
     if (isLoad) {
@@ -207,7 +198,7 @@ bool PtxTranslator::translateMatrix(const Instruction &i) {
   std::vector<kbrt::MmaType> named;
   for (const std::string &part : i.parts) {
     hasShape |= parseMatrixShape(part, shape);
-    if (std::optional<kbrt::MmaType> type = matrixType(part))
+    if (std::optional<kbrt::MmaType> type = parseMatrixType(part))
       named.push_back(*type);
   }
   // m8n8k4 of half has layouts of its own.
@@ -219,28 +210,17 @@ bool PtxTranslator::translateMatrix(const Instruction &i) {
   shape.isXor = i.has("xor");
   std::vector<Value *> fragments[3];
   for (unsigned n = 0; n < 3; ++n) {
-    const Operand &operand = i.operands[n + 1];
-    std::vector<Operand> registers =
-        operand.kind == Operand::Vector ? operand.elements : std::vector<Operand>{operand};
     kbrt::MmaType type = n == 0 ? shape.aType : n == 1 ? shape.bType : shape.cType;
-    Type *registerType = type == kbrt::MmaType::F64   ? b.getDoubleTy()
-                         : type == kbrt::MmaType::F32 ? b.getFloatTy()
-                                                      : b.getInt32Ty();
-    for (const Operand &one : registers) {
-      fragments[n].push_back(read(one, registerType));
+    for (const Operand &one : registersOf(i.operands[n + 1])) {
+      fragments[n].push_back(read(one, registerType(b, type)));
       if (!fragments[n].back())
         return false;
     }
   }
-  const Operand &target = i.operands[0];
-  std::vector<Operand> registers =
-      target.kind == Operand::Vector ? target.elements : std::vector<Operand>{target};
-  Type *resultType = shape.dType == kbrt::MmaType::F64   ? b.getDoubleTy()
-                     : shape.dType == kbrt::MmaType::F32 ? b.getFloatTy()
-                                                         : b.getInt32Ty();
+  std::vector<Operand> registers = registersOf(i.operands[0]);
   std::vector<Value *> results =
       emitMatrixMultiply(context, b, call, shape, fragments[0], fragments[1], fragments[2],
-                         std::vector<Type *>(registers.size(), resultType));
+                         std::vector<Type *>(registers.size(), registerType(b, shape.dType)));
   for (size_t n = 0; n < results.size(); ++n)
     write(registers[n], results[n]);
   return true;

@@ -45,3 +45,22 @@ __global__ void tooLarge(const float *x, float *y) { y[threadIdx.x] = x[threadId
 __global__ void suppressed(const float *x, float *y) {
   y[threadIdx.x] = x[threadIdx.x] * 2.0; // NOKBOPT
 }
+
+// A rounded bound would change how often the loop runs.
+// CHECK: Function: countsTo
+// CHECK: String: '''k'' is compared without any float'
+__global__ void countsTo(float *y, int n) {
+  for (int k = 0; k < n * 0.5; ++k)
+    y[k] = 0;
+}
+
+// One instance computes in double.
+// CHECK: Function: inEither
+// CHECK: String: no float expression has a double literal
+template <class T> __global__ void inEither(const T *x, T *y) {
+  y[threadIdx.x] = x[threadIdx.x] * 0.1 + 1.5;
+}
+void launchBoth(const float *x, float *y, const double *u, double *v) {
+  inEither<<<1, 32>>>(x, y);
+  inEither<<<1, 32>>>(u, v);
+}

@@ -35,3 +35,17 @@ __global__ void nameTaken(const float *__restrict__ b, float *__restrict__ y, fl
   for (int k = 0; k < 16; ++k)
     y[i * 16 + k] = b[i] + hoistedB;
 }
+
+// The rows are apart because the launch shows how large row * n gets; without it
+// unsigned arithmetic might wrap.
+// CHECK-LABEL: void rowsApart
+// CHECK: const float hoistedA = {{.*}}a[row]
+// CHECK-NEXT: for (int k = 1; k < n; ++k)
+// CHECK-NEXT: a[row + k] = hoistedA * 2.0f;
+__global__ void rowsApart(float *a, int n) {
+  int row = threadIdx.x * n;
+  for (int k = 1; k < n; ++k)
+    a[row + k] = a[row] * 2.0f;
+}
+
+void launchRowsApart(float *a) { rowsApart<<<1, 128>>>(a, 1000); }

@@ -78,3 +78,55 @@ __global__ void suppressed(const float *__restrict__ a, float *__restrict__ y, i
   for (int k = 0; k < n; ++k)
     y[i * n + k] = a[i];
 }
+
+// Rows are apart only as long as row * n fits an int, which unsigned arithmetic does
+// not promise.
+// CHECK: Function: mayWrap
+// CHECK: String: {{.*}}the loop stores to ''a'', which may change ''a''; {{.*}} are disjoint only if {{.*}}, which is not proven
+__global__ void mayWrap(float *a, int n) {
+  int row = threadIdx.x * n;
+  for (int k = 1; k < n; ++k)
+    a[row + k] = a[row] * 2.0f;
+}
+
+// Another thread writes it between two barriers of the loop.
+// CHECK: Function: exchanges
+// CHECK: !Missed
+__global__ void exchanges(const float *__restrict__ x, float *__restrict__ y, int n) {
+  __shared__ float box[32];
+  box[threadIdx.x] = x[threadIdx.x];
+  float sum = 0;
+  for (int k = 0; k < n; ++k) {
+    __syncthreads();
+    sum += box[31 - threadIdx.x];
+    __syncthreads();
+    box[threadIdx.x] = sum;
+  }
+  y[threadIdx.x] = sum;
+}
+
+// A declaration in front of the loop would be jumped over by the next case.
+// CHECK: Function: inSwitch
+// CHECK: String: the loop does not stand in a block of its own without labels
+__global__ void inSwitch(const float *__restrict__ a, float *__restrict__ y, int n, int mode) {
+  int i = threadIdx.x;
+  switch (mode) {
+  case 0:
+    y[i] = 0;
+    for (int k = 0; k < n; ++k)
+      y[i * n + k] = a[i];
+    break;
+  default:
+    y[i] = 1;
+  }
+}
+
+// CHECK: Function: updatedByAll
+// CHECK: !Missed
+__global__ void updatedByAll(int *counts, int *y, int n) {
+  int i = threadIdx.x;
+  for (int k = 0; k < n; ++k) {
+    atomicAdd(&counts[k], 1);
+    y[k] = counts[i];
+  }
+}

@@ -60,3 +60,24 @@ __global__ void inMacro(const int *x, int *y, int n) {
   SUM_ALL(x, n, sum)
   y[threadIdx.x] = sum;
 }
+
+// CHECK: Function: leavesEarly
+// CHECK: String: the number of iterations cannot be computed before the loop
+__global__ void leavesEarly(const int *x, int *y, int n) {
+  int sum = 0;
+  for (int k = 0; k < n; ++k) {
+    if (x[k] < 0)
+      break;
+    sum += x[k];
+  }
+  y[threadIdx.x] = sum;
+}
+
+// CHECK: Function: doubles
+// CHECK: String: the number of iterations cannot be computed before the loop
+__global__ void doubles(int *y, unsigned n) {
+  unsigned sum = 0;
+  for (unsigned k = 1; k < n; k *= 2)
+    sum += k ^ threadIdx.x;
+  y[threadIdx.x] = sum;
+}

@@ -33,6 +33,17 @@ __global__ void unguarded(float *x) {
   x[i] *= 2.0f;
 }
 
+__global__ void fromTemplate(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i] *= 2.0f;
+}
+__global__ void ofTwoHosts(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i] *= 2.0f;
+}
+
 #define THREADS 128
 
 // Remarks come kernel by kernel, in the order of the launches.
@@ -58,7 +69,21 @@ __global__ void unguarded(float *x) {
 // CHECK: String: __launch_bounds__ allows fewer threads
 // CHECK: Function: unguarded
 // CHECK: String: {{.*}}does not end in a body guarded by
+// CHECK: Function: fromTemplate
+// CHECK: String: 'the block size ''Size'' is no literal'
+// CHECK: Function: ofTwoHosts
+// CHECK: String: {{.*}}
+template <int Size> void launch(float *x, int n) {
+  fromTemplate<<<(n + Size - 1) / Size, Size>>>(x, n);
+}
+template <int Size> void launchBoth(float *x, int n) {
+  ofTwoHosts<<<(n + 127) / 128, Size>>>(x, n);
+}
 void run(float *x, int n, int size, int *used) {
+  launch<128>(x, n);
+  launchBoth<128>(x, n);
+  launchBoth<256>(x, n);
+
   plain<<<(n + 511) / 512, 512>>>(x, n);
   plain<<<(n + THREADS - 1) / THREADS, THREADS>>>(x, n);
   plain<<<(n + size - 1) / size, size>>>(x, n);

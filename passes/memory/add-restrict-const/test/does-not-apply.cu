@@ -47,6 +47,31 @@ __global__ void throughTypedef(Input a) {
 // CHECK: String: suppressed by the NOKBOPT comment for line {{[0-9]+}}
 __global__ void suppressed(float *a) { a[threadIdx.x] = 0; } // NOKBOPT
 
+// Launched with other arguments through the pointer, perhaps with x twice.
+// CHECK: Function: pointedTo
+// CHECK: String: {{.*}}''pointedTo'' outside launches
+// CHECK: Function: pointedTo
+__global__ void pointedTo(const float *a, float *b) { b[threadIdx.x] = a[threadIdx.x]; }
+void (*later)(const float *, float *) = pointedTo;
+
+// The instances of the host differ in what they pass.
+// CHECK: Function: twoHosts
+// CHECK: String: {{.*}}are not in sight
+// CHECK: Function: twoHosts
+__global__ void twoHosts(const float *a, float *b) { b[threadIdx.x] = a[threadIdx.x] * 2; }
+template <bool InPlace> void launch(float *x, float *y) {
+  twoHosts<<<1, 32>>>(InPlace ? y : x, y);
+}
+
+__device__ float *reached;
+__device__ __noinline__ float sumOf(int depth) {
+  return depth ? reached[depth] + sumOf(depth - 1) : 0;
+}
+// What the recursive function reads, the IR does not show.
+// CHECK: Function: callsAway
+// CHECK: String: {{.*}}reaches memory in a way that is not understood
+__global__ void callsAway(float *b, int n) { b[threadIdx.x] = sumOf(n); }
+
 int main() {
   float *x, *y, **rows;
   cudaMalloc(&x, 4096);
@@ -58,5 +83,9 @@ int main() {
   followsPointers<<<1, 32>>>(rows, y);
   throughTypedef<<<1, 32>>>(x);
   suppressed<<<1, 32>>>(x);
+  pointedTo<<<1, 32>>>(x, y);
+  launch<false>(x, y);
+  launch<true>(x, y);
+  callsAway<<<1, 32>>>(x, 4);
   return 0;
 }

@@ -38,10 +38,29 @@ __global__ void staged(const float *x, float *y, int n) {
   y[(blockIdx.x * 16 + threadIdx.x) * n + blockIdx.y * 16 + threadIdx.y] = tile[threadIdx.x][15 - threadIdx.y];
 }
 
+// Unsigned arithmetic, zero-extended: an address like any other.
+// CHECK-LABEL: void unsignedRows
+// CHECK: y[threadIdx.y * n + threadIdx.x] = x[threadIdx.y * n + threadIdx.x];
+__global__ void unsignedRows(const float *x, float *y, int n) {
+  y[threadIdx.x * n + threadIdx.y] = x[threadIdx.x * n + threadIdx.y];
+}
+
+// CHECK-LABEL: void wideRows
+// CHECK: size_t row = blockIdx.x * blockDim.x + threadIdx.y;
+// CHECK: unsigned column = blockIdx.y * blockDim.y + threadIdx.x;
+__global__ void wideRows(const float *x, float *y, size_t pitch, unsigned n) {
+  size_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned column = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row < n && column < n)
+    y[row * pitch + column] = x[row * n + column];
+}
+
 void run(const float *x, float *y, int n) {
   // CHECK: square<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, n);
   square<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, n);
   // CHECK: product<<<dim3(n / 32, n / 4), dim3(4, 32)>>>(x, x, y, n);
   product<<<dim3(n / 32, n / 4), dim3(32, 4)>>>(x, x, y, n);
   staged<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, n);
+  unsignedRows<<<1, dim3(16, 16)>>>(x, y, n);
+  wideRows<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, n, n);
 }

@@ -92,6 +92,35 @@ __global__ void suppressed(const float *x, float *y, int n) {
   y[row * n + column] = x[row * n + column];
 }
 
+// Who launches it through the pointer, and with which shape, is not in sight.
+// CHECK: Function: pointedTo
+// CHECK: String: {{.*}}names ''pointedTo'' outside launches
+__global__ void pointedTo(const float *x, float *y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  int column = blockIdx.y * blockDim.y + threadIdx.y;
+  y[row * n + column] = x[row * n + column];
+}
+void (*later)(const float *, float *, int) = pointedTo;
+
+// The host's instances differ: 16 x 16 in one, 32 x 8 in the other.
+// CHECK: Function: twoHosts
+// CHECK: String: {{.*}}stands in a template with several instances
+__global__ void twoHosts(const float *x, float *y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  int column = blockIdx.y * blockDim.y + threadIdx.y;
+  y[row * n + column] = x[row * n + column];
+}
+template <int Width, int Height> void launch(const float *x, float *y, int n) {
+  twoHosts<<<dim3(n / Width, n / Height), dim3(Width, Height)>>>(x, y, n);
+}
+
+// Which thread wins a word is decided by the order of threads.
+// CHECK: Function: isVolatile
+// CHECK: String: {{.*}}is volatile
+__global__ void isVolatile(const volatile float *x, float *y, int n) {
+  y[threadIdx.x * n + threadIdx.y] = x[threadIdx.x * n + threadIdx.y];
+}
+
 void run(const float *x, float *y, int n, int b) {
   dim3 block(16, 16), grid(n / 16, n / 16);
   consecutive<<<grid, block>>>(x, y, n);
@@ -106,4 +135,8 @@ void run(const float *x, float *y, int n, int b) {
   helperUsesIndex<<<1, block>>>(x, y, n);
   macroUsesIndex<<<1, block>>>(x, y, n);
   suppressed<<<1, block>>>(x, y, n);
+  pointedTo<<<grid, block>>>(x, y, n);
+  launch<16, 16>(x, y, n);
+  launch<32, 8>(x, y, n);
+  isVolatile<<<1, block>>>(x, y, n);
 }

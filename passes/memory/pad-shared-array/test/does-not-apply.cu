@@ -77,6 +77,26 @@ __global__ void suppressed(const float *x, float *y) {
   y[threadIdx.x] = tile[threadIdx.x][1];
 }
 
+// All elements as if they were one row.
+// CHECK: Function: flattened
+// CHECK: String: '''tile[0][threadIdx.x]'' may lie beyond its row'
+__global__ void flattened(const float *x, float *y) {
+  __shared__ float tile[32][32];
+  tile[0][threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = tile[threadIdx.x % 32][0];
+}
+
+// The address of an element, in a type that wants more alignment.
+// CHECK: Function: asVectors
+// CHECK: String: '''tile'' is also used as a pointer, so its layout may matter'
+__global__ void asVectors(const float *x, float *y) {
+  __shared__ __align__(16) float tile[32][32];
+  tile[threadIdx.x][0] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = reinterpret_cast<const float4 *>(&tile[threadIdx.x][0])->y;
+}
+
 void run(const float *x, float *y) {
   dim3 square(32, 32);
   noConflict<<<1, square>>>(x, y);
@@ -87,4 +107,6 @@ void run(const float *x, float *y) {
   measured<<<1, 32>>>(x, y);
   tooLarge<<<1, 256>>>(x, y);
   suppressed<<<1, 32>>>(x, y);
+  flattened<<<1, 1024>>>(x, y);
+  asVectors<<<1, 32>>>(x, y);
 }

@@ -62,3 +62,14 @@ void run(const double *x, double *y, int n) {
   dim3 grid((n + block.x - 1) / block.x);
   early<<<grid, block>>>(x, y, n);
 }
+
+// Unsigned row * n + i may wrap at 2^32: within a vector it does not where x itself
+// is aligned, too.
+// CHECK-LABEL: void unsignedRow
+// CHECK: (reinterpret_cast<size_t>(&x[row * n + 0]) | reinterpret_cast<size_t>(x))
+__global__ void unsignedRow(const float *__restrict__ x, float *__restrict__ y, unsigned row, unsigned n) {
+  float sum = 0;
+  for (unsigned k = 0; k < n; ++k)
+    sum += x[row * n + k];
+  y[threadIdx.x] = sum;
+}

@@ -126,7 +126,58 @@ __global__ void noShape(const float *__restrict__ x, float *__restrict__ y) {
   y[threadIdx.x] = x[threadIdx.x];
 }
 
+// With more than 2^31 elements 'i' wraps.
+// CHECK: Function: wideCount
+// CHECK: String: '''i'' is narrower than ''n'' and may wrap'
+__global__ void wideCount(const float *__restrict__ x, float *__restrict__ y, size_t n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    y[i] = x[i];
+}
+
+// Two names of one array: the element that was just stored is read again.
+// CHECK: Function: twoNames
+// CHECK: String: '''q'' and ''x'' are the same memory'
+__global__ void twoNames(float *__restrict__ x, float *__restrict__ y, int n) {
+  float *q = x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    q[i] = 2.0f * i;
+    y[i] = x[i];
+  }
+}
+
+// CHECK: Function: backwards
+// CHECK: String: the loop is not of the form {{.*}}
+__global__ void backwards(const float *__restrict__ x, float *__restrict__ y, int n) {
+  float sum = 0;
+  for (int k = n - 1; k >= 0; --k)
+    sum += x[k];
+  y[threadIdx.x] = sum;
+}
+
+// CHECK: Function: withBarrier
+// CHECK: !Missed
+__global__ void withBarrier(const float *__restrict__ x, float *__restrict__ y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    y[i] = x[i];
+    __syncthreads();
+  }
+}
+
+// The grid is right for one instance of the host only.
+// CHECK: Function: twoHosts
+// CHECK: String: {{.*}}stands in a template with several instances
+__global__ void twoHosts(const float *__restrict__ x, float *__restrict__ y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = x[i];
+}
+template <int Size> void launch(const float *x, float *y, int n) {
+  twoHosts<<<(n + 127) / 128, Size>>>(x, y, n);
+}
+
 void run(const float *x, float *y, int n) {
   unknownGrid<<<n / 256, 256>>>(x, y, n);
   derived<<<(n + 255) / 256, 256>>>(x, y, n, 4);
+  launch<128>(x, y, n);
+  launch<256>(x, y, n);
 }

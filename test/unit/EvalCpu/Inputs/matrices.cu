@@ -4,8 +4,8 @@
 #include <mma.h>
 using namespace nvcuda;
 
-template <typename T, typename Acc, int M, int N, int K, typename LayoutB>
-__device__ void multiply(const T *a, const T *b, Acc *c) {
+template <typename T, typename Memory, typename Acc, int M, int N, int K, typename LayoutB>
+__device__ void multiply(const Memory *a, const Memory *b, Acc *c) {
   wmma::fragment<wmma::matrix_a, M, N, K, T, wmma::row_major> fa;
   wmma::fragment<wmma::matrix_b, M, N, K, T, LayoutB> fb;
   wmma::fragment<wmma::accumulator, M, N, K, Acc> fc;
@@ -18,16 +18,37 @@ __device__ void multiply(const T *a, const T *b, Acc *c) {
   wmma::store_matrix_sync(c, fc, N, wmma::mem_row_major);
 }
 extern "C" __global__ void halfs(const __half *a, const __half *b, float *c) {
-  multiply<__half, float, 16, 16, 16, wmma::col_major>(a, b, c);
+  multiply<__half, __half, float, 16, 16, 16, wmma::col_major>(a, b, c);
 }
 extern "C" __global__ void halfsWide(const __half *a, const __half *b, float *c) {
-  multiply<__half, float, 8, 32, 16, wmma::row_major>(a, b, c);
+  multiply<__half, __half, float, 8, 32, 16, wmma::row_major>(a, b, c);
 }
 extern "C" __global__ void brains(const __nv_bfloat16 *a, const __nv_bfloat16 *b, float *c) {
-  multiply<__nv_bfloat16, float, 16, 16, 16, wmma::row_major>(a, b, c);
+  multiply<__nv_bfloat16, __nv_bfloat16, float, 16, 16, 16, wmma::row_major>(a, b, c);
 }
 extern "C" __global__ void bytes(const signed char *a, const signed char *b, int *c) {
-  multiply<signed char, int, 16, 16, 16, wmma::col_major>(a, b, c);
+  multiply<signed char, signed char, int, 16, 16, 16, wmma::col_major>(a, b, c);
+}
+extern "C" __global__ void bytesTall(const signed char *a, const signed char *b, int *c) {
+  multiply<signed char, signed char, int, 32, 8, 16, wmma::row_major>(a, b, c);
+}
+extern "C" __global__ void unsignedBytes(const unsigned char *a, const unsigned char *b, int *c) {
+  multiply<unsigned char, unsigned char, int, 16, 16, 16, wmma::row_major>(a, b, c);
+}
+extern "C" __global__ void unsignedBytesWide(const unsigned char *a, const unsigned char *b, int *c) {
+  multiply<unsigned char, unsigned char, int, 8, 32, 16, wmma::col_major>(a, b, c);
+}
+extern "C" __global__ void tensorFloats(const float *a, const float *b, float *c) {
+  multiply<wmma::precision::tf32, float, float, 16, 16, 8, wmma::row_major>(a, b, c);
+}
+extern "C" __global__ void tensorFloatsColumns(const float *a, const float *b, float *c) {
+  multiply<wmma::precision::tf32, float, float, 16, 16, 8, wmma::col_major>(a, b, c);
+}
+extern "C" __global__ void doubles(const double *a, const double *b, double *c) {
+  multiply<double, double, double, 8, 8, 4, wmma::row_major>(a, b, c);
+}
+extern "C" __global__ void doublesColumns(const double *a, const double *b, double *c) {
+  multiply<double, double, double, 8, 8, 4, wmma::col_major>(a, b, c);
 }
 
 // One m16n8k16 product straight from shared memory.

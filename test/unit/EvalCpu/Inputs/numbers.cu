@@ -90,6 +90,15 @@ extern "C" __global__ void assembly(const int *in, int *out) {
   out[12] = box[0];
 }
 
+// Shifts by the width or more, which C++ leaves undefined.
+extern "C" __global__ void shifts(const int *by, const int *x, unsigned *out, unsigned long long *wide) {
+  int i = threadIdx.x;
+  out[3 * i] = unsigned(x[i]) << by[i];
+  out[3 * i + 1] = unsigned(x[i]) >> by[i];
+  out[3 * i + 2] = x[i] >> by[i];
+  wide[i] = 1ull << by[i];
+}
+
 extern "C" __global__ void products(float *f, double *d) {
   f[2] = f[0] * f[1];
   d[2] = d[0] * d[1];

@@ -1,0 +1,68 @@
+//===- KernelMentions.cpp - Who else may launch a kernel -------------------===//
+//
+// Owns the search for uses of a kernel that are not launches in sight.
+//
+//===----------------------------------------------------------------------===//
+#include "kb-opt/Analysis/Legality.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+using namespace clang;
+
+namespace kbopt {
+namespace {
+
+const FunctionDecl *patternOf(const FunctionDecl *function) {
+  const FunctionDecl *pattern = function->getTemplateInstantiationPattern();
+  return (pattern ? pattern : function)->getCanonicalDecl();
+}
+
+/// Calls that get a kernel and do not run it, or are launches that LaunchFact knows.
+bool isHarmless(const FunctionDecl *callee) {
+  if (!callee || !callee->getDeclName().isIdentifier())
+    return false;
+  llvm::StringRef name = callee->getName();
+  return name == "cudaLaunchKernel" || name.starts_with("cudaFuncSet") ||
+         name == "cudaFuncGetAttributes" || name.starts_with("cudaOccupancy");
+}
+
+class MentionFinder : public RecursiveASTVisitor<MentionFinder> {
+public:
+  explicit MentionFinder(const FunctionDecl *kernel) : kernel(patternOf(kernel)) {}
+  bool shouldVisitTemplateInstantiations() const { return true; }
+
+  bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *call) {
+    // Not the callee: that is the launch itself.
+    for (Expr *argument : call->arguments())
+      if (!TraverseStmt(argument))
+        return false;
+    if (!dyn_cast<DeclRefExpr>(call->getCallee()->IgnoreParenImpCasts()))
+      return TraverseStmt(call->getCallee());
+    return true;
+  }
+  bool TraverseCallExpr(CallExpr *call) {
+    return isHarmless(call->getDirectCallee()) || RecursiveASTVisitor::TraverseCallExpr(call);
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *reference) {
+    if (const auto *function = dyn_cast<FunctionDecl>(reference->getDecl()))
+      found |= patternOf(function) == kernel;
+    return !found;
+  }
+
+  bool found = false;
+
+private:
+  const FunctionDecl *kernel;
+};
+
+} // namespace
+
+bool isNamedOutsideLaunches(const ParsedProgram &program, const FunctionDecl *kernel) {
+  MentionFinder finder(kernel);
+  for (const Decl *declaration : program.declarations())
+    if (!finder.TraverseDecl(const_cast<Decl *>(declaration)))
+      break;
+  return finder.found;
+}
+
+} // namespace kbopt
