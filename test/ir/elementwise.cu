@@ -11,7 +11,8 @@ void run(float *x, float *y, int n) { saxpy<<<(n + 255) / 256, 256>>>(n, 2.0f, x
 
 // CHECK: kb.program "{{.*}}elementwise.cu"
 // CHECK: kb.kernel @_Z5saxpyifPKfPf "saxpy"
-// CHECK-SAME: assumes ["fits31(x)"]
+// What the launch proves is not assumed: n of type int, in blocks of 256.
+// CHECK-SAME: symbols [#kb.symbol<"n" param argument 0>] {
 // CHECK-NEXT: kb.branch divergent "i < n" guard
 // CHECK-NEXT: kb.access load global <argument "x" argument 2> bytes 4 type "f32" uniformity divergent at <: tid.x * 4 + bid.x * bdim.x * 4> where <with [n] : n - tid.x - bid.x * bdim.x - 1 >= 0 exact>
 // CHECK-NEXT: kb.access load global <argument "y" argument 3>

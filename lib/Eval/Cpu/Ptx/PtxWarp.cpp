@@ -153,8 +153,8 @@ bool PtxTranslator::translateSynchronisation(const Instruction &i) {
 }
 
 /// The registers of a `{a, b}` or of a single operand.
-static std::vector<Operand> registersOf(const Operand &operand) {
-  return operand.kind == Operand::Vector ? operand.elements : std::vector<Operand>{operand};
+static std::vector<PtxOperand> registersOf(const PtxOperand &operand) {
+  return operand.kind == PtxOperand::Vector ? operand.elements : std::vector<PtxOperand>{operand};
 }
 
 /// What one register of a fragment of \p type is.

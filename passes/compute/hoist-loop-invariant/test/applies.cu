@@ -39,9 +39,9 @@ __global__ void nameTaken(const float *__restrict__ b, float *__restrict__ y, fl
 // The rows are apart because the launch shows how large row * n gets; without it
 // unsigned arithmetic might wrap.
 // CHECK-LABEL: void rowsApart
-// CHECK: const float hoistedA = {{.*}}a[row]
+// CHECK: const float [[ROW:hoistedA[0-9]*]] = (1 < n) ? a[row] : 0;
 // CHECK-NEXT: for (int k = 1; k < n; ++k)
-// CHECK-NEXT: a[row + k] = hoistedA * 2.0f;
+// CHECK-NEXT: a[row + k] = [[ROW]] * 2.0f;
 __global__ void rowsApart(float *a, int n) {
   int row = threadIdx.x * n;
   for (int k = 1; k < n; ++k)

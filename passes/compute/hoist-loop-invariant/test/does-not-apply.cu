@@ -91,7 +91,7 @@ __global__ void mayWrap(float *a, int n) {
 
 // Another thread writes it between two barriers of the loop.
 // CHECK: Function: exchanges
-// CHECK: !Missed
+// CHECK: String: {{.*}}the kernel stores to ''box'', which may change ''box''
 __global__ void exchanges(const float *__restrict__ x, float *__restrict__ y, int n) {
   __shared__ float box[32];
   box[threadIdx.x] = x[threadIdx.x];
@@ -122,7 +122,7 @@ __global__ void inSwitch(const float *__restrict__ a, float *__restrict__ y, int
 }
 
 // CHECK: Function: updatedByAll
-// CHECK: !Missed
+// CHECK: String: {{.*}}may change ''counts''
 __global__ void updatedByAll(int *counts, int *y, int n) {
   int i = threadIdx.x;
   for (int k = 0; k < n; ++k) {

@@ -146,7 +146,7 @@ __global__ void twoNames(float *__restrict__ x, float *__restrict__ y, int n) {
 }
 
 // CHECK: Function: backwards
-// CHECK: String: the loop is not of the form {{.*}}
+// CHECK: String: {{.*}}the loop is not of the form
 __global__ void backwards(const float *__restrict__ x, float *__restrict__ y, int n) {
   float sum = 0;
   for (int k = n - 1; k >= 0; --k)
