@@ -7,6 +7,7 @@
 #include "Steps.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/LowerAtomic.h"
 
 using namespace llvm;
 
@@ -169,8 +170,21 @@ static bool needsLowering(const Instruction &instruction) {
          opcode == Instruction::SIToFP || opcode == Instruction::UIToFP;
 }
 
+/// What inline PTX says is an atomic update still: as one thread runs at a time, a
+/// load, the operation and a store will do, and the operation is lowered like others.
+static void splitUpdates(Function &function) {
+  SmallVector<AtomicRMWInst *> updates;
+  for (Instruction &instruction : instructions(function))
+    if (auto *update = dyn_cast<AtomicRMWInst>(&instruction))
+      if (update->getType()->isFPOrFPVectorTy())
+        updates.push_back(update);
+  for (AtomicRMWInst *update : updates)
+    lowerAtomicRMWInst(update);
+}
+
 void lowerSmallFloats(ImageContext &context) {
   for (Function &function : context.module) {
+    splitUpdates(function);
     SmallVector<Instruction *> found;
     for (Instruction &instruction : instructions(function))
       if (needsLowering(instruction))
