@@ -18,7 +18,7 @@ config.test_exec_root = os.path.join(config.binary_dir, "test", "out")
 # The suite's root is the project, so that a pass's tests lie in the pass's folder.
 tested = {"test", "passes"}
 config.excludes = [name for name in os.listdir(config.source_dir) if name not in tested]
-config.excludes += ["unit", "fuzz", "examples", "Inputs", "README.md"]
+config.excludes += ["unit", "examples", "Inputs", "README.md"]
 
 toolkit = os.environ.get("CUDA_PATH")
 path = [os.path.join(config.binary_dir, "bin"), config.llvm_tools_dir]

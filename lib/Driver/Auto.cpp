@@ -24,7 +24,7 @@ namespace {
 struct Session {
   Session(Context &context, TemporaryDirectory folder)
       : context(context), folder(std::move(folder)),
-        compiler(context.runner, this->folder.path().str()) {}
+        compiler(context.runner, this->folder.path().str(), context.options.sandbox) {}
 
   Context &context;
   TemporaryDirectory folder;
@@ -79,9 +79,11 @@ static llvm::Error parseOriginal(Session &session) {
 static llvm::Expected<std::unique_ptr<Session>> openSession(Context &context) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
-  if (context.options.sandbox)
-    if (llvm::Error error = checkSandbox(context.runner))
-      return std::move(error);
+  if (!context.options.sandbox)
+    context.err << "kb-opt: warning: no sandbox: the program and its candidates run with all your "
+                   "rights\n";
+  else if (llvm::Error error = checkSandbox(context.runner))
+    return std::move(error);
   auto chip = loadChip(context.options.chip);
   if (!chip)
     return chip.takeError();
@@ -169,7 +171,7 @@ static llvm::Expected<size_t> keepEvidence(Context &context, const KnowledgeBase
   return fresh.size();
 }
 
-llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
+static llvm::Expected<ExitStatus> search(Context &context) {
   double startSeconds = context.clock.monotonicSeconds();
   auto strategy = createStrategy(context.options.strategy);
   if (!strategy)
@@ -201,13 +203,28 @@ llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
   if (!result)
     return result.takeError();
   auto kept = keepEvidence(context, *knowledge, directory, *result);
-  if (!kept)
-    return kept.takeError();
   double seconds = context.clock.monotonicSeconds() - startSeconds;
-  auto status = report.finish(environment, *session.journal, *result, *kept, evidenceLog(directory), seconds);
+  auto status = report.finish(environment, *session.journal, *result, kept ? *kept : 0,
+                              evidenceLog(directory), seconds);
   if (context.options.timePasses)
     context.timings.print(context.err, seconds);
+  // The result is written even where there is no place for what it taught.
+  if (!kept)
+    return llvm::joinErrors(kept.takeError(), status.takeError());
   return status;
+}
+
+llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
+  auto status = search(context);
+  if (status || context.text.empty())
+    return status;
+  if (llvm::Error error = dropInterruptions(status.takeError()))
+    return std::move(error);
+  // The user ended it before the original was known to be right.
+  if (llvm::Error error = writeProgram(context, context.text))
+    return std::move(error);
+  context.progress.line("stopped: interrupted; the program stays as it is");
+  return ExitStatus::Budget;
 }
 
 llvm::Expected<ExitStatus> kbopt::emitPlan(Context &context) {

@@ -1,5 +1,5 @@
 //===- Context.cpp --------------------------------------------------------===//
-#include "Context.h"
+#include "Modes.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 
@@ -22,7 +22,13 @@ llvm::Error kbopt::openInput(Context &context) {
   if (!text)
     return text.takeError();
   context.text = std::move(*text);
-  return llvm::Error::success();
+  return checkOutputs(context);
+}
+
+CompileLimits kbopt::compileLimits(const Context &context) {
+  CompileLimits limits;
+  limits.sandboxed = context.options.sandbox;
+  return limits;
 }
 
 static Signature signatureOf(const ParsedProgram &program, const clang::FunctionDecl *function,

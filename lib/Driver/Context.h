@@ -30,15 +30,20 @@ struct Context {
   Clock &clock = realClock();
   ProgramParser parser; ///< keeps preambles between parses
   Progress &progress;
-  llvm::raw_ostream &out; ///< results
-  llvm::raw_ostream &err; ///< everything else
+  llvm::raw_fd_ostream &out; ///< results
+  llvm::raw_ostream &err;    ///< everything else
 
-  explicit Context(Progress &progress, llvm::raw_ostream &out, llvm::raw_ostream &err)
+  explicit Context(Progress &progress, llvm::raw_fd_ostream &out, llvm::raw_ostream &err)
       : progress(progress), out(out), err(err) {}
 };
 
-/// Finds the toolkit and the compile command and reads the input.
+/// Finds the toolkit and the compile command, reads the input, and makes sure
+/// that there is a place for the results.
 llvm::Error openInput(Context &context);
+
+/// Limits of the compilers that see candidates; walls around them unless the
+/// user does without.
+CompileLimits compileLimits(const Context &context);
 
 /// The workload that the user gave, wrote into the source, or that a `main`
 /// implies. An error if there is none of them, or if it contradicts the

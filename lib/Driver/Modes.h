@@ -24,6 +24,9 @@ llvm::Expected<ExitStatus> emitPlan(Context &context);
 /// --emit=workload: a skeleton for what can be called.
 llvm::Expected<ExitStatus> emitWorkload(Context &context);
 
+/// Fails if a file that the options name cannot be written; better now than at
+/// the end of a search.
+llvm::Error checkOutputs(const Context &context);
 /// Writes \p bytes to -o, or to stdout.
 llvm::Error writeResult(Context &context, llvm::StringRef bytes);
 /// Writes \p text as --emit, -o and --fix ask.

@@ -2,8 +2,45 @@
 #include "Modes.h"
 #include "kb-opt/Report/Diff.h"
 #include "kb-opt/Report/RemarkYaml.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace kbopt;
+
+static llvm::Error checkOutput(const std::string &file) {
+  namespace fs = llvm::sys::fs;
+  auto refuse = [&](llvm::StringRef reason, llvm::StringRef note) {
+    return llvm::make_error<StoreError>(("cannot write '" + file + "': " + reason).str(), note.str());
+  };
+  if (fs::is_directory(file))
+    return refuse("it is a folder", "name a file in it");
+  if (fs::exists(file) && !fs::is_regular_file(file))
+    return llvm::Error::success(); // a terminal, a pipe
+  llvm::SmallString<128> real;
+  if (fs::real_path(file, real))
+    real = file;
+  llvm::StringRef folder = llvm::sys::path::parent_path(real);
+  if (folder.empty())
+    folder = ".";
+  // Files are replaced whole, so that it is the folder that counts.
+  std::error_code code = fs::access(folder, fs::AccessMode::Write);
+  if (code == std::errc::no_such_file_or_directory)
+    return refuse("there is no folder '" + folder.str() + "'", "create it, or name another file");
+  if (code)
+    return refuse(code.message(), "name a file in a folder you can write to");
+  return llvm::Error::success();
+}
+
+llvm::Error kbopt::checkOutputs(const Context &context) {
+  const Options &options = context.options;
+  for (const std::string &file :
+       {options.output == "-" ? std::string() : options.output,
+        options.fix ? context.command.file : std::string(), options.remarksFile})
+    if (!file.empty())
+      if (llvm::Error error = checkOutput(file))
+        return error;
+  return llvm::Error::success();
+}
 
 llvm::Error kbopt::writeResult(Context &context, llvm::StringRef bytes) {
   const std::string &output = context.options.output;
@@ -11,10 +48,11 @@ llvm::Error kbopt::writeResult(Context &context, llvm::StringRef bytes) {
     return context.files.write(output, bytes);
   context.out << bytes;
   context.out.flush();
-  if (auto &stream = static_cast<llvm::raw_fd_ostream &>(context.out); stream.has_error()) {
-    std::string reason = stream.error().message();
-    stream.clear_error();
-    return llvm::make_error<StoreError>("cannot write to stdout: " + reason);
+  if (context.out.has_error()) {
+    std::string reason = context.out.error().message();
+    context.out.clear_error();
+    return llvm::make_error<StoreError>("cannot write to stdout: " + reason,
+                                        "name a file with -o");
   }
   return llvm::Error::success();
 }

@@ -15,7 +15,7 @@ ProgramEnvironment::ProgramEnvironment(Context &context, const ChipInfo &chip,
                                        Digest workload, std::string folder)
     : context(context), chip(chip), journal(journal), judgeOf(judge), cases(cases),
       original(std::move(original)), folder(std::move(folder)),
-      emitter(context.runner) {
+      emitter(context.runner, compileLimits(context)) {
   run = DigestBuilder()
             .add(context.command.digest())
             .add(workload)
@@ -276,6 +276,23 @@ std::vector<JudgedStep> ProgramEnvironment::stepsTo(const NodeId &id) {
   return of.steps;
 }
 
+/// A compiler that refuses \p candidate is a verdict; a full disk or an interrupt
+/// says nothing about it and stays an error.
+static llvm::Expected<MoveResult> blameCandidate(MoveResult candidate, llvm::Error error) {
+  llvm::Error rest =
+      llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> refusal) -> llvm::Error {
+        if (refusal->status != ExitStatus::Diagnostics)
+          return llvm::Error(std::move(refusal));
+        candidate.gate = "G1";
+        candidate.failure = "compile";
+        candidate.reason = refusal->message;
+        return llvm::Error::success();
+      });
+  if (rest)
+    return std::move(rest);
+  return candidate;
+}
+
 llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
   auto answer = journal.getOrCompute("rewrite", request({id, step.text()}),
                                      [&] { return computeRewrite(id, step); });
@@ -306,19 +323,11 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   }
   cases.setHostDigest(*text, std::move(host));
   auto program = artefacts(candidate.node);
-  if (!program) {
-    candidate.gate = "G1";
-    candidate.failure = "compile";
-    candidate.reason = llvm::toString(program.takeError());
-    return candidate;
-  }
+  if (!program)
+    return blameCandidate(std::move(candidate), program.takeError());
   auto code = judgeOf.code(*program);
-  if (!code) {
-    candidate.gate = "G1";
-    candidate.failure = "compile";
-    candidate.reason = llvm::toString(code.takeError());
-    return candidate;
-  }
+  if (!code)
+    return blameCandidate(std::move(candidate), code.takeError());
   candidate.code = codeWithHost(code->digest, candidate.node);
   auto modelled = model(*program, candidate.code);
   if (modelled)

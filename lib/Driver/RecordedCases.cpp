@@ -23,7 +23,8 @@ static std::string sizeText(const SizeMap &sizes) {
 
 RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
                              Workload workload, Signature signature, std::string folder)
-    : context(context), device(device), emitter(context.runner), first(std::move(original)),
+    : context(context), device(device),
+      emitter(context.runner, compileLimits(context)), first(std::move(original)),
       workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)) {
   const Workload &w = this->workload;
   Recipe recorded;
@@ -149,6 +150,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
 RecordRequest RecordedCases::request(const Recipe &recipe, std::string executable,
                                      std::string image, std::string folder) const {
   RecordRequest request;
+  request.name = context.command.shownFile;
   request.executable = std::move(executable);
   request.image = std::move(image);
   request.arguments = workload.arguments;
@@ -164,6 +166,10 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   if (workload.limitGibibytes > 0)
     request.limits.hostBytes = request.limits.deviceBytes = request.limits.fileBytes =
         static_cast<uint64_t>(workload.limitGibibytes * (uint64_t{1} << 30));
+  // A program may take no longer than the search with it.
+  if (context.options.budgetSeconds > 0)
+    request.limits.wallSeconds =
+        std::min(std::max(context.options.budgetSeconds, 1.0), request.limits.wallSeconds);
   if (context.options.sandbox)
     request.sandbox = Sandbox{{sourceFolder, request.workingDirectory, root}, {}};
   return request;
@@ -198,24 +204,29 @@ static llvm::Error writeObservables(FileSystem &files, const RunResult &run,
   return files.write(joinPath(folder, kbrt::observablesFileName), all);
 }
 
+llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recipe &recipe,
+                                       const std::string &folder) const {
+  std::string problem;
+  auto plan = kbrt::readPlan(recording, problem);
+  if (!plan)
+    return llvm::make_error<StoreError>(problem);
+  auto data = context.files.read(joinPath(recording, kbrt::dataFileName));
+  if (!data)
+    return data.takeError();
+  auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution);
+  if (!inputs)
+    return inputs.takeError();
+  if (!kbrt::writePlan(*plan, folder, problem))
+    return llvm::make_error<StoreError>(problem);
+  return context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data);
+}
+
 llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
   auto base = record(recipes.front());
   if (!base)
     return base.takeError();
   return once("vary " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
-    std::string problem;
-    auto plan = kbrt::readPlan(*base, problem);
-    if (!plan)
-      return llvm::make_error<StoreError>(problem);
-    auto data = context.files.read(joinPath(*base, kbrt::dataFileName));
-    if (!data)
-      return data.takeError();
-    auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution);
-    if (!inputs)
-      return inputs.takeError();
-    if (!kbrt::writePlan(*plan, folder, problem))
-      return llvm::make_error<StoreError>(problem);
-    if (llvm::Error error = context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data))
+    if (llvm::Error error = writeVaried(*base, recipe, folder))
       return error;
     auto image = device.build(first, RunMode::Plain);
     if (!image)
@@ -262,21 +273,7 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   if (!fed || !recipe.distribution)
     return fed;
   return once("fed " + digestOf(program.text) + " " + test.name,
-              [&](const std::string &folder) -> llvm::Error {
-                std::string problem;
-                auto plan = kbrt::readPlan(*fed, problem);
-                if (!plan)
-                  return llvm::make_error<StoreError>(problem);
-                auto data = context.files.read(joinPath(*fed, kbrt::dataFileName));
-                if (!data)
-                  return data.takeError();
-                auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution);
-                if (!inputs)
-                  return inputs.takeError();
-                if (!kbrt::writePlan(*plan, folder, problem))
-                  return llvm::make_error<StoreError>(problem);
-                return context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data);
-              });
+              [&](const std::string &folder) { return writeVaried(*fed, recipe, folder); });
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>

@@ -59,6 +59,9 @@ private:
                         std::string folder) const;
   llvm::Expected<std::string> record(const Recipe &recipe);
   llvm::Expected<std::string> varied(const Recipe &recipe);
+  /// Writes the plan of \p recording with the inputs of \p recipe to \p folder.
+  llvm::Error writeVaried(const std::string &recording, const Recipe &recipe,
+                          const std::string &folder) const;
   /// Runs \p body once per key; later calls get its folder.
   llvm::Expected<std::string> once(const std::string &key,
                                    llvm::function_ref<llvm::Error(const std::string &folder)> body);

@@ -100,16 +100,31 @@ std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
   return command;
 }
 
-llvm::Error SearchReport::explainMissed(ProgramEnvironment &environment, bool nothingApplied) {
-  if (!nothingApplied && context.options.remarksFile.empty())
-    return llvm::Error::success();
-  auto remarks = environment.missed();
-  if (!remarks)
-    return remarks.takeError();
-  if (nothingApplied)
-    for (const Remark &remark : *remarks)
-      context.progress.line(formatRemark(remark));
-  return writeRemarks(context, *remarks);
+/// What the winning pipeline did, at its places; then everything that was tried.
+static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const SearchResult &result) {
+  std::vector<Remark> remarks;
+  if (!result.pipeline.empty()) {
+    PipelineOptions options;
+    options.parser = &context.parser;
+    auto replayed =
+        runPipeline(context.text, context.command, pipelineText(result.pipeline), options);
+    if (!replayed)
+      return replayed.takeError();
+    remarks = std::move(replayed->remarks);
+  }
+  for (const Attempt &attempt : result.attempts) {
+    bool applied = attempt.verdict != AttemptVerdict::NotApplied;
+    Remark remark;
+    remark.kind = applied ? RemarkKind::Analysis : RemarkKind::Missed;
+    remark.pass = attempt.move.pass;
+    remark.kernel = attempt.move.kernel;
+    remark.file = context.command.shownFile;
+    (void)!llvm::StringRef(attempt.move.site).getAsInteger(10, remark.site);
+    remark.message = applied ? outcomeText(attempt) : attempt.reason;
+    remark.options.assign(attempt.move.parameters.begin(), attempt.move.parameters.end());
+    remarks.push_back(std::move(remark));
+  }
+  return remarks;
 }
 
 llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment, const Journal &journal,
@@ -117,13 +132,27 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                                                 const std::string &evidenceFile, double seconds) {
   Progress &progress = context.progress;
   const NodeJudgement &original = result.original;
-  if (original.verdict != AttemptVerdict::Correct)
-    return llvm::make_error<UsageError>("'" + context.options.input + "': " + original.reason,
-                                        "mend the program first; kb-opt keeps what is right and makes it faster",
-                                        ExitStatus::Diagnostics);
+  if (original.verdict != AttemptVerdict::Correct) {
+    // What the recorder says names the program already.
+    bool named = llvm::StringRef(original.reason).contains("'" + context.command.shownFile + "'");
+    return llvm::make_error<UsageError>(
+        (named ? "" : "'" + context.options.input + "': ") + original.reason,
+        "mend the program, or give it less to do in a workload; kb-opt keeps what is right and makes it faster",
+        ExitStatus::Diagnostics);
+  }
 
-  if (llvm::Error error = explainMissed(environment, result.attempts.empty()))
-    return std::move(error);
+  // Why passes do not apply: said where none does, and in the file for remarks.
+  std::vector<Remark> missed;
+  bool nothingApplied = result.attempts.empty() && result.end != SearchEnd::Interrupted;
+  if (nothingApplied || !context.options.remarksFile.empty()) {
+    auto remarks = environment.missed();
+    if (!remarks)
+      return remarks.takeError();
+    missed = std::move(*remarks);
+  }
+  if (nothingApplied)
+    for (const Remark &remark : missed)
+      progress.line(formatRemark(remark));
   bool found = !result.pipeline.empty();
   for (const Move &step : result.ablated)
     progress.line("ablation: " + step.text() + " contributes nothing and leaves");
@@ -156,6 +185,14 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     progress.line("replay: " + replayCommand(result.pipeline));
     if (context.options.printPipeline)
       context.err << pipelineText(result.pipeline) << "\n";
+  }
+  if (!context.options.remarksFile.empty()) {
+    auto remarks = remarksOf(context, result);
+    if (!remarks)
+      return remarks.takeError();
+    llvm::append_range(*remarks, missed);
+    if (llvm::Error error = writeRemarks(context, *remarks))
+      return std::move(error);
   }
   if (found && context.options.emit == Emit::Diff && !context.options.fix) {
     // Lines before the first header are ignored by patch and by git apply.

@@ -27,9 +27,6 @@ public:
                                     const std::string &evidenceFile, double seconds);
 
 private:
-  /// Says why passes do not apply to the original: on the terminal where none
-  /// does, and in the file for remarks.
-  llvm::Error explainMissed(ProgramEnvironment &environment, bool nothingApplied);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
   std::string replayCommand(llvm::ArrayRef<Move> pipeline) const;
 

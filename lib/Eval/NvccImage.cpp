@@ -82,8 +82,8 @@ std::map<std::string, KernelResources> parsePtxasReport(StringRef text) {
   return kernels;
 }
 
-NvccCompiler::NvccCompiler(ProcessRunner &runner, std::string directory)
-    : runner(runner), directory(std::move(directory)) {
+NvccCompiler::NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed)
+    : runner(runner), directory(std::move(directory)), sandboxed(sandboxed) {
   if (std::optional<std::string> path = findNvcc())
     nvccPath = *path;
 }
@@ -154,6 +154,9 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     request.argv.insert(request.argv.end(), {"-o", cubin, source});
     request.workingDirectory = program.workingDirectory;
     request.wallSeconds = 120;
+    request.environment = {"TMPDIR=" + folder};
+    if (sandboxed)
+      request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
     Expected<ProcessResult> run = runner.run(request);
     if (!run)
       return run.takeError();

@@ -117,7 +117,8 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
 }
 
 std::string programName(const RecordRequest &request) {
-  return "'" + llvm::sys::path::filename(request.executable).str() + "'";
+  StringRef name = request.name;
+  return ("'" + (name.empty() ? llvm::sys::path::filename(request.executable) : name) + "'").str();
 }
 
 std::string gibibytes(uint64_t bytes) {

@@ -193,7 +193,11 @@ llvm::Expected<SearchResult> RolloutStrategy::run(Environment &environment,
   if (!*usable)
     return explorer.finish(SearchEnd::NothingLeft);
   llvm::Expected<SearchEnd> end = Rollout(explorer, options, knowledge).run();
-  if (!end)
+  if (end)
+    return explorer.finish(*end);
+  // What failed because the user ended the search costs nothing found before.
+  if (!options.stop || !options.stop())
     return end.takeError();
-  return explorer.finish(*end);
+  llvm::consumeError(end.takeError());
+  return explorer.finish(SearchEnd::Interrupted);
 }

@@ -29,7 +29,10 @@ void kbopt::writeRemarksYaml(llvm::raw_ostream &os, llvm::ArrayRef<Remark> remar
     record.RemarkName = remark.kind == RemarkKind::Passed   ? "Rewritten"
                         : remark.kind == RemarkKind::Missed ? "DoesNotApply"
                                                             : "Note";
-    record.FunctionName = remark.kernel;
+    // LLVM's reader wants a name; what concerns no kernel concerns the file.
+    record.FunctionName = !remark.kernel.empty() ? llvm::StringRef(remark.kernel)
+                          : !remark.file.empty() ? llvm::StringRef(remark.file)
+                                                 : llvm::StringRef("program");
     if (remark.line)
       record.Loc = llvm::remarks::RemarkLocation{remark.file, remark.line, remark.column};
     auto argument = [&](llvm::StringRef key, llvm::StringRef value) {

@@ -66,10 +66,10 @@ Workplace::overlay(llvm::ArrayRef<VirtualFile> headers) const {
   return std::vector<std::string>{"-vfsoverlay", file("overlay.yaml")};
 }
 
-/// Runs clang; its complaints become an error.
+/// Runs clang for the file \p output; its complaints become an error.
 static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limits,
                                const CompileCommand &command, std::vector<std::string> arguments,
-                               StringRef what) {
+                               StringRef output, StringRef what) {
   llvm::Expected<std::string> clang = findClang();
   if (!clang)
     return clang.takeError();
@@ -78,10 +78,14 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
   request.argv = {*clang, "-fno-color-diagnostics"};
   for (std::string &argument : arguments)
     request.argv.push_back(std::move(argument));
+  request.argv.insert(request.argv.end(), {"-o", output.str()});
+  std::string folder = path::parent_path(output).str();
+  if (limits.sandboxed)
+    request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
   request.workingDirectory = command.directory;
   request.wallSeconds = limits.wallSeconds;
   request.memoryBytes = limits.memoryBytes;
-  request.environment = {"LC_ALL=C"};
+  request.environment = {"LC_ALL=C", "TMPDIR=" + folder};
   llvm::Expected<ProcessResult> result = runner.run(request);
   if (!result)
     return result.takeError();
@@ -92,9 +96,11 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
     return llvm::make_error<UsageError>("the " + what.str() + " of '" + command.shownFile +
                                             "' does not compile\n" + result->errorTail(40),
                                         "", ExitStatus::Diagnostics);
+  // Past its limits, or crashed: the text is to blame here, too.
   return llvm::make_error<ToolError>("clang failed on the " + what.str() + " of '" +
                                          command.shownFile + "': " + result->describe(),
-                                     request.argv, result->exitStatus, result->errorTail());
+                                     request.argv, result->exitStatus, result->errorTail(), "",
+                                     ExitStatus::Diagnostics);
 }
 
 /// Compiles the text of \p place to \p output. \p side are the arguments that
@@ -112,8 +118,8 @@ static llvm::Error compileText(ProcessRunner &runner, const CompileLimits &limit
       return arguments.takeError();
     for (llvm::ArrayRef<std::string> part : {llvm::ArrayRef<std::string>(meaning), more, pch})
       arguments->insert(arguments->end(), part.begin(), part.end());
-    arguments->insert(arguments->end(), {"-c", command.file, "-o", output.str()});
-    return runCompiler(runner, limits, command, std::move(*arguments), what);
+    arguments->insert(arguments->end(), {"-c", command.file});
+    return runCompiler(runner, limits, command, std::move(*arguments), output, what);
   };
   std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning);
   if (pch) {
@@ -203,7 +209,7 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
       return error;
     if (llvm::Error error = runCompiler(
             runner, limits, command,
-            {"-x", "c", "-O1", "-fPIC", "-w", "-c", source, "-o", refusals}, "refusals"))
+            {"-x", "c", "-O1", "-fPIC", "-w", "-c", source}, refusals, "refusals"))
       return error;
     // In an archive it is only asked for what nothing before it has.
     std::string archive = place->file("librefusals.a");
@@ -211,6 +217,6 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
       return error;
     arguments.push_back(archive);
   }
-  arguments.insert(arguments.end(), {"-lm", "-lpthread", "-ldl", "-o", output.str()});
-  return runCompiler(runner, limits, command, std::move(arguments), "host program");
+  arguments.insert(arguments.end(), {"-lm", "-lpthread", "-ldl"});
+  return runCompiler(runner, limits, command, std::move(arguments), output, "host program");
 }

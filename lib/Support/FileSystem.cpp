@@ -53,17 +53,26 @@ public:
   }
 
   llvm::Error write(llvm::StringRef file, llvm::StringRef bytes) override {
-    llvm::SmallString<128> temporary;
+    // What a link names is replaced, not the link; a device or a pipe not at all.
+    llvm::SmallString<128> target, temporary;
+    if (fs::real_path(file, target))
+      target = file;
+    fs::file_status status;
+    bool exists = !fs::status(target, status);
+    if (exists && status.type() != fs::file_type::regular_file)
+      return writeInto(file, bytes);
     int descriptor;
     if (std::error_code code =
-            fs::createUniqueFile(file + ".%%%%%%%%.tmp", descriptor, temporary,
+            fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, temporary,
                                  fs::OF_None, fs::all_read | fs::owner_write))
       return storeError("cannot write", file, code);
     std::error_code code = writeAll(descriptor, bytes);
+    if (!code && exists)
+      code = fs::setPermissions(descriptor, status.permissions());
     if (::close(descriptor) != 0 && !code)
       code = lastError();
     if (!code)
-      code = fs::rename(temporary, file);
+      code = fs::rename(temporary, target);
     if (!code)
       return llvm::Error::success();
     fs::remove(temporary);
@@ -106,6 +115,15 @@ public:
       names.push_back(path::filename(it->path()).str());
     std::sort(names.begin(), names.end());
     return names;
+  }
+
+private:
+  static llvm::Error writeInto(llvm::StringRef file, llvm::StringRef bytes) {
+    int descriptor = ::open(file.str().c_str(), O_WRONLY | O_CLOEXEC);
+    std::error_code code = descriptor < 0 ? lastError() : writeAll(descriptor, bytes);
+    if (descriptor >= 0 && ::close(descriptor) != 0 && !code)
+      code = lastError();
+    return code ? storeError("cannot write", file, code) : llvm::Error::success();
   }
 };
 } // namespace

@@ -1,5 +1,6 @@
 //===- Interrupt.cpp ------------------------------------------------------===//
 #include "kb-opt/Support/Interrupt.h"
+#include "kb-opt/Support/Error.h"
 #include <csignal>
 #include <unistd.h>
 
@@ -22,3 +23,15 @@ void kbopt::installInterruptHandler() {
 }
 
 bool kbopt::interrupted() { return signalsSeen > 0; }
+
+llvm::Error kbopt::interruption() {
+  return llvm::make_error<ToolError>("interrupted; nothing was written", std::vector<std::string>{},
+                                     -1, "", "", ExitStatus::Budget);
+}
+
+llvm::Error kbopt::dropInterruptions(llvm::Error error) {
+  return llvm::handleErrors(std::move(error), [](std::unique_ptr<KbError> kbError) {
+    return kbError->status == ExitStatus::Budget ? llvm::Error::success()
+                                                 : llvm::Error(std::move(kbError));
+  });
+}

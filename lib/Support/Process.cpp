@@ -243,6 +243,8 @@ llvm::Expected<ProcessResult> RealProcessRunner::run(const ProcessRequest &reque
   // A child that ends early must not end its parent.
   static bool ignored = (::signal(SIGPIPE, SIG_IGN), true);
   (void)ignored;
+  if (interrupted())
+    return interruption();
   double startSeconds = realClock().monotonicSeconds();
   Child child;
   if (llvm::Error error = start(request, child))
@@ -253,7 +255,9 @@ llvm::Expected<ProcessResult> RealProcessRunner::run(const ProcessRequest &reque
   struct rusage usage = {};
   ended = reap(request, child.pid, ended, startSeconds, status, usage);
   ::kill(-child.pid, SIGKILL); // background processes it left behind
-  result.timedOut = !ended && !interrupted();
+  if (!ended && interrupted())
+    return interruption();
+  result.timedOut = !ended;
   result.wallSeconds = realClock().monotonicSeconds() - startSeconds;
   result.peakMemoryBytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   if (WIFSIGNALED(status))

@@ -22,11 +22,13 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
                                        std::vector<std::string>{"bwrap"}, -1, "", installNote);
   std::vector<std::string> args = {*bubblewrap, "--unshare-all", "--die-with-parent", "--new-session",
                                    "--ro-bind", "/",             "/",                 "--dev",
-                                   "/dev",      "--proc",        "/proc",             "--tmpfs",
-                                   "/tmp"};
+                                   "/dev",      "--proc",        "/proc"};
   llvm::SmallString<128> home;
-  if (llvm::sys::path::home_directory(home) && llvm::sys::fs::is_directory(home) && home != "/")
-    args.insert(args.end(), {"--tmpfs", home.str().str()});
+  if (!request.sandbox->seesAllFiles) {
+    args.insert(args.end(), {"--tmpfs", "/tmp"});
+    if (llvm::sys::path::home_directory(home) && llvm::sys::fs::is_directory(home) && home != "/")
+      args.insert(args.end(), {"--tmpfs", home.str().str()});
+  }
   auto bind = [&](const char *option, const std::string &folder) {
     args.insert(args.end(), {option, folder, folder});
   };

@@ -66,10 +66,11 @@ public:
 };
 
 /// nvcc from CUDA_PATH or PATH; falls back to LLVM's NVPTX backend on the bitcode.
-/// Outputs go to \p directory, named by content, and are reused.
+/// Outputs go to \p directory, named by content, and are reused. Sandboxed it
+/// reads everything and writes nothing else.
 class NvccCompiler : public DeviceCompiler {
 public:
-  NvccCompiler(ProcessRunner &runner, std::string directory);
+  NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed = false);
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
   /// Path of nvcc; empty if there is none.
   const std::string &nvcc() const { return nvccPath; }
@@ -80,6 +81,7 @@ private:
   std::string directory, nvccPath;
   std::mutex versionMutex;
   std::string version; ///< asked of nvcc once
+  bool sandboxed;
 };
 
 /// nvcc in `$CUDA_PATH/bin` or PATH or the toolkit's standard place.

@@ -24,6 +24,7 @@ struct RecordLimits {
 };
 
 struct RecordRequest {
+  std::string name;       ///< in messages; empty: the executable's file name
   std::string executable; ///< linked with libkbrecord
   std::string image;      ///< CPU image; may be empty for `recordOracleFed`
   std::vector<std::string> arguments;

@@ -19,6 +19,8 @@ struct CompileLimits {
   uint64_t memoryBytes = 8ull << 30;
   /// Where CUDA's headers are kept precompiled; empty: the user's cache folder.
   std::string cacheFolder = {};
+  /// No network, and nothing to write but its own output.
+  bool sandboxed = false;
 };
 
 /// Compiles texts under one command. Relative includes, __FILE__ and debug
@@ -26,7 +28,8 @@ struct CompileLimits {
 /// Thread-safe.
 ///
 /// Errors of the text are a `UsageError` (diagnostics) with the compiler's
-/// words; a compiler that crashes or exceeds its limits is a `ToolError`.
+/// words; a compiler that crashes or exceeds its limits is a `ToolError` with the
+/// same status.
 class CodeEmitter {
 public:
   CodeEmitter(ProcessRunner &runner, CompileLimits limits = {}) : runner(runner), limits(limits) {}

@@ -1,6 +1,12 @@
 //===- Interrupt.h - Ctrl-C ---------------------------------------*- C++ -*-===//
+//
+// Owns the wish of the user to stop, and the error that work ends with for it.
+//
+//===----------------------------------------------------------------------===//
 #ifndef KBOPT_SUPPORT_INTERRUPT_H
 #define KBOPT_SUPPORT_INTERRUPT_H
+
+#include "llvm/Support/Error.h"
 
 namespace kbopt {
 
@@ -8,6 +14,12 @@ namespace kbopt {
 /// best result so far; the third one ends the process at once.
 void installInterruptHandler();
 bool interrupted();
+
+/// The error of work that was given up for an interrupt: a `ToolError` with the
+/// exit status `Budget`, which blames nobody.
+llvm::Error interruption();
+/// \p error without interruptions.
+llvm::Error dropInterruptions(llvm::Error error);
 
 } // namespace kbopt
 

@@ -22,6 +22,9 @@ namespace kbopt {
 struct Sandbox {
   std::vector<std::string> readable;
   std::vector<std::string> writable;
+  /// /tmp and the home folder stay visible, read-only: a compiler reads headers
+  /// from anywhere.
+  bool seesAllFiles = false;
 };
 
 /// One child process. A zero limit means no limit.
@@ -60,9 +63,11 @@ struct ProcessResult {
 class ProcessRunner {
 public:
   virtual ~ProcessRunner();
-  /// Fails with a `ToolError` only if the program cannot be started, or if a
-  /// sandbox is asked for and there is none. Kills the child's whole process
-  /// group at the wall limit and when the run is interrupted.
+  /// Kills the child's whole process group at the wall limit and when the user
+  /// interrupts kb-opt. What an interrupted child did says nothing about its
+  /// program, so that there is no result then but the error of Interrupt.h.
+  /// Fails otherwise with a `ToolError` only if the program cannot be started,
+  /// or if a sandbox is asked for and there is none.
   virtual llvm::Expected<ProcessResult> run(const ProcessRequest &request) = 0;
 };
 

@@ -221,8 +221,41 @@ TEST_F(CodeEmissionTest, ErrorsOfTheTextAreTheUsers) {
 TEST_F(CodeEmissionTest, LimitsStopTheCompiler) {
   CodeEmitter impatient(realProcessRunner(), CompileLimits{0.02, 0});
   Failure failure = failureOf(impatient.emitDeviceBitcode(command(), "__global__ void k() {}\n"));
-  EXPECT_EQ(failure.status, ExitStatus::Environment);
+  EXPECT_EQ(failure.status, ExitStatus::Diagnostics);
   EXPECT_NE(failure.message.find("no end within"), std::string::npos) << failure.message;
+}
+
+TEST_F(CodeEmissionTest, BombsStayInTheirWalls) {
+  if (llvm::Error error = checkSandbox(realProcessRunner()))
+    GTEST_SKIP() << llvm::toString(std::move(error));
+  CompileLimits limits;
+  limits.sandboxed = true;
+  CodeEmitter walled(realProcessRunner(), limits);
+  // Behind walls a good text gives the same bytes.
+  llvm::StringRef good = "__global__ void k(float *a) { *a = 1; }\n";
+  EXPECT_TRUE(llvm::cantFail(walled.emitDeviceBitcode(command(), good)) ==
+              llvm::cantFail(emitter.emitDeviceBitcode(command(), good)));
+  EXPECT_EQ(failureOf(walled.emitDeviceBitcode(command(), "#include \"/etc/passwd\"\n")).status,
+            ExitStatus::Diagnostics);
+  limits.wallSeconds = 1;
+  limits.memoryBytes = uint64_t(1) << 30;
+  CodeEmitter limited(realProcessRunner(), limits);
+  std::string tokens = "#define A0 1+1+\n";
+  for (int level = 1; level != 12; ++level) {
+    std::string before = " A" + std::to_string(level - 1);
+    tokens += "#define A" + std::to_string(level);
+    for (int copy = 0; copy != 10; ++copy)
+      tokens += before;
+    tokens += "\n";
+  }
+  EXPECT_EQ(failureOf(limited.emitDeviceBitcode(command(), tokens + "int x = A11 0;\n")).status,
+            ExitStatus::Diagnostics);
+  EXPECT_EQ(failureOf(limited.emitDeviceBitcode(
+                          command(), "template <int a, int b> struct T : T<a - 1, 2 * b>, T<a - 1, 2 * b + 1> {};\n"
+                                     "template <int b> struct T<0, b> {};\n"
+                                     "T<26, 1> t;\n"))
+                .status,
+            ExitStatus::Diagnostics);
 }
 
 TEST_F(CodeEmissionTest, LinkedProgramRuns) {

@@ -1,7 +1,9 @@
 #include "kb-opt/Support/Process.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "gtest/gtest.h"
+#include <csignal>
 
 using namespace kbopt;
 
@@ -43,6 +45,30 @@ TEST(Process, KillsAChildThatClosedItsOutputs) {
   EXPECT_LT(result.wallSeconds, 10);
 }
 
+/// Runs in a process of its own: an interrupt is for good.
+static void interruptAChild() {
+  installInterruptHandler();
+  ProcessRequest request;
+  // The child tells this process to stop while it runs, and again before the next.
+  request.argv = {"sh", "-c", "kill -TERM $PPID; exec sleep 100"};
+  for (int round = 0; round != 2; ++round) {
+    auto result = realProcessRunner().run(request);
+    if (result)
+      _exit(1);
+    bool blamesNobody = false;
+    llvm::handleAllErrors(result.takeError(), [&](const KbError &error) {
+      blamesNobody = error.status == ExitStatus::Budget;
+    });
+    if (!blamesNobody)
+      _exit(2);
+  }
+  _exit(interrupted() && !dropInterruptions(interruption()) ? 0 : 3);
+}
+
+TEST(ProcessDeathTest, AnInterruptedChildHasNoResult) {
+  EXPECT_EXIT(interruptAChild(), testing::ExitedWithCode(0), "");
+}
+
 TEST(Process, NamesTheSignal) {
   ProcessResult result = runShell("kill -SEGV $$");
   EXPECT_EQ(result.signal, 11);
@@ -76,6 +102,24 @@ TEST(Process, AMissingProgramIsAToolError) {
   llvm::raw_string_ostream os(text);
   EXPECT_EQ(reportError(os, "kb-opt", result.takeError()), ExitStatus::Environment);
   EXPECT_EQ(text, "kb-opt: error: cannot start 'no-such-program-anywhere': no such program in PATH\n");
+}
+
+TEST(Sandbox, ShowsCompilersEveryFileAndLetsThemWriteTheirOutput) {
+  if (llvm::Error error = checkSandbox(realProcessRunner())) {
+    GTEST_SKIP() << llvm::toString(std::move(error));
+  }
+  auto inputs = llvm::cantFail(TemporaryDirectory::create("kb-test"));
+  auto outputs = llvm::cantFail(TemporaryDirectory::create("kb-test"));
+  llvm::cantFail(realFileSystem().write(inputs.file("header.h"), "text"));
+  ProcessRequest request;
+  request.argv = {"sh", "-c", "cat header.h; echo x > \"$0/out\"; echo x > other", outputs.path().str()};
+  request.workingDirectory = inputs.path().str();
+  request.sandbox = Sandbox{{}, {outputs.path().str()}, /*seesAllFiles=*/true};
+  auto result = llvm::cantFail(realProcessRunner().run(request));
+  EXPECT_EQ(result.out, "text");
+  EXPECT_FALSE(result.succeeded());
+  EXPECT_TRUE(realFileSystem().exists(outputs.file("out")));
+  EXPECT_FALSE(realFileSystem().exists(inputs.file("other")));
 }
 
 TEST(Sandbox, HasNoNetworkAndAPrivateTmp) {

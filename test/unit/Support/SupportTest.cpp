@@ -3,6 +3,7 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Progress.h"
 #include "kb-opt/Support/Random.h"
+#include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"
 
 using namespace kbopt;
@@ -51,6 +52,23 @@ TEST(FileSystem, WritesWholeFilesOnly) {
   ASSERT_FALSE(fs.write(file, "two"));
   EXPECT_EQ(*fs.read(file), "two");
   EXPECT_EQ(fs.list(directory->path()), (std::vector<std::string>{"a"}));
+}
+
+TEST(FileSystem, LinksModesAndDevicesStay) {
+  auto folder = llvm::cantFail(TemporaryDirectory::create("kb-test"));
+  std::string file = folder.file("a"), link = folder.file("b");
+  ASSERT_FALSE(realFileSystem().write(file, "old"));
+  ASSERT_FALSE(llvm::sys::fs::setPermissions(file, llvm::sys::fs::perms(0750)));
+  ASSERT_FALSE(llvm::sys::fs::create_link("a", link));
+  ASSERT_FALSE(realFileSystem().write(link, "new"));
+  EXPECT_TRUE(llvm::sys::fs::is_symlink_file(link));
+  EXPECT_EQ(*realFileSystem().read(file), "new");
+  EXPECT_EQ(llvm::cantFail(llvm::errorOrToExpected(llvm::sys::fs::getPermissions(file))),
+            llvm::sys::fs::perms(0750));
+  ASSERT_FALSE(realFileSystem().write("/dev/null", "x"));
+  EXPECT_FALSE(llvm::sys::fs::is_regular_file("/dev/null"));
+  llvm::Error full = realFileSystem().write("/dev/full", "x");
+  EXPECT_EQ(llvm::toString(std::move(full)), "cannot write '/dev/full': No space left on device");
 }
 
 TEST(FileSystem, AppendsLines) {
