@@ -19,8 +19,8 @@ __global__ void halve(int *const __restrict__ values, int *const __restrict__ op
 }
 
 int main() {
-  constexpr int n = 4096;
-  static int host[n];
+  const int n = 4096, threads = 32;
+  static int host[4096];
   for (int i = 0; i < n; ++i)
     host[i] = i % 200;
   int *values = nullptr, *open = nullptr, more = 1, rounds = 0;
@@ -29,7 +29,8 @@ int main() {
   cudaMemcpy(values, host, sizeof(host), cudaMemcpyHostToDevice);
   while (more) {
     cudaMemset(open, 0, sizeof(int));
-    halve<<<(n + 31) / 32, 32>>>(values, open, n);
+    const int blocks = (n + threads - 1) / threads;
+    halve<<<blocks, threads>>>(values, open, n);
     cudaMemcpy(&more, open, sizeof(int), cudaMemcpyDeviceToHost);
     if (++rounds > 8)
       exit(1);
