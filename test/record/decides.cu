@@ -4,7 +4,7 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: %status 0,4 kb-opt -passes=auto --trajectories=4 --steps=2 --budget-candidates=4 --journal=%t/j.sqlite --knowledge=%t/kb %s -o %t/out.cu 2> %t/err
 // RUN: FileCheck %s < %t/err
-// CHECK: tune-block-size{{.*}}: correct, modelled
+// CHECK: tune-block-size{{.*}} correct, modelled
 // CHECK-NOT: mismatch
 #include <cstdlib>
 
