@@ -46,12 +46,12 @@ void refuseSkipped(const Barrier &barrier) {
   const Fiber *first = nullptr;
   for (uint32_t i = 0; i < machine.block.threads; ++i) {
     const Fiber &fiber = machine.fibers[i];
-    if (fiber.state == FiberState::AtBarrier)
+    if (machine.states[i] == FiberState::AtBarrier)
       byWaiting = std::max(byWaiting, timesSkipped(fiber, barrier.site));
   }
   for (uint32_t i = 0; i < machine.block.threads; ++i) {
     const Fiber &fiber = machine.fibers[i];
-    if (fiber.state != FiberState::Done || fiber.skipped.empty())
+    if (machine.states[i] != FiberState::Done || fiber.skipped.empty())
       continue;
     byEnded = timesSkipped(fiber, barrier.site);
     if (byEnded > byWaiting && ended++ == 0)
@@ -77,14 +77,18 @@ void complete(uint32_t id) {
     refuseSkipped(barrier);
     races::onBlockBarrier(id, isWhole);
     for (uint32_t i = 0; i < machine.block.threads; ++i)
-      if (machine.fibers[i].state == FiberState::AtBarrier ||
-          machine.fibers[i].state == FiberState::Done)
+      if (machine.states[i] == FiberState::AtBarrier || machine.states[i] == FiberState::Done)
         machine.fibers[i].skipped.clear();
   }
+  if (isWhole && !barrier.hasReductions && machine.info->mode != ImageMode::Check) {
+    machine.wakeAll();
+    barrier = Barrier{};
+    return;
+  }
   for (uint32_t i = 0; i < machine.block.threads && barrier.waiting; ++i) {
-    Fiber &fiber = machine.fibers[i];
-    if (fiber.state != FiberState::AtBarrier || fiber.barrier != id)
+    if (machine.states[i] != FiberState::AtBarrier || machine.fibers[i].barrier != id)
       continue;
+    Fiber &fiber = machine.fibers[i];
     // `result` came in as the operation asked for.
     auto op = static_cast<BarrierReduction>(fiber.result);
     fiber.result = op == BarrierReduction::Popcount ? popcount
@@ -142,9 +146,11 @@ void enter(uint32_t site, uint32_t id, uint32_t count, const char *what) {
     count::onBarrier(self.thread);
 }
 
-uint32_t wait(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op, bool predicate) {
+uint32_t wait(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op, bool predicate,
+              bool isReduction) {
   enter(site, id, count, "barrier");
   Barrier &barrier = machine.barriers[id];
+  barrier.hasReductions |= isReduction;
   Fiber &self = machine.currentFiber();
   self.barrier = static_cast<uint8_t>(id);
   self.result = static_cast<uint64_t>(op);
@@ -152,7 +158,7 @@ uint32_t wait(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op, b
   barrier.predicates += predicate;
   if (isComplete(barrier)) {
     // The last one wakes itself like the others: the order of the next phase is that of the ring.
-    self.state = FiberState::AtBarrier;
+    machine.stateOf(self) = FiberState::AtBarrier;
     --machine.warps[self.thread.warp].runnable;
     complete(id);
     machine.resume();
@@ -165,9 +171,11 @@ uint32_t wait(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op, b
 } // namespace
 
 void Machine::barrierOnExit() {
+  if (!liveThreads)
+    return;
   for (uint32_t id = 0; id < barrierCount; ++id) {
     const Barrier &barrier = barriers[id];
-    if (barrier.isActive && !barrier.expected && liveThreads && isComplete(barrier))
+    if (barrier.isActive && !barrier.expected && isComplete(barrier))
       complete(id);
   }
 }
@@ -179,7 +187,24 @@ using namespace kbrt;
 extern "C" {
 
 void kbrt_barrier(uint32_t site, uint32_t id, uint32_t count) {
-  wait(site, id, count, BarrierReduction::Popcount, false);
+  // __syncthreads() that all threads reach at one place, in a block that is not counted: what is
+  // left of `wait` then, but for the thread that arrives last.
+  Barrier &barrier = machine.barriers[0];
+  if (id == 0 && count == 0 && barrier.expected == 0 && !machine.isCounting &&
+      (!barrier.isActive || barrier.site == site) && barrier.arrived + 1 < machine.liveThreads) {
+    Fiber &self = machine.currentFiber();
+    machine.lastSite = self.site = site;
+    if (!barrier.isActive) {
+      barrier.isActive = true;
+      barrier.site = site;
+    }
+    ++barrier.arrived;
+    ++barrier.waiting;
+    self.barrier = 0;
+    self.result = static_cast<uint64_t>(BarrierReduction::Popcount);
+    return machine.sleepAtBarrier();
+  }
+  wait(site, id, count, BarrierReduction::Popcount, false, /*isReduction=*/false);
 }
 
 void kbrt_barrier_skipped(uint32_t site) {
@@ -201,6 +226,6 @@ void kbrt_barrier_arrive(uint32_t site, uint32_t id, uint32_t count) {
 
 uint32_t kbrt_barrier_red(uint32_t site, uint32_t id, uint32_t count, BarrierReduction op,
                           uint32_t predicate) {
-  return wait(site, id, count, op, predicate != 0);
+  return wait(site, id, count, op, predicate != 0, /*isReduction=*/true);
 }
 }

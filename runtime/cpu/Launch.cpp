@@ -87,9 +87,18 @@ std::string invalidReason(const KernelInfo &kernel, Dim3 grid, Dim3 block,
   return {};
 }
 
-/// Maps what all launches share; empty on success.
-std::string prepareMachine() {
+/// A plain loop has one stack, counted blocks and blocks with barriers one per thread.
+unsigned stacksNeeded(Image &image, const KernelInfo &kernel, Dim3 block) {
+  bool isLoop =
+      !kernel.needsFibers && kernel.loop && image.getInfo().mode != ImageMode::Count;
+  return isLoop ? 1 : static_cast<unsigned>(block.count());
+}
+
+/// Maps what all launches share, with that many stacks; empty on success.
+std::string prepareMachine(unsigned stacksNeeded) {
   if (!machine.stacks.isCreated() && !machine.stacks.create(maxThreads, stackBytes))
+    return std::string("cannot map the stacks of device threads: ") + strerror(errno);
+  if (!machine.stacks.open(stacksNeeded))
     return std::string("cannot map the stacks of device threads: ") + strerror(errno);
   if (!machine.sharedArena) {
     size_t bytes = sharedCapacity + 2 * sharedGuardBytes;
@@ -229,7 +238,7 @@ LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, D
   if (std::string why = invalidReason(kernel, grid, block, dynamicSharedBytes, options);
       !why.empty())
     return fail(LaunchStatus::InvalidLaunch, why);
-  if (std::string why = prepareMachine(); !why.empty())
+  if (std::string why = prepareMachine(stacksNeeded(image, kernel, block)); !why.empty())
     return fail(LaunchStatus::InvalidLaunch, why);
   static std::vector<void *> pointers;
   pointers.clear();

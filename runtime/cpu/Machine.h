@@ -41,9 +41,8 @@ struct SkippedBarrier {
 
 /// One device thread.
 struct Fiber {
+  Context context = nullptr;
   Thread thread;
-  fc::fcontext_t context = nullptr;
-  FiberState state = FiberState::Fresh;
   uint8_t barrier = 0; ///< the barrier it waits at
   uint32_t site = 0;   ///< of the last call into the runtime
   uint32_t mask = 0;   ///< of the warp operation it waits in
@@ -77,6 +76,7 @@ struct Barrier {
   uint32_t predicates = 0;
   uint32_t site = 0; ///< of the first arrival
   bool isActive = false;
+  bool hasReductions = false; ///< somebody waits for a result
 };
 
 class Machine {
@@ -97,6 +97,9 @@ public:
   uint32_t warpCount = 0;
 
   std::vector<Fiber> fibers; ///< by linear thread id
+  /// Of each fiber; beside each other, because a barrier looks at all of them.
+  FiberState states[maxThreads];
+  FiberState &stateOf(const Fiber &fiber) { return states[fiber.thread.linear]; }
   Thread loopThread{};       ///< of kernels that run as plain loops
   std::vector<Warp> warps;
   Barrier barriers[barrierCount];
@@ -114,10 +117,21 @@ public:
   void runBlockAsLoop(LoopFunction loop, const std::vector<uint32_t> *order);
   /// Puts the running fiber to sleep in \p state and runs another.
   void sleep(FiberState state);
+  /// `sleep(FiberState::AtBarrier)` for the quick path of a barrier, without a frame of its own.
+  void sleepAtBarrier() {
+    Fiber &self = currentFiber();
+    stateOf(self) = FiberState::AtBarrier;
+    Warp &warp = warps[self.thread.warp];
+    if (--warp.runnable == 0 && warp.atActiveMask) [[unlikely]]
+      releaseActiveMask(warp, self.thread.warp);
+    return runNext();
+  }
   /// Runs the next ready fiber; the calling one has been put to sleep and woken by its caller.
-  void resume() { runNext(); }
+  void resume() { return runNext(); }
   /// Makes a sleeping fiber ready again.
   void wake(Fiber &fiber);
+  /// The same for every fiber of the block that has not ended; all of them sleep.
+  void wakeAll();
   /// The same for the lanes of \p mask but \p except, which go on before other warps do: their
   /// stacks are still cached. Now and then they queue like all others, because a warp may wait for
   /// another.
@@ -153,9 +167,26 @@ public:
   std::vector<uint32_t> blockCounts;
 
 private:
-  friend void fiberMain(fc::transfer_t);
-  void runNext();
-  uint32_t popReady();
+  friend void fiberMain();
+  /// Leaves the running context, which has been queued or put to sleep, for the next ready fiber.
+  /// Inlined and ending in the switch: the fewer lines of its stack a sleeping fiber needs when it
+  /// goes on, the faster a barrier of many threads.
+  void runNext() {
+    if (readyHead == readyTail) [[unlikely]]
+      return endOrDeadlock();
+    uint32_t index = popReady();
+    Fiber &self = currentFiber(), &next = fibers[index];
+    if (states[index] == FiberState::Fresh) [[unlikely]]
+      return startFiber(index, self.context);
+    states[index] = FiberState::Running;
+    if (&next == &self)
+      return;
+    kbrt_current = &next.thread;
+    return kbrt_switch_context(&self.context, next.context);
+  }
+  void endOrDeadlock();
+  void startFiber(uint32_t index, Context &from);
+  uint32_t popReady() { return ready[readyHead++ & (maxThreads - 1)]; }
   void pushReady(uint32_t index) {
     ready[readyTail++ & (maxThreads - 1)] = static_cast<uint16_t>(index);
   }
@@ -166,7 +197,11 @@ private:
   const std::vector<uint32_t> *loopOrder = nullptr;
   uint16_t ready[maxThreads];
   uint32_t readyHead = 0, readyTail = 0;
-  fc::fcontext_t hostContext = nullptr;
+  Context hostContext = nullptr;
+  /// The launch and whether its fibers count, for which `fibers` is filled.
+  uint64_t preparedLaunch = ~uint64_t(0);
+  bool isPreparedToCount = false;
+  void prepareFibers();
 };
 
 extern Machine machine;

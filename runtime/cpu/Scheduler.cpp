@@ -25,12 +25,8 @@ constexpr uint64_t idleRounds = 10000, idleYieldFloor = 1000000;
 constexpr uint32_t mostFavours = 64;
 } // namespace
 
-/// The bottom frame of every fiber. \p from carries the fiber that slept, to be given its context.
-void fiberMain(fc::transfer_t from) {
-  if (auto *previous = static_cast<Fiber *>(from.data))
-    previous->context = from.fctx;
-  else
-    machine.hostContext = from.fctx;
+/// The bottom frame of every fiber.
+void fiberMain() {
   if (machine.runsFibers)
     machine.body(machine.args, &machine.block, kbrt_current);
   else if (!machine.loopOrder)
@@ -41,36 +37,27 @@ void fiberMain(fc::transfer_t from) {
   machine.finishThread();
 }
 
-uint32_t Machine::popReady() { return ready[readyHead++ & (maxThreads - 1)]; }
-
-/// Leaves the running context, which has been queued or put to sleep, for the next ready fiber.
-void Machine::runNext() {
-  Fiber *self = static_cast<Fiber *>(kbrt_current->runtime);
-  if (readyHead == readyTail) {
-    if (liveThreads == 0)
-      fc::jump_fcontext(hostContext, nullptr); // never comes back
+/// Nobody is ready: the block is over, or waits for itself.
+void Machine::endOrDeadlock() {
+  if (liveThreads)
     stopDeadlocked();
-  }
-  uint32_t index = popReady();
+  kbrt_switch_context(&currentFiber().context, hostContext); // never comes back
+}
+
+/// Switches to the thread \p index of a new block, which has not run.
+void Machine::startFiber(uint32_t index, Context &from) {
   Fiber &next = fibers[index];
-  if (&next == self && self->state == FiberState::Ready) {
-    self->state = FiberState::Running;
-    return;
-  }
-  if (next.state == FiberState::Fresh) {
-    next.context = fc::make_fcontext(stacks.top(index), stacks.usableBytes(index), fiberMain);
-    progress();
-  }
-  next.state = FiberState::Running;
+  next.skipped.clear();
+  next.context = makeContext(stacks.top(index), stacks.usableBytes(index), fiberMain);
+  progress();
+  states[index] = FiberState::Running;
   kbrt_current = &next.thread;
-  fc::transfer_t back = fc::jump_fcontext(next.context, self);
-  // Whoever switched back here hands over its own suspended context.
-  static_cast<Fiber *>(back.data)->context = back.fctx;
+  kbrt_switch_context(&from, next.context);
 }
 
 void Machine::sleep(FiberState state) {
   Fiber &self = currentFiber();
-  self.state = state;
+  stateOf(self) = state;
   uint32_t w = self.thread.warp;
   Warp &warp = warps[w];
   if (--warp.runnable == 0 && warp.atActiveMask + (state == FiberState::AtActiveMask) > 0) {
@@ -83,21 +70,33 @@ void Machine::sleep(FiberState state) {
 }
 
 void Machine::wake(Fiber &fiber) {
-  fiber.state = FiberState::Ready;
+  stateOf(fiber) = FiberState::Ready;
   ++warps[fiber.thread.warp].runnable;
   pushReady(fiber.thread.linear);
 }
 
+void Machine::wakeAll() {
+  for (uint32_t w = 0; w < warpCount; ++w) {
+    Warp &warp = warps[w];
+    warp.runnable = static_cast<uint32_t>(std::popcount(warp.live));
+    for (uint32_t live = warp.live; live; live &= live - 1) {
+      uint32_t index = w * warpLanes + static_cast<uint32_t>(std::countr_zero(live));
+      states[index] = FiberState::Ready;
+      pushReady(index);
+    }
+  }
+}
+
 void Machine::wakeWarp(uint32_t warpIndex, uint32_t mask, uint32_t except) {
   mask &= ~(1u << except);
-  Fiber *lanes = &fibers[warpIndex * warpLanes];
+  FiberState *lanes = &states[warpIndex * warpLanes];
   bool goFirst = ++favours % mostFavours != 0;
   warps[warpIndex].runnable += static_cast<uint32_t>(std::popcount(mask));
   for (uint32_t n = 0; n < warpLanes; ++n) {
     uint32_t i = goFirst ? warpLanes - 1 - n : n;
     if (!(mask >> i & 1))
       continue;
-    lanes[i].state = FiberState::Ready;
+    lanes[i] = FiberState::Ready;
     if (goFirst)
       ready[--readyHead & (maxThreads - 1)] = static_cast<uint16_t>(warpIndex * warpLanes + i);
     else
@@ -127,19 +126,20 @@ void Machine::yield() {
 
 void Machine::switchAway() {
   Fiber &self = currentFiber();
-  self.state = FiberState::Ready;
+  stateOf(self) = FiberState::Ready;
   pushReady(self.thread.linear);
   runNext();
 }
 
 void Machine::finishThread() {
   if (!runsFibers) {
-    fc::jump_fcontext(hostContext, nullptr); // never comes back
+    Context ended;
+    kbrt_switch_context(&ended, hostContext); // never comes back
     return;
   }
   Fiber &self = currentFiber();
   progress();
-  self.state = FiberState::Done;
+  stateOf(self) = FiberState::Done;
   if (isCounting)
     count::onThreadEnd(self.thread);
   uint32_t w = self.thread.warp;
@@ -176,28 +176,31 @@ void Machine::runBlockAsFibers(BodyFunction function, const std::vector<uint32_t
   readyHead = readyTail = 0;
   idleYields = 0;
   liveThreads = threads;
+  prepareFibers();
+  std::fill_n(states, threads, FiberState::Fresh);
+  for (uint32_t index : order)
+    pushReady(index);
+  startFiber(popReady(), hostContext);
+  kbrt_current = nullptr;
+}
+
+/// The threads of all blocks of a launch are alike; counting ones change theirs.
+void Machine::prepareFibers() {
+  if (preparedLaunch == launchNumber && !isPreparedToCount && !isCounting)
+    return;
+  preparedLaunch = launchNumber;
+  isPreparedToCount = isCounting;
   Dim n = block.ntid;
   uint32_t linear = 0;
   for (uint32_t z = 0; z < n.z; ++z)
     for (uint32_t y = 0; y < n.y; ++y)
       for (uint32_t x = 0; x < n.x; ++x, ++linear) {
         Fiber &fiber = fibers[linear];
-        fiber.state = FiberState::Fresh;
         fiber.site = 0;
-        fiber.skipped.clear();
         fiber.thread = {{x, y, z}, linear, linear % 32, linear / 32, &block, nullptr, 0, &fiber};
         if (isCounting)
           fiber.thread.blockCounts = blockCounts.data() + size_t(linear) * info->blockCount;
       }
-  for (uint32_t index : order)
-    pushReady(index);
-  uint32_t first = popReady();
-  Fiber &fiber = fibers[first];
-  fiber.context = fc::make_fcontext(stacks.top(first), stacks.usableBytes(first), fiberMain);
-  fiber.state = FiberState::Running;
-  kbrt_current = &fiber.thread;
-  fc::jump_fcontext(fiber.context, nullptr);
-  kbrt_current = nullptr;
 }
 
 void Machine::runBlockAsLoop(LoopFunction loop, const std::vector<uint32_t> *order) {
@@ -207,8 +210,7 @@ void Machine::runBlockAsLoop(LoopFunction loop, const std::vector<uint32_t> *ord
   loopThread = Thread{};
   loopThread.block = &block;
   kbrt_current = &loopThread;
-  fc::fcontext_t context = fc::make_fcontext(stacks.top(0), stacks.usableBytes(0), fiberMain);
-  fc::jump_fcontext(context, nullptr);
+  kbrt_switch_context(&hostContext, makeContext(stacks.top(0), stacks.usableBytes(0), fiberMain));
   kbrt_current = nullptr;
 }
 

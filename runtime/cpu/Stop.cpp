@@ -93,7 +93,7 @@ void Machine::stopDeadlocked() {
     const Fiber &fiber = fibers[i];
     std::string what;
     char text[96];
-    switch (fiber.state) {
+    switch (states[fiber.thread.linear]) {
     case FiberState::AtBarrier:
       snprintf(text, sizeof text, "at barrier %u (", fiber.barrier);
       hasNamedCount |= barriers[fiber.barrier].expected != 0;

@@ -269,7 +269,7 @@ void Machine::releaseActiveMask(Warp &warp, uint32_t w) {
   Fiber *lanes = &fibers[w * warpLanes];
   uint32_t total = std::min<uint32_t>(warpLanes, block.threads - w * warpLanes), mask = 0, site = 0;
   for (uint32_t i = 0; i < total; ++i) {
-    if (lanes[i].state != FiberState::AtActiveMask)
+    if (stateOf(lanes[i]) != FiberState::AtActiveMask)
       continue;
     if (!mask)
       site = lanes[i].site;
