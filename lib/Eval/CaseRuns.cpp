@@ -9,6 +9,9 @@ using namespace llvm;
 
 namespace kbopt {
 
+/// Outputs of a candidate's run that are kept until its verdict, in bytes.
+static constexpr uint64_t largestKeptRun = uint64_t(1) << 20;
+
 CaseSource::~CaseSource() = default;
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
 
@@ -98,12 +101,24 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &te
       return result.takeError();
     return std::make_shared<const RunResult>(std::move(*result));
   };
-  if (!program.isOriginal)
-    return compute();
   std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}", test.name, toString(mode),
                             runOptions.seed, runOptions.memoryPoison, runOptions.sharedPoison,
                             toString(runOptions.rounding), runOptions.sampledBlocks,
                             runOptions.l1Bytes, runOptions.l2Bytes);
+  if (!program.isOriginal) {
+    // Several gates want the run of the same case; of large results none is worth its memory.
+    if (auto found = program.ownRuns.find(key); found != program.ownRuns.end())
+      return found->second;
+    Expected<RunPointer> run = compute();
+    if (!run)
+      return run;
+    uint64_t bytes = 0;
+    for (const std::string &output : (*run)->outputs)
+      bytes += output.size();
+    if (bytes <= largestKeptRun)
+      program.ownRuns.emplace(key, *run);
+    return run;
+  }
   Expected<const RunPointer &> kept = program.runs.get(key, compute);
   if (!kept)
     return kept.takeError();

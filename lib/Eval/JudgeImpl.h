@@ -32,7 +32,8 @@ struct JudgedProgram {
   bool isOriginal = false;
   OnceMap<RunMode, DeviceImage> images;
   OnceMap<std::string, std::string> plans; ///< by case name
-  OnceMap<std::string, RunPointer> runs;   ///< by case, mode and options
+  OnceMap<std::string, RunPointer> runs;   ///< the original's, by case, mode and options
+  std::map<std::string, RunPointer> ownRuns; ///< a candidate's small ones, likewise
 };
 
 /// What an original is known to give on one case.
@@ -82,7 +83,7 @@ struct Judge::Impl {
 
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode);
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
-  /// Runs of the original are kept, runs of candidates are not.
+  /// Runs of the original are kept, and of candidates the small ones until the verdict.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
                                  const RunOptions &options);
   /// \p withSpread: with the runs under other roundings.
