@@ -18,35 +18,26 @@ double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-class Execution {
+class Execution : PlanWalk {
 public:
   Execution(const Plan &plan, Image &image, const PlanOptions &options)
-      : plan(plan), image(image), options(options), address(plan.buffers.size(), 0) {}
+      : PlanWalk(plan, options.inputs), image(image), options(options) {}
 
   PlanResult run();
 
 private:
-  bool fail(LaunchStatus status, std::string message) {
-    result.status = status;
-    result.message = std::move(message);
-    return false;
-  }
-  bool perform(const AllocStep &step);
-  bool perform(const FreeStep &step);
-  bool perform(const UploadStep &step);
-  bool perform(const FillStep &step);
-  bool perform(const CopyStep &step);
-  bool perform(const LaunchStep &step);
-  bool perform(const ReadStep &step);
-  bool perform(const SyncStep &) { return true; }
-  bool perform(const EventStep &) { return true; }
-  bool perform(const WaitStep &) { return true; }
-  bool perform(const ErrorStep &) { return true; }
-  bool perform(const MatmulStep &step);
+  bool allocate(uint32_t id) override;
+  void release(uint32_t id) override;
+  uint64_t findSymbol(const Buffer &buffer) override;
+  bool upload(uint64_t to, const Region &region, std::string_view payload) override;
+  bool fill(uint64_t to, const Region &region, uint8_t value) override;
+  bool copy(uint64_t to, const Region &toRegion, uint64_t from, const Region &fromRegion) override;
+  bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
+  bool read(uint64_t from, const Region &region, char *into) override;
+  bool matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) override;
 
-  /// Where the region's first byte is, or null with the reason in `result`.
-  char *resolve(const Region &region);
-  bool bindArguments(const LaunchStep &step, const KernelInfo &kernel);
+  bool bindArguments(const LaunchStep &step, const KernelInfo &kernel,
+                     std::vector<std::vector<uint8_t>> &bytes);
   void cleanUp();
 
   struct ConstInput {
@@ -58,24 +49,22 @@ private:
   void checkConstInputs(const KernelInfo &kernel, const std::vector<ConstInput> &inputs,
                         LaunchResult &launched);
 
-  const Plan &plan;
   Image &image;
   const PlanOptions &options;
-  std::vector<uint64_t> address; ///< of each buffer; 0 while it does not live
-  std::vector<std::vector<uint8_t>> argumentBytes;
   std::vector<void *> arguments;
   RepeatedLaunches repeated;
   std::unordered_map<std::string, size_t> launchOf; ///< key to index in result.launches
-  size_t index = 0;
   Clock::time_point start = Clock::now();
   PlanResult result;
 };
 
-bool Execution::perform(const AllocStep &step) {
-  const Buffer &buffer = plan.buffers[step.buffer];
+char *pointer(uint64_t address) { return reinterpret_cast<char *>(address); }
+
+bool Execution::allocate(uint32_t id) {
+  const Buffer &buffer = plan.buffers[id];
   MemoryKind kind = buffer.kind == BufferKind::Device ? MemoryKind::Device : MemoryKind::Managed;
   DeviceMemory &memory = DeviceMemory::get();
-  std::string name = "buffer " + std::to_string(step.buffer);
+  std::string name = "buffer " + std::to_string(id);
   bool hasPlace = isDeviceAddress(buffer.address) && buffer.address % DeviceMemory::pageBytes == 0;
   void *p = hasPlace ? memory.allocateAt(buffer.address, buffer.bytes, kind, name)
                      : memory.allocate(buffer.bytes, kind, name);
@@ -84,128 +73,73 @@ bool Execution::perform(const AllocStep &step) {
                     ? LaunchStatus::OutOfMemory
                     : LaunchStatus::InvalidLaunch,
                 name + ": " + memory.lastError());
-  address[step.buffer] = reinterpret_cast<uint64_t>(p);
+  address[id] = reinterpret_cast<uint64_t>(p);
   return true;
 }
 
-bool Execution::perform(const FreeStep &step) {
-  if (address[step.buffer])
-    DeviceMemory::get().free(reinterpret_cast<void *>(address[step.buffer]));
-  address[step.buffer] = 0;
+void Execution::release(uint32_t id) { DeviceMemory::get().free(pointer(address[id])); }
+
+uint64_t Execution::findSymbol(const Buffer &buffer) {
+  const SymbolInfo *symbol = image.findSymbol(buffer.symbol);
+  if (symbol && symbol->bytes >= buffer.bytes)
+    return symbol->address;
+  fail(LaunchStatus::InvalidLaunch, "the image has no variable '" + buffer.symbol + "' of " +
+                                        std::to_string(buffer.bytes) +
+                                        " bytes, which the plan uses");
+  return 0;
+}
+
+bool Execution::upload(uint64_t to, const Region &region, std::string_view payload) {
+  for (uint64_t row = 0; row < region.height; ++row)
+    DeviceMemory::get().write(pointer(to + row * region.pitch),
+                              payload.data() + row * region.width, region.width);
   return true;
 }
 
-char *Execution::resolve(const Region &region) {
-  uint32_t id = region.at.buffer;
-  if (!address[id] && plan.buffers[id].kind == BufferKind::Symbol) {
-    const SymbolInfo *symbol = image.findSymbol(plan.buffers[id].symbol);
-    if (!symbol || symbol->bytes < plan.buffers[id].bytes) {
-      fail(LaunchStatus::InvalidLaunch, "the image has no variable '" + plan.buffers[id].symbol +
-                                            "' of " + std::to_string(plan.buffers[id].bytes) +
-                                            " bytes, which the plan uses");
-      return nullptr;
-    }
-    address[id] = symbol->address;
-  }
-  if (!address[id]) {
-    fail(LaunchStatus::InvalidLaunch,
-         "the plan uses buffer " + std::to_string(id) + " while it is not allocated");
-    return nullptr;
-  }
-  return reinterpret_cast<char *>(address[id] + region.at.offset);
-}
-
-bool Execution::perform(const UploadStep &step) {
-  char *to = resolve(step.to);
-  if (!to)
-    return false;
-  std::string_view payload;
-  auto it = std::find_if(options.overrides.begin(), options.overrides.end(),
-                         [&](const auto &entry) { return entry.first == index; });
-  if (it != options.overrides.end())
-    payload = it->second;
-  else if (step.data + step.to.bytes() <= options.data.size())
-    payload = options.data.substr(step.data, step.to.bytes());
-  if (payload.size() != step.to.bytes())
-    return fail(LaunchStatus::InvalidLaunch,
-                "step " + std::to_string(index) + " uploads " + std::to_string(step.to.bytes()) +
-                    " bytes, its data has " + std::to_string(payload.size()));
-  for (uint64_t row = 0; row < step.to.height; ++row) {
-    DeviceMemory::get().write(to + row * step.to.pitch, payload.data() + row * step.to.width,
-                              step.to.width);
-  }
+bool Execution::fill(uint64_t to, const Region &region, uint8_t value) {
+  for (uint64_t row = 0; row < region.height; ++row)
+    DeviceMemory::get().fill(pointer(to + row * region.pitch), value, region.width);
   return true;
 }
 
-bool Execution::perform(const FillStep &step) {
-  char *to = resolve(step.to);
-  for (uint64_t row = 0; to && row < step.to.height; ++row)
-    DeviceMemory::get().fill(to + row * step.to.pitch, step.value, step.to.width);
-  return to != nullptr;
-}
-
-bool Execution::perform(const CopyStep &step) {
-  char *to = resolve(step.to), *from = to ? resolve(step.from) : nullptr;
-  for (uint64_t row = 0; from && row < step.to.height; ++row) {
-    char *target = to + row * step.to.pitch, *source = from + row * step.from.pitch;
-    memmove(target, source, step.to.width);
+bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from,
+                     const Region &fromRegion) {
+  for (uint64_t row = 0; row < toRegion.height; ++row) {
+    uint64_t target = to + row * toRegion.pitch, source = from + row * fromRegion.pitch;
+    memmove(pointer(target), pointer(source), toRegion.width);
     DeviceMemory::get().memoryChanged();
-    shadow::onCopy(reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source),
-                   step.to.width);
+    shadow::onCopy(target, source, toRegion.width);
   }
-  return from != nullptr;
-}
-
-bool Execution::perform(const ReadStep &step) {
-  char *from = resolve(step.from);
-  if (!from)
-    return false;
-  uint64_t end = step.observable + step.from.bytes();
-  if (result.observables.size() < end)
-    result.observables.resize(end);
-  for (uint64_t row = 0; row < step.from.height; ++row)
-    memcpy(result.observables.data() + step.observable + row * step.from.width,
-           from + row * step.from.pitch, step.from.width);
   return true;
 }
 
-bool Execution::perform(const MatmulStep &step) {
-  char *places[3];
-  for (auto [operand, place] :
-       {std::pair(&step.a, &places[0]), {&step.b, &places[1]}, {&step.c, &places[2]}})
-    if (!(*place = resolve({operand->at, 0, 0, 0})))
-      return false;
-  auto floats = [](char *place) { return reinterpret_cast<float *>(place); };
-  matmul(step, {floats(places[0]), floats(places[1]), floats(places[2])}, repeated);
+bool Execution::read(uint64_t from, const Region &region, char *into) {
+  for (uint64_t row = 0; row < region.height; ++row)
+    memcpy(into + row * region.width, pointer(from + row * region.pitch), region.width);
   return true;
 }
 
-bool Execution::bindArguments(const LaunchStep &step, const KernelInfo &kernel) {
-  if (step.arguments.size() != kernel.paramCount)
+bool Execution::matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) {
+  auto floats = [](uint64_t place) { return reinterpret_cast<float *>(place); };
+  kbrt::matmul(step, {floats(a), floats(b), floats(c)}, repeated);
+  return true;
+}
+
+bool Execution::bindArguments(const LaunchStep &step, const KernelInfo &kernel,
+                              std::vector<std::vector<uint8_t>> &bytes) {
+  if (bytes.size() != kernel.paramCount)
     return fail(LaunchStatus::InvalidLaunch,
                 "the plan launches " + std::string(kernel.displayName) + " with " +
-                    std::to_string(step.arguments.size()) + " arguments, it takes " +
+                    std::to_string(bytes.size()) + " arguments, it takes " +
                     std::to_string(kernel.paramCount));
-  argumentBytes.assign(step.arguments.size(), {});
   arguments.clear();
-  for (size_t i = 0; i < step.arguments.size(); ++i) {
-    const Argument &argument = step.arguments[i];
-    argumentBytes[i] = argument.bytes;
-    if (argument.bytes.size() != kernel.params[i].bytes)
-      return fail(LaunchStatus::InvalidLaunch, "argument " + std::to_string(i) + " of " +
-                                                   kernel.displayName + " has " +
-                                                   std::to_string(argument.bytes.size()) +
-                                                   " bytes in the plan, the kernel takes " +
-                                                   std::to_string(kernel.params[i].bytes));
-    for (const PointerWord &word : argument.pointers) {
-      char *target = resolve({word.target, 0, 0, 0});
-      if (!target)
-        return false;
-      if (word.at + sizeof target > argumentBytes[i].size())
-        return fail(LaunchStatus::InvalidLaunch, "a pointer of the plan lies outside its argument");
-      memcpy(argumentBytes[i].data() + word.at, &target, sizeof target);
-    }
-    arguments.push_back(argumentBytes[i].data());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i].size() != kernel.params[i].bytes)
+      return fail(LaunchStatus::InvalidLaunch,
+                  "argument " + std::to_string(i) + " of " + kernel.displayName + " has " +
+                      std::to_string(bytes[i].size()) + " bytes in the plan, the kernel takes " +
+                      std::to_string(kernel.params[i].bytes));
+    arguments.push_back(bytes[i].data());
   }
   return true;
 }
@@ -258,16 +192,16 @@ void Execution::checkConstInputs(const KernelInfo &kernel, const std::vector<Con
   }
 }
 
-bool Execution::perform(const LaunchStep &step) {
+bool Execution::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &bytes) {
   const KernelInfo *kernel = image.findKernel(step.kernel);
   if (!kernel)
     return fail(LaunchStatus::InvalidLaunch,
                 "the image has no kernel '" + step.kernel + "', which the plan launches");
-  if (!bindArguments(step, *kernel))
+  if (!bindArguments(step, *kernel, bytes))
     return false;
   LaunchKey key{step.kernel, step.grid, step.block, step.sharedBytes, {}};
-  for (const auto &bytes : argumentBytes)
-    key.arguments.insert(key.arguments.end(), bytes.begin(), bytes.end());
+  for (const auto &argument : bytes)
+    key.arguments.insert(key.arguments.end(), argument.begin(), argument.end());
   if (repeated.changesNothing(key)) {
     ++result.launches[launchOf[key.text()]].repeats;
     return true;
@@ -286,7 +220,7 @@ bool Execution::perform(const LaunchStep &step) {
   launched.step = index;
   launchOf[key.text()] = result.launches.size() - 1;
   repeated.before(key);
-  launched.result = launch(image, *kernel, arguments.data(), step.grid, step.block,
+  launched.result = kbrt::launch(image, *kernel, arguments.data(), step.grid, step.block,
                            step.sharedBytes, launchOptions);
   repeated.after(key, launched.result.status == LaunchStatus::Ok && !printed);
   checkConstInputs(*kernel, inputs, launched.result);
@@ -316,13 +250,11 @@ PlanResult Execution::run() {
   memory.setPoison(options.poison);
   memory.resetPeak();
   image.resetSymbols();
-  for (index = 0; index < plan.steps.size(); ++index) {
-    if (options.onStep)
-      options.onStep(index);
-    if (!std::visit([&](const auto &step) { return perform(step); }, plan.steps[index]))
-      break;
-  }
+  walk();
   cleanUp();
+  result.status = status;
+  result.message = std::move(message);
+  result.observables = std::move(observables);
   result.wallSeconds = secondsSince(start);
   return std::move(result);
 }

@@ -55,32 +55,6 @@ const char *toString(MemorySpace space) {
   return "?";
 }
 
-const char *toString(LaunchStatus status) {
-  switch (status) {
-  case LaunchStatus::Ok:
-    return "ok";
-  case LaunchStatus::InvalidLaunch:
-    return "invalid-launch";
-  case LaunchStatus::Fault:
-    return "fault";
-  case LaunchStatus::Trap:
-    return "trap";
-  case LaunchStatus::Assert:
-    return "assert";
-  case LaunchStatus::Deadlock:
-    return "deadlock";
-  case LaunchStatus::DivergentBarrier:
-    return "divergent-barrier";
-  case LaunchStatus::Timeout:
-    return "timeout";
-  case LaunchStatus::Unsupported:
-    return "unsupported";
-  case LaunchStatus::OutOfMemory:
-    return "out-of-memory";
-  }
-  return "?";
-}
-
 const char *toString(FindingKind kind) {
   switch (kind) {
   case FindingKind::OutOfBounds:

@@ -123,10 +123,8 @@ std::optional<std::string_view> parameterList(std::string_view signature) {
   return std::nullopt;
 }
 
-} // namespace
-
-std::optional<std::vector<ElementType>>
-kbrt::pointerParameterTypes(const std::string &mangledKernel) {
+/// The parameters' types as the demangler spells them.
+std::optional<std::vector<std::string>> parameterTypes(const std::string &mangledKernel) {
   int status = 0;
   char *text = abi::__cxa_demangle(mangledKernel.c_str(), nullptr, nullptr, &status);
   if (!text || status != 0 || mangledKernel.rfind("_Z", 0) != 0) {
@@ -138,7 +136,7 @@ kbrt::pointerParameterTypes(const std::string &mangledKernel) {
   auto list = parameterList(signature);
   if (!list)
     return std::nullopt;
-  std::vector<ElementType> types;
+  std::vector<std::string> types;
   size_t start = 0;
   int depth = 0;
   for (size_t i = 0; i <= list->size(); ++i) {
@@ -150,8 +148,39 @@ kbrt::pointerParameterTypes(const std::string &mangledKernel) {
     if (c != ',' || (depth != 0 && i < list->size()))
       continue;
     if (i > start)
-      types.push_back(pointee(list->substr(start, i - start)));
+      types.emplace_back(list->substr(start, i - start));
     start = i + 1;
   }
   return types;
+}
+
+bool isPointerToConst(std::string_view type) {
+  trim(type);
+  while (dropSuffix(type, "const") || dropSuffix(type, "__restrict") ||
+         dropSuffix(type, "restrict"))
+    ;
+  return dropSuffix(type, "*") && dropSuffix(type, "const");
+}
+
+} // namespace
+
+std::optional<std::vector<ElementType>>
+kbrt::pointerParameterTypes(const std::string &mangledKernel) {
+  auto names = parameterTypes(mangledKernel);
+  if (!names)
+    return std::nullopt;
+  std::vector<ElementType> types;
+  for (const std::string &name : *names)
+    types.push_back(pointee(name));
+  return types;
+}
+
+std::optional<std::vector<bool>> kbrt::constPointerParameters(const std::string &mangledKernel) {
+  auto names = parameterTypes(mangledKernel);
+  if (!names)
+    return std::nullopt;
+  std::vector<bool> result;
+  for (const std::string &name : *names)
+    result.push_back(isPointerToConst(name));
+  return result;
 }

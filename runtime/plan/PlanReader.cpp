@@ -216,24 +216,30 @@ private:
     for (size_t i = 0; i < text.size(); i += 2)
       argument.bytes.push_back(
           static_cast<uint8_t>(hexDigit(bytes, text[i]) << 4 | hexDigit(bytes, text[i + 1])));
+    argument.pointers = pointers(field, argument.bytes.size(), "the argument's ");
+    return argument;
+  }
+
+  std::vector<PointerWord> pointers(const Field &field, uint64_t bytes, const char *whose) const {
+    std::vector<PointerWord> result;
     if (!field.has("pointers"))
-      return argument;
+      return result;
     Field words = field["pointers"];
     uint64_t least = 0;
     for (size_t i = 0; i < words.size(); ++i) {
       PointerWord word;
-      word.at = words.item(i)["at"].number<uint32_t>();
-      if (word.at % 8 || word.at < least || word.at + uint64_t{8} > argument.bytes.size())
-        words.item(i)["at"].fail("expected ascending multiples of 8 inside the argument's " +
-                                 std::to_string(argument.bytes.size()) + " bytes");
+      word.at = words.item(i)["at"].number<uint64_t>();
+      if (word.at % 8 || word.at < least || word.at + uint64_t{8} > bytes)
+        words.item(i)["at"].fail("expected ascending multiples of 8 inside " + std::string(whose) +
+                                 std::to_string(bytes) + " bytes");
       least = word.at + uint64_t{8};
       word.target.buffer = bufferId(words.item(i)["buffer"], false);
       word.target.offset = words.item(i)["offset"].number<uint64_t>();
       if (word.target.offset > plan.buffers[word.target.buffer].bytes)
         words.item(i)["offset"].fail("lies beyond the buffer");
-      argument.pointers.push_back(word);
+      result.push_back(word);
     }
-    return argument;
+    return result;
   }
 
   LaunchStep launch(const Field &field) const {
@@ -293,7 +299,8 @@ private:
       return FreeStep{alive(field["buffer"], false)};
     if (kind == "upload") {
       Region to = region(field["to"]);
-      return UploadStep{to, fileOffset(field["data"], to), stream(field)};
+      return UploadStep{to, fileOffset(field["data"], to), stream(field),
+                        pointers(field, to.bytes(), "the upload's ")};
     }
     if (kind == "fill")
       return FillStep{region(field["to"]), field["value"].number<uint8_t>(), stream(field)};

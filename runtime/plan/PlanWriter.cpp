@@ -43,11 +43,15 @@ Json toJson(const Region &region) {
 
 Json toJson(const Dim3 &dim) { return Json::array({dim.x, dim.y, dim.z}); }
 
-Json toJson(const Argument &argument) {
-  Json json{{"bytes", hexBytes(argument.bytes)}};
-  for (const PointerWord &word : argument.pointers)
+void addPointers(Json &json, const std::vector<PointerWord> &pointers) {
+  for (const PointerWord &word : pointers)
     json["pointers"].push_back(
         {{"at", word.at}, {"buffer", word.target.buffer}, {"offset", word.target.offset}});
+}
+
+Json toJson(const Argument &argument) {
+  Json json{{"bytes", hexBytes(argument.bytes)}};
+  addPointers(json, argument.pointers);
   return json;
 }
 
@@ -65,6 +69,7 @@ struct StepWriter {
     json["to"] = toJson(step.to);
     json["data"] = step.data;
     stream(step.stream);
+    addPointers(json, step.pointers);
   }
   void operator()(const FillStep &step) {
     json["to"] = toJson(step.to);

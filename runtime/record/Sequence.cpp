@@ -3,6 +3,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace kbrt;
 
@@ -102,4 +105,19 @@ void Sequence::answer(const Region &region, void *target, uint64_t targetPitch) 
     good = std::fread(row, 1, region.width, oracleFile) == region.width;
   if (!good)
     stop(Ending::Mismatch, which + ": the original's observables.bin ends too early");
+}
+
+bool Sequence::noteStoredPointers() {
+  if (!data.size())
+    return true;
+  int fd = ::open((folder + "/" + dataFileName).c_str(), O_RDONLY | O_CLOEXEC);
+  void *bytes =
+      fd < 0 ? MAP_FAILED : mmap(nullptr, data.size(), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (fd >= 0)
+    close(fd);
+  if (bytes == MAP_FAILED)
+    return false;
+  kbrt::noteStoredPointers(plan, {static_cast<const char *>(bytes), data.size()});
+  munmap(bytes, data.size());
+  return true;
 }

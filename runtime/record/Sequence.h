@@ -62,6 +62,9 @@ public:
             uint32_t stream, bool implicit);
 
   bool flush() { return data.flush() && observables.flush(); }
+  /// Completes the plan with the device pointers in what was uploaded; after
+  /// flush and the inference of element types. False if data.bin cannot be read.
+  bool noteStoredPointers();
 
 private:
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);

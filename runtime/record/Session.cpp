@@ -152,6 +152,9 @@ void Session::finish(Ending ending, const std::string &message) {
   }
   if (loaded)
     inferElementTypes(plan, *loaded);
+  if (!sequence.noteStoredPointers())
+    std::fprintf(stderr, "kbrecord: warning: cannot read the recording back; pointers in uploads "
+                         "are not noted\n");
   std::string error;
   if (!writePlan(plan, sequence.folder, error))
     std::fprintf(stderr, "kbrecord: error: %s\n", error.c_str());

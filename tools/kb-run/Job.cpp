@@ -1,5 +1,6 @@
 //===- Job.cpp - reading job files ----------------------------------------===//
 #include "Job.h"
+#include "kbrt/ImageInfo.h"
 #include <algorithm>
 #include <cerrno>
 #include <cfenv>
@@ -109,10 +110,72 @@ int roundingFromName(const std::string &name) {
 }
 
 ImageMode modeFromName(const std::string &name) {
-  for (ImageMode mode : {ImageMode::Plain, ImageMode::Check, ImageMode::Count})
-    if (name == kbrt::toString(mode))
+  constexpr std::pair<const char *, ImageMode> modes[] = {
+      {"plain", ImageMode::Plain}, {"check", ImageMode::Check}, {"count", ImageMode::Count}};
+  for (auto &[text, mode] : modes)
+    if (name == text)
       return mode;
   throw Wrong{"mode: '" + name + "' is none of plain, check, count"};
+}
+
+void readSubject(Fields &fields, JobSubject &subject) {
+  fields.text("plan", subject.plan, true);
+  fields.text("image", subject.image, true);
+  fields.text("dataSha256", subject.dataSha256);
+}
+
+kbrt::cuda::TimingOptions readTiming(Fields fields, std::optional<JobSubject> &baseline) {
+  kbrt::cuda::TimingOptions timing;
+  fields.number("minSamples", timing.stop.minSamples, 1000000);
+  fields.seconds("minSeconds", timing.stop.minSeconds);
+  fields.seconds("maxSeconds", timing.stop.maxSeconds);
+  fields.seconds("warmUpSeconds", timing.warmUpSeconds);
+  fields.seconds("noise", timing.stop.noise);
+  fields.seconds("batchBelowUs", timing.batchBelowUs);
+  fields.boolean("hot", timing.hot);
+  fields.seed("seed", timing.seed);
+  timing.accept.seed = timing.seed;
+  if (const Json *value = fields.find("baseline")) {
+    Fields entry(*value, fields.path("baseline"));
+    readSubject(entry, baseline.emplace());
+  }
+  return timing;
+}
+
+kbrt::cuda::ProfileOptions readProfile(Fields fields) {
+  kbrt::cuda::ProfileOptions profile;
+  fields.text("sets", profile.sets);
+  if (profile.sets.empty() || profile.sets.find_first_not_of("ABCD") != std::string::npos)
+    throw Wrong{fields.path("sets") + ": '" + profile.sets + "' is not made of A, B, C and D"};
+  fields.number("launches", profile.launches, 10000);
+  if (!profile.launches)
+    throw Wrong{fields.path("launches") + ": is 0"};
+  return profile;
+}
+
+void readConstParameters(const Json &json, CudaJob &cuda) {
+  for (auto &[kernel, flags] : json.items()) {
+    std::vector<bool> &into = cuda.constParameters[kernel];
+    for (const Json &flag : flags) {
+      if (!flag.is_boolean())
+        throw Wrong{"constParameters." + kernel + ": is no array of true and false"};
+      into.push_back(flag.get<bool>());
+    }
+  }
+}
+
+void readCuda(Fields &fields, Job &job) {
+  fields.text("arch", job.cuda.arch);
+  fields.number("deviceIndex", job.cuda.deviceIndex, 1023);
+  if (const Json *value = fields.find("constParameters")) {
+    if (!value->is_object())
+      throw Wrong{"constParameters: is no object"};
+    readConstParameters(*value, job.cuda);
+  }
+  if (const Json *value = fields.find("timing"))
+    job.cuda.timing = readTiming(Fields(*value, "timing"), job.cuda.baseline);
+  if (const Json *value = fields.find("profile"))
+    job.cuda.profile = readProfile(Fields(*value, "profile"));
 }
 
 Job parse(const Json &json) {
@@ -122,10 +185,18 @@ Job parse(const Json &json) {
   fields.number("version", version);
   if (version != 1)
     throw Wrong{"version: is not 1, the only one this kb-run knows"};
-  fields.text("plan", job.plan, true);
-  fields.text("image", job.image, true);
+  std::string device = "cpu";
+  fields.text("device", device);
+  if (device != "cpu" && device != "cuda")
+    throw Wrong{"device: '" + device + "' is neither cpu nor cuda"};
+  job.isCuda = device == "cuda";
+  fields.text("id", job.id);
+  readSubject(fields, job.subject);
+  fields.text("blobs", job.blobs);
   fields.text("outputs", job.outputs);
   fields.text("result", job.result);
+  if (job.isCuda)
+    readCuda(fields, job);
   std::string mode, rounding = "nearest";
   fields.text("mode", mode);
   if (!mode.empty())
@@ -170,19 +241,36 @@ Job parse(const Json &json) {
 
 } // namespace
 
-std::optional<Job> readJob(const std::string &path, std::string &error) {
-  std::optional<std::string> text = readFile(path, error);
-  if (!text)
-    return std::nullopt;
+double Job::limitSeconds() const {
+  double each = options.launch.wallSeconds;
+  if (each <= 0)
+    return 0;
+  double all = each * repetitions;
+  if (cuda.timing)
+    all += each + 2 * cuda.timing->stop.maxSeconds + cuda.timing->warmUpSeconds;
+  if (cuda.profile)
+    all += each;
+  return all;
+}
+
+std::optional<Job> parseJob(const std::string &text, const std::string &name,
+                            const std::string &where, std::string &error) {
   try {
-    Job job = parse(Json::parse(*text));
-    std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    Job job = parse(Json::parse(text));
+    std::filesystem::path folder = std::filesystem::absolute(where);
     auto absolute = [&](std::string &p) {
       if (!p.empty())
         p = (folder / p).lexically_normal().string();
     };
-    absolute(job.plan);
-    absolute(job.image);
+    absolute(job.subject.plan);
+    absolute(job.subject.image);
+    if (job.cuda.baseline) {
+      absolute(job.cuda.baseline->plan);
+      absolute(job.cuda.baseline->image);
+    }
+    if (job.blobs.empty())
+      job.blobs = "blobs";
+    absolute(job.blobs);
     absolute(job.outputs);
     if (job.result.empty())
       job.result = "result.json";
@@ -191,11 +279,18 @@ std::optional<Job> readJob(const std::string &path, std::string &error) {
       absolute(override.file);
     return job;
   } catch (const Wrong &wrong) {
-    error = path + ": " + wrong.what;
+    error = name + ": " + wrong.what;
   } catch (const Json::exception &e) {
-    error = path + ": is no JSON: " + e.what();
+    error = name + ": is no JSON: " + e.what();
   }
   return std::nullopt;
+}
+
+std::optional<Job> readJob(const std::string &path, std::string &error) {
+  std::optional<std::string> text = readFile(path, error);
+  if (!text)
+    return std::nullopt;
+  return parseJob(*text, path, std::filesystem::absolute(path).parent_path().string(), error);
 }
 
 std::optional<std::string> readFile(const std::string &path, std::string &error) {

@@ -6,6 +6,7 @@
 #ifndef KBRUN_JOB_H
 #define KBRUN_JOB_H
 
+#include "kbrt/CudaPlan.h"
 #include "kbrt/PlanExecutor.h"
 #include <optional>
 
@@ -17,10 +18,30 @@ struct Override {
   uint64_t offset = 0; ///< of the payload in the file
 };
 
-/// Paths are as in the file, made absolute against the job file's folder.
-struct Job {
+/// A plan and the image that executes it.
+struct JobSubject {
   std::string plan; ///< recording folder
   std::string image;
+  /// What the uploads' bytes must be; where the plan's folder has none, they lie in the job's
+  /// folder of blobs under this name. Empty: data.bin of the plan as it is.
+  std::string dataSha256;
+};
+
+/// What is measured and read on a CUDA device beside running the plan.
+struct CudaJob {
+  std::string arch; ///< empty: any
+  unsigned deviceIndex = 0;
+  std::map<std::string, std::vector<bool>> constParameters;
+  std::optional<kbrt::cuda::TimingOptions> timing;
+  std::optional<JobSubject> baseline; ///< of the timing
+  std::optional<kbrt::cuda::ProfileOptions> profile;
+};
+
+/// Paths are as in the file, made absolute against the job's folder.
+struct Job {
+  std::string id; ///< the sender's; comes back in the result
+  JobSubject subject;
+  std::string blobs;                   ///< folder of files named by their SHA-256
   std::optional<kbrt::ImageMode> mode; ///< the image's must be the same
   kbrt::PlanOptions options;           ///< without data and overrides
   std::vector<Override> overrides;
@@ -28,10 +49,18 @@ struct Job {
   std::string result;  ///< file
   uint32_t repetitions = 1;
   bool varySeed = true; ///< repetition i > 0 runs with seed + i
+  bool isCuda = false;  ///< else the CPU device
+  CudaJob cuda;
+
+  /// Seconds after which the job's process is considered lost; 0 is never.
+  double limitSeconds() const;
 };
 
 /// Reads \p path. On failure returns nothing and \p error says which field is wrong.
 std::optional<Job> readJob(const std::string &path, std::string &error);
+/// The same from text; \p name is for messages, \p folder what paths are relative to.
+std::optional<Job> parseJob(const std::string &text, const std::string &name,
+                            const std::string &folder, std::string &error);
 
 /// The whole file, or nothing with \p error.
 std::optional<std::string> readFile(const std::string &path, std::string &error);

@@ -1,50 +1,50 @@
 //===- Main.cpp - kb-run: execute a plan with an image --------------------===//
 //
-// Owns the command line and the child process: whatever a kernel does to the
-// process it runs in, the parent writes a result.
+// Owns the command line. Jobs run in processes of their own (Child.h).
 //
 //===----------------------------------------------------------------------===//
-#include "Run.h"
-#include <cerrno>
-#include <csignal>
+#include "Child.h"
+#include "Serve.h"
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <new>
-#include <poll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace kbrun;
 
 namespace {
 
 constexpr const char help[] =
-    R"(kb-run executes the plan of a recorded CUDA program with the kernels of a CPU image.
+    R"(kb-run executes the plan of a recorded CUDA program with the kernels of an image.
 
 Usage: kb-run [options] JOB.json
        kb-run [options] --plan=FOLDER --image=FILE [--outputs=FOLDER] [--result=FILE]
+       kb-run serve -
+       kb-run serve FOLDER [--once]
+       kb-run devices
 
 JOB.json names the plan, the image and everything else; see docs/JobFormat.md. Without a job file the
 four options say what is needed and everything else has its default value.
 
+serve answers jobs: from standard input, one a line, each answered by a line on standard output; or
+from a spool folder that may be shared with other machines, until it is stopped, with --once until
+there are no more jobs. devices prints what is known of the CUDA device as JSON.
+
 Options:
   --plan=FOLDER     recording folder with plan.json and data.bin
-  --image=FILE      image (.so) for the CPU device, built for mode plain, check or count
+  --image=FILE      CPU device: image (.so) for mode plain, check or count; CUDA: cubin or PTX
+  --device=cpu|cuda what executes the plan (default: cpu)
   --outputs=FOLDER  write what the host reads back to FOLDER/observables.bin
   --result=FILE     where the result goes (default: result.json beside the job, else standard output)
   --seed=N          order of threads and blocks; 0 is natural order
   --help, --version
 
 Exit status: 0 the plan ran and nothing was found; 1 a launch failed or there are findings;
-2 wrong usage or job file; 3 something cannot be read, loaded or written; 70 internal error.
+2 wrong usage or job file; 3 something cannot be read, loaded or written, or there is no such device;
+70 internal error.
 )";
-
-/// Time that a child gets beyond its own limit, to load, compare and write.
-constexpr double graceSeconds = 30;
 
 int usage(const std::string &message) {
   fprintf(stderr, "kb-run: error: %s\nkb-run: note: try kb-run --help\n", message.c_str());
@@ -52,16 +52,16 @@ int usage(const std::string &message) {
 }
 
 struct CommandLine {
-  std::string jobFile;
+  std::string jobFile, jobText, folder;
   Job job;
-  bool resultToStdout = false;
 };
 
 /// Fills \p line; returns an exit status if the program ends here, else -1.
 int parseCommandLine(int argc, char **argv, CommandLine &line) {
-  bool hasSeed = false;
-  uint64_t seed = 0;
-  std::string plan, image, outputs, result;
+  nlohmann::json changes = nlohmann::json::object();
+  auto absolute = [](const std::string &path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i], value;
     if (argument == "--help" || argument == "-h") {
@@ -80,17 +80,18 @@ int parseCommandLine(int argc, char **argv, CommandLine &line) {
       return true;
     };
     if (is("--plan="))
-      plan = value;
+      changes["plan"] = absolute(value);
     else if (is("--image="))
-      image = value;
+      changes["image"] = absolute(value);
     else if (is("--outputs="))
-      outputs = value;
+      changes["outputs"] = absolute(value);
     else if (is("--result="))
-      result = value;
+      changes["result"] = absolute(value);
+    else if (is("--device="))
+      changes["device"] = value;
     else if (is("--seed=")) {
       char *end = nullptr;
-      seed = strtoull(value.c_str(), &end, 10);
-      hasSeed = true;
+      changes["seed"] = static_cast<uint64_t>(strtoull(value.c_str(), &end, 10));
       if (value.empty() || *end)
         return usage("--seed: '" + value + "' is no number");
     } else if (!argument.empty() && argument[0] == '-')
@@ -100,124 +101,82 @@ int parseCommandLine(int argc, char **argv, CommandLine &line) {
     else
       line.jobFile = argument;
   }
+  std::string error;
+  nlohmann::json whole = {{"version", 1}};
+  line.folder = ".";
   if (line.jobFile.empty()) {
-    if (plan.empty() || image.empty())
+    if (!changes.contains("plan") || !changes.contains("image"))
       return usage("no job file, and not both --plan and --image");
-    line.job.options.launch.wallSeconds = 60;
-    line.resultToStdout = result.empty();
+    if (!changes.contains("result"))
+      changes["result"] = "/dev/stdout";
   } else {
-    std::string error;
-    std::optional<Job> job = readJob(line.jobFile, error);
-    if (!job) {
+    std::optional<std::string> text = readFile(line.jobFile, error);
+    if (text && !readJob(line.jobFile, error))
+      text.reset();
+    if (!text) {
       fprintf(stderr, "kb-run: error: %s\n", error.c_str());
       return exitUsage;
     }
-    line.job = std::move(*job);
+    whole = nlohmann::json::parse(*text);
+    line.folder = std::filesystem::absolute(line.jobFile).parent_path().string();
   }
-  if (!plan.empty())
-    line.job.plan = plan;
-  if (!image.empty())
-    line.job.image = image.find('/') == std::string::npos ? "./" + image : image;
-  if (!outputs.empty())
-    line.job.outputs = outputs;
-  if (!result.empty())
-    line.job.result = result;
-  if (hasSeed)
-    line.job.options.launch.seed = seed;
-  if (line.resultToStdout)
-    line.job.result = "/dev/stdout";
+  whole.update(changes);
+  line.jobText = whole.dump();
+  std::optional<Job> job =
+      parseJob(line.jobText, line.jobFile.empty() ? "command line" : line.jobFile, line.folder,
+               error);
+  if (!job) {
+    fprintf(stderr, "kb-run: error: %s\n", error.c_str());
+    return exitUsage;
+  }
+  line.job = std::move(*job);
   return -1;
 }
 
-Progress *sharedProgress() {
-  void *p =
-      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return p == MAP_FAILED ? nullptr : new (p) Progress;
-}
-
-/// Waits for \p child at most \p seconds (0: for ever); false if it had to be killed.
-bool waitFor(pid_t child, double seconds, int &status) {
-#ifdef SYS_pidfd_open
-  int fd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  if (fd >= 0) {
-    struct pollfd event = {fd, POLLIN, 0};
-    int ready;
-    do
-      ready = poll(&event, 1, seconds > 0 ? static_cast<int>(seconds * 1000) : -1);
-    while (ready < 0 && errno == EINTR);
-    close(fd);
-    if (ready == 0) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return false;
-    }
-  }
-#endif
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  return true;
-}
-
-int writeCrash(const Job &job, const Progress &progress, const char *status,
-               const std::string &message) {
-  std::string text = message;
-  if (progress.kernel[0])
-    text += " while kernel " + std::string(progress.kernel) + " ran (step " +
-            std::to_string(progress.step) + ")";
-  fprintf(stderr, "kb-run: error: %s\n", text.c_str());
-  std::string error;
-  if (!writeFile(job.result, crashResult(progress, status, text), error)) {
-    fprintf(stderr, "kb-run: error: %s\n", error.c_str());
-    return exitEnvironment;
-  }
-  return exitDiagnostics;
+/// What went wrong with the machine or with us is for people, too.
+void complain(const Outcome &outcome) {
+  auto result = nlohmann::json::parse(outcome.json, nullptr, false);
+  if (!result.is_object())
+    return;
+  std::string message = result.value("message", ""), note = result.value("note", "");
+  bool isInternal = outcome.status == exitInternal;
+  fprintf(stderr, "kb-run: %serror: %s\n", isInternal ? "internal " : "", message.c_str());
+  if (!note.empty())
+    fprintf(stderr, "kb-run: note: %s\n", note.c_str());
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
+  rlimit noCore = {0, 0};
+  setrlimit(RLIMIT_CORE, &noCore);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "serve") {
+    bool once = words.size() == 3 && words[2] == "--once";
+    if (words.size() != 2 && !once)
+      return usage("serve takes a folder, or - for standard input");
+    return words[1] == "-" ? servePipe() : serveSpool(words[1], once);
+  }
+  if (words.size() == 1 && words[0] == "devices")
+    return showDevices();
   CommandLine line;
   if (int status = parseCommandLine(argc, argv, line); status >= 0)
     return status;
-  const Job &job = line.job;
-  struct rlimit noCore = {0, 0};
-  setrlimit(RLIMIT_CORE, &noCore);
-  Progress *progress = sharedProgress();
-  if (!progress) {
-    fprintf(stderr, "kb-run: error: no memory\n");
-    return exitEnvironment;
-  }
-  fflush(nullptr);
-  pid_t child = fork();
-  if (child < 0) {
+  std::unique_ptr<Child> child = Child::start(false);
+  if (!child) {
     fprintf(stderr, "kb-run: error: cannot start a process: %s\n", strerror(errno));
     return exitEnvironment;
   }
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int status = exitInternal;
-    try {
-      status = runJob(job, *progress);
-    } catch (const std::bad_alloc &) {
-      fprintf(stderr, "kb-run: error: the process ran out of memory\n");
-      status = exitEnvironment;
-    } catch (const std::exception &e) {
-      fprintf(stderr, "kb-run: internal error: %s\n", e.what());
-    }
-    fflush(nullptr);
-    // No destructors: a kernel that went wrong may have damaged what they would touch.
-    _exit(status);
+  Outcome outcome = child->run(line.job, line.jobText,
+                               line.jobFile.empty() ? "command line" : line.jobFile, line.folder);
+  auto parsed = nlohmann::json::parse(outcome.json, nullptr, false);
+  bool isLost = parsed.is_object() && parsed.contains("crash");
+  if (outcome.status >= exitUsage || isLost)
+    complain(outcome);
+  std::string error;
+  if (outcome.status != exitUsage && !writeFile(line.job.result, outcome.json, error)) {
+    fprintf(stderr, "kb-run: error: %s\n", error.c_str());
+    return exitEnvironment;
   }
-  double limit = job.options.launch.wallSeconds * job.repetitions;
-  int status = 0;
-  if (!waitFor(child, limit > 0 ? limit + graceSeconds : 0, status))
-    return writeCrash(job, *progress, "timeout",
-                      "the job was still running " + std::to_string(int(graceSeconds)) +
-                          " seconds after its time limit");
-  if (WIFSIGNALED(status))
-    return writeCrash(job, *progress, "crash",
-                      std::string("the process died of signal ") +
-                          std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
-                          ")");
-  return WEXITSTATUS(status);
+  return outcome.status;
 }

@@ -11,6 +11,7 @@
 
 #include "kbrt/Counters.h"
 #include "kbrt/Dim3.h"
+#include "kbrt/LaunchStatus.h"
 #include "kbrt/Memory.h"
 #include <cstdint>
 #include <functional>
@@ -68,20 +69,6 @@ private:
   std::vector<SymbolInfo> symbols;
   std::vector<std::pair<uint64_t, uint64_t>> segments;
 };
-
-enum class LaunchStatus : uint8_t {
-  Ok,
-  InvalidLaunch,    ///< bad grid, block or shared size; nothing ran
-  Fault,            ///< illegal address, misaligned or arithmetic fault of the host, stack overflow
-  Trap,             ///< __trap(), unreachable code
-  Assert,           ///< assert() failed
-  Deadlock,         ///< every thread waits for something that cannot come
-  DivergentBarrier, ///< threads wait at different barriers, or a warp operation's mask is not met
-  Timeout,          ///< wall limit, or a spin that cannot end
-  Unsupported,      ///< a construct that the device names but cannot execute
-  OutOfMemory,      ///< an allocation of the plan beyond the limit
-};
-const char *toString(LaunchStatus status);
 
 enum class FindingKind : uint8_t {
   OutOfBounds,

@@ -100,9 +100,10 @@ struct Region {
   bool operator==(const Region &) const = default;
 };
 
-/// An eight-byte word of a kernel argument that is a device pointer.
+/// An eight-byte word of a kernel argument or of uploaded data that is a device
+/// pointer.
 struct PointerWord {
-  uint32_t at = 0; ///< byte offset inside the argument, a multiple of 8
+  uint64_t at = 0; ///< byte offset inside the argument or the upload's bytes, a multiple of 8
   Location target; ///< the offset may be one past the end of the buffer
   bool operator==(const PointerWord &) const = default;
 };
@@ -130,6 +131,8 @@ struct UploadStep {
   Region to;
   uint64_t data = 0; ///< byte offset in data.bin
   uint32_t stream = 0;
+  /// Words of the data that are device pointers, by ascending `at`.
+  std::vector<PointerWord> pointers;
 };
 /// Every byte of `to` becomes `value` (cudaMemset).
 struct FillStep {
@@ -260,6 +263,16 @@ bool writePlan(const Plan &plan, const std::string &folder, std::string &error);
 
 /// Sum of the read steps' bytes: the size of observables.bin.
 uint64_t observableBytes(const Plan &plan);
+
+/// Finds the device pointers in the plan's uploads and notes them in
+/// `UploadStep::pointers`, so that devices with other addresses can put their
+/// own in. A word counts if it is the address of memory that lives at that step
+/// and if no kernel takes the buffer for numbers. \p data is data.bin.
+void noteStoredPointers(Plan &plan, std::string_view data);
+
+/// Whether each parameter of the kernel is a pointer to const, from its mangled
+/// name; nothing if the name tells no types.
+std::optional<std::vector<bool>> constPointerParameters(const std::string &mangledKernel);
 
 /// The element type that each parameter of the kernel points to, from its
 /// mangled name alone; Unknown for parameters that are no pointers or whose

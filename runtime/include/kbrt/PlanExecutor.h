@@ -9,27 +9,22 @@
 #define KBRT_PLANEXECUTOR_H
 
 #include "kbrt/CpuRuntime.h"
-#include "kbrt/Plan.h"
+#include "kbrt/PlanWalk.h"
 
 namespace kbrt {
 
 struct PlanOptions {
   /// For every launch; its wallSeconds also bounds the whole plan.
   LaunchOptions launch;
-  /// data.bin, as read or mapped; empty is allowed if the plan uploads nothing.
-  std::string_view data;
+  PlanInputs inputs;
   /// Fresh buffers hold this byte.
   uint8_t poison = 0xCB;
   /// The most device bytes that may be live at once.
   uint64_t deviceBytes = uint64_t(8) << 30;
-  /// Replaces the payload of an upload step: step index and bytes (as many as the step has).
-  std::vector<std::pair<uint32_t, std::string_view>> overrides;
   /// Stop at the first launch with findings of severity Error.
   bool stopAtFinding = false;
   /// Compare the buffers that a kernel takes by pointer to const before and after the launch.
   bool checkConstInputs = true;
-  /// Called before every step with its index; progress and crash reports.
-  std::function<void(size_t step)> onStep;
 };
 
 /// One launch step's outcome.

@@ -54,7 +54,7 @@ struct PlanTest : testing::Test {
     plan.steps = {AllocStep{0}, AllocStep{1}, UploadStep{Region::linear({0, 0}, 256), 0, 0}, launch, launch,
                   ReadStep{Region::linear({1, 0}, 256), 0, 0}, ReadStep{Region::linear({2, 0}, 4), 256, 0},
                   FreeStep{0}};
-    options.data = {reinterpret_cast<const char *>(input), sizeof input};
+    options.inputs.data = {reinterpret_cast<const char *>(input), sizeof input};
   }
   int output(const PlanResult &result, size_t i) {
     int value;
@@ -88,7 +88,7 @@ TEST_F(PlanTest, ExecutesAndCleansUp) {
 }
 
 TEST_F(PlanTest, PutsBuffersWhereTheyWere) {
-  options.onStep = [&](size_t step) {
+  options.inputs.onStep = [&](size_t step) {
     if (step == 5)
       EXPECT_EQ(*reinterpret_cast<int *>(place + 65536), 5);
   };
@@ -104,9 +104,9 @@ TEST_F(PlanTest, MovesBuffersWithoutAPlace) {
 
 TEST_F(PlanTest, ReplacesUploads) {
   std::string other(256, '\0');
-  options.overrides.emplace_back(2u, other);
+  options.inputs.overrides.emplace_back(2u, other);
   EXPECT_EQ(output(executePlan(plan, image.load(), options), 63), 5);
-  options.overrides[0].second = "short";
+  options.inputs.overrides[0].second = "short";
   PlanResult result = executePlan(plan, image.load(), options);
   EXPECT_EQ(result.status, LaunchStatus::InvalidLaunch);
   EXPECT_EQ(result.message, "step 2 uploads 256 bytes, its data has 5");

@@ -1,0 +1,24 @@
+//===- Handles.h - what the device holds of the driver -----------*- C++ -*-===//
+//
+// Owns the driver's handles behind kbrt::cuda::Device; seen by runtime/cuda only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CUDA_HANDLES_H
+#define KBRT_CUDA_HANDLES_H
+
+#include "Libraries.h"
+
+namespace kbrt::cuda {
+
+struct Device::Handles {
+  const Driver *driver = nullptr;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUstream stream = nullptr; ///< everything runs here
+  const Nvml *nvml = nullptr;
+  Nvml::Device nvmlDevice = nullptr;
+};
+
+} // namespace kbrt::cuda
+
+#endif // KBRT_CUDA_HANDLES_H

@@ -1,0 +1,67 @@
+//===- HelperKernels.h - our own kernels on the device -----------*- C++ -*-===//
+//
+// Owns the few kernels that measuring needs: hold the stream, empty the L2
+// cache, hash memory, read the clock. Written in PTX, so that they need no
+// compiler but the driver's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CUDA_HELPERKERNELS_H
+#define KBRT_CUDA_HELPERKERNELS_H
+
+#include "Handles.h"
+
+namespace kbrt::cuda {
+
+/// The PTX text of all helpers.
+extern const char *const helperPtx;
+
+/// The SM clock over a short time, and when that was.
+struct ClockReading {
+  double mhz = 0;
+  uint64_t nanoseconds = 0; ///< the device's global timer
+};
+
+class HelperKernels {
+public:
+  /// Loads the helpers and a few words that host and device share.
+  static std::unique_ptr<HelperKernels> create(Device &device, Problem &problem);
+  ~HelperKernels();
+
+  /// From here the stream waits until `release`, at most two seconds.
+  void hold();
+  void release();
+  /// Whether the hold ended by itself since the last call: what it held back was not queued in
+  /// time.
+  bool timedOut();
+  /// Reads a buffer of twice the L2 cache, which leaves nothing else in it and nothing to write
+  /// back. False without memory for it.
+  bool emptyL2();
+  void launchEmpty();
+  /// Adds the hash of device memory to slot \p slot (below hashSlots); \p salt tells regions apart.
+  void hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot);
+  static constexpr unsigned hashSlots = 4;
+  void clearHashes();
+  /// Waits for the stream and reads the slot.
+  uint64_t readHash(unsigned slot);
+  /// Spins for about 20 us; the reading is there once the stream is done.
+  void startClock();
+  ClockReading readClock() const;
+
+private:
+  explicit HelperKernels(Device &device) : h(device.getHandles()), l2Bytes(device.getFacts().l2Bytes) {}
+  void launch(CUfunction kernel, unsigned blocks, unsigned threads, void **arguments);
+
+  Device::Handles &h;
+  uint64_t l2Bytes;
+  CUmodule module = nullptr;
+  CUfunction holdKernel = nullptr, flushKernel = nullptr, emptyKernel = nullptr,
+             hashWords = nullptr, hashBytes = nullptr, clockKernel = nullptr;
+  /// Words in host memory: 0 release, 1 timed out, then four 64-bit readings of the clock.
+  volatile uint32_t *shared = nullptr;
+  CUdeviceptr sharedOnDevice = 0, flushBuffer = 0, hashes = 0;
+  uint64_t flushBytes = 0;
+};
+
+} // namespace kbrt::cuda
+
+#endif // KBRT_CUDA_HELPERKERNELS_H

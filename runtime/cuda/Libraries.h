@@ -1,0 +1,122 @@
+//===- Libraries.h - NVIDIA's libraries, found at run time -------*- C++ -*-===//
+//
+// Owns the tables of functions of the driver, NVML, NVRTC and CUPTI, filled by
+// dlopen: a program that links this runs on machines without any of them. The
+// toolkit's headers give the types; NVML, whose header comes with few toolkits,
+// is declared here as far as it is used.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CUDA_LIBRARIES_H
+#define KBRT_CUDA_LIBRARIES_H
+
+#include "kbrt/CudaDevice.h"
+#include <cuda.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#include <nvrtc.h>
+#include <string>
+
+namespace kbrt::cuda {
+
+/// Functions that every driver since CUDA 12.0 has.
+#define KBRT_DRIVER_FUNCTIONS(F)                                                                   \
+  F(cuInit) F(cuDriverGetVersion) F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName)            \
+  F(cuDeviceGetAttribute) F(cuDeviceTotalMem) F(cuDeviceGetPCIBusId) F(cuDevicePrimaryCtxRetain)   \
+  F(cuDevicePrimaryCtxRelease) F(cuCtxSetCurrent) F(cuCtxSynchronize) F(cuCtxResetPersistingL2Cache) \
+  F(cuGetErrorName) F(cuGetErrorString) F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree)                 \
+  F(cuMemHostAlloc) F(cuMemFreeHost) F(cuMemHostGetDevicePointer) F(cuMemcpyHtoD) F(cuMemcpyDtoH)  \
+  F(cuMemcpyHtoDAsync) F(cuMemcpyDtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemcpy2DAsync)                \
+  F(cuMemsetD8Async) F(cuMemsetD2D8Async) F(cuModuleLoadData) F(cuModuleLoadDataEx)                \
+  F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal) F(cuFuncGetAttribute)              \
+  F(cuFuncSetAttribute) F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuLaunchKernel)           \
+  F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamQuery) F(cuStreamSynchronize)                     \
+  F(cuStreamBeginCapture) F(cuStreamEndCapture) F(cuGraphInstantiate) F(cuGraphLaunch)             \
+  F(cuGraphExecDestroy) F(cuGraphDestroy) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord)      \
+  F(cuEventQuery) F(cuEventElapsedTime)
+
+/// Functions that a driver may lack: null then.
+#define KBRT_DRIVER_OPTIONAL(F) F(cuFuncGetParamInfo)
+
+struct Driver {
+#define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;
+  KBRT_DRIVER_FUNCTIONS(KBRT_MEMBER)
+  KBRT_DRIVER_OPTIONAL(KBRT_MEMBER)
+#undef KBRT_MEMBER
+  /// Loads libcuda.so.1, once per process; null and \p problem if it cannot.
+  static const Driver *get(Problem &problem);
+};
+
+/// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
+std::string describe(const Driver &driver, CUresult code);
+/// What \p code means for the plan that runs, or for the machine.
+LaunchStatus statusOf(CUresult code);
+/// The next step after \p code; may be empty.
+std::string adviceFor(CUresult code);
+
+/// The part of NVML that is used; its handles are opaque and its enumerations integers.
+struct Nvml {
+  using Device = void *;
+  struct Utilization {
+    unsigned gpu, memory;
+  };
+  /// nvmlProcessInfo_t of the functions with suffix _v3.
+  struct Process {
+    unsigned pid;
+    unsigned long long usedBytes;
+    unsigned gpuInstance, computeInstance;
+  };
+  int (*nvmlInit_v2)() = nullptr;
+  int (*nvmlDeviceGetHandleByPciBusId_v2)(const char *, Device *) = nullptr;
+  int (*nvmlSystemGetDriverVersion)(char *, unsigned) = nullptr;
+  int (*nvmlDeviceGetUUID)(Device, char *, unsigned) = nullptr;
+  int (*nvmlDeviceGetClockInfo)(Device, int type, unsigned *mhz) = nullptr;
+  int (*nvmlDeviceGetMaxClockInfo)(Device, int type, unsigned *mhz) = nullptr;
+  int (*nvmlDeviceGetTemperature)(Device, int sensor, unsigned *celsius) = nullptr;
+  int (*nvmlDeviceGetPowerUsage)(Device, unsigned *milliwatts) = nullptr;
+  int (*nvmlDeviceGetUtilizationRates)(Device, Utilization *) = nullptr;
+  int (*nvmlDeviceGetComputeRunningProcesses_v3)(Device, unsigned *count, Process *) = nullptr;
+  int (*nvmlDeviceGetTotalEccErrors)(Device, int type, int counter,
+                                     unsigned long long *) = nullptr;
+  int (*nvmlDeviceGetCurrentClocksEventReasons)(Device, unsigned long long *) = nullptr;
+  /// Loads libnvidia-ml.so.1, once per process; null if it is not there. Members may be null.
+  static const Nvml *get();
+};
+
+#define KBRT_NVRTC_FUNCTIONS(F)                                                                    \
+  F(nvrtcVersion) F(nvrtcCreateProgram) F(nvrtcDestroyProgram) F(nvrtcCompileProgram)              \
+  F(nvrtcGetCUBINSize) F(nvrtcGetCUBIN) F(nvrtcGetProgramLogSize) F(nvrtcGetProgramLog)            \
+  F(nvrtcGetErrorString)
+
+struct Nvrtc {
+#define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;
+  KBRT_NVRTC_FUNCTIONS(KBRT_MEMBER)
+#undef KBRT_MEMBER
+  static const Nvrtc *get(Problem &problem);
+};
+
+#define KBRT_CUPTI_FUNCTIONS(F)                                                                    \
+  F(cuptiGetResultString) F(cuptiProfilerInitialize) F(cuptiDeviceGetChipName)                     \
+  F(cuptiProfilerHostInitialize) F(cuptiProfilerHostDeinitialize)                                  \
+  F(cuptiProfilerHostGetSupportedChips) F(cuptiProfilerHostGetSubMetrics)                          \
+  F(cuptiProfilerHostConfigAddMetrics) F(cuptiProfilerHostGetConfigImageSize)                      \
+  F(cuptiProfilerHostGetConfigImage) F(cuptiProfilerHostGetNumOfPasses)                            \
+  F(cuptiProfilerHostEvaluateToGpuValues) F(cuptiRangeProfilerEnable)                              \
+  F(cuptiRangeProfilerDisable) F(cuptiRangeProfilerSetConfig) F(cuptiRangeProfilerStart)           \
+  F(cuptiRangeProfilerStop) F(cuptiRangeProfilerDecodeData)                                        \
+  F(cuptiRangeProfilerGetCounterDataSize) F(cuptiRangeProfilerCounterDataImageInitialize)          \
+  F(cuptiRangeProfilerGetCounterDataInfo)
+
+struct Cupti {
+#define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;
+  KBRT_CUPTI_FUNCTIONS(KBRT_MEMBER)
+#undef KBRT_MEMBER
+  static const Cupti *get(Problem &problem);
+  /// "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES".
+  std::string describe(CUptiResult code) const;
+};
+
+} // namespace kbrt::cuda
+
+#endif // KBRT_CUDA_LIBRARIES_H

@@ -1,0 +1,209 @@
+//===- Run.cpp - a plan executed once, with every check -------------------===//
+//
+// Owns guard zones, inputs that must not change, and the time of each launch.
+//
+//===----------------------------------------------------------------------===//
+#include "Execution.h"
+#include "HelperKernels.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace kbrt;
+using namespace kbrt::cuda;
+
+namespace {
+
+/// Hashing costs a few microseconds per launch and buffer.
+constexpr size_t mostHashedLaunches = 256;
+
+class CheckedRun : public Execution {
+public:
+  CheckedRun(Device &device, const Subject &subject, const SlabLayout &layout, uint64_t base,
+             const RunOptions &options, HelperKernels &helpers, RunResult &result)
+      : Execution(device, subject, layout, base, options.poison, options.wallSeconds),
+        options(options), helpers(helpers), result(result) {}
+
+  void run() {
+    snapshotSymbols();
+    bool isDone = walk() && wait("the end of the plan");
+    if (isDone && options.checkGuards)
+      for (uint32_t id = 0; id < plan.buffers.size() && status == LaunchStatus::Ok; ++id)
+        if (address[id] && plan.buffers[id].kind != BufferKind::Symbol)
+          checkGuards(id);
+    result.status = status;
+    result.message = std::move(message);
+    result.note = std::move(note);
+    result.observables = std::move(observables);
+  }
+
+private:
+  bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
+  void release(uint32_t id) override {
+    if (options.checkGuards)
+      checkGuards(id);
+  }
+
+  void checkGuards(uint32_t id);
+  void checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before);
+  std::vector<uint32_t> constBuffers(const LaunchStep &step);
+  std::vector<uint64_t> hashAll(const std::vector<uint32_t> &buffers);
+
+  const RunOptions &options;
+  HelperKernels &helpers;
+  RunResult &result;
+  size_t hashedLaunches = 0;
+};
+
+void CheckedRun::checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before) {
+  std::vector<uint8_t> zone(bytes);
+  if (!check(h.driver->cuMemcpyDtoHAsync(zone.data(), at, bytes, h.stream), "a guard zone") ||
+      !wait("a guard zone"))
+    return;
+  auto isBad = [](uint8_t byte) { return byte != guardPattern; };
+  uint64_t offset;
+  if (before) {
+    auto last = std::find_if(zone.rbegin(), zone.rend(), isBad);
+    if (last == zone.rend())
+      return;
+    offset = static_cast<uint64_t>(last - zone.rbegin()) + 1;
+  } else {
+    auto first = std::find_if(zone.begin(), zone.end(), isBad);
+    if (first == zone.end())
+      return;
+    offset = plan.buffers[id].bytes + static_cast<uint64_t>(first - zone.begin());
+  }
+  RunFinding finding;
+  finding.kind = "guard-zone-changed";
+  finding.buffer = id;
+  finding.offset = offset;
+  finding.before = before;
+  finding.message = "memory outside buffer " + std::to_string(id) + " (" +
+                    std::to_string(plan.buffers[id].bytes) + " bytes) was overwritten, " +
+                    (before ? std::to_string(offset) + " byte(s) before it"
+                            : "at byte " + std::to_string(offset));
+  result.findings.push_back(std::move(finding));
+}
+
+void CheckedRun::checkGuards(uint32_t id) {
+  uint64_t bytes = plan.buffers[id].bytes;
+  checkZone(id, address[id] - guardBytes, guardBytes, true);
+  checkZone(id, address[id] + bytes, SlabLayout::guardAfter(bytes), false);
+}
+
+std::vector<uint32_t> CheckedRun::constBuffers(const LaunchStep &step) {
+  if (!options.checkConstInputs)
+    return {};
+  std::vector<bool> isConst;
+  if (auto given = options.constParameters.find(step.kernel);
+      given != options.constParameters.end())
+    isConst = given->second;
+  else if (auto types = constPointerParameters(step.kernel))
+    isConst = *types;
+  std::vector<uint32_t> inputs, writable;
+  for (size_t i = 0; i < step.arguments.size(); ++i) {
+    const Argument &argument = step.arguments[i];
+    bool constPointer = i < isConst.size() && isConst[i] && argument.bytes.size() == 8;
+    for (const PointerWord &word : argument.pointers)
+      (constPointer ? inputs : writable).push_back(word.target.buffer);
+    // Structures may hold pointers that nothing is known of.
+    if (argument.bytes.size() > 8 && !argument.pointers.empty())
+      return {};
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  std::erase_if(inputs, [&](uint32_t id) {
+    return std::find(writable.begin(), writable.end(), id) != writable.end() || !address[id];
+  });
+  return inputs;
+}
+
+std::vector<uint64_t> CheckedRun::hashAll(const std::vector<uint32_t> &buffers) {
+  std::vector<uint64_t> hashes;
+  for (uint32_t id : buffers) {
+    helpers.clearHashes();
+    helpers.hash(address[id], plan.buffers[id].bytes, id, 0);
+    if (!wait("the hash of buffer " + std::to_string(id)))
+      return hashes;
+    hashes.push_back(helpers.readHash(0));
+  }
+  return hashes;
+}
+
+bool CheckedRun::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) {
+  std::vector<uint32_t> inputs;
+  if (hashedLaunches < mostHashedLaunches)
+    inputs = constBuffers(step);
+  else if (hashedLaunches == mostHashedLaunches && options.checkConstInputs)
+    result.notes.push_back("const inputs were checked for the first " +
+                           std::to_string(mostHashedLaunches) + " launches only");
+  ++hashedLaunches;
+  std::vector<uint64_t> before = hashAll(inputs);
+  if (status != LaunchStatus::Ok)
+    return false;
+  CUevent begin = nullptr, end = nullptr;
+  const Driver &driver = *h.driver;
+  std::string what = "kernel " + step.kernel + " (step " + std::to_string(index) + ")";
+  bool isDone = check(driver.cuEventCreate(&begin, 0), what) &&
+                check(driver.cuEventCreate(&end, 0), what) &&
+                check(driver.cuEventRecord(begin, h.stream), what) && queue(step, arguments) &&
+                check(driver.cuEventRecord(end, h.stream), what) && wait(what);
+  if (isDone) {
+    float milliseconds = 0;
+    driver.cuEventElapsedTime(&milliseconds, begin, end);
+    result.launches.push_back({index, 1e3 * milliseconds});
+  }
+  if (begin)
+    driver.cuEventDestroy(begin);
+  if (end)
+    driver.cuEventDestroy(end);
+  if (!isDone)
+    return false;
+  std::vector<uint64_t> after = hashAll(inputs);
+  for (size_t i = 0; i < inputs.size() && i < after.size(); ++i)
+    if (before[i] != after[i])
+      result.findings.push_back({"const-input-changed",
+                                 "the kernel takes buffer " + std::to_string(inputs[i]) +
+                                     " by pointer to const only and changed it",
+                                 step.kernel, inputs[i], 0, false});
+  return status == LaunchStatus::Ok;
+}
+
+} // namespace
+
+RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunOptions &options) {
+  using namespace std::chrono;
+  auto start = steady_clock::now();
+  RunResult result;
+  Problem problem;
+  auto fail = [&] {
+    result.status = problem.status;
+    result.message = problem.message;
+    result.note = problem.note;
+    return result;
+  };
+  SlabLayout layout = SlabLayout::of(*subject.plan);
+  result.peakDeviceBytes = layout.peakBytes;
+  if (layout.peakBytes > options.deviceBytes) {
+    problem = {LaunchStatus::OutOfMemory,
+               "the plan needs " + std::to_string(layout.peakBytes) +
+                   " bytes of device memory at once, the job allows " +
+                   std::to_string(options.deviceBytes),
+               "raise deviceBytes, or use a smaller workload"};
+    return fail();
+  }
+  auto helpers = HelperKernels::create(device, problem);
+  Slab slab;
+  if (!helpers || !slab.allocate(device.getHandles(), layout.bytes, 0, problem) ||
+      !subject.image->reload(problem))
+    return fail();
+  CheckedRun run(device, subject, layout, slab.base(), options, *helpers, result);
+  run.run();
+  result.wallSeconds = duration<double>(steady_clock::now() - start).count();
+  for (const Step &step : subject.plan->steps)
+    if (auto *launch = std::get_if<LaunchStep>(&step); launch && launch->stream) {
+      result.notes.push_back("the plan's streams were put in order on one");
+      break;
+    }
+  return result;
+}

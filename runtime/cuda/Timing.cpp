@@ -1,0 +1,427 @@
+//===- Timing.cpp - two images measured against each other ----------------===//
+//
+// Owns the loop of docs/Measurement.md: fresh memory for every iteration, cold
+// caches, everything queued before the device begins, A B B A, and outputs
+// checked. What the samples say is kbrt/Statistics.h's.
+//
+//===----------------------------------------------------------------------===//
+#include "Execution.h"
+#include "HelperKernels.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace kbrt;
+using namespace kbrt::cuda;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Launches that are held back at once; a stream takes about a thousand.
+constexpr unsigned mostHeldLaunches = 256;
+/// Rotated working sets exceed the L2 cache this many times.
+constexpr uint64_t rotationFactor = 5;
+constexpr size_t mostInstances = 64;
+/// Of the free device memory, for buffers and for staged uploads.
+constexpr uint64_t memoryShare = 4;
+/// Samples between two looks at the noise, of each image.
+constexpr size_t samplesPerLook = 8;
+
+/// SplitMix64, as in Statistics.cpp.
+uint64_t nextRandom(uint64_t &state) {
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+struct Events {
+  CUevent begin = nullptr, end = nullptr;
+};
+
+/// One iteration of one image on one set of buffers.
+class TimedRun : public Execution {
+public:
+  TimedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
+           const TimingOptions &options, const Staging &stagedUploads, HelperKernels &helpers,
+           Events events, bool cold)
+      : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds),
+        helpers(helpers), events(events), cold(cold) {
+    staging = &stagedUploads;
+  }
+
+  bool run() {
+    helpers.clearHashes();
+    snapshotSymbols();
+    for (auto &[name, symbol] : module.symbols)
+      h.driver->cuMemcpyHtoDAsync(symbol.first, symbol.second.data(), symbol.second.size(),
+                                  h.stream);
+    return walk() && endSegment() && wait("the end of the plan");
+  }
+
+  double us = 0;
+  bool held = true;
+  double smMHz = 0;
+  bool emptiedL2 = true;
+  unsigned segments = 0;
+  uint64_t outputHash() { return helpers.readHash(0); }
+  Problem problem() const { return {status, message, note}; }
+
+private:
+  bool beforeDeviceWork(bool isLaunch) override {
+    if (open && queued >= mostHeldLaunches && !endSegment())
+      return false;
+    if (!open && isLaunch && !beginSegment())
+      return false;
+    queued += open;
+    return true;
+  }
+  bool beforeHostWork() override { return endSegment(); }
+  bool read(uint64_t from, const Region &region, char *into) override {
+    if (!endSegment())
+      return false;
+    for (uint64_t row = 0; row < region.height; ++row)
+      helpers.hash(from + row * region.pitch, region.width, (index << 24) + row * 7919, 0);
+    return wait("the hash of step " + std::to_string(index));
+  }
+
+  bool beginSegment() {
+    // What was prepared must be over: the hold's words are shared by all segments.
+    if (!wait("the preparation of step " + std::to_string(index)))
+      return false;
+    if (cold && segments == 0)
+      emptiedL2 = helpers.emptyL2();
+    h.driver->cuCtxResetPersistingL2Cache();
+    helpers.hold();
+    open = true;
+    queued = 0;
+    ++segments;
+    return check(h.driver->cuEventRecord(events.begin, h.stream), "an event");
+  }
+  bool endSegment() {
+    if (!open)
+      return true;
+    open = false;
+    bool isRecorded = check(h.driver->cuEventRecord(events.end, h.stream), "an event");
+    helpers.startClock();
+    helpers.release();
+    if (!isRecorded || !wait("a timed iteration (step " + std::to_string(index) + ")"))
+      return false;
+    float milliseconds = 0;
+    if (!check(h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end), "an event"))
+      return false;
+    us += 1e3 * milliseconds;
+    held &= !helpers.timedOut();
+    double mhz = helpers.readClock().mhz;
+    smMHz = smMHz > 0 ? std::min(smMHz, mhz) : mhz;
+    return true;
+  }
+
+  HelperKernels &helpers;
+  Events events;
+  bool cold, open = false;
+  unsigned queued = 0;
+};
+
+/// Queues the plan's launches again and again, for a graph.
+class QueuedRun : public Execution {
+public:
+  QueuedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
+            const TimingOptions &options)
+      : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds) {}
+  bool run() { return walk(); }
+
+private:
+  bool allocate(uint32_t id) override {
+    address[id] = slabBase + layout.offset[id];
+    return true;
+  }
+  bool upload(uint64_t, const Region &, std::string_view) override { return true; }
+  bool fill(uint64_t, const Region &, uint8_t) override { return true; }
+  bool copy(uint64_t, const Region &, uint64_t, const Region &) override { return true; }
+  bool read(uint64_t, const Region &, char *) override { return true; }
+};
+
+class Measurement {
+public:
+  Measurement(Device &device, const Subject &baseline, const Subject &candidate,
+              const TimingOptions &options)
+      : device(device), h(device.getHandles()), options(options), random(options.seed) {
+    if (baseline.image)
+      sides.push_back({&baseline, SlabLayout::of(*baseline.plan), false, {}, {}, 0, false});
+    sides.push_back({&candidate, SlabLayout::of(*candidate.plan), true, {}, {}, 0, false});
+  }
+  ~Measurement() {
+    for (Side &side : sides)
+      for (auto &[step, address] : side.staging)
+        h.driver->cuMemFree(address);
+    if (events.begin)
+      h.driver->cuEventDestroy(events.begin);
+    if (events.end)
+      h.driver->cuEventDestroy(events.end);
+  }
+
+  TimingResult run() {
+    result.before = device.read();
+    if (prepare() && warmUp() && series(result.cold, true) &&
+        (!options.hot || series(result.hot, false)))
+      batches();
+    result.after = device.read();
+    return std::move(result);
+  }
+
+private:
+  struct Side {
+    const Subject *subject;
+    SlabLayout layout;
+    bool isCandidate;
+    std::vector<Slab> slabs;
+    Staging staging;
+    uint64_t outputHash;
+    bool hasHash;
+  };
+
+  bool fail(const Problem &problem) {
+    result.status = problem.status;
+    result.message = problem.message;
+    result.note = problem.note;
+    return false;
+  }
+
+  bool prepare();
+  void stage(Side &side, uint64_t budget);
+  bool warmUp();
+  bool iterate(Side &side, bool cold, TimedSample &sample);
+  bool series(TimingResult::Series &into, bool cold);
+  void batches();
+  std::optional<double> batch(Side &side);
+  std::optional<double> timeEmptyKernel();
+
+  Device &device;
+  Device::Handles &h;
+  const TimingOptions &options;
+  uint64_t random;
+  std::vector<Side> sides;
+  std::unique_ptr<HelperKernels> helpers;
+  Events events;
+  size_t turn = 0;
+  TimingResult result;
+};
+
+bool Measurement::prepare() {
+  Problem problem;
+  helpers = HelperKernels::create(device, problem);
+  if (!helpers)
+    return fail(problem);
+  h.driver->cuEventCreate(&events.begin, 0);
+  h.driver->cuEventCreate(&events.end, 0);
+  size_t free = 0, total = 0;
+  h.driver->cuMemGetInfo(&free, &total);
+  uint64_t budget = free / memoryShare / sides.size();
+  for (Side &side : sides) {
+    if (!side.subject->image->reload(problem))
+      return fail(problem);
+    uint64_t bytes = std::max<uint64_t>(side.layout.bytes, 1);
+    uint64_t wanted = rotationFactor * device.getFacts().l2Bytes / bytes + 2;
+    size_t count = std::clamp<uint64_t>(std::min(wanted, budget / bytes), 1, mostInstances);
+    for (size_t i = 0; i < count; ++i) {
+      Slab slab;
+      // Other addresses also within a page and a cache set.
+      if (!slab.allocate(h, side.layout.bytes, (i % 16) * 8 * slabAlignment, problem)) {
+        if (i > 0)
+          break;
+        return fail(problem);
+      }
+      slab.wipe(options.poison);
+      side.slabs.push_back(std::move(slab));
+    }
+    result.instances = static_cast<unsigned>(side.slabs.size());
+    stage(side, budget);
+  }
+  if (result.instances < 2)
+    result.notes.push_back("too little free memory to rotate buffers");
+  return true;
+}
+
+void Measurement::stage(Side &side, uint64_t budget) {
+  const Plan &plan = *side.subject->plan;
+  const PlanInputs &inputs = *side.subject->inputs;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
+    if (!upload || !upload->to.bytes() || upload->to.bytes() > budget)
+      continue;
+    std::string_view payload;
+    for (auto &[step, bytes] : inputs.overrides)
+      if (step == i)
+        payload = bytes;
+    if (payload.empty() && upload->data + upload->to.bytes() <= inputs.data.size())
+      payload = inputs.data.substr(upload->data, upload->to.bytes());
+    CUdeviceptr copy = 0;
+    if (payload.size() != upload->to.bytes() ||
+        h.driver->cuMemAlloc(&copy, payload.size()) != CUDA_SUCCESS)
+      continue;
+    h.driver->cuMemcpyHtoD(copy, payload.data(), payload.size());
+    side.staging[i] = copy;
+    budget -= payload.size();
+  }
+}
+
+bool Measurement::iterate(Side &side, bool cold, TimedSample &sample) {
+  Slab &slab = side.slabs[turn++ % side.slabs.size()];
+  TimedRun run(device, *side.subject, side.layout, slab, options, side.staging, *helpers, events,
+               cold);
+  if (!run.run())
+    return fail(run.problem());
+  sample = {0, side.isCandidate, run.us, run.smMHz, run.held};
+  result.emptiesL2 = run.emptiedL2;
+  // The first iteration ran the plan as every later one does; what it gave is what they must give.
+  uint64_t hash = run.outputHash();
+  TimedOutputs &outputs = result.outputs[side.isCandidate];
+  if (!side.hasHash)
+    side.outputHash = hash;
+  side.hasHash = true;
+  ++outputs.checked;
+  outputs.different += hash != side.outputHash;
+  // No result may lie around for the next image to find.
+  slab.wipe(options.poison);
+  return true;
+}
+
+bool Measurement::warmUp() {
+  auto start = Clock::now();
+  TimedSample ignored;
+  do {
+    for (Side &side : sides)
+      if (!iterate(side, true, ignored))
+        return false;
+  } while (std::chrono::duration<double>(Clock::now() - start).count() < options.warmUpSeconds);
+  return true;
+}
+
+bool Measurement::series(TimingResult::Series &into, bool cold) {
+  auto start = Clock::now();
+  std::vector<double> noise;
+  bool hasBaseline = sides.size() == 2;
+  for (uint32_t block = 0; into.stop == StopReason::GoOn; ++block) {
+    bool flip = nextRandom(random) & 1;
+    for (bool second : {false, true, true, false}) {
+      if (!hasBaseline && second)
+        continue;
+      Side &side = hasBaseline ? sides[second != flip] : sides[0];
+      TimedSample sample;
+      if (!iterate(side, cold, sample))
+        return false;
+      sample.block = block;
+      into.samples.push_back(sample);
+    }
+    size_t ofEach = 2 * (block + 1);
+    into.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (ofEach % samplesPerLook && into.seconds < options.stop.maxSeconds)
+      continue;
+    into.clocks = filterByClock(into.samples, options.leastClockShare);
+    std::vector<double> kept[2];
+    for (size_t i = 0; i < into.samples.size(); ++i)
+      if (into.clocks.keep[i])
+        kept[into.samples[i].candidate].push_back(into.samples[i].us);
+    into.baseline = summarize(kept[0]);
+    into.candidate = summarize(kept[1]);
+    noise.push_back(
+        std::max(into.baseline.relativeDeviation(), into.candidate.relativeDeviation()));
+    size_t least = hasBaseline ? std::min(kept[0].size(), kept[1].size()) : kept[1].size();
+    into.stop = whetherToStop(options.stop, least, into.seconds, noise);
+  }
+  std::vector<TimedSample> kept;
+  for (size_t i = 0; i < into.samples.size(); ++i)
+    if (into.clocks.keep[i])
+      kept.push_back(into.samples[i]);
+  if (hasBaseline) {
+    into.decision = decide(kept, options.accept);
+    if (into.clocks.discardedShare > options.mostDiscarded) {
+      into.decision.comparison = Comparison::Inconclusive;
+      into.decision.reason =
+          std::to_string(static_cast<int>(100 * into.clocks.discardedShare)) +
+          " % of the samples ran at a low clock or were not held back in time";
+    }
+  }
+  return true;
+}
+
+std::optional<double> Measurement::timeEmptyKernel() {
+  std::vector<double> samples;
+  for (int i = 0; i < 50; ++i) {
+    helpers->hold();
+    h.driver->cuEventRecord(events.begin, h.stream);
+    helpers->launchEmpty();
+    h.driver->cuEventRecord(events.end, h.stream);
+    helpers->release();
+    float milliseconds = 0;
+    if (h.driver->cuStreamSynchronize(h.stream) != CUDA_SUCCESS ||
+        h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end) != CUDA_SUCCESS)
+      return std::nullopt;
+    samples.push_back(1e3 * milliseconds);
+  }
+  return summarize(samples).median;
+}
+
+std::optional<double> Measurement::batch(Side &side) {
+  // Memory as the plan leaves it, so that data-dependent kernels find sense in it.
+  TimedSample ignored;
+  for (Slab &slab : side.slabs) {
+    TimedRun run(device, *side.subject, side.layout, slab, options, side.staging, *helpers, events,
+                 false);
+    if (!run.run() || run.segments != 1)
+      return std::nullopt; // uploads in between cannot be part of a graph
+  }
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  unsigned nodes = std::max<unsigned>(options.batchNodes, static_cast<unsigned>(side.slabs.size()));
+  bool isQueued = h.driver->cuStreamBeginCapture(h.stream, CU_STREAM_CAPTURE_MODE_RELAXED) ==
+                  CUDA_SUCCESS;
+  for (unsigned i = 0; isQueued && i < nodes; ++i)
+    isQueued = QueuedRun(device, *side.subject, side.layout, side.slabs[i % side.slabs.size()],
+                         options)
+                   .run();
+  bool isCaptured = h.driver->cuStreamEndCapture(h.stream, &graph) == CUDA_SUCCESS && isQueued &&
+                    graph && h.driver->cuGraphInstantiate(&executable, graph, 0) == CUDA_SUCCESS;
+  std::vector<double> samples;
+  for (int i = 0; isCaptured && i < 20; ++i) {
+    helpers->hold();
+    h.driver->cuEventRecord(events.begin, h.stream);
+    isCaptured = h.driver->cuGraphLaunch(executable, h.stream) == CUDA_SUCCESS;
+    h.driver->cuEventRecord(events.end, h.stream);
+    helpers->release();
+    float milliseconds = 0;
+    isCaptured &= h.driver->cuStreamSynchronize(h.stream) == CUDA_SUCCESS &&
+                  h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end) ==
+                      CUDA_SUCCESS;
+    samples.push_back(1e3 * milliseconds / nodes);
+  }
+  if (executable)
+    h.driver->cuGraphExecDestroy(executable);
+  if (graph)
+    h.driver->cuGraphDestroy(graph);
+  for (Slab &slab : side.slabs)
+    slab.wipe(options.poison);
+  if (!isCaptured)
+    return std::nullopt;
+  return summarize(samples).median;
+}
+
+void Measurement::batches() {
+  if (result.cold.candidate.median >= options.batchBelowUs)
+    return;
+  result.emptyKernelUs = timeEmptyKernel();
+  for (Side &side : sides) {
+    result.batchedUs[side.isCandidate] = batch(side);
+    if (!result.batchedUs[side.isCandidate])
+      result.notes.push_back("the plan cannot be batched in a graph");
+  }
+}
+
+} // namespace
+
+TimingResult kbrt::cuda::measure(Device &device, const Subject &baseline,
+                                 const Subject &candidate, const TimingOptions &options) {
+  return Measurement(device, baseline, candidate, options).run();
+}

@@ -1,0 +1,102 @@
+//===- CudaDevice.h - the GPU that plans run on ------------------*- C++ -*-===//
+//
+// The public face of runtime/cuda's device: what may keep a GPU from being
+// used, and what is known of it. Needs no header of CUDA and no driver to link.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CUDADEVICE_H
+#define KBRT_CUDADEVICE_H
+
+#include "kbrt/LaunchStatus.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kbrt::cuda {
+
+/// Why something did not work, and what to do about it.
+struct Problem {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message; ///< lower case, no full stop
+  std::string note;    ///< the next step; may be empty
+  explicit operator bool() const { return status != LaunchStatus::Ok; }
+};
+
+/// What changes while the device works. Zero or negative is unknown.
+struct DeviceReading {
+  unsigned smMHz = 0, memoryMHz = 0;
+  int celsius = -1;
+  double watts = -1;
+  int utilisationPercent = -1;           ///< over the last second or so, ours included
+  std::vector<unsigned> otherProcesses;  ///< process ids with a compute context, without ours
+  std::optional<uint64_t> eccErrors;     ///< uncorrected, since the driver was loaded
+  std::optional<uint64_t> clockReasons;  ///< NVML's bit mask of what holds the clocks down
+};
+
+struct DeviceFacts {
+  unsigned index = 0;
+  std::string name, uuid, pciBusId;
+  unsigned major = 0, minor = 0; ///< compute capability
+  std::string driver;            ///< "580.95.05"; empty without NVML
+  int cudaVersion = 0;           ///< that the driver has: 13000 is 13.0
+  unsigned multiprocessors = 0;
+  unsigned maxSmMHz = 0;
+  uint64_t l2Bytes = 0, memoryBytes = 0, freeBytes = 0;
+  unsigned sharedBytesPerBlock = 0; ///< with opt-in
+  bool ecc = false;
+
+  /// "sm_90".
+  std::string arch() const { return "sm_" + std::to_string(major) + std::to_string(minor); }
+};
+
+/// An opened device with a context that is current on the opening thread. Everything done with it
+/// happens on that thread. A kernel that faults poisons the context: the process must end.
+class Device {
+public:
+  struct Options {
+    unsigned index = 0;
+    /// "sm_90" or "sm_90a": another compute capability is a problem; empty takes any.
+    std::string arch;
+  };
+  static std::unique_ptr<Device> open(const Options &options, Problem &problem);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const DeviceFacts &getFacts() const { return facts; }
+  DeviceReading read() const;
+  /// The device's state for people who compare figures: what would make them noisy. One sentence
+  /// each.
+  std::vector<std::string> noise(const DeviceReading &reading) const;
+
+  struct Handles; ///< runtime/cuda only
+  Handles &getHandles() const { return *handles; }
+
+private:
+  Device();
+  DeviceFacts facts;
+  std::unique_ptr<Handles> handles;
+};
+
+/// Machine code for \p arch of CUDA C++ in \p source by NVRTC, with nvcc's \p options. Empty and
+/// \p problem if it cannot; the compiler's log is the message then.
+std::string compileWithNvrtc(const std::string &source, const std::string &name,
+                             const std::string &arch, const std::vector<std::string> &options,
+                             Problem &problem);
+
+/// What an image is, from its first bytes and ELF header.
+struct ImageKind {
+  enum Format { Unknown, Cubin, Ptx, Fatbin } format = Unknown;
+  /// The architecture that the file says it is for, "sm_90"; empty if it does not say.
+  std::string arch;
+};
+ImageKind imageKind(std::string_view bytes);
+/// Whether a device of \p facts can run the image at all; the problem says what is wrong.
+bool checkImage(std::string_view bytes, const std::string &path, const DeviceFacts &facts,
+                Problem &problem);
+
+} // namespace kbrt::cuda
+
+#endif // KBRT_CUDADEVICE_H

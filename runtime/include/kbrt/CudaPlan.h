@@ -1,0 +1,189 @@
+//===- CudaPlan.h - plans on a GPU: run, timed, profiled ---------*- C++ -*-===//
+//
+// The public face of runtime/cuda's work: load an image, execute a plan once
+// with every check, measure two images against each other, read counters. Needs
+// no header of CUDA. Owns neither jobs nor results as files (tools/kb-run).
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CUDAPLAN_H
+#define KBRT_CUDAPLAN_H
+
+#include "kbrt/CudaDevice.h"
+#include "kbrt/PlanWalk.h"
+#include "kbrt/Statistics.h"
+#include <map>
+
+namespace kbrt::cuda {
+
+/// What the driver says of a kernel and of one way to launch it.
+struct KernelFacts {
+  std::string name;
+  unsigned registers = 0, localBytes = 0, staticSharedBytes = 0, maxThreads = 0;
+  unsigned binaryVersion = 0; ///< 90: machine code for sm_90
+};
+
+/// A cubin, PTX or fatbin, loaded into the device's context.
+class LoadedImage {
+public:
+  /// \p path is for messages. PTX is compiled by the driver.
+  static std::unique_ptr<LoadedImage> load(Device &device, std::string bytes,
+                                           const std::string &path, Problem &problem);
+  ~LoadedImage();
+  LoadedImage(const LoadedImage &) = delete;
+  LoadedImage &operator=(const LoadedImage &) = delete;
+
+  /// Loads the image anew: its variables have their initial values again.
+  bool reload(Problem &problem);
+  /// Facts of a kernel; nothing if the image does not have it.
+  std::optional<KernelFacts> kernelFacts(const std::string &name);
+  /// Blocks of that shape that one multiprocessor holds; 0 if none or unknown.
+  unsigned blocksPerMultiprocessor(const std::string &name, unsigned threads, uint64_t sharedBytes);
+
+  struct Module; ///< runtime/cuda only
+  Module &getModule() const { return *module; }
+
+private:
+  LoadedImage();
+  std::unique_ptr<Module> module;
+};
+
+/// A defect that a run showed beside its reads.
+struct RunFinding {
+  std::string kind;    ///< "guard-zone-changed" or "const-input-changed", as on the CPU device
+  std::string message; ///< one sentence
+  std::string kernel;  ///< mangled; empty if any may have done it
+  uint32_t buffer = 0;
+  uint64_t offset = 0; ///< bytes from the start of the buffer; of a guard zone after it, beyond
+  bool before = false; ///< the guard zone before the buffer: `offset` counts back from its start
+};
+
+struct RunOptions {
+  /// Fresh buffers hold this byte.
+  uint8_t poison = 0xCB;
+  /// For the whole plan; 0 is no limit.
+  double wallSeconds = 60;
+  uint64_t deviceBytes = ~uint64_t(0);
+  bool checkGuards = true, checkConstInputs = true;
+  /// By mangled kernel name, the parameters that are pointers to const, where the name does not
+  /// tell (extern "C").
+  std::map<std::string, std::vector<bool>> constParameters;
+};
+
+struct RunLaunch {
+  size_t step = 0;
+  double us = 0; ///< of this launch between two events, warm or cold as it came
+};
+
+struct RunResult {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message, note;
+  std::vector<RunLaunch> launches;
+  std::string observables;
+  std::vector<RunFinding> findings;
+  std::vector<std::string> notes; ///< what could not be checked, in words
+  uint64_t peakDeviceBytes = 0;
+  double wallSeconds = 0;
+};
+
+/// A plan and what it runs with. Nothing is owned.
+struct Subject {
+  LoadedImage *image = nullptr;
+  const Plan *plan = nullptr;
+  const PlanInputs *inputs = nullptr;
+};
+
+/// Executes the plan once from fresh memory, with every check. After a fault the context is
+/// poisoned: the process should end.
+RunResult execute(Device &device, const Subject &subject, const RunOptions &options);
+
+struct TimingOptions {
+  StopRule stop;
+  AcceptRule accept;
+  double warmUpSeconds = 0.5;
+  double leastClockShare = 0.75;
+  double mostDiscarded = 0.2;
+  /// Also measure without emptying the caches.
+  bool hot = true;
+  /// Below this cold median also measure an empty kernel and graphs of batched launches.
+  double batchBelowUs = 10;
+  unsigned batchNodes = 20;
+  uint64_t seed = 1; ///< order of A and B
+  uint8_t poison = 0xCB;
+  double wallSeconds = 60; ///< for one iteration
+};
+
+/// What one iteration's outputs were, against the first iteration of the same image.
+struct TimedOutputs {
+  uint64_t checked = 0, different = 0;
+};
+
+struct TimingResult {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message, note;
+  /// Of the cold and the hot measurement: all samples, in order, those left out included.
+  struct Series {
+    std::vector<TimedSample> samples;
+    ClockFilter clocks;
+    StopReason stop = StopReason::GoOn;
+    double seconds = 0;
+    Summary baseline, candidate;
+    Decision decision;
+  };
+  Series cold, hot;
+  TimedOutputs outputs[2]; ///< baseline, candidate
+  unsigned instances = 0;  ///< sets of buffers that were rotated
+  bool emptiesL2 = false;
+  std::optional<double> emptyKernelUs;
+  /// Microseconds per iteration inside a graph; not checked for output.
+  std::optional<double> batchedUs[2];
+  DeviceReading before, after;
+  std::vector<std::string> notes;
+};
+
+/// Measures \p candidate against \p baseline, interleaved. Without a baseline (its image is null)
+/// the candidate alone, without a decision.
+TimingResult measure(Device &device, const Subject &baseline, const Subject &candidate,
+                     const TimingOptions &options);
+
+struct ProfileOptions {
+  /// Letters of the metric sets, "ABC".
+  std::string sets = "ABC";
+  /// The first launches of the plan that are profiled.
+  unsigned launches = 32;
+  RunOptions run;
+};
+
+struct LaunchProfile {
+  size_t step = 0;
+  std::map<std::string, double> metrics; ///< those with a finite value
+};
+
+struct ProfileResult {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message, note;
+  std::string chip;
+  size_t passes = 0;
+  /// Why there are no counters; empty if there are.
+  std::string degraded;
+  std::vector<LaunchProfile> launches;
+  std::vector<std::string> unknownMetrics; ///< not known for this chip
+};
+
+/// Runs the plan under CUPTI's range profiler, each launch replayed. Without permission for
+/// counters, or without CUPTI, the result is degraded and says why; that is no failure.
+ProfileResult profile(Device &device, const Subject &subject, const ProfileOptions &options);
+
+/// The metrics of the sets in \p letters for a chip of CUPTI's names ("GH100"), in a fixed order.
+std::vector<std::string> metricNames(const std::string &letters, const std::string &chip);
+
+/// What CUPTI answers without a device.
+struct MetricCheck {
+  std::vector<std::string> unknown; ///< names that the chip does not have
+  size_t passes = 0;                ///< for the others
+};
+std::optional<MetricCheck> checkMetrics(const std::string &chip,
+                                        const std::vector<std::string> &names, Problem &problem);
+
+} // namespace kbrt::cuda
+
+#endif // KBRT_CUDAPLAN_H

@@ -1,0 +1,60 @@
+//===- StoredPointers.cpp - Device pointers inside uploaded data ------------===//
+//
+// Owns the search for device addresses in the bytes of uploads. Recorded
+// addresses come from an arena that no other integers usually lie in, but two
+// neighbouring 32-bit numbers can look like one; so a buffer that kernels take
+// for numbers is not searched.
+//
+//===----------------------------------------------------------------------===//
+#include "kbrt/Memory.h"
+#include "kbrt/Plan.h"
+
+#include <cstring>
+#include <map>
+
+using namespace kbrt;
+
+namespace {
+
+bool mayHoldPointers(const Buffer &buffer) {
+  return buffer.element == ElementType::Unknown || buffer.element == ElementType::I64 ||
+         buffer.element == ElementType::U64;
+}
+
+} // namespace
+
+void kbrt::noteStoredPointers(Plan &plan, std::string_view data) {
+  std::map<uint64_t, uint32_t> live; // address to buffer
+  for (uint32_t i = 0; i < plan.buffers.size(); ++i)
+    if (plan.buffers[i].kind == BufferKind::Symbol)
+      live[plan.buffers[i].address] = i;
+  auto find = [&](uint64_t address) -> std::optional<Location> {
+    auto next = live.upper_bound(address);
+    if (next == live.begin())
+      return std::nullopt;
+    auto [start, buffer] = *std::prev(next);
+    if (address - start > plan.buffers[buffer].bytes)
+      return std::nullopt;
+    return Location{buffer, address - start};
+  };
+  for (Step &step : plan.steps) {
+    if (auto *alloc = std::get_if<AllocStep>(&step))
+      live[plan.buffers[alloc->buffer].address] = alloc->buffer;
+    if (auto *free = std::get_if<FreeStep>(&step))
+      live.erase(plan.buffers[free->buffer].address);
+    auto *upload = std::get_if<UploadStep>(&step);
+    if (!upload || !mayHoldPointers(plan.buffers[upload->to.at.buffer]) ||
+        upload->to.at.offset % 8 || (upload->to.height > 1 && upload->to.width % 8) ||
+        upload->data + upload->to.bytes() > data.size())
+      continue;
+    upload->pointers.clear();
+    for (uint64_t at = 0; at + 8 <= upload->to.bytes(); at += 8) {
+      uint64_t word;
+      std::memcpy(&word, data.data() + upload->data + at, sizeof word);
+      if (!isDeviceAddress(word))
+        continue;
+      if (auto target = find(word))
+        upload->pointers.push_back({at, *target});
+    }
+  }
+}

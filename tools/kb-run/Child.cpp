@@ -1,0 +1,185 @@
+//===- Child.cpp - a job's own process ------------------------------------===//
+#include "Child.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace kbrun {
+
+namespace {
+
+/// Time that a child gets beyond its own limit, to load, compare and write.
+constexpr double graceSeconds = 30;
+
+bool writeAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+bool readAll(int fd, std::string &text) {
+  char block[1 << 16];
+  for (;;) {
+    ssize_t n = read(fd, block, sizeof block);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return n == 0;
+    text.append(block, static_cast<size_t>(n));
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Child> Child::start(bool warm) {
+  std::unique_ptr<Child> child(new Child);
+  int down[2] = {-1, -1}, up[2] = {-1, -1};
+  void *p =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    return nullptr;
+  child->progress = new (p) Progress;
+  if (pipe2(down, O_CLOEXEC) != 0)
+    return nullptr;
+  if (pipe2(up, O_CLOEXEC) != 0) {
+    close(down[0]);
+    close(down[1]);
+    return nullptr;
+  }
+  fflush(nullptr);
+  child->pid = fork();
+  if (child->pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(down[1]);
+    close(up[0]);
+    child->toChild = down[0];
+    child->fromChild = up[1];
+    child->live(warm);
+  }
+  close(down[0]);
+  close(up[1]);
+  child->toChild = down[1];
+  child->fromChild = up[0];
+  return child->pid > 0 ? std::move(child) : nullptr;
+}
+
+Child::~Child() {
+  if (toChild >= 0)
+    close(toChild);
+  if (fromChild >= 0)
+    close(fromChild);
+  if (pid > 0) {
+    kill(pid, SIGKILL);
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
+      ;
+  }
+  if (progress)
+    munmap(progress, sizeof(Progress));
+}
+
+void Child::live(bool warm) {
+  Outcome outcome;
+  try {
+    if (warm)
+      warmUpCuda();
+    // Name, folder and text of the job, each ended by a null byte.
+    std::string message, error;
+    if (!readAll(toChild, message) || message.empty())
+      _exit(exitInternal);
+    size_t first = message.find('\0'), second = message.find('\0', first + 1);
+    std::string text = message.substr(second + 1);
+    std::optional<Job> job = parseJob(text, message.substr(0, first),
+                                      message.substr(first + 1, second - first - 1), error);
+    outcome = job ? runJob(*job, *progress)
+                  : Outcome{exitUsage, plainResult("", "usage", error, "", nullptr)};
+  } catch (const std::bad_alloc &) {
+    outcome = {exitEnvironment,
+               plainResult("", "environment", "the process ran out of memory", "", nullptr)};
+  } catch (const std::exception &e) {
+    outcome = {exitInternal, plainResult("", "internal", e.what(), "", nullptr)};
+  }
+  fflush(nullptr);
+  bool isWritten = writeAll(fromChild, outcome.json);
+  // No destructors: a kernel that went wrong may have damaged what they would touch.
+  _exit(isWritten ? outcome.status : exitInternal);
+}
+
+Outcome Child::lost(const Job &job, const char *status, const std::string &message) {
+  std::string text = message;
+  progress->kernel[sizeof progress->kernel - 1] = 0;
+  if (progress->kernel[0])
+    text += " while kernel " + std::string(progress->kernel) + " ran (step " +
+            std::to_string(progress->step) + ")";
+  return {exitDiagnostics, plainResult(job.id, status, text, "", progress)};
+}
+
+Outcome Child::run(const Job &job, const std::string &jobText, const std::string &name,
+                   const std::string &folder, const std::function<void()> &whileWaiting) {
+  using namespace std::chrono;
+  std::string message = name + '\0' + folder + '\0' + jobText;
+  writeAll(toChild, message); // a child that has died shows below
+  close(toChild);
+  toChild = -1;
+  double limit = job.limitSeconds();
+  auto start = steady_clock::now();
+  std::string json;
+  bool isLate = false;
+  for (;;) {
+    pollfd event = {fromChild, POLLIN, 0};
+    int ready = poll(&event, 1, whileWaiting || limit > 0 ? 1000 : -1);
+    if (ready > 0) {
+      char block[1 << 16];
+      ssize_t n = read(fromChild, block, sizeof block);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        break;
+      json.append(block, static_cast<size_t>(n));
+      continue;
+    }
+    if (whileWaiting)
+      whileWaiting();
+    isLate = limit > 0 &&
+             duration<double>(steady_clock::now() - start).count() > limit + graceSeconds;
+    if (isLate)
+      break;
+  }
+  if (isLate)
+    kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  pid = -1;
+  if (isLate)
+    return lost(job, "timeout",
+                "the job was still running " + std::to_string(int(graceSeconds)) +
+                    " seconds after its time limit");
+  if (WIFSIGNALED(status))
+    return lost(job, "crash",
+                std::string("the process died of signal ") + std::to_string(WTERMSIG(status)) +
+                    " (" + strsignal(WTERMSIG(status)) + ")");
+  if (!nlohmann::json::accept(json))
+    return lost(job, "crash",
+                "the process ended with status " + std::to_string(WEXITSTATUS(status)) +
+                    " and no result");
+  return {static_cast<ExitStatus>(WEXITSTATUS(status)), std::move(json)};
+}
+
+} // namespace kbrun
