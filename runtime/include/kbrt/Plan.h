@@ -132,7 +132,7 @@ struct UploadStep {
   uint64_t data = 0; ///< byte offset in data.bin
   uint32_t stream = 0;
   /// Words of the data that are device pointers, by ascending `at`.
-  std::vector<PointerWord> pointers;
+  std::vector<PointerWord> pointers = {};
 };
 /// Every byte of `to` becomes `value` (cudaMemset).
 struct FillStep {

@@ -1,0 +1,82 @@
+// Kernels that work and kernels that go wrong, for scripts/gpu-selftest and the
+// lit tests of the feature `cuda-device`. All arrays have n elements.
+#include <cassert>
+
+__device__ int launches;
+
+__global__ void saxpy(int n, float a, const float *x, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}
+
+// The same, 32 elements apart: every lane in a sector of its own.
+__global__ void saxpyStrided(int n, float a, const float *x, float *y) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, rows = n / 32;
+  int i = t % rows * 32 + t / rows;
+  if (t < n)
+    y[i] = a * x[i] + y[i];
+}
+
+__global__ void sumBlocks(int n, const int *x, int *sums) {
+  __shared__ int part[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  part[threadIdx.x] = i < n ? x[i] : 0;
+  __syncthreads();
+  for (int step = 128; step > 0; step /= 2) {
+    if (threadIdx.x < step)
+      part[threadIdx.x] += part[threadIdx.x + step];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = part[0];
+}
+
+// y[i] = *table[i % 2] + i, with pointers that lie in device memory.
+__global__ void throughTable(int n, const int *const *table, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = table[i % 2][i] + i;
+  if (i == 0)
+    ++launches;
+}
+
+// One element beyond the end.
+__global__ void writeOutside(int n, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n)
+    y[i] = i;
+}
+
+__global__ void writeInput(int n, const int *x, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = x[i];
+  if (i == 7)
+    const_cast<int *>(x)[i] = 1;
+}
+
+// Leaves the last elements as they were.
+__global__ void forgetTail(int n, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n - 5)
+    y[i] = i;
+}
+
+// The same result whatever the poison, and the wrong one.
+__global__ void offByOne(int n, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = i + 1;
+}
+
+__global__ void illegalAddress(int n, int *y) { *reinterpret_cast<int *>(8ull << 40) = n; }
+
+__global__ void trapAlways(int n, int *y) { __trap(); }
+
+__global__ void assertAlways(int n, int *y) { assert(n < 0); }
+
+__global__ void endless(int n, volatile int *y) {
+  while (y[0] != 12345678)
+    ;
+}

@@ -1,0 +1,210 @@
+"""Makes recordings and jobs for the kernels of kernels.cu.
+
+As a program: make_jobs.py FOLDER, where FOLDER has kernels.cubin. As a module: see `jobs`."""
+
+import array
+import json
+import os
+import struct
+import sys
+
+BASE = 0x600000001000
+STRIDE = 1 << 24
+
+
+class Plan:
+    """Buffers and steps as runtime/include/kbrt/Plan.h has them."""
+
+    def __init__(self):
+        self.buffers, self.steps, self.data, self.read_bytes = [], [], b"", 0
+
+    def buffer(self, size, element="i32", symbol=None):
+        number = len(self.buffers)
+        entry = {"id": number, "bytes": size, "kind": "symbol" if symbol else "device",
+                 "address": hex(BASE + number * STRIDE), "element": element}
+        if symbol:
+            entry["symbol"] = symbol
+        else:
+            self.steps.append({"step": "alloc", "buffer": number})
+        self.buffers.append(entry)
+        return number
+
+    def address(self, number):
+        return BASE + number * STRIDE
+
+    def upload(self, number, data, pointers=None):
+        step = {"step": "upload", "to": {"buffer": number, "offset": 0, "bytes": len(data)}, "data": len(self.data)}
+        if pointers:
+            step["pointers"] = pointers
+        self.steps.append(step)
+        self.data += data
+
+    def launch(self, kernel, grid, block, *arguments):
+        """An argument is packed bytes or the number of a buffer."""
+        words = []
+        for argument in arguments:
+            if isinstance(argument, bytes):
+                words.append({"bytes": argument.hex()})
+            else:
+                words.append({"bytes": struct.pack("<Q", self.address(argument)).hex(),
+                              "pointers": [{"at": 0, "buffer": argument, "offset": 0}]})
+        self.steps.append({"step": "launch", "kernel": kernel, "grid": [grid, 1, 1], "block": [block, 1, 1],
+                           "arguments": words})
+
+    def read(self, number, size):
+        self.steps.append({"step": "read", "from": {"buffer": number, "offset": 0, "bytes": size},
+                           "observable": self.read_bytes})
+        self.read_bytes += size
+
+    def write(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        with open(f"{folder}/plan.json", "w") as out:
+            json.dump({"version": 1, "outcome": {"ending": "exit", "message": "", "exitStatus": 0, "stdoutDigest": ""},
+                       "streams": [], "buffers": self.buffers, "steps": self.steps}, out)
+        with open(f"{folder}/data.bin", "wb") as out:
+            out.write(self.data)
+
+
+def integer(value):
+    return struct.pack("<i", value)
+
+
+def real(value):
+    return struct.pack("<f", value)
+
+
+def saxpy(kernel, n):
+    """Small whole numbers: float32 is exact."""
+    x, y = array.array("f", (i % 97 for i in range(n))), array.array("f", (i % 31 for i in range(n)))
+    plan = Plan()
+    a, b = plan.buffer(4 * n, "f32"), plan.buffer(4 * n, "f32")
+    plan.upload(a, x.tobytes())
+    plan.upload(b, y.tobytes())
+    plan.launch(kernel, (n + 255) // 256, 256, integer(n), real(2.0), a, b)
+    plan.read(b, 4 * n)
+    return plan, array.array("f", (2 * (i % 97) + i % 31 for i in range(n))).tobytes()
+
+
+def reduction(n):
+    x = array.array("i", (i % 1000 for i in range(n)))
+    blocks = (n + 255) // 256
+    plan = Plan()
+    a, b = plan.buffer(4 * n), plan.buffer(4 * blocks)
+    plan.upload(a, x.tobytes())
+    plan.launch("_Z9sumBlocksiPKiPi", blocks, 256, integer(n), a, b)
+    plan.read(b, 4 * blocks)
+    return plan, array.array("i", (sum(x[256 * i:256 * i + 256]) for i in range(blocks))).tobytes()
+
+
+def table(n):
+    plan = Plan()
+    parts = [plan.buffer(4 * n), plan.buffer(4 * n)]
+    for number, part in enumerate(parts):
+        plan.upload(part, array.array("i", ((number + 1) * 1000 + i for i in range(n))).tobytes())
+    pointers = plan.buffer(16, "unknown")
+    plan.upload(pointers, struct.pack("<QQ", *(plan.address(part) for part in parts)),
+                [{"at": 8 * i, "buffer": part, "offset": 0} for i, part in enumerate(parts)])
+    y, count = plan.buffer(4 * n), plan.buffer(4, "i32", "launches")
+    for _ in range(2):
+        plan.launch("_Z12throughTableiPKPKiPi", (n + 255) // 256, 256, integer(n), pointers, y)
+    plan.read(y, 4 * n)
+    plan.read(count, 4)
+    expected = array.array("i", ((i % 2 + 1) * 1000 + 2 * i for i in range(n)))
+    return plan, expected.tobytes() + integer(2)
+
+
+def output_only(kernel, n, uploaded=False):
+    """A kernel of n and one output."""
+    plan = Plan()
+    y = plan.buffer(4 * n)
+    if uploaded:
+        plan.upload(y, bytes(4 * n))
+    plan.launch(kernel, (n + 256) // 256, 256, integer(n), y)
+    plan.read(y, 4 * n)
+    return plan, array.array("i", range(n)).tobytes()
+
+
+def write_input(n):
+    plan = Plan()
+    x, y = plan.buffer(4 * n), plan.buffer(4 * n)
+    plan.upload(x, array.array("i", range(n)).tobytes())
+    plan.launch("_Z10writeInputiPKiPi", (n + 255) // 256, 256, integer(n), x, y)
+    plan.read(y, 4 * n)
+    return plan, array.array("i", range(n)).tobytes()
+
+
+def huge():
+    plan = Plan()
+    y = plan.buffer(1 << 42)
+    plan.launch("_Z8offByOneiPi", 1, 1, integer(1), y)
+    return plan, b""
+
+
+def plans():
+    """Name to (plan, expected observables)."""
+    return {
+        "saxpy": saxpy("_Z5saxpyifPKfPf", 1 << 20),
+        "saxpy-small": saxpy("_Z5saxpyifPKfPf", 4099),
+        "saxpy-large": saxpy("_Z5saxpyifPKfPf", 1 << 22),
+        "saxpy-strided": saxpy("_Z12saxpyStridedifPKfPf", 1 << 22),
+        "reduction": reduction(100003),
+        "table": table(1000),
+        "outside": output_only("_Z12writeOutsideiPi", 1000),
+        "input": write_input(1000),
+        "tail": output_only("_Z10forgetTailiPi", 1000),
+        "wrong": output_only("_Z8offByOneiPi", 1000),
+        "illegal": output_only("_Z14illegalAddressiPi", 1000),
+        "trap": output_only("_Z10trapAlwaysiPi", 1000),
+        "assert": output_only("_Z12assertAlwaysiPi", 1000),
+        "endless": output_only("_Z7endlessiPVi", 1000, True),
+        "huge": huge(),
+    }
+
+
+def jobs():
+    """Name to job, without paths' folder; every result and output lies under results/."""
+    def job(plan, image="kernels.cubin", **fields):
+        return {"version": 1, "device": "cuda", "plan": plan, "image": image, **fields}
+
+    timing = {"warmUpSeconds": 0.5, "maxSeconds": 5}
+    return {
+        "saxpy": job("saxpy", repetitions=20, arch="sm_90",
+                     timing={"baseline": {"plan": "saxpy", "image": "kernels.cubin"}, **timing},
+                     profile={"sets": "ABC"}),
+        "saxpy-small": job("saxpy-small", repetitions=20,
+                           timing={"baseline": {"plan": "saxpy-small", "image": "kernels.cubin"}, **timing}),
+        "faster": job("saxpy-large", timing={"baseline": {"plan": "saxpy-strided", "image": "kernels.cubin"}, **timing},
+                      profile={"sets": "ABCD"}),
+        "slower": job("saxpy-strided", timing={"baseline": {"plan": "saxpy-large", "image": "kernels.cubin"}, **timing},
+                      profile={"sets": "ABC"}),
+        "ptx": job("saxpy", "kernels.ptx", repetitions=2),
+        "reduction": job("reduction", repetitions=20, timing=timing, profile={"sets": "A"}),
+        "table": job("table", repetitions=4, timing=timing),
+        "outside": job("outside"),
+        "input": job("input"),
+        "tail": job("tail", repetitions=2),
+        "wrong": job("wrong", repetitions=2),
+        "illegal": job("illegal"),
+        "trap": job("trap"),
+        "assert": job("assert"),
+        "endless": job("endless", wallSeconds=2),
+        "huge": job("huge"),
+        "other-arch": job("saxpy", "kernels-sm_80.cubin"),
+        "asked-arch": job("saxpy", arch="sm_80"),
+        "no-kernel": job("saxpy", "empty.cubin"),
+    }
+
+
+def write_all(folder):
+    for name, (plan, expected) in plans().items():
+        plan.write(f"{folder}/{name}")
+        with open(f"{folder}/{name}/expected.bin", "wb") as out:
+            out.write(expected)
+    for name, job in jobs().items():
+        with open(f"{folder}/{name}.job.json", "w") as out:
+            json.dump({**job, "id": name, "outputs": f"results/{name}", "result": f"results/{name}.json"}, out)
+    os.makedirs(f"{folder}/results", exist_ok=True)
+
+
+if __name__ == "__main__":
+    write_all(sys.argv[1])

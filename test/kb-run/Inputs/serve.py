@@ -1,0 +1,69 @@
+"""Jobs for a serving kb-run: what is answered, and that a killed server loses nothing.
+
+usage: serve.py pipe|spool FOLDER, where FOLDER has the jobs of make-jobs.py."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+mode, folder = sys.argv[1:]
+
+
+def job(name, **fields):
+    with open(f"{folder}/{name}.job.json") as file:
+        text = json.load(file)
+    return {**text, "id": name, "plan": f"{folder}/{name}", "outputs": f"{folder}/served-{name}", **fields}
+
+
+def pipe():
+    lines = [json.dumps(job("increment")), "", "{broken", json.dumps(job("vanish")), json.dumps(job("increment", seed=3))]
+    done = subprocess.run(["kb-run", "serve", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done
+    assert [(answer.get("id"), answer["status"], answer["exitStatus"]) for answer in answers] == [
+        ("increment", "ok", 0), (None, "usage", 2), ("vanish", "crash", 1), ("increment", "ok", 0)], answers
+    assert os.path.getsize(f"{folder}/served-increment/observables.bin") == 256
+
+
+def spool():
+    root = f"{folder}/spool"
+    shutil.rmtree(root, ignore_errors=True)
+    os.makedirs(f"{root}/jobs")
+    for number, fields in enumerate((job("forever", wallSeconds=600), job("increment"))):
+        with open(f"{root}/jobs/{number}.json", "w") as file:
+            json.dump(fields, file)
+    server = subprocess.Popen(["kb-run", "serve", root])
+    while not os.path.exists(f"{root}/claims/0.owner"):
+        assert server.poll() is None
+        time.sleep(0.01)
+    server.kill()
+    server.wait()
+    assert sorted(os.listdir(f"{root}/claims")) == ["0.json", "0.owner"], "the claim outlives its server"
+    # The same job, quicker this time, and as if half a minute had passed.
+    with open(f"{root}/claims/0.json", "w") as file:
+        json.dump(job("forever", wallSeconds=0.2), file)
+    past = time.time() - 60
+    os.utime(f"{root}/claims/0.json", (past, past))
+    assert subprocess.run(["kb-run", "serve", root, "--once"]).returncode == 0
+    statuses = {}
+    for name in os.listdir(f"{root}/results"):
+        with open(f"{root}/results/{name}") as file:
+            statuses[name] = json.load(file)["status"]
+    assert statuses == {"0.json": "timeout", "1.json": "ok"}, statuses
+    assert not os.listdir(f"{root}/claims") and not os.listdir(f"{root}/jobs")
+
+    # A job that takes every server down is answered in the end.
+    with open(f"{root}/claims/2.json", "w") as file:
+        json.dump(job("increment"), file)
+    with open(f"{root}/claims/2.owner", "w") as file:
+        json.dump({"owner": "gone", "attempt": 3}, file)
+    os.utime(f"{root}/claims/2.json", (past, past))
+    subprocess.run(["kb-run", "serve", root, "--once"], check=True)
+    with open(f"{root}/results/2.json") as file:
+        assert json.load(file)["status"] == "crash"
+
+
+{"pipe": pipe, "spool": spool}[mode]()
