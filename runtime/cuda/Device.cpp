@@ -28,6 +28,8 @@ Problem problemOf(const Driver &driver, CUresult code, const std::string &what) 
 Device::Device() : handles(std::make_unique<Handles>()) {}
 
 Device::~Device() {
+  if (handles->isLost)
+    return;
   if (handles->stream)
     handles->driver->cuStreamDestroy(handles->stream);
   if (handles->context)

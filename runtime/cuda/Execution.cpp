@@ -22,7 +22,7 @@ CUfunction LoadedImage::Module::function(const std::string &name) {
 }
 
 Slab::~Slab() {
-  if (address)
+  if (address && !h->isLost)
     h->driver->cuMemFree(address);
 }
 
@@ -64,6 +64,9 @@ bool Execution::check(CUresult code, const std::string &what) {
   if (code == CUDA_SUCCESS)
     return true;
   note = adviceFor(code);
+  h.isLost |= statusOf(code) == LaunchStatus::Fault || statusOf(code) == LaunchStatus::Assert ||
+              statusOf(code) == LaunchStatus::Timeout ||
+              statusOf(code) == LaunchStatus::Environment;
   return fail(statusOf(code), what + ": " + describe(*h.driver, code));
 }
 
@@ -73,9 +76,11 @@ bool Execution::wait(const std::string &what) {
     CUresult code = h.driver->cuStreamQuery(h.stream);
     if (code != CUDA_ERROR_NOT_READY)
       return check(code, what);
-    if (wallSeconds > 0 && duration<double>(steady_clock::now() - start).count() > wallSeconds)
+    if (wallSeconds > 0 && duration<double>(steady_clock::now() - start).count() > wallSeconds) {
+      h.isLost = true;
       return fail(LaunchStatus::Timeout, what + " was still running after " +
                                              std::to_string(wallSeconds) + " seconds");
+    }
     // Short waits spin, long ones leave the processor to others.
     if (looks > 20000) {
       timespec pause = {0, 200'000};

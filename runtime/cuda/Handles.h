@@ -17,6 +17,9 @@ struct Device::Handles {
   CUstream stream = nullptr; ///< everything runs here
   const Nvml *nvml = nullptr;
   Nvml::Device nvmlDevice = nullptr;
+  /// A kernel went wrong or does not end: calls that wait for the device would fail or never
+  /// return, so that nothing is given back any more.
+  bool isLost = false;
 };
 
 } // namespace kbrt::cuda

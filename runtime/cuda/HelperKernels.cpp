@@ -49,6 +49,8 @@ std::unique_ptr<HelperKernels> HelperKernels::create(Device &device, Problem &pr
 }
 
 HelperKernels::~HelperKernels() {
+  if (h.isLost)
+    return;
   if (flushBuffer)
     h.driver->cuMemFree(flushBuffer);
   if (hashes)
@@ -95,14 +97,27 @@ bool HelperKernels::emptyL2() {
 
 void HelperKernels::launchEmpty() { launch(emptyKernel, 1, 1, nullptr); }
 
-void HelperKernels::hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot) {
-  bool isWords = address % 4 == 0 && bytes % 4 == 0;
+void HelperKernels::hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot,
+                         bool isWords) {
   uint64_t count = isWords ? bytes / 4 : bytes, out = hashes + slot * sizeof(uint64_t);
   if (!count)
     return;
   void *arguments[] = {&address, &count, &salt, &out};
   launch(isWords ? hashWords : hashBytes,
          static_cast<unsigned>(std::min<uint64_t>((count + 255) / 256, 2048)), 256, arguments);
+}
+
+uint64_t kbrt::cuda::contentHash(std::string_view bytes, uint64_t salt, bool isWords) {
+  size_t step = isWords ? 4 : 1;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < bytes.size() / step; ++i) {
+    uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + i * step, step);
+    uint64_t x = ((i + salt) * 0x9e3779b97f4a7c15) ^ word;
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9;
+    sum += x ^ (x >> 32);
+  }
+  return sum;
 }
 
 void HelperKernels::clearHashes() {

@@ -21,6 +21,9 @@ struct ClockReading {
   uint64_t nanoseconds = 0; ///< the device's global timer
 };
 
+/// What kb_hash4 (words) and kb_hash1 compute; \p salt tells regions apart.
+uint64_t contentHash(std::string_view bytes, uint64_t salt, bool isWords);
+
 class HelperKernels {
 public:
   /// Loads the helpers and a few words that host and device share.
@@ -37,8 +40,9 @@ public:
   /// back. False without memory for it.
   bool emptyL2();
   void launchEmpty();
-  /// Adds the hash of device memory to slot \p slot (below hashSlots); \p salt tells regions apart.
-  void hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot);
+  /// Adds contentHash of device memory to slot \p slot (below hashSlots). Words need an address and
+  /// a size that are multiples of 4.
+  void hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot, bool isWords);
   static constexpr unsigned hashSlots = 4;
   void clearHashes();
   /// Waits for the stream and reads the slot.

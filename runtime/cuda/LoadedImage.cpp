@@ -7,7 +7,7 @@ using namespace kbrt::cuda;
 LoadedImage::LoadedImage() : module(std::make_unique<Module>()) {}
 
 LoadedImage::~LoadedImage() {
-  if (module->handle)
+  if (module->handle && !module->h->isLost)
     module->h->driver->cuModuleUnload(module->handle);
 }
 

@@ -122,7 +122,7 @@ std::vector<uint64_t> CheckedRun::hashAll(const std::vector<uint32_t> &buffers) 
   std::vector<uint64_t> hashes;
   for (uint32_t id : buffers) {
     helpers.clearHashes();
-    helpers.hash(address[id], plan.buffers[id].bytes, id, 0);
+    helpers.hash(address[id], plan.buffers[id].bytes, id, 0, plan.buffers[id].bytes % 4 == 0);
     if (!wait("the hash of buffer " + std::to_string(id)))
       return hashes;
     hashes.push_back(helpers.readHash(0));

@@ -96,6 +96,8 @@ Child::~Child() {
 
 void Child::live(bool warm) {
   Outcome outcome;
+  // What kernels and libraries print must not get among a server's answers.
+  dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
     if (warm)
       warmUpCuda();

@@ -110,9 +110,12 @@ struct TimingOptions {
   uint64_t seed = 1; ///< order of A and B
   uint8_t poison = 0xCB;
   double wallSeconds = 60; ///< for one iteration
+  /// What the candidate's reads were when it was verified; every iteration's are compared with it.
+  std::optional<std::string_view> observables;
 };
 
-/// What one iteration's outputs were, against the first iteration of the same image.
+/// How many iterations' reads were compared with the verified ones (of the baseline: with its first
+/// iteration's), and how many differed.
 struct TimedOutputs {
   uint64_t checked = 0, different = 0;
 };
