@@ -204,6 +204,12 @@ bool Execution::read(uint64_t from, const Region &region, char *into) {
          wait("the read of step " + std::to_string(index));
 }
 
+bool Execution::matmul(const MatmulStep &, uint64_t, uint64_t, uint64_t) {
+  return fail(LaunchStatus::Unsupported, "step " + std::to_string(index) +
+                                             " is a matrix product of cuBLAS, which kb-run does "
+                                             "not execute on a CUDA device");
+}
+
 bool Execution::queue(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) {
   CUfunction function = module.function(step.kernel);
   if (!function)

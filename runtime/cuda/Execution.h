@@ -68,6 +68,7 @@ protected:
   bool copy(uint64_t to, const Region &toRegion, uint64_t from, const Region &fromRegion) override;
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
   bool read(uint64_t from, const Region &region, char *into) override;
+  bool matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) override;
 
   /// Notes the initial bytes of all variables that the plan names; before the first launch.
   void snapshotSymbols();

@@ -396,7 +396,6 @@ std::optional<double> Measurement::timeEmptyKernel() {
 
 std::optional<double> Measurement::batch(Side &side) {
   // Memory as the plan leaves it, so that data-dependent kernels find sense in it.
-  TimedSample ignored;
   for (Slab &slab : side.slabs) {
     TimedRun run(device, *side.subject, side.layout, slab, options, side.staging, *helpers, events,
                  false);

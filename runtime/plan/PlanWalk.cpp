@@ -48,6 +48,8 @@ bool PlanWalk::perform(const Step &step) {
     return performLaunch(*s);
   if (auto *s = std::get_if<ReadStep>(&step))
     return performRead(*s);
+  if (auto *s = std::get_if<MatmulStep>(&step))
+    return performMatmul(*s);
   return order(step);
 }
 
@@ -125,4 +127,11 @@ bool PlanWalk::performRead(const ReadStep &step) {
   if (observables.size() < end)
     observables.resize(end);
   return read(*from, step.from, observables.data() + step.observable);
+}
+
+bool PlanWalk::performMatmul(const MatmulStep &step) {
+  auto a = resolve(step.a.at);
+  auto b = a ? resolve(step.b.at) : std::nullopt;
+  auto c = b ? resolve(step.c.at) : std::nullopt;
+  return c && matmul(step, *a, *b, *c);
 }

@@ -54,6 +54,7 @@ protected:
   /// \p arguments hold the bytes of each argument with the device's addresses.
   virtual bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) = 0;
   virtual bool read(uint64_t from, const Region &region, char *into) = 0;
+  virtual bool matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) = 0;
   /// Steps that only order others.
   virtual bool order(const Step &step) { return true; }
 
@@ -70,6 +71,7 @@ private:
   bool performUpload(const UploadStep &step);
   bool performLaunch(const LaunchStep &step);
   bool performRead(const ReadStep &step);
+  bool performMatmul(const MatmulStep &step);
   /// The device address of \p at, or nothing after `fail`.
   std::optional<uint64_t> resolve(const Location &at);
   /// Puts the device's addresses over the recorded ones.
