@@ -1,5 +1,6 @@
-//===- Emit.cpp - --emit=kb-ir and --emit=workload ------------------------===//
+//===- Emit.cpp - --emit=kb-ir, --emit=plan, --emit=workload --------------===//
 #include "Modes.h"
+#include "Session.h"
 #include "kb-opt/Analysis/Import.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -42,5 +43,24 @@ llvm::Expected<ExitStatus> kbopt::emitWorkload(Context &context) {
     return std::move(error);
   for (const Signature &other : llvm::drop_begin(entries))
     context.progress.line("'" + other.name + "' can be called too (" + other.place + ")");
+  return ExitStatus::Success;
+}
+
+llvm::Expected<ExitStatus> kbopt::emitPlan(Context &context) {
+  auto session = openSession(context);
+  if (!session)
+    return session.takeError();
+  auto folder = (*session)->cases->original((*session)->cases->cases().front());
+  llvm::SmallVector<llvm::StringRef> printed;
+  (*session)->cases->originalOutput().trim().split(printed, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : printed)
+    context.progress.line("program: " + line.str());
+  if (!folder)
+    return folder.takeError();
+  auto plan = context.files.read(*folder + "/" + kbrt::planFileName);
+  if (!plan)
+    return plan.takeError();
+  if (llvm::Error error = writeResult(context, *plan))
+    return std::move(error);
   return ExitStatus::Success;
 }

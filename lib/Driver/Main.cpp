@@ -33,6 +33,9 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     return emitPlan(context);
   case Emit::Workload:
     return emitWorkload(context);
+  case Emit::Profile:
+  case Emit::ProfileJson:
+    return runProfile(context);
   case Emit::Diff:
   case Emit::Source:
     return options.isAuto() ? runAuto(context) : runReplay(context);

@@ -24,6 +24,9 @@ llvm::Expected<ExitStatus> emitPlan(Context &context);
 /// --emit=workload: a skeleton for what can be called.
 llvm::Expected<ExitStatus> emitWorkload(Context &context);
 
+/// --profile: where the time of the program as it is goes.
+llvm::Expected<ExitStatus> runProfile(Context &context);
+
 /// Fails if a file that the options name cannot be written; better now than at
 /// the end of a search.
 llvm::Error checkOutputs(const Context &context);

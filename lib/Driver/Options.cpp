@@ -100,12 +100,14 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("kb-ir", Emit::KbIr)
                     .Case("plan", Emit::Plan)
                     .Case("workload", Emit::Workload)
+                    .Case("profile", Emit::Profile)
+                    .Case("profile-json", Emit::ProfileJson)
                     .Default(std::nullopt);
     if (kind)
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, plan, workload");
+                  "it is one of diff, source, kb-ir, plan, workload, profile, profile-json");
   }
   if (const Arg *arg = arguments.getLastArg(OPT_device); arg && llvm::StringRef(arg->getValue()) != "cpu")
     reader.fail(llvm::Twine("unknown device '") + arg->getValue() + "'",

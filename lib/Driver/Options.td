@@ -8,8 +8,9 @@ class Value<string name, string metavar, string help>
 def group_what : OptionGroup<"what">, HelpText<"WHAT TO DO">;
 let Group = group_what in {
 def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to search for one">;
-def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, plan, workload">;
+def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, plan, workload, profile, profile-json">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
+def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;
 def list_passes : Flag_<"list-passes", "List the passes with their options">;

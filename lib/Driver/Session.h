@@ -1,0 +1,47 @@
+//===- Session.h - What a run of programs needs -----------------*- C++ -*-===//
+//
+// Owns the things between the command line and a mode that runs the program:
+// the parsed original with its workload, the device, the recordings, the judge
+// and the journal.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_SESSION_H
+#define KBOPT_LIB_DRIVER_SESSION_H
+
+#include "RecordedCases.h"
+#include "kb-opt/Eval/Judge.h"
+#include "kb-opt/Pipeline/Journal.h"
+#include "kb-opt/Target/ChipInfo.h"
+
+namespace kbopt {
+
+/// In order of making.
+struct Session {
+  Session(Context &context, TemporaryDirectory folder)
+      : context(context), folder(std::move(folder)),
+        compiler(context.runner, this->folder.path().str(), context.options.sandbox) {}
+
+  Context &context;
+  TemporaryDirectory folder;
+  NvccCompiler compiler;
+  ChipInfo chip;
+  ProgramArtefacts original;
+  Digest originalHost;
+  Workload workload;
+  Signature signature;
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<RecordedCases> cases;
+  std::unique_ptr<Judge> judge;
+};
+
+/// Reads, parses and compiles the program that the options name. Errors are the
+/// user's (no kernels, no workload) or the environment's (no sandbox, no kb-run).
+llvm::Expected<std::unique_ptr<Session>> openSession(Context &context);
+
+/// Names everything about \p session's workload that decides what is run.
+Digest workloadDigest(const Session &session);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_SESSION_H
