@@ -1,7 +1,8 @@
-//===- Emit.cpp - --emit=kb-ir, --emit=plan, --emit=workload --------------===//
+//===- Emit.cpp - Programs as IR, plans, jobs and workloads -----------===//
 #include "Modes.h"
 #include "Session.h"
 #include "kb-opt/Analysis/Import.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "mlir/IR/MLIRContext.h"
 
 using namespace kbopt;
@@ -61,6 +62,42 @@ llvm::Expected<ExitStatus> kbopt::emitPlan(Context &context) {
   if (!plan)
     return plan.takeError();
   if (llvm::Error error = writeResult(context, *plan))
+    return std::move(error);
+  return ExitStatus::Success;
+}
+
+llvm::Expected<ExitStatus> kbopt::emitJob(Context &context) {
+  auto session = openSession(context);
+  if (!session)
+    return session.takeError();
+  auto code = (*session)->compiler.compile((*session)->original);
+  if (!code)
+    return code.takeError();
+  if (code->cubinPath.empty())
+    return llvm::make_error<ToolError>("a job needs machine code, which nvcc makes",
+                                       std::vector<std::string>{"nvcc"}, -1, "",
+                                       "set CUDA_PATH to a CUDA toolkit");
+  auto folder = (*session)->cases->original((*session)->cases->cases().front());
+  if (!folder)
+    return folder.takeError();
+  FileSystem &files = context.files;
+  const std::string &output = context.options.output;
+  if (llvm::Error error = files.createDirectories(output))
+    return std::move(error);
+  std::vector<std::pair<std::string, std::string>> copies = {{code->cubinPath, "image.cubin"}};
+  for (llvm::StringRef name : {kbrt::planFileName, kbrt::dataFileName,
+                               kbrt::observablesFileName})
+    copies.emplace_back(*folder + "/" + name.str(), name.str());
+  for (const auto &[from, name] : copies) {
+    auto bytes = files.read(from);
+    if (!bytes)
+      return bytes.takeError();
+    if (llvm::Error error = files.write(output + "/" + name, *bytes))
+      return std::move(error);
+  }
+  llvm::json::Object job{{"version", 1}, {"device", "cuda"}, {"plan", "."}, {"image", "image.cubin"}};
+  if (llvm::Error error = files.write(output + "/job.json",
+                                      llvm::formatv("{0:2}\n", llvm::json::Value(std::move(job))).str()))
     return std::move(error);
   return ExitStatus::Success;
 }

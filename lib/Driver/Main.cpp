@@ -31,6 +31,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     return emitKbIr(context);
   case Emit::Plan:
     return emitPlan(context);
+  case Emit::Job:
+    return emitJob(context);
   case Emit::Workload:
     return emitWorkload(context);
   case Emit::Profile:

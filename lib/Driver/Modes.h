@@ -21,6 +21,9 @@ llvm::Expected<ExitStatus> runAuto(Context &context);
 llvm::Expected<ExitStatus> emitKbIr(Context &context);
 /// --emit=plan: plan.json of the program's own run.
 llvm::Expected<ExitStatus> emitPlan(Context &context);
+/// --emit=job: a folder with the program's own run and its machine code, for kb-run
+/// on a machine with a GPU.
+llvm::Expected<ExitStatus> emitJob(Context &context);
 /// --emit=workload: a skeleton for what can be called.
 llvm::Expected<ExitStatus> emitWorkload(Context &context);
 

@@ -99,6 +99,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("source", Emit::Source)
                     .Case("kb-ir", Emit::KbIr)
                     .Case("plan", Emit::Plan)
+                    .Case("job", Emit::Job)
                     .Case("workload", Emit::Workload)
                     .Case("profile", Emit::Profile)
                     .Case("profile-json", Emit::ProfileJson)
@@ -107,7 +108,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, plan, workload, profile, profile-json");
+                  "it is one of diff, source, kb-ir, plan, job, workload, profile, profile-json");
   }
   if (const Arg *arg = arguments.getLastArg(OPT_device); arg && llvm::StringRef(arg->getValue()) != "cpu")
     reader.fail(llvm::Twine("unknown device '") + arg->getValue() + "'",
@@ -123,6 +124,8 @@ static void checkCombinations(Reader &reader, const Options &options) {
   if (options.fix && options.emit != Emit::Diff && options.emit != Emit::Source)
     reader.fail("'--fix' writes the rewritten program, which '--emit' asks to be something else",
                 "drop one of the two");
+  if (options.emit == Emit::Job && options.output.empty())
+    reader.fail("'--emit=job' writes a folder", "name it with -o");
   bool rewrites = options.emit == Emit::Diff || options.emit == Emit::Source;
   if (rewrites && options.passes.empty() && !options.listPasses)
     reader.fail("no pipeline", "try -passes=auto, or name passes: kb-opt --list-passes");

@@ -16,7 +16,7 @@
 
 namespace kbopt {
 
-enum class Emit { Diff, Source, KbIr, Plan, Workload, Profile, ProfileJson };
+enum class Emit { Diff, Source, KbIr, Plan, Job, Workload, Profile, ProfileJson };
 
 struct Options {
   std::string input;
