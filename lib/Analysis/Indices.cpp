@@ -99,7 +99,8 @@ std::vector<GridUse> gridUses(const ImportedProgram &program, kb::KernelOp kerne
       continue;
     GridVisitor(uses, work, definition).TraverseStmt(definition->getBody());
   }
-  llvm::stable_sort(uses, [&](const GridUse &a, const GridUse &b) {
+  // No two uses begin at the same place.
+  llvm::sort(uses, [&](const GridUse &a, const GridUse &b) {
     return sources.isBeforeInTranslationUnit(a.expr->getBeginLoc(), b.expr->getBeginLoc());
   });
   return uses;

@@ -19,8 +19,8 @@ void Timings::print(llvm::raw_ostream &os, double wallSeconds) const {
                       wallSeconds);
   for (const auto &[group, parts] : groups) {
     std::vector<std::pair<std::string, Entry>> sorted(parts.begin(), parts.end());
-    llvm::stable_sort(sorted, [](const auto &a, const auto &b) {
-      return a.second.seconds > b.second.seconds;
+    llvm::sort(sorted, [](const auto &a, const auto &b) {
+      return std::tie(b.second.seconds, a.first) < std::tie(a.second.seconds, b.first);
     });
     os << "  " << group << "\n";
     for (const auto &[part, entry] : sorted)

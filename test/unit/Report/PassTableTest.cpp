@@ -9,9 +9,9 @@ TEST(PassTable, ShowsPassesWithOptions) {
   const llvm::StringRef aliases[] = {"b2"}, tried[] = {"1", "2"};
   const OptionInfo options[] = {{"width", OptionType::Integer, "4", "how wide", tried, 1, 8}};
   PassInfo plain{"a-long-name", "memory", {}, "Do a thing", "", {}, {}, {}, {}, {},
-                 SiteKind::Kernel, Promise::Bitwise, 0};
+                 SiteKind::Kernel, Promise::Bitwise, {}, 0};
   PassInfo rich{"b", "compute", aliases, "Do another", "", options, {}, {}, {}, {},
-                SiteKind::Loop, Promise::LowerPrecision, 0};
+                SiteKind::Loop, Promise::LowerPrecision, {}, 0};
   std::string text;
   llvm::raw_string_ostream os(text);
   writePassTable(os, {&plain, &rich});
