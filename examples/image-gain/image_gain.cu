@@ -17,7 +17,7 @@ __global__ void gainKernel(float *out, const float *in, int width, int height, f
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < width * height) {
     float value = in[i] * gain;
-    out[i] = value / (value + 0.155) * 1.019;
+    out[i] = value / (value * value + 0.155) * 1.019;
   }
 }
 

@@ -136,7 +136,7 @@ Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
   if (!natural)
     return natural.takeError();
   Reference reference{*folder, std::move(*specs), *natural, {},
-                      !baseline || baseline->deterministic, 0};
+                      !baseline || baseline->deterministic};
   if (reference.deterministic)
     return reference;
   for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
@@ -151,11 +151,16 @@ Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
   return reference;
 }
 
-/// The most rounded additions per stored element, or per thread where fewer are
-/// stored, in a launch of \p run: about the longest sum behind one element.
-static uint64_t reductionLength(const RunResult &run) {
-  constexpr kbrt::Op additions[] = {kbrt::Op::FAdd, kbrt::Op::FFma, kbrt::Op::DAdd,
-                                    kbrt::Op::DFma, kbrt::Op::HAdd, kbrt::Op::HFma};
+using kbrt::Op;
+static constexpr Op additions[] = {Op::FAdd, Op::FFma, Op::DAdd, Op::DFma, Op::HAdd, Op::HFma};
+static constexpr Op roundedOperations[] = {Op::FAdd, Op::FMul, Op::FFma, Op::FDiv,
+                                           Op::DAdd, Op::DMul, Op::DFma, Op::DDiv,
+                                           Op::HAdd, Op::HMul, Op::HFma, Op::Special};
+
+/// The most of \p operations per stored element, or per thread where fewer are
+/// stored, in a launch of \p run. Of additions: about the longest sum behind one
+/// element. 0: unknown.
+static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations) {
   constexpr double elementBytes = 4;
   double longest = 0;
   for (const LaunchRecord &launch : run.launches) {
@@ -163,7 +168,7 @@ static uint64_t reductionLength(const RunResult &run) {
       return 0;
     const kbrt::KernelCounters &counters = *launch.counters;
     double sum = 0;
-    for (kbrt::Op op : additions)
+    for (Op op : operations)
       sum += counters.threadInstructionsByOp[static_cast<size_t>(op)];
     double threads = static_cast<double>(counters.blocks) * counters.threadsPerBlock;
     double stored = counters.globalStore.bytesRequested / elementBytes;
@@ -176,8 +181,10 @@ Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference r
   Expected<RunPointer> counted = run(baselineProgram, test, RunMode::Count, runOptions());
   if (!counted)
     return counted.takeError();
-  if ((*counted)->status == RunStatus::Ok)
-    reference.reductionLength = reductionLength(**counted);
+  if ((*counted)->status == RunStatus::Ok) {
+    reference.reductionLength = perElement(**counted, additions);
+    reference.roundings = perElement(**counted, roundedOperations);
+  }
   for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
     RunOptions directed = runOptions();
     directed.rounding = rounding;

@@ -43,7 +43,9 @@ struct Reference {
   RunPointer run;                 ///< natural order, nearest rounding
   std::vector<RunPointer> spread; ///< other roundings and, if not deterministic, orders
   bool deterministic = true;      ///< in the order of threads
-  uint64_t reductionLength = 0;   ///< counted together with the roundings; 0: unknown
+  /// Rounded additions, and all rounded operations, behind one element; counted
+  /// together with the spread, 0: unknown.
+  uint64_t reductionLength = 0, roundings = 0;
 };
 
 struct Judge::Impl {

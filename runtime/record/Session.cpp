@@ -77,6 +77,9 @@ Session::Session() {
   sequence.fileBytesLimit = environmentNumber("KBRECORD_FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(environmentNumber("KBRECORD_KERNEL_SECONDS", 0));
   launchLimit = environmentNumber("KBRECORD_LAUNCHES", 0);
+  // As in a fresh process on a GPU, whose driver clears memory: there are programs that count on it.
+  // That they read what nothing wrote is for the judge to find.
+  DeviceMemory::get().setPoison(0);
   if (uint64_t limit = environmentNumber("KBRECORD_DEVICE_BYTES", 0))
     DeviceMemory::get().setLimitBytes(limit);
   std::string error;

@@ -26,6 +26,9 @@ int main() {
     host[i] = i;
   int *a = nullptr, *b = nullptr;
   CHECK(cudaMalloc(&a, n * sizeof(int)) == cudaSuccess && cudaMalloc(&b, n * sizeof(int)) == cudaSuccess);
+  // A fresh process finds its memory cleared.
+  cudaMemcpy(back.data(), b, n * sizeof(int), cudaMemcpyDeviceToHost);
+  CHECK(back[0] == 0 && back[n - 1] == 0);
   CHECK(cudaMemcpy(a, host.data(), n * sizeof(int), cudaMemcpyHostToDevice) == cudaSuccess);
   twice<<<4, 32>>>(a, n);
   cudaMemcpy(b, a, n * sizeof(int), cudaMemcpyDeviceToDevice);

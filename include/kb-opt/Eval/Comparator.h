@@ -57,6 +57,9 @@ struct Tolerance {
 
   /// κ of EVALUATION.md: 2, and 4 for a declared reassociation.
   double kappa() const { return promise == ResultPromise::Reassociates ? 4 : 2; }
+  /// Roundings of a result that are allowed where n is unknown or smaller. Our choice:
+  /// an expression of a few operations has as many.
+  static constexpr unsigned leastRoundings = 4;
 };
 
 /// One output on one case. `baseline` may be the oracle's bytes themselves

@@ -20,10 +20,13 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
                        const Reference &reference, unsigned output) {
   Tolerance tolerance = cases.tolerance(test, output);
   tolerance.promise = promise.result;
+  // In a lower precision every operation rounds anew, in another order only sums do.
+  const uint64_t counted = promise.result == ResultPromise::LowerPrecision ? reference.roundings
+                                                                           : reference.reductionLength;
   // A counted length only widens what is allowed without one.
   if (promise.result != ResultPromise::Bitwise && tolerance.reductionLength == 0 &&
-      reference.reductionLength > tolerance.kappa())
-    tolerance.reductionLength = reference.reductionLength;
+      counted > Tolerance::leastRoundings)
+    tolerance.reductionLength = counted;
   if (promise.declares.count("bf16"))
     tolerance.computePrecision = Precision::BFloat16;
   else if (promise.declares.count("half"))

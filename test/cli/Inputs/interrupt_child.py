@@ -2,7 +2,7 @@
 
 usage: interrupt_child.py FOLDER PROGRAM TOOL NUMBER SIGNAL
 
-TOOL is what kb-opt starts (bwrap, clang-22); NUMBER counts its starts. kb-opt must end with status 4, must leave
+TOOL is what kb-opt starts (bwrap, ld); NUMBER counts its starts. kb-opt must end with status 4, must leave
 a program, and must hold nothing against any candidate.
 """
 
