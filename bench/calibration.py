@@ -1,23 +1,36 @@
 #!/usr/bin/env python3
-"""Prepares pairs (kernel, pipeline) whose gain is modelled here and measured on a GPU.
+"""Compares what the cost model says of rewrites with what a GPU says.
 
-    bench/calibration.py prepare build/bin/kb-opt FOLDER kernel.cu …
+    bench/calibration.py prepare build/bin/kb-opt FOLDER kernel.cu …    here: pairs (kernel, pipeline) as jobs for kb-run
+    bench/calibration.py measure kb-run FOLDER OUT                      there: runs the jobs, writes OUT/measured.json
+    bench/calibration.py report FOLDER/pairs.json measured.json SVG     figures, and the scatter plot
 
-writes, for each kernel, the job of the original and one per pipeline that rewrites it (plan, machine code), and
-FOLDER/pairs.json with the modelled times. Pipelines are every pass that applies, with every value of its tuning
-range, and what follows the best of them.
+Pipelines are every pass that applies, with every value of its tuning range, and what can follow the best of them.
 """
 import hashlib
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 
+COUNTERS = {"sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
+            "requests": "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
+            "bank conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"}
+
 
 def run(argv):
     return subprocess.run(argv, capture_output=True, text=True)
 
+
+def write_json(path, value):
+    with open(path + ".part", "w") as out:
+        json.dump(value, out, indent=1)
+    os.replace(path + ".part", path)
+
+
+# Here: pairs and jobs.
 
 def tuning_ranges(kb_opt):
     """{pass: [option texts]} from --list-passes; a pass without ranges has one empty text."""
@@ -36,11 +49,10 @@ def profile(kb_opt, source):
     result = run([kb_opt, "--emit=profile-json", source])
     if result.returncode:
         sys.exit(f"{source}: no profile: {result.stderr}")
-    return json.loads(result.stdout)
-
-
-def applicable(page):
-    return sorted({a["pass"] for k in page["kernels"] for a in k["advice"] if a["applies"]})
+    page = json.loads(result.stdout)
+    kernels = [{key: kernel[key] for key in ("kernel", "us", "launches", "limiter", "metrics")} for kernel in page["kernels"]]
+    return {"us": page["us"], "kernels": kernels,
+            "applies": sorted({a["pass"] for k in page["kernels"] for a in k["advice"] if a["applies"]})}
 
 
 class Preparation:
@@ -48,76 +60,201 @@ class Preparation:
         self.kb_opt, self.folder = kb_opt, folder
         self.ranges = tuning_ranges(kb_opt)
         self.pairs = []
+        for name in ("blobs", "jobs"):
+            os.makedirs(os.path.join(folder, name), exist_ok=True)
 
-    def share(self, path):
-        """Keeps one copy of equal payloads; a link would not travel."""
-        digest = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16]
-        shared = os.path.join(self.folder, "data", digest + ".bin")
-        os.makedirs(os.path.dirname(shared), exist_ok=True)
-        os.replace(path, shared)
-        return os.path.relpath(shared, self.folder)
-
-    def job(self, source, name):
+    def program(self, source, name):
+        """The fields that name a program in a job; the data of equal runs is kept once."""
         folder = os.path.join(self.folder, name)
         result = run([self.kb_opt, "--emit=job", "-o", folder, source])
         if result.returncode:
-            print(f"{name}: {result.stderr.strip()}", file=sys.stderr)
-            return None
-        os.remove(os.path.join(folder, "observables.bin"))
-        return self.share(os.path.join(folder, "data.bin"))
+            sys.exit(f"{name}: {result.stderr.strip()}")
+        data = os.path.join(folder, "data.bin")
+        with open(data, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        os.replace(data, os.path.join(self.folder, "blobs", digest))
+        for unneeded in ("observables.bin", "job.json"):
+            os.remove(os.path.join(folder, unneeded))
+        return {"plan": f"../{name}", "image": f"../{name}/image.cubin", "dataSha256": digest}
 
-    def candidate(self, source, kernel, pipeline, number, base):
-        """The modelled time of the rewritten program, or nothing if nothing was rewritten."""
-        rewritten = os.path.join(self.folder, f"{kernel}.{number}.cu")
+    def add(self, kernel, pipeline, base, page, program):
+        number = len(self.pairs)
+        write_json(os.path.join(self.folder, "jobs", f"{number:03}.json"), {
+            "version": 1, "id": str(number), "device": "cuda", **program, "blobs": "../blobs", "repetitions": 2,
+            "result": f"../results/{number:03}.json", "outputs": f"../outputs/{number:03}",
+            "timing": {"baseline": base["program"], "warmUpSeconds": 0.2, "maxSeconds": 3}, "profile": {"sets": "ABC"}})
+        self.pairs.append({"kernel": kernel, "pipeline": pipeline, "baselineUs": base["page"]["us"], **page})
+        write_json(os.path.join(self.folder, "pairs.json"), self.pairs)
+        print(f"{number} {kernel}: {pipeline or 'as it is'}: modelled {base['page']['us'] / page['us']:.2f} x", flush=True)
+
+    def candidate(self, source, kernel, pipeline, base):
+        """The modelled page of the rewritten program, or nothing if nothing was rewritten."""
+        name = f"{kernel}/{len(self.pairs)}"
+        os.makedirs(os.path.join(self.folder, name), exist_ok=True)
+        rewritten = os.path.join(self.folder, name, os.path.basename(source))
         result = run([self.kb_opt, "--quiet", f"-passes={pipeline}", source, "-o", rewritten])
-        if result.returncode or open(rewritten).read() == open(source).read():
-            if os.path.exists(rewritten):
-                os.remove(rewritten)
-            return None
+        with open(source) as old, open(rewritten) as new:
+            if result.returncode or old.read() == new.read():
+                return None
         page = profile(self.kb_opt, rewritten)
-        name = f"{kernel}/{number}"
-        data = self.job(rewritten, name)
-        if data:
-            self.pairs.append({"kernel": kernel, "pipeline": pipeline, "folder": name, "data": data,
-                               "baseline": base["folder"], "baselineData": base["data"],
-                               "modelledBaselineUs": base["us"], "modelledUs": page["us"],
-                               "kernels": {k["kernel"]: k["metrics"] for k in page["kernels"]}})
-        print(f"{name}: {pipeline}: modelled {base['us'] / page['us']:.2f} x", flush=True)
-        return page["us"], pipeline, page
+        self.add(kernel, pipeline, base, page, self.program(rewritten, name))
+        return page
 
     def kernel(self, source):
         kernel = os.path.splitext(os.path.basename(source))[0]
         page = profile(self.kb_opt, source)
-        base = {"folder": f"{kernel}/0", "us": page["us"], "data": self.job(source, f"{kernel}/0"),
-                "kernels": {k["kernel"]: k["metrics"] for k in page["kernels"]}}
-        number, made = 0, []
-        for name in applicable(page):
+        base = {"page": page, "program": self.program(source, f"{kernel}/original")}
+        self.add(kernel, "", base, page, base["program"])
+        best, best_pipeline = page, ""
+        for name in page["applies"]:
             for text in self.ranges[name]:
-                number += 1
-                made.append(self.candidate(source, kernel, name + text, number, base))
-        best = min((m for m in made if m), key=lambda m: m[0], default=None)
-        if best and best[0] < page["us"]:
-            for name in applicable(best[2]):
-                if name not in best[1]:
-                    number += 1
-                    self.candidate(source, kernel, f"{best[1]},{name}{self.ranges[name][-1]}", number, base)
-        self.pairs.append({"kernel": kernel, "pipeline": "", "folder": base["folder"], "data": base["data"],
-                           "baseline": base["folder"], "baselineData": base["data"],
-                           "modelledBaselineUs": base["us"], "modelledUs": base["us"],
-                           "kernels": base["kernels"]})
+                made = self.candidate(source, kernel, name + text, base)
+                if made and made["us"] < best["us"]:
+                    best, best_pipeline = made, name + text
+        for name in best["applies"] if best_pipeline else []:
+            if name not in best_pipeline:
+                self.candidate(source, kernel, f"{best_pipeline},{name}{self.ranges[name][-1]}", base)
 
 
-def main():
-    if len(sys.argv) < 5 or sys.argv[1] != "prepare":
-        sys.exit(__doc__)
-    preparation = Preparation(sys.argv[2], sys.argv[3])
-    os.makedirs(sys.argv[3], exist_ok=True)
-    for source in sys.argv[4:]:
+def prepare(kb_opt, folder, *sources):
+    preparation = Preparation(kb_opt, folder)
+    for source in sources:
         preparation.kernel(source)
-        with open(os.path.join(sys.argv[3], "pairs.json"), "w") as out:
-            json.dump(preparation.pairs, out, indent=1)
     print(f"{len(preparation.pairs)} pairs")
 
 
+# There: kb-run.
+
+def read_json(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def measure(kb_run, folder, out):
+    """One record per job, without its samples; outputs of a kernel's rewrites are compared with the original's."""
+    os.makedirs(os.path.join(folder, "results"), exist_ok=True)
+    pairs, measured, reads = read_json(os.path.join(folder, "pairs.json")), [], {}
+    for number, pair in enumerate(pairs):
+        done = run([kb_run, os.path.join(folder, "jobs", f"{number:03}.json")])
+        try:
+            result = read_json(os.path.join(folder, "results", f"{number:03}.json"))
+        except (OSError, ValueError):
+            result = {"status": "none", "message": done.stderr[-300:]}
+        for series in ("cold", "hot"):
+            result.get("timing", {}).get(series, {}).pop("samples", None)
+        observables = os.path.join(folder, "outputs", f"{number:03}", "observables.bin")
+        if os.path.exists(observables):
+            with open(observables, "rb") as file:
+                digest = hashlib.sha256(file.read()).hexdigest()
+            result["sameBits"] = digest == reads.setdefault(pair["kernel"], digest)
+        result["launches"] = [{key: launch[key] for key in ("step", "kernel", "grid", "block")}
+                              for launch in result.get("launches", [])]
+        measured.append(result)
+        write_json(os.path.join(out, "measured.json"), measured)
+        cold = result.get("timing", {}).get("cold", {})
+        decision = cold.get("decision", {})
+        print(f"{number} {pair['kernel']} {pair['pipeline'] or 'as it is'}: {result['status']} {result.get('message', '')} "
+              f"{cold.get('candidate', {}).get('medianUs', 0):.2f} us, modelled {pair['us']:.2f} us; gain "
+              f"{decision.get('ratio', 0):.3f} {decision.get('comparison', '')}, modelled {pair['baselineUs'] / pair['us']:.3f}; "
+              f"same bits {result.get('sameBits')}", flush=True)
+
+
+# Anywhere: figures.
+
+def ranks(values):
+    """Ranks from 1; equal values share their mean rank."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    result = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for i in order[start:end]:
+            result[i] = (start + end + 1) / 2
+        start = end
+    return result
+
+
+def correlation(x, y):
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    covariance = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))
+    spread = math.sqrt(sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y))
+    return covariance / spread if spread else 0.0
+
+
+def spearman(x, y):
+    return correlation(ranks(x), ranks(y))
+
+
+def counter_errors(pairs, measured):
+    """{counter: [(modelled, measured)]} per kernel and launch, where the device counted anything."""
+    errors = {}
+    for pair, result in zip(pairs, measured):
+        by_step = {launch["step"]: launch["kernel"] for launch in result.get("launches", [])}
+        for launch in result.get("profile", {}).get("launches", []):
+            kernel = next((k for k in pair["kernels"] if k["kernel"] in by_step.get(launch["step"], "")), None)
+            for name, metric in COUNTERS.items():
+                for op in ("ld", "st"):
+                    true = launch["metrics"].get(metric.format(op))
+                    modelled = kernel and kernel["metrics"].get(metric.format(op))
+                    if true and modelled is not None:
+                        errors.setdefault(f"{name} {op}", []).append((modelled, true))
+    return errors
+
+
+def scatter(points, path):
+    """Points are (modelled gain, measured gain, label); both axes are logarithmic."""
+    size, margin = 480, 50
+    low = math.log(min(min(p[:2]) for p in points) * 0.95)
+    high = math.log(max(max(p[:2]) for p in points) * 1.05)
+
+    def at(value):
+        return (math.log(value) - low) / (high - low) * (size - 2 * margin)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" font-family="sans-serif" font-size="12">',
+             f'<rect width="{size}" height="{size}" fill="white"/>',
+             f'<line x1="{margin}" y1="{size - margin}" x2="{size - margin}" y2="{margin}" stroke="#bbb"/>']
+    for tick in (0.25, 0.5, 1, 2, 4, 8, 16):
+        if low <= math.log(tick) <= high:
+            parts.append(f'<text x="{margin + at(tick):.1f}" y="{size - margin + 18}" text-anchor="middle">{tick:g}</text>'
+                         f'<text x="{margin - 8}" y="{size - margin - at(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
+    for modelled, true, label in points:
+        parts.append(f'<circle cx="{margin + at(modelled):.1f}" cy="{size - margin - at(true):.1f}" r="4" fill="#2a6fb0" '
+                     f'fill-opacity="0.6"><title>{label}: modelled {modelled:.2f}, measured {true:.2f}</title></circle>')
+    parts.append(f'<text x="{size / 2}" y="{size - 10}" text-anchor="middle">modelled gain</text>'
+                 f'<text x="14" y="{size / 2}" text-anchor="middle" transform="rotate(-90 14 {size / 2})">measured gain</text></svg>')
+    with open(path, "w") as out:
+        out.write("\n".join(parts) + "\n")
+
+
+def report(pairs_path, measured_path, svg):
+    pairs, measured = read_json(pairs_path), read_json(measured_path)
+    points, originals = [], []
+    for pair, result in zip(pairs, measured):
+        cold = result.get("timing", {}).get("cold", {})
+        if result.get("status") != "ok" or "candidate" not in cold:
+            continue
+        if not pair["pipeline"]:
+            originals.append((pair["us"], cold["candidate"]["medianUs"]))
+        else:
+            points.append((pair["baselineUs"] / pair["us"], cold["decision"]["ratio"], f"{pair['kernel']} {pair['pipeline']}"))
+    modelled, true = [p[0] for p in points], [p[1] for p in points]
+    print(f"{len(points)} rewrites of {len(originals)} kernels")
+    print(f"gain: Spearman {spearman(modelled, true):.3f}, correlation of logarithms "
+          f"{correlation([math.log(v) for v in modelled], [math.log(v) for v in true]):.3f}")
+    print(f"time of the originals: Spearman {spearman(*map(list, zip(*originals))):.3f}, modelled over measured "
+          + ", ".join(f"{m / t:.2f}" for m, t in sorted(originals)))
+    for name, values in sorted(counter_errors(pairs, measured).items()):
+        shares = sorted(abs(m - t) / t for m, t in values)
+        print(f"{name}: {len(values)} launches, error median {100 * shares[len(shares) // 2]:.2f} %, "
+              f"largest {100 * shares[-1]:.2f} %, within 2 %: {100 * sum(s <= 0.02 for s in shares) / len(shares):.0f} %")
+    scatter(points, svg)
+
+
 if __name__ == "__main__":
-    main()
+    commands = {"prepare": (prepare, 3), "measure": (measure, 3), "report": (report, 3)}
+    command, arguments = (commands.get(sys.argv[1]) if len(sys.argv) > 1 else None), sys.argv[2:]
+    if not command or len(arguments) < command[1] or (sys.argv[1] != "prepare" and len(arguments) != command[1]):
+        sys.exit(__doc__)
+    command[0](*arguments)
