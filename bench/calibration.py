@@ -66,6 +66,7 @@ class Preparation:
     def program(self, source, name):
         """The fields that name a program in a job; the data of equal runs is kept once."""
         folder = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
         result = run([self.kb_opt, "--emit=job", "-o", folder, source])
         if result.returncode:
             sys.exit(f"{name}: {result.stderr.strip()}")

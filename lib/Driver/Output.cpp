@@ -33,8 +33,10 @@ static llvm::Error checkOutput(const std::string &file) {
 
 llvm::Error kbopt::checkOutputs(const Context &context) {
   const Options &options = context.options;
+  // A job is a folder, which may be there.
+  const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
-       {options.output == "-" ? std::string() : options.output,
+       {isFile ? options.output : std::string(),
         options.fix ? context.command.file : std::string(), options.remarksFile})
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
