@@ -1,5 +1,6 @@
 //===- CpuDevice.cpp - Images, jobs and results of the CPU device ---------===//
 #include "kb-opt/Eval/CpuDevice.h"
+#include "JobResult.h"
 #include "kb-opt/Eval/CpuImage.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
@@ -23,22 +24,6 @@ Error toolError(const ProcessRequest &request, const ProcessResult &run, const T
   return make_error<ToolError>(message.str(), request.argv, run.exitStatus, run.errorTail());
 }
 
-std::optional<RunStatus> parseStatus(StringRef status) {
-  if (status == "ok")
-    return RunStatus::Ok;
-  if (status == "timeout")
-    return RunStatus::Timeout;
-  if (status == "out-of-memory")
-    return RunStatus::OutOfMemory;
-  if (status == "unsupported")
-    return RunStatus::Unsupported;
-  for (StringRef fault : {"invalid-launch", "fault", "trap", "assert", "deadlock",
-                          "divergent-barrier", "crash"})
-    if (status == fault)
-      return RunStatus::Fault;
-  return std::nullopt;
-}
-
 json::Value jobFor(const DeviceImage &image, StringRef planFolder, StringRef folder,
                    const RunOptions &options) {
   json::Object job{{"version", 1},
@@ -53,6 +38,7 @@ json::Value jobFor(const DeviceImage &image, StringRef planFolder, StringRef fol
                    {"rounding", toString(options.rounding)},
                    {"wallSeconds", options.wallSeconds},
                    {"deviceBytes", static_cast<int64_t>(options.memoryBytes)},
+                   {"repetitions", static_cast<int64_t>(options.repetitions)},
                    {"sampledBlocks", static_cast<int64_t>(options.sampledBlocks)},
                    // One defect settles the verdict.
                    {"stopAtFinding", image.mode == RunMode::Check}};
@@ -61,91 +47,6 @@ json::Value jobFor(const DeviceImage &image, StringRef planFolder, StringRef fol
   if (options.l2Bytes)
     job["l2Bytes"] = static_cast<int64_t>(options.l2Bytes);
   return job;
-}
-
-DeviceFinding readFinding(const json::Object &object) {
-  auto text = [&](StringRef key) { return object.getString(key).value_or("").str(); };
-  DeviceFinding finding;
-  finding.kind = text("kind");
-  finding.benign = text("severity") == "benign";
-  finding.kernel = text("kernel");
-  finding.array = text("array");
-  finding.text = text("text");
-  if (const json::Object *place = object.getObject("place")) {
-    finding.file = place->getString("file").value_or("").str();
-    finding.line = static_cast<unsigned>(place->getInteger("line").value_or(0));
-  }
-  return finding;
-}
-
-void readDim(const json::Object &object, StringRef key, unsigned (&dim)[3]) {
-  if (const json::Array *values = object.getArray(key))
-    for (size_t i = 0; i < 3 && i < values->size(); ++i)
-      dim[i] = static_cast<unsigned>((*values)[i].getAsInteger().value_or(1));
-}
-
-bool readLaunch(const json::Value &value, LaunchRecord &launch, json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object");
-    return false;
-  }
-  launch.kernel = object->getString("kernel").value_or("").str();
-  readDim(*object, "grid", launch.grid);
-  readDim(*object, "block", launch.block);
-  launch.dynamicSharedBytes =
-      static_cast<uint64_t>(object->getInteger("dynamicSharedBytes").value_or(0));
-  launch.wallSeconds = object->getNumber("wallSeconds").value_or(0);
-  launch.repeats = static_cast<unsigned>(object->getInteger("repeats").value_or(1));
-  if (const json::Array *findings = object->getArray("findings"))
-    for (const json::Value &entry : *findings)
-      if (const json::Object *finding = entry.getAsObject())
-        launch.findings.push_back(readFinding(*finding));
-  if (const json::Value *counters = object->get("counters"))
-    return fromJSON(*counters, launch.counters.emplace(), path.field("counters"));
-  return true;
-}
-
-bool readResult(const json::Value &value, RunResult &result, json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object || object->getInteger("version") != 1) {
-    path.field("version").report("expected 1");
-    return false;
-  }
-  std::optional<RunStatus> status = parseStatus(object->getString("status").value_or(""));
-  if (!status) {
-    path.field("status").report("unknown status");
-    return false;
-  }
-  result.status = *status;
-  result.message = object->getString("message").value_or("").str();
-  if (result.status != RunStatus::Ok && result.message.empty())
-    result.message = object->getString("status")->str();
-  result.wallSeconds = object->getNumber("wallSeconds").value_or(0);
-  if (const json::Array *launches = object->getArray("launches"))
-    for (size_t i = 0; i < launches->size(); ++i)
-      if (!readLaunch((*launches)[i], result.launches.emplace_back(), path.field("launches").index(i)))
-        return false;
-  return true;
-}
-
-/// Cuts observables.bin into the plan's reads.
-Error readOutputs(StringRef planFolder, StringRef folder, RunResult &result) {
-  std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(planFolder.str(), error);
-  if (!plan)
-    return make_error<StoreError>(error);
-  Expected<std::string> bytes = realFileSystem().read((folder + "/" + kbrt::observablesFileName).str());
-  if (!bytes)
-    return bytes.takeError();
-  for (const kbrt::Step &step : plan->steps)
-    if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
-      if (read->observable + read->from.bytes() > bytes->size())
-        return make_error<StoreError>(("kb-run wrote fewer results than the plan in '" + planFolder +
-                                       "' reads").str());
-      result.outputs.push_back(bytes->substr(read->observable, read->from.bytes()));
-    }
-  return Error::success();
 }
 
 /// Removes a job's folder when the job is over.
@@ -228,7 +129,8 @@ Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolde
   ProcessRequest request;
   request.argv = {options.kbRun, jobFile};
   request.purpose = ("kb-run " + toString(image.mode)).str();
-  request.wallSeconds = runOptions.wallSeconds > 0 ? runOptions.wallSeconds + overheadSeconds : 0;
+  request.wallSeconds =
+      runOptions.wallSeconds > 0 ? runOptions.wallSeconds * runOptions.repetitions + overheadSeconds : 0;
   request.memoryBytes = reservedBytes + options.hostBytes + runOptions.memoryBytes;
   if (options.sandboxed) {
     StringRef tools = sys::path::parent_path(options.kbRun);
@@ -255,12 +157,16 @@ Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolde
   if (!value)
     return toolError(request, *run, "kb-run wrote no JSON: " + llvm::toString(value.takeError()));
   json::Path::Root root("result");
-  if (!readResult(*value, result, root))
+  if (!readRunResult(*value, result, root))
     return toolError(request, *run, llvm::toString(root.getError()));
   // What was not run to its end has no results; nor has a run that stopped at a finding.
-  if (result.status == RunStatus::Ok && result.defects().empty())
-    if (Error error = readOutputs(planFolder, folder.path, result))
+  if (result.status == RunStatus::Ok && result.defects().empty()) {
+    Expected<std::string> bytes = files.read(folder.path + "/" + kbrt::observablesFileName);
+    if (!bytes)
+      return bytes.takeError();
+    if (Error error = cutOutputs(planFolder, *bytes, result))
       return std::move(error);
+  }
   return result;
 }
 

@@ -1,5 +1,5 @@
 //===- Device.cpp - Names and records of devices --------------------------===//
-#include "kb-opt/Eval/Device.h"
+#include "kb-opt/Eval/GpuDevice.h"
 
 using namespace llvm;
 
@@ -33,6 +33,15 @@ StringRef toString(RunStatus status) {
   case RunStatus::Timeout: return "timeout";
   case RunStatus::OutOfMemory: return "out of memory";
   case RunStatus::Unsupported: return "unsupported";
+  }
+  return "";
+}
+
+StringRef toString(TimingDecision decision) {
+  switch (decision) {
+  case TimingDecision::Faster: return "faster";
+  case TimingDecision::Slower: return "slower";
+  case TimingDecision::Inconclusive: return "inconclusive";
   }
   return "";
 }

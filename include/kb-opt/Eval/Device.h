@@ -51,6 +51,9 @@ struct RunOptions {
   uint64_t l1Bytes = 0, l2Bytes = 0;
   double wallSeconds = 60;       ///< the run ends as Timeout after that
   uint64_t memoryBytes = uint64_t(8) << 30; ///< device memory
+  /// Executions in one job: outputs are the first one's, see `RunResult::variation`.
+  /// The i-th runs with `seed` + i; a GPU turns `memoryPoison` over every second time.
+  unsigned repetitions = 1;
 };
 
 enum class RunStatus {
@@ -91,6 +94,8 @@ struct RunResult {
   std::vector<DeviceFinding> findings;
   /// Bytes of each read step of the plan, in order.
   std::vector<std::string> outputs;
+  /// Where a repetition's outputs differed from the first one's; empty if all agree.
+  std::string variation;
   double wallSeconds = 0;
   /// All findings that are not benign, in one line each.
   std::vector<std::string> defects() const;

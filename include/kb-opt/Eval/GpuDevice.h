@@ -64,6 +64,16 @@ struct TimingRequest {
   double minSeconds = 0.5, maxSeconds = 15, warmUpSeconds = 0.5;
   bool hot = true;
   uint64_t seed = 1;
+
+  /// What a search asks: cold times alone, at most 3 s. The defaults are the final check's.
+  static TimingRequest forSearch() {
+    TimingRequest request;
+    request.minSeconds = 0.25;
+    request.maxSeconds = 3;
+    request.warmUpSeconds = 0.25;
+    request.hot = false;
+    return request;
+  }
 };
 
 /// Samples of the program counter on one source line.
@@ -116,6 +126,8 @@ struct SanitizerReport {
 class GpuDevice : public Device {
 public:
   virtual llvm::Expected<GpuFacts> facts() = 0;
+  /// The same machine code and plans are measured once per request: whoever asks
+  /// again (a gate, the search) gets the same report. Another seed is another request.
   virtual llvm::Expected<TimingReport> measure(const GpuSubject &candidate, const GpuSubject &baseline,
                                                const TimingRequest &request) = 0;
   /// \p sets: letters of docs/Measurement.md; \p sampleLines: also PC sampling.

@@ -1,0 +1,132 @@
+//===- JobResult.cpp - Results of kb-run as records -----------------------===//
+#include "JobResult.h"
+#include "kb-opt/Support/Error.h"
+#include "kbrt/Plan.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+std::optional<RunStatus> parseRunStatus(StringRef status) {
+  if (status == "ok")
+    return RunStatus::Ok;
+  if (status == "timeout")
+    return RunStatus::Timeout;
+  if (status == "out-of-memory")
+    return RunStatus::OutOfMemory;
+  if (status == "unsupported")
+    return RunStatus::Unsupported;
+  for (StringRef fault : {"invalid-launch", "fault", "trap", "assert", "deadlock",
+                          "divergent-barrier", "crash"})
+    if (status == fault)
+      return RunStatus::Fault;
+  return std::nullopt;
+}
+
+static DeviceFinding readFinding(const json::Object &object) {
+  auto text = [&](StringRef key) { return object.getString(key).value_or("").str(); };
+  DeviceFinding finding;
+  finding.kind = text("kind");
+  finding.benign = text("severity") == "benign";
+  finding.kernel = text("kernel");
+  finding.array = text("array");
+  finding.text = text("text");
+  if (finding.text.empty()) // a GPU knows no place
+    finding.text = text("message");
+  if (finding.array.empty())
+    finding.array = text("buffer");
+  if (const json::Object *place = object.getObject("place")) {
+    finding.file = place->getString("file").value_or("").str();
+    finding.line = static_cast<unsigned>(place->getInteger("line").value_or(0));
+  }
+  return finding;
+}
+
+void readDim(const json::Object &object, StringRef key, unsigned (&dim)[3]) {
+  if (const json::Array *values = object.getArray(key))
+    for (size_t i = 0; i < 3 && i < values->size(); ++i)
+      dim[i] = static_cast<unsigned>((*values)[i].getAsInteger().value_or(1));
+}
+
+/// "" if all repetitions agree.
+static std::string variationOf(const json::Object &result) {
+  const json::Object *repetitions = result.getObject("repetitions");
+  if (!repetitions || repetitions->getBoolean("identical").value_or(true))
+    return "";
+  std::string text = "results differ between executions";
+  if (const json::Object *first = repetitions->getObject("firstDifference")) {
+    text = formatv("execution {0} gives other results than the first",
+                   first->getInteger("repetition").value_or(0) + 1);
+    if (std::optional<int64_t> read = first->getInteger("read"))
+      text += formatv(", first in output {0}", *read);
+  }
+  return text;
+}
+
+static bool readLaunch(const json::Value &value, LaunchRecord &launch, json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object");
+    return false;
+  }
+  launch.kernel = object->getString("kernel").value_or("").str();
+  readDim(*object, "grid", launch.grid);
+  readDim(*object, "block", launch.block);
+  launch.dynamicSharedBytes =
+      static_cast<uint64_t>(object->getInteger("dynamicSharedBytes").value_or(0));
+  launch.wallSeconds = object->getNumber("wallSeconds").value_or(0);
+  launch.repeats = static_cast<unsigned>(object->getInteger("repeats").value_or(1));
+  if (const json::Array *findings = object->getArray("findings"))
+    for (const json::Value &entry : *findings)
+      if (const json::Object *finding = entry.getAsObject())
+        launch.findings.push_back(readFinding(*finding));
+  if (const json::Value *counters = object->get("counters"))
+    return fromJSON(*counters, launch.counters.emplace(), path.field("counters"));
+  return true;
+}
+
+bool readRunResult(const json::Value &value, RunResult &result, json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object || object->getInteger("version") != 1) {
+    path.field("version").report("expected 1");
+    return false;
+  }
+  std::optional<RunStatus> status = parseRunStatus(object->getString("status").value_or(""));
+  if (!status) {
+    path.field("status").report("unknown status");
+    return false;
+  }
+  result.status = *status;
+  result.message = object->getString("message").value_or("").str();
+  if (result.status != RunStatus::Ok && result.message.empty())
+    result.message = object->getString("status")->str();
+  result.wallSeconds = object->getNumber("wallSeconds").value_or(0);
+  result.variation = variationOf(*object);
+  if (const json::Array *findings = object->getArray("findings"))
+    for (const json::Value &entry : *findings)
+      if (const json::Object *finding = entry.getAsObject())
+        result.findings.push_back(readFinding(*finding));
+  if (const json::Array *launches = object->getArray("launches"))
+    for (size_t i = 0; i < launches->size(); ++i)
+      if (!readLaunch((*launches)[i], result.launches.emplace_back(), path.field("launches").index(i)))
+        return false;
+  return true;
+}
+
+Error cutOutputs(StringRef planFolder, StringRef observables, RunResult &result) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(planFolder.str(), error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  for (const kbrt::Step &step : plan->steps)
+    if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
+      if (read->observable + read->from.bytes() > observables.size())
+        return make_error<StoreError>(("kb-run wrote fewer results than the plan in '" + planFolder +
+                                       "' reads").str());
+      result.outputs.push_back(observables.substr(read->observable, read->from.bytes()).str());
+    }
+  return Error::success();
+}
+
+} // namespace kbopt
