@@ -3,6 +3,7 @@
 #include "HostText.h"
 #include "Version.h"
 #include "kb-opt/Knowledge/State.h"
+#include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -346,6 +347,16 @@ llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id)
   if (!bitcode)
     return bitcode.takeError();
   program.bitcodePath = std::move(*bitcode);
+  if (id != rootNode)
+    program.slice = [this, id]() -> std::optional<DeviceSlice> {
+      Node &of = node(id);
+      std::lock_guard<std::mutex> lock(of.mutex);
+      auto open = session(of);
+      if (open)
+        return deviceSlice(open->parsed());
+      llvm::consumeError(open.takeError());
+      return std::nullopt;
+    };
   return program;
 }
 

@@ -3,6 +3,7 @@
 #include "HostText.h"
 #include "Modes.h"
 #include "kb-opt/Eval/CpuDevice.h"
+#include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
 
 using namespace kbopt;
@@ -37,6 +38,7 @@ static llvm::Error parseOriginal(Session &session) {
   if (!workload)
     return workload.takeError();
   session.workload = std::move(*workload);
+  session.original.slice = [slice = deviceSlice(**parsed)] { return slice; };
   session.originalHost = digestOf(hostText(**parsed));
   return llvm::Error::success();
 }
@@ -69,6 +71,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (llvm::Error error = compileOriginal(*session))
     return std::move(error);
 
+  session->compiler.setOriginal(session->original);
   CpuDeviceOptions deviceOptions;
   deviceOptions.directory = session->folder.file("images");
   deviceOptions.sandboxed = context.options.sandbox;

@@ -9,6 +9,7 @@
 #define KBOPT_LIB_DRIVER_SESSION_H
 
 #include "RecordedCases.h"
+#include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Pipeline/Journal.h"
 #include "kb-opt/Target/ChipInfo.h"
@@ -19,11 +20,14 @@ namespace kbopt {
 struct Session {
   Session(Context &context, TemporaryDirectory folder)
       : context(context), folder(std::move(folder)),
-        compiler(context.runner, this->folder.path().str(), context.options.sandbox) {}
+        nvcc(context.runner, this->folder.path().str(), context.options.sandbox),
+        compiler(nvcc, context.runner, findProgram("kb-run").value_or(""),
+                 this->folder.path().str(), context.options.sandbox) {}
 
   Context &context;
   TemporaryDirectory folder;
-  NvccCompiler compiler;
+  NvccCompiler nvcc;
+  JitCompiler compiler;
   ChipInfo chip;
   ProgramArtefacts original;
   Digest originalHost;

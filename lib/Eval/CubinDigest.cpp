@@ -72,9 +72,32 @@ Expected<Digest> digestSection(const File &elf, const File::Elf_Shdr &section,
   return builder.finish();
 }
 
+/// Sections with initial values of variables, or their addresses.
+bool isVariables(StringRef section) {
+  return section == ".nv.constant3" || section == ".nv.constant4" || section == ".nv.global.init";
+}
+
 } // namespace
 
-Expected<Digest> digestCubin(StringRef elfBytes, std::map<std::string, KernelResources> &kernels) {
+Expected<bool> hasVariables(StringRef elfBytes) {
+  Expected<File> elf = File::create(elfBytes);
+  if (!elf)
+    return badCubin(elf.takeError());
+  auto sections = elf->sections();
+  if (!sections)
+    return badCubin(sections.takeError());
+  for (const File::Elf_Shdr &section : *sections) {
+    Expected<StringRef> name = elf->getSectionName(section);
+    if (!name)
+      return badCubin(name.takeError());
+    if (isVariables(*name) && section.sh_size)
+      return true;
+  }
+  return false;
+}
+
+Expected<Digest> digestCubin(StringRef elfBytes, std::map<std::string, KernelResources> &kernels,
+                             bool withVariables) {
   Expected<File> elf = File::create(elfBytes);
   if (!elf)
     return badCubin(elf.takeError());
@@ -89,8 +112,8 @@ Expected<Digest> digestCubin(StringRef elfBytes, std::map<std::string, KernelRes
     if (!name)
       return badCubin(name.takeError());
     bool isText = name->starts_with(".text.");
-    bool isData = name->starts_with(".nv.constant2.") || *name == ".nv.constant3" ||
-                  *name == ".nv.constant4" || *name == ".nv.global.init";
+    bool isVariable = isVariables(*name);
+    bool isData = name->starts_with(".nv.constant2.") || (withVariables && isVariable);
     if ((!isText && !isData) || section.sh_type == ELF::SHT_NOBITS)
       continue;
     Expected<Digest> digest = digestSection(*elf, section, *sections);

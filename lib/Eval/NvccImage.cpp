@@ -119,8 +119,6 @@ static std::string outputFolder(StringRef directory, StringRef version,
   return (directory + "/nvcc-" + builder.finish()).str();
 }
 
-static Expected<std::string> readAll(StringRef path) { return realFileSystem().read(path); }
-
 Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &program) {
   std::unique_lock<std::mutex> asking(versionMutex);
   if (version.empty()) {
@@ -172,24 +170,35 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
       if (StringRef(name).ends_with(".ii") || StringRef(name).contains("cudafe"))
         consumeError(files.remove(folder + "/" + name));
   }
+  Expected<std::string> text = realFileSystem().read(report);
+  if (!text)
+    return text.takeError();
+  Expected<DeviceCode> code = readDeviceCode(cubin, ptx, *text);
+  if (code) {
+    code->producer = "nvcc " + version;
+    code->arch = program.arch;
+  }
+  return code;
+}
+
+Expected<DeviceCode> readDeviceCode(StringRef cubinPath, StringRef ptxPath, StringRef report,
+                                    bool withVariables) {
   DeviceCode code;
-  code.producer = "nvcc " + version;
-  code.arch = program.arch;
-  code.cubinPath = cubin;
-  Expected<std::string> reportText = readAll(report), ptxText = readAll(ptx), elf = readAll(cubin);
-  for (Expected<std::string> *text : {&reportText, &ptxText, &elf})
-    if (!*text) {
-      Error error = joinErrors(reportText.takeError(), joinErrors(ptxText.takeError(), elf.takeError()));
-      return std::move(error);
-    }
-  code.kernels = parsePtxasReport(*reportText);
-  code.ptx = std::move(*ptxText);
+  code.cubinPath = cubinPath.str();
+  Expected<std::string> ptx = realFileSystem().read(ptxPath);
+  if (!ptx)
+    return ptx.takeError();
+  Expected<std::string> elf = realFileSystem().read(cubinPath);
+  if (!elf)
+    return elf.takeError();
+  code.kernels = parsePtxasReport(report);
+  code.ptx = std::move(*ptx);
   SmallVector<StringRef, 32> lines;
-  StringRef(*reportText).split(lines, '\n', -1, false);
+  report.split(lines, '\n', -1, false);
   for (StringRef line : lines)
     if (!line.starts_with("ptxas info") && !line.starts_with("    "))
       code.diagnostics += (line + "\n").str();
-  Expected<Digest> digest = digestCubin(*elf, code.kernels);
+  Expected<Digest> digest = digestCubin(*elf, code.kernels, withVariables);
   if (!digest)
     return digest.takeError();
   code.digest = *digest;

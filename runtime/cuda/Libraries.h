@@ -87,7 +87,7 @@ struct Nvml {
 #define KBRT_NVRTC_FUNCTIONS(F)                                                                    \
   F(nvrtcVersion) F(nvrtcCreateProgram) F(nvrtcDestroyProgram) F(nvrtcCompileProgram)              \
   F(nvrtcGetCUBINSize) F(nvrtcGetCUBIN) F(nvrtcGetProgramLogSize) F(nvrtcGetProgramLog)            \
-  F(nvrtcGetErrorString)
+  F(nvrtcGetErrorString) F(nvrtcGetPTXSize) F(nvrtcGetPTX) F(nvrtcAddNameExpression)
 
 struct Nvrtc {
 #define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Child.h"
+#include "Compile.h"
 #include "Serve.h"
 #include <cstdio>
 #include <cstdlib>
@@ -24,13 +25,15 @@ Usage: kb-run [options] JOB.json
        kb-run serve -
        kb-run serve FOLDER [--once]
        kb-run devices
+       kb-run compile REQUEST.json
 
 JOB.json names the plan, the image and everything else; see docs/JobFormat.md. Without a job file the
 four options say what is needed and everything else has its default value.
 
 serve answers jobs: from standard input, one a line, each answered by a line on standard output; or
 from a spool folder that may be shared with other machines, until it is stopped, with --once until
-there are no more jobs. devices prints what is known of the CUDA device as JSON.
+there are no more jobs. devices prints what is known of the CUDA device as JSON. compile makes machine
+code by NVRTC, without a device.
 
 Options:
   --plan=FOLDER     recording folder with plan.json and data.bin
@@ -159,6 +162,8 @@ int main(int argc, char **argv) {
   }
   if (words.size() == 1 && words[0] == "devices")
     return showDevices();
+  if (words.size() == 2 && words[0] == "compile")
+    return compile(words[1]);
   CommandLine line;
   if (int status = parseCommandLine(argc, argv, line); status >= 0)
     return status;

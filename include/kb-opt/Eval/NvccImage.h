@@ -9,11 +9,13 @@
 #ifndef KBOPT_EVAL_NVCCIMAGE_H
 #define KBOPT_EVAL_NVCCIMAGE_H
 
+#include "kb-opt/Support/DeviceSlice.h"
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Process.h"
 #include "llvm/Support/Error.h"
-#include <mutex>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,8 @@ struct ProgramArtefacts {
   std::vector<std::string> flags;
   std::string bitcodePath;      ///< device side as LLVM bitcode (Source)
   std::string arch = "sm_90";
+  /// The device part alone, made when it is asked for; may be empty or give nothing.
+  std::function<std::optional<DeviceSlice>()> slice = {};
 };
 
 /// What `ptxas -v` says about one kernel. Absent where unknown.
@@ -63,6 +67,10 @@ class DeviceCompiler {
 public:
   virtual ~DeviceCompiler();
   virtual llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) = 0;
+  /// By the user's own compiler, however long it takes; `compile` may be quicker.
+  virtual llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) {
+    return compile(program);
+  }
 };
 
 /// nvcc from CUDA_PATH or PATH; falls back to LLVM's NVPTX backend on the bitcode.
@@ -87,13 +95,21 @@ private:
 /// nvcc in `$CUDA_PATH/bin` or PATH or the toolkit's standard place.
 std::optional<std::string> findNvcc();
 
+/// Reads what a compiler left: machine code, PTX and the report of `ptxas -v`.
+llvm::Expected<DeviceCode> readDeviceCode(llvm::StringRef cubinPath, llvm::StringRef ptxPath,
+                                          llvm::StringRef report, bool withVariables = true);
+
 /// Parses the output of `ptxas -v`.
 std::map<std::string, KernelResources> parsePtxasReport(llvm::StringRef text);
 
 /// Digests the kernels of a cubin (ELF): sections .text.NAME with their
-/// relocations by symbol name. Adds to \p kernels; returns the whole's digest.
+/// relocations by symbol name, and the initial values of variables. Adds to \p kernels; returns the
+/// whole's digest.
 llvm::Expected<Digest> digestCubin(llvm::StringRef elf,
-                                   std::map<std::string, KernelResources> &kernels);
+                                   std::map<std::string, KernelResources> &kernels,
+                                   bool withVariables = true);
+/// Whether a cubin has variables with initial values.
+llvm::Expected<bool> hasVariables(llvm::StringRef elf);
 
 /// PTX of LLVM bitcode by the NVPTX backend, for machines without nvcc.
 llvm::Expected<std::string> ptxFromBitcode(llvm::StringRef bitcodePath, llvm::StringRef arch);

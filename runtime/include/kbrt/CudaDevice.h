@@ -9,6 +9,7 @@
 
 #include "kbrt/LaunchStatus.h"
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,11 +81,21 @@ private:
   std::unique_ptr<Handles> handles;
 };
 
-/// Machine code for \p arch of CUDA C++ in \p source by NVRTC, with nvcc's \p options. Empty and
-/// \p problem if it cannot; the compiler's log is the message then.
-std::string compileWithNvrtc(const std::string &source, const std::string &name,
-                             const std::string &arch, const std::vector<std::string> &options,
-                             Problem &problem);
+/// CUDA C++ for one device, in NVRTC's terms.
+struct NvrtcRequest {
+  std::string source, name; ///< the text, and what messages call it
+  std::map<std::string, std::string> headers; ///< by the name in #include
+  std::vector<std::string> instances;         ///< kernels to instantiate, "k<float, 4>"
+  std::string arch;                           ///< "sm_90"
+  std::vector<std::string> options;
+};
+
+struct NvrtcOutput {
+  std::string cubin, ptx, log; ///< the log also has what ptxas says of resources
+};
+
+/// Compiles without a device or driver. Empty if it cannot: \p problem has the compiler's log.
+std::optional<NvrtcOutput> compileWithNvrtc(const NvrtcRequest &request, Problem &problem);
 
 /// What an image is, from its first bytes and ELF header.
 struct ImageKind {

@@ -1,0 +1,54 @@
+//===- JitCompiler.h - The quicker way to the same machine code -*- C++ -*-===//
+//
+// Owns the choice between NVRTC and nvcc. nvcc starts half a dozen programs and
+// reads the host's headers; NVRTC compiles the device slice alone, in a fraction of
+// the time. It is used for the candidates of an original for which both gave the
+// same machine code, and nvcc otherwise.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_JITCOMPILER_H
+#define KBOPT_EVAL_JITCOMPILER_H
+
+#include "kb-opt/Eval/NvccImage.h"
+#include "kb-opt/Support/OnceMap.h"
+
+namespace kbopt {
+
+/// Thread-safe.
+class JitCompiler : public DeviceCompiler {
+public:
+  /// \p kbRun: the program with `compile`; empty: nvcc alone. \p directory takes outputs.
+  JitCompiler(NvccCompiler &nvcc, ProcessRunner &runner, std::string kbRun, std::string directory,
+              bool sandboxed);
+
+  /// The program whose two codes are compared, before the first candidate is compiled.
+  void setOriginal(ProgramArtefacts program) { original = std::move(program); }
+
+  llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
+  llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) override {
+    return nvcc.compile(program);
+  }
+
+  /// Whether candidates go by NVRTC; compiles the original both ways when first asked.
+  bool applies();
+  /// Why not; empty if it applies.
+  llvm::StringRef refusal() const { return reason; }
+
+private:
+  /// Nothing if NVRTC cannot compile the slice, whatever the cause: nvcc then has the word.
+  std::optional<DeviceCode> compileSlice(const ProgramArtefacts &program);
+  bool decide();
+
+  NvccCompiler &nvcc;
+  ProcessRunner &runner;
+  std::string kbRun, directory;
+  bool sandboxed;
+  ProgramArtefacts original;
+  OnceMap<int, bool> decision; ///< one entry
+  std::string reason;          ///< written while that is made
+  bool withVariables = true;   ///< likewise: whether their values count in digests
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_JITCOMPILER_H

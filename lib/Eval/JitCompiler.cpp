@@ -1,0 +1,133 @@
+//===- JitCompiler.cpp ----------------------------------------------------===//
+#include "kb-opt/Eval/JitCompiler.h"
+
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+/// The limits of a compile that usually takes a tenth of a second.
+static constexpr double mostSeconds = 30;
+
+JitCompiler::JitCompiler(NvccCompiler &nvcc, ProcessRunner &runner, std::string kbRun,
+                         std::string directory, bool sandboxed)
+    : nvcc(nvcc), runner(runner), kbRun(std::move(kbRun)), directory(std::move(directory)),
+      sandboxed(sandboxed) {}
+
+/// Whether \p cubinPath has variables; an unreadable one is taken to.
+static bool mayHaveVariables(StringRef cubinPath) {
+  Expected<std::string> elf = realFileSystem().read(cubinPath);
+  Expected<bool> has = elf ? hasVariables(*elf) : elf.takeError();
+  if (has)
+    return *has;
+  consumeError(has.takeError());
+  return true;
+}
+
+bool JitCompiler::decide() {
+  auto refuse = [&](std::string why) {
+    reason = std::move(why);
+    return false;
+  };
+  if (kbRun.empty() || nvcc.nvcc().empty())
+    return refuse("kb-run or nvcc is not there");
+  Expected<DeviceCode> exact = nvcc.compile(original);
+  if (!exact) {
+    consumeError(exact.takeError());
+    return refuse("nvcc does not compile the original");
+  }
+  // NVRTC keeps static members that nobody refers to as variables, nvcc does not.
+  withVariables = mayHaveVariables(exact->cubinPath);
+  std::optional<DeviceCode> quick = compileSlice(original);
+  if (!quick)
+    return refuse(reason.empty() ? "the device part does not stand alone" : reason);
+  return exact->digest == quick->digest || refuse("NVRTC gives other machine code than nvcc");
+}
+
+bool JitCompiler::applies() {
+  Expected<const bool &> known = decision.get(0, [&]() -> Expected<bool> { return decide(); });
+  return cantFail(std::move(known));
+}
+
+Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
+  if (program.text != original.text && applies())
+    if (std::optional<DeviceCode> code = compileSlice(program))
+      return std::move(*code);
+  return nvcc.compile(program);
+}
+
+static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts &program,
+                               StringRef cubin, StringRef ptx) {
+  json::Object headers;
+  for (const auto &[name, text] : slice.headers)
+    headers[name] = text;
+  json::Array options(slice.options);
+  // CUDA's own headers for device code.
+  if (std::optional<std::string> compiler = findNvcc()) {
+    SmallString<256> include(sys::path::parent_path(sys::path::parent_path(*compiler)));
+    sys::path::append(include, "include");
+    options.push_back(("-I" + include).str());
+    options.push_back(("-I" + include + "/cccl").str());
+  }
+  return json::Object{{"source", slice.text},
+                      {"name", sys::path::filename(program.sourcePath)},
+                      {"arch", program.arch},
+                      {"headers", std::move(headers)},
+                      {"instances", json::Array(slice.instances)},
+                      {"options", std::move(options)},
+                      {"cubin", cubin},
+                      {"ptx", ptx}};
+}
+
+std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &program) {
+  std::optional<DeviceSlice> slice = program.slice ? program.slice() : std::nullopt;
+  if (!slice)
+    return std::nullopt;
+  std::string folder =
+      directory + "/nvrtc-" + DigestBuilder().add(slice->text).add(program.text).finish();
+  std::string request = folder + "/request.json", cubin = folder + "/code.cubin",
+              ptx = folder + "/code.ptx";
+  FileSystem &files = realFileSystem();
+  auto attempt = [&]() -> Expected<DeviceCode> {
+    if (Error error = files.createDirectories(folder))
+      return std::move(error);
+    json::Value body(requestFor(*slice, program, cubin, ptx));
+    if (Error error = files.write(request, formatv("{0}", body).str()))
+      return std::move(error);
+    ProcessRequest process;
+    process.purpose = "NVRTC";
+    process.argv = {kbRun, "compile", request};
+    process.workingDirectory = folder;
+    process.wallSeconds = mostSeconds;
+    process.environment = {"TMPDIR=" + folder};
+    if (sandboxed)
+      process.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
+    Expected<ProcessResult> result = runner.run(process);
+    if (!result)
+      return result.takeError();
+    if (!result->succeeded())
+      return make_error<ToolError>("NVRTC does not compile '" + program.name + "'", process.argv,
+                                   result->exitStatus, result->errorTail());
+    Expected<DeviceCode> code = readDeviceCode(cubin, ptx, result->out, withVariables);
+    if (code) {
+      code->producer = "NVRTC";
+      code->arch = program.arch;
+    }
+    return code;
+  };
+  Expected<DeviceCode> code = attempt();
+  if (code)
+    return std::move(*code);
+  handleAllErrors(code.takeError(), [&](const ErrorInfoBase &error) {
+    if (reason.empty() && program.text == original.text)
+      reason = error.message();
+  });
+  return std::nullopt;
+}
+
+} // namespace kbopt
