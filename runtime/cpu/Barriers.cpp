@@ -86,9 +86,9 @@ void complete(uint32_t id) {
     return;
   }
   for (uint32_t i = 0; i < machine.block.threads && barrier.waiting; ++i) {
-    if (machine.states[i] != FiberState::AtBarrier || machine.fibers[i].barrier != id)
+    Fiber &fiber = machine.inOrder(i);
+    if (machine.stateOf(fiber) != FiberState::AtBarrier || fiber.barrier != id)
       continue;
-    Fiber &fiber = machine.fibers[i];
     // `result` came in as the operation asked for.
     auto op = static_cast<BarrierReduction>(fiber.result);
     fiber.result = op == BarrierReduction::Popcount ? popcount

@@ -24,6 +24,13 @@ std::string plainName(std::string_view display) {
   return std::string(head);
 }
 
+const void *codeOf(const KernelInfo &kernel) {
+  if (kernel.split)
+    return reinterpret_cast<const void *>(kernel.split->regions[0]);
+  return kernel.body ? reinterpret_cast<const void *>(kernel.body)
+                     : reinterpret_cast<const void *>(kernel.loop);
+}
+
 struct SegmentQuery {
   const void *inside;
   std::vector<std::pair<uint64_t, uint64_t>> *segments;
@@ -86,7 +93,7 @@ std::unique_ptr<Image> Image::fromInfo(const ImageInfo &info, std::string &error
   // The tables of an image and its code lie in one object, except in tests.
   std::vector<const void *> insides{&info};
   if (info.kernelCount)
-    insides.push_back(reinterpret_cast<const void *>(info.kernels[0].body));
+    insides.push_back(codeOf(info.kernels[0]));
   for (const void *inside : insides) {
     SegmentQuery query{inside, &image->segments};
     dl_iterate_phdr(collectSegments, &query);

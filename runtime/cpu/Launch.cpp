@@ -9,6 +9,7 @@
 #include "Findings.h"
 #include "Machine.h"
 #include "Races.h"
+#include "Regions.h"
 #include "Signals.h"
 #include <algorithm>
 #include <cerrno>
@@ -87,10 +88,10 @@ std::string invalidReason(const KernelInfo &kernel, Dim3 grid, Dim3 block,
   return {};
 }
 
-/// A plain loop has one stack, counted blocks and blocks with barriers one per thread.
+/// A loop has one stack, counted blocks and those of kernels that need fibers one per thread.
 unsigned stacksNeeded(Image &image, const KernelInfo &kernel, Dim3 block) {
-  bool isLoop =
-      !kernel.needsFibers && kernel.loop && image.getInfo().mode != ImageMode::Count;
+  bool isLoop = (kernel.split || (!kernel.needsFibers && kernel.loop)) &&
+                image.getInfo().mode != ImageMode::Count;
   return isLoop ? 1 : static_cast<unsigned>(block.count());
 }
 
@@ -189,12 +190,16 @@ void runBlock(const BlockOrder &, uint64_t linear, std::vector<uint32_t> &order,
   if (machine.info->mode == ImageMode::Check)
     check::onBlock();
   machine.isCounting = count::beginBlock(linear);
-  bool needsFibers = kernel.needsFibers || !kernel.loop || machine.isCounting;
+  const std::vector<uint32_t> *shuffled = options.seed ? &order : nullptr;
   machine.isRunning = true;
-  if (needsFibers)
-    machine.runBlockAsFibers(machine.isCounting ? kernel.countedBody : kernel.body, order);
+  if (machine.isCounting)
+    machine.runBlockAsFibers(kernel.countedBody, order);
+  else if (kernel.split)
+    machine.runBlockAsRegions(*kernel.split, shuffled);
+  else if (kernel.needsFibers || !kernel.loop)
+    machine.runBlockAsFibers(kernel.body, order);
   else
-    machine.runBlockAsLoop(kernel.loop, options.seed ? &order : nullptr);
+    machine.runBlockAsLoop(kernel.loop, shuffled);
   machine.isRunning = false;
   if (machine.isCounting)
     count::endBlock();
@@ -240,6 +245,9 @@ LaunchResult launch(Image &image, const KernelInfo &kernel, void *const *args, D
     return fail(LaunchStatus::InvalidLaunch, why);
   if (std::string why = prepareMachine(stacksNeeded(image, kernel, block)); !why.empty())
     return fail(LaunchStatus::InvalidLaunch, why);
+  if (kernel.split && !regions::prepare(*kernel.split))
+    return fail(LaunchStatus::InvalidLaunch,
+                std::string("cannot map what device threads remember: ") + strerror(errno));
   static std::vector<void *> pointers;
   pointers.clear();
   copyArguments(kernel, args, pointers);

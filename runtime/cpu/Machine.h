@@ -100,7 +100,10 @@ public:
   /// Of each fiber; beside each other, because a barrier looks at all of them.
   FiberState states[maxThreads];
   FiberState &stateOf(const Fiber &fiber) { return states[fiber.thread.linear]; }
-  Thread loopThread{};       ///< of kernels that run as plain loops
+  /// Of kernels that run as plain loops; its linear id is `unknownThread` where the loop does not
+  /// say which thread is at work.
+  Thread loopThread{};
+  static constexpr uint32_t unknownThread = ~0u;
   std::vector<Warp> warps;
   Barrier barriers[barrierCount];
   uint32_t liveThreads = 0;
@@ -115,6 +118,8 @@ public:
   /// Runs the block that `block` describes to its end.
   void runBlockAsFibers(BodyFunction body, const std::vector<uint32_t> &order);
   void runBlockAsLoop(LoopFunction loop, const std::vector<uint32_t> *order);
+  /// The same for a split kernel (Regions.cpp).
+  void runBlockAsRegions(const SplitInfo &split, const std::vector<uint32_t> *order);
   /// Puts the running fiber to sleep in \p state and runs another.
   void sleep(FiberState state);
   /// `sleep(FiberState::AtBarrier)` for the quick path of a barrier, without a frame of its own.
@@ -141,6 +146,8 @@ public:
   /// The same without taking it for waiting: the runtime's own idea.
   void switchAway();
   void finishThread();
+  /// The fiber that comes \p n-th in the order of this launch.
+  Fiber &inOrder(uint32_t n) { return fibers[(*fiberOrder)[n]]; }
   void progress() { idleYields = 0; }
 
   // Barriers.cpp, Warp.cpp: called when a thread ends.
@@ -184,6 +191,8 @@ private:
     kbrt_current = &next.thread;
     return kbrt_switch_context(&self.context, next.context);
   }
+  void runOnLoopStack(const std::vector<uint32_t> *order);
+  void runThreads(); ///< of a block, on the stack of loops
   void endOrDeadlock();
   void startFiber(uint32_t index, Context &from);
   uint32_t popReady() { return ready[readyHead++ & (maxThreads - 1)]; }
@@ -191,9 +200,12 @@ private:
     ready[readyTail++ & (maxThreads - 1)] = static_cast<uint16_t>(index);
   }
   bool runsFibers = false;
+  const std::vector<uint32_t> *fiberOrder = nullptr; ///< in which they start and pass barriers
+  bool isShuffled = false;                           ///< it is not the natural one
   uint32_t favours = 0; ///< warp operations in a row after which lanes went first
   BodyFunction body = nullptr;
   LoopFunction loopBody = nullptr;
+  const SplitInfo *splitBody = nullptr;
   const std::vector<uint32_t> *loopOrder = nullptr;
   uint16_t ready[maxThreads];
   uint32_t readyHead = 0, readyTail = 0;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Count.h"
 #include "Machine.h"
+#include "Regions.h"
 #include <algorithm>
 #include <bit>
 
@@ -29,12 +30,19 @@ constexpr uint32_t mostFavours = 64;
 void fiberMain() {
   if (machine.runsFibers)
     machine.body(machine.args, &machine.block, kbrt_current);
-  else if (!machine.loopOrder)
-    machine.loopBody(machine.args, &machine.block, &machine.loopThread, 0, machine.block.threads);
   else
-    for (uint32_t i : *machine.loopOrder)
-      machine.loopBody(machine.args, &machine.block, &machine.loopThread, i, i + 1);
+    machine.runThreads();
   machine.finishThread();
+}
+
+void Machine::runThreads() {
+  if (splitBody)
+    regions::runBlock(*splitBody, loopOrder);
+  else if (!loopOrder)
+    loopBody(args, &block, &loopThread, 0, block.threads);
+  else
+    for (uint32_t i : *loopOrder)
+      loopBody(args, &block, &loopThread, i, i + 1);
 }
 
 /// Nobody is ready: the block is over, or waits for itself.
@@ -79,12 +87,19 @@ void Machine::wakeAll() {
   for (uint32_t w = 0; w < warpCount; ++w) {
     Warp &warp = warps[w];
     warp.runnable = static_cast<uint32_t>(std::popcount(warp.live));
-    for (uint32_t live = warp.live; live; live &= live - 1) {
+    for (uint32_t live = warp.live; live && !isShuffled; live &= live - 1) {
       uint32_t index = w * warpLanes + static_cast<uint32_t>(std::countr_zero(live));
       states[index] = FiberState::Ready;
       pushReady(index);
     }
   }
+  if (!isShuffled)
+    return;
+  for (uint32_t index : *fiberOrder)
+    if (states[index] != FiberState::Done) {
+      states[index] = FiberState::Ready;
+      pushReady(index);
+    }
 }
 
 void Machine::wakeWarp(uint32_t warpIndex, uint32_t mask, uint32_t except) {
@@ -158,6 +173,8 @@ void Machine::finishThread() {
 void Machine::runBlockAsFibers(BodyFunction function, const std::vector<uint32_t> &order) {
   runsFibers = true;
   body = function;
+  fiberOrder = &order;
+  isShuffled = options->seed != 0;
   uint32_t threads = block.threads;
   if (fibers.size() < threads)
     fibers.resize(maxThreads);
@@ -204,10 +221,21 @@ void Machine::prepareFibers() {
 }
 
 void Machine::runBlockAsLoop(LoopFunction loop, const std::vector<uint32_t> *order) {
-  runsFibers = false;
   loopBody = loop;
+  splitBody = nullptr;
+  runOnLoopStack(order);
+}
+
+void Machine::runBlockAsRegions(const SplitInfo &split, const std::vector<uint32_t> *order) {
+  splitBody = &split;
+  runOnLoopStack(order);
+}
+
+void Machine::runOnLoopStack(const std::vector<uint32_t> *order) {
+  runsFibers = false;
   loopOrder = order;
   loopThread = Thread{};
+  loopThread.linear = unknownThread;
   loopThread.block = &block;
   kbrt_current = &loopThread;
   kbrt_switch_context(&hostContext, makeContext(stacks.top(0), stacks.usableBytes(0), fiberMain));

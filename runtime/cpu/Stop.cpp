@@ -67,7 +67,7 @@ std::string Machine::sitePlace(uint32_t site) const {
 std::string Machine::whereAmI(uint32_t site) const {
   std::string text = "kernel " + std::string(kernel ? kernel->displayName : "?") + ", block " +
                      toText(toDim3(block.ctaid));
-  if (kbrt_current)
+  if (kbrt_current && kbrt_current->linear != unknownThread)
     text += ", thread " + toText(toDim3(kbrt_current->tid));
   return info && site < info->siteCount ? text + ", " + sitePlace(site) : text;
 }

@@ -17,6 +17,9 @@ struct CpuImageOptions {
   kbrt::ImageMode mode = kbrt::ImageMode::Plain;
   /// Host processor as LLVM names it; empty: this machine's.
   std::string hostCpu;
+  /// Execute kernels as loops over threads between their barriers where that is possible; without,
+  /// each thread of a kernel with barriers is a fiber. The results are the same.
+  bool splitBarriers = true;
   /// If not empty, the host IR is written there as text before it is compiled.
   std::string hostIrPath;
   /// Receives the time of each step, if there.

@@ -84,8 +84,8 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   module.setDataLayout(host.createDataLayout());
   module.setTargetTriple(host.getTargetTriple());
   lowerSmallFloats(context);
-  buildEntries(context);
   StripDebugInfo(module);
+  buildEntries(context);
   emitTables(context);
   return Error::success();
 }
@@ -160,6 +160,8 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
   if (!module)
     return module.takeError();
   cpu::ImageContext context(**module, options.mode);
+  // Checks follow single threads through their barriers.
+  context.splitsBarriers = options.splitBarriers && options.mode != kbrt::ImageMode::Check;
   {
     TimedPart timed(options.timings, "CPU images", "  translate and instrument");
     if (Error error = cpu::translate(context, **host))

@@ -1,9 +1,10 @@
 //===- Entries.cpp - The functions through which a kernel is entered ------===//
 //
-// Owns `body`, `loop` and `countedBody` of kbrt/ImageInfo.h: argument loading,
-// the loop over threads, and what a kernel is known to need.
+// Owns `body`, `loop`, `countedBody` and the regions of kbrt/ImageInfo.h:
+// argument loading, the loop over threads, and what a kernel is known to need.
 //
 //===----------------------------------------------------------------------===//
+#include "BarrierSplit.h"
 #include "Steps.h"
 #include "llvm/IR/InstIterator.h"
 #include <cstddef>
@@ -64,12 +65,15 @@ public:
 
   Function *makeBody(Function &implementation, StringRef suffix);
   Function *makeLoop(Function &implementation);
+  Function *makeRegionLoop(Function &region, const SplitKernel &split);
 
 private:
   SmallVector<Value *> loadArguments(Function &implementation, Value *argumentArray);
   Value *threadField(Value *thread, size_t offset) {
     return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), thread, offset);
   }
+  void emitLoop(Function &entry, Value *first, Value *last, Function &implementation,
+                ArrayRef<Value *> more, MDNode *independent);
   CallInst *callImplementation(Function &implementation, ArrayRef<Value *> own, Value *block,
                                Value *thread, ArrayRef<Value *> tid);
   Function *create(StringRef suffix, ArrayRef<Type *> extra);
@@ -99,11 +103,11 @@ Function *EntryBuilder::create(StringRef suffix, ArrayRef<Type *> extra) {
 
 SmallVector<Value *> EntryBuilder::loadArguments(Function &implementation, Value *array) {
   SmallVector<Value *> values;
-  for (unsigned i = 0; i + stateParameters < implementation.arg_size(); ++i) {
+  for (unsigned i = 0; i < kernel.parameters.size(); ++i) {
     Argument *argument = implementation.getArg(i);
     Value *place = b.CreateConstInBoundsGEP1_64(pointer, array, i);
     Value *address = b.CreateLoad(pointer, place);
-    if (argument->hasByValAttr()) {
+    if (kernel.function->getArg(i)->hasByValAttr()) {
       values.push_back(address);
     } else if (argument->getType()->isIntegerTy(1)) {
       values.push_back(b.CreateTrunc(b.CreateAlignedLoad(b.getInt8Ty(), address, Align(1)),
@@ -148,15 +152,16 @@ Function *EntryBuilder::makeBody(Function &implementation, StringRef suffix) {
 }
 
 /// for (linear = first; linear < last;) for (x …; to the end of the row) body
-Function *EntryBuilder::makeLoop(Function &implementation) {
-  Function *entry = create("loop", {i32, i32});
-  Value *block = entry->getArg(1), *thread = entry->getArg(2);
-  Value *first = entry->getArg(3), *last = entry->getArg(4);
-  auto *start = BasicBlock::Create(c, "start", entry), *row = BasicBlock::Create(c, "row", entry),
-       *inner = BasicBlock::Create(c, "thread", entry),
-       *next = BasicBlock::Create(c, "next", entry), *end = BasicBlock::Create(c, "end", entry);
+/// Regions hear of the linear id and \p more. \p independent is the group of the accesses that the
+/// threads perform independently of each other.
+void EntryBuilder::emitLoop(Function &entry, Value *first, Value *last, Function &implementation,
+                            ArrayRef<Value *> more, MDNode *independent) {
+  Value *block = entry.getArg(1), *thread = entry.getArg(2);
+  auto *start = BasicBlock::Create(c, "start", &entry), *row = BasicBlock::Create(c, "row", &entry),
+       *inner = BasicBlock::Create(c, "thread", &entry),
+       *next = BasicBlock::Create(c, "next", &entry), *end = BasicBlock::Create(c, "end", &entry);
   b.SetInsertPoint(start);
-  SmallVector<Value *> own = loadArguments(implementation, entry->getArg(0));
+  SmallVector<Value *> own = loadArguments(implementation, entry.getArg(0));
   Value *nx = loadField(b, i32, block, offsetof(kbrt::Block, ntid), "nx");
   Value *ny = loadField(b, i32, block, offsetof(kbrt::Block, ntid) + 4, "ny");
   Value *x0 = b.CreateURem(first, nx);
@@ -176,8 +181,8 @@ Function *EntryBuilder::makeLoop(Function &implementation) {
   b.SetInsertPoint(inner);
   PHINode *x = b.CreatePHI(i32, 2, "x");
   x->addIncoming(rowX, row);
+  Value *id = b.CreateAdd(linear, b.CreateSub(x, rowX));
   if (observesThread(context, implementation)) {
-    Value *id = b.CreateAdd(linear, b.CreateSub(x, rowX));
     Value *values[] = {x, y, z, id, b.CreateAnd(id, 31), b.CreateLShr(id, 5)};
     size_t offsets[] = {offsetof(kbrt::Thread, tid), offsetof(kbrt::Thread, tid) + 4,
                         offsetof(kbrt::Thread, tid) + 8, offsetof(kbrt::Thread, linear),
@@ -185,11 +190,22 @@ Function *EntryBuilder::makeLoop(Function &implementation) {
     for (unsigned i = 0; i < 6; ++i)
       b.CreateStore(values[i], threadField(thread, offsets[i]));
   }
-  callImplementation(implementation, own, block, thread, {x, y, z})
+  SmallVector<Value *> state{x, y, z};
+  if (!more.empty()) {
+    state.push_back(id);
+    append_range(state, more);
+  }
+  callImplementation(implementation, own, block, thread, state)
       ->addFnAttr(Attribute::AlwaysInline);
   Value *nextX = b.CreateAdd(x, b.getInt32(1), "", true, true);
   x->addIncoming(nextX, inner);
-  b.CreateCondBr(b.CreateICmpULT(nextX, rowEnd), inner, next);
+  Instruction *again = b.CreateCondBr(b.CreateICmpULT(nextX, rowEnd), inner, next);
+  if (independent) {
+    Metadata *accesses[] = {MDString::get(c, "llvm.loop.parallel_accesses"), independent};
+    MDNode *loop = MDNode::getDistinct(c, {nullptr, MDNode::get(c, accesses)});
+    loop->replaceOperandWith(0, loop);
+    again->setMetadata(LLVMContext::MD_loop, loop);
+  }
 
   b.SetInsertPoint(next);
   Value *nextLinear = b.CreateAdd(linear, b.CreateSub(rowEnd, rowX));
@@ -201,6 +217,29 @@ Function *EntryBuilder::makeLoop(Function &implementation) {
   b.CreateCondBr(b.CreateICmpULT(nextLinear, last), row, end);
   b.SetInsertPoint(end);
   b.CreateRetVoid();
+}
+
+Function *EntryBuilder::makeLoop(Function &implementation) {
+  Function *entry = create("loop", {i32, i32});
+  emitLoop(*entry, entry->getArg(3), entry->getArg(4), implementation, {}, nullptr);
+  return entry;
+}
+
+Function *EntryBuilder::makeRegionLoop(Function &region, const SplitKernel &split) {
+  Function *entry = create("region", {pointer, pointer, pointer, pointer, i32, i32});
+  entry->addFnAttr(regionAttribute);
+  Value *memory[] = {entry->getArg(3), entry->getArg(4), entry->getArg(5), entry->getArg(6)};
+  // Slots and uniforms are the regions' own; who writes to arrays may have their address.
+  for (unsigned i : {3, 5, 6})
+    entry->addParamAttr(i, Attribute::NoAlias);
+  if (region.getArg(region.arg_size() - 3)->hasNoAliasAttr())
+    entry->addParamAttr(4, Attribute::NoAlias);
+  entry->addParamAttr(5, Attribute::ReadOnly);
+  if (split.uniformBytes) {
+    entry->addParamAttr(6, Attribute::Writable);
+    entry->addParamAttr(6, Attribute::getWithDereferenceableBytes(c, split.uniformBytes));
+  }
+  emitLoop(*entry, entry->getArg(7), entry->getArg(8), region, memory, split.accessGroup);
   return entry;
 }
 
@@ -218,8 +257,14 @@ void buildEntries(ImageContext &context) {
     if (kernel.counted)
       findNeeds(context, kernel, *kernel.counted);
     EntryBuilder builder(context, kernel);
-    kernel.body = builder.makeBody(*kernel.function, "body");
-    if (!kernel.needsFibers)
+    if (kernel.needsFibers && context.splitsBarriers)
+      kernel.split = splitAtBarriers(context, kernel);
+    if (kernel.split)
+      for (Function *&region : kernel.split->regions)
+        region = builder.makeRegionLoop(*region, *kernel.split);
+    else if (kernel.needsFibers)
+      kernel.body = builder.makeBody(*kernel.function, "body");
+    else
       kernel.loop = builder.makeLoop(*kernel.function);
     if (kernel.counted)
       kernel.countedBody = builder.makeBody(*kernel.counted, "counted");

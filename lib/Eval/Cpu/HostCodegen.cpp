@@ -1,10 +1,15 @@
 //===- HostCodegen.cpp - Host IR to an object file ------------------------===//
+#include "BarrierSplit.h"
 #include "Steps.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
@@ -43,6 +48,24 @@ Expected<std::unique_ptr<TargetMachine>> createHostMachine(StringRef cpu) {
   return machine;
 }
 
+namespace {
+/// In a loop over threads, what all of them decide alike is decided before it.
+struct UnswitchRegions : PassInfoMixin<UnswitchRegions> {
+  UnswitchRegions() {
+    LoopPassManager unswitch;
+    unswitch.addPass(LICMPass(LICMOptions()));
+    unswitch.addPass(SimpleLoopUnswitchPass(/*NonTrivial=*/true));
+    passes.addPass(createFunctionToLoopPassAdaptor(std::move(unswitch), /*UseMemorySSA=*/true));
+    passes.addPass(SimplifyCFGPass());
+  }
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    return function.hasFnAttribute(regionAttribute) ? passes.run(function, analyses)
+                                                    : PreservedAnalyses::all();
+  }
+  FunctionPassManager passes;
+};
+} // namespace
+
 Expected<std::string> compileForHost(Module &module, TargetMachine &machine) {
   std::string broken;
   raw_string_ostream brokenStream(broken);
@@ -59,6 +82,9 @@ Expected<std::string> compileForHost(Module &module, TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.registerVectorizerStartEPCallback([](FunctionPassManager &passes, OptimizationLevel) {
+    passes.addPass(UnswitchRegions());
+  });
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
 
   SmallVector<char, 0> bytes;

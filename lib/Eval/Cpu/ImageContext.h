@@ -15,6 +15,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include <array>
+#include <optional>
 
 namespace kbopt::cpu {
 
@@ -48,11 +49,26 @@ struct SharedArray {
   unsigned offset = 0, bytes = 0, align = 1, line = 0;
 };
 
+struct Stop {
+  kbrt::StopKind kind = kbrt::StopKind::Barrier;
+  unsigned detail = 0, site = 0;
+};
+
+/// See kbrt::SplitInfo.
+struct SplitKernel {
+  std::vector<llvm::Function *> regions;
+  std::vector<Stop> stops;
+  uint64_t slotBytes = 0, arrayBytes = 0, uniformBytes = 0;
+  /// Of the regions' accesses, if those of different threads are independent; else null.
+  llvm::MDNode *accessGroup = nullptr;
+};
+
 struct Kernel {
   std::string name;
   llvm::Function *function = nullptr; ///< the kernel, until it becomes `body`
   llvm::Function *counted = nullptr;  ///< its instrumented clone in mode Count
   llvm::Function *body = nullptr, *loop = nullptr, *countedBody = nullptr;
+  std::optional<SplitKernel> split;
   std::vector<Parameter> parameters;
   unsigned parameterBytes = 0;
   std::vector<SharedArray> shared;
@@ -109,6 +125,7 @@ public:
   kbrt::ImageMode mode;
   std::string mainFile;
   bool flushDenormals = false;
+  bool splitsBarriers = true; ///< of kernels where that is possible
   std::vector<Kernel> kernels;
   std::vector<Variable> variables;
   std::vector<Site> sites;

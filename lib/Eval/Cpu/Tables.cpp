@@ -31,6 +31,7 @@ private:
   Constant *row(const Fields &fields) { return ConstantStruct::getAnon(fields); }
   Constant *array(StringRef name, ArrayRef<Constant *> rows, size_t rowBytes);
   Constant *numbers(StringRef name, ArrayRef<uint32_t> values);
+  Constant *splitTable(const SplitKernel &split);
   Constant *kernelRow(const Kernel &kernel);
   Constant *variableRow(const Variable &variable);
   Constant *parameterTable(const Kernel &kernel);
@@ -92,9 +93,25 @@ Constant *TableWriter::sharedTable(const Kernel &kernel) {
   return array("shared", rows, sizeof(kbrt::SharedInfo));
 }
 
+Constant *TableWriter::splitTable(const SplitKernel &split) {
+  SmallVector<Constant *> regions, stops;
+  for (Function *region : split.regions)
+    regions.push_back(row({region}));
+  for (const Stop &stop : split.stops)
+    stops.push_back(row({i8(uint64_t(stop.kind)), i32(stop.detail), i32(stop.site)}));
+  bool hasWarpStops = any_of(split.stops, [](const Stop &stop) {
+    return stop.kind > kbrt::StopKind::BarrierReduction;
+  });
+  Constant *info = row({array("regions", regions, sizeof(kbrt::RegionFunction)),
+                        array("stops", stops, sizeof(kbrt::StopInfo)), i32(stops.size()),
+                        i32(hasWarpStops), i64(split.slotBytes), i64(split.arrayBytes),
+                        i64(split.uniformBytes)});
+  return array("split", {info}, sizeof(kbrt::SplitInfo));
+}
+
 Constant *TableWriter::kernelRow(const Kernel &k) {
   return row({text(k.name), text(demangle(k.name)), reference(k.body), reference(k.loop),
-              reference(k.countedBody), parameterTable(k), i32(k.parameters.size()),
+              k.split ? splitTable(*k.split) : reference(nullptr), reference(k.countedBody), parameterTable(k), i32(k.parameters.size()),
               i32(k.parameterBytes), sharedTable(k), i32(k.shared.size()),
               i32(k.staticSharedBytes), i32(k.sharedSpan), i8(k.usesBarrier), i8(k.usesWarpOps),
               i8(k.needsFibers), i8(k.usesDynamicShared), i8(k.usesAtomics),

@@ -18,7 +18,7 @@ struct Thread;
 
 /// Changes whenever a structure or a function of ImageInfo.h or DeviceAbi.h
 /// does; a runtime refuses an image with another version.
-constexpr uint32_t imageAbiVersion = 1;
+constexpr uint32_t imageAbiVersion = 2;
 /// The symbol of type `const ImageInfo` that every image exports.
 constexpr const char imageSymbol[] = "kbrt_image";
 
@@ -97,11 +97,52 @@ using BodyFunction = void (*)(void **args, const Block *block, Thread *thread);
 using LoopFunction = void (*)(void **args, const Block *block, Thread *thread, uint32_t first,
                               uint32_t last);
 
+/// Where a thread of a split kernel waits for others.
+enum class StopKind : uint8_t { Barrier, BarrierReduction, WarpSync, Shuffle, Vote, MatchAny,
+                                MatchAll, Redux };
+
+struct StopInfo {
+  StopKind kind;
+  uint32_t detail; ///< BarrierReduction, ShuffleMode, VoteMode or ReduxOp
+  uint32_t site;
+};
+
+/// What a split kernel's threads tell the runtime when they stop, and hear from
+/// it when they go on, by linear id; the first bytes of the slots.
+struct Exchange {
+  static constexpr uint32_t done = ~0u;
+  uint32_t next[1024]; ///< the region to go on with: 1 + index of the stop; or done
+  uint32_t mask[1024]; ///< of a warp operation
+  uint64_t value[1024]; ///< operand or predicate
+  uint32_t lane[1024], clamp[1024]; ///< of a shuffle, as in kbrt_shuffle
+  uint32_t result[1024], flag[1024];
+};
+
+/// Runs the threads [first, last), which go on at one place, up to their next
+/// stops. \p slots and \p arrays keep what threads remember between regions;
+/// \p uniforms what all of them agree on, and \p nextUniforms receives that.
+using RegionFunction = void (*)(void **args, const Block *block, Thread *thread, char *slots,
+                                char *arrays, const char *uniforms, char *nextUniforms,
+                                uint32_t first, uint32_t last);
+
+/// A kernel that is split where its threads wait for each other, so that plain
+/// loops over threads execute it. Region 0 begins at the kernel's start, region
+/// n + 1 behind stop n.
+struct SplitInfo {
+  const RegionFunction *regions;
+  const StopInfo *stops;
+  uint32_t stopCount;
+  uint32_t hasWarpStops; ///< then a region is run for threads of one warp at a time
+  uint64_t slotBytes, arrayBytes; ///< for 1024 threads
+  uint64_t uniformBytes;
+};
+
 struct KernelInfo {
   const char *name;        ///< mangled, as the host registers it
   const char *displayName; ///< demangled
-  BodyFunction body;       ///< one thread; image mode decides on checks
-  LoopFunction loop;       ///< null if the kernel needs fibers
+  BodyFunction body;       ///< one thread; null where `loop` or `split` does without
+  LoopFunction loop;       ///< null if threads wait for each other
+  const SplitInfo *split;  ///< null if `loop` is not or the kernel needs fibers
   BodyFunction countedBody; ///< null unless mode is Count
   const ParamInfo *params;
   uint32_t paramCount;

@@ -47,13 +47,18 @@ inline std::string compileDevice(const std::string &file,
 class CudaProgram {
 public:
   explicit CudaProgram(const std::string &file, kbrt::ImageMode mode = kbrt::ImageMode::Plain,
-                       const std::vector<std::string> &flags = {}) {
-    std::string bitcode = compileDevice(file, flags);
+                       const std::vector<std::string> &flags = {})
+      : CudaProgram(Bitcode{compileDevice(file, flags)}, mode) {}
+  struct Bitcode {
+    std::string bytes;
+  };
+  CudaProgram(const Bitcode &bitcode, kbrt::ImageMode mode, bool splitBarriers = true) {
     directory.emplace(llvm::cantFail(TemporaryDirectory::create("kb-evalcpu")));
     CpuImageOptions options;
     options.mode = mode;
+    options.splitBarriers = splitBarriers;
     std::string path = directory->file("image.so");
-    llvm::Expected<CpuImage> result = buildCpuImage(bitcode, options, realProcessRunner(), path);
+    llvm::Expected<CpuImage> result = buildCpuImage(bitcode.bytes, options, realProcessRunner(), path);
     if (!result) {
       ADD_FAILURE() << llvm::toString(result.takeError());
       return;

@@ -1,0 +1,138 @@
+//===- Stops.cpp - Where the threads of a kernel wait ---------------------===//
+#include "Stops.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Scalar/DCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include <cstddef>
+
+using namespace llvm;
+using kbrt::StopKind;
+
+namespace kbopt::cpu {
+
+static constexpr const char markerName[] = "kb.stop", resultName[] = "kb.stop.result",
+                            flagName[] = "kb.stop.flag";
+
+static StringRef calleeOf(const Instruction &instruction) {
+  auto *call = dyn_cast<CallInst>(&instruction);
+  const Function *callee = call ? call->getCalledFunction() : nullptr;
+  return callee ? callee->getName() : StringRef();
+}
+
+static std::optional<StopKind> kindOf(StringRef name) {
+  return StringSwitch<std::optional<StopKind>>(name)
+      .Case("kbrt_barrier", StopKind::Barrier)
+      .Case("kbrt_barrier_red", StopKind::BarrierReduction)
+      .Default(std::nullopt);
+}
+
+/// Calls that switch to another thread in a way no stop does.
+static bool needsFiber(StringRef name) {
+  return name == "kbrt_barrier_arrive" || name == "kbrt_yield" || name == "kbrt_exit" ||
+         name == "kbrt_activemask" || name == "kbrt_mma" || name == "kbrt_warp_sync" ||
+         name == "kbrt_shuffle" || name == "kbrt_vote" || name.starts_with("kbrt_match") ||
+         name == "kbrt_redux";
+}
+
+static bool isZero(const Value *value) {
+  auto *constant = dyn_cast<ConstantInt>(value);
+  return constant && constant->isZero();
+}
+
+bool canSplit(ImageContext &context, Function &kernel) {
+  bool hasStop = false;
+  for (Function *function : context.reachableFrom(kernel))
+    for (Instruction &instruction : instructions(*function)) {
+      StringRef name = calleeOf(instruction);
+      if (needsFiber(name))
+        return false;
+      std::optional<StopKind> kind = kindOf(name);
+      if (!kind)
+        continue;
+      auto &call = cast<CallInst>(instruction);
+      bool isBlock = *kind == StopKind::Barrier || *kind == StopKind::BarrierReduction;
+      // Barriers with a number or a count, and those in functions that are not inlined.
+      if (function != &kernel ||
+          (isBlock && !(isZero(call.getArgOperand(1)) && isZero(call.getArgOperand(2)))))
+        return false;
+      hasStop = true;
+    }
+  return hasStop;
+}
+
+static Function *declare(Module &module, StringRef name, Type *result, ArrayRef<Type *> parameters) {
+  auto *function = cast<Function>(
+      module.getOrInsertFunction(name, FunctionType::get(result, parameters, false)).getCallee());
+  for (Attribute::AttrKind kind : {Attribute::NoUnwind, Attribute::Convergent, Attribute::NoMerge,
+                                   Attribute::NoDuplicate})
+    function->addFnAttr(kind);
+  return function;
+}
+
+std::vector<Stop> markStops(ImageContext &context, Function &kernel) {
+  std::vector<Stop> stops;
+  SmallVector<CallInst *> calls;
+  for (Instruction &instruction : instructions(kernel))
+    if (kindOf(calleeOf(instruction)))
+      calls.push_back(cast<CallInst>(&instruction));
+  for (CallInst *call : calls) {
+    IRBuilder<> b(call);
+    Type *i32 = b.getInt32Ty(), *i64 = b.getInt64Ty();
+    Stop stop;
+    stop.kind = *kindOf(calleeOf(*call));
+    stop.site = cast<ConstantInt>(call->getArgOperand(0))->getZExtValue();
+    Value *mask = PoisonValue::get(i32), *value = PoisonValue::get(i64), *lane = mask,
+          *clamp = mask;
+    switch (stop.kind) {
+    case StopKind::BarrierReduction:
+      stop.detail = cast<ConstantInt>(call->getArgOperand(3))->getZExtValue();
+      value = b.CreateZExt(call->getArgOperand(4), i64);
+      break;
+    default:
+      break;
+    }
+    b.CreateCall(declare(context.module, markerName, b.getVoidTy(), {i32, i32, i64, i32, i32}),
+                 {b.getInt32(stops.size()), mask, value, lane, clamp});
+    if (!call->use_empty())
+      call->replaceAllUsesWith(b.CreateCall(declare(context.module, resultName, i32, {})));
+    call->eraseFromParent();
+    stops.push_back(stop);
+  }
+  return stops;
+}
+
+bool isStopMarker(const Instruction &instruction) { return calleeOf(instruction) == markerName; }
+
+std::optional<size_t> isStopResult(const Instruction &instruction) {
+  StringRef name = calleeOf(instruction);
+  if (name == resultName)
+    return offsetof(kbrt::Exchange, result);
+  if (name == flagName)
+    return offsetof(kbrt::Exchange, flag);
+  return std::nullopt;
+}
+
+void tidy(Function &function) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  FunctionPassManager passes;
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(EarlyCSEPass());
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(DCEPass());
+  passes.run(function, functions);
+}
+
+} // namespace kbopt::cpu
