@@ -202,7 +202,12 @@ void EntryBuilder::emitLoop(Function &entry, Value *first, Value *last, Function
   Instruction *again = b.CreateCondBr(b.CreateICmpULT(nextX, rowEnd), inner, next);
   if (independent) {
     Metadata *accesses[] = {MDString::get(c, "llvm.loop.parallel_accesses"), independent};
-    MDNode *loop = MDNode::getDistinct(c, {nullptr, MDNode::get(c, accesses)});
+    // Compiling is a good part of judging a candidate.
+    Metadata *once[] = {MDString::get(c, "llvm.loop.interleave.count"),
+                        ConstantAsMetadata::get(b.getInt32(1))};
+    Metadata *noUnroll[] = {MDString::get(c, "llvm.loop.unroll.disable")};
+    MDNode *loop = MDNode::getDistinct(c, {nullptr, MDNode::get(c, accesses), MDNode::get(c, once),
+                                           MDNode::get(c, noUnroll)});
     loop->replaceOperandWith(0, loop);
     again->setMetadata(LLVMContext::MD_loop, loop);
   }

@@ -1,6 +1,8 @@
 //===- HostCodegen.cpp - Host IR to an object file ------------------------===//
 #include "BarrierSplit.h"
 #include "Steps.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -10,6 +12,7 @@
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
@@ -48,10 +51,33 @@ Expected<std::unique_ptr<TargetMachine>> createHostMachine(StringRef cpu) {
   return machine;
 }
 
+/// Whether \p loop touches memory in rows only, so that its vector form has no access by the lane.
+static bool accessesRows(const Loop &loop, ScalarEvolution &evolution) {
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block) {
+      Value *pointer = getLoadStorePointerOperand(&instruction);
+      if (!pointer)
+        continue;
+      const SCEV *address = evolution.getSCEV(pointer);
+      auto *row = dyn_cast<SCEVAddRecExpr>(address);
+      if (evolution.isLoopInvariant(address, &loop))
+        continue;
+      auto *step = row && row->getLoop() == &loop
+                       ? dyn_cast<SCEVConstant>(row->getStepRecurrence(evolution))
+                       : nullptr;
+      uint64_t bytes =
+          loop.getHeader()->getDataLayout().getTypeAllocSize(getLoadStoreType(&instruction));
+      if (!step || step->getAPInt() != bytes)
+        return false;
+    }
+  return true;
+}
+
 namespace {
-/// In a loop over threads, what all of them decide alike is decided before it.
-struct UnswitchRegions : PassInfoMixin<UnswitchRegions> {
-  UnswitchRegions() {
+/// In a loop over threads, what all of them decide alike is decided before it. Loops whose vector
+/// form would be long and not faster keep the plain one: compiling is a good part of a judgement.
+struct PrepareRegions : PassInfoMixin<PrepareRegions> {
+  PrepareRegions() {
     LoopPassManager unswitch;
     unswitch.addPass(LICMPass(LICMOptions()));
     unswitch.addPass(SimpleLoopUnswitchPass(/*NonTrivial=*/true));
@@ -59,8 +85,14 @@ struct UnswitchRegions : PassInfoMixin<UnswitchRegions> {
     passes.addPass(SimplifyCFGPass());
   }
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
-    return function.hasFnAttribute(regionAttribute) ? passes.run(function, analyses)
-                                                    : PreservedAnalyses::all();
+    if (!function.hasFnAttribute(regionAttribute))
+      return PreservedAnalyses::all();
+    analyses.invalidate(function, passes.run(function, analyses));
+    auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+    for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
+      if (loop->isInnermost() && !accessesRows(*loop, evolution))
+        addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
+    return PreservedAnalyses::none();
   }
   FunctionPassManager passes;
 };
@@ -83,7 +115,7 @@ Expected<std::string> compileForHost(Module &module, TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.registerVectorizerStartEPCallback([](FunctionPassManager &passes, OptimizationLevel) {
-    passes.addPass(UnswitchRegions());
+    passes.addPass(PrepareRegions());
   });
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
 
