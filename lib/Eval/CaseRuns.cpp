@@ -251,6 +251,7 @@ std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, String
   switch (result.status) {
   case RunStatus::Ok: break;
   case RunStatus::Unsupported:
+  case RunStatus::Lost:
     return GateRecord::undecided(gate, result.message + on, defects);
   case RunStatus::Timeout:
     return GateRecord::fail(gate, FailureClass::Timeout, result.message + on, defects);

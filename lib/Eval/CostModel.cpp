@@ -100,11 +100,11 @@ static bool isTotal(StringRef name) {
          name == "sm__cycles_active.avg" || name == "sm__cycles_active.max";
 }
 
-static std::map<std::string, double> meanMetrics(ArrayRef<const ModelledLaunch *> launches) {
+std::map<std::string, double> meanMetrics(ArrayRef<WeightedMetrics> launches) {
   std::map<std::string, double> sums, weights;
-  for (const ModelledLaunch *launch : launches)
-    for (const auto &[name, value] : launch->metrics) {
-      double weight = launch->repeats * (isTotal(name) ? 1 : std::max(launch->us, 1e-9));
+  for (const WeightedMetrics &launch : launches)
+    for (const auto &[name, value] : *launch.metrics) {
+      double weight = launch.repeats * (isTotal(name) ? 1 : std::max(launch.us, 1e-9));
       sums[name] += weight * value;
       weights[name] += weight;
     }
@@ -114,10 +114,10 @@ static std::map<std::string, double> meanMetrics(ArrayRef<const ModelledLaunch *
 }
 
 std::map<std::string, double> kernelMetrics(const ModelledPlan &plan, StringRef kernel) {
-  std::vector<const ModelledLaunch *> launches;
+  std::vector<WeightedMetrics> launches;
   for (const ModelledLaunch &launch : plan.launches)
     if (launch.kernel == kernel)
-      launches.push_back(&launch);
+      launches.push_back({&launch.metrics, launch.us, launch.repeats});
   return meanMetrics(launches);
 }
 
@@ -146,9 +146,9 @@ Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
     time[record.kernel] += launch.us * launch.repeats;
     plan.launches.push_back(std::move(launch));
   }
-  std::vector<const ModelledLaunch *> all;
+  std::vector<WeightedMetrics> all;
   for (const ModelledLaunch &launch : plan.launches)
-    all.push_back(&launch);
+    all.push_back({&launch.metrics, launch.us, launch.repeats});
   plan.metrics = meanMetrics(all);
   double longest = -1;
   for (const auto &[kernel, us] : time)

@@ -33,6 +33,7 @@ StringRef toString(RunStatus status) {
   case RunStatus::Timeout: return "timeout";
   case RunStatus::OutOfMemory: return "out of memory";
   case RunStatus::Unsupported: return "unsupported";
+  case RunStatus::Lost: return "device lost";
   }
   return "";
 }

@@ -258,6 +258,7 @@ Attempt Explorer::resolve(const Pending &pending) {
   attempt.move = request.move;
   attempt.parent = request.parent;
   attempt.parentTimeUs = parent.judgement.timeUs;
+  attempt.parentModelledUs = parent.judgement.modelledUs;
   attempt.predictedGain = request.predictedGain;
   const State &state = parent.stateOf(request.move.kernel);
   attempt.primary = state.primary;
@@ -270,7 +271,9 @@ Attempt Explorer::resolve(const Pending &pending) {
     attempt.gate = judgement.gate;
     attempt.failure = judgement.failure;
     attempt.reason = judgement.reason;
-    attempt.timeUs = judgement.verdict == AttemptVerdict::Correct ? judgement.timeUs : 0;
+    bool correct = judgement.verdict == AttemptVerdict::Correct;
+    attempt.timeUs = correct ? judgement.timeUs : 0;
+    attempt.modelledUs = correct ? judgement.modelledUs : 0;
     std::vector<Move> pipeline = parent.pipeline;
     pipeline.push_back(request.move);
     addNode(attempt.node, pending.made.code, judgement, std::move(pipeline));

@@ -162,7 +162,8 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
     auto finished = [&](const NodeJudgement &judgement, bool confirmed) {
       result.pipeline = pipeline;
       result.best = winner;
-      result.bestUs = nodes.at(winner).judgement.timeUs;
+      // A confirmation measures longer than the search did.
+      result.bestUs = judgement.timeUs;
       result.winner = judgement;
       result.confirmed = confirmed;
       return std::move(result);

@@ -1,6 +1,6 @@
 //===- Process.cpp --------------------------------------------------------===//
 #include "kb-opt/Support/Process.h"
-#include "Sandbox.h"
+#include "Spawn.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
@@ -20,8 +20,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 using namespace kbopt;
 
@@ -61,131 +59,12 @@ std::optional<std::string> kbopt::findProgram(llvm::StringRef program) {
 
 namespace {
 
-/// A pipe whose ends close themselves.
-struct Pipe {
-  int readEnd = -1, writeEnd = -1;
-  bool open() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-      return false;
-    readEnd = ends[0];
-    writeEnd = ends[1];
-    return true;
-  }
-  static void shut(int &end) {
-    if (end >= 0)
-      ::close(end);
-    end = -1;
-  }
-  ~Pipe() {
-    shut(readEnd);
-    shut(writeEnd);
-  }
-};
-
-struct Child {
-  pid_t pid = -1;
-  Pipe in, out, err;
-};
-
 class RealProcessRunner : public ProcessRunner {
 public:
   llvm::Expected<ProcessResult> run(const ProcessRequest &request) override;
 };
 
 } // namespace
-
-/// Runs between fork and exec: async-signal-safe calls only.
-static void limitSelf(const ProcessRequest &request) {
-  auto limit = [](int resource, uint64_t value) {
-    if (!value)
-      return;
-    struct rlimit bound = {value, value};
-    setrlimit(static_cast<__rlimit_resource>(resource), &bound);
-  };
-  limit(RLIMIT_CPU, request.cpuSeconds);
-  limit(RLIMIT_AS, request.memoryBytes);
-  limit(RLIMIT_FSIZE, request.fileBytes);
-  struct rlimit noCore = {0, 0};
-  setrlimit(RLIMIT_CORE, &noCore);
-}
-
-static llvm::Error cannotStart(const ProcessRequest &request, llvm::StringRef why) {
-  return llvm::make_error<ToolError>(("cannot start '" + request.argv[0] + "': " + why).str(),
-                                     request.argv, -1, "");
-}
-
-/// The caller's environment with the request's entries in place of their
-/// namesakes.
-static std::vector<std::string> mergedEnvironment(const ProcessRequest &request) {
-  std::vector<std::string> merged;
-  auto nameOf = [](llvm::StringRef entry) { return entry.split('=').first; };
-  for (char **entry = environ; *entry; ++entry)
-    if (llvm::none_of(request.environment,
-                      [&](const std::string &mine) { return nameOf(mine) == nameOf(*entry); }))
-      merged.push_back(*entry);
-  merged.insert(merged.end(), request.environment.begin(), request.environment.end());
-  return merged;
-}
-
-static std::vector<char *> pointers(std::vector<std::string> &strings) {
-  std::vector<char *> result;
-  for (std::string &string : strings)
-    result.push_back(string.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-static llvm::Error start(const ProcessRequest &request, Child &child) {
-  std::vector<std::string> arguments = request.argv;
-  if (request.sandbox) {
-    auto wrapped = sandboxedArguments(request);
-    if (!wrapped)
-      return wrapped.takeError();
-    arguments = std::move(*wrapped);
-  }
-  auto program = findProgram(arguments[0]);
-  if (!program)
-    return cannotStart(request, "no such program in PATH");
-  if (!child.in.open() || !child.out.open() || !child.err.open())
-    return cannotStart(request, std::strerror(errno));
-  std::vector<std::string> environment = mergedEnvironment(request);
-  std::vector<char *> argv = pointers(arguments), envp = pointers(environment);
-
-  child.pid = ::fork();
-  if (child.pid < 0)
-    return cannotStart(request, std::strerror(errno));
-  if (child.pid == 0) {
-    ::setpgid(0, 0);
-    ::dup2(child.in.readEnd, 0);
-    ::dup2(child.out.writeEnd, 1);
-    ::dup2(child.err.writeEnd, 2);
-    if (!request.sandbox && !request.workingDirectory.empty() &&
-        ::chdir(request.workingDirectory.c_str()) != 0)
-      ::_exit(127);
-    limitSelf(request);
-    ::execve(program->c_str(), argv.data(), envp.data());
-    ::_exit(127);
-  }
-  ::setpgid(child.pid, child.pid);
-  Pipe::shut(child.in.readEnd);
-  Pipe::shut(child.out.writeEnd);
-  Pipe::shut(child.err.writeEnd);
-  return llvm::Error::success();
-}
-
-/// Reads what is there; shuts \p end at end of file. Text beyond \p limit is
-/// dropped, so that a child that writes without end fills no memory.
-static void drain(int &end, std::string &into, uint64_t limit) {
-  char buffer[65536];
-  ssize_t got = ::read(end, buffer, sizeof(buffer));
-  if (got < 0 && (errno == EINTR || errno == EAGAIN))
-    return;
-  if (got <= 0)
-    return Pipe::shut(end);
-  if (into.size() < limit)
-    into.append(buffer, std::min<uint64_t>(got, limit - into.size()));
-}
 
 static void feed(int &end, llvm::StringRef &rest) {
   ssize_t put = rest.empty() ? 0 : ::write(end, rest.data(), rest.size());
@@ -198,7 +77,7 @@ static void feed(int &end, llvm::StringRef &rest) {
 }
 
 /// Moves bytes until both outputs are closed, or the time is up.
-static bool converse(const ProcessRequest &request, Child &child, ProcessResult &result,
+static bool converse(const ProcessRequest &request, SpawnedChild &child, ProcessResult &result,
                      double startSeconds) {
   llvm::StringRef rest = request.standardInput;
   ::fcntl(child.in.writeEnd, F_SETFL, O_NONBLOCK);
@@ -240,14 +119,11 @@ static bool reap(const ProcessRequest &request, pid_t pid, bool mayEnd, double s
 }
 
 llvm::Expected<ProcessResult> RealProcessRunner::run(const ProcessRequest &request) {
-  // A child that ends early must not end its parent.
-  static bool ignored = (::signal(SIGPIPE, SIG_IGN), true);
-  (void)ignored;
   if (interrupted())
     return interruption();
   double startSeconds = realClock().monotonicSeconds();
-  Child child;
-  if (llvm::Error error = start(request, child))
+  SpawnedChild child;
+  if (llvm::Error error = spawn(request, child))
     return std::move(error);
   ProcessResult result;
   bool ended = converse(request, child, result, startSeconds);
@@ -260,12 +136,7 @@ llvm::Expected<ProcessResult> RealProcessRunner::run(const ProcessRequest &reque
   result.timedOut = !ended;
   result.wallSeconds = realClock().monotonicSeconds() - startSeconds;
   result.peakMemoryBytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-  if (WIFSIGNALED(status))
-    result.signal = WTERMSIG(status);
-  else if (request.sandbox && WEXITSTATUS(status) > 128) // how bubblewrap tells of a signal
-    result.signal = WEXITSTATUS(status) - 128;
-  else
-    result.exitStatus = WEXITSTATUS(status);
+  readWaitStatus(request, status, result);
   return result;
 }
 

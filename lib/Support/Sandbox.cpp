@@ -15,6 +15,20 @@ using namespace kbopt;
 static const char *const installNote =
     "install the package 'bubblewrap', or pass --unsafe-no-sandbox to run candidates without walls";
 
+/// NVIDIA's device files, by name; WSL has one of its own.
+static std::vector<std::string> gpuFiles() {
+  std::vector<std::string> files;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator entry("/dev", code), end; !code && entry != end;
+       entry.increment(code)) {
+    llvm::StringRef name = llvm::sys::path::filename(entry->path());
+    if (name.starts_with("nvidia") || name == "dxg")
+      files.push_back(entry->path());
+  }
+  llvm::sort(files);
+  return files;
+}
+
 llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const ProcessRequest &request) {
   auto bubblewrap = findProgram("bwrap");
   if (!bubblewrap)
@@ -32,6 +46,9 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
   auto bind = [&](const char *option, const std::string &folder) {
     args.insert(args.end(), {option, folder, folder});
   };
+  if (request.sandbox->seesGpus)
+    for (const std::string &file : gpuFiles())
+      bind("--dev-bind-try", file);
   for (const std::string &folder : request.sandbox->readable)
     bind("--ro-bind", folder);
   for (const std::string &folder : request.sandbox->writable)

@@ -163,6 +163,21 @@ llvm::Expected<ChipInfo> kbopt::loadChip(llvm::StringRef name, FileSystem &fileS
                                       "known chips: " + llvm::join(builtinChips(), ", "));
 }
 
+std::optional<std::string> kbopt::chipOfProduct(llvm::StringRef product) {
+  std::string lower = product.lower();
+  llvm::SmallVector<llvm::StringRef> words;
+  for (llvm::StringRef rest = lower; !rest.empty();) {
+    llvm::StringRef word = rest.take_while([](char c) { return llvm::isAlnum(c); });
+    if (!word.empty())
+      words.push_back(word);
+    rest = rest.drop_front(std::max<size_t>(1, word.size()));
+  }
+  for (const std::string &chip : builtinChips())
+    if (llvm::is_contained(words, chip))
+      return chip;
+  return std::nullopt;
+}
+
 double kbopt::chipSimilarity(const ChipInfo &from, const ChipInfo &to) {
   if (from.name == to.name)
     return 1;

@@ -75,6 +75,16 @@ ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchSha
 llvm::Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
                                        const ChipInfo &chip);
 
+/// Metrics of one launch, or of several that are alike.
+struct WeightedMetrics {
+  const std::map<std::string, double> *metrics;
+  double us = 0;        ///< of one of them
+  unsigned repeats = 1;
+};
+/// Per launch: the mean of times and sums, and the mean weighted by time of
+/// everything else.
+std::map<std::string, double> meanMetrics(llvm::ArrayRef<WeightedMetrics> launches);
+
 /// Metrics of one kernel per launch: the mean of times and sums, and the mean
 /// weighted by time of everything else. What states are computed from.
 std::map<std::string, double> kernelMetrics(const ModelledPlan &plan, llvm::StringRef kernel);

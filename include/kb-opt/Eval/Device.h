@@ -62,6 +62,7 @@ enum class RunStatus {
   Timeout,
   OutOfMemory,
   Unsupported, ///< a construct that the device names but cannot execute
+  Lost,        ///< the device went away during the run, and again when it was repeated
 };
 llvm::StringRef toString(RunStatus status);
 

@@ -66,6 +66,8 @@ struct NodeJudgement {
   AttemptVerdict verdict = AttemptVerdict::Inconclusive;
   std::string gate, failure, reason;
   double timeUs = 0;  ///< only where correct
+  /// Where `timeUs` is measured: what the cost model says; 0: nothing.
+  double modelledUs = 0;
   double floorUs = 0; ///< 0: unknown
   Digest code;        ///< of machine code and plan; needed for the root alone
   State state;

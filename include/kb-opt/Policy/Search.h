@@ -46,6 +46,7 @@ struct Attempt {
   AttemptVerdict verdict = AttemptVerdict::NotApplied;
   std::string gate, failure, reason;
   double timeUs = 0, parentTimeUs = 0; ///< `timeUs` only where correct
+  double modelledUs = 0, parentModelledUs = 0; ///< NodeJudgement::modelledUs, likewise
   double predictedGain = 0;            ///< logarithmic, of the kernel
   std::string primary, secondary;      ///< the state of the kernel before
   /// How it was answered without measuring: "" (measured), "identical" (machine

@@ -25,6 +25,8 @@ struct Sandbox {
   /// /tmp and the home folder stay visible, read-only: a compiler reads headers
   /// from anywhere.
   bool seesAllFiles = false;
+  /// NVIDIA's device files are there.
+  bool seesGpus = false;
 };
 
 /// One child process. A zero limit means no limit.

@@ -12,6 +12,7 @@
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,9 @@ llvm::Expected<ChipInfo> loadChip(llvm::StringRef name, FileSystem &fileSystem,
 
 /// Names of the built-in chips, sorted.
 std::vector<std::string> builtinChips();
+
+/// The built-in chip that the driver calls \p product ("NVIDIA A100-SXM4-80GB": a100).
+std::optional<std::string> chipOfProduct(llvm::StringRef product);
 
 /// How far what was learnt on \p from is believed on \p to, in [0, 1]: 1 for
 /// the same chip, 0.8 within one compute capability, 0.6 within one major

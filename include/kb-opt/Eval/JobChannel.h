@@ -1,0 +1,83 @@
+//===- JobChannel.h - Ways to a kb-run ---------------------------*- C++ -*-===//
+//
+// Owns how a job (docs/JobFormat.md) and its files get to a kb-run and the result
+// back: through a pipe to a server on this machine, or through a spool folder
+// that servers elsewhere read. What a job asks is the device's business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_EVAL_JOBCHANNEL_H
+#define KBOPT_EVAL_JOBCHANNEL_H
+
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace kbopt {
+
+/// What travels with a job: an image, and the folder of a recording, of which
+/// plan.json and data.bin are sent and nothing else. Both empty: the job asks
+/// what device there is.
+struct JobSubject {
+  std::string image, planFolder;
+};
+
+struct JobRequest {
+  llvm::json::Object fields; ///< of the job, without what follows
+  JobSubject subject;
+  std::optional<JobSubject> baseline; ///< of `timing`
+  bool wantsOutputs = false;
+  /// The server gives up by itself before that; 0: no limit.
+  double limitSeconds = 0;
+};
+
+struct JobAnswer {
+  llvm::json::Object result;
+  std::string observables; ///< where they were wanted and are there
+};
+
+/// Thread-safe.
+class JobChannel {
+public:
+  virtual ~JobChannel();
+  /// A result, also for a job that took its server down: status "crash" or
+  /// "timeout", and words. Errors: nobody can be asked (`ToolError`), files cannot
+  /// be read or written (`StoreError`), the user interrupts.
+  virtual llvm::Expected<JobAnswer> run(const JobRequest &request) = 0;
+};
+
+/// Receives a sentence for the user, from any thread.
+using NoticeFunction = std::function<void(const std::string &)>;
+
+struct ProcessChannelOptions {
+  std::string directory; ///< private to the channel; created if missing
+  std::string kbRun;     ///< empty: found beside this executable or in PATH
+  bool sandboxed = true;
+  uint64_t mostResultBytes = uint64_t(64) << 20;
+  /// Servers that a job may take down before it is answered with "crash".
+  unsigned attempts = 2;
+  /// Beside `JobRequest::limitSeconds`, after which a server counts as hung.
+  double graceSeconds = 60;
+  NoticeFunction notice;
+};
+
+/// One `kb-run serve -`, started when first needed and again when it dies. Jobs
+/// wait for each other. Fails with a `ToolError` if there is no kb-run.
+llvm::Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options);
+
+struct SpoolChannelOptions {
+  std::string directory; ///< must exist
+  double noticeSeconds = 10; ///< without a server the user is told
+  double giveUpSeconds = 600; ///< and after that the job is left there
+  NoticeFunction notice;
+};
+
+/// Jobs are named by their content: who asks again after being killed finds the
+/// answer there.
+llvm::Expected<std::unique_ptr<JobChannel>> createSpoolChannel(SpoolChannelOptions options);
+
+} // namespace kbopt
+
+#endif // KBOPT_EVAL_JOBCHANNEL_H

@@ -1,0 +1,79 @@
+//===- JobFiles.cpp -------------------------------------------------------===//
+#include "JobFiles.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "kbrt/Plan.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+JobChannel::~JobChannel() = default;
+
+static void addSubject(json::Object &into, const SentSubject &subject) {
+  into["plan"] = subject.plan;
+  into["image"] = subject.image;
+  if (!subject.dataSha256.empty())
+    into["dataSha256"] = subject.dataSha256;
+}
+
+std::string jobText(const JobRequest &request, const SentSubject &subject,
+                    const std::optional<SentSubject> &baseline, StringRef blobs, StringRef outputs) {
+  json::Object job = request.fields;
+  job["version"] = 1;
+  addSubject(job, subject);
+  if (baseline)
+    if (json::Object *timing = job.getObject("timing")) {
+      json::Object other;
+      addSubject(other, *baseline);
+      (*timing)["baseline"] = std::move(other);
+    }
+  if (!blobs.empty())
+    job["blobs"] = blobs;
+  if (!outputs.empty())
+    job["outputs"] = outputs;
+  return formatv("{0}", json::Value(std::move(job))).str();
+}
+
+Error linkOrCopy(const std::string &from, const std::string &to) {
+  if (!sys::fs::create_hard_link(from, to))
+    return Error::success();
+  if (std::error_code code = sys::fs::copy_file(from, to))
+    return make_error<StoreError>("cannot copy '" + from + "' to '" + to + "': " + code.message());
+  return Error::success();
+}
+
+Expected<json::Object> parseResult(StringRef text, StringRef sender) {
+  auto garbage = [&](const std::string &why) {
+    return make_error<ToolError>((sender + " gave no result: " + why).str(),
+                                 std::vector<std::string>{"kb-run"}, 0, text.take_front(400).str(),
+                                 "kb-run and kb-opt must come from one build");
+  };
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return garbage(toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  if (!object || object->getInteger("version") != 1 || !object->getString("status"))
+    return garbage("no version 1 or no status");
+  return std::move(*object);
+}
+
+json::Object plainResult(StringRef status, const std::string &message) {
+  return json::Object{{"version", 1}, {"status", status}, {"message", message}, {"launches", json::Array()}};
+}
+
+Expected<std::string> takeOutputs(const std::string &outputs) {
+  std::string path = outputs + "/" + kbrt::observablesFileName, bytes;
+  FileSystem &files = realFileSystem();
+  if (files.exists(path)) {
+    Expected<std::string> read = files.read(path);
+    if (!read)
+      return read.takeError();
+    bytes = std::move(*read);
+  }
+  (void)sys::fs::remove_directories(outputs);
+  return bytes;
+}
+
+} // namespace kbopt

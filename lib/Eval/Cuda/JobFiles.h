@@ -1,0 +1,35 @@
+//===- JobFiles.h - Files that travel with jobs -----------------*- C++ -*-===//
+#ifndef KBOPT_LIB_EVAL_CUDA_JOBFILES_H
+#define KBOPT_LIB_EVAL_CUDA_JOBFILES_H
+
+#include "kb-opt/Eval/JobChannel.h"
+
+namespace kbopt {
+
+/// A job of \p fields for \p device paths: adds version, and `plan`, `image` and
+/// `dataSha256` of the subject.
+struct SentSubject {
+  std::string plan, image;
+  std::string dataSha256; ///< empty: data.bin lies in the plan's folder, or there is none
+};
+
+/// The whole job, on one line, with sorted keys.
+std::string jobText(const JobRequest &request, const SentSubject &subject,
+                    const std::optional<SentSubject> &baseline, llvm::StringRef blobs,
+                    llvm::StringRef outputs);
+
+/// Links \p from to \p to, or copies it where links cannot reach.
+llvm::Error linkOrCopy(const std::string &from, const std::string &to);
+
+/// The result in \p text; an error names \p sender if it is none.
+llvm::Expected<llvm::json::Object> parseResult(llvm::StringRef text, llvm::StringRef sender);
+
+/// A result that says \p status and \p message, as kb-run writes one for a process that died.
+llvm::json::Object plainResult(llvm::StringRef status, const std::string &message);
+
+/// observables.bin of the folder \p outputs, if it is there. Removes the folder.
+llvm::Expected<std::string> takeOutputs(const std::string &outputs);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_EVAL_CUDA_JOBFILES_H

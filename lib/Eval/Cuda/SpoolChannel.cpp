@@ -1,0 +1,275 @@
+//===- SpoolChannel.cpp - A kb-run somewhere else -------------------------===//
+//
+// Owns the asker's side of a spool folder (docs/JobFormat.md): files by digest,
+// jobs by rename, names by content. The server's side is tools/kb-run/Serve.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "JobFiles.h"
+#include "kb-opt/Support/Clock.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Interrupt.h"
+#include "kbrt/Plan.h"
+#include "kbrt/Sha256.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+
+using namespace llvm;
+
+namespace kbopt {
+namespace {
+
+/// Between two looks at the folder, in milliseconds; it doubles up to the second.
+constexpr unsigned firstWaitMs = 20, mostWaitMs = 250;
+/// Times a job is written that somebody else took away.
+constexpr unsigned mostSubmissions = 5;
+
+class SpoolChannel : public JobChannel {
+public:
+  explicit SpoolChannel(SpoolChannelOptions options) : options(std::move(options)) {}
+  Expected<JobAnswer> run(const JobRequest &request) override;
+
+private:
+  std::string at(StringRef kind, StringRef name) const {
+    return (options.directory + "/" + kind + "/" + name).str();
+  }
+  Error checkFolder() const;
+  Error gone() const;
+  Expected<std::string> digestOfFile(const std::string &path);
+  Expected<std::string> sendBlob(const std::string &path);
+  Expected<SentSubject> send(const JobSubject &subject);
+  Error submit(const std::string &name, const std::string &text);
+  Expected<json::Object> await(const std::string &name, const std::string &text);
+
+  /// A name that nobody in this process waits for; the same for the same requests
+  /// in another run.
+  std::string take(const std::string &text);
+  void giveBack(const std::string &name);
+
+  SpoolChannelOptions options;
+  std::mutex mutex; ///< of what follows
+  std::map<std::string, std::string> digests; ///< of files, by path, size and time
+  std::set<std::string> open;                 ///< names
+  bool told = false;                          ///< that nobody answers
+};
+
+Error SpoolChannel::gone() const {
+  return make_error<StoreError>("the spool folder '" + options.directory + "' is gone",
+                                "make it again, start 'kb-run serve " + options.directory +
+                                    "' where the GPU is, and run the same command; finished effects are kept");
+}
+
+Error SpoolChannel::checkFolder() const {
+  return sys::fs::is_directory(options.directory) ? Error::success() : gone();
+}
+
+Expected<std::string> SpoolChannel::digestOfFile(const std::string &path) {
+  sys::fs::file_status status;
+  if (std::error_code code = sys::fs::status(path, status))
+    return make_error<StoreError>("cannot read '" + path + "': " + code.message());
+  std::string key = formatv("{0} {1} {2}", path, status.getSize(),
+                            status.getLastModificationTime().time_since_epoch().count());
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto known = digests.find(key);
+    if (known != digests.end())
+      return known->second;
+  }
+  auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
+  std::string digest = kbrt::sha256(std::string_view((*bytes)->getBufferStart(), (*bytes)->getBufferSize()));
+  std::lock_guard<std::mutex> lock(mutex);
+  return digests[key] = digest;
+}
+
+/// Puts the file at \p path into blobs/ under its digest, which is returned.
+Expected<std::string> SpoolChannel::sendBlob(const std::string &path) {
+  Expected<std::string> digest = digestOfFile(path);
+  if (!digest)
+    return digest;
+  std::string blob = at("blobs", *digest);
+  if (sys::fs::exists(blob))
+    return digest;
+  auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
+  if (Error error = realFileSystem().write(blob, (*bytes)->getBuffer()))
+    return std::move(error);
+  return digest;
+}
+
+Expected<SentSubject> SpoolChannel::send(const JobSubject &subject) {
+  SentSubject sent;
+  if (subject.planFolder.empty() && subject.image.empty())
+    return sent;
+  Expected<std::string> image = sendBlob(subject.image);
+  if (!image)
+    return image.takeError();
+  sent.image = "blobs/" + *image;
+  std::string planFile = subject.planFolder + "/" + kbrt::planFileName;
+  Expected<std::string> plan = digestOfFile(planFile);
+  if (!plan)
+    return plan.takeError();
+  sent.plan = "plans/" + *plan;
+  std::string to = at(sent.plan, kbrt::planFileName);
+  FileSystem &files = realFileSystem();
+  if (!files.exists(to)) {
+    Expected<std::string> text = files.read(planFile);
+    if (!text)
+      return text.takeError();
+    if (Error error = files.createDirectories(at("plans", *plan)))
+      return std::move(error);
+    if (Error error = files.write(to, *text))
+      return std::move(error);
+  }
+  std::string data = subject.planFolder + "/" + kbrt::dataFileName;
+  if (files.exists(data)) {
+    Expected<std::string> digest = sendBlob(data);
+    if (!digest)
+      return digest.takeError();
+    sent.dataSha256 = *digest;
+  }
+  return sent;
+}
+
+Error SpoolChannel::submit(const std::string &name, const std::string &text) {
+  Error error = realFileSystem().write(at("jobs", name + ".json"), text + "\n");
+  if (!error || sys::fs::is_directory(at("jobs", "")))
+    return error;
+  consumeError(std::move(error));
+  return gone();
+}
+
+std::string SpoolChannel::take(const std::string &text) {
+  std::string content = kbrt::sha256(text).substr(0, 32);
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string name = content;
+  for (unsigned i = 1; !open.insert(name).second; ++i)
+    name = content + "-" + std::to_string(i);
+  return name;
+}
+
+void SpoolChannel::giveBack(const std::string &name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  open.erase(name);
+}
+
+/// Modification time of \p path, or nothing if it is not there.
+static std::optional<sys::TimePoint<>> timeOf(const std::string &path) {
+  sys::fs::file_status status;
+  if (sys::fs::status(path, status))
+    return std::nullopt;
+  return status.getLastModificationTime();
+}
+
+/// Waits for the result of \p name, submitting the job where it is not there yet.
+Expected<json::Object> SpoolChannel::await(const std::string &name, const std::string &text) {
+  std::string result = at("results", name + ".json"), job = at("jobs", name + ".json"),
+              claim = at("claims", name + ".json");
+  FileSystem &files = realFileSystem();
+  unsigned submissions = 0, waitMs = firstWaitMs;
+  std::optional<sys::TimePoint<>> claimed;
+  double lastSign = realClock().monotonicSeconds();
+  for (;;) {
+    if (files.exists(result)) {
+      Expected<std::string> bytes = files.read(result);
+      if (!bytes)
+        return bytes.takeError();
+      Expected<json::Object> answer = parseResult(*bytes, "the spool's server");
+      if (Error error = files.remove(result))
+        consumeError(std::move(error)); // somebody else who asked the same took it
+      // The machine's fault at another time says nothing about now.
+      if (!answer || submissions || answer->getString("status") != "environment")
+        return answer;
+    }
+    if (Error error = checkFolder())
+      return std::move(error);
+    if (interrupted())
+      return interruption();
+    std::optional<sys::TimePoint<>> sign = timeOf(claim);
+    bool isThere = sign || files.exists(job) || files.exists(claim) || files.exists(result);
+    double now = realClock().monotonicSeconds();
+    if (!isThere) {
+      if (++submissions > mostSubmissions)
+        return make_error<ToolError>("job " + name + " vanishes from the spool folder '" +
+                                         options.directory + "'",
+                                     std::vector<std::string>{"kb-run", "serve", options.directory}, -1, "",
+                                     "who else takes files away there?");
+      if (Error error = submit(name, text))
+        return std::move(error);
+      lastSign = now;
+      waitMs = firstWaitMs;
+    } else if (sign && sign != claimed) {
+      claimed = sign;
+      lastSign = now;
+    }
+    double silent = now - lastSign;
+    if (silent > options.giveUpSeconds)
+      return make_error<ToolError>(
+          formatv("nobody answers in the spool folder '{0}' for {1:f0} s", options.directory, silent).str(),
+          std::vector<std::string>{"kb-run", "serve", options.directory}, -1, "",
+          "start 'kb-run serve " + options.directory +
+              "' where the GPU is and run the same command again: the job stays there");
+    if (silent > options.noticeSeconds && options.notice) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!told)
+        options.notice("waiting for a server: start 'kb-run serve " + options.directory +
+                       "' where the GPU is");
+      told = true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(waitMs));
+    waitMs = std::min(mostWaitMs, waitMs * 2);
+  }
+}
+
+Expected<JobAnswer> SpoolChannel::run(const JobRequest &request) {
+  if (Error error = checkFolder())
+    return std::move(error);
+  for (StringRef kind : {"jobs", "claims", "results", "blobs", "plans", "outputs"})
+    if (Error error = realFileSystem().createDirectories(options.directory + "/" + kind.str()))
+      return std::move(error);
+  Expected<SentSubject> subject = send(request.subject);
+  if (!subject)
+    return subject.takeError();
+  std::optional<SentSubject> baseline;
+  if (request.baseline) {
+    Expected<SentSubject> other = send(*request.baseline);
+    if (!other)
+      return other.takeError();
+    baseline = std::move(*other);
+  }
+  // The folder for outputs is named after the job, and the job after everything else.
+  std::string name = take(jobText(request, *subject, baseline, "blobs", request.wantsOutputs ? "outputs" : ""));
+  std::string outputs = request.wantsOutputs ? "outputs/" + name : "";
+  std::string text = jobText(request, *subject, baseline, "blobs", outputs);
+  Expected<json::Object> result = await(name, text);
+  Expected<std::string> observables = std::string();
+  if (result && request.wantsOutputs)
+    observables = takeOutputs(options.directory + "/" + outputs);
+  giveBack(name);
+  if (!result) {
+    consumeError(observables.takeError());
+    return result.takeError();
+  }
+  if (!observables)
+    return observables.takeError();
+  return JobAnswer{std::move(*result), std::move(*observables)};
+}
+
+} // namespace
+
+Expected<std::unique_ptr<JobChannel>> createSpoolChannel(SpoolChannelOptions options) {
+  if (!sys::fs::is_directory(options.directory))
+    return make_error<StoreError>("no spool folder '" + options.directory + "'",
+                                  "make it, and start 'kb-run serve " + options.directory +
+                                      "' where the GPU is");
+  return std::make_unique<SpoolChannel>(std::move(options));
+}
+
+} // namespace kbopt
