@@ -260,13 +260,17 @@ void EvidenceSet::merge(const EvidenceSet &other) {
 
 llvm::Expected<EvidenceSet> kbopt::readEvidence(FileSystem &fileSystem, llvm::StringRef path,
                                                 std::vector<BadLine> &bad) {
-  EvidenceSet set;
   if (!fileSystem.exists(path))
-    return set;
+    return EvidenceSet();
   llvm::Expected<std::string> bytes = fileSystem.read(path);
   if (!bytes)
     return bytes.takeError();
-  llvm::StringRef rest = *bytes;
+  return parseEvidenceLog(*bytes, path, bad);
+}
+
+EvidenceSet kbopt::parseEvidenceLog(llvm::StringRef rest, llvm::StringRef path,
+                                    std::vector<BadLine> &bad) {
+  EvidenceSet set;
   for (unsigned number = 1; !rest.empty(); ++number) {
     auto [line, after] = rest.split('\n');
     rest = after;

@@ -237,6 +237,9 @@ llvm::Expected<KnowledgeBase> kbopt::loadKnowledge(const ChipInfo &chip, llvm::S
                                                    std::vector<BadLine> &bad) {
   KnowledgeBase knowledge(chip, device.str());
   EvidenceSet all;
+  for (const BuiltinFile &file : builtinKnowledge())
+    if (file.path.starts_with("evidence/"))
+      all.merge(parseEvidenceLog(file.bytes, file.path, bad));
   for (const std::string &directory : directories) {
     llvm::Expected<EvidenceSet> set = readEvidence(fileSystem, evidenceLog(directory), bad);
     if (!set)

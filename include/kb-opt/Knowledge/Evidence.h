@@ -91,6 +91,8 @@ private:
 /// is an empty set; a file that cannot be read is a `StoreError`.
 llvm::Expected<EvidenceSet> readEvidence(FileSystem &fileSystem, llvm::StringRef path,
                                          std::vector<BadLine> &bad);
+/// The same of text; \p path is for \p bad.
+EvidenceSet parseEvidenceLog(llvm::StringRef text, llvm::StringRef path, std::vector<BadLine> &bad);
 /// Appends one line per record, all in one write under a lock, so that a full
 /// disk leaves the log as it was; the folder must exist.
 llvm::Error appendEvidence(FileSystem &fileSystem, llvm::StringRef path,

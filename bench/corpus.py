@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Optimizes public programs that nobody here wrote, and says what came of it.
+
+    bench/corpus.py fetch FOLDER                        checks the repositories of bench/corpus.json out (git, network)
+    bench/corpus.py run FOLDER OUT [options] [-- …]     kb-opt -passes=auto on each; what follows -- goes to kb-opt
+        --kb-opt=PATH       the tool (default: build/bin/kb-opt)
+        --only=REGEX        programs by name
+        --jobs=N            so many at once (default 1)
+        --seconds=S         for each program (default 120)
+        --best              also profile the author's best kernel, where the program has several
+    bench/corpus.py report OUT                          table and geometric means; failures count as 1.0
+
+Nothing of the programs is kept: OUT has kb-opt's words, the evidence in OUT/evidence.jsonl and results.json.
+"""
+import concurrent.futures
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MANIFEST = json.load(open(os.path.join(HERE, "corpus.json")))
+
+
+def root_of(folder, program):
+    return os.path.join(folder, program["repository"].split("/")[1])
+
+
+def fetch(folder):
+    for repository, commit in MANIFEST["commits"].items():
+        root = os.path.join(folder, repository.split("/")[1])
+        if not os.path.isdir(root):
+            subprocess.run(["git", "clone", "-q", "--filter=blob:none", f"https://github.com/{repository}", root], check=True)
+        subprocess.run(["git", "-C", root, "checkout", "-q", commit], check=True)
+
+
+def workload_of(program, arguments, seconds):
+    if "workload" in program:
+        return "\n".join(program["workload"]) + "\n"
+    limits = {"seconds": seconds, "gibibytes": 16}
+    if "launches" in program:
+        limits["launches"] = program["launches"]
+    return "program: " + json.dumps({"arguments": arguments, "limits": limits}) + "\n"
+
+
+def command_of(program, root, out, options, extra, arguments, name):
+    workload = os.path.join(out, name + ".yaml")
+    with open(workload, "w") as file:
+        file.write(workload_of(program, arguments, options["seconds"]))
+    flags = [flag.replace("{root}", root) for flag in program["flags"]]
+    return [options["kb-opt"], f"--workload={workload}", os.path.join(root, program["file"]), *extra, "--", *flags]
+
+
+def last(pattern, text):
+    found = re.findall(pattern, text)
+    return found[-1] if found else None
+
+
+def understand(status, text):
+    """What kb-opt said of one program, as a record."""
+    result = {"status": status, "gain": 1.0}
+    gain = last(r"result: ([0-9.]+) x faster, ([0-9.]+) -> ([0-9.]+) us", text)
+    if gain and status in (0, 4):
+        result.update(gain=float(gain[0]), beforeUs=float(gain[1]), afterUs=float(gain[2]))
+    result["pipeline"] = last(r"replay: kb-opt -passes='([^']*)'", text)
+    result["state"] = last(r"state: (.*)", text)
+    result["floorUs"] = last(r"the roofline allows ([0-9.]+) us", text)
+    result["note"] = last(r"(?:.*left alone|kb-opt: error): (.*)", text)
+    result["tried"] = len(re.findall(r"^\[\d+\]", text, re.M))
+    return result
+
+
+def run_one(program, folder, out, options, extra):
+    root = root_of(folder, program)
+    name = program["name"].replace("/", "-")
+    knowledge = os.path.join(out, "knowledge", name)
+    os.makedirs(knowledge, exist_ok=True)
+    arguments = program.get("arguments", [])
+    command = command_of(program, root, out, options, extra, arguments, name)
+    command[1:1] = ["-passes=auto", f"--knowledge={knowledge}", f"--journal={out}/{name}.sqlite",
+                    f"--budget-seconds={options['seconds']}", "-o", os.path.join(out, name + ".cu")]
+    start = time.time()
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    with open(os.path.join(out, name + ".log"), "w") as log:
+        log.write(done.stderr + done.stdout)
+    result = {"name": program["name"], **understand(done.returncode, done.stderr + done.stdout)}
+    if options["best"] and "best" in program:
+        command = command_of(program, root, out, options, extra, [program["best"], *arguments[1:]], name + "-best")
+        command[1:1] = ["--emit=profile-json"]
+        best = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        with open(os.path.join(out, name + "-best.log"), "w") as log:
+            log.write(best.stderr)
+        if best.returncode == 0:
+            result["bestUs"] = json.loads(best.stdout)["us"]
+    result["seconds"] = round(time.time() - start, 1)
+    print(f"{result['name']}: {result['gain']:.2f} x, status {result['status']}, {result['seconds']} s"
+          + (f", {result['note']}" if result["note"] else ""), flush=True)
+    return result
+
+
+def run(folder, out, options, extra):
+    os.makedirs(out, exist_ok=True)
+    programs = [p for p in MANIFEST["programs"] if re.search(options["only"], p["name"])]
+    with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
+        results = list(pool.map(lambda p: run_one(p, os.path.abspath(folder), os.path.abspath(out), options, extra), programs))
+    with open(os.path.join(out, "results.json"), "w") as file:
+        json.dump(results, file, indent=1)
+    lines = set()
+    for program in programs:
+        path = os.path.join(out, "knowledge", program["name"].replace("/", "-"), "evidence.jsonl")
+        if os.path.exists(path):
+            lines.update(open(path).read().splitlines())
+    with open(os.path.join(out, "evidence.jsonl"), "w") as file:
+        file.writelines(line + "\n" for line in sorted(lines))
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def summary(results):
+    """A line per family: number, geometric mean, median, shares above 1, 1.1, 1.5 and 2."""
+    families = {}
+    for result in results:
+        families.setdefault(result["name"].split("/")[0], []).append(result["gain"])
+    rows = []
+    for family, gains in [*families.items(), ("all", [r["gain"] for r in results])]:
+        shares = [sum(g > least for g in gains) / len(gains) for least in (1, 1.1, 1.5, 2)]
+        rows.append((family, len(gains), geometric_mean(gains), median(gains), shares))
+    return rows
+
+
+def report(out):
+    results = json.load(open(os.path.join(out, "results.json")))
+    print("| program | given, us | best, us | gain | roofline, us | author's best, us | pipeline or why not |\n|---|---|---|---|---|---|---|")
+    for r in results:
+        cell = lambda key: f"{float(r[key]):.1f}" if r.get(key) else ""
+        print(f"| {r['name']} | {cell('beforeUs')} | {cell('afterUs')} | {r['gain']:.2f} | {cell('floorUs')} | {cell('bestUs')} | "
+              f"{'`' + r['pipeline'] + '`' if r['pipeline'] else r['note'] or 'nothing better was found'} |")
+    print("\n| family | programs | geometric mean | median | above 1 | 1.1 | 1.5 | 2 |\n|---|---|---|---|---|---|---|---|")
+    for family, count, mean, middle, shares in summary(results):
+        print(f"| {family} | {count} | {mean:.2f} | {middle:.2f} | " + " | ".join(f"{100 * s:.0f} %" for s in shares) + " |")
+
+
+def main(argv):
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "best": False}
+    extra = argv[argv.index("--") + 1:] if "--" in argv else []
+    words = argv[:argv.index("--")] if "--" in argv else argv
+    names = [w for w in words if not w.startswith("--")]
+    for word in words:
+        if word == "--best":
+            options["best"] = True
+        elif word.startswith("--"):
+            key, _, value = word[2:].partition("=")
+            if key not in options or not value:
+                sys.exit(f"unknown option '{word}'\n{__doc__}")
+            options[key] = type(options[key])(value)
+    if names[:1] == ["fetch"] and len(names) == 2:
+        return fetch(names[1])
+    if names[:1] == ["run"] and len(names) == 3:
+        return run(names[1], names[2], options, extra)
+    if names[:1] == ["report"] and len(names) == 2:
+        return report(names[1])
+    sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,40 @@
+"""What bench/corpus.py reads in kb-opt's words, and its arithmetic."""
+import sys
+import unittest
+
+sys.path.insert(0, sys.argv.pop(1))
+import corpus
+
+
+class Understand(unittest.TestCase):
+    def test_result(self):
+        text = ("state: uncoalesced_access, then balanced\n  modelled on h200: 9.0 us; the roofline allows 1.25 us\n[1] a  correct\n"
+                "[2] b  incorrect (G6, correctness): x\nresult: 2.50 x faster, 10.00 -> 4.00 us, measured on h200\n"
+                "replay: kb-opt -passes='a{kernel=k},b' k.cu -- -O3\n")
+        result = corpus.understand(0, text)
+        self.assertEqual((result["gain"], result["beforeUs"], result["afterUs"]), (2.5, 10, 4))
+        self.assertEqual(result["pipeline"], "a{kernel=k},b")
+        self.assertEqual((result["floorUs"], result["tried"]), ("1.25", 2))
+
+    def test_failure_counts_as_one(self):
+        result = corpus.understand(1, "kb-opt: error: 'k.cu': the original is left alone: race\n")
+        self.assertEqual(result["gain"], 1.0)
+        self.assertEqual(result["note"], "race")
+        self.assertEqual(corpus.understand(70, "result: 3.00 x faster, 3.0 -> 1.0 us\n")["gain"], 1.0)
+
+    def test_summary(self):
+        rows = corpus.summary([{"name": "A/a", "gain": 4.0}, {"name": "A/b", "gain": 1.0}, {"name": "B/c", "gain": 1.05}])
+        self.assertEqual(rows[0], ("A", 2, 2.0, 2.5, [0.5, 0.5, 0.5, 0.5]))
+        self.assertEqual([row[0] for row in rows], ["A", "B", "all"])
+        self.assertAlmostEqual(rows[2][2], 4.2 ** (1 / 3))
+
+    def test_every_program_has_what_a_run_needs(self):
+        names = set()
+        for program in corpus.MANIFEST["programs"]:
+            names.add(program["name"])
+            self.assertIn(program["repository"], corpus.MANIFEST["commits"])
+            self.assertTrue(program["file"].endswith((".cu", ".cuh")))
+        self.assertEqual(len(names), len(corpus.MANIFEST["programs"]))
+
+
+unittest.main()
