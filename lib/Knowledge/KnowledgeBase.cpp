@@ -1,5 +1,6 @@
 //===- KnowledgeBase.cpp - Seed and evidence together ---------------------===//
 #include "kb-opt/Knowledge/KnowledgeBase.h"
+#include "kb-opt/Target/Builtin.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
