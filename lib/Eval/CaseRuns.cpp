@@ -2,14 +2,14 @@
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <algorithm>
-#include <cmath>
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 
 namespace kbopt {
 
-/// Outputs of a candidate's run that are kept until its verdict, in bytes.
+/// Outputs of a run that is kept, in bytes: the original's for good, a candidate's until
+/// its verdict.
 static constexpr uint64_t largestKeptRun = uint64_t(1) << 20;
 
 CaseSource::~CaseSource() = default;
@@ -20,15 +20,29 @@ Expected<RecordedPlan> readRecordedPlan(StringRef folder) {
   std::optional<kbrt::Plan> plan = kbrt::readPlan(folder.str(), error);
   if (!plan)
     return make_error<StoreError>(error);
-  RecordedPlan recorded{std::move(*plan), ""};
+  RecordedPlan recorded{std::move(*plan), nullptr};
   std::string path = (folder + "/" + kbrt::dataFileName).str();
   if (!realFileSystem().exists(path))
     return recorded;
-  Expected<std::string> bytes = realFileSystem().read(path);
-  if (!bytes)
-    return bytes.takeError();
-  recorded.data = std::move(*bytes);
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
+  recorded.file = std::move(*file);
   return recorded;
+}
+
+Digest launchDigest(const kbrt::Plan &plan) {
+  DigestBuilder builder;
+  for (const kbrt::Step &step : plan.steps)
+    if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
+      builder.add(launch->kernel);
+      for (const kbrt::Dim3 &dim : {launch->grid, launch->block})
+        builder.add(dim.x).add(dim.y).add(dim.z);
+      builder.add(launch->sharedBytes);
+    } else {
+      builder.add(kbrt::stepName(step));
+    }
+  return builder.finish();
 }
 
 Expected<std::vector<OutputSpec>> outputSpecs(StringRef folder) {
@@ -58,7 +72,8 @@ Expected<std::vector<OutputSpec>> outputSpecs(StringRef folder) {
 RunOptions Judge::Impl::runOptions() const {
   RunOptions result;
   result.wallSeconds = options.secondsPerRun;
-  result.memoryBytes = options.memoryBytes;
+  // A GPU says by itself what does not fit.
+  result.memoryBytes = gpu ? std::numeric_limits<int64_t>::max() : options.memoryBytes;
   return result;
 }
 
@@ -70,12 +85,27 @@ Expected<const DeviceCode &> Judge::Impl::code(const ProgramArtefacts &program) 
   return codes.get(builder.finish(), [&] { return compiler.compile(program); });
 }
 
-Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode mode) {
+Device &Judge::Impl::deviceFor(RunMode mode, Where where) {
+  if (gpu && mode == RunMode::Plain && where == Where::Usual)
+    return *gpu;
+  return device;
+}
+
+Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode mode, Where where) {
+  Device &on = deviceFor(mode, where);
   Expected<const DeviceImage &> built =
-      program.images.get(mode, [&] { return device.build(*program.program, mode); });
+      program.images.get({&on, mode}, [&] { return on.build(*program.program, mode); });
   if (!built)
     return built.takeError();
   return &*built;
+}
+
+Expected<std::string> Judge::Impl::scratchFile(StringRef name) {
+  Expected<const TemporaryDirectory &> folder =
+      scratch.get(0, [] { return TemporaryDirectory::create("kb-judge"); });
+  if (!folder)
+    return folder.takeError();
+  return folder->file(name);
 }
 
 Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
@@ -87,35 +117,72 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
   return *folder;
 }
 
+Expected<GpuSubject> Judge::Impl::subject(JudgedProgram &program, const TestCase &test) {
+  Expected<const DeviceImage *> built = image(program, RunMode::Plain);
+  if (!built)
+    return built.takeError();
+  Expected<std::string> folder = plan(program, test);
+  if (!folder)
+    return folder.takeError();
+  return GpuSubject{(*built)->path, *folder};
+}
+
+Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const TestCase &test) {
+  return program.facts.get(test.name, [&]() -> Expected<PlanFacts> {
+    Expected<std::string> folder = plan(program, test);
+    if (!folder)
+      return folder.takeError();
+    std::string error;
+    std::optional<kbrt::Plan> read = kbrt::readPlan(*folder, error);
+    if (!read)
+      return make_error<StoreError>(error);
+    PlanFacts result;
+    result.outputBytes = kbrt::observableBytes(*read);
+    result.launches = launchDigest(*read);
+    for (const kbrt::Buffer &buffer : read->buffers)
+      result.work += buffer.bytes;
+    for (const kbrt::Step &step : read->steps)
+      if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
+        double threads = 1;
+        for (const kbrt::Dim3 &dim : {launch->grid, launch->block})
+          threads *= static_cast<double>(dim.x) * dim.y * dim.z;
+        result.work += threads;
+      }
+    return result;
+  });
+}
+
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &test, RunMode mode,
-                                      const RunOptions &runOptions) {
+                                      const RunOptions &runOptions, Where where) {
+  Device &on = deviceFor(mode, where);
   auto compute = [&]() -> Expected<RunPointer> {
-    Expected<const DeviceImage *> built = image(program, mode);
+    Expected<const DeviceImage *> built = image(program, mode, where);
     if (!built)
       return built.takeError();
     Expected<std::string> folder = plan(program, test);
     if (!folder)
       return folder.takeError();
-    Expected<RunResult> result = device.run(**built, *folder, runOptions);
+    Expected<RunResult> result = on.run(**built, *folder, runOptions);
     if (!result)
       return result.takeError();
     return std::make_shared<const RunResult>(std::move(*result));
   };
-  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}", test.name, toString(mode),
-                            runOptions.seed, runOptions.memoryPoison, runOptions.sharedPoison,
-                            toString(runOptions.rounding), runOptions.sampledBlocks,
-                            runOptions.l1Bytes, runOptions.l2Bytes);
+  // Several gates want the run of the same case; large results are not worth their memory.
+  Expected<const PlanFacts &> known = facts(program, test);
+  if (!known)
+    return known.takeError();
+  if (mode == RunMode::Plain && known->outputBytes > largestKeptRun)
+    return compute();
+  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}|{9}|{10}", on.name(), test.name,
+                            toString(mode), runOptions.seed, runOptions.memoryPoison,
+                            runOptions.sharedPoison, toString(runOptions.rounding),
+                            runOptions.sampledBlocks, runOptions.l1Bytes, runOptions.l2Bytes,
+                            runOptions.repetitions);
   if (!program.isOriginal) {
-    // Several gates want the run of the same case; of large results none is worth its memory.
     if (auto found = program.ownRuns.find(key); found != program.ownRuns.end())
       return found->second;
     Expected<RunPointer> run = compute();
-    if (!run)
-      return run;
-    uint64_t bytes = 0;
-    for (const std::string &output : (*run)->outputs)
-      bytes += output.size();
-    if (bytes <= largestKeptRun)
+    if (run)
       program.ownRuns.emplace(key, *run);
     return run;
   }
@@ -123,94 +190,6 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &te
   if (!kept)
     return kept.takeError();
   return *kept;
-}
-
-Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
-  Expected<std::string> folder = plan(baselineProgram, test);
-  if (!folder)
-    return folder.takeError();
-  Expected<std::vector<OutputSpec>> specs = outputSpecs(*folder);
-  if (!specs)
-    return specs.takeError();
-  Expected<RunPointer> natural = run(baselineProgram, test, RunMode::Plain, runOptions());
-  if (!natural)
-    return natural.takeError();
-  Reference reference{*folder, std::move(*specs), *natural, {},
-                      !baseline || baseline->deterministic};
-  if (reference.deterministic)
-    return reference;
-  for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
-    RunOptions shuffled = runOptions();
-    shuffled.seed = order;
-    Expected<RunPointer> again = run(baselineProgram, test, RunMode::Plain, shuffled);
-    if (!again)
-      return again.takeError();
-    if ((*again)->outputs.size() == reference.run->outputs.size())
-      reference.spread.push_back(*again);
-  }
-  return reference;
-}
-
-using kbrt::Op;
-static constexpr Op additions[] = {Op::FAdd, Op::FFma, Op::DAdd, Op::DFma, Op::HAdd, Op::HFma};
-static constexpr Op roundedOperations[] = {Op::FAdd, Op::FMul, Op::FFma, Op::FDiv,
-                                           Op::DAdd, Op::DMul, Op::DFma, Op::DDiv,
-                                           Op::HAdd, Op::HMul, Op::HFma, Op::Special};
-
-/// The most of \p operations per stored element, or per thread where fewer are
-/// stored, in a launch of \p run. Of additions: about the longest sum behind one
-/// element. 0: unknown.
-static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations) {
-  constexpr double elementBytes = 4;
-  double longest = 0;
-  for (const LaunchRecord &launch : run.launches) {
-    if (!launch.counters)
-      return 0;
-    const kbrt::KernelCounters &counters = *launch.counters;
-    double sum = 0;
-    for (Op op : operations)
-      sum += counters.threadInstructionsByOp[static_cast<size_t>(op)];
-    double threads = static_cast<double>(counters.blocks) * counters.threadsPerBlock;
-    double stored = counters.globalStore.bytesRequested / elementBytes;
-    longest = std::max(longest, sum / std::max({threads, stored, 1.0}));
-  }
-  return static_cast<uint64_t>(std::ceil(longest));
-}
-
-Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
-  Expected<RunPointer> counted = run(baselineProgram, test, RunMode::Count, runOptions());
-  if (!counted)
-    return counted.takeError();
-  if ((*counted)->status == RunStatus::Ok) {
-    reference.reductionLength = perElement(**counted, additions);
-    reference.roundings = perElement(**counted, roundedOperations);
-  }
-  for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
-    RunOptions directed = runOptions();
-    directed.rounding = rounding;
-    Expected<RunPointer> moved = run(baselineProgram, test, RunMode::Plain, directed);
-    if (!moved)
-      return moved.takeError();
-    // Under another rounding a program may take another path and fail; such a
-    // run says nothing about rounding.
-    if ((*moved)->status == RunStatus::Ok && (*moved)->outputs.size() == reference.outputs.size())
-      reference.spread.push_back(*moved);
-  }
-  return reference;
-}
-
-Expected<const Reference *> Judge::Impl::reference(const TestCase &test, bool withSpread) {
-  Expected<const Reference &> plain =
-      references.get(test.name, [&] { return measureReference(test); });
-  if (!plain)
-    return plain.takeError();
-  if ((!withSpread && plain->deterministic) || plain->run->status != RunStatus::Ok)
-    return &*plain;
-  Expected<const Reference &> spread =
-      spreadReferences.get(test.name, [&] { return withRoundings(test, *plain); });
-  if (!spread)
-    return spread.takeError();
-  return &*spread;
 }
 
 TestCase Judge::Impl::recordedCase() {

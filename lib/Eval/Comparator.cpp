@@ -180,15 +180,10 @@ struct Rule {
   /// How far the original itself is known to be from the truth.
   double originalError(size_t index) const {
     double r = elementAsDouble(output.type, output.oracle, index);
-    double error = 0;
-    auto widen = [&](ArrayRef<uint8_t> bytes) {
-      double difference = std::fabs(elementAsDouble(output.type, bytes, index) - r);
-      if (std::isfinite(difference))
-        error = std::max(error, difference);
-    };
-    widen(output.baseline);
-    for (ArrayRef<uint8_t> bytes : output.spread)
-      widen(bytes);
+    double error = output.moved.empty() ? 0 : elementAsDouble(output.type, output.moved, index);
+    double difference = std::fabs(elementAsDouble(output.type, output.baseline, index) - r);
+    if (std::isfinite(difference))
+      error = std::max(error, difference);
     return error * scale;
   }
 
@@ -311,6 +306,25 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
 }
 
 } // namespace
+
+void widenMoves(ElementType type, ArrayRef<uint8_t> origin, ArrayRef<uint8_t> other,
+                std::vector<uint8_t> &moved) {
+  const unsigned width = kbrt::elementBytes(type);
+  if (unitRoundoff(type) == 0 || other.size() != origin.size() || origin.size() % width != 0)
+    return;
+  moved.resize(origin.size());
+  const double largest = type == ElementType::F64   ? std::numeric_limits<double>::max()
+                         : type == ElementType::F16 ? 65504
+                         : type == ElementType::F32 ? std::numeric_limits<float>::max()
+                                                    : 0x1.fep127; // bf16
+  for (size_t i = 0; i < origin.size() / width; ++i) {
+    if (std::memcmp(origin.data() + i * width, other.data() + i * width, width) == 0)
+      continue;
+    double difference = std::fabs(elementAsDouble(type, other, i) - elementAsDouble(type, origin, i));
+    if (std::isfinite(difference) && difference > elementAsDouble(type, moved, i))
+      storeElement(type, moved, i, std::min(difference, largest));
+  }
+}
 
 Comparison compareOutput(const OutputView &output, ArrayRef<uint8_t> candidate,
                          const Tolerance &tolerance) {

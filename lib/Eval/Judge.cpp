@@ -9,8 +9,9 @@ using namespace llvm;
 namespace kbopt {
 
 Judge::Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device,
-             CaseSource &cases, Clock &clock, JudgeOptions options)
-    : impl(std::make_unique<Impl>(std::move(original), compiler, device, cases, clock, options)) {}
+             CaseSource &cases, Clock &clock, JudgeOptions options, GpuDevice *gpu)
+    : impl(std::make_unique<Impl>(std::move(original), compiler, device, cases, clock, options,
+                                  gpu)) {}
 Judge::~Judge() = default;
 
 Expected<const BaselineReport &> Judge::baseline() {
@@ -25,6 +26,10 @@ Expected<const BaselineReport &> Judge::baseline() {
   return *impl->baseline;
 }
 
+Expected<const TimingReport &> Judge::originalTiming() { return impl->ownTiming(0); }
+
+Expected<const GpuProfile &> Judge::originalProfile() { return impl->profile(); }
+
 Expected<const DeviceCode &> Judge::code(const ProgramArtefacts &program) {
   return impl->code(program);
 }
@@ -38,44 +43,24 @@ static JudgedProgram &select(Judge::Impl &impl, JudgedProgram &fresh,
   return fresh;
 }
 
-static Error addLaunches(StringRef folder, DigestBuilder &builder) {
-  std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(folder.str(), error);
-  if (!plan)
-    return make_error<StoreError>(error);
-  for (const kbrt::Step &step : plan->steps)
-    if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
-      builder.add(launch->kernel);
-      for (const kbrt::Dim3 &dim : {launch->grid, launch->block})
-        builder.add(dim.x).add(dim.y).add(dim.z);
-      builder.add(launch->sharedBytes);
-    } else {
-      builder.add(kbrt::stepName(step));
-    }
-  return Error::success();
-}
-
 Expected<Digest> Judge::measurementKey(const ProgramArtefacts &program) {
   Expected<const DeviceCode &> compiled = impl->code(program);
   if (!compiled)
     return compiled.takeError();
   JudgedProgram fresh;
   JudgedProgram &side = select(*impl, fresh, program);
-  Expected<std::string> folder = impl->plan(side, impl->recordedCase());
-  if (!folder)
-    return folder.takeError();
-  DigestBuilder builder;
-  builder.add(compiled->digest);
-  if (Error error = addLaunches(*folder, builder))
-    return std::move(error);
-  return builder.finish();
+  Expected<const PlanFacts &> facts = impl->facts(side, impl->recordedCase());
+  if (!facts)
+    return facts.takeError();
+  return DigestBuilder().add(compiled->digest).add(facts->launches).finish();
 }
 
 Expected<RunResult> Judge::count(const ProgramArtefacts &program, RunOptions options) {
   JudgedProgram fresh;
   JudgedProgram &side = select(*impl, fresh, program);
-  options.wallSeconds = impl->options.secondsPerRun;
-  options.memoryBytes = impl->options.memoryBytes;
+  RunOptions limits = impl->cpuOptions(side);
+  options.wallSeconds = limits.wallSeconds;
+  options.memoryBytes = limits.memoryBytes;
   Expected<RunPointer> run = impl->run(side, impl->recordedCase(), RunMode::Count, options);
   if (!run)
     return run.takeError();
@@ -140,7 +125,14 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   auto later = [](GateId gate) {
     return GateRecord::notRun(gate, "left to the final check");
   };
-  const char *needsGpu = "the CPU device has no such check; needs a GPU";
+  using Gate = Expected<GateRecord> (*)(GateContext &);
+  auto onGpu = [&](GateId gate, bool leftToFinal, Gate run) -> Expected<GateRecord> {
+    if (!impl->gpu)
+      return GateRecord::notRun(gate, gate == GateId::G9
+                                          ? "G4's checks stand in for it; needs a GPU"
+                                          : "the CPU device has no such check; needs a GPU");
+    return leftToFinal && !final ? Expected<GateRecord>(later(gate)) : run(context);
+  };
   struct GateStep {
     GateId gate;
     std::function<Expected<GateRecord>()> run;
@@ -163,14 +155,11 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
       {GateId::G6, [&] { return runNumerics(context); }},
       {GateId::G7, [&] { return runBreadth(context); }},
       {GateId::G8, [&] { return runMemory(context); }},
-      {GateId::G9,
-       [&]() -> Expected<GateRecord> {
-         return GateRecord::notRun(GateId::G9, "G4's checks stand in for it; needs a GPU");
-       }},
+      {GateId::G9, [&] { return onGpu(GateId::G9, true, runSanitizer); }},
       {GateId::G10, [&] { return runDeterminism(context); }},
-      {GateId::G11, [&]() -> Expected<GateRecord> { return GateRecord::notRun(GateId::G11, needsGpu); }},
-      {GateId::G12, [&]() -> Expected<GateRecord> { return GateRecord::notRun(GateId::G12, needsGpu); }},
-      {GateId::G13, [&]() -> Expected<GateRecord> { return GateRecord::notRun(GateId::G13, needsGpu); }},
+      {GateId::G11, [&] { return onGpu(GateId::G11, true, runExecutionAudit); }},
+      {GateId::G12, [&] { return onGpu(GateId::G12, false, runTimedOutputs); }},
+      {GateId::G13, [&] { return onGpu(GateId::G13, false, runPhysics); }},
       {GateId::G14,
        [&]() -> Expected<GateRecord> {
          return final ? runWholeProgram(context) : Expected<GateRecord>(later(GateId::G14));
@@ -195,6 +184,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
       return record.takeError();
     record->seconds = impl->clock.monotonicSeconds() - begin;
     bool stops = record->stops();
+    verdict.timing = context.timing;
     verdict.add(std::move(*record));
     if (stops)
       return verdict;

@@ -12,6 +12,7 @@
 #include "kb-opt/Eval/PtxCensus.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/OnceMap.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <memory>
 
@@ -26,32 +27,67 @@ struct OutputSpec {
 
 using RunPointer = std::shared_ptr<const RunResult>;
 
+/// What the plan of a case tells without a run.
+struct PlanFacts {
+  uint64_t outputBytes = 0;
+  /// Threads launched and bytes allocated: of two cases of a program, the one with more
+  /// takes longer.
+  double work = 0;
+  Digest launches; ///< launchDigest
+};
+
 /// One program under judgement: the original, which all threads share, or a candidate.
 struct JudgedProgram {
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
-  OnceMap<RunMode, DeviceImage> images;
+  OnceMap<std::pair<const Device *, RunMode>, DeviceImage> images;
   OnceMap<std::string, std::string> plans; ///< by case name
-  OnceMap<std::string, RunPointer> runs;   ///< the original's, by case, mode and options
-  std::map<std::string, RunPointer> ownRuns; ///< a candidate's small ones, likewise
+  OnceMap<std::string, PlanFacts> facts;   ///< likewise
+  OnceMap<std::string, RunPointer> runs;   ///< the original's, by device, case, mode and options
+  std::map<std::string, RunPointer> ownRuns; ///< a candidate's, likewise
 };
+
+/// Where a run is made: plain ones on the GPU if there is one, all others on the CPU device.
+enum class Where { Usual, Cpu };
 
 /// What an original is known to give on one case.
 struct Reference {
   std::string planFolder;
   std::vector<OutputSpec> outputs;
-  RunPointer run;                 ///< natural order, nearest rounding
-  std::vector<RunPointer> spread; ///< other roundings and, if not deterministic, orders
-  bool deterministic = true;      ///< in the order of threads
+  RunPointer run;            ///< natural order, nearest rounding
+  /// By output, how far other roundings and, if it is not deterministic, other orders
+  /// move its elements (OutputView::moved).
+  std::vector<std::vector<uint8_t>> moved;
+  bool deterministic = true; ///< in the order of threads
   /// Rounded additions, and all rounded operations, behind one element; counted
   /// together with the spread, 0: unknown.
   uint64_t reductionLength = 0, roundings = 0;
+  std::string limits; ///< what of the spread could not be had, and why; empty if all could
+
+  /// Takes \p other, another run on the same inputs, into `moved`.
+  void widen(const RunResult &other);
 };
+
+/// What no right rewrite of a program can do without on the recorded case.
+struct MandatoryWork {
+  /// Read from and written to memory; 0: unknown.
+  double bytesRead = 0, bytesWritten = 0;
+  /// Operations per type; a fused multiply-add is two.
+  double fp16 = 0, fp32 = 0, fp64 = 0;
+  std::string limits; ///< what is not known, and why
+};
+
+/// The least time for a program's mandatory work, and what it is that takes it.
+struct Floor {
+  double us = 0;
+  std::string reason;
+};
+Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, ResultPromise promise);
 
 struct Judge::Impl {
   Impl(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
-       Clock &clock, JudgeOptions options)
-      : original(std::move(original)), compiler(compiler), device(device), cases(cases),
+       Clock &clock, JudgeOptions options, GpuDevice *gpu)
+      : original(std::move(original)), compiler(compiler), device(device), gpu(gpu), cases(cases),
         clock(clock), options(options) {
     baselineProgram.program = &this->original;
     baselineProgram.isOriginal = true;
@@ -59,7 +95,8 @@ struct Judge::Impl {
 
   ProgramArtefacts original;
   DeviceCompiler &compiler;
-  Device &device;
+  Device &device; ///< the CPU's, or a fake of it
+  GpuDevice *gpu; ///< null: there is none
   CaseSource &cases;
   Clock &clock;
   JudgeOptions options;
@@ -73,25 +110,65 @@ struct Judge::Impl {
   OnceMap<std::string, Admission> admissions; ///< by case and promise
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
-  /// Changed copies of plans (G8) lie here.
+  OnceMap<std::string, bool> dependsOnFreshMemory;               ///< G8, by case
+  OnceMap<std::string, std::map<uint32_t, bool>> originalAudits; ///< likewise
+  OnceMap<unsigned, TimingReport> ownTimings; ///< by seed of the request
+  OnceMap<unsigned, GpuProfile> profiles;
+  OnceMap<unsigned, MandatoryWork> mandatoryWork;
+  OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
+  OnceMap<Rounding, DeviceImage> directedImages;
+  OnceMap<std::string, std::optional<std::string>> cpuRefusals; ///< by case
+  /// The least work that the CPU device did not end in time, and the case's name.
+  std::mutex refusedMutex;
+  std::optional<std::pair<double, std::string>> refusedWork;
+  /// Digests of large files, with what tells whether they changed (G0).
+  std::mutex stampMutex;
+  std::map<std::string, std::pair<std::string, Digest>> largeFiles;
+  /// Changed copies of plans (G8) and directed machine code lie here.
   OnceMap<unsigned, TemporaryDirectory> scratch;
   std::atomic<unsigned> scratchCount = 0;
 
   llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);
   llvm::Expected<BaselineReport> checkBaseline();
+  /// Runs the original on \p test in other orders; says in \p report what depends on them.
+  llvm::Error checkOrders(BaselineReport &report, const TestCase &test, Where where);
   llvm::Expected<Reference> measureReference(const TestCase &test);
   llvm::Expected<Reference> withRoundings(const TestCase &test, Reference reference);
   llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise);
 
-  llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode);
+  Device &deviceFor(RunMode mode, Where where);
+  llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
+                                            Where where = Where::Usual);
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
-  /// Runs of the original are kept, and of candidates the small ones until the verdict.
+  llvm::Expected<const PlanFacts &> facts(JudgedProgram &program, const TestCase &test);
+  /// A private folder, removed with the judge; \p name inside it is the caller's own.
+  llvm::Expected<std::string> scratchFile(llvm::StringRef name);
+  /// Small runs are kept: the original's for good, a candidate's until the verdict.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
-                                 const RunOptions &options);
+                                 const RunOptions &options, Where where = Where::Usual);
+  /// What `gpu` measures: machine code and plan on \p test.
+  llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
   /// \p withSpread: with the runs under other roundings.
   llvm::Expected<const Reference *> reference(const TestCase &test, bool withSpread);
-  /// Options of a run under the judge's limits.
+  /// The original's run on \p test under \p rounding; null where it cannot be had, with the
+  /// reason in \p limits.
+  llvm::Expected<RunPointer> directedRun(const TestCase &test, Rounding rounding,
+                                         std::string &limits);
+  /// Fills n of \p reference from the CPU device's counts, or else from the GPU's.
+  llvm::Error countOperations(const TestCase &test, Reference &reference);
+  /// Options of a plain run under the judge's limits.
   RunOptions runOptions() const;
+  /// The same for the CPU device, which gets less time beside a GPU.
+  RunOptions cpuOptions(const JudgedProgram &program) const;
+  /// Why the CPU device cannot run \p test: it takes too long, or lacks a construct. Nothing
+  /// if it can, and always without a GPU, where that is a verdict. The original is run for it once.
+  llvm::Expected<std::optional<std::string>> cpuRefusal(const TestCase &test);
+  /// The case of the CPU device's runs; nothing if it can run none, with the reason in \p why.
+  llvm::Expected<std::optional<TestCase>> cpuCase(std::string &why);
+  /// The original on the recorded case, as often as \p seed is new.
+  llvm::Expected<const TimingReport &> ownTiming(unsigned seed);
+  llvm::Expected<const GpuProfile &> profile();
+  llvm::Expected<const MandatoryWork &> mandatory();
 
   /// The cases of G4 to G8: seen ones, cheapest first, at most \p count; the
   /// recorded one is always among them.
@@ -100,6 +177,9 @@ struct Judge::Impl {
   /// The cheapest case that is not a degenerate shape.
   TestCase checkCase();
 
+  /// Of the bytes on disk. A large file is read again only if the file system says that it
+  /// was written to.
+  llvm::Expected<Digest> fileDigest(const std::string &path);
   /// Digests of what the original's recorded run rests on, from disk.
   llvm::Expected<RunIdentity> identify();
 
@@ -112,6 +192,7 @@ struct GateContext {
   JudgedProgram &candidate;
   const CandidatePromise &promise;
   JudgeEffort effort;
+  std::optional<TimingReport> timing = std::nullopt; ///< G12's
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
@@ -121,7 +202,11 @@ llvm::Expected<GateRecord> runAdmission(GateContext &context);     // G5
 llvm::Expected<GateRecord> runNumerics(GateContext &context);      // G6
 llvm::Expected<GateRecord> runBreadth(GateContext &context);       // G7
 llvm::Expected<GateRecord> runMemory(GateContext &context);        // G8
+llvm::Expected<GateRecord> runSanitizer(GateContext &context);     // G9
 llvm::Expected<GateRecord> runDeterminism(GateContext &context);   // G10
+llvm::Expected<GateRecord> runExecutionAudit(GateContext &context); // G11
+llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);  // G12
+llvm::Expected<GateRecord> runPhysics(GateContext &context);       // G13
 llvm::Expected<GateRecord> runWholeProgram(GateContext &context);  // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);  // G15
 
@@ -151,12 +236,17 @@ llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<T
 std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
                                            const RunResult &a, const RunResult &b);
 
-/// plan.json and data.bin of a recording; a plan without uploads has no data.
+/// plan.json and data.bin of a recording; a plan without uploads has no data. The data is
+/// mapped, not read: it may be larger than one likes to hold.
 struct RecordedPlan {
   kbrt::Plan plan;
-  std::string data;
+  std::shared_ptr<llvm::MemoryBuffer> file;
+  llvm::StringRef data() const { return file ? file->getBuffer() : llvm::StringRef(); }
 };
 llvm::Expected<RecordedPlan> readRecordedPlan(llvm::StringRef folder);
+
+/// Digest of what \p plan executes: kernels, shapes and the kinds of the other steps.
+Digest launchDigest(const kbrt::Plan &plan);
 
 /// Types and sizes of the reads of the plan in \p folder.
 llvm::Expected<std::vector<OutputSpec>> outputSpecs(llvm::StringRef folder);

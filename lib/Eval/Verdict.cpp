@@ -130,6 +130,8 @@ json::Value toJSON(const Verdict &verdict) {
   for (const GateRecord &record : verdict.gates)
     gates.push_back(toJSON(record));
   object["gates"] = std::move(gates);
+  if (verdict.timing)
+    object["timing"] = toJSON(*verdict.timing);
   return object;
 }
 
@@ -186,7 +188,7 @@ bool fromJSON(const json::Value &value, Verdict &verdict, json::Path path) {
   verdict.kind = *kind;
   verdict.failure = failure.value_or(FailureClass::None);
   return map.mapOptional("reason", verdict.reason) && map.mapOptional("details", verdict.details) &&
-         map.mapOptional("gates", verdict.gates);
+         map.mapOptional("gates", verdict.gates) && map.mapOptional("timing", verdict.timing);
 }
 
 } // namespace kbopt

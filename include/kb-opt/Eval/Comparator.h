@@ -63,16 +63,21 @@ struct Tolerance {
 };
 
 /// One output on one case. `baseline` may be the oracle's bytes themselves
-/// (then |b−r| is 0). `spread` holds further runs of the *original* on the same
-/// inputs under other rounding directions: how far rounding alone moves each
-/// element, which is what |b−r| and n·u·Σ|terms| estimate (docs/Verification.md).
-/// All arrays have the same size in bytes.
+/// (then |b−r| is 0). `moved` holds for each element how far rounding alone moves it,
+/// as a value of the output's type: from further runs of the *original* on the same
+/// inputs under other rounding directions. It stands in for |b−r|
+/// (docs/Verification.md). All arrays have the same size in bytes; `moved` may be empty.
 struct OutputView {
   std::string name;
   kbrt::ElementType type = kbrt::ElementType::Unknown;
-  llvm::ArrayRef<uint8_t> oracle, baseline;
-  std::vector<llvm::ArrayRef<uint8_t>> spread;
+  llvm::ArrayRef<uint8_t> oracle, baseline, moved;
 };
+
+/// Takes |other − origin| into \p moved (empty at first) where that is more. Exact types
+/// and arrays of another size than \p origin leave it as it is; differences that are not
+/// finite do not count, and ones beyond the type become its largest value.
+void widenMoves(kbrt::ElementType type, llvm::ArrayRef<uint8_t> origin,
+                llvm::ArrayRef<uint8_t> other, std::vector<uint8_t> &moved);
 
 struct Comparison {
   bool accepted = true;

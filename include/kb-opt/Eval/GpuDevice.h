@@ -106,7 +106,7 @@ struct TracedLaunch {
   std::string kernel;
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
-  unsigned stream = 0;
+  unsigned stream = 0; ///< as the trace numbers them; a plan is executed on one
 };
 
 struct ExecutionAudit {
@@ -119,10 +119,13 @@ struct ExecutionAudit {
 
 struct SanitizerReport {
   std::string degraded; ///< why a tool did not run; empty if all did
+  unsigned ran = 0;     ///< tools that ran to their end
   std::vector<DeviceFinding> findings;
 };
 
 /// Thread-safe; calls that would disturb each other's figures wait for each other.
+/// `build` gives the machine code that is judged; `run` takes images that are PTX text,
+/// too, which the driver compiles.
 class GpuDevice : public Device {
 public:
   virtual llvm::Expected<GpuFacts> facts() = 0;
@@ -134,9 +137,11 @@ public:
   virtual llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef sets,
                                              bool sampleLines) = 0;
   virtual llvm::Expected<ExecutionAudit> audit(const GpuSubject &subject) = 0;
-  /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck".
+  /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck". A tool that does not end
+  /// within \p wallSeconds did not run, and `degraded` says so.
   virtual llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
-                                                   llvm::ArrayRef<llvm::StringRef> tools) = 0;
+                                                   llvm::ArrayRef<llvm::StringRef> tools,
+                                                   double wallSeconds) = 0;
 };
 
 } // namespace kbopt

@@ -3,7 +3,8 @@
 // Owns the decision whether a candidate may be kept: runs the gates of
 // EVALUATION.md in order, stops at the first failure and gives a three-valued
 // verdict with a record per gate. Compilers, devices and recordings come in
-// through interfaces. It measures no time; see CostModel.h.
+// through interfaces. Times are a GPU's; without one there are none here, see
+// CostModel.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_JUDGE_H
@@ -14,6 +15,7 @@
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Target/ChipInfo.h"
 #include <functional>
 #include <set>
 
@@ -97,6 +99,12 @@ struct JudgeOptions {
   double secondsPerRun = 60;
   double totalSeconds = 600;      ///< the judge gives up as inconclusive after that
   uint64_t memoryBytes = uint64_t(8) << 30;
+  /// Only with a GPU. The CPU device gets this long for a run of the original; a case
+  /// that takes longer is not checked there (a candidate gets three times as long).
+  double cpuSeconds = 10;
+  double sanitizerSeconds = 120;  ///< G9, per tool
+  /// Of the GPU, for G13's floor. Must outlive the judge; absent: no floor.
+  const ChipInfo *chip = nullptr;
 };
 
 /// What a verdict rests on, by content (G0).
@@ -115,6 +123,8 @@ struct BaselineReport {
   DeviceCode code;
   RunIdentity identity;
   bool deterministic = true;
+  /// Why the CPU device checked no case (only with a GPU); empty if it did.
+  std::string unchecked;
   /// Cases that the comparator's decoys admitted, and why others were not.
   std::vector<TestCase> admitted;
   std::vector<std::string> notAdmitted;
@@ -124,8 +134,10 @@ struct BaselineReport {
 /// computed once and shared.
 class Judge {
 public:
+  /// \p device checks and counts. With \p gpu every plain run is made there, the gates that
+  /// need a GPU run, and verdicts carry times.
   Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
-        Clock &clock, JudgeOptions options = {});
+        Clock &clock, JudgeOptions options = {}, GpuDevice *gpu = nullptr);
   ~Judge();
 
   /// Called before each gate with a line for the terminal, from any thread.
@@ -143,6 +155,11 @@ public:
   llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
                                 llvm::ArrayRef<JudgedStep> steps,
                                 const CandidatePromise &promise, JudgeEffort effort);
+
+  /// The original measured against itself on the recorded case. Only with a GPU.
+  llvm::Expected<const TimingReport &> originalTiming();
+  /// Metric sets A to D of the original on the recorded case. Only with a GPU.
+  llvm::Expected<const GpuProfile &> originalProfile();
 
   /// Machine code of a program, compiled at most once.
   llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);

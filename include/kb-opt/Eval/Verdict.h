@@ -8,6 +8,7 @@
 #ifndef KBOPT_EVAL_VERDICT_H
 #define KBOPT_EVAL_VERDICT_H
 
+#include "kb-opt/Eval/GpuDevice.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -72,6 +73,9 @@ struct Verdict {
   std::string reason;
   std::vector<std::string> details;
   std::vector<GateRecord> gates;
+  /// Candidate against original on the recorded case, where it came so far and a GPU
+  /// measured it. Only a correct candidate's may be believed.
+  std::optional<TimingReport> timing;
 
   bool isCorrect() const { return kind == VerdictKind::Correct; }
   /// One line: "incorrect (correctness, G6): out[3] is 7, expected 8".
@@ -81,8 +85,10 @@ struct Verdict {
 };
 
 llvm::json::Value toJSON(const GateRecord &record);
+llvm::json::Value toJSON(const TimingReport &report);
 llvm::json::Value toJSON(const Verdict &verdict);
 bool fromJSON(const llvm::json::Value &value, GateRecord &record, llvm::json::Path path);
+bool fromJSON(const llvm::json::Value &value, TimingReport &report, llvm::json::Path path);
 bool fromJSON(const llvm::json::Value &value, Verdict &verdict, llvm::json::Path path);
 
 } // namespace kbopt

@@ -19,7 +19,8 @@ namespace kbopt {
 static void describeInputs(const RecordedPlan &recorded, uint8_t poison,
                            std::vector<std::vector<uint8_t>> &before,
                            std::vector<ArrayRef<uint8_t>> &inputs) {
-  const auto &[plan, data] = recorded;
+  const kbrt::Plan &plan = recorded.plan;
+  const StringRef data = recorded.data();
   std::map<uint32_t, std::vector<uint8_t>> content;
   auto memory = [&](uint32_t buffer) -> std::vector<uint8_t> & {
     auto [entry, isNew] = content.try_emplace(buffer);
@@ -106,7 +107,7 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     Expected<RecordedPlan> varied = readRecordedPlan(*folder);
     if (!varied)
       return varied.takeError();
-    if (varied->data == recorded->data)
+    if (varied->data() == recorded->data())
       seed.reset();
   }
   if (seed) {

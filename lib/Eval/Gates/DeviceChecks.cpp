@@ -14,22 +14,33 @@ static constexpr uint64_t shuffleSeed = 0x5EED;
 Expected<GateRecord> runDeviceChecks(GateContext &context) {
   Judge::Impl &judge = context.judge;
   const bool search = context.effort == JudgeEffort::Search;
+  std::string why;
+  Expected<std::optional<TestCase>> checkable = judge.cpuCase(why);
+  if (!checkable)
+    return checkable.takeError();
+  if (!*checkable)
+    return GateRecord::notRun(GateId::G4, why);
   // Without a small case the recorded run is checked once, in one order.
-  std::vector<TestCase> tests = {judge.checkCase()};
+  std::vector<TestCase> tests = {**checkable};
   if (!search)
     for (const TestCase &test : judge.cases.cases())
       if (test.small && !test.unseen && !test.breaks && test.name != tests.front().name &&
           tests.size() < mostCheckedCases)
         tests.push_back(test);
-  unsigned cases = 0;
+  GateRecord record = GateRecord::pass(GateId::G4);
+  unsigned &cases = record.cases;
   for (const TestCase &test : tests) {
+    Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
+    if (!refusal)
+      return refusal.takeError();
+    if (*refusal) {
+      record.details.push_back(**refusal);
+      continue;
+    }
     ++cases;
-    Expected<const Reference *> reference = judge.reference(test, false);
-    if (!reference)
-      return reference.takeError();
     unsigned orders = test.small ? 1 + (search ? 1 : judge.options.shuffles) : 1;
     for (unsigned order = 0; order < orders; ++order) {
-      RunOptions options = judge.runOptions();
+      RunOptions options = judge.cpuOptions(context.candidate);
       // The last order of each case is a shuffled one.
       options.seed = order + 1 == orders ? shuffleSeed + cases : order;
       Expected<RunPointer> run = judge.run(context.candidate, test, RunMode::Check, options);
@@ -39,7 +50,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
         return std::move(*failure);
     }
   }
-  return GateRecord::pass(GateId::G4, "", cases);
+  return record;
 }
 
 Expected<GateRecord> runDeterminism(GateContext &context) {
@@ -51,6 +62,17 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
   Expected<const Reference *> reference = judge.reference(test, false);
   if (!reference)
     return reference.takeError();
+  // All of them in one job, and one by one only where they do not agree: then the comparison
+  // says which element it is, and takes all NaNs for one.
+  RunOptions together = judge.runOptions();
+  together.repetitions = runs;
+  Expected<RunPointer> all = judge.run(context.candidate, test, RunMode::Plain, together);
+  if (!all)
+    return blameProgram(all.takeError(), GateId::G10, FailureClass::Runtime);
+  if (std::optional<GateRecord> failure = failureOf(**all, GateId::G10, test.name))
+    return std::move(*failure);
+  if (judge.baseline->deterministic && (*all)->variation.empty())
+    return GateRecord::pass(GateId::G10, formatv("{0} runs", runs), 1);
   RunPointer first;
   for (unsigned i = 0; i < runs; ++i) {
     RunOptions options = judge.runOptions();
@@ -60,7 +82,7 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
       return blameProgram(run.takeError(), GateId::G10, FailureClass::Runtime);
     if (std::optional<GateRecord> failure = failureOf(**run, GateId::G10, test.name))
       return std::move(*failure);
-    if (judge.baseline && !judge.baseline->deterministic) {
+    if (!judge.baseline->deterministic) {
       // No more variance than the original's: the comparator's bound knows it.
       GateRecord record = compareWithReference(**reference, **run, test, context.promise,
                                                judge.cases, GateId::G10);
@@ -76,7 +98,19 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
                                       "and the original is deterministic",
                                       i + 1, *difference));
   }
-  return GateRecord::pass(GateId::G10, formatv("{0} runs", runs), 1);
+  GateRecord record = GateRecord::pass(GateId::G10, formatv("{0} runs", runs), 1);
+  if (!judge.gpu || !judge.baseline->deterministic)
+    return record;
+  // A GPU does not repeat an order. What differed before was an order, or fresh memory,
+  // which the program may read back.
+  Expected<RunPointer> original = judge.run(judge.baselineProgram, test, RunMode::Plain, together);
+  if (!original)
+    return original.takeError();
+  if ((*original)->variation.empty())
+    return GateRecord::fail(GateId::G10, FailureClass::Correctness,
+                            (*all)->variation + ", and the original is deterministic");
+  record.details.push_back("the original reads back bytes that nobody wrote: they differ as well");
+  return record;
 }
 
 } // namespace kbopt

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -16,8 +17,8 @@ using namespace llvm;
 namespace kbopt {
 namespace {
 
-/// Buffers larger than this are not read back.
-constexpr uint64_t auditBytes = uint64_t(256) << 20;
+/// Buffers larger than this are not read back, nor more than this of all together.
+constexpr uint64_t auditBytes = uint64_t(256) << 20, auditTotal = uint64_t(1) << 30;
 
 /// A plan that also reads every buffer at the end of its life.
 struct AuditedPlan {
@@ -43,9 +44,14 @@ AuditedPlan auditPlan(const kbrt::Plan &plan, StringRef data, uint8_t poison) {
   result.plan.steps.clear();
   std::vector<bool> live(plan.buffers.size()), unknown(plan.buffers.size());
   uint64_t observable = kbrt::observableBytes(plan);
-  auto small = [&](uint32_t buffer) {
-    return plan.buffers[buffer].bytes > 0 && plan.buffers[buffer].bytes <= auditBytes;
-  };
+  std::vector<bool> chosen;
+  uint64_t total = 0;
+  for (const kbrt::Buffer &buffer : plan.buffers) {
+    chosen.push_back(buffer.bytes > 0 && buffer.bytes <= auditBytes &&
+                     total + buffer.bytes <= auditTotal);
+    total += chosen.back() ? buffer.bytes : 0;
+  }
+  auto small = [&](uint32_t buffer) { return chosen[buffer]; };
   auto audit = [&](uint32_t buffer) {
     if (!live[buffer] || !small(buffer))
       return;
@@ -104,26 +110,28 @@ Expected<AuditedRun> runAudited(Judge::Impl &judge, JudgedProgram &program, cons
   if (!recorded)
     return recorded.takeError();
   FileSystem &files = realFileSystem();
-  Expected<const TemporaryDirectory &> scratch =
-      judge.scratch.get(0, [] { return TemporaryDirectory::create("kb-judge"); });
-  if (!scratch)
-    return scratch.takeError();
+  Expected<std::string> copy = judge.scratchFile("plan" + std::to_string(judge.scratchCount++));
+  if (!copy)
+    return copy.takeError();
   RunOptions options = judge.runOptions();
   AuditedRun run;
-  run.audited = auditPlan(recorded->plan, recorded->data, options.memoryPoison);
-  std::string copy = scratch->file("plan" + std::to_string(judge.scratchCount++));
-  if (Error failure = files.createDirectories(copy))
+  run.audited = auditPlan(recorded->plan, recorded->data(), options.memoryPoison);
+  if (Error failure = files.createDirectories(*copy))
     return std::move(failure);
+  scope_exit removal([&] { (void)sys::fs::remove_directories(*copy); });
   std::string error;
-  if (!kbrt::writePlan(run.audited.plan, copy, error))
+  if (!kbrt::writePlan(run.audited.plan, *copy, error))
     return make_error<StoreError>(error);
-  if (Error failure = files.write(copy + "/" + kbrt::dataFileName, recorded->data))
-    return std::move(failure);
-  Expected<RunResult> result = judge.device.run(**image, copy, options);
+  // The data may be large: one file under two names, where the file system has that.
+  std::string data = *copy + "/" + kbrt::dataFileName;
+  if (sys::fs::create_hard_link(*folder + "/" + kbrt::dataFileName, data))
+    if (Error failure = files.write(data, recorded->data()))
+      return std::move(failure);
+  Expected<RunResult> result =
+      judge.deviceFor(RunMode::Plain, Where::Usual).run(**image, *copy, options);
   if (!result)
     return result.takeError();
   run.result = std::move(*result);
-  (void)sys::fs::remove_directories(copy);
   return run;
 }
 
@@ -144,6 +152,39 @@ std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
   return unchanged;
 }
 
+/// Fresh memory with other content: every bit of it.
+RunOptions otherMemory(const Judge::Impl &judge) {
+  RunOptions options = judge.runOptions();
+  options.memoryPoison = static_cast<uint8_t>(~options.memoryPoison);
+  options.sharedPoison = 0;
+  return options;
+}
+
+/// Whether the original's own results depend on what lay in fresh memory.
+Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const Reference &reference) {
+  Expected<const bool &> depends =
+      judge.dependsOnFreshMemory.get(test.name, [&]() -> Expected<bool> {
+        Expected<RunPointer> other =
+            judge.run(judge.baselineProgram, test, RunMode::Plain, otherMemory(judge));
+        if (!other)
+          return other.takeError();
+        return firstDifference(reference.outputs, *reference.run, **other).has_value();
+      });
+  if (!depends)
+    return depends.takeError();
+  return *depends;
+}
+
+/// The original's `unchangedBuffers`.
+Expected<const std::map<uint32_t, bool> &> originalAudit(Judge::Impl &judge, const TestCase &test) {
+  return judge.originalAudits.get(test.name, [&]() -> Expected<std::map<uint32_t, bool>> {
+    Expected<AuditedRun> run = runAudited(judge, judge.baselineProgram, test);
+    if (!run)
+      return run.takeError();
+    return unchangedBuffers(*run);
+  });
+}
+
 } // namespace
 
 Expected<GateRecord> runMemory(GateContext &context) {
@@ -154,54 +195,53 @@ Expected<GateRecord> runMemory(GateContext &context) {
     return reference.takeError();
   GateRecord record = GateRecord::pass(GateId::G8, "", 1);
 
-  // Fresh memory with other content.
-  RunOptions other = judge.runOptions();
-  other.memoryPoison = 0x3C;
-  other.sharedPoison = 0x00;
-  Expected<RunPointer> originalOther = judge.run(judge.baselineProgram, test, RunMode::Plain, other);
-  if (!originalOther)
-    return originalOther.takeError();
-  Expected<RunPointer> first = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
-  if (!first)
-    return blameProgram(first.takeError(), GateId::G8, FailureClass::Runtime);
-  Expected<RunPointer> second = judge.run(context.candidate, test, RunMode::Plain, other);
-  if (!second)
-    return blameProgram(second.takeError(), GateId::G8, FailureClass::Runtime);
-  for (const RunPointer &run : {*first, *second})
-    if (std::optional<GateRecord> failure = failureOf(*run, GateId::G8, test.name))
-      return std::move(*failure);
+  Expected<bool> depends = originalDepends(judge, test, **reference);
+  if (!depends)
+    return depends.takeError();
   const std::vector<OutputSpec> &outputs = (*reference)->outputs;
-  bool depends = firstDifference(outputs, *(*reference)->run, **originalOther).has_value();
-  bool comparable = judge.baseline && judge.baseline->deterministic;
-  if (depends)
-    record.details.push_back("the original reads back bytes that nobody wrote: results under two "
-                             "fillings of fresh memory are not compared");
-  else if (comparable)
-    if (auto difference = firstDifference(outputs, **first, **second))
-      return GateRecord::fail(GateId::G8, FailureClass::Correctness,
-                              "the result depends on what lay in fresh memory: " + *difference);
+  {
+    Expected<RunPointer> first = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
+    if (!first)
+      return blameProgram(first.takeError(), GateId::G8, FailureClass::Runtime);
+    Expected<RunPointer> second =
+        judge.run(context.candidate, test, RunMode::Plain, otherMemory(judge));
+    if (!second)
+      return blameProgram(second.takeError(), GateId::G8, FailureClass::Runtime);
+    for (const RunPointer &run : {*first, *second})
+      if (std::optional<GateRecord> failure = failureOf(*run, GateId::G8, test.name))
+        return std::move(*failure);
+    if (*depends)
+      record.details.push_back("the original reads back bytes that nobody wrote: results under two "
+                               "fillings of fresh memory are not compared");
+    else if (judge.baseline->deterministic)
+      if (auto difference = firstDifference(outputs, **first, **second))
+        return GateRecord::fail(GateId::G8, FailureClass::Correctness,
+                                "the result depends on what lay in fresh memory: " + *difference);
+  }
 
   // Inputs after the run.
-  Expected<AuditedRun> originalAudit = runAudited(judge, judge.baselineProgram, test);
-  if (!originalAudit)
-    return originalAudit.takeError();
+  Expected<const std::map<uint32_t, bool> &> inOriginal = originalAudit(judge, test);
+  if (!inOriginal)
+    return inOriginal.takeError();
+  Expected<RecordedPlan> recorded = readRecordedPlan((*reference)->planFolder);
+  if (!recorded)
+    return recorded.takeError();
   Expected<AuditedRun> candidateAudit = runAudited(judge, context.candidate, test);
   if (!candidateAudit)
     return blameProgram(candidateAudit.takeError(), GateId::G8, FailureClass::Runtime);
   if (std::optional<GateRecord> failure = failureOf(candidateAudit->result, GateId::G8, test.name))
     return std::move(*failure);
-  std::map<uint32_t, bool> inOriginal = unchangedBuffers(*originalAudit);
+  const std::vector<kbrt::Buffer> &before = recorded->plan.buffers,
+                                  &after = candidateAudit->audited.plan.buffers;
   std::map<uint32_t, bool> inCandidate = unchangedBuffers(*candidateAudit);
-  for (const auto &[buffer, unchanged] : inOriginal) {
+  for (const auto &[buffer, unchanged] : *inOriginal) {
     auto found = inCandidate.find(buffer);
-    bool sameBuffer =
-        buffer < candidateAudit->audited.plan.buffers.size() &&
-        candidateAudit->audited.plan.buffers[buffer].bytes == originalAudit->audited.plan.buffers[buffer].bytes;
+    bool sameBuffer = buffer < after.size() && after[buffer].bytes == before[buffer].bytes;
     if (unchanged && sameBuffer && found != inCandidate.end() && !found->second)
       return GateRecord::fail(
           GateId::G8, FailureClass::Correctness,
           formatv("the candidate changes buffer {0} ({1} bytes), which the original only reads",
-                  buffer, originalAudit->audited.plan.buffers[buffer].bytes));
+                  buffer, before[buffer].bytes));
   }
   return record;
 }

@@ -43,9 +43,8 @@ OutputView viewOf(const Reference &reference, unsigned index) {
   view.name = reference.outputs[index].name;
   view.type = reference.outputs[index].type;
   view.oracle = view.baseline = bytesOf(reference.run->outputs[index]);
-  for (const RunPointer &run : reference.spread)
-    if (run->outputs[index].size() == view.oracle.size())
-      view.spread.push_back(bytesOf(run->outputs[index]));
+  if (index < reference.moved.size() && reference.moved[index].size() == view.oracle.size())
+    view.moved = reference.moved[index];
   return view;
 }
 
@@ -101,6 +100,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   Judge::Impl &judge = context.judge;
   const bool spread = context.promise.result != ResultPromise::Bitwise;
   unsigned cases = 0;
+  std::set<std::string> limits;
   for (const TestCase &test : tests) {
     Expected<const Reference *> reference = judge.reference(test, spread);
     if (!reference)
@@ -108,6 +108,8 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
     if ((*reference)->run->status != RunStatus::Ok)
       continue; // the original cannot do this case either: nothing to hold against
     ++cases;
+    if (!(*reference)->limits.empty())
+      limits.insert((*reference)->limits);
     Expected<RunPointer> run =
         judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
     if (!run)
@@ -119,7 +121,9 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
     if (record.stops())
       return record;
   }
-  return GateRecord::pass(gate, "", cases);
+  GateRecord record = GateRecord::pass(gate, "", cases);
+  record.details.assign(limits.begin(), limits.end());
+  return record;
 }
 
 /// Bytes of every upload of the plan in \p folder, by digest, and whether it
@@ -134,7 +138,7 @@ static Expected<HostWork> hostWork(const std::string &folder) {
   if (!recorded)
     return recorded.takeError();
   HostWork work;
-  StringRef data = recorded->data;
+  StringRef data = recorded->data();
   for (const kbrt::Step &step : recorded->plan.steps) {
     work.launches |= std::holds_alternative<kbrt::LaunchStep>(step);
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))

@@ -24,11 +24,13 @@ Tolerance reassociates(uint64_t length = 0) {
 
 struct FloatCase {
   std::vector<float> oracle;
-  std::vector<std::vector<float>> spread;
+  std::vector<std::vector<float>> spread; ///< further runs of the original
   Comparison compare(const std::vector<float> &candidate, const Tolerance &tolerance) const {
     OutputView view{"out", ElementType::F32, bytesOf(oracle), bytesOf(oracle), {}};
+    std::vector<uint8_t> moved;
     for (const auto &run : spread)
-      view.spread.push_back(bytesOf(run));
+      widenMoves(view.type, view.oracle, bytesOf(run), moved);
+    view.moved = moved;
     return compareOutput(view, bytesOf(candidate), tolerance);
   }
 };

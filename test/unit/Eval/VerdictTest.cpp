@@ -39,6 +39,40 @@ TEST(Verdict, JsonRoundTripKeepsEverything) {
   EXPECT_EQ(back.gates[1].cases, 3u);
 }
 
+TEST(Verdict, JsonRoundTripKeepsTimes) {
+  Verdict verdict;
+  TimingReport report;
+  report.status = RunStatus::Timeout;
+  report.message = "no end";
+  report.cold.baseline = {30, 1, 2, 3, 0.5};
+  report.cold.candidate = {31, 4, 5, 6, 0.25};
+  report.cold.decision = TimingDecision::Slower;
+  report.cold.reason = "it is";
+  report.cold.ratio = 0.4;
+  report.cold.ratioLowerBound = 0.3;
+  report.cold.stop = "quiet";
+  report.cold.discardedShare = 0.125;
+  report.hot = report.cold;
+  report.hot->decision = TimingDecision::Faster;
+  report.emptyKernelUs = 2.5;
+  report.outputsChecked = uint64_t(1) << 40;
+  report.outputsDifferent = 2;
+  report.device = {"NVIDIA H200", "sm_90", "580", 132, 1, 2, {"others compute"}};
+  verdict.timing = report;
+  llvm::json::Value value = toJSON(verdict);
+  Verdict back;
+  llvm::json::Path::Root root("verdict");
+  ASSERT_TRUE(fromJSON(value, back, root));
+  EXPECT_EQ(toJSON(back), value);
+  ASSERT_TRUE(back.timing.has_value());
+  EXPECT_EQ(back.timing->hot->decision, TimingDecision::Faster);
+  EXPECT_EQ(back.timing->status, RunStatus::Timeout);
+  EXPECT_EQ(back.timing->outputsChecked, uint64_t(1) << 40);
+  EXPECT_FALSE(back.timing->batchedBaselineUs.has_value());
+  value.getAsObject()->getObject("timing")->getObject("cold")->operator[]("decision") = "perhaps";
+  EXPECT_FALSE(fromJSON(value, back, root));
+}
+
 TEST(Verdict, JsonWithAnUnknownNameIsRefused) {
   auto value = llvm::json::parse(R"({"verdict": "probably", "gates": []})");
   ASSERT_TRUE(bool(value));

@@ -1,0 +1,130 @@
+//===- Execution.cpp - Gates G9 and G11: the sanitizer and the trace ------===//
+#include "../JudgeImpl.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+static constexpr StringRef sanitizerTools[] = {"memcheck", "racecheck", "initcheck", "synccheck"};
+
+static std::vector<DeviceFinding> defectsOf(const SanitizerReport &report) {
+  std::vector<DeviceFinding> defects;
+  for (const DeviceFinding &finding : report.findings)
+    if (!finding.benign)
+      defects.push_back(finding);
+  return defects;
+}
+
+Expected<GateRecord> runSanitizer(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  // A case that the CPU device ends is small enough; else the one of the plain runs.
+  std::string why;
+  Expected<std::optional<TestCase>> small = judge.cpuCase(why);
+  if (!small)
+    return small.takeError();
+  const TestCase test = small->value_or(judge.checkCase());
+  Expected<GpuSubject> subject = judge.subject(context.candidate, test);
+  if (!subject)
+    return blameProgram(subject.takeError(), GateId::G9, FailureClass::Runtime);
+  Expected<SanitizerReport> report =
+      judge.gpu->sanitize(*subject, sanitizerTools, judge.options.sanitizerSeconds);
+  if (!report)
+    return report.takeError();
+  std::vector<DeviceFinding> defects = defectsOf(*report);
+  if (defects.empty()) {
+    if (!report->degraded.empty() && report->ran == 0)
+      return GateRecord::notRun(GateId::G9, report->degraded);
+    GateRecord record = GateRecord::pass(GateId::G9, "", 1);
+    record.reason = report->degraded;
+    return record;
+  }
+  // What the original does as well is not the rewrite's doing, and says that the tool cannot
+  // tell the two apart.
+  Expected<const std::vector<DeviceFinding> &> own =
+      judge.ownSanitizerFindings.get(0, [&]() -> Expected<std::vector<DeviceFinding>> {
+        Expected<GpuSubject> original = judge.subject(judge.baselineProgram, test);
+        if (!original)
+          return original.takeError();
+        Expected<SanitizerReport> found =
+            judge.gpu->sanitize(*original, sanitizerTools, judge.options.sanitizerSeconds);
+        if (!found)
+          return found.takeError();
+        return defectsOf(*found);
+      });
+  if (!own)
+    return own.takeError();
+  std::vector<std::string> texts;
+  for (const DeviceFinding &finding : defects)
+    texts.push_back(finding.text);
+  for (const DeviceFinding &finding : defects)
+    if (none_of(*own, [&](const DeviceFinding &known) { return known.kind == finding.kind; }))
+      return GateRecord::fail(GateId::G9, FailureClass::Runtime,
+                              finding.text + " on case " + test.name, std::move(texts));
+  return GateRecord::undecided(
+      GateId::G9, "the original has such findings, too: " + own->front().text, std::move(texts));
+}
+
+/// "kernel, grid 4 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory".
+static std::string shapeText(StringRef kernel, ArrayRef<unsigned> grid, ArrayRef<unsigned> block,
+                             uint64_t sharedBytes) {
+  return formatv("{0}, grid {1} x {2} x {3}, block {4} x {5} x {6}, {7} bytes of dynamic shared memory",
+                 kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], sharedBytes);
+}
+
+/// How \p traced differs from \p plan; nothing if it does not.
+static std::optional<std::string> traceDifference(const kbrt::Plan &plan,
+                                                  ArrayRef<TracedLaunch> traced) {
+  std::vector<std::string> planned;
+  for (const kbrt::Step &step : plan.steps)
+    if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step))
+      planned.push_back(shapeText(launch->kernel, {launch->grid.x, launch->grid.y, launch->grid.z},
+                                  {launch->block.x, launch->block.y, launch->block.z},
+                                  launch->sharedBytes));
+  for (size_t i = 0; i < std::max(planned.size(), traced.size()); ++i) {
+    if (i >= traced.size())
+      return formatv("{0} of {1} launches are not in the trace, first {2}",
+                     planned.size() - i, planned.size(), planned[i]);
+    const TracedLaunch &launch = traced[i];
+    std::string seen = shapeText(launch.kernel, launch.grid, launch.block, launch.dynamicSharedBytes);
+    if (i >= planned.size())
+      return formatv("{0} launches more than the plan has, first {1}", traced.size() - i, seen);
+    if (seen != planned[i])
+      return formatv("launch {0} is {1} in the trace and {2} in the plan", i + 1, seen, planned[i]);
+    if (launch.stream != traced.front().stream)
+      return formatv("launch {0} ({1}) ran on another stream than the first", i + 1, launch.kernel);
+  }
+  return std::nullopt;
+}
+
+Expected<GateRecord> runExecutionAudit(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  const TestCase test = judge.recordedCase();
+  Expected<GpuSubject> subject = judge.subject(context.candidate, test);
+  if (!subject)
+    return blameProgram(subject.takeError(), GateId::G11, FailureClass::Runtime);
+  Expected<ExecutionAudit> audit = judge.gpu->audit(*subject);
+  if (!audit)
+    return audit.takeError();
+  if (audit->status != RunStatus::Ok)
+    return GateRecord::fail(GateId::G11,
+                            audit->status == RunStatus::Timeout ? FailureClass::Timeout
+                                                                : FailureClass::Runtime,
+                            audit->message);
+  if (audit->changedAfterReturn)
+    return GateRecord::fail(GateId::G11, FailureClass::Correctness,
+                            "memory changed after the last launch had ended");
+  if (!audit->degraded.empty())
+    return GateRecord::notRun(GateId::G11, audit->degraded);
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(subject->planFolder, error);
+  if (!plan)
+    return make_error<StoreError>(error);
+  if (std::optional<std::string> difference = traceDifference(*plan, audit->launches))
+    return GateRecord::fail(GateId::G11, FailureClass::Constraints, std::move(*difference));
+  return GateRecord::pass(GateId::G11, formatv("{0} launches", audit->launches.size()), 1);
+}
+
+} // namespace kbopt

@@ -1,0 +1,229 @@
+//===- References.cpp - What the original gives, and how rounding moves it -===//
+//
+// Owns the oracle of each case: the original's outputs, how far other roundings and
+// orders of threads move them, and how many roundings lie behind one element.
+//
+//===----------------------------------------------------------------------===//
+#include "JudgeImpl.h"
+#include "kb-opt/Eval/DirectedRounding.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Interrupt.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+
+namespace kbopt {
+
+void Reference::widen(const RunResult &other) {
+  // Under another rounding a program may take another path and fail; such a
+  // run says nothing about rounding.
+  if (other.status != RunStatus::Ok || other.outputs.size() != outputs.size() ||
+      run->outputs.size() != outputs.size())
+    return;
+  moved.resize(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    widenMoves(outputs[i].type, bytesOf(run->outputs[i]), bytesOf(other.outputs[i]), moved[i]);
+}
+
+Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
+  Expected<std::string> folder = plan(baselineProgram, test);
+  if (!folder)
+    return folder.takeError();
+  Expected<std::vector<OutputSpec>> specs = outputSpecs(*folder);
+  if (!specs)
+    return specs.takeError();
+  Expected<RunPointer> natural = run(baselineProgram, test, RunMode::Plain, runOptions());
+  if (!natural)
+    return natural.takeError();
+  Reference reference;
+  reference.planFolder = *folder;
+  reference.outputs = std::move(*specs);
+  reference.run = *natural;
+  reference.deterministic = !baseline || baseline->deterministic;
+  if (reference.deterministic)
+    return reference;
+  for (unsigned order = 1; order <= options.shuffles + 1; ++order) {
+    RunOptions shuffled = runOptions();
+    shuffled.seed = order;
+    Expected<RunPointer> again = run(baselineProgram, test, RunMode::Plain, shuffled);
+    if (!again)
+      return again.takeError();
+    reference.widen(**again);
+  }
+  return reference;
+}
+
+using kbrt::Op;
+static constexpr Op additions[] = {Op::FAdd, Op::FFma, Op::DAdd, Op::DFma, Op::HAdd, Op::HFma};
+static constexpr Op roundedOperations[] = {Op::FAdd, Op::FMul, Op::FFma, Op::FDiv,
+                                           Op::DAdd, Op::DMul, Op::DFma, Op::DDiv,
+                                           Op::HAdd, Op::HMul, Op::HFma, Op::Special};
+/// Of four bytes: a launch that stores shorter ones has more of them, and n only smaller.
+static constexpr double elementBytes = 4;
+
+/// The most of \p operations per stored element, or per thread where fewer are
+/// stored, in a launch of \p run. Of additions: about the longest sum behind one
+/// element. 0: unknown.
+static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations) {
+  double longest = 0;
+  for (const LaunchRecord &launch : run.launches) {
+    if (!launch.counters)
+      return 0;
+    const kbrt::KernelCounters &counters = *launch.counters;
+    double sum = 0;
+    for (Op op : operations)
+      sum += counters.threadInstructionsByOp[static_cast<size_t>(op)];
+    double threads = static_cast<double>(counters.blocks) * counters.threadsPerBlock;
+    double stored = counters.globalStore.bytesRequested / elementBytes;
+    longest = std::max(longest, sum / std::max({threads, stored, 1.0}));
+  }
+  return static_cast<uint64_t>(std::ceil(longest));
+}
+
+/// The same from a GPU's counters of machine code. `fma`, `mul`: whether those count.
+static uint64_t perElement(const GpuProfile &profile, bool fma, bool mul) {
+  double longest = 0;
+  for (const LaunchMetrics &launch : profile.launches) {
+    auto metric = [&](StringRef name) {
+      auto found = launch.metrics.find(name.str());
+      return found == launch.metrics.end() ? 0.0 : found->second;
+    };
+    double sum = 0;
+    for (StringRef type : {"f", "d", "h"}) {
+      auto count = [&](StringRef operation) {
+        return metric(("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
+      };
+      sum += count("add") + (fma ? count("fma") : 0) + (mul ? count("mul") : 0);
+    }
+    constexpr double sectorBytes = 32;
+    double stored = metric("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") * sectorBytes / 100 *
+                    metric("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct");
+    double threads = 1;
+    for (int i = 0; i < 3; ++i)
+      threads *= static_cast<double>(launch.grid[i]) * launch.block[i];
+    longest = std::max(longest, sum / std::max({threads, stored / elementBytes, 1.0}));
+  }
+  return static_cast<uint64_t>(std::ceil(longest));
+}
+
+Error Judge::Impl::countOperations(const TestCase &test, Reference &reference) {
+  Expected<std::optional<std::string>> refusal = cpuRefusal(test);
+  if (!refusal)
+    return refusal.takeError();
+  std::string why = refusal->value_or("");
+  if (!*refusal) {
+    Expected<RunPointer> counted =
+        run(baselineProgram, test, RunMode::Count, cpuOptions(baselineProgram));
+    if (!counted)
+      return counted.takeError();
+    if ((*counted)->status == RunStatus::Ok) {
+      reference.reductionLength = perElement(**counted, additions);
+      reference.roundings = perElement(**counted, roundedOperations);
+      return Error::success();
+    }
+    why = (*counted)->message;
+  }
+  if (!gpu)
+    return Error::success();
+  // The GPU's counters are those of the recorded case; another shape has other sums.
+  Expected<const PlanFacts &> here = facts(baselineProgram, test);
+  if (!here)
+    return here.takeError();
+  Expected<const PlanFacts &> recorded = facts(baselineProgram, recordedCase());
+  if (!recorded)
+    return recorded.takeError();
+  if (here->launches != recorded->launches) {
+    reference.limits = "operations are not counted: " + why;
+    return Error::success();
+  }
+  Expected<const GpuProfile &> counters = profile();
+  if (!counters)
+    return counters.takeError();
+  if (counters->status != RunStatus::Ok || !counters->degraded.empty()) {
+    reference.limits = "operations are not counted: " + why + "; no counters on the GPU: " +
+                       (counters->degraded.empty() ? counters->message : counters->degraded);
+    return Error::success();
+  }
+  Expected<const DeviceCode &> compiled = code(original);
+  if (!compiled)
+    return compiled.takeError();
+  // A division is many fused operations of machine code, which are no terms of a sum.
+  bool divides = false;
+  for (const auto &[name, function] : takePtxCensus(compiled->ptx).functions)
+    divides |= function.exactDivisions > 0;
+  reference.reductionLength = perElement(*counters, !divides, false);
+  reference.roundings = perElement(*counters, !divides, true);
+  return Error::success();
+}
+
+Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, Rounding rounding,
+                                              std::string &limits) {
+  if (!gpu) {
+    RunOptions directed = runOptions();
+    directed.rounding = rounding;
+    return run(baselineProgram, test, RunMode::Plain, directed);
+  }
+  Expected<const DeviceCode &> compiled = code(original);
+  if (!compiled)
+    return compiled.takeError();
+  Expected<const DeviceImage &> built =
+      directedImages.get(rounding, [&]() -> Expected<DeviceImage> {
+        DeviceImage image;
+        std::string text = withRounding(compiled->ptx, rounding);
+        image.digest = digestOf(text);
+        Expected<std::string> path = scratchFile((toString(rounding) + ".ptx").str());
+        if (!path)
+          return path.takeError();
+        image.path = *path;
+        if (Error error = realFileSystem().write(image.path, text))
+          return std::move(error);
+        return image;
+      });
+  if (!built)
+    return built.takeError();
+  Expected<std::string> folder = plan(baselineProgram, test);
+  if (!folder)
+    return folder.takeError();
+  Expected<RunResult> result = gpu->run(*built, *folder, runOptions());
+  if (result)
+    return std::make_shared<const RunResult>(std::move(*result));
+  // A driver older than the compiler takes no PTX of it; that is not the program's fault.
+  if (interrupted())
+    return result.takeError();
+  limits = "no runs under other roundings: " + llvm::toString(result.takeError());
+  return RunPointer();
+}
+
+Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
+  if (Error error = countOperations(test, reference))
+    return std::move(error);
+  for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
+    std::string limits;
+    Expected<RunPointer> moved = directedRun(test, rounding, limits);
+    if (!moved)
+      return moved.takeError();
+    if (!*moved) {
+      reference.limits += (reference.limits.empty() ? "" : "; ") + limits;
+      break;
+    }
+    reference.widen(**moved);
+  }
+  return reference;
+}
+
+Expected<const Reference *> Judge::Impl::reference(const TestCase &test, bool withSpread) {
+  Expected<const Reference &> plain =
+      references.get(test.name, [&] { return measureReference(test); });
+  if (!plain)
+    return plain.takeError();
+  if ((!withSpread && plain->deterministic) || plain->run->status != RunStatus::Ok)
+    return &*plain;
+  Expected<const Reference &> spread =
+      spreadReferences.get(test.name, [&] { return withRoundings(test, *plain); });
+  if (!spread)
+    return spread.takeError();
+  return &*spread;
+}
+
+} // namespace kbopt
