@@ -26,6 +26,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     writePassTable(context.out, passes);
     return ExitStatus::Success;
   }
+  if (!options.judge.empty())
+    return runJudge(context);
   switch (options.emit) {
   case Emit::KbIr:
     return emitKbIr(context);

@@ -27,6 +27,9 @@ llvm::Expected<ExitStatus> emitJob(Context &context);
 /// --emit=workload: a skeleton for what can be called.
 llvm::Expected<ExitStatus> emitWorkload(Context &context);
 
+/// --judge: the gates on a file of the user's. The status is Success if it is correct and
+/// Diagnostics if not.
+llvm::Expected<ExitStatus> runJudge(Context &context);
 /// --profile: where the time of the program as it is goes.
 llvm::Expected<ExitStatus> runProfile(Context &context);
 

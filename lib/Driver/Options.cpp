@@ -113,6 +113,15 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
   if (const Arg *arg = arguments.getLastArg(OPT_device); arg && llvm::StringRef(arg->getValue()) != "cpu")
     reader.fail(llvm::Twine("unknown device '") + arg->getValue() + "'",
                 "this kb-opt has the device 'cpu'; it models times for the chip of --chip");
+  if (const Arg *arg = arguments.getLastArg(OPT_promise)) {
+    if (auto promise = parseResultPromise(arg->getValue()))
+      options.promise = *promise;
+    else
+      reader.fail(llvm::Twine("unknown promise '") + arg->getValue() + "'",
+                  "it is one of bitwise, reassociates, lower-precision");
+    if (options.judge.empty())
+      reader.fail("'--promise' is of the file that '--judge' names", "name it, or drop '--promise'");
+  }
   if (const Arg *arg = arguments.getLastArg(OPT_llm); arg && llvm::StringRef(arg->getValue()) != "off")
     reader.fail(llvm::Twine("unknown model provider '") + arg->getValue() + "'",
                 "this kb-opt has no model; use --llm=off");
@@ -126,7 +135,10 @@ static void checkCombinations(Reader &reader, const Options &options) {
                 "drop one of the two");
   if (options.emit == Emit::Job && options.output.empty())
     reader.fail("'--emit=job' writes a folder", "name it with -o");
-  bool rewrites = options.emit == Emit::Diff || options.emit == Emit::Source;
+  if (!options.judge.empty() && (!options.passes.empty() || options.fix))
+    reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
+  bool rewrites = options.judge.empty() &&
+                  (options.emit == Emit::Diff || options.emit == Emit::Source);
   if (rewrites && options.passes.empty() && !options.listPasses)
     reader.fail("no pipeline", "try -passes=auto, or name passes: kb-opt --list-passes");
 }
@@ -165,6 +177,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
     reader.fail("the pipeline is empty", "name at least one pass, as in -passes=unroll-loop; "
                                          "kb-opt --list-passes shows them");
   reader.text(OPT_o, options.output);
+  reader.text(OPT_judge, options.judge);
   reader.text(OPT_p, options.databaseFolder);
   reader.text(OPT_workload, options.workload);
   reader.text(OPT_chip, options.chip);

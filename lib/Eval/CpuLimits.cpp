@@ -50,11 +50,12 @@ Expected<std::optional<std::string>> Judge::Impl::cpuRefusal(const TestCase &tes
         }
         switch ((*run)->status) {
         case RunStatus::Ok:
-        case RunStatus::Fault: return std::optional<std::string>();
+        case RunStatus::Fault:
+        case RunStatus::Lost: return std::optional<std::string>();
         case RunStatus::Unsupported:
           return refuse(0, "the CPU device cannot execute it: " + (*run)->message);
         case RunStatus::Timeout:
-          return refuse(plan->work, formatv("case {0} does not end on the CPU device within {1} s",
+          return refuse(plan->work, formatv("case {0} does not end on the CPU device within {1:f0} s",
                                             test.name, options.cpuSeconds)
                                         .str());
         case RunStatus::OutOfMemory:

@@ -210,6 +210,10 @@ llvm::Expected<GateRecord> runPhysics(GateContext &context);       // G13
 llvm::Expected<GateRecord> runWholeProgram(GateContext &context);  // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);  // G15
 
+/// Two steps of \p plan that touch one buffer in no order; nothing if there are none.
+/// Pointers inside memory are not looked at.
+std::optional<std::string> unorderedSteps(const kbrt::Plan &plan);
+
 /// \p result as a failed record of \p gate, if it did not end well or has
 /// defects; nothing otherwise.
 std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, llvm::StringRef caseName);

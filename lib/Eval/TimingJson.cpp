@@ -7,7 +7,7 @@ namespace kbopt {
 namespace {
 
 constexpr RunStatus statuses[] = {RunStatus::Ok, RunStatus::Fault, RunStatus::Timeout,
-                                  RunStatus::OutOfMemory, RunStatus::Unsupported};
+                                  RunStatus::OutOfMemory, RunStatus::Unsupported, RunStatus::Lost};
 constexpr TimingDecision decisions[] = {TimingDecision::Faster, TimingDecision::Slower,
                                         TimingDecision::Inconclusive};
 

@@ -6,6 +6,7 @@
 #ifndef KBOPT_DRIVER_OPTIONS_H
 #define KBOPT_DRIVER_OPTIONS_H
 
+#include "kb-opt/Eval/Comparator.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,6 +24,8 @@ struct Options {
   std::string passes; ///< empty: none; "auto": search
   Emit emit = Emit::Diff; ///< with -o the source is the default
   std::string output; ///< empty or "-": stdout
+  std::string judge; ///< a file to judge; empty: none
+  ResultPromise promise = ResultPromise::Bitwise; ///< of that file
   bool fix = false;
   bool printPipeline = false;
   bool listPasses = false;

@@ -118,8 +118,8 @@ struct ExecutionAudit {
 };
 
 struct SanitizerReport {
-  std::string degraded; ///< why a tool did not run; empty if all did
-  unsigned ran = 0;     ///< tools that ran to their end
+  /// Why a tool did not run, or not to its end; empty if all did.
+  std::string degraded;
   std::vector<DeviceFinding> findings;
 };
 
@@ -137,11 +137,9 @@ public:
   virtual llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef sets,
                                              bool sampleLines) = 0;
   virtual llvm::Expected<ExecutionAudit> audit(const GpuSubject &subject) = 0;
-  /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck". A tool that does not end
-  /// within \p wallSeconds did not run, and `degraded` says so.
+  /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck".
   virtual llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
-                                                   llvm::ArrayRef<llvm::StringRef> tools,
-                                                   double wallSeconds) = 0;
+                                                   llvm::ArrayRef<llvm::StringRef> tools) = 0;
 };
 
 } // namespace kbopt

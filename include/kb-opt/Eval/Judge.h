@@ -102,7 +102,6 @@ struct JudgeOptions {
   /// Only with a GPU. The CPU device gets this long for a run of the original; a case
   /// that takes longer is not checked there (a candidate gets three times as long).
   double cpuSeconds = 10;
-  double sanitizerSeconds = 120;  ///< G9, per tool
   /// Of the GPU, for G13's floor. Must outlive the judge; absent: no floor.
   const ChipInfo *chip = nullptr;
 };

@@ -25,7 +25,7 @@ struct PtxFunction {
   /// div, sqrt and rcp with IEEE rounding: what approximations take the place of.
   unsigned exactDivisions = 0;
   /// Deny-list constructs by the names that a pass declares them with: "clock",
-  /// "cache-policy", "griddepcontrol", "nanosleep", "device-launch", "printf",
+  /// "launch-number", "cache-policy", "griddepcontrol", "nanosleep", "device-launch", "printf",
   /// "device-heap", "spin". The value is the number of instructions.
   std::map<std::string, unsigned> denied;
   unsigned instructions = 0;

@@ -131,6 +131,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
 struct HostWork {
   std::set<Digest> uploads;
   bool launches = false;
+  std::optional<std::string> unordered;
 };
 
 static Expected<HostWork> hostWork(const std::string &folder) {
@@ -145,6 +146,7 @@ static Expected<HostWork> hostWork(const std::string &folder) {
       if (upload->data + upload->to.bytes() <= data.size())
         work.uploads.insert(digestOf(data.substr(upload->data, upload->to.bytes())));
   }
+  work.unordered = unorderedSteps(recorded->plan);
   return work;
 }
 
@@ -171,6 +173,9 @@ static Expected<std::optional<GateRecord>> auditHost(GateContext &context) {
   if (before->launches && !after->launches)
     return GateRecord::fail(GateId::G6, FailureClass::Constraints,
                             "the candidate launches no kernel");
+  if (after->unordered && !before->unordered)
+    return GateRecord::fail(GateId::G6, FailureClass::Constraints,
+                            "the candidate's host does not wait: " + *after->unordered);
   for (const Digest &upload : after->uploads)
     if (!before->uploads.count(upload))
       return GateRecord::fail(GateId::G6, FailureClass::Constraints,

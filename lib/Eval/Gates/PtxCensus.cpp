@@ -171,6 +171,9 @@ void Reader::deny(StringRef opcode, StringRef base, StringRef operands, bool bac
   auto count = [&](const char *name) { ++function->denied[name]; };
   if (operands.contains("%clock") || operands.contains("%globaltimer"))
     count("clock");
+  // A number per launch, and counters of the chip: they tell iterations apart.
+  if (operands.contains("%gridid") || operands.contains("%pm") || operands.contains("%envreg"))
+    count("launch-number");
   if (base == "createpolicy" || base == "applypriority" || base == "discard" ||
       opcode.contains("evict_last") || opcode.contains("cache_hint"))
     count("cache-policy");

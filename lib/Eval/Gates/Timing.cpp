@@ -97,6 +97,7 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
   switch (report->status) {
   case RunStatus::Ok: break;
   case RunStatus::Fault:
+  case RunStatus::Lost:
     return GateRecord::fail(GateId::G12, FailureClass::Runtime, report->message);
   case RunStatus::Timeout:
     return GateRecord::fail(GateId::G12, FailureClass::Timeout, report->message);

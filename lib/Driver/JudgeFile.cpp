@@ -1,0 +1,96 @@
+//===- JudgeFile.cpp - --judge=FILE ---------------------------------------===//
+//
+// Owns judging a program that no pass made: a file of the user's, whatever wrote it,
+// through the gates that a search's candidates pass.
+//
+//===----------------------------------------------------------------------===//
+#include "HostText.h"
+#include "Modes.h"
+#include "Session.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+
+/// The device code of \p text on disk, and what its host side is, as a candidate of \p session.
+static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text) {
+  Context &context = session.context;
+  auto parsed = context.parser.parse(context.command, text);
+  if (!parsed)
+    return parsed.takeError();
+  session.cases->setHostDigest(text, digestOf(hostText(**parsed)));
+  auto bitcode = CodeEmitter(context.runner, compileLimits(context))
+                     .emitDeviceBitcode(context.command, text);
+  if (!bitcode)
+    return bitcode.takeError();
+  ProgramArtefacts candidate = session.original;
+  candidate.text = text;
+  candidate.bitcodePath = session.folder.file("candidate.bc");
+  if (llvm::Error error = context.files.write(candidate.bitcodePath, *bitcode))
+    return std::move(error);
+  return candidate;
+}
+
+/// A candidate that does not compile is a verdict; any other error stays one.
+static llvm::Expected<Verdict> refusedByCompiler(llvm::Error error) {
+  Verdict verdict;
+  llvm::Error rest =
+      llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> refusal) -> llvm::Error {
+        if (refusal->status != ExitStatus::Diagnostics)
+          return llvm::Error(std::move(refusal));
+        verdict.add(GateRecord::fail(GateId::G1, FailureClass::Compile, refusal->message));
+        return llvm::Error::success();
+      });
+  if (rest)
+    return std::move(rest);
+  return verdict;
+}
+
+static std::string verdictText(const Verdict &verdict) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const GateRecord &record : verdict.gates) {
+    os << llvm::formatv("{0,-4}{1,-19}{2}", toString(record.gate), gateTitle(record.gate),
+                        toString(record.outcome));
+    if (!record.reason.empty())
+      os << ": " << record.reason;
+    os << "\n";
+    for (const std::string &detail : record.details)
+      os << "      " << detail << "\n";
+  }
+  os << verdict.summary() << "\n";
+  if (!verdict.timing || verdict.timing->status != RunStatus::Ok)
+    return text;
+  const TimingSeries &cold = verdict.timing->cold;
+  os << llvm::formatv("{0}: {1:f2} us, the original {2:f2} us, {3:f2} x (at least {4:f2} x)\n",
+                      toString(cold.decision), cold.candidate.medianUs, cold.baseline.medianUs,
+                      cold.ratio, cold.ratioLowerBound);
+  return text;
+}
+
+llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
+  auto text = context.files.read(context.options.judge);
+  if (!text)
+    return text.takeError();
+  auto opened = openSession(context);
+  if (!opened)
+    return opened.takeError();
+  Session &session = **opened;
+  CandidatePromise promise;
+  promise.result = context.options.promise;
+  // Nobody knows how the file came about: all of it may have changed.
+  std::vector<JudgedStep> steps;
+  if (*text != context.text)
+    steps.push_back({"by hand", context.text, *text,
+                     {{0, context.text.size(), "whole file", 0, context.text.size()}}});
+  auto judged = [&]() -> llvm::Expected<Verdict> {
+    auto candidate = compileCandidate(session, *text);
+    if (!candidate)
+      return refusedByCompiler(candidate.takeError());
+    return session.judge->judge(*candidate, steps, promise);
+  }();
+  if (!judged)
+    return judged.takeError();
+  if (llvm::Error error = writeResult(context, verdictText(*judged)))
+    return std::move(error);
+  return judged->isCorrect() ? ExitStatus::Success : ExitStatus::Diagnostics;
+}
