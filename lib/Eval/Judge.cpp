@@ -80,6 +80,15 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
   if (!compiled)
     return blameProgram(compiled.takeError(), GateId::G1, FailureClass::Compile);
   code = &*compiled;
+  if (context.effort == JudgeEffort::Final) {
+    Expected<DeviceCode> exact = judge.compiler.compileExactly(*context.candidate.program);
+    if (!exact)
+      return blameProgram(exact.takeError(), GateId::G1, FailureClass::Compile);
+    if (exact->digest != code->digest)
+      return GateRecord::undecided(GateId::G1, code->producer + " made other machine code than " +
+                                                   exact->producer +
+                                                   ", so the user would not run what was judged");
+  }
   GateRecord record = GateRecord::pass(GateId::G1);
   for (const auto &[name, kernel] : code->kernels) {
     std::string line = name + ":";

@@ -3,7 +3,7 @@
 // Owns the choice between NVRTC and nvcc. nvcc starts half a dozen programs and
 // reads the host's headers; NVRTC compiles the device slice alone, in a fraction of
 // the time. It is used for the candidates of an original for which both gave the
-// same machine code, and nvcc otherwise.
+// same machine code, and nvcc otherwise. The winner is compiled by nvcc once more.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_JITCOMPILER_H

@@ -83,6 +83,20 @@ TEST_F(JudgeTest, WhatDoesNotCompileFailsG1WithTheCompilersWords) {
   EXPECT_EQ(result.details, std::vector<std::string>{"k.cu(3): error: no"});
 }
 
+TEST_F(JudgeTest, AWinnerHasTheMachineCodeOfTheUsersCompiler) {
+  program("good", [](const RunOptions &) { return right(); });
+  compiler.quickOnly.insert("good");
+  Judge judge(artefacts("original"), compiler, device, cases, clock, options);
+  auto searched = judge.judge(artefacts("good"), rewritten("good"), promise, JudgeEffort::Search);
+  ASSERT_TRUE(bool(searched));
+  EXPECT_EQ(searched->summary(), "correct");
+  auto confirmed = judge.judge(artefacts("good"), rewritten("good"), promise, JudgeEffort::Final);
+  ASSERT_TRUE(bool(confirmed));
+  EXPECT_EQ(confirmed->summary(),
+            "inconclusive (G1 compile): fake made other machine code than nvcc, so the user would not "
+            "run what was judged");
+}
+
 TEST_F(JudgeTest, DenyListAndCensusStopBeforeAnythingRuns) {
   compiler.ptx["clock"] = ".visible .entry k()\n{\nmov.u64 %rd1, %clock64;\nret;\n}\n";
   EXPECT_EQ(verdict("clock").gate, GateId::G2);

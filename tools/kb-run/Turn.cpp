@@ -1,0 +1,36 @@
+//===- Turn.cpp -----------------------------------------------------------===//
+#include "Turn.h"
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace kbrun {
+
+static void lock(int file, int how) {
+  while (file >= 0 && flock(file, how) && errno == EINTR)
+    ;
+}
+
+Turn::Turn(const std::string &device) {
+  const char *folder = getenv("XDG_RUNTIME_DIR");
+  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/kb-run-" + device + ".lock";
+  file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  shared();
+}
+
+Turn::~Turn() {
+  if (file >= 0)
+    close(file);
+}
+
+void Turn::alone() {
+  // Two that share would wait for each other for ever: give up the share first.
+  lock(file, LOCK_UN);
+  lock(file, LOCK_EX);
+}
+
+void Turn::shared() { lock(file, LOCK_SH); }
+
+} // namespace kbrun

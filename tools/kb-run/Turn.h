@@ -1,0 +1,34 @@
+//===- Turn.h - who has the device ------------------------------*- C++ -*-===//
+//
+// Owns the agreement between kb-runs on one machine: figures are taken alone, all
+// else may share the device.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRUN_TURN_H
+#define KBRUN_TURN_H
+
+#include <string>
+
+namespace kbrun {
+
+/// Holds a lock named by the device until it ends; the kernel releases it with the process.
+/// Where no lock can be had (a read-only folder for temporary files), there is no turn to wait for.
+class Turn {
+public:
+  /// \p device: its UUID. Waits.
+  explicit Turn(const std::string &device);
+  ~Turn();
+  Turn(const Turn &) = delete;
+  Turn &operator=(const Turn &) = delete;
+  /// Waits until no other kb-run uses the device, and keeps them away.
+  void alone();
+  /// Lets others in again.
+  void shared();
+
+private:
+  int file = -1;
+};
+
+} // namespace kbrun
+
+#endif // KBRUN_TURN_H
