@@ -1,5 +1,6 @@
 //===- CudaRun.cpp - a job on a CUDA device -------------------------------===//
 #include "Run.h"
+#include "Turn.h"
 
 #ifdef KBRUN_HAS_CUDA
 #include <cmath>
@@ -213,6 +214,7 @@ private:
   const Job &job;
   Progress &progress;
   std::unique_ptr<Device> device;
+  std::optional<Turn> turn; ///< from the device on
   Inputs inputs, baselineInputs;
   std::unique_ptr<LoadedImage> image, baselineImage;
   LaunchStatus status = LaunchStatus::Ok;
@@ -257,6 +259,7 @@ bool CudaRun::prepare() {
                   : Device::open({job.cuda.deviceIndex, job.cuda.arch}, problem);
   if (!device)
     return fail(problem);
+  turn.emplace(device->getFacts().uuid);
   result["device"] = deviceJson(*device, device->read());
   std::string error;
   if (!inputs.load(job.subject, job.blobs, job.overrides, error))
@@ -327,7 +330,9 @@ void CudaRun::time() {
   Subject candidate{image.get(), &inputs.plan, &inputs.payloads}, baseline;
   if (baselineImage)
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
+  turn->alone();
   TimingResult timing = measure(*device, baseline, candidate, options);
+  turn->shared();
   result["timing"] = timingJson(timing, baselineImage != nullptr);
   if (timing.status != LaunchStatus::Ok)
     fail({timing.status, "timing: " + timing.message, timing.note});
@@ -337,7 +342,9 @@ void CudaRun::readCounters() {
   ProfileOptions options = *job.cuda.profile;
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
+  turn->alone();
   ProfileResult profile = cuda::profile(*device, subject, options);
+  turn->shared();
   result["profile"] = profileJson(inputs.plan, profile);
   if (profile.status != LaunchStatus::Ok)
     fail({profile.status, "profile: " + profile.message, profile.note});
