@@ -88,6 +88,11 @@ static void sumOnDevice(benchmark::State &state, kbrt::ImageMode mode) {
   float *x = floats(sumCount), *out = x + sumCount;
   launch(state, mode, "blockSum", {&n, &x, &out}, {sumCount / 256, 1, 1}, {256, 1, 1});
 }
+static void warpSumOnDevice(benchmark::State &state, kbrt::ImageMode mode) {
+  int n = sumCount;
+  float *x = floats(sumCount), *out = x + sumCount;
+  launch(state, mode, "warpSum", {&n, &x, &out}, {sumCount / 256, 1, 1}, {256, 1, 1});
+}
 
 static void saxpyPlain(benchmark::State &state) {
   float *x = floats(saxpyCount);
@@ -104,6 +109,7 @@ static void sumPlain(benchmark::State &state) {
   for (auto _ : state)
     plainBlockSum(sumCount, x, x + sumCount);
 }
+static void warpSumPlain(benchmark::State &state) { sumPlain(state); }
 
 #define ON_DEVICE(name)                                                                                   \
   BENCHMARK(name##Plain)->Unit(benchmark::kMicrosecond);                                                  \
@@ -113,4 +119,5 @@ static void sumPlain(benchmark::State &state) {
 ON_DEVICE(saxpy);
 ON_DEVICE(matmul);
 ON_DEVICE(sum);
+ON_DEVICE(warpSum);
 BENCHMARK_MAIN();

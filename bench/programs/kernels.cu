@@ -30,3 +30,21 @@ extern "C" __global__ void blockSum(int n, const float *x, float *out) {
   if (threadIdx.x == 0)
     out[blockIdx.x] = partial[0];
 }
+
+extern "C" __global__ void warpSum(int n, const float *x, float *out) {
+  __shared__ float partial[8];
+  int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+  float sum = i < n ? x[i] : 0.0f;
+  for (int step = 16; step > 0; step /= 2)
+    sum += __shfl_down_sync(~0u, sum, step);
+  if (lane == 0)
+    partial[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32)
+    return;
+  sum = lane < 8 ? partial[lane] : 0.0f;
+  for (int step = 4; step > 0; step /= 2)
+    sum += __shfl_down_sync(~0u, sum, step);
+  if (lane == 0)
+    out[blockIdx.x] = sum;
+}

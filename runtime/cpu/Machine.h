@@ -62,6 +62,10 @@ struct WarpOp {
   uint32_t lane[32], clamp[32];
 };
 
+/// What the arrived lanes of \p op, which is no matrix operation, get: a result and, of shuffles and
+/// match.all, a flag. Writes 32 of each; those of other lanes mean nothing.
+void computeWarpOp(const WarpOp &op, uint32_t *result, uint32_t *flag);
+
 struct Warp {
   uint32_t live = 0;     ///< lanes that have not ended
   uint32_t runnable = 0; ///< how many lanes are Fresh, Ready or Running
@@ -159,6 +163,7 @@ public:
   /// Ends the launch from within device code.
   [[noreturn]] void stop(LaunchStatus status, std::string message);
   [[noreturn]] void stopDeadlocked();
+  [[noreturn]] void stopOutsideMask(uint32_t site, uint32_t lane, uint32_t mask); // Warp.cpp
   /// "kernel k, block (1,0,0), thread (3,0,0), a.cu:12" of the running thread.
   std::string whereAmI(uint32_t site) const;
   std::string sitePlace(uint32_t site) const; ///< "a.cu:12" or "unknown place"

@@ -9,6 +9,7 @@
 #include "Machine.h"
 #include "Mma.h"
 #include "Races.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -24,7 +25,7 @@ std::string hex(uint32_t mask) {
   return text;
 }
 
-void shuffle(const WarpOp &op, Fiber *lanes) {
+void shuffle(const WarpOp &op, uint32_t *result, uint32_t *flag) {
   auto mode = static_cast<ShuffleMode>(op.detail);
   for (uint32_t i = 0; i < warpLanes; ++i) {
     if (!(op.arrived >> i & 1))
@@ -54,8 +55,8 @@ void shuffle(const WarpOp &op, Fiber *lanes) {
     if (!inRange)
       j = int32_t(i);
     // A lane that does not take part has an undefined value: its reader keeps its own.
-    lanes[i].result = op.value[op.arrived >> j & 1 ? uint32_t(j) : i];
-    lanes[i].flag = inRange;
+    result[i] = uint32_t(op.value[op.arrived >> j & 1 ? uint32_t(j) : i]);
+    flag[i] = inRange;
   }
 }
 
@@ -113,32 +114,25 @@ uint32_t reduce(const WarpOp &op) {
   return result;
 }
 
-void vote(const WarpOp &op, Fiber *lanes) {
+uint32_t vote(const WarpOp &op) {
   uint32_t ballot = 0;
   for (uint32_t i = 0; i < warpLanes; ++i)
     if ((op.arrived >> i & 1) && op.value[i])
       ballot |= 1u << i;
-  uint32_t result = 0;
   switch (static_cast<VoteMode>(op.detail)) {
   case VoteMode::All:
-    result = ballot == op.arrived;
-    break;
+    return ballot == op.arrived;
   case VoteMode::Any:
-    result = ballot != 0;
-    break;
+    return ballot != 0;
   case VoteMode::Uni:
-    result = ballot == op.arrived || ballot == 0;
-    break;
+    return ballot == op.arrived || ballot == 0;
   case VoteMode::Ballot:
-    result = ballot;
     break;
   }
-  for (uint32_t i = 0; i < warpLanes; ++i)
-    if (op.arrived >> i & 1)
-      lanes[i].result = result;
+  return ballot;
 }
 
-void match(const WarpOp &op, Fiber *lanes) {
+void match(const WarpOp &op, uint32_t *result, uint32_t *flag) {
   bool isEqual = true;
   uint64_t first = op.value[std::countr_zero(op.arrived)];
   for (uint32_t i = 0; i < warpLanes; ++i) {
@@ -148,44 +142,16 @@ void match(const WarpOp &op, Fiber *lanes) {
     for (uint32_t j = 0; j < warpLanes; ++j)
       if ((op.arrived >> j & 1) && op.value[j] == op.value[i])
         same |= 1u << j;
-    lanes[i].result = same;
+    result[i] = same;
     isEqual &= op.value[i] == first;
   }
   if (op.kind != WarpOpKind::MatchAll)
     return;
   for (uint32_t i = 0; i < warpLanes; ++i)
     if (op.arrived >> i & 1) {
-      lanes[i].result = isEqual ? op.arrived : 0;
-      lanes[i].flag = isEqual;
+      result[i] = isEqual ? op.arrived : 0;
+      flag[i] = isEqual;
     }
-}
-
-/// Computes the results of \p op, whose lanes are all there.
-void compute(const WarpOp &op, Fiber *lanes) {
-  switch (op.kind) {
-  case WarpOpKind::Sync:
-    break;
-  case WarpOpKind::Shuffle:
-    shuffle(op, lanes);
-    break;
-  case WarpOpKind::Vote:
-    vote(op, lanes);
-    break;
-  case WarpOpKind::MatchAny:
-  case WarpOpKind::MatchAll:
-    match(op, lanes);
-    break;
-  case WarpOpKind::Redux: {
-    uint32_t value = reduce(op);
-    for (uint32_t i = 0; i < warpLanes; ++i)
-      if (op.arrived >> i & 1)
-        lanes[i].result = value;
-    break;
-  }
-  case WarpOpKind::Mma:
-    computeMma(lanes, *reinterpret_cast<const MmaShape *>(op.value[0]));
-    break;
-  }
 }
 
 void finish(WarpOp &op, uint32_t warpIndex) {
@@ -196,7 +162,17 @@ void finish(WarpOp &op, uint32_t warpIndex) {
                  "a matrix operation needs all 32 lanes of its warp, only " +
                      std::to_string(std::popcount(op.arrived)) + " take part, in " +
                      machine.whereAmI(op.site));
-  compute(op, lanes);
+  if (op.kind == WarpOpKind::Mma) {
+    computeMma(lanes, *reinterpret_cast<const MmaShape *>(op.value[0]));
+  } else {
+    uint32_t result[warpLanes], flag[warpLanes];
+    computeWarpOp(op, result, flag);
+    for (uint32_t i = 0; i < warpLanes; ++i)
+      if (op.arrived >> i & 1) {
+        lanes[i].result = result[i];
+        lanes[i].flag = flag[i];
+      }
+  }
   if (machine.info->mode == ImageMode::Check)
     races::onWarpSync(warpIndex, op.arrived);
 }
@@ -209,9 +185,7 @@ Fiber &meet(uint32_t site, uint32_t mask, WarpOpKind kind, uint32_t detail, uint
   self.site = site;
   uint32_t lane = self.thread.lane, w = self.thread.warp;
   if (!(mask >> lane & 1))
-    machine.stop(LaunchStatus::DivergentBarrier,
-                 "lane " + std::to_string(lane) + " is not in the mask " + hex(mask) +
-                     " of the warp operation it executes, in " + machine.whereAmI(site));
+    machine.stopOutsideMask(site, lane, mask);
   if (machine.isCounting)
     count::onWarpOp(self.thread, kind);
   Warp &warp = machine.warps[w];
@@ -248,6 +222,31 @@ Fiber &meet(uint32_t site, uint32_t mask, WarpOpKind kind, uint32_t detail, uint
 }
 
 } // namespace
+
+void computeWarpOp(const WarpOp &op, uint32_t *result, uint32_t *flag) {
+  switch (op.kind) {
+  case WarpOpKind::Shuffle:
+    return shuffle(op, result, flag);
+  case WarpOpKind::MatchAny:
+  case WarpOpKind::MatchAll:
+    return match(op, result, flag);
+  case WarpOpKind::Vote:
+    std::fill_n(result, warpLanes, vote(op));
+    return;
+  case WarpOpKind::Redux:
+    std::fill_n(result, warpLanes, reduce(op));
+    return;
+  case WarpOpKind::Sync:
+  case WarpOpKind::Mma:
+    return;
+  }
+}
+
+void Machine::stopOutsideMask(uint32_t site, uint32_t lane, uint32_t mask) {
+  stop(LaunchStatus::DivergentBarrier, "lane " + std::to_string(lane) + " is not in the mask " +
+                                           hex(mask) + " of the warp operation it executes, in " +
+                                           whereAmI(site));
+}
 
 void Machine::warpOnExit(Warp &warp, uint32_t w) {
   for (size_t i = 0; i < warp.pending.size();) {

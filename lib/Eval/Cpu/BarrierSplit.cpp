@@ -84,7 +84,7 @@ private:
   BasicBlock *early = nullptr; ///< what every region computes first, and the allocas
   MapVector<AllocaInst *, Remembered> kept;
   SmallVector<SmallPtrSet<AllocaInst *, 16>> liveAt; ///< by stop
-  bool arraysEscape = false;
+  bool arraysEscape = false, sharesUniforms = false;
   // Of the region in work.
   Value *linear = nullptr, *slotBase = nullptr, *arrayBase = nullptr, *uniformBase = nullptr,
         *nextUniformBase = nullptr;
@@ -300,7 +300,7 @@ void BarrierSplitter::rememberCrossing() {
     Type *type = value->getType();
     uint64_t bytes = layout.getTypeAllocSize(type);
     Remembered place;
-    place.isUniform = uniformity->isLockstep() && uniformity->isUniform(value);
+    place.isUniform = sharesUniforms && uniformity->isUniform(value);
     uint64_t &end = place.isUniform ? split.uniformBytes : split.slotBytes;
     place.offset = alignTo(end, std::max(layout.getABITypeAlign(type), Align(64)));
     if (place.isUniform)
@@ -532,6 +532,11 @@ std::optional<SplitKernel> BarrierSplitter::run() {
     isolateStops();
     uniformity = std::make_unique<Uniformity>(*function, stopBlocks, uniformResults);
     computeEarly();
+    // Lanes of a warp that wait in groups are not in lockstep with each other.
+    sharesUniforms = uniformity->isLockstep() && all_of(stops, [&](CallInst *stop) {
+      auto *mask = stop ? dyn_cast<ConstantInt>(stop->getArgOperand(1)) : nullptr;
+      return !stop || isa<PoisonValue>(stop->getArgOperand(1)) || (mask && mask->isMinusOne());
+    });
     rememberCrossing();
     for (unsigned number = 0; number <= stops.size(); ++number)
       split.regions.push_back(makeRegion(number));

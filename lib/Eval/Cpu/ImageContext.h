@@ -52,6 +52,7 @@ struct SharedArray {
 struct Stop {
   kbrt::StopKind kind = kbrt::StopKind::Barrier;
   unsigned detail = 0, site = 0;
+  bool isOfWarp() const { return kind > kbrt::StopKind::BarrierReduction; }
 };
 
 /// See kbrt::SplitInfo.

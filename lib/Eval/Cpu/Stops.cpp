@@ -27,15 +27,19 @@ static std::optional<StopKind> kindOf(StringRef name) {
   return StringSwitch<std::optional<StopKind>>(name)
       .Case("kbrt_barrier", StopKind::Barrier)
       .Case("kbrt_barrier_red", StopKind::BarrierReduction)
+      .Case("kbrt_warp_sync", StopKind::WarpSync)
+      .Case("kbrt_shuffle", StopKind::Shuffle)
+      .Case("kbrt_vote", StopKind::Vote)
+      .Case("kbrt_match_any", StopKind::MatchAny)
+      .Case("kbrt_match_all", StopKind::MatchAll)
+      .Case("kbrt_redux", StopKind::Redux)
       .Default(std::nullopt);
 }
 
 /// Calls that switch to another thread in a way no stop does.
 static bool needsFiber(StringRef name) {
   return name == "kbrt_barrier_arrive" || name == "kbrt_yield" || name == "kbrt_exit" ||
-         name == "kbrt_activemask" || name == "kbrt_mma" || name == "kbrt_warp_sync" ||
-         name == "kbrt_shuffle" || name == "kbrt_vote" || name.starts_with("kbrt_match") ||
-         name == "kbrt_redux";
+         name == "kbrt_activemask" || name == "kbrt_mma";
 }
 
 static bool isZero(const Value *value) {
@@ -87,18 +91,46 @@ std::vector<Stop> markStops(ImageContext &context, Function &kernel) {
     stop.site = cast<ConstantInt>(call->getArgOperand(0))->getZExtValue();
     Value *mask = PoisonValue::get(i32), *value = PoisonValue::get(i64), *lane = mask,
           *clamp = mask;
+    auto operand = [&](unsigned index) { return call->getArgOperand(index); };
+    auto constant = [&](unsigned index) {
+      return unsigned(cast<ConstantInt>(operand(index))->getZExtValue());
+    };
+    Value *flagPlace = nullptr;
+    if (stop.isOfWarp())
+      mask = operand(1);
     switch (stop.kind) {
-    case StopKind::BarrierReduction:
-      stop.detail = cast<ConstantInt>(call->getArgOperand(3))->getZExtValue();
-      value = b.CreateZExt(call->getArgOperand(4), i64);
+    case StopKind::Barrier:
+    case StopKind::WarpSync:
       break;
-    default:
+    case StopKind::BarrierReduction:
+      stop.detail = constant(3);
+      value = operand(4);
+      break;
+    case StopKind::Shuffle:
+      stop.detail = constant(2);
+      value = operand(3);
+      lane = operand(4);
+      clamp = operand(5);
+      flagPlace = operand(6);
+      break;
+    case StopKind::Vote:
+    case StopKind::Redux:
+      stop.detail = constant(2);
+      value = operand(3);
+      break;
+    case StopKind::MatchAll:
+      flagPlace = operand(3);
+      [[fallthrough]];
+    case StopKind::MatchAny:
+      value = operand(2);
       break;
     }
     b.CreateCall(declare(context.module, markerName, b.getVoidTy(), {i32, i32, i64, i32, i32}),
-                 {b.getInt32(stops.size()), mask, value, lane, clamp});
+                 {b.getInt32(stops.size()), mask, b.CreateZExt(value, i64), lane, clamp});
     if (!call->use_empty())
       call->replaceAllUsesWith(b.CreateCall(declare(context.module, resultName, i32, {})));
+    if (flagPlace && !isa<ConstantPointerNull>(flagPlace))
+      b.CreateStore(b.CreateCall(declare(context.module, flagName, i32, {})), flagPlace);
     call->eraseFromParent();
     stops.push_back(stop);
   }

@@ -99,9 +99,7 @@ Constant *TableWriter::splitTable(const SplitKernel &split) {
     regions.push_back(row({region}));
   for (const Stop &stop : split.stops)
     stops.push_back(row({i8(uint64_t(stop.kind)), i32(stop.detail), i32(stop.site)}));
-  bool hasWarpStops = any_of(split.stops, [](const Stop &stop) {
-    return stop.kind > kbrt::StopKind::BarrierReduction;
-  });
+  bool hasWarpStops = any_of(split.stops, [](const Stop &stop) { return stop.isOfWarp(); });
   Constant *info = row({array("regions", regions, sizeof(kbrt::RegionFunction)),
                         array("stops", stops, sizeof(kbrt::StopInfo)), i32(stops.size()),
                         i32(hasWarpStops), i64(split.slotBytes), i64(split.arrayBytes),

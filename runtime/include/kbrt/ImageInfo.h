@@ -120,7 +120,8 @@ struct Exchange {
 
 /// Runs the threads [first, last), which go on at one place, up to their next
 /// stops. \p slots and \p arrays keep what threads remember between regions;
-/// \p uniforms what all of them agree on, and \p nextUniforms receives that.
+/// \p uniforms what all of them agree on, and \p nextUniforms receives that:
+/// of the block, or of the warp if the kernel has warp stops.
 using RegionFunction = void (*)(void **args, const Block *block, Thread *thread, char *slots,
                                 char *arrays, const char *uniforms, char *nextUniforms,
                                 uint32_t first, uint32_t last);

@@ -79,11 +79,22 @@ void expectSame(const char *file, kbrt::ImageMode mode, const std::vector<Launch
   }
 }
 
-const auto barrierKernels = {
+const std::initializer_list<const char *> barrierKernels = {
     "uniformLoop",          "bothBranches", "earlyReturn", "localArrays",    "breaks",
     "nested",               "callsFunctions", "remembersTypes", "structures", "meetsElsewhere",
     "endsAtDifferentTimes", "reductions",   "switches",    "recursesBetween", "counts",
     "tiles",                "prints",       "asserts"};
+
+const std::initializer_list<const char *> warpKernels = {"sumsWarps", "asksWarps", "partsWarps", "endsLanes",
+                          "sharesBetweenLanes", "waitsForever"};
+
+TEST(SplitWarps, DoWhatFibersDo) {
+  std::vector<Launch> launches = launchesOf(warpKernels);
+  // Of several lanes outside their masks the first one is named; in another order, another.
+  for (int n : {0, 1, 2, 3})
+    launches.push_back({"leavesItsMask", {2, 1, 1}, {80, 1, 1}, n, 0});
+  expectSame("barriers.cu", kbrt::ImageMode::Plain, launches);
+}
 
 TEST(SplitBarriers, DoWhatFibersDo) {
   expectSame("barriers.cu", kbrt::ImageMode::Plain, launchesOf(barrierKernels));
@@ -91,8 +102,9 @@ TEST(SplitBarriers, DoWhatFibersDo) {
 
 TEST(SplitBarriers, DoWhatFibersDoBesideCountedBlocks) {
   std::vector<Launch> launches;
-  for (const char *kernel : barrierKernels)
-    launches.push_back({kernel, {40, 1, 1}, {96, 1, 1}, 75, 0});
+  for (const auto &kernels : {barrierKernels, warpKernels})
+    for (const char *kernel : kernels)
+      launches.push_back({kernel, {40, 1, 1}, {96, 1, 1}, 75, 0});
   expectSame("barriers.cu", kbrt::ImageMode::Count, launches);
 }
 

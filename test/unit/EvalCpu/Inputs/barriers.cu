@@ -309,3 +309,93 @@ KERNEL(asserts) {
     __trap();
   out[globalThread()] = 1;
 }
+
+// From here on, operations of warps.
+
+KERNEL(sumsWarps) {
+  __shared__ int sums[32];
+  int t = linearThread(), v = in[globalThread()];
+  for (int step = 16; step > 0; step /= 2)
+    v += __shfl_down_sync(~0u, v, step);
+  if (t % 32 == 0)
+    sums[t / 32] = v;
+  __syncthreads();
+  if (t < 32) {
+    v = t < (blockThreads() + 31) / 32 ? sums[t] : 0;
+    for (int step = 16; step > 0; step /= 2)
+      v += __shfl_xor_sync(~0u, v, step);
+    if (t == 0)
+      sums[0] = v;
+  }
+  __syncthreads();
+  out[globalThread()] = sums[0] + n;
+}
+
+KERNEL(asksWarps) {
+  int t = linearThread(), v = in[globalThread()], lane = t % 32, all;
+  unsigned even = __ballot_sync(~0u, v % 2 == 0);
+  int sum = __popc(even) + 100 * __any_sync(~0u, v == n) + 200 * __all_sync(~0u, v >= 0);
+  sum += __reduce_add_sync(~0u, v) + __reduce_max_sync(~0u, unsigned(v));
+  sum ^= __match_any_sync(~0u, v % 4);
+  sum += __match_all_sync(~0u, n, &all) + all;
+  sum += __shfl_up_sync(~0u, v, 3, 8) + __shfl_sync(~0u, v, lane + n, 16);
+  out[globalThread()] = sum;
+}
+
+// Halves of a warp that do different things, and come together.
+KERNEL(partsWarps) {
+  int t = linearThread(), v = in[globalThread()], lane = t % 32;
+  if (lane < 16) {
+    for (int k = 0; k < n % 5; ++k)
+      v += __shfl_xor_sync(0xffff, v, 1 << k % 4);
+  } else {
+    v -= __shfl_sync(0xffff0000, v, 16);
+    __syncwarp(0xffff0000);
+    if (lane & 1)
+      v += __popc(__ballot_sync(0xaaaa0000, v > 20));
+  }
+  __syncwarp();
+  out[globalThread()] = v + __shfl_down_sync(~0u, v, 16);
+}
+
+KERNEL(endsLanes) {
+  int t = linearThread(), v = in[globalThread()];
+  if (v % 5 == n % 5)
+    return;
+  v += __shfl_xor_sync(~0u, v, 4);
+  if (t % 32 > 20)
+    return;
+  int seen = __ballot_sync(~0u, v & 1);
+  __syncthreads();
+  out[globalThread()] = v + __popc(seen) + __shfl_sync(~0u, v, 7);
+}
+
+KERNEL(sharesBetweenLanes) {
+  __shared__ volatile int box[1024];
+  int t = linearThread(), v = in[globalThread()], own[4] = {v, v + 1, v + 2, v + 3};
+  for (int k = 0; k < 3 + (t / 32) % 3; ++k) {
+    box[t] = own[(n + k) & 3];
+    __syncwarp();
+    own[k & 3] += box[t ^ 1 < blockThreads() ? t ^ 1 : t];
+    __syncwarp();
+  }
+  double real = own[1] * 0.5;
+  v = own[0] + __shfl_sync(~0u, own[2], 0);
+  out[globalThread()] = v + int(real) + own[3];
+}
+
+KERNEL(waitsForever) {
+  int t = linearThread(), v = in[globalThread()];
+  if (t % 32 < 8 && n != 1)
+    __syncthreads();
+  else
+    v += __shfl_xor_sync(~0u, v, 1);
+  out[globalThread()] = v;
+}
+
+KERNEL(leavesItsMask) {
+  int v = in[globalThread()];
+  if (n > 1 || linearThread() == 0)
+    v += __shfl_xor_sync(n == 2 ? 0xffff : ~0u, v, 1);
+  out[globalThread()] = v;
+}
