@@ -66,7 +66,8 @@ private:
   bool runToBarriers();
   void runWarp(uint32_t warp, uint32_t ready);
   uint32_t operate(uint32_t warp);
-  void compute(WarpOp &op, uint32_t warp);
+  uint32_t operateInGroups(uint32_t warp, uint32_t begin, uint32_t count);
+  void compute(const StopInfo &stop, uint32_t mask, uint32_t arrived, uint32_t warp);
   void reduce();
   [[noreturn]] void stopDeadlocked();
 
@@ -167,6 +168,22 @@ void Runner::runWarp(uint32_t warp, uint32_t ready) {
 /// Performs the warp operations all of whose lanes are there; returns these lanes.
 uint32_t Runner::operate(uint32_t warp) {
   const uint32_t begin = warp * warpLanes, count = std::min(warpLanes, threads - begin);
+  if (agree(begin, begin + count)) {
+    // All at one place, as nearly always.
+    if (!waitsInWarp(begin))
+      return 0;
+    uint32_t common = ~0u;
+    for (uint32_t i = begin; i < begin + count; ++i)
+      common &= x.mask[i];
+    if (common == ~0u) {
+      compute(stopOf(begin), common, firstLanes(count), warp);
+      return firstLanes(count);
+    }
+  }
+  return operateInGroups(warp, begin, count);
+}
+
+uint32_t Runner::operateInGroups(uint32_t warp, uint32_t begin, uint32_t count) {
   uint32_t live = 0, waiting = 0, finished = 0;
   for (uint32_t i = 0; i < count; ++i) {
     live |= uint32_t(!isDone(begin + i)) << i;
@@ -175,45 +192,50 @@ uint32_t Runner::operate(uint32_t warp) {
   while (waiting) {
     uint32_t leader = begin + uint32_t(std::countr_zero(waiting));
     const StopInfo &stop = stopOf(leader);
-    WarpOp op{};
-    op.mask = x.mask[leader];
-    op.kind = operationOf(stop.kind);
-    op.detail = stop.detail;
-    op.site = stop.site;
+    uint32_t mask = x.mask[leader], arrived = 0;
     for (uint32_t i = 0; i < count; ++i)
-      if ((waiting >> i & 1) && x.mask[begin + i] == op.mask &&
-          (x.next[begin + i] == x.next[leader] || (stopOf(begin + i).kind == stop.kind &&
-                                                   stopOf(begin + i).detail == stop.detail)))
-        op.arrived |= 1u << i;
-    waiting &= ~op.arrived;
-    if (uint32_t outside = op.arrived & ~op.mask) {
+      if ((waiting >> i & 1) && x.mask[begin + i] == mask &&
+          stopOf(begin + i).kind == stop.kind && stopOf(begin + i).detail == stop.detail)
+        arrived |= 1u << i;
+    waiting &= ~arrived;
+    if (uint32_t outside = arrived & ~mask) {
       uint32_t lane = uint32_t(std::countr_zero(outside));
       Dim3 at = unflatten(begin + lane, machine.blockDim);
       machine.loopThread.tid = {at.x, at.y, at.z};
       machine.loopThread.linear = begin + lane;
-      machine.stopOutsideMask(stopOf(begin + lane).site, lane, op.mask);
+      machine.stopOutsideMask(stopOf(begin + lane).site, lane, mask);
     }
-    if (op.arrived == (op.mask & live)) {
-      compute(op, warp);
-      finished |= op.arrived;
+    if (arrived == (mask & live)) {
+      compute(stop, mask, arrived, warp);
+      finished |= arrived;
     }
   }
   return finished;
 }
 
-void Runner::compute(WarpOp &op, uint32_t warp) {
+void Runner::compute(const StopInfo &stop, uint32_t mask, uint32_t arrived, uint32_t warp) {
   const uint32_t begin = warp * warpLanes;
-  if (op.kind == WarpOpKind::Sync)
+  if (stop.kind == StopKind::WarpSync)
     return;
+  WarpOp op; // as a fiber's, but for the operands that this kind has none of
+  op.mask = mask;
+  op.arrived = arrived;
+  op.kind = operationOf(stop.kind);
+  op.detail = stop.detail;
+  op.site = stop.site;
   memcpy(op.value, x.value + begin, sizeof op.value);
-  if (op.kind == WarpOpKind::Shuffle) {
+  if (stop.kind == StopKind::Shuffle) {
     memcpy(op.lane, x.lane + begin, sizeof op.lane);
     memcpy(op.clamp, x.clamp + begin, sizeof op.clamp);
+  }
+  if (arrived == ~0u) {
+    computeWarpOp(op, x.result + begin, x.flag + begin);
+    return;
   }
   uint32_t result[warpLanes], flag[warpLanes];
   computeWarpOp(op, result, flag);
   for (uint32_t i = 0; i < warpLanes; ++i)
-    if (op.arrived >> i & 1) {
+    if (arrived >> i & 1) {
       x.result[begin + i] = result[i];
       x.flag[begin + i] = flag[i];
     }

@@ -25,38 +25,40 @@ std::string hex(uint32_t mask) {
   return text;
 }
 
-void shuffle(const WarpOp &op, uint32_t *result, uint32_t *flag) {
-  auto mode = static_cast<ShuffleMode>(op.detail);
+/// Every lane's source by \p sourceOf(lane, operand, lowest lane of its segment, segment mask).
+template <ShuffleMode mode, typename SourceOf>
+void shuffleBy(const WarpOp &op, uint32_t *result, uint32_t *flag, SourceOf sourceOf) {
   for (uint32_t i = 0; i < warpLanes; ++i) {
-    if (!(op.arrived >> i & 1))
-      continue;
     uint32_t b = op.lane[i] & 31, c = op.clamp[i] & 31, segment = op.clamp[i] >> 8 & 31;
-    uint32_t maxLane = (i & segment) | (c & ~segment), minLane = i & segment;
-    int32_t j = 0;
-    bool inRange = false;
-    switch (mode) {
-    case ShuffleMode::Up:
-      j = int32_t(i) - int32_t(b);
-      inRange = j >= int32_t(maxLane);
-      break;
-    case ShuffleMode::Down:
-      j = int32_t(i + b);
-      inRange = j <= int32_t(maxLane);
-      break;
-    case ShuffleMode::Bfly:
-      j = int32_t(i ^ b);
-      inRange = j <= int32_t(maxLane);
-      break;
-    case ShuffleMode::Idx:
-      j = int32_t(minLane | (b & ~segment));
-      inRange = j <= int32_t(maxLane);
-      break;
-    }
-    if (!inRange)
-      j = int32_t(i);
+    int32_t maxLane = int32_t((i & segment) | (c & ~segment));
+    int32_t j = sourceOf(i, b, i & segment, segment);
+    bool inRange = mode == ShuffleMode::Up ? j >= maxLane : j <= maxLane;
+    uint32_t from = inRange ? uint32_t(j) & 31 : i;
     // A lane that does not take part has an undefined value: its reader keeps its own.
-    result[i] = uint32_t(op.value[op.arrived >> j & 1 ? uint32_t(j) : i]);
+    result[i] = uint32_t(op.value[op.arrived >> from & 1 ? from : i]);
     flag[i] = inRange;
+  }
+}
+
+void shuffle(const WarpOp &op, uint32_t *result, uint32_t *flag) {
+  switch (static_cast<ShuffleMode>(op.detail)) {
+  case ShuffleMode::Up:
+    return shuffleBy<ShuffleMode::Up>(
+        op, result, flag,
+        [](uint32_t i, uint32_t b, uint32_t, uint32_t) { return int32_t(i) - int32_t(b); });
+  case ShuffleMode::Down:
+    return shuffleBy<ShuffleMode::Down>(
+        op, result, flag,
+        [](uint32_t i, uint32_t b, uint32_t, uint32_t) { return int32_t(i + b); });
+  case ShuffleMode::Bfly:
+    return shuffleBy<ShuffleMode::Bfly>(
+        op, result, flag,
+        [](uint32_t i, uint32_t b, uint32_t, uint32_t) { return int32_t(i ^ b); });
+  case ShuffleMode::Idx:
+    return shuffleBy<ShuffleMode::Idx>(
+        op, result, flag, [](uint32_t, uint32_t b, uint32_t minLane, uint32_t segment) {
+          return int32_t(minLane | (b & ~segment));
+        });
   }
 }
 
