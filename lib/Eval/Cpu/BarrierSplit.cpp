@@ -57,7 +57,7 @@ private:
   void isolateStops();
   void computeEarly();
   SmallPtrSet<BasicBlock *, 16> blocksWhereLive(Instruction &value) const;
-  bool isAlwaysThere(const Value &pointer) const;
+  bool isAlwaysThere(const LoadInst &load) const;
   unsigned costOf(const Value *value, DenseMap<const Value *, unsigned> &known) const;
   void hoist(Value *value);
   void rememberCrossing();
@@ -215,17 +215,24 @@ SmallPtrSet<BasicBlock *, 16> BarrierSplitter::blocksWhereLive(Instruction &valu
   return live;
 }
 
-/// Whether \p pointer leads to memory that can be read at any time: the block's state, structures
-/// passed by value, the places of variables.
-bool BarrierSplitter::isAlwaysThere(const Value &pointer) const {
+/// Whether \p load reads what can be read at any time: the block's state, structures passed by value,
+/// the places of variables.
+bool BarrierSplitter::isAlwaysThere(const LoadInst &load) const {
   APInt offset(64, 0);
-  const Value *base = pointer.stripAndAccumulateConstantOffsets(layout, offset, true);
+  const Value *base =
+      load.getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
+  uint64_t bytes = 0;
   if (auto *argument = dyn_cast<Argument>(base)) {
-    unsigned number = argument->getArgNo();
-    return number == function->arg_size() - stateParameters ||
-           kernel.function->getArg(number)->hasByValAttr();
+    const Argument *original = kernel.function->getArg(argument->getArgNo());
+    if (argument->getArgNo() == function->arg_size() - stateParameters)
+      bytes = sizeof(kbrt::Block);
+    else if (original->hasByValAttr())
+      bytes = layout.getTypeAllocSize(original->getParamByValType());
+  } else if (auto *global = dyn_cast<GlobalVariable>(base)) {
+    bytes = layout.getTypeAllocSize(global->getValueType());
   }
-  return isa<GlobalVariable>(base);
+  return offset.isNonNegative() &&
+         offset.getZExtValue() + layout.getTypeStoreSize(load.getType()) <= bytes;
 }
 
 /// How many instructions compute \p value from what every region has; the most if none do.
@@ -241,7 +248,7 @@ unsigned BarrierSplitter::costOf(const Value *value,
   auto isFixed = [&] {
     if (auto *load = dyn_cast<LoadInst>(instruction))
       return load->hasMetadata(LLVMContext::MD_invariant_load) &&
-             isAlwaysThere(*load->getPointerOperand());
+             isAlwaysThere(*load);
     return !isa<PHINode, FreezeInst>(instruction) && !instruction->mayReadOrWriteMemory() &&
            isSafeToSpeculativelyExecute(instruction);
   };

@@ -108,4 +108,25 @@ TEST(SplitBarriers, DoWhatFibersDoBesideCountedBlocks) {
   expectSame("barriers.cu", kbrt::ImageMode::Count, launches);
 }
 
+TEST(SplitBarriers, EndAtTheTimeLimit) {
+  CudaProgram program("barriers.cu");
+  ASSERT_TRUE(program.image->findKernel("neverEnds")->split);
+  program.options.wallSeconds = 0.05;
+  int *in = program.allocate<int>(64), *out = program.allocate<int>(64);
+  program.expectRun("neverEnds", {1}, {64}, in, out, 0);
+  EXPECT_EQ(program.launch("neverEnds", {1}, {64}, in, out, 1).status,
+            kbrt::LaunchStatus::Timeout);
+}
+
+// What a loop's vector form leaves unknown is not guessed.
+TEST(SplitBarriers, NameNoThreadWhereNoneIsKnown) {
+  CudaProgram program("barriers.cu");
+  int *out = program.allocate<int>(64);
+  kbrt::LaunchResult result =
+      program.launch("uniformLoop", {1}, {64}, static_cast<int *>(nullptr), out, 3);
+  EXPECT_EQ(result.status, kbrt::LaunchStatus::Fault);
+  EXPECT_NE(result.message.find("null pointer"), std::string::npos) << result.message;
+  EXPECT_EQ(result.message.find("thread ("), std::string::npos) << result.message;
+}
+
 } // namespace

@@ -310,6 +310,12 @@ KERNEL(asserts) {
   out[globalThread()] = 1;
 }
 
+KERNEL(neverEnds) {
+  for (int k = 0; k < 4 || n; ++k)
+    __syncthreads();
+  out[globalThread()] = 1;
+}
+
 // From here on, operations of warps.
 
 KERNEL(sumsWarps) {
