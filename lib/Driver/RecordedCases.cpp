@@ -147,6 +147,28 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   return joinPath(*folder, "program");
 }
 
+void RecordedCases::recordOnGpu(DeviceCompiler &compiler, unsigned index) {
+  gpuCompiler = &compiler;
+  gpuIndex = index;
+}
+
+llvm::Expected<std::string> RecordedCases::imageFor(const ProgramArtefacts &program) {
+  if (!gpuCompiler) {
+    auto image = device.build(program, RunMode::Plain);
+    if (!image)
+      return image.takeError();
+    return image->path;
+  }
+  auto code = gpuCompiler->compile(program);
+  if (!code)
+    return code.takeError();
+  if (code->cubinPath.empty())
+    return llvm::make_error<ToolError>("recording on a GPU needs machine code, which nvcc makes",
+                                       std::vector<std::string>{"nvcc"}, -1, "",
+                                       "set CUDA_PATH to a CUDA toolkit");
+  return code->cubinPath;
+}
+
 RecordRequest RecordedCases::request(const Recipe &recipe, std::string executable,
                                      std::string image, std::string folder) const {
   RecordRequest request;
@@ -163,6 +185,9 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   if (workload.limitSeconds > 0)
     request.limits.wallSeconds = workload.limitSeconds;
   request.limits.launches = workload.limitLaunches;
+  request.deviceIndex = gpuIndex;
+  if (gpuCompiler) // real sizes; the GPU's memory is a limit, too
+    request.limits.deviceBytes = request.limits.fileBytes = uint64_t{40} << 30;
   if (workload.limitGibibytes > 0)
     request.limits.hostBytes = request.limits.deviceBytes = request.limits.fileBytes =
         static_cast<uint64_t>(workload.limitGibibytes * (uint64_t{1} << 30));
@@ -177,13 +202,13 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
 
 llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
   return once("record " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
-    auto image = device.build(first, RunMode::Plain);
+    auto image = imageFor(first);
     if (!image)
       return image.takeError();
     auto program = executable(first, recipe);
     if (!program)
       return program.takeError();
-    auto recording = recordProgram(context.runner, request(recipe, *program, image->path, folder));
+    auto recording = recordProgram(context.runner, request(recipe, *program, *image, folder));
     if (!recording)
       return recording.takeError();
     if (recipe.test.name == recipes.front().test.name)
@@ -261,11 +286,11 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
                     auto host = executable(program, recordedAs);
                     if (!host)
                       return host.takeError();
-                    auto image = device.build(program, RunMode::Plain);
+                    auto image = imageFor(program);
                     if (!image)
                       return image.takeError();
                     auto recording = recordOracleFed(
-                        context.runner, request(recordedAs, *host, image->path, folder), *base);
+                        context.runner, request(recordedAs, *host, *image, folder), *base);
                     if (!recording)
                       return recording.takeError();
                     return recording->asError();
@@ -285,13 +310,13 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program) {
     auto host = executable(sharesHost(program) ? first : program, recipe);
     if (!host)
       return host.takeError();
-    auto image = device.build(program, RunMode::Plain);
+    auto image = imageFor(program);
     if (!image)
       return image.takeError();
     std::string folder = joinPath(root, "whole-" + digestOf(program.text));
     if (llvm::Error error = context.files.createDirectories(folder))
       return std::move(error);
-    auto ended = executeProgram(context.runner, request(recipe, *host, image->path, folder));
+    auto ended = executeProgram(context.runner, request(recipe, *host, *image, folder));
     if (!ended)
       return ended.takeError();
     return WholeRun{ended->exitStatus, ended->out};

@@ -24,6 +24,11 @@ public:
   RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
                 Workload workload, Signature signature, std::string folder);
 
+  /// From here on original programs run on the GPU number \p index of this machine,
+  /// as \p compiler compiles them; before anything has run. Candidates' host sides
+  /// run without a device, but for whole programs.
+  void recordOnGpu(DeviceCompiler &compiler, unsigned index);
+
   std::vector<TestCase> cases() override;
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
@@ -55,6 +60,8 @@ private:
   bool sharesHost(const ProgramArtefacts &program) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const Recipe &recipe);
+  /// What the recorder needs of the device side of \p program: a CPU image or a cubin.
+  llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
   RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
                         std::string folder) const;
   llvm::Expected<std::string> record(const Recipe &recipe);
@@ -68,6 +75,8 @@ private:
 
   const Context &context;
   Device &device;
+  DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
+  unsigned gpuIndex = 0;
   CodeEmitter emitter;
   ProgramArtefacts first;
   Workload workload;

@@ -4,6 +4,7 @@
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kbrt/CubinTable.h"
 #include "kbrt/Memory.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +21,8 @@ using llvm::StringRef;
 
 llvm::StringRef kbopt::toString(RecordStatus status) {
   constexpr StringRef names[] = {"good",      "program-failed", "crashed",     "kernel-fault",
-                                 "timed-out", "out-of-memory",  "unsupported", "mismatch"};
+                                 "timed-out", "out-of-memory",  "unsupported", "mismatch",
+                                 "no-device"};
   return names[static_cast<size_t>(status)];
 }
 
@@ -31,6 +33,8 @@ Expected<std::string> Recording::observables() const {
 Error Recording::asError() const {
   if (status == RecordStatus::Good)
     return Error::success();
+  if (status == RecordStatus::NoDevice)
+    return llvm::make_error<ToolError>(message, std::vector<std::string>{}, exitStatus, "", note);
   return llvm::make_error<UsageError>(message, note, ExitStatus::Diagnostics);
 }
 
@@ -56,6 +60,14 @@ Expected<std::string> kbopt::findRecordLibrary() {
 namespace {
 
 enum class Mode { Record, Oracle, Run };
+
+/// Whether kernels run on a GPU.
+bool runsOnGpu(const RecordRequest &request, Mode mode) {
+  if (mode == Mode::Oracle || request.image.empty())
+    return false;
+  auto head = llvm::MemoryBuffer::getFileSlice(request.image, 64, 0);
+  return head && kbrt::isCubin((*head)->getBuffer());
+}
 
 /// The arena is reserved whole; what is used of it is limited elsewhere.
 constexpr uint64_t reservedBytes = kbrt::arenaBytes + (uint64_t{4} << 30);
@@ -97,14 +109,18 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   set("KBRECORD_DEVICE_BYTES", llvm::Twine(request.limits.deviceBytes));
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
   set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
+  set("KBRECORD_DEVICE_INDEX", llvm::Twine(request.deviceIndex));
   process.wallSeconds = request.limits.wallSeconds;
-  process.memoryBytes = reservedBytes + request.limits.hostBytes;
+  bool isOnGpu = runsOnGpu(request, mode);
+  if (!isOnGpu)
+    process.memoryBytes = reservedBytes + request.limits.hostBytes;
   // Room for the message about the limit: the recorder keeps to it by itself.
   process.fileBytes = request.limits.fileBytes + (uint64_t{64} << 20);
   process.outputBytes = request.limits.outputBytes;
   process.sandbox = request.sandbox;
   if (process.sandbox) {
     Sandbox &sandbox = *process.sandbox;
+    sandbox.seesGpus = isOnGpu;
     sandbox.readable.push_back(parent(*library));
     sandbox.readable.push_back(parent(executable));
     if (!image.empty())
@@ -161,12 +177,13 @@ std::string withStderr(const ProcessResult &result, std::string note) {
 
 /// What the end of the process and the plan's own outcome mean together.
 void judge(Recording &recording, const RecordRequest &request, const ProcessResult &result,
-           bool wrotePlan) {
+           bool wrotePlan, bool isOnGpu) {
   const kbrt::Outcome &outcome = recording.plan.outcome;
   std::string name = programName(request);
   if (result.timedOut)
     return set(recording, RecordStatus::TimedOut,
-               "program " + name + ": " + result.describe() + " on the CPU device",
+               "program " + name + ": " + result.describe() +
+                   (isOnGpu ? " on the GPU" : " on the CPU device"),
                "give it smaller arguments, more time or fewer launches in a workload: program: "
                "{limits: {seconds: 600, launches: 100}}");
   switch (wrotePlan ? outcome.ending : Ending::Running) {
@@ -174,6 +191,12 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
     return set(recording, RecordStatus::Unsupported, "program " + name + ": " + outcome.message);
   case Ending::Mismatch:
     return set(recording, RecordStatus::Mismatch, "program " + name + ": " + outcome.message);
+  case Ending::NoDevice: {
+    // The recorder has the next step behind a semicolon.
+    auto [message, note] = StringRef(outcome.message).split("; ");
+    return set(recording, RecordStatus::NoDevice,
+               ("cannot record program " + name + " on a GPU: " + message).str(), note.str());
+  }
   case Ending::TooLarge:
     return set(recording, RecordStatus::OutOfMemory, "program " + name + ": " + outcome.message,
                "give it smaller arguments or more memory in a workload: program: {limits: "
@@ -245,7 +268,7 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
     if (!kbrt::writePlan(recording.plan, request.folder, error))
       return llvm::make_error<StoreError>(error);
   }
-  judge(recording, request, *result, wrotePlan);
+  judge(recording, request, *result, wrotePlan, runsOnGpu(request, mode));
   return recording;
 }
 

@@ -5,6 +5,8 @@
 #include "llvm/ADT/APFloat.h"
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 
 using namespace kbopt;
 using namespace kbrt;
@@ -120,29 +122,48 @@ void kbopt::fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, ElementType e
   }
 }
 
+/// The type by which \p upload may be varied; Unknown if it may not.
+static ElementType variedType(const Plan &plan, const UploadStep &upload) {
+  ElementType element = plan.buffers[upload.to.at.buffer].element;
+  unsigned size = elementBytes(element);
+  bool fits = isFloatingPoint(element) && upload.to.at.offset % size == 0 &&
+              upload.to.width % size == 0 && upload.to.pitch % size == 0;
+  return fits ? element : ElementType::Unknown;
+}
+
 llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
                                                uint64_t seed, InputDistribution distribution) {
   VariedInputs result;
   result.data = data.str();
-  uint64_t ordinal = 0; // of the upload: steps between uploads change no values
+  std::map<uint64_t, ElementType> types; // by place in the data; Unknown where they differ
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
     if (!upload)
       continue;
-    ++ordinal;
-    uint64_t bytes = upload->to.bytes();
-    if (upload->data > data.size() || bytes > data.size() - upload->data)
+    if (upload->data > data.size() || upload->to.bytes() > data.size() - upload->data)
       return llvm::make_error<StoreError>("data.bin ends before the upload of step " +
                                           std::to_string(i));
-    ElementType element = plan.buffers[upload->to.at.buffer].element;
-    unsigned size = elementBytes(element);
-    if (!isFloatingPoint(element) || upload->to.at.offset % size || upload->to.width % size ||
-        upload->to.pitch % size) {
+    ElementType type = variedType(plan, *upload);
+    auto [known, isNew] = types.try_emplace(upload->data, type);
+    if (!isNew && known->second != type)
+      known->second = ElementType::Unknown;
+  }
+  uint64_t ordinal = 0; // of the upload: steps between uploads change no values
+  std::set<uint64_t> done;
+  for (const Step &step : plan.steps) {
+    auto *upload = std::get_if<UploadStep>(&step);
+    if (!upload)
+      continue;
+    ++ordinal;
+    ElementType element = types[upload->data];
+    if (element == ElementType::Unknown) {
       ++result.uploadsKept;
       continue;
     }
     auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
-    fillDistribution({first, bytes}, element, distribution, seed * 0x9e3779b97f4a7c15u + ordinal);
+    if (done.insert(upload->data).second)
+      fillDistribution({first, upload->to.bytes()}, element, distribution,
+                       seed * 0x9e3779b97f4a7c15u + ordinal);
     ++result.uploadsVaried;
   }
   return result;

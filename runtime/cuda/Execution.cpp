@@ -1,5 +1,6 @@
 //===- Execution.cpp - a plan's steps on a GPU ----------------------------===//
 #include "Execution.h"
+#include "Matmul.h"
 
 #include <cstring>
 #include <ctime>
@@ -16,9 +17,30 @@ constexpr uint64_t sharedWithoutOptIn = 48 << 10;
 
 CUfunction LoadedImage::Module::function(const std::string &name) {
   auto [entry, isNew] = functions.try_emplace(name, nullptr);
-  if (isNew && h->driver->cuModuleGetFunction(&entry->second, handle, name.c_str()) != CUDA_SUCCESS)
+  if (!isNew || h->driver->cuModuleGetFunction(&entry->second, handle, name.c_str()) == CUDA_SUCCESS)
+    return entry->second;
+  const CubinKernel *kernel = getTable().findKernel(name);
+  if (!kernel || h->driver->cuModuleGetFunction(&entry->second, handle, kernel->name.c_str()) !=
+                     CUDA_SUCCESS)
     entry->second = nullptr;
   return entry->second;
+}
+
+bool LoadedImage::Module::findVariable(const std::string &name, CUdeviceptr &place,
+                                       size_t &bytes) {
+  if (h->driver->cuModuleGetGlobal(&place, &bytes, handle, name.c_str()) == CUDA_SUCCESS)
+    return true;
+  const CubinVariable *variable = getTable().findVariable(name);
+  return variable && h->driver->cuModuleGetGlobal(&place, &bytes, handle,
+                                                  variable->name.c_str()) == CUDA_SUCCESS;
+}
+
+const CubinTable &LoadedImage::Module::getTable() {
+  if (!table) {
+    std::string error; // PTX has no table
+    table = readCubin(bytes, error).value_or(CubinTable{});
+  }
+  return *table;
 }
 
 Slab::~Slab() {
@@ -108,8 +130,7 @@ void Execution::snapshotSymbols() {
       continue;
     CUdeviceptr place = 0;
     size_t bytes = 0;
-    if (h.driver->cuModuleGetGlobal(&place, &bytes, module.handle, buffer.symbol.c_str()) !=
-        CUDA_SUCCESS)
+    if (!module.findVariable(buffer.symbol, place, bytes))
       continue; // an error only if the plan uses it
     std::string initial(bytes, 0);
     if (check(h.driver->cuMemcpyDtoH(initial.data(), place, bytes),
@@ -204,10 +225,9 @@ bool Execution::read(uint64_t from, const Region &region, char *into) {
          wait("the read of step " + std::to_string(index));
 }
 
-bool Execution::matmul(const MatmulStep &, uint64_t, uint64_t, uint64_t) {
-  return fail(LaunchStatus::Unsupported, "step " + std::to_string(index) +
-                                             " is a matrix product of cuBLAS, which kb-run does "
-                                             "not execute on a CUDA device");
+bool Execution::matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) {
+  return beforeDeviceWork(true) && check(queueMatmul(h, step, a, b, c),
+                                         "the matrix product of step " + std::to_string(index));
 }
 
 bool Execution::queue(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) {

@@ -10,6 +10,7 @@
 
 #include "Handles.h"
 #include "SlabLayout.h"
+#include "kbrt/CubinTable.h"
 #include "kbrt/CudaPlan.h"
 #include <chrono>
 #include <unordered_map>
@@ -20,12 +21,16 @@ struct LoadedImage::Module {
   Device::Handles *h = nullptr;
   std::string bytes, path;
   CUmodule handle = nullptr;
+  /// What the image says of itself, read when a name of a plan is not one of its own.
+  std::optional<CubinTable> table;
   std::unordered_map<std::string, CUfunction> functions;
   /// The variables that plans name, with their initial bytes.
   std::unordered_map<std::string, std::pair<CUdeviceptr, std::string>> symbols;
 
-  /// Null if the image has no such kernel.
+  /// Null if the image has no such kernel, not even under the name that nvcc gives it.
   CUfunction function(const std::string &name);
+  bool findVariable(const std::string &name, CUdeviceptr &place, size_t &bytes);
+  const CubinTable &getTable();
 };
 
 /// Device memory for all buffers of a plan, given back when it goes.

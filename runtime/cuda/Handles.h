@@ -15,6 +15,7 @@ struct Device::Handles {
   CUdevice device = 0;
   CUcontext context = nullptr;
   CUstream stream = nullptr; ///< everything runs here
+  CUfunction matmul = nullptr; ///< our kernel, once a plan needs it (Matmul.h)
   const Nvml *nvml = nullptr;
   Nvml::Device nvmlDevice = nullptr;
   /// A kernel went wrong or does not end: calls that wait for the device would fail or never

@@ -1,7 +1,8 @@
 //===- StoredPointers.cpp - Device pointers inside uploaded data ------------===//
 //
 // Owns the search for device addresses in the bytes of uploads. Recorded
-// addresses come from an arena that no other integers usually lie in, but two
+// addresses come from an arena that no other integers usually lie in (those of
+// variables on a GPU from a place that the driver chose), but two
 // neighbouring 32-bit numbers can look like one; so a buffer that kernels take
 // for numbers is not searched.
 //
@@ -9,6 +10,7 @@
 #include "kbrt/Memory.h"
 #include "kbrt/Plan.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -25,9 +27,14 @@ bool mayHoldPointers(const Buffer &buffer) {
 
 void kbrt::noteStoredPointers(Plan &plan, std::string_view data) {
   std::map<uint64_t, uint32_t> live; // address to buffer
+  // A driver places variables outside the arena.
+  uint64_t symbolsBegin = ~uint64_t(0), symbolsEnd = 0;
   for (uint32_t i = 0; i < plan.buffers.size(); ++i)
-    if (plan.buffers[i].kind == BufferKind::Symbol)
-      live[plan.buffers[i].address] = i;
+    if (const Buffer &buffer = plan.buffers[i]; buffer.kind == BufferKind::Symbol) {
+      live[buffer.address] = i;
+      symbolsBegin = std::min(symbolsBegin, buffer.address);
+      symbolsEnd = std::max(symbolsEnd, buffer.address + buffer.bytes);
+    }
   auto find = [&](uint64_t address) -> std::optional<Location> {
     auto next = live.upper_bound(address);
     if (next == live.begin())
@@ -51,7 +58,7 @@ void kbrt::noteStoredPointers(Plan &plan, std::string_view data) {
     for (uint64_t at = 0; at + 8 <= upload->to.bytes(); at += 8) {
       uint64_t word;
       std::memcpy(&word, data.data() + upload->data + at, sizeof word);
-      if (!isDeviceAddress(word))
+      if (!isDeviceAddress(word) && (word < symbolsBegin || word > symbolsEnd))
         continue;
       if (auto target = find(word))
         upload->pointers.push_back({at, *target});

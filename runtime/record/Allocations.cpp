@@ -1,6 +1,8 @@
 //===- Allocations.cpp ------------------------------------------------------===//
 #include "Allocations.h"
+#include "kbrt/CubinTable.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace kbrt;
@@ -15,8 +17,7 @@ constexpr uint64_t pieceBytes = 16, mergeBytes = 256;
 
 Allocation *Allocations::allocate(uint64_t bytes, BufferKind kind) {
   bool hostSide = kind == BufferKind::Managed || kind == BufferKind::Pinned;
-  void *p =
-      DeviceMemory::get().allocate(bytes, hostSide ? MemoryKind::Managed : MemoryKind::Device);
+  void *p = backend.allocate(bytes, hostSide);
   if (!p)
     return nullptr;
   Allocation allocation;
@@ -37,25 +38,39 @@ bool Allocations::release(void *p, bool pinned) {
   if (found->second.buffer != noBuffer)
     sequence.add(FreeStep{found->second.buffer});
   byAddress.erase(found);
-  DeviceMemory::get().free(p);
+  backend.free(p);
   return true;
 }
 
-void Allocations::addSymbol(const std::string &name, uint64_t address, uint64_t bytes,
-                            bool managed) {
-  Allocation &symbol = byAddress[address];
-  symbol.address = address;
-  symbol.bytes = bytes;
+void Allocations::addSymbol(const DeviceVariable &variable) {
+  Allocation &symbol = byAddress[variable.address];
+  symbol.address = variable.address;
+  symbol.bytes = variable.bytes;
   symbol.kind = BufferKind::Symbol;
-  symbol.symbol = name;
-  symbols[name] = address;
-  if (managed)
+  symbol.symbol = variable.name;
+  symbols[variable.name] = variable.address;
+  symbols.try_emplace(linkageFreeName(variable.name), variable.address);
+  uint64_t end = variable.address + variable.bytes;
+  if (!isDeviceAddress(variable.address)) {
+    bool isFirst = symbolsBegin == ~uint64_t(0);
+    uint64_t oldEnd = isFirst ? end : symbolsBegin + symbolsBytes;
+    symbolsBegin = std::min(symbolsBegin, variable.address);
+    symbolsBytes = std::max(oldEnd, end) - symbolsBegin;
+  }
+  if (variable.isManaged)
     watch(symbol);
 }
 
 Allocation *Allocations::symbol(const std::string &name) {
   auto found = symbols.find(name);
-  return found == symbols.end() ? nullptr : &byAddress.at(found->second);
+  if (found == symbols.end())
+    found = symbols.find(linkageFreeName(name));
+  if (found == symbols.end())
+    return nullptr;
+  Allocation &symbol = byAddress.at(found->second);
+  if (symbol.buffer == noBuffer)
+    symbol.symbol = name; // plans have the host's names
+  return &symbol;
 }
 
 Allocation *Allocations::find(const void *p) {
@@ -110,11 +125,11 @@ void Allocations::watch(Allocation &allocation) {
   bool full = allocation.kind == BufferKind::Pinned;
   // The host may have filled pinned memory long before a device sees it.
   if (full)
-    sequence.upload(Region::linear({buffer(allocation), 0}, allocation.bytes), allocation.data(),
-                    allocation.bytes, 0);
+    sequence.upload(Region::linear({buffer(allocation), 0}, allocation.bytes),
+                    {allocation.data(), allocation.bytes}, 1, 0);
   allocation.shadow.assign(allocation.data(), allocation.data() + allocation.bytes);
   if (full)
-    DeviceMemory::get().noteHostWrite(allocation.data(), allocation.bytes);
+    backend.noteHostWrite(allocation.data(), allocation.bytes);
 }
 
 void Allocations::flush(Allocation &allocation) {
@@ -124,9 +139,9 @@ void Allocations::flush(Allocation &allocation) {
   auto emit = [&] {
     if (start == end)
       return;
-    sequence.upload(Region::linear({buffer(allocation), start}, end - start), now + start,
-                    end - start, 0);
-    DeviceMemory::get().noteHostWrite(now + start, end - start);
+    sequence.upload(Region::linear({buffer(allocation), start}, end - start),
+                    {allocation.data() + start, end - start}, 1, 0);
+    backend.noteHostWrite(now + start, end - start);
     std::memcpy(then + start, now + start, end - start);
   };
   for (uint64_t at = 0; at < allocation.bytes; at += pieceBytes) {

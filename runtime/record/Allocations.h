@@ -7,6 +7,7 @@
 #ifndef KBRT_RECORD_ALLOCATIONS_H
 #define KBRT_RECORD_ALLOCATIONS_H
 
+#include "Backend.h"
 #include "Sequence.h"
 #include "kbrt/Memory.h"
 #include <map>
@@ -31,7 +32,7 @@ struct Allocation {
 
 class Allocations {
 public:
-  explicit Allocations(Sequence &sequence) : sequence(sequence) {}
+  Allocations(Sequence &sequence, Backend &backend) : sequence(sequence), backend(backend) {}
 
   /// New memory, or null if there is no room. Pinned memory enters the plan
   /// only when a device sees it (`buffer`).
@@ -39,10 +40,14 @@ public:
   /// False if no allocation of that kind starts at \p p. Any kind but pinned
   /// counts as device memory here.
   bool release(void *p, bool pinned);
-  /// A variable of the image.
-  void addSymbol(const std::string &name, uint64_t address, uint64_t bytes, bool managed);
+  void addSymbol(const DeviceVariable &variable);
+  /// By the name of the compiler of the host side or of the device side.
   Allocation *symbol(const std::string &name);
 
+  /// Whether \p word may be the address of an allocation; cheap.
+  bool mayContain(uint64_t word) const {
+    return isDeviceAddress(word) || word - symbolsBegin <= symbolsBytes;
+  }
   /// The allocation that contains \p p or ends at it; null if there is none.
   Allocation *find(const void *p);
   /// Whether \p p is device, managed or symbol memory (not pinned).
@@ -68,8 +73,11 @@ private:
   void flush(Allocation &allocation);
 
   Sequence &sequence;
+  Backend &backend;
   std::map<uint64_t, Allocation> byAddress;
-  std::map<std::string, uint64_t> symbols;
+  std::map<std::string, uint64_t> symbols; ///< by name, also without linkage
+  /// Variables lie outside the arena where a driver places them. Nothing does at first.
+  uint64_t symbolsBegin = ~uint64_t(0), symbolsBytes = 0;
   bool unseenWrites = false;
 };
 

@@ -12,12 +12,6 @@ using cuda::Error;
 
 namespace {
 
-/// Rows of bytes on one side of a copy.
-struct Rows {
-  char *at;
-  uint64_t pitch;
-};
-
 struct Copy {
   Rows to, from;
   uint64_t width, height;
@@ -29,12 +23,6 @@ struct Copy {
 void moveRows(const Copy &copy) {
   for (uint64_t y = 0; y < copy.height; ++y)
     std::memmove(copy.to.at + y * copy.to.pitch, copy.from.at + y * copy.from.pitch, copy.width);
-}
-
-void moveRowsToDevice(const Copy &copy) {
-  for (uint64_t y = 0; y < copy.height; ++y)
-    DeviceMemory::get().write(copy.to.at + y * copy.to.pitch, copy.from.at + y * copy.from.pitch,
-                              copy.width);
 }
 
 /// Simulated time of moving \p bytes: a fixed cost and 25 bytes per nanosecond.
@@ -57,12 +45,8 @@ bool kindFits(CopyKind kind, bool toDevice, bool fromDevice) {
 }
 
 Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
-  moveRowsToDevice(copy);
-  // A linear destination is one row in the plan; the source may still be pitched.
-  if (to.height == 1 && copy.height > 1)
-    session.sequence.upload(to, copy.to.at, to.width, copy.stream);
-  else
-    session.sequence.upload(to, copy.from.at, copy.from.pitch, copy.stream);
+  session.backend->write(copy.to, copy.from, copy.width, copy.height);
+  session.sequence.upload(to, copy.from, copy.height, copy.stream);
   session.allocations.deviceWrote();
   return cuda::success;
 }
@@ -82,7 +66,7 @@ Error deviceToDevice(Session &session, const Copy &copy, Region to, Region from)
     from = {from.at, copy.width, copy.height, copy.from.pitch};
   }
   session.sequence.add(CopyStep{to, from, copy.stream});
-  moveRowsToDevice(copy);
+  session.backend->copy(copy.to, copy.from, copy.width, copy.height);
   session.allocations.deviceWrote();
   return cuda::success;
 }
@@ -155,7 +139,7 @@ Allocation *variable(Session &session, const void *shadow) {
   auto found = Registry::get().variables.find(shadow);
   if (found == Registry::get().variables.end())
     return nullptr;
-  session.image();
+  session.loadImage();
   return session.allocations.symbol(found->second);
 }
 
@@ -193,12 +177,8 @@ Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width,
       return Error{cuda::invalidValue};
     passTime(session, width * height);
     session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), *id});
-    if (session.fills.isThere(p, pitch, width, height, value))
-      return Error{cuda::success};
-    for (uint64_t y = 0; y < height; ++y)
-      DeviceMemory::get().fill(static_cast<char *>(p) + y * pitch, static_cast<uint8_t>(value),
-                               width);
-    session.fills.done(p, pitch, width, height, value);
+    session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width,
+                          height);
     session.allocations.deviceWrote();
     return Error{cuda::success};
   });

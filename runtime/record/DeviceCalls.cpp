@@ -7,8 +7,11 @@
 #include "DeviceFacts.h"
 #include "Session.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 using namespace kbrt;
@@ -84,7 +87,16 @@ Fact facts[] = {
     {"reservedSharedMemPerBlock", 720, 696, 8, 111, 1024},
     {"memoryPoolsSupported", 744, 720, 4, 115, 1},
     {"clusterLaunch", 772, 748, 4, 120, 0},
+    // No field: what there was to allocate on a recorded GPU.
+    {"memoryLimit", -1, -1, 8, 0, 0},
 };
+
+/// What the recorder has or lacks on every device; not a GPU's to say.
+constexpr std::string_view ownFacts[] = {
+    "isMultiGpuBoard", "pageableMemoryAccess", "concurrentManagedAccess",
+    "canUseHostPointerForRegisteredMem", "cooperativeLaunch", "clusterLaunch",
+    "pageableMemoryAccessUsesHostPageTables", "directManagedMemAccessFromHost",
+    "hostNativeAtomicSupported"};
 
 std::string deviceName = "kb-opt CPU device";
 
@@ -95,26 +107,42 @@ Fact *findFact(std::string_view name) {
   return nullptr;
 }
 
-/// Reads KBRECORD_DEVICE once; the facts are constant from then on.
-void applyOverrides() {
-  static bool done = [] {
-    const char *text = std::getenv("KBRECORD_DEVICE");
-    std::string_view rest = text ? text : "";
-    while (!rest.empty()) {
-      std::string entry(rest.substr(0, rest.find(';')));
-      rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-      size_t equals = entry.find('=');
-      if (equals == std::string::npos)
-        continue;
-      std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
-      if (name == "name")
-        deviceName = value.substr(0, nameBytes - 1);
-      else if (Fact *fact = findFact(name))
-        fact->value = std::strtoull(value.c_str(), nullptr, 10);
-    }
-    return true;
-  }();
-  (void)done;
+/// Entries "name=value", separated by semicolons.
+void apply(std::string_view rest) {
+  while (!rest.empty()) {
+    std::string entry(rest.substr(0, rest.find(';')));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    size_t equals = entry.find('=');
+    if (equals == std::string::npos)
+      continue;
+    std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
+    if (name == "name")
+      deviceName = value.substr(0, nameBytes - 1);
+    else if (Fact *fact = findFact(name))
+      fact->value = std::strtoull(value.c_str(), nullptr, 10);
+  }
+}
+
+/// Of the file beside the plan.
+constexpr const char *factsFileName = "device.txt";
+std::string recordedFacts;
+bool isGpu = false;
+
+/// Asks the GPU, if there is one.
+void askDevice(Backend &backend) {
+  std::string name = backend.deviceName();
+  isGpu = !name.empty();
+  if (!isGpu)
+    return;
+  deviceName = name.substr(0, nameBytes - 1);
+  for (Fact &fact : facts)
+    if (fact.attribute && std::find(std::begin(ownFacts), std::end(ownFacts), fact.name) ==
+                              std::end(ownFacts))
+      if (auto value = backend.attribute(fact.attribute))
+        fact.value = *value;
+  MemoryAmount memory = backend.memory();
+  findFact("totalGlobalMem")->value = memory.totalBytes;
+  findFact("memoryLimit")->value = memory.freeBytes;
 }
 
 Error fillProperties(void *properties, int device, bool cuda13) {
@@ -122,7 +150,6 @@ Error fillProperties(void *properties, int device, bool cuda13) {
     return cuda::invalidValue;
   if (device != 0)
     return cuda::invalidDevice;
-  applyOverrides();
   auto *bytes = static_cast<char *>(properties);
   std::memset(bytes, 0, cuda13 ? structBytes13 : structBytes12);
   std::memcpy(bytes, deviceName.c_str(), deviceName.size());
@@ -149,10 +176,37 @@ Error give(const char *call, int *target, int value) {
 
 } // namespace
 
+/// The environment has the last word.
+void kbrt::settleFacts() {
+  static bool done = [] {
+    askDevice(*Session::get().backend);
+    apply(recordedFacts);
+    const char *text = std::getenv("KBRECORD_DEVICE");
+    apply(text ? text : "");
+    return true;
+  }();
+  (void)done;
+}
+
 uint64_t kbrt::deviceFact(std::string_view name) {
-  applyOverrides();
+  settleFacts();
   Fact *fact = findFact(name);
   return fact ? fact->value : 0;
+}
+
+void kbrt::writeDeviceFacts(const std::string &folder) {
+  if (!isGpu)
+    return;
+  std::ofstream file(folder + "/" + factsFileName);
+  file << "name=" << deviceName << ';';
+  for (const Fact &fact : facts)
+    file << fact.name << '=' << fact.value << ';';
+  file << '\n';
+}
+
+void kbrt::readDeviceFacts(const std::string &folder) {
+  std::ifstream file(folder + "/" + factsFileName);
+  std::getline(file, recordedFacts);
 }
 
 /// CUDA 13's name; in CUDA 12's headers it is a macro for the `_v2` form.
@@ -169,7 +223,6 @@ KB_API Error cudaDeviceGetAttribute(int *value, int attribute, int device) {
       return Error{cuda::invalidValue};
     if (device != 0)
       return Error{cuda::invalidDevice};
-    applyOverrides();
     *value = 0;
     for (const Fact &fact : facts)
       if (fact.attribute == attribute)
@@ -210,7 +263,12 @@ KB_API Error cudaDeviceDisablePeerAccess(int) {
 KB_API Error cudaSetDeviceFlags(unsigned) { return succeed(__func__); }
 KB_API Error cudaDeviceSetCacheConfig(int) { return succeed(__func__); }
 KB_API Error cudaDeviceSetSharedMemConfig(int) { return succeed(__func__); }
-KB_API Error cudaDeviceSetLimit(int, size_t) { return succeed(__func__); }
+KB_API Error cudaDeviceSetLimit(int limit, size_t value) {
+  return apiCall(__func__, [&](Session &session) {
+    session.backend->setLimit(limit, value);
+    return Error{cuda::success};
+  });
+}
 KB_API Error cudaCtxResetPersistingL2Cache() { return succeed(__func__); }
 KB_API Error cudaProfilerStart() { return succeed(__func__); }
 KB_API Error cudaProfilerStop() { return succeed(__func__); }

@@ -3,14 +3,24 @@
 #define KBRT_RECORD_DEVICEFACTS_H
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace kbrt {
 
-/// A field of cudaDeviceProp by its name: the H200's, unless KBRECORD_DEVICE
-/// says otherwise ("multiProcessorCount=108;l2CacheSize=41943040"). 0 for a
-/// name that is not kept.
+/// A field of cudaDeviceProp by its name: the GPU's that runs the kernels, or else the H200's,
+/// unless KBRECORD_DEVICE says otherwise ("multiProcessorCount=108;l2CacheSize=41943040"). 0 for a
+/// name that is not kept. Beside the fields: "memoryLimit", the most that the program could
+/// allocate on the recorded GPU.
 uint64_t deviceFact(std::string_view name);
+
+/// Opens the device if that is a GPU, and asks it; once.
+void settleFacts();
+
+/// Keeps what a GPU said of itself beside the plan, in the form of KBRECORD_DEVICE, and takes it
+/// up again, so that an oracle-fed run sees the same device. Nothing happens without a GPU.
+void writeDeviceFacts(const std::string &folder);
+void readDeviceFacts(const std::string &folder);
 
 } // namespace kbrt
 

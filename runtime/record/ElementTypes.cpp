@@ -5,27 +5,9 @@
 
 using namespace kbrt;
 
-namespace {
-
-using Types = std::vector<ElementType>;
-
-Types parameterTypes(const std::string &kernel, const Image &image) {
-  Types types = pointerParameterTypes(kernel).value_or(Types{});
-  const KernelInfo *info = image.findKernel(kernel);
-  if (!info)
-    return types;
-  types.resize(info->paramCount, ElementType::Unknown);
-  for (uint32_t i = 0; i < info->paramCount; ++i)
-    if (const ParamInfo &param = info->params[i]; param.isPointer && param.elementType)
-      if (auto type = elementTypeFromCxx(param.elementType); type != ElementType::Unknown)
-        types[i] = type;
-  return types;
-}
-
-} // namespace
-
-void kbrt::inferElementTypes(Plan &plan, const Image &image) {
-  std::map<std::string, Types> kernels;
+void kbrt::inferElementTypes(Plan &plan, Backend &backend,
+                             const std::vector<DeviceVariable> &variables) {
+  std::map<std::string, std::vector<ElementType>> kernels;
   std::vector<bool> disputed(plan.buffers.size());
   for (const Step &step : plan.steps) {
     auto *launch = std::get_if<LaunchStep>(&step);
@@ -33,7 +15,7 @@ void kbrt::inferElementTypes(Plan &plan, const Image &image) {
       continue;
     auto [entry, isNew] = kernels.try_emplace(launch->kernel);
     if (isNew)
-      entry->second = parameterTypes(launch->kernel, image);
+      entry->second = backend.parameterTypes(launch->kernel);
     for (size_t i = 0; i < launch->arguments.size() && i < entry->second.size(); ++i) {
       ElementType type = entry->second[i];
       if (type == ElementType::Unknown)
@@ -46,10 +28,10 @@ void kbrt::inferElementTypes(Plan &plan, const Image &image) {
       }
     }
   }
-  for (const SymbolInfo &symbol : image.getSymbols())
+  for (const DeviceVariable &variable : variables)
     for (Buffer &buffer : plan.buffers)
-      if (buffer.symbol == symbol.name && buffer.element == ElementType::Unknown)
-        buffer.element = elementTypeFromCxx(symbol.elementType);
+      if (buffer.symbol == variable.name && buffer.element == ElementType::Unknown)
+        buffer.element = elementTypeFromCxx(variable.elementType);
   for (size_t i = 0; i < disputed.size(); ++i)
     if (disputed[i])
       plan.buffers[i].element = ElementType::Unknown;

@@ -5,7 +5,6 @@
 #include "Streams.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 using namespace kbrt;
@@ -22,13 +21,13 @@ struct Request {
 };
 
 /// Null if \p stub is no registered kernel or the image lacks it.
-const KernelInfo *imageKernel(Session &session, const void *stub) {
+const DeviceKernel *imageKernel(Session &session, const void *stub) {
   auto found = Registry::get().kernels.find(stub);
   return found == Registry::get().kernels.end() ? nullptr
-                                                : session.image().findKernel(found->second.name);
+                                                : session.findKernel(found->second.name);
 }
 
-Error checkConfiguration(const Request &request, const KernelInfo &kernel) {
+Error checkConfiguration(const Request &request, const DeviceKernel &kernel) {
   auto [gx, gy, gz] = request.grid;
   auto [bx, by, bz] = request.block;
   uint64_t threads = uint64_t{bx} * by * bz;
@@ -52,7 +51,7 @@ Argument argument(Session &session, const void *value, uint32_t bytes) {
   for (uint32_t at = 0; at + 8 <= bytes; at += 8) {
     uint64_t word;
     std::memcpy(&word, first + at, 8);
-    if (!isDeviceAddress(word))
+    if (!session.allocations.mayContain(word))
       continue;
     if (Allocation *target = session.allocations.find(reinterpret_cast<void *>(word)))
       result.pointers.push_back(
@@ -61,73 +60,11 @@ Argument argument(Session &session, const void *value, uint32_t bytes) {
   return result;
 }
 
-Error errorOf(LaunchStatus status) {
-  switch (status) {
-  case LaunchStatus::Ok:
-    return cuda::success;
-  case LaunchStatus::InvalidLaunch:
-    return cuda::invalidConfiguration;
-  case LaunchStatus::Fault:
-    return cuda::illegalAddress;
-  case LaunchStatus::Assert:
-    return cuda::assertFailed;
-  case LaunchStatus::Timeout:
-    return cuda::launchTimeout;
-  default:
-    return cuda::launchFailure;
-  }
-}
-
-LaunchKey keyOf(const Request &request, const KernelInfo &kernel) {
-  LaunchKey key;
-  key.kernel = kernel.name;
-  key.grid = {request.grid.x, request.grid.y, request.grid.z};
-  key.block = {request.block.x, request.block.y, request.block.z};
-  key.sharedBytes = request.sharedBytes;
-  for (uint32_t i = 0; i < kernel.paramCount; ++i) {
-    auto *first = static_cast<const uint8_t *>(request.arguments[i]);
-    key.arguments.insert(key.arguments.end(), first, first + kernel.params[i].bytes);
-  }
-  return key;
-}
-
-/// A kernel that goes wrong is found out by the next call, as on a GPU.
-Error execute(Session &session, const Request &request, const KernelInfo &kernel) {
-  LaunchOptions options;
-  options.wallSeconds = session.kernelSeconds;
-  options.maxSharedBytes = deviceFact("sharedMemPerBlockOptin");
-  auto dim = [](cuda::Dim d) { return Dim3{d.x, d.y, d.z}; };
-  LaunchKey key = keyOf(request, kernel);
-  if (session.repeated.changesNothing(key))
-    return cuda::success;
-  bool printed = false;
-  options.print = [&](std::string_view text) {
-    printed = true;
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  };
-  session.repeated.before(key);
-  LaunchResult result = launch(session.image(), kernel, request.arguments, dim(request.grid),
-                               dim(request.block), request.sharedBytes, options);
-  session.repeated.after(key, result.status == LaunchStatus::Ok && !printed);
-  if (result.status == LaunchStatus::Unsupported)
-    session.stop(Ending::Unsupported, result.message);
-  if (result.status == LaunchStatus::InvalidLaunch)
-    return cuda::invalidConfiguration;
-  for (const Finding &finding : result.findings)
-    if (finding.severity == Severity::Error) {
-      session.fault(cuda::illegalAddress, toText(finding));
-      return cuda::success;
-    }
-  if (result.status != LaunchStatus::Ok)
-    session.fault(errorOf(result.status), result.message);
-  return cuda::success;
-}
-
 Error launchKernel(Session &session, const Request &request) {
   auto stream = Streams::get().find(request.stream);
   if (!stream)
     return cuda::invalidResourceHandle;
-  const KernelInfo *kernel = imageKernel(session, request.stub);
+  const DeviceKernel *kernel = imageKernel(session, request.stub);
   if (!kernel)
     return cuda::invalidDeviceFunction;
   if (Error error = checkConfiguration(request, *kernel))
@@ -140,13 +77,15 @@ Error launchKernel(Session &session, const Request &request) {
   step.block = {request.block.x, request.block.y, request.block.z};
   step.sharedBytes = request.sharedBytes;
   step.stream = *stream;
-  for (uint32_t i = 0; i < kernel->paramCount; ++i)
-    step.arguments.push_back(argument(session, request.arguments[i], kernel->params[i].bytes));
+  for (size_t i = 0; i < kernel->parameterBytes.size(); ++i)
+    step.arguments.push_back(argument(session, request.arguments[i], kernel->parameterBytes[i]));
+  KernelLaunch launch{kernel,           step.grid,         step.block,
+                      step.sharedBytes, request.arguments, session.kernelSeconds};
   uint64_t threads = step.grid.count() * step.block.count();
   session.sequence.add(std::move(step));
   // Simulated time: a launch, and two threads per nanosecond.
   session.deviceNanoseconds += 3000 + threads / 2;
-  Error error = session.sequence.executing() ? execute(session, request, *kernel) : cuda::success;
+  Error error = session.sequence.executing() ? session.backend->launch(launch) : cuda::success;
   session.allocations.deviceWrote();
   return error;
 }
@@ -208,15 +147,16 @@ KB_API Error cudaFuncGetAttributes(cuda::FunctionAttributes *attributes, const v
   return apiCall(__func__, [&](Session &session) {
     if (!attributes)
       return Error{cuda::invalidValue};
-    const KernelInfo *kernel = imageKernel(session, stub);
+    const DeviceKernel *kernel = imageKernel(session, stub);
     if (!kernel)
       return Error{cuda::invalidDeviceFunction};
     std::memset(attributes, 0, sizeof *attributes);
     attributes->sharedSizeBytes = kernel->staticSharedBytes;
     attributes->maxThreadsPerBlock =
         static_cast<int>(kernel->maxThreads ? kernel->maxThreads : cuda::maxThreadsPerBlock);
-    // Registers are the business of a real compiler: a middling figure.
-    attributes->numRegs = 32;
+    attributes->localSizeBytes = kernel->localBytes;
+    // Registers are the business of a real compiler: a middling figure where none has spoken.
+    attributes->numRegs = static_cast<int>(kernel->registers ? kernel->registers : 32);
     attributes->ptxVersion = attributes->binaryVersion =
         static_cast<int>(deviceFact("major") * 10 + deviceFact("minor"));
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(std::max<uint64_t>(
@@ -231,7 +171,7 @@ KB_API Error cudaFuncGetAttributes(cuda::FunctionAttributes *attributes, const v
 KB_API Error cudaFuncSetAttribute(const void *stub, int attribute, int value) {
   return apiCall(__func__, [&](Session &session) {
     constexpr int maxDynamicShared = 8;
-    const KernelInfo *kernel = imageKernel(session, stub);
+    const DeviceKernel *kernel = imageKernel(session, stub);
     if (!kernel)
       return Error{cuda::invalidDeviceFunction};
     if (attribute != maxDynamicShared)
@@ -263,19 +203,27 @@ KB_API Error cudaFuncGetName(const char **name, const void *stub) {
 
 static Error activeBlocks(Session &session, int *count, const void *stub, int threads,
                           size_t dynamicBytes) {
-  const KernelInfo *kernel = imageKernel(session, stub);
+  const DeviceKernel *kernel = imageKernel(session, stub);
   if (!count || threads <= 0)
     return cuda::invalidValue;
   if (!kernel)
     return cuda::invalidDeviceFunction;
+  if (auto real = session.backend->activeBlocks(*kernel, threads, dynamicBytes)) {
+    *count = *real;
+    return cuda::success;
+  }
   uint64_t warps = (static_cast<uint64_t>(threads) + 31) / 32;
   uint64_t byThreads = deviceFact("maxThreadsPerMultiProcessor") / (warps * 32);
   uint64_t shared =
       kernel->staticSharedBytes + dynamicBytes + deviceFact("reservedSharedMemPerBlock");
   uint64_t byShared = deviceFact("sharedMemPerMultiprocessor") / std::max<uint64_t>(shared, 1);
   uint64_t byBlocks = deviceFact("maxBlocksPerMultiProcessor");
+  // A warp gets registers in portions of 256, from one of four parts of the multiprocessor.
+  uint64_t perWarp = (uint64_t{kernel->registers} * 32 + 255) / 256 * 256;
+  uint64_t byRegisters =
+      perWarp ? deviceFact("regsPerMultiprocessor") / 4 / perWarp * 4 / warps : byBlocks;
   bool fits = static_cast<unsigned>(threads) <= cuda::maxThreadsPerBlock;
-  *count = fits ? static_cast<int>(std::min({byThreads, byShared, byBlocks})) : 0;
+  *count = fits ? static_cast<int>(std::min({byThreads, byShared, byBlocks, byRegisters})) : 0;
   return cuda::success;
 }
 
@@ -296,7 +244,7 @@ KB_API Error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, 
 KB_API Error cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *stub, int blocks,
                                                        int threads) {
   return apiCall(__func__, [&](Session &session) {
-    const KernelInfo *kernel = imageKernel(session, stub);
+    const DeviceKernel *kernel = imageKernel(session, stub);
     if (!bytes || blocks <= 0 || threads <= 0)
       return Error{cuda::invalidValue};
     if (!kernel)

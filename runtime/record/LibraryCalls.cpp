@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "Session.h"
 #include "Streams.h"
-#include "kbrt/Matmul.h"
 
 #include <cmath>
 
@@ -91,8 +90,7 @@ BlasStatus record(Session &session, Handle *handle, const Product &product) {
       !product.beta || !stream || !shapeOf(product.a, product.onA, step.a) ||
       !shapeOf(product.b, product.onB, step.b) || !shapeOf(product.c, plain, step.c))
     return blasInvalidValue;
-  if (isDeviceAddress(reinterpret_cast<uint64_t>(product.alpha)) ||
-      isDeviceAddress(reinterpret_cast<uint64_t>(product.beta)) ||
+  if (session.allocations.isDevice(product.alpha) || session.allocations.isDevice(product.beta) ||
       !std::isfinite(*product.alpha) || !std::isfinite(*product.beta))
     session.stop(Ending::Unsupported, std::string(product.call) +
                                           " with factors in device memory or without a finite "
@@ -119,7 +117,8 @@ BlasStatus record(Session &session, Handle *handle, const Product &product) {
   session.deviceNanoseconds +=
       3000 + uint64_t{step.batch} * step.m * step.n * uint64_t{step.k} / 10000;
   if (session.sequence.executing())
-    matmul(step, {product.a.at, product.b.at, const_cast<float *>(product.c.at)}, session.repeated);
+    session.backend->multiply(step,
+                              {product.a.at, product.b.at, const_cast<float *>(product.c.at)});
   session.allocations.deviceWrote();
   return blasSuccess;
 }

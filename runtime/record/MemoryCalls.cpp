@@ -142,12 +142,12 @@ KB_API Error cudaHostUnregister(void *p) {
 }
 
 KB_API Error cudaMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
-  return apiCall(__func__, [&](Session &) {
-    DeviceMemory &memory = DeviceMemory::get();
+  return apiCall(__func__, [&](Session &s) {
     if (!freeBytes || !totalBytes)
       return Error{cuda::invalidValue};
-    *totalBytes = memory.getLimitBytes();
-    *freeBytes = memory.getLimitBytes() - std::min(memory.getLimitBytes(), memory.getLiveBytes());
+    MemoryAmount memory = s.backend->memory();
+    *totalBytes = memory.totalBytes;
+    *freeBytes = memory.freeBytes;
     return Error{cuda::success};
   });
 }

@@ -26,7 +26,7 @@ KB_API char __cudaInitModule(void **) {
   if (registry.managed.empty())
     return 1;
   Session &session = Session::get();
-  session.image();
+  session.loadImage();
   for (auto &[pointer, name] : registry.managed)
     if (Allocation *symbol = session.allocations.symbol(name))
       *pointer = symbol->data();

@@ -1,6 +1,8 @@
 //===- Sequence.cpp ---------------------------------------------------------===//
 #include "Sequence.h"
+#include "kbrt/RepeatedLaunches.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -9,8 +11,15 @@
 
 using namespace kbrt;
 
+namespace {
+
+/// Payloads of at least so many bytes that are there already are not written again.
+constexpr uint64_t sharedPayloadBytes = 4096;
+
+} // namespace
+
 bool PayloadFile::open(const std::string &path) {
-  file = std::fopen(path.c_str(), "wb");
+  file = std::fopen(path.c_str(), "w+b");
   return file != nullptr;
 }
 
@@ -18,6 +27,20 @@ bool PayloadFile::append(const void *bytes, size_t count) {
   if (count && std::fwrite(bytes, 1, count, file) != count)
     return false;
   written += count;
+  return true;
+}
+
+bool PayloadFile::holds(uint64_t place, const char *bytes, size_t count) {
+  char piece[1 << 16];
+  if (std::fflush(file) != 0)
+    return false;
+  for (size_t done = 0; done < count;) {
+    size_t wanted = std::min(count - done, sizeof piece);
+    ssize_t got = pread(fileno(file), piece, wanted, static_cast<off_t>(place + done));
+    if (got <= 0 || std::memcmp(piece, bytes + done, static_cast<size_t>(got)) != 0)
+      return false;
+    done += static_cast<size_t>(got);
+  }
   return true;
 }
 
@@ -60,14 +83,32 @@ void Sequence::append(PayloadFile &file, const void *bytes, uint64_t count, cons
                                "': " + std::strerror(errno));
 }
 
-void Sequence::upload(const Region &region, const void *source, uint64_t sourcePitch,
-                      uint32_t stream) {
+std::optional<uint64_t> Sequence::findPayload(const char *bytes, uint64_t count, uint64_t hash) {
+  auto [first, last] = payloads.equal_range(hash);
+  for (; first != last; ++first)
+    if (auto [place, length] = first->second; length == count && data.holds(place, bytes, count))
+      return place;
+  return std::nullopt;
+}
+
+void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream) {
   if (!recording())
     return;
+  uint64_t width = region.bytes() / height, bytes = region.bytes();
+  bool isOnePiece = height == 1 || source.pitch == width;
+  // Bytes that are all the same say nothing of what they are; each buffer keeps its own.
+  bool isUniform = isOnePiece && std::memcmp(source.at, source.at + 1, bytes - 1) == 0;
+  if (isOnePiece && bytes >= sharedPayloadBytes && !isUniform) {
+    uint64_t hash = contentHash(source.at, bytes);
+    if (auto place = findPayload(source.at, bytes, hash))
+      return add(UploadStep{region, *place, stream});
+    payloads.emplace(hash, std::pair(data.size(), bytes));
+  }
   add(UploadStep{region, data.size(), stream});
-  auto *row = static_cast<const char *>(source);
-  for (uint64_t y = 0; y < region.height; ++y, row += sourcePitch)
-    append(data, row, region.width, "the uploaded data");
+  if (isOnePiece)
+    return append(data, source.at, bytes, "the uploaded data");
+  for (uint64_t y = 0; y < height; ++y)
+    append(data, source.at + y * source.pitch, width, "the uploaded data");
 }
 
 void Sequence::read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
@@ -77,10 +118,9 @@ void Sequence::read(const Region &region, const void *memory, void *target, uint
   if (mode == Mode::Oracle) {
     answer(region, target, targetPitch);
   } else if (memory != target) {
-    auto *to = static_cast<char *>(target);
-    auto *from = static_cast<const char *>(memory);
-    for (uint64_t y = 0; y < region.height; ++y, to += targetPitch, from += region.pitch)
-      std::memmove(to, from, region.width);
+    auto *from = static_cast<char *>(const_cast<void *>(memory));
+    fetch({static_cast<char *>(target), targetPitch}, {from, region.pitch}, region.width,
+          region.height);
   }
   if (!recording())
     return;

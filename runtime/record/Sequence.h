@@ -8,7 +8,7 @@
 #ifndef KBRT_RECORD_SEQUENCE_H
 #define KBRT_RECORD_SEQUENCE_H
 
-#include "kbrt/Plan.h"
+#include "Backend.h"
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -26,6 +26,8 @@ public:
   /// False with errno set.
   bool open(const std::string &path);
   bool append(const void *bytes, size_t count);
+  /// Whether \p count bytes at \p place are those at \p bytes.
+  bool holds(uint64_t place, const char *bytes, size_t count);
   bool flush();
   uint64_t size() const { return written; }
 
@@ -43,6 +45,8 @@ public:
   uint64_t fileBytesLimit = ~uint64_t{0};
   /// Ends the process; set by the session.
   std::function<void(Ending, const std::string &)> stop;
+  /// Moves rows from the device to the host; set by the session.
+  std::function<void(Rows to, Rows from, uint64_t width, uint64_t height)> fetch;
 
   /// Creates the binary files and loads the oracle's plan from \p oracleFolder
   /// (oracle mode). False and \p error on failure.
@@ -53,9 +57,9 @@ public:
   /// Appends \p step unless nothing is recorded.
   void add(Step step);
 
-  /// Notes an upload of \p region whose rows lie at \p source, \p sourcePitch
-  /// bytes apart. The caller has moved the bytes.
-  void upload(const Region &region, const void *source, uint64_t sourcePitch, uint32_t stream);
+  /// Notes an upload of \p region from \p height rows of the host's memory at \p source, which
+  /// are as many bytes. The caller has moved them.
+  void upload(const Region &region, Rows source, uint64_t height, uint32_t stream);
   /// Gives the host the bytes of \p region, whose rows lie at \p memory: into
   /// \p target, row by row (which may be \p memory itself).
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
@@ -70,7 +74,11 @@ private:
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
   void answer(const Region &region, void *target, uint64_t targetPitch);
 
+  /// Where equal bytes stand in data.bin, if they do.
+  std::optional<uint64_t> findPayload(const char *bytes, uint64_t count, uint64_t hash);
+
   PayloadFile data, observables;
+  std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> payloads; ///< hash to place and length
   std::FILE *oracleFile = nullptr;
   std::vector<ReadStep> oracleReads;
   size_t nextRead = 0;

@@ -1,7 +1,9 @@
 //===- Session.cpp ----------------------------------------------------------===//
 #include "Session.h"
 
+#include "DeviceFacts.h"
 #include "ElementTypes.h"
+#include "kbrt/CubinTable.h"
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -67,7 +69,35 @@ Session &Session::get() {
   return *session;
 }
 
-Session::Session() {
+std::unique_ptr<Backend> Session::makeBackend() {
+  BackendReports reports;
+  reports.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
+  reports.fault = [this](cuda::Error error, const std::string &message) { fault(error, message); };
+  std::string image = environment("KBRECORD_IMAGE");
+  uint64_t limit = environmentNumber("KBRECORD_DEVICE_BYTES", 0);
+  char head[sizeof(uint64_t) * 8] = {};
+  if (std::FILE *file = std::fopen(image.c_str(), "rb")) {
+    bool cubin = isCubin({head, std::fread(head, 1, sizeof head, file)});
+    std::fclose(file);
+    if (cubin && environment("KBRECORD_MODE") != "oracle")
+      return createCudaBackend(image,
+                               static_cast<unsigned>(environmentNumber("KBRECORD_DEVICE_INDEX", 0)),
+                               limit ? limit : ~uint64_t{0}, reports);
+    if (cubin) {
+      if (limit)
+        DeviceMemory::get().setLimitBytes(limit);
+      return createTableBackend(image, reports);
+    }
+  }
+  if (limit)
+    DeviceMemory::get().setLimitBytes(limit);
+  return createCpuBackend(image, reports);
+}
+
+Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
+  sequence.fetch = [this](Rows to, Rows from, uint64_t width, uint64_t height) {
+    backend->read(to, from, width, height);
+  };
   sequence.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
   std::string mode = environment("KBRECORD_MODE");
   if (!mode.empty() && mode != "record" && mode != "oracle" && mode != "run")
@@ -77,32 +107,23 @@ Session::Session() {
   sequence.fileBytesLimit = environmentNumber("KBRECORD_FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(environmentNumber("KBRECORD_KERNEL_SECONDS", 0));
   launchLimit = environmentNumber("KBRECORD_LAUNCHES", 0);
-  // As in a fresh process on a GPU, whose driver clears memory: there are programs that count on it.
-  // That they read what nothing wrote is for the judge to find.
-  DeviceMemory::get().setPoison(0);
-  if (uint64_t limit = environmentNumber("KBRECORD_DEVICE_BYTES", 0))
-    DeviceMemory::get().setLimitBytes(limit);
   std::string error;
-  if (!sequence.open(environment("KBRECORD_ORACLE"), error))
+  std::string oracle = environment("KBRECORD_ORACLE");
+  if (sequence.mode == Mode::Oracle)
+    readDeviceFacts(oracle);
+  if (!sequence.open(oracle, error))
     stop(Ending::Unsupported, error);
   if (!sequence.folder.empty())
     catchSignals();
 }
 
-Image &Session::image() {
-  if (loaded)
-    return *loaded;
-  std::string path = environment("KBRECORD_IMAGE"), error;
-  if (path.empty())
-    stop(Ending::Unsupported, "the program launches a kernel or uses a device variable, but "
-                              "KBRECORD_IMAGE names no CPU image");
-  loaded = Image::load(path, error);
-  if (!loaded)
-    stop(Ending::Unsupported, "cannot load the CPU image '" + path + "': " + error);
-  for (const SymbolInfo &symbol : loaded->getSymbols())
-    allocations.addSymbol(symbol.name, symbol.address, symbol.bytes,
-                          symbol.kind == VariableKind::Managed);
-  return *loaded;
+void Session::loadImage() {
+  if (hasImage)
+    return;
+  hasImage = true;
+  variables = backend->variables();
+  for (const DeviceVariable &variable : variables)
+    allocations.addSymbol(variable);
 }
 
 void Session::countLaunch() {
@@ -153,8 +174,10 @@ void Session::finish(Ending ending, const std::string &message) {
     plan.outcome.message =
         "cannot write the recording to '" + sequence.folder + "': " + std::strerror(errno);
   }
-  if (loaded)
-    inferElementTypes(plan, *loaded);
+  if (hasImage)
+    inferElementTypes(plan, *backend, variables);
+  if (sequence.mode == Mode::Record)
+    writeDeviceFacts(sequence.folder);
   if (!sequence.noteStoredPointers())
     std::fprintf(stderr, "kbrecord: warning: cannot read the recording back; pointers in uploads "
                          "are not noted\n");

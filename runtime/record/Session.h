@@ -1,6 +1,6 @@
 //===- Session.h - One run under the recorder --------------------*- C++ -*-===//
 //
-// Owns the mode, the CPU image, the error state and the end of the run: on
+// Owns the mode, the backend, the error state and the end of the run: on
 // every way out of the process, the plan is written with how it ended.
 //
 //===----------------------------------------------------------------------===//
@@ -9,10 +9,9 @@
 
 #include "Allocations.h"
 #include "Cuda.h"
-#include "RepeatedFills.h"
+#include "DeviceFacts.h"
 #include "Sequence.h"
-#include "kbrt/CpuRuntime.h"
-#include "kbrt/RepeatedLaunches.h"
+#include "kbrt/CpuRuntime.h" // DeviceLock
 #include <memory>
 #include <string>
 
@@ -25,13 +24,17 @@ public:
   static Session &get();
 
   Sequence sequence;
-  Allocations allocations{sequence};
-  RepeatedLaunches repeated;
-  RepeatedFills fills;
+  std::unique_ptr<Backend> backend;
+  Allocations allocations;
 
-  /// The image of KBRECORD_IMAGE; ends the process with a message if it cannot
-  /// be loaded. Its variables are known to `allocations` from then on.
-  Image &image();
+  /// Loads the image of KBRECORD_IMAGE once; ends the process with a message if that cannot be
+  /// done. Its variables are known to `allocations` from then on.
+  void loadImage();
+  /// The kernel that the host registered as \p name; null if the image has none.
+  const DeviceKernel *findKernel(const std::string &name) {
+    loadImage();
+    return backend->findKernel(name);
+  }
 
   /// The error that cudaGetLastError gives to this thread.
   static thread_local cuda::Error lastError;
@@ -60,8 +63,9 @@ public:
 
 private:
   Session();
-  std::unique_ptr<Image> loaded;
-  bool finished = false;
+  std::unique_ptr<Backend> makeBackend();
+  std::vector<DeviceVariable> variables;
+  bool hasImage = false, finished = false;
   uint64_t launches = 0, launchLimit = 0;
 };
 
@@ -72,6 +76,7 @@ template <typename Body> cuda::Error apiCall(const char *name, Body body) {
   Session &session = Session::get();
   if (session.stickyError)
     return session.note(name, session.stickyError);
+  settleFacts();
   return session.note(name, body(session));
 }
 

@@ -59,7 +59,9 @@ struct VariedInputs {
 /// elements; integers and what has no known type keep their bytes. \p data is
 /// the content of data.bin. The values of the n-th upload depend on the seed, the
 /// distribution and n alone, so that plans of the same uploads get the same
-/// inputs. Fails if the plan reaches beyond \p data.
+/// inputs; uploads that share their bytes share the values of the first of them, or
+/// keep their bytes if buffers of different types share them. Fails if the plan
+/// reaches beyond \p data.
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution);
 

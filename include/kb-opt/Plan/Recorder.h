@@ -15,7 +15,8 @@ namespace kbopt {
 
 struct RecordLimits {
   double wallSeconds = 120;
-  uint64_t hostBytes = uint64_t(8) << 30;   ///< beside the device arena
+  /// Beside the device arena; not limited on a GPU, whose driver takes address space at will.
+  uint64_t hostBytes = uint64_t(8) << 30;
   uint64_t deviceBytes = uint64_t(8) << 30; ///< cudaMalloc and its kin, live at once
   uint64_t fileBytes = uint64_t(8) << 30;   ///< data.bin and observables.bin, each
   uint64_t outputBytes = 64u << 20;         ///< of stdout and stderr
@@ -26,7 +27,10 @@ struct RecordLimits {
 struct RecordRequest {
   std::string name;       ///< in messages; empty: the executable's file name
   std::string executable; ///< linked with libkbrecord
-  std::string image;      ///< CPU image; may be empty for `recordOracleFed`
+  /// Decides where kernels execute: a CPU image on the CPU device, a cubin on a GPU of this
+  /// machine. Oracle-fed runs execute none and need no GPU for a cubin.
+  std::string image;
+  unsigned deviceIndex = 0; ///< of the GPU
   std::vector<std::string> arguments;
   std::string standardInput;
   std::vector<std::string> environment; ///< NAME=value
@@ -42,11 +46,12 @@ enum class RecordStatus : uint8_t {
   Good,
   ProgramFailed, ///< ended by itself with a status other than 0, or by abort
   Crashed,       ///< a signal in host code
-  KernelFault,   ///< a kernel went wrong on the CPU device
+  KernelFault,   ///< a kernel went wrong
   TimedOut,
   OutOfMemory, ///< host or device memory, or the recording's size
   Unsupported, ///< a CUDA call or option that the recorder does not have
-  Mismatch     ///< oracle-fed: reads do not follow the oracle's sequence
+  Mismatch,    ///< oracle-fed: reads do not follow the oracle's sequence
+  NoDevice     ///< there is no GPU to record on, or it was lost
 };
 
 /// "good", "program-failed", …
@@ -66,12 +71,12 @@ struct Recording {
   /// The bytes of observables.bin.
   llvm::Expected<std::string> observables() const;
   /// Success if good, otherwise message and note as a `UsageError` with exit
-  /// status 1: the fault is in the input program.
+  /// status 1: the fault is in the input program. Without a device a `ToolError`.
   llvm::Error asError() const;
 };
 
-/// Runs the program with kernels executing on the CPU device. Fails only if it
-/// could not be run at all; what the program does wrong is in the status.
+/// Runs the program with kernels executing. Fails only if it could not be run at
+/// all; what the program does wrong is in the status.
 llvm::Expected<Recording> recordProgram(ProcessRunner &runner, const RecordRequest &request);
 
 /// Runs the program without executing kernels: its n-th read is answered with

@@ -222,7 +222,8 @@ enum class Ending : uint8_t {
   Fault,       ///< a kernel went wrong: out of bounds, trap, assertion, deadlock
   Unsupported, ///< a call or option that the recorder does not have
   Mismatch,    ///< the reads do not follow the oracle's
-  TooLarge     ///< the recording exceeded its size limit or the disk is full
+  TooLarge,    ///< the recording exceeded its size limit or the disk is full
+  NoDevice     ///< the device to record on is not there, or was lost
 };
 
 struct Outcome {

@@ -145,6 +145,27 @@ TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
     EXPECT_EQ((bytes[i + 1] & 0x7f) << 1 | bytes[i] >> 7, 0); // exponent 0
 }
 
+TEST(VariedInputs, SharedBytesShareValuesUnlessTheirTypesDiffer) {
+  Plan plan;
+  plan.buffers.resize(3);
+  for (Buffer &buffer : plan.buffers)
+    buffer.bytes = 16;
+  plan.buffers[0].element = plan.buffers[1].element = ElementType::F32;
+  plan.buffers[2].element = ElementType::I32;
+  std::string data(32, '\0');
+  for (auto [buffer, place] : {std::pair(0u, 0u), {1u, 0u}, {0u, 16u}, {2u, 16u}})
+    plan.steps.push_back(UploadStep{Region::linear({buffer, 0}, 16), place});
+  auto both = varyInputs(plan, data, 3, InputDistribution::Normal);
+  ASSERT_TRUE(static_cast<bool>(both));
+  EXPECT_EQ(both->uploadsVaried, 2u);
+  EXPECT_EQ(both->uploadsKept, 2u);
+  EXPECT_EQ(both->data.substr(16), data.substr(16)) << "the integers stay";
+  plan.steps.erase(plan.steps.begin() + 1);
+  auto one = varyInputs(plan, data, 3, InputDistribution::Normal);
+  ASSERT_TRUE(static_cast<bool>(one));
+  EXPECT_EQ(one->data, both->data) << "the values are those of the first";
+}
+
 TEST(VariedInputs, RefuseAShortDataFile) {
   auto result = varyInputs(makePlan(), "short", 1, InputDistribution::Normal);
   EXPECT_EQ(llvm::toString(result.takeError()), "data.bin ends before the upload of step 2");
