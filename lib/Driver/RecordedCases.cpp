@@ -186,6 +186,7 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
     request.limits.wallSeconds = workload.limitSeconds;
   request.limits.launches = workload.limitLaunches;
   request.deviceIndex = gpuIndex;
+  request.kernelTypes = kernelTypes;
   if (gpuCompiler) // real sizes; the GPU's memory is a limit, too
     request.limits.deviceBytes = request.limits.fileBytes = uint64_t{40} << 30;
   if (workload.limitGibibytes > 0)
@@ -319,6 +320,8 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program) {
     auto ended = executeProgram(context.runner, request(recipe, *host, *image, folder));
     if (!ended)
       return ended.takeError();
+    if (ended->status == RecordStatus::NoDevice) // says nothing about the program
+      return ended->asError();
     return WholeRun{ended->exitStatus, ended->out};
   };
   return run();

@@ -81,6 +81,18 @@ std::string absolute(StringRef path) {
 
 std::string parent(StringRef path) { return llvm::sys::path::parent_path(path).str(); }
 
+/// As KBRECORD_TYPES has them.
+std::string typesText(const RecordRequest &request) {
+  std::string text;
+  for (const auto &[kernel, types] : request.kernelTypes) {
+    text += kernel + "=";
+    for (kbrt::ElementType type : types)
+      text += std::string(kbrt::elementTypeName(type)) + ",";
+    text += ";";
+  }
+  return text;
+}
+
 Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, StringRef oracle) {
   auto library = findRecordLibrary();
   if (!library)
@@ -110,6 +122,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
   set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
   set("KBRECORD_DEVICE_INDEX", llvm::Twine(request.deviceIndex));
+  set("KBRECORD_TYPES", typesText(request));
   process.wallSeconds = request.limits.wallSeconds;
   bool isOnGpu = runsOnGpu(request, mode);
   if (!isOnGpu)

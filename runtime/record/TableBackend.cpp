@@ -9,8 +9,6 @@
 #include "kbrt/CubinTable.h"
 #include "kbrt/Memory.h"
 
-#include <fstream>
-#include <iterator>
 #include <unordered_map>
 
 using namespace kbrt;
@@ -74,18 +72,6 @@ private:
 
 } // namespace
 
-std::optional<std::string> kbrt::readImage(const std::string &path, std::string &error) {
-  std::ifstream file(path, std::ios::binary);
-  if (file)
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  error = "cannot be opened";
-  return std::nullopt;
-}
-
 std::unique_ptr<Backend> kbrt::createTableBackend(std::string path, BackendReports reports) {
   return std::make_unique<TableBackend>(std::move(path), std::move(reports));
-}
-
-std::vector<ElementType> Backend::parameterTypes(const std::string &kernel) {
-  return pointerParameterTypes(kernel).value_or(std::vector<ElementType>{});
 }

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Support/Process.h"
 #include "kbrt/Plan.h"
+#include <map>
 
 namespace kbopt {
 
@@ -31,6 +32,9 @@ struct RecordRequest {
   /// machine. Oracle-fed runs execute none and need no GPU for a cubin.
   std::string image;
   unsigned deviceIndex = 0; ///< of the GPU
+  /// What the parameters of kernels point to, by mangled name, for kernels whose names tell no
+  /// types. A CPU image knows it by itself.
+  std::map<std::string, std::vector<kbrt::ElementType>> kernelTypes;
   std::vector<std::string> arguments;
   std::string standardInput;
   std::vector<std::string> environment; ///< NAME=value

@@ -1,5 +1,6 @@
 //===- CubinTableTest.cpp - What a cubin says of itself ---------------------===//
 #include "FakeCubin.h"
+#include "kb-opt/Support/FileSystem.h"
 #include "gtest/gtest.h"
 
 using namespace kbopt;
@@ -32,6 +33,30 @@ TEST(CubinTable, HoldsKernelsAndVariables) {
   EXPECT_EQ(table->variables[0].bytes, 32u);
   EXPECT_FALSE(table->variables[1].isConstant);
   EXPECT_TRUE(table->variables[2].isManaged);
+}
+
+TEST(CubinTable, IsReadFromWhatNvccMakes) {
+  std::string error;
+  auto bytes = realFileSystem().read(KBOPT_SOURCE_DIR "/test/unit/Plan/Inputs/names.cubin");
+  ASSERT_TRUE(static_cast<bool>(bytes));
+  auto table = readCubin(*bytes, error);
+  ASSERT_TRUE(table) << error;
+  EXPECT_EQ(table->kernels.size(), 4u);
+  const CubinKernel *mix = table->findKernel("_Z3mixPKff4Viewc");
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->parameterBytes, (std::vector<uint32_t>{8, 4, 16, 1}));
+  EXPECT_EQ(mix->maxThreads, 128u);
+  EXPECT_EQ(mix->sharedBytes, 400u);
+  EXPECT_GT(mix->registers, 7u);
+  EXPECT_LT(mix->registers, 64u);
+  for (const char *name : {"plain", "_ZL8internalPi", "_ZN12_GLOBAL__N_17unnamedEPi"})
+    EXPECT_TRUE(table->findKernel(name)) << name;
+  const CubinVariable *constants = table->findVariable("table");
+  const CubinVariable *hidden = table->findVariable("_ZL6hidden");
+  ASSERT_TRUE(constants && hidden && table->findVariable("counter"));
+  EXPECT_TRUE(constants->isConstant);
+  EXPECT_EQ(hidden->bytes, 16u);
+  EXPECT_TRUE(table->findVariable("shared")->isManaged);
 }
 
 TEST(CubinTable, FindsWhatClangNamesOtherwise) {

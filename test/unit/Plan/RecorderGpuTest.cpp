@@ -85,6 +85,12 @@ TEST_F(RecorderOnGpu, WritesWhatTheCpuDeviceWrites) {
   }
 }
 
+TEST_F(RecorderOnGpu, TypesOfKernelsWithCLinkageAreTold) {
+  EXPECT_EQ(record("symbols", cubin).plan.buffers.at(0).element, ElementType::Unknown);
+  request.kernelTypes["lookUp"] = {ElementType::I32, ElementType::Unknown};
+  EXPECT_EQ(record("symbols", cubin).plan.buffers.at(0).element, ElementType::I32);
+}
+
 TEST_F(RecorderOnGpu, ErrorsAreTheSame) {
   EXPECT_EQ(record("errors", cubin).out, record("errors", KBOPT_TEST_IMAGE).out);
 }

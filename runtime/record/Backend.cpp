@@ -1,0 +1,48 @@
+//===- Backend.cpp - What backends have in common ---------------------------===//
+#include "Backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+using namespace kbrt;
+
+std::optional<std::string> kbrt::readImage(const std::string &path, std::string &error) {
+  std::ifstream file(path, std::ios::binary);
+  if (file)
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  error = "cannot be opened";
+  return std::nullopt;
+}
+
+namespace {
+
+using ParameterTypes = std::map<std::string, std::vector<ElementType>>;
+
+/// KBRECORD_TYPES: "kernel=f32,unknown;other=i32", for kernels whose names tell no types.
+ParameterTypes toldTypes() {
+  const char *text = std::getenv("KBRECORD_TYPES");
+  std::istringstream kernels(text ? text : "");
+  ParameterTypes all;
+  for (std::string entry; std::getline(kernels, entry, ';');) {
+    size_t equals = std::min(entry.find('='), entry.size());
+    std::istringstream types(entry.substr(std::min(equals + 1, entry.size())));
+    for (std::string type; std::getline(types, type, ',');)
+      all[entry.substr(0, equals)].push_back(
+          elementTypeFromName(type).value_or(ElementType::Unknown));
+  }
+  return all;
+}
+
+} // namespace
+
+std::vector<ElementType> Backend::parameterTypes(const std::string &kernel) {
+  if (auto types = pointerParameterTypes(kernel))
+    return *types;
+  static const ParameterTypes told = toldTypes();
+  auto found = told.find(kernel);
+  return found == told.end() ? std::vector<ElementType>{} : found->second;
+}
