@@ -28,10 +28,8 @@ public:
   /// as \p compiler compiles them; before anything has run. Candidates' host sides
   /// run without a device, but for whole programs.
   void recordOnGpu(DeviceCompiler &compiler, unsigned index);
-  /// RecordRequest::kernelTypes.
-  void setKernelTypes(std::map<std::string, std::vector<kbrt::ElementType>> types) {
-    kernelTypes = std::move(types);
-  }
+  /// RecordRequest::kernelTypes; before anything has run.
+  void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
 
   std::vector<TestCase> cases() override;
   llvm::Expected<std::string> original(const TestCase &test) override;
@@ -81,7 +79,7 @@ private:
   Device &device;
   DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
   unsigned gpuIndex = 0;
-  std::map<std::string, std::vector<kbrt::ElementType>> kernelTypes;
+  KernelTypes kernelTypes;
   CodeEmitter emitter;
   ProgramArtefacts first;
   Workload workload;

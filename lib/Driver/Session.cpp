@@ -25,6 +25,22 @@ static llvm::Error compileOriginal(Session &session) {
   return context.files.write(original.bitcodePath, *bitcode);
 }
 
+/// What the parameters of kernels point to, where the mangled name does not tell it.
+static KernelTypes kernelTypes(const ParsedProgram &program) {
+  KernelTypes types;
+  for (const KernelFact &kernel : findKernels(program))
+    for (const KernelFact::Instance &instance : kernel.instances) {
+      if (llvm::StringRef(instance.mangledName).starts_with("_Z"))
+        continue;
+      auto &known = types[instance.mangledName];
+      for (const clang::ParmVarDecl *parameter : instance.function->parameters())
+        known.push_back(pointedElement(parameter->getType().getCanonicalType().getAsString(
+                                           program.context().getPrintingPolicy()))
+                            .value_or(kbrt::ElementType::Unknown));
+    }
+  return types;
+}
+
 static llvm::Error parseOriginal(Session &session) {
   Context &context = session.context;
   auto parsed = context.parser.parse(context.command, context.text);
@@ -40,6 +56,7 @@ static llvm::Error parseOriginal(Session &session) {
   session.workload = std::move(*workload);
   session.original.slice = [slice = deviceSlice(**parsed)] { return slice; };
   session.originalHost = digestOf(hostText(**parsed));
+  session.kernelTypes = kernelTypes(**parsed);
   return llvm::Error::success();
 }
 
@@ -84,6 +101,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
                                                    session->workload, session->signature,
                                                    session->folder.file("cases"));
   session->cases->setHostDigest(context.text, session->originalHost);
+  session->cases->setKernelTypes(session->kernelTypes);
   session->judge = std::make_unique<Judge>(session->original, session->compiler, *session->device,
                                            *session->cases, context.clock);
   session->judge->onProgress = [&context](llvm::StringRef text) { context.progress.status(text); };

@@ -31,6 +31,7 @@ struct Session {
   ChipInfo chip;
   ProgramArtefacts original;
   Digest originalHost;
+  KernelTypes kernelTypes;
   Workload workload;
   Signature signature;
   std::unique_ptr<Journal> journal;

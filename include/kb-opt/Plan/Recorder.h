@@ -25,6 +25,9 @@ struct RecordLimits {
   uint64_t launches = 0;
 };
 
+/// What the parameters of kernels point to, by mangled name.
+using KernelTypes = std::map<std::string, std::vector<kbrt::ElementType>>;
+
 struct RecordRequest {
   std::string name;       ///< in messages; empty: the executable's file name
   std::string executable; ///< linked with libkbrecord
@@ -32,9 +35,8 @@ struct RecordRequest {
   /// machine. Oracle-fed runs execute none and need no GPU for a cubin.
   std::string image;
   unsigned deviceIndex = 0; ///< of the GPU
-  /// What the parameters of kernels point to, by mangled name, for kernels whose names tell no
-  /// types. A CPU image knows it by itself.
-  std::map<std::string, std::vector<kbrt::ElementType>> kernelTypes;
+  /// For kernels whose names tell no types. A CPU image knows them by itself.
+  KernelTypes kernelTypes;
   std::vector<std::string> arguments;
   std::string standardInput;
   std::vector<std::string> environment; ///< NAME=value

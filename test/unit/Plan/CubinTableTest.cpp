@@ -66,7 +66,7 @@ TEST(CubinTable, FindsWhatClangNamesOtherwise) {
   EXPECT_EQ(table.findVariable("_ZL6hidden"), &table.variables[1]);
   EXPECT_EQ(table.findKernel("_Z3absPi"), nullptr);
   table.kernels.push_back(table.kernels[2]);
-  table.kernels.back().name = "_ZN20_GLOBAL__N__00000000_2anEPi";
+  table.kernels.back().name = "_ZN21_GLOBAL__N__00000000_2anEPi";
   EXPECT_EQ(table.findKernel("_ZN12_GLOBAL__N_12anEPi"), nullptr) << "it may be either";
 }
 
