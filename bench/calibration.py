@@ -4,6 +4,8 @@
     bench/calibration.py prepare build/bin/kb-opt FOLDER kernel.cu …    here: pairs (kernel, pipeline) as jobs for kb-run
     bench/calibration.py measure kb-run FOLDER OUT                      there: runs the jobs, writes OUT/measured.json
     bench/calibration.py report FOLDER/pairs.json measured.json SVG     figures, and the scatter plot
+    bench/calibration.py model build/bin/ModelTimes CHIP FOLDER         after a change of the model: renews FOLDER/pairs.json from
+                                                                        FOLDER/counts, which prepare fills if ModelTimes is built
 
 Pipelines are every pass that applies, with every value of its tuning range, and what can follow the best of them.
 """
@@ -17,11 +19,17 @@ import sys
 
 COUNTERS = {"sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
             "requests": "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
-            "bank conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"}
+            "bank conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+            "shared wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"}
 
 
 def run(argv):
     return subprocess.run(argv, capture_output=True, text=True)
+
+
+def read_json(path):
+    with open(path) as file:
+        return json.load(file)
 
 
 def write_json(path, value):
@@ -51,8 +59,12 @@ def profile(kb_opt, source):
         sys.exit(f"{source}: no profile: {result.stderr}")
     page = json.loads(result.stdout)
     kernels = [{key: kernel[key] for key in ("kernel", "us", "launches", "limiter", "metrics")} for kernel in page["kernels"]]
-    return {"us": page["us"], "kernels": kernels,
+    return {"us": page["us"], "chip": page["chip"], "kernels": kernels,
             "applies": sorted({a["pass"] for k in page["kernels"] for a in k["advice"] if a["applies"]})}
+
+
+def counts_file(folder, number):
+    return os.path.join(folder, "counts", f"{number:03}.json")
 
 
 class Preparation:
@@ -60,7 +72,8 @@ class Preparation:
         self.kb_opt, self.folder = kb_opt, folder
         self.ranges = tuning_ranges(kb_opt)
         self.pairs = []
-        for name in ("blobs", "jobs"):
+        self.model_times = os.path.join(os.path.dirname(kb_opt), "ModelTimes")
+        for name in ("blobs", "jobs", "counts"):
             os.makedirs(os.path.join(folder, name), exist_ok=True)
 
     def program(self, source, name):
@@ -78,8 +91,12 @@ class Preparation:
             os.remove(os.path.join(folder, unneeded))
         return {"plan": f"../{name}", "image": f"../{name}/image.cubin", "dataSha256": digest}
 
-    def add(self, kernel, pipeline, base, page, program):
+    def add(self, kernel, pipeline, source, base, page, program):
         number = len(self.pairs)
+        if os.path.exists(self.model_times):
+            counted = run([self.model_times, "count", source, page["chip"], counts_file(self.folder, number)])
+            if counted.returncode:
+                sys.exit(f"{source}: {counted.stderr.strip()}")
         write_json(os.path.join(self.folder, "jobs", f"{number:03}.json"), {
             "version": 1, "id": str(number), "device": "cuda", **program, "blobs": "../blobs", "repetitions": 2,
             "result": f"../results/{number:03}.json", "outputs": f"../outputs/{number:03}",
@@ -98,14 +115,14 @@ class Preparation:
             if result.returncode or old.read() == new.read():
                 return None
         page = profile(self.kb_opt, rewritten)
-        self.add(kernel, pipeline, base, page, self.program(rewritten, name))
+        self.add(kernel, pipeline, rewritten, base, page, self.program(rewritten, name))
         return page
 
     def kernel(self, source):
         kernel = os.path.splitext(os.path.basename(source))[0]
         page = profile(self.kb_opt, source)
         base = {"page": page, "program": self.program(source, f"{kernel}/original")}
-        self.add(kernel, "", base, page, base["program"])
+        self.add(kernel, "", source, base, page, base["program"])
         best, best_pipeline = page, ""
         for name in page["applies"]:
             for text in self.ranges[name]:
@@ -124,12 +141,27 @@ def prepare(kb_opt, folder, *sources):
     print(f"{len(preparation.pairs)} pairs")
 
 
+def model(model_times, chip, folder):
+    """Pairs without counts stay without a modelled time, and report says how many there are."""
+    pairs_path = os.path.join(folder, "pairs.json")
+    pairs, base = read_json(pairs_path), None
+    for number, pair in enumerate(pairs):
+        counts = counts_file(folder, number)
+        pair["us"] = None
+        if os.path.exists(counts):
+            result = run([model_times, "model", chip, counts])
+            if result.returncode:
+                sys.exit(f"{counts}: {result.stderr.strip()}")
+            plan = json.loads(result.stdout)
+            pair["us"] = plan["modelledUs"]
+            pair["kernels"] = [{"kernel": l["kernel"], "us": l["modelledUs"], "launches": l["repeats"], "limiter": l["limiter"],
+                                "metrics": l["metrics"]} for l in plan["launches"]]
+        base = base if pair["pipeline"] else pair["us"]
+        pair["baselineUs"] = base
+    write_json(pairs_path, pairs)
+
+
 # There: kb-run.
-
-def read_json(path):
-    with open(path) as file:
-        return json.load(file)
-
 
 def measure(kb_run, folder, out):
     """One record per job, without its samples; outputs of a kernel's rewrites are compared with the original's."""
@@ -188,6 +220,30 @@ def spearman(x, y):
     return correlation(ranks(x), ranks(y))
 
 
+def settled(gain, comparison):
+    """A measured gain that the accept rule does not tell from none is none."""
+    return 1.0 if comparison == "inconclusive" else gain
+
+
+def halves(kernels):
+    """Every second kernel by name, and the others."""
+    names = sorted(set(kernels))
+    return names[0::2], names[1::2]
+
+
+def rank_line(points):
+    """Points are (modelled gain, measured gain, comparison, kernel, pipeline)."""
+    modelled, true = [p[0] for p in points], [p[1] for p in points]
+    clear = [settled(p[1], p[2]) for p in points]
+    return (f"Spearman {spearman(modelled, true):.3f}, with inconclusive gains as 1 {spearman(modelled, clear):.3f}, "
+            f"correlation of logarithms {correlation([math.log(v) for v in modelled], [math.log(v) for v in true]):.3f}")
+
+
+def relative_errors(values):
+    """Sorted |modelled - measured| / measured."""
+    return sorted(abs(m - t) / t for m, t in values)
+
+
 def counter_errors(pairs, measured):
     """{counter: [(modelled, measured)]} per kernel and launch, where the device counted anything."""
     errors = {}
@@ -231,30 +287,33 @@ def scatter(points, path):
 
 def report(pairs_path, measured_path, svg):
     pairs, measured = read_json(pairs_path), read_json(measured_path)
-    points, originals = [], []
+    points, originals, unmodelled = [], [], 0
     for pair, result in zip(pairs, measured):
         cold = result.get("timing", {}).get("cold", {})
         if result.get("status") != "ok" or "candidate" not in cold:
             continue
-        if not pair["pipeline"]:
+        if pair["us"] is None or pair["baselineUs"] is None:
+            unmodelled += 1
+        elif not pair["pipeline"]:
             originals.append((pair["us"], cold["candidate"]["medianUs"]))
         else:
-            points.append((pair["baselineUs"] / pair["us"], cold["decision"]["ratio"], f"{pair['kernel']} {pair['pipeline']}"))
-    modelled, true = [p[0] for p in points], [p[1] for p in points]
-    print(f"{len(points)} rewrites of {len(originals)} kernels")
-    print(f"gain: Spearman {spearman(modelled, true):.3f}, correlation of logarithms "
-          f"{correlation([math.log(v) for v in modelled], [math.log(v) for v in true]):.3f}")
+            points.append((pair["baselineUs"] / pair["us"], cold["decision"]["ratio"], cold["decision"]["comparison"],
+                           pair["kernel"], pair["pipeline"]))
+    print(f"{len(points)} rewrites of {len(originals)} kernels" + (f", {unmodelled} programs left out: not modelled" if unmodelled else ""))
+    print(f"gain: {rank_line(points)}")
+    for half in halves([p[3] for p in points]):
+        print(f"  of {', '.join(half)}: {rank_line([p for p in points if p[3] in half])}")
     print(f"time of the originals: Spearman {spearman(*map(list, zip(*originals))):.3f}, modelled over measured "
           + ", ".join(f"{m / t:.2f}" for m, t in sorted(originals)))
     for name, values in sorted(counter_errors(pairs, measured).items()):
-        shares = sorted(abs(m - t) / t for m, t in values)
+        shares = relative_errors(values)
         print(f"{name}: {len(values)} launches, error median {100 * shares[len(shares) // 2]:.2f} %, "
               f"largest {100 * shares[-1]:.2f} %, within 2 %: {100 * sum(s <= 0.02 for s in shares) / len(shares):.0f} %")
-    scatter(points, svg)
+    scatter([(*p[:2], f"{p[3]} {p[4]}") for p in points], svg)
 
 
 if __name__ == "__main__":
-    commands = {"prepare": (prepare, 3), "measure": (measure, 3), "report": (report, 3)}
+    commands = {"prepare": (prepare, 3), "model": (model, 3), "measure": (measure, 3), "report": (report, 3)}
     command, arguments = (commands.get(sys.argv[1]) if len(sys.argv) > 1 else None), sys.argv[2:]
     if not command or len(arguments) < command[1] or (sys.argv[1] != "prepare" and len(arguments) != command[1]):
         sys.exit(__doc__)

@@ -15,7 +15,7 @@ namespace json = llvm::json;
 
 llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefacts &program) {
   TimedPart timed(&context.timings, "effects", "counters and model");
-  auto counted = judgeOf.count(program);
+  auto counted = judgeOf.count(program, countOptions(chip));
   if (!counted)
     return counted.takeError();
   json::Object answer;

@@ -204,7 +204,7 @@ llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
   auto code = session.judge->code(session.original);
   if (!code)
     return code.takeError();
-  auto run = session.judge->count(session.original);
+  auto run = session.judge->count(session.original, countOptions(session.chip));
   if (!run)
     return run.takeError();
   auto plan = modelPlan(*run, *code, session.chip);

@@ -121,6 +121,13 @@ std::map<std::string, double> kernelMetrics(const ModelledPlan &plan, StringRef 
   return meanMetrics(launches);
 }
 
+RunOptions countOptions(const ChipInfo &chip) {
+  RunOptions options;
+  options.l1Bytes = static_cast<uint64_t>(chip.l1BytesPerSm / 2);
+  options.l2Bytes = static_cast<uint64_t>(chip.l2Bytes);
+  return options;
+}
+
 Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
                                  const ChipInfo &chip) {
   ModelledPlan plan;

@@ -70,6 +70,9 @@ struct LaunchShape {
 ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchShape &shape,
                            const KernelResources *resources, const ChipInfo &chip);
 
+/// Options of a count-mode run for this chip: traffic depends on its caches.
+RunOptions countOptions(const ChipInfo &chip);
+
 /// Every launch of a count-mode run that has counters. Launches without are an
 /// error (`ToolError`): a time that leaves some out would be wrong.
 llvm::Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
