@@ -140,7 +140,7 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
   close(toChild);
   toChild = -1;
   double limit = job.limitSeconds();
-  auto start = steady_clock::now();
+  auto start = steady_clock::now(), looked = start;
   std::string json;
   bool isLate = false;
   for (;;) {
@@ -158,6 +158,10 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
     }
     if (whileWaiting)
       whileWaiting();
+    auto now = steady_clock::now();
+    if (progress->isWaiting)
+      start += now - looked;
+    looked = now;
     isLate = limit > 0 &&
              duration<double>(steady_clock::now() - start).count() > limit + graceSeconds;
     if (isLate)

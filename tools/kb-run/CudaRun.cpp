@@ -201,6 +201,8 @@ private:
   bool verify();
   void time();
   void readCounters();
+  /// Until nobody else uses the device.
+  void waitAlone();
   bool fail(const Problem &problem) {
     status = problem.status;
     message = problem.message;
@@ -259,7 +261,9 @@ bool CudaRun::prepare() {
                   : Device::open({job.cuda.deviceIndex, job.cuda.arch}, problem);
   if (!device)
     return fail(problem);
+  progress.isWaiting = true;
   turn.emplace(device->getFacts().uuid);
+  progress.isWaiting = false;
   result["device"] = deviceJson(*device, device->read());
   std::string error;
   if (!inputs.load(job.subject, job.blobs, job.overrides, error))
@@ -322,6 +326,12 @@ bool CudaRun::verify() {
   return status == LaunchStatus::Ok;
 }
 
+void CudaRun::waitAlone() {
+  progress.isWaiting = true;
+  turn->alone();
+  progress.isWaiting = false;
+}
+
 void CudaRun::time() {
   TimingOptions options = *job.cuda.timing;
   options.poison = job.options.poison;
@@ -330,7 +340,7 @@ void CudaRun::time() {
   Subject candidate{image.get(), &inputs.plan, &inputs.payloads}, baseline;
   if (baselineImage)
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
-  turn->alone();
+  waitAlone();
   TimingResult timing = measure(*device, baseline, candidate, options);
   turn->shared();
   result["timing"] = timingJson(timing, baselineImage != nullptr);
@@ -342,7 +352,7 @@ void CudaRun::readCounters() {
   ProfileOptions options = *job.cuda.profile;
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
-  turn->alone();
+  waitAlone();
   ProfileResult profile = cuda::profile(*device, subject, options);
   turn->shared();
   result["profile"] = profileJson(inputs.plan, profile);

@@ -26,6 +26,8 @@ struct Progress {
   volatile uint32_t repetition = 0;
   volatile uint64_t step = 0;
   char kernel[256] = {}; ///< of the launch step that runs, else empty
+  /// For the device, while others measure: that is not the job's time.
+  volatile bool isWaiting = false;
 };
 
 /// What a job came to: the result's text (docs/JobFormat.md) and the exit status.
