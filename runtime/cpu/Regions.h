@@ -1,4 +1,8 @@
 //===- Regions.h - blocks of split kernels ----------------------*- C++ -*-===//
+//
+// Owns the memory of a split kernel's threads and the execution of its blocks.
+//
+//===----------------------------------------------------------------------===//
 #ifndef KBRT_REGIONS_H
 #define KBRT_REGIONS_H
 

@@ -1,4 +1,9 @@
 //===- BarrierSplit.h - Kernels in pieces between barriers ------*- C++ -*-===//
+//
+// Owns the interface between the split of a kernel and the loops that
+// Entries.cpp makes of its regions.
+//
+//===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_EVAL_CPU_BARRIERSPLIT_H
 #define KBOPT_LIB_EVAL_CPU_BARRIERSPLIT_H
 
