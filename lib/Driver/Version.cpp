@@ -12,7 +12,7 @@ llvm::StringRef kbopt::kbOptVersion() { return KBOPT_VERSION; }
 static Digest computeBuildDigest() {
   static int anchor;
   std::vector<std::string> files = {llvm::sys::fs::getMainExecutable(nullptr, &anchor)};
-  if (auto runner = findProgram("kb-run"))
+  if (auto runner = findBeside("kb-run"))
     files.push_back(*runner);
   if (auto library = findRecordLibrary())
     files.push_back(*library);

@@ -60,7 +60,9 @@ struct JobFolder {
 Expected<std::unique_ptr<CpuDevice>> CpuDevice::create(ProcessRunner &runner,
                                                        CpuDeviceOptions options) {
   if (options.kbRun.empty()) {
-    std::optional<std::string> found = findProgram("kb-run");
+    std::optional<std::string> found = findBeside("kb-run");
+    if (!found)
+      found = findProgram("kb-run");
     if (!found)
       return make_error<ToolError>("cannot find kb-run beside this program or in PATH",
                                    std::vector<std::string>{"kb-run"}, -1, "",

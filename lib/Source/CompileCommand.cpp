@@ -74,6 +74,8 @@ Digest CompileCommand::digest() const {
 
 llvm::Expected<std::string> kbopt::findClang() {
   static const std::optional<std::string> found = [] {
+    if (auto bundled = findBeside(bundledClangName))
+      return bundled;
     // The driver looks for its headers beside its real place.
     for (const char *name : {"clang++-22", "/usr/lib/llvm-22/bin/clang++", "clang++"})
       if (auto program = findProgram(name)) {

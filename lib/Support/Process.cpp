@@ -45,9 +45,7 @@ std::string ProcessResult::errorTail(unsigned lines) const {
   return llvm::join(all, "\n");
 }
 
-std::optional<std::string> kbopt::findProgram(llvm::StringRef program) {
-  if (auto found = llvm::sys::findProgramByName(program))
-    return *found;
+std::optional<std::string> kbopt::findBeside(llvm::StringRef program) {
   static int anchor;
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
   llvm::SmallString<128> sibling(llvm::sys::path::parent_path(self));
@@ -55,6 +53,12 @@ std::optional<std::string> kbopt::findProgram(llvm::StringRef program) {
   if (llvm::sys::fs::can_execute(sibling))
     return sibling.str().str();
   return std::nullopt;
+}
+
+std::optional<std::string> kbopt::findProgram(llvm::StringRef program) {
+  if (auto found = llvm::sys::findProgramByName(program))
+    return *found;
+  return findBeside(program);
 }
 
 namespace {

@@ -180,11 +180,9 @@ void prepareDevice(ImageContext &context) {
 static void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
-    InitializeAllTargetInfos();
-    InitializeAllTargets();
-    InitializeAllTargetMCs();
-    InitializeAllAsmPrinters();
-    InitializeAllAsmParsers();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
   });
 }
 

@@ -28,7 +28,9 @@ static Error hostError(const Twine &problem) {
 }
 
 Expected<std::unique_ptr<TargetMachine>> createHostMachine(StringRef cpu) {
-  static const bool initialized = !InitializeNativeTarget() && !InitializeNativeTargetAsmPrinter();
+  static const bool initialized = !InitializeNativeTarget() &&
+                                  !InitializeNativeTargetAsmPrinter() &&
+                                  !InitializeNativeTargetAsmParser();
   if (!initialized)
     return hostError("LLVM has no target for it");
   std::string problem;
