@@ -41,5 +41,10 @@ if shutil.which("bwrap") and subprocess.run(
     ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True
 ).returncode == 0:
     config.available_features.add("sandbox")
+archive = os.path.join(config.binary_dir, "kb-opt-bundle.tar.xz")
+if os.path.exists(archive) and os.path.getmtime(archive) >= os.path.getmtime(
+    os.path.join(config.binary_dir, "bin", "kb-opt")
+):
+    config.available_features.add("bundle")
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda-device")

@@ -12,6 +12,7 @@
 #include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Pipeline/Journal.h"
+#include "kb-opt/Support/Installation.h"
 #include "kb-opt/Target/ChipInfo.h"
 
 namespace kbopt {
@@ -21,7 +22,7 @@ struct Session {
   Session(Context &context, TemporaryDirectory folder)
       : context(context), folder(std::move(folder)),
         nvcc(context.runner, this->folder.path().str(), context.options.sandbox),
-        compiler(nvcc, context.runner, findProgram("kb-run").value_or(""),
+        compiler(nvcc, context.runner, findKbRun().value_or(""),
                  this->folder.path().str(), context.options.sandbox) {}
 
   Context &context;

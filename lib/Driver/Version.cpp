@@ -2,6 +2,7 @@
 #include "Version.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Installation.h"
 #include "kb-opt/Support/Process.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -12,7 +13,7 @@ llvm::StringRef kbopt::kbOptVersion() { return KBOPT_VERSION; }
 static Digest computeBuildDigest() {
   static int anchor;
   std::vector<std::string> files = {llvm::sys::fs::getMainExecutable(nullptr, &anchor)};
-  if (auto runner = findBeside("kb-run"))
+  if (auto runner = findKbRun())
     files.push_back(*runner);
   if (auto library = findRecordLibrary())
     files.push_back(*library);

@@ -4,6 +4,7 @@
 #include "kb-opt/Eval/CpuImage.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Installation.h"
 #include "kbrt/Plan.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -60,9 +61,7 @@ struct JobFolder {
 Expected<std::unique_ptr<CpuDevice>> CpuDevice::create(ProcessRunner &runner,
                                                        CpuDeviceOptions options) {
   if (options.kbRun.empty()) {
-    std::optional<std::string> found = findBeside("kb-run");
-    if (!found)
-      found = findProgram("kb-run");
+    std::optional<std::string> found = findKbRun();
     if (!found)
       return make_error<ToolError>("cannot find kb-run beside this program or in PATH",
                                    std::vector<std::string>{"kb-run"}, -1, "",

@@ -4,6 +4,7 @@
 #include "ClangFlags.h"
 #include "kb-opt/Source/NvccFlags.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Installation.h"
 #include "kb-opt/Support/Process.h"
 #include "clang/Tooling/CompilationDatabase.h"
 #include "clang/Tooling/JSONCompilationDatabase.h"

@@ -3,6 +3,7 @@
 #include "Spawn.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Installation.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -43,16 +44,6 @@ std::string ProcessResult::errorTail(unsigned lines) const {
   if (all.size() > lines)
     all.erase(all.begin(), all.end() - lines);
   return llvm::join(all, "\n");
-}
-
-std::optional<std::string> kbopt::findBeside(llvm::StringRef program) {
-  static int anchor;
-  std::string self = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
-  llvm::SmallString<128> sibling(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(sibling, program);
-  if (llvm::sys::fs::can_execute(sibling))
-    return sibling.str().str();
-  return std::nullopt;
 }
 
 std::optional<std::string> kbopt::findProgram(llvm::StringRef program) {

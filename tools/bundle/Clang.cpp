@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Clang.h"
-#include "kb-opt/Source/CompileCommand.h"
+#include "kb-opt/Support/Installation.h"
 #include "clang/Basic/DiagnosticOptions.h"
 #include "clang/CodeGen/CodeGenAction.h"
 #include "clang/Driver/Compilation.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Clang.h"
 #include "kb-opt/Driver/Driver.h"
-#include "kb-opt/Source/CompileCommand.h"
+#include "kb-opt/Support/Installation.h"
 #include "llvm/Support/Path.h"
 
 int main(int argc, char **argv) {

@@ -78,13 +78,8 @@ struct CommandQuery {
 llvm::Expected<CompileCommand> findCompileCommand(const CommandQuery &query,
                                                   const CudaToolkit &toolkit);
 
-/// The name of the compiler in the bundle (tools/bundle), which lies beside
-/// kb-opt there.
-inline constexpr llvm::StringLiteral bundledClangName = "kb-clang";
-
-/// The bundle's clang if kb-opt comes from a bundle; else clang, beside which
-/// kb-opt was built: clang++-22, then clang++ in PATH. Fails with a `UsageError`
-/// (environment) that says how to install it.
+/// The installation's own clang, or else clang++-22, then clang++ in PATH.
+/// Fails with a `UsageError` (environment) that says how to install it.
 llvm::Expected<std::string> findClang();
 
 } // namespace kbopt

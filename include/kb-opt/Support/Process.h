@@ -75,9 +75,6 @@ public:
 
 ProcessRunner &realProcessRunner();
 
-/// Path of \p program beside this executable: a program that belongs to it.
-std::optional<std::string> findBeside(llvm::StringRef program);
-
 /// Path of \p program in PATH, or beside this executable.
 std::optional<std::string> findProgram(llvm::StringRef program);
 

@@ -8,6 +8,7 @@
 #include "JobFiles.h"
 #include "kb-opt/Support/ChildProcess.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Installation.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "kbrt/Plan.h"
 #include "llvm/Support/FileSystem.h"
@@ -219,7 +220,7 @@ Expected<JobAnswer> ProcessChannel::answer(const JobRequest &request) {
 
 Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options) {
   if (options.kbRun.empty()) {
-    std::optional<std::string> found = findProgram("kb-run");
+    std::optional<std::string> found = findKbRun();
     if (!found)
       return make_error<ToolError>("cannot find kb-run beside this program or in PATH",
                                    std::vector<std::string>{"kb-run"}, -1, "", "run scripts/build");
