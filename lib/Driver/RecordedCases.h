@@ -28,6 +28,8 @@ public:
   /// as \p compiler compiles them; before anything has run. Candidates' host sides
   /// run without a device, but for whole programs.
   void recordOnGpu(DeviceCompiler &compiler, unsigned index);
+  /// The original runs there on varied inputs from here on; before anything has run.
+  void varyOn(Device &gpu) { variedDevice = &gpu; }
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
 
@@ -76,7 +78,7 @@ private:
                                    llvm::function_ref<llvm::Error(const std::string &folder)> body);
 
   const Context &context;
-  Device &device;
+  Device &device, *variedDevice = &device;
   DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
   unsigned gpuIndex = 0;
   KernelTypes kernelTypes;

@@ -34,12 +34,13 @@ namespace kbrt::cuda {
   F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamQuery) F(cuStreamSynchronize)                     \
   F(cuStreamBeginCapture) F(cuStreamEndCapture) F(cuGraphInstantiate) F(cuGraphLaunch)             \
   F(cuGraphExecDestroy) F(cuGraphDestroy) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord)      \
-  F(cuEventQuery) F(cuEventElapsedTime) F(cuMemGetAllocationGranularity) F(cuMemAddressReserve)    \
-  F(cuMemCreate) F(cuMemRelease) F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(cuMemHostRegister)  \
-  F(cuMemHostUnregister) F(cuCtxSetLimit)
+  F(cuEventQuery) F(cuEventElapsedTime)
 
 /// Functions that a driver may lack: null then.
-#define KBRT_DRIVER_OPTIONAL(F) F(cuFuncGetParamInfo)
+#define KBRT_DRIVER_OPTIONAL(F)                                                                    \
+  F(cuFuncGetParamInfo) F(cuCtxSetLimit) F(cuMemGetAllocationGranularity) F(cuMemAddressReserve)   \
+  F(cuMemCreate) F(cuMemRelease) F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(cuMemHostRegister)  \
+  F(cuMemHostUnregister)
 
 struct Driver {
 #define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;

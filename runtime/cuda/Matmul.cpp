@@ -1,7 +1,7 @@
 //===- Matmul.cpp - Matrix products of libraries on a GPU -----------------===//
 #include "Matmul.h"
+#include "kbrt/MatmulLaunches.h"
 
-#include <algorithm>
 #include <limits>
 
 using namespace kbrt;
@@ -149,8 +149,6 @@ LAST:
 }
 )PTX";
 
-constexpr uint32_t tile = 16, mostBlocks = 65535; // in the directions y and z
-
 } // namespace
 
 CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uint64_t a,
@@ -164,7 +162,7 @@ CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uin
     CUmodule module = nullptr; // lives as long as the context
     code = h.driver->cuModuleLoadData(&module, matmulPtx);
     if (code == CUDA_SUCCESS)
-      code = h.driver->cuModuleGetFunction(&h.matmul, module, "kb_matmul");
+      code = h.driver->cuModuleGetFunction(&h.matmul, module, matmulKernel);
   }
   auto strides = [](const MatmulOperand &operand) {
     auto leading = static_cast<uint32_t>(operand.leading);
@@ -173,22 +171,20 @@ CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uin
   auto [ai, al] = strides(step.a);
   auto [bl, bj] = strides(step.b);
   auto cj = static_cast<uint32_t>(step.c.leading);
-  constexpr uint32_t mostColumns = mostBlocks * tile;
-  uint32_t m = step.m, k = step.k;
+  uint32_t m = step.m, n = step.n, k = step.k;
   float alpha = step.alpha, beta = step.beta;
-  for (uint32_t z = 0; z < step.batch && code == CUDA_SUCCESS; z += mostBlocks)
-    for (uint32_t j = 0; j < step.n && code == CUDA_SUCCESS; j += mostColumns) {
-      uint32_t n = std::min(step.n - j, mostColumns), batch = std::min(step.batch - z, mostBlocks);
-      auto at = [](uint64_t start, const MatmulOperand &operand, uint64_t matrix, uint64_t column,
-                   uint64_t distance) {
-        return start + sizeof(float) * (matrix * operand.stride + column * distance);
-      };
-      uint64_t pa = at(a, step.a, z, 0, 0), pb = at(b, step.b, z, j, bj), pc = at(c, step.c, z, j, cj);
-      uint64_t as = step.a.stride, bs = step.b.stride, cs = step.c.stride;
-      void *arguments[] = {&pa, &pb, &pc, &as, &bs, &cs, &ai, &al,    &bl,
-                           &bj, &cj, &m,  &n,  &k,  &alpha, &beta};
-      code = h.driver->cuLaunchKernel(h.matmul, (m + tile - 1) / tile, (n + tile - 1) / tile, batch,
-                                      tile, tile, 1, 0, h.stream, arguments, nullptr);
-    }
+  uint64_t as = step.a.stride, bs = step.b.stride, cs = step.c.stride;
+  for (const MatmulLaunch &launch : matmulLaunches(step)) {
+    uint64_t pa = a + sizeof(float) * launch.matrix * as,
+             pb = b + sizeof(float) * (launch.matrix * bs + uint64_t{launch.column} * bj),
+             pc = c + sizeof(float) * (launch.matrix * cs + uint64_t{launch.column} * cj);
+    n = launch.columns;
+    void *arguments[] = {&pa, &pb, &pc, &as, &bs, &cs, &ai, &al,    &bl,
+                         &bj, &cj, &m,  &n,  &k,  &alpha, &beta};
+    if (code == CUDA_SUCCESS)
+      code = h.driver->cuLaunchKernel(h.matmul, launch.grid.x, launch.grid.y, launch.grid.z,
+                                      matmulBlock.x, matmulBlock.y, matmulBlock.z, 0, h.stream,
+                                      arguments, nullptr);
+  }
   return code;
 }

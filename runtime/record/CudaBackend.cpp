@@ -306,8 +306,10 @@ std::optional<int> CudaBackend::activeBlocks(const DeviceKernel &kernel, int thr
 }
 
 void CudaBackend::setLimit(int limit, size_t value) {
-  if (ready())
-    device->getHandles().driver->cuCtxSetLimit(static_cast<CUlimit>(limit), value);
+  if (!ready())
+    return;
+  if (auto set = device->getHandles().driver->cuCtxSetLimit)
+    set(static_cast<CUlimit>(limit), value);
 }
 
 } // namespace

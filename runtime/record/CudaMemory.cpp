@@ -38,6 +38,14 @@ std::unique_ptr<CudaMemory> CudaMemory::create(Device::Handles &h, Problem &prob
                                  h.device);
   if (!usesHostPointers)
     return refuse("it cannot use memory of the host at the host's addresses");
+  for (bool isThere : {h.driver->cuMemGetAllocationGranularity != nullptr,
+                       h.driver->cuMemAddressReserve != nullptr, h.driver->cuMemCreate != nullptr,
+                       h.driver->cuMemRelease != nullptr, h.driver->cuMemMap != nullptr,
+                       h.driver->cuMemUnmap != nullptr, h.driver->cuMemSetAccess != nullptr,
+                       h.driver->cuMemHostRegister != nullptr,
+                       h.driver->cuMemHostUnregister != nullptr})
+    if (!isThere)
+      return refuse("its driver has no virtual memory management");
   CUmemAllocationProp properties = propertiesOf(h.device);
   size_t granularity = 0;
   CUresult code = h.driver->cuMemGetAllocationGranularity(&granularity, &properties,

@@ -1,6 +1,8 @@
 //===- Execution.cpp - Gates G9 and G11: the sanitizer and the trace ------===//
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
+#include "kbrt/CubinTable.h"
+#include "kbrt/MatmulLaunches.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -69,21 +71,30 @@ static std::string shapeText(StringRef kernel, ArrayRef<unsigned> grid, ArrayRef
                  kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], sharedBytes);
 }
 
-/// How \p traced differs from \p plan; nothing if it does not.
+static std::string shapeText(StringRef kernel, const kbrt::Dim3 &grid, const kbrt::Dim3 &block,
+                             uint64_t sharedBytes) {
+  const unsigned blocks[] = {grid.x, grid.y, grid.z}, threads[] = {block.x, block.y, block.z};
+  return shapeText(kernel, ArrayRef<unsigned>(blocks), ArrayRef<unsigned>(threads), sharedBytes);
+}
+
+/// How \p traced differs from \p plan; nothing if it does not. Compilers name kernels
+/// with internal linkage differently.
 static std::optional<std::string> traceDifference(const kbrt::Plan &plan,
                                                   ArrayRef<TracedLaunch> traced) {
   std::vector<std::string> planned;
   for (const kbrt::Step &step : plan.steps)
     if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step))
-      planned.push_back(shapeText(launch->kernel, {launch->grid.x, launch->grid.y, launch->grid.z},
-                                  {launch->block.x, launch->block.y, launch->block.z},
-                                  launch->sharedBytes));
+      planned.push_back(shapeText(kbrt::linkageFreeName(launch->kernel), launch->grid,
+                                  launch->block, launch->sharedBytes));
+    else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step))
+      for (const kbrt::MatmulLaunch &launch : kbrt::matmulLaunches(*product))
+        planned.push_back(shapeText(kbrt::matmulKernel, launch.grid, kbrt::matmulBlock, 0));
   for (size_t i = 0; i < std::max(planned.size(), traced.size()); ++i) {
     if (i >= traced.size())
       return formatv("{0} of {1} launches are not in the trace, first {2}",
                      planned.size() - i, planned.size(), planned[i]);
     const TracedLaunch &launch = traced[i];
-    std::string seen = shapeText(launch.kernel, launch.grid, launch.block, launch.dynamicSharedBytes);
+    std::string seen = shapeText(kbrt::linkageFreeName(launch.kernel), launch.grid, launch.block, launch.dynamicSharedBytes);
     if (i >= planned.size())
       return formatv("{0} launches more than the plan has, first {1}", traced.size() - i, seen);
     if (seen != planned[i])
