@@ -7,6 +7,7 @@
 #include "HostText.h"
 #include "Modes.h"
 #include "Session.h"
+#include "kb-opt/Source/DeviceText.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
@@ -24,6 +25,7 @@ static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const
     return bitcode.takeError();
   ProgramArtefacts candidate = session.original;
   candidate.text = text;
+  candidate.slice = [slice = deviceSlice(**parsed)] { return slice; };
   candidate.bitcodePath = session.folder.file("candidate.bc");
   if (llvm::Error error = context.files.write(candidate.bitcodePath, *bitcode))
     return std::move(error);

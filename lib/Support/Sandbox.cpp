@@ -1,7 +1,7 @@
 //===- Sandbox.cpp --------------------------------------------------------===//
 //
 // The walls: no network, no other processes, a read-only file system, private
-// /tmp and home directory. Limits are set by Process.cpp.
+// /tmp, /run and home directory. Limits are set by Process.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "Sandbox.h"
@@ -42,6 +42,10 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
     args.insert(args.end(), {"--tmpfs", "/tmp"});
     if (llvm::sys::path::home_directory(home) && llvm::sys::fs::is_directory(home) && home != "/")
       args.insert(args.end(), {"--tmpfs", home.str().str()});
+    // Sockets of services lie in /run; a file system that cannot be written to does not close
+    // them. NVIDIA's own are among them.
+    if (!request.sandbox->seesGpus && llvm::sys::fs::is_directory("/run"))
+      args.insert(args.end(), {"--tmpfs", "/run"});
   }
   auto bind = [&](const char *option, const std::string &folder) {
     args.insert(args.end(), {option, folder, folder});

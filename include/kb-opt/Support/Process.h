@@ -16,7 +16,7 @@
 namespace kbopt {
 
 /// What bubblewrap lets the child see: a read-only file system without the
-/// home directory's contents, a private /tmp, no network. `writable` folders
+/// home directory's contents, private /tmp and /run, no network. `writable` folders
 /// are bound read-write, `readable` ones read-only (for inputs below /tmp or
 /// the home directory).
 struct Sandbox {
