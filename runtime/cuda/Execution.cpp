@@ -2,6 +2,7 @@
 #include "Execution.h"
 #include "Matmul.h"
 
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -100,8 +101,10 @@ bool Execution::wait(const std::string &what) {
       return check(code, what);
     if (wallSeconds > 0 && duration<double>(steady_clock::now() - start).count() > wallSeconds) {
       h.isLost = true;
+      char text[32];
+      snprintf(text, sizeof text, "%g", wallSeconds);
       return fail(LaunchStatus::Timeout, what + " was still running after " +
-                                             std::to_string(wallSeconds) + " seconds");
+                                             text + " seconds");
     }
     // Short waits spin, long ones leave the processor to others.
     if (looks > 20000) {

@@ -21,7 +21,7 @@ std::unique_ptr<HelperKernels> HelperKernels::create(Device &device, Problem &pr
   Device::Handles &h = helpers->h;
   const Driver &driver = *h.driver;
   void *memory = nullptr;
-  CUresult code = driver.cuModuleLoadData(&helpers->module, helperPtx);
+  CUresult code = driver.cuModuleLoadData(&helpers->module, helperPtx().c_str());
   auto get = [&](CUfunction &function, const char *name) {
     if (code == CUDA_SUCCESS)
       code = driver.cuModuleGetFunction(&function, helpers->module, name);
@@ -43,8 +43,9 @@ std::unique_ptr<HelperKernels> HelperKernels::create(Device &device, Problem &pr
     code = driver.cuMemAlloc(&helpers->hashes, hashSlots * sizeof(uint64_t));
   if (code == CUDA_SUCCESS)
     return helpers;
-  problem = {LaunchStatus::Environment, "kb-run's own kernels do not load: " + describe(driver, code),
-             adviceFor(code)};
+  LaunchStatus status = statusOf(code);
+  problem = {status == LaunchStatus::OutOfMemory ? status : LaunchStatus::Environment,
+             "kb-run's own kernels do not load: " + describe(driver, code), adviceFor(code)};
   return nullptr;
 }
 

@@ -13,7 +13,7 @@
 namespace kbrt::cuda {
 
 /// The PTX text of all helpers.
-extern const char *const helperPtx;
+std::string helperPtx();
 
 /// The SM clock over a short time, and when that was.
 struct ClockReading {
@@ -44,6 +44,8 @@ public:
   /// a size that are multiples of 4.
   void hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot, bool isWords);
   static constexpr unsigned hashSlots = 4;
+  /// Whether \p kernel has the name of a kernel that `hash` launches.
+  static bool isHash(std::string_view kernel) { return kernel == "kb_hash4" || kernel == "kb_hash1"; }
   void clearHashes();
   /// Waits for the stream and reads the slot.
   uint64_t readHash(unsigned slot);

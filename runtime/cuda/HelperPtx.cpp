@@ -5,7 +5,11 @@
 //===----------------------------------------------------------------------===//
 #include "HelperKernels.h"
 
-const char *const kbrt::cuda::helperPtx = R"PTX(
+#include <cstring>
+
+namespace {
+
+constexpr const char *kernels = R"PTX(
 .version 6.4
 .target sm_75
 .address_size 64
@@ -67,89 +71,6 @@ FDONE:
   ret;
 }
 
-// Adds to *out, for every word i, a mix of i, salt and the word.
-.visible .entry kb_hash4(.param .u64 base, .param .u64 count, .param .u64 salt, .param .u64 out)
-{
-  .reg .pred %p<3>;
-  .reg .b32 %r<8>;
-  .reg .b64 %d<20>;
-  ld.param.u64 %d1, [base];
-  ld.param.u64 %d2, [count];
-  ld.param.u64 %d3, [salt];
-  ld.param.u64 %d4, [out];
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mov.u32 %r4, %nctaid.x;
-  mul.wide.u32 %d5, %r1, %r2;
-  cvt.u64.u32 %d6, %r3;
-  add.u64 %d5, %d5, %d6;
-  mul.wide.u32 %d7, %r2, %r4;
-  mov.u64 %d8, 0;
-HLOOP:
-  setp.ge.u64 %p1, %d5, %d2;
-  @%p1 bra HDONE;
-  shl.b64 %d9, %d5, 2;
-  add.u64 %d9, %d1, %d9;
-  ld.global.u32 %r5, [%d9];
-  cvt.u64.u32 %d10, %r5;
-  add.u64 %d11, %d5, %d3;
-  mul.lo.u64 %d11, %d11, -7046029254386353131;
-  xor.b64 %d10, %d10, %d11;
-  shr.u64 %d12, %d10, 29;
-  xor.b64 %d10, %d10, %d12;
-  mul.lo.u64 %d10, %d10, -4658895280553007687;
-  shr.u64 %d12, %d10, 32;
-  xor.b64 %d10, %d10, %d12;
-  add.u64 %d8, %d8, %d10;
-  add.u64 %d5, %d5, %d7;
-  bra HLOOP;
-HDONE:
-  red.global.add.u64 [%d4], %d8;
-  ret;
-}
-
-// The same over bytes, for memory that is not aligned.
-.visible .entry kb_hash1(.param .u64 base, .param .u64 count, .param .u64 salt, .param .u64 out)
-{
-  .reg .pred %p<3>;
-  .reg .b32 %r<8>;
-  .reg .b64 %d<20>;
-  ld.param.u64 %d1, [base];
-  ld.param.u64 %d2, [count];
-  ld.param.u64 %d3, [salt];
-  ld.param.u64 %d4, [out];
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mov.u32 %r4, %nctaid.x;
-  mul.wide.u32 %d5, %r1, %r2;
-  cvt.u64.u32 %d6, %r3;
-  add.u64 %d5, %d5, %d6;
-  mul.wide.u32 %d7, %r2, %r4;
-  mov.u64 %d8, 0;
-BLOOP:
-  setp.ge.u64 %p1, %d5, %d2;
-  @%p1 bra BDONE;
-  add.u64 %d9, %d1, %d5;
-  ld.global.u8 %r5, [%d9];
-  cvt.u64.u32 %d10, %r5;
-  add.u64 %d11, %d5, %d3;
-  mul.lo.u64 %d11, %d11, -7046029254386353131;
-  xor.b64 %d10, %d10, %d11;
-  shr.u64 %d12, %d10, 29;
-  xor.b64 %d10, %d10, %d12;
-  mul.lo.u64 %d10, %d10, -4658895280553007687;
-  shr.u64 %d12, %d10, 32;
-  xor.b64 %d10, %d10, %d12;
-  add.u64 %d8, %d8, %d10;
-  add.u64 %d5, %d5, %d7;
-  bra BLOOP;
-BDONE:
-  red.global.add.u64 [%d4], %d8;
-  ret;
-}
-
 // out: cycles and nanoseconds before and after a spin of limit nanoseconds.
 .visible .entry kb_clock(.param .u64 out, .param .u64 limit)
 {
@@ -177,3 +98,61 @@ CLOOP:
   ret;
 }
 )PTX";
+
+/// Adds to *out, for every word i, a mix of i, salt and the word. A word is of PTX's @TYPE@, of
+/// 2^@SHIFT@ bytes.
+constexpr const char *hashKernel = R"PTX(
+.visible .entry @NAME@(.param .u64 base, .param .u64 count, .param .u64 salt, .param .u64 out)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<8>;
+  .reg .b64 %d<20>;
+  ld.param.u64 %d1, [base];
+  ld.param.u64 %d2, [count];
+  ld.param.u64 %d3, [salt];
+  ld.param.u64 %d4, [out];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mov.u32 %r4, %nctaid.x;
+  mul.wide.u32 %d5, %r1, %r2;
+  cvt.u64.u32 %d6, %r3;
+  add.u64 %d5, %d5, %d6;
+  mul.wide.u32 %d7, %r2, %r4;
+  mov.u64 %d8, 0;
+HLOOP:
+  setp.ge.u64 %p1, %d5, %d2;
+  @%p1 bra HDONE;
+  shl.b64 %d9, %d5, @SHIFT@;
+  add.u64 %d9, %d1, %d9;
+  ld.global.@TYPE@ %r5, [%d9];
+  cvt.u64.u32 %d10, %r5;
+  add.u64 %d11, %d5, %d3;
+  mul.lo.u64 %d11, %d11, -7046029254386353131;
+  xor.b64 %d10, %d10, %d11;
+  shr.u64 %d12, %d10, 29;
+  xor.b64 %d10, %d10, %d12;
+  mul.lo.u64 %d10, %d10, -4658895280553007687;
+  shr.u64 %d12, %d10, 32;
+  xor.b64 %d10, %d10, %d12;
+  add.u64 %d8, %d8, %d10;
+  add.u64 %d5, %d5, %d7;
+  bra HLOOP;
+HDONE:
+  red.global.add.u64 [%d4], %d8;
+  ret;
+}
+)PTX";
+
+std::string hashOf(const std::string &name, const std::string &type, const std::string &shift) {
+  std::string text = hashKernel;
+  for (const auto &[hole, value] : {std::pair("@NAME@", name), {"@TYPE@", type}, {"@SHIFT@", shift}})
+    text.replace(text.find(hole), std::strlen(hole), value);
+  return text;
+}
+
+} // namespace
+
+std::string kbrt::cuda::helperPtx() {
+  return kernels + hashOf("kb_hash4", "u32", "2") + hashOf("kb_hash1", "u8", "0");
+}

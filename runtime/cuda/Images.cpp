@@ -56,6 +56,14 @@ ImageKind kbrt::cuda::imageKind(std::string_view bytes) {
   return kind;
 }
 
+bool kbrt::cuda::canLaunchFromDevice(std::string_view image) {
+  // Of the device runtime: both generations of dynamic parallelism, and graphs.
+  for (std::string_view name : {"__cudaCDP2Launch", "cudaLaunchDevice", "cudaGraphLaunch"})
+    if (image.find(name) != std::string_view::npos)
+      return true;
+  return false;
+}
+
 bool kbrt::cuda::checkImage(std::string_view bytes, const std::string &path,
                             const DeviceFacts &facts, Problem &problem) {
   ImageKind kind = imageKind(bytes);

@@ -21,22 +21,6 @@ void *openFirst(std::initializer_list<std::string> names) {
   return nullptr;
 }
 
-/// Libraries of the toolkit lie where CUDA_PATH says, or where installers put them.
-void *openToolkitLibrary(const std::string &stem) {
-  std::initializer_list<const char *> versions = {".so", ".so.13", ".so.12"};
-  for (const char *version : versions)
-    if (void *library = dlopen((stem + version).c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-  std::string path = std::getenv("CUDA_PATH") ? std::getenv("CUDA_PATH") : "";
-  for (const std::string &root : {path, std::string("/usr/local/cuda")})
-    for (const char *folder : {"/lib64/", "/lib/", "/extras/CUPTI/lib64/", "/targets/x86_64-linux/lib/"})
-      for (const char *version : versions)
-        if (!root.empty())
-          if (void *library = dlopen((root + folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL))
-            return library;
-  return nullptr;
-}
-
 /// Fills \p member.
 template <typename T> bool load(void *library, const std::string &symbol, T &member) {
   member = reinterpret_cast<T>(dlsym(library, symbol.c_str()));
@@ -51,6 +35,21 @@ Problem environment(std::string message, std::string note) {
 }
 
 } // namespace
+
+void *kbrt::cuda::openToolkitLibrary(const std::string &stem) {
+  std::initializer_list<const char *> versions = {".so", ".so.13", ".so.12"};
+  for (const char *version : versions)
+    if (void *library = dlopen((stem + version).c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
+  std::string path = std::getenv("CUDA_PATH") ? std::getenv("CUDA_PATH") : "";
+  for (const std::string &root : {path, std::string("/usr/local/cuda")})
+    for (const char *folder : {"/lib64/", "/lib/", "/extras/CUPTI/lib64/", "/targets/x86_64-linux/lib/"})
+      for (const char *version : versions)
+        if (!root.empty())
+          if (void *library = dlopen((root + folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL))
+            return library;
+  return nullptr;
+}
 
 const Driver *Driver::get(Problem &problem) {
   static Problem why;
@@ -133,35 +132,6 @@ const Nvrtc *Nvrtc::get(Problem &problem) {
   return nvrtc;
 }
 
-const Cupti *Cupti::get(Problem &problem) {
-  static std::string missing = "libcupti.so is not on this machine";
-  static const Cupti *cupti = []() -> const Cupti * {
-    void *library = openToolkitLibrary("libcupti");
-    if (!library)
-      return nullptr;
-    auto *table = new Cupti;
-    bool whole = true;
-#define KBRT_LOAD(NAME)                                                                            \
-  if (!load(library, KBRT_SYMBOL(NAME), table->NAME)) {                                            \
-    whole = false;                                                                                 \
-    missing = std::string("libcupti.so has no ") + #NAME;                                          \
-  }
-    KBRT_CUPTI_FUNCTIONS(KBRT_LOAD)
-#undef KBRT_LOAD
-    return whole ? table : nullptr;
-  }();
-  if (!cupti)
-    problem = environment("no CUPTI: " + missing,
-                          "set CUDA_PATH to a CUDA toolkit of version 12.6 or later");
-  return cupti;
-}
-
-std::string Cupti::describe(CUptiResult code) const {
-  const char *name = nullptr;
-  cuptiGetResultString(code, &name);
-  return name ? name : "CUPTI error " + std::to_string(code);
-}
-
 std::string kbrt::cuda::describe(const Driver &driver, CUresult code) {
   const char *name = nullptr, *text = nullptr;
   driver.cuGetErrorName(code, &name);
@@ -216,6 +186,9 @@ std::string kbrt::cuda::adviceFor(CUresult code) {
            "driver does not run; see nvidia-smi";
   case CUDA_ERROR_NO_DEVICE:
     return "see nvidia-smi, and CUDA_VISIBLE_DEVICES if it is set";
+  case CUDA_ERROR_INVALID_IMAGE:
+    return "the file is damaged, or made by a compiler that is newer than the driver: install a "
+           "newer driver";
   case CUDA_ERROR_NO_BINARY_FOR_GPU:
     return "compile for this device's architecture";
   case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:

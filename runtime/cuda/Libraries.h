@@ -1,9 +1,9 @@
 //===- Libraries.h - NVIDIA's libraries, found at run time -------*- C++ -*-===//
 //
-// Owns the tables of functions of the driver, NVML, NVRTC and CUPTI, filled by
-// dlopen: a program that links this runs on machines without any of them. The
-// toolkit's headers give the types; NVML, whose header comes with few toolkits,
-// is declared here as far as it is used.
+// Owns the tables of functions of the driver, NVML and NVRTC, filled by dlopen
+// (CUPTI's is in Cupti.h): a program that links this runs on machines without
+// any of them. The toolkit's headers give the types; NVML, whose header comes
+// with few toolkits, is declared here as far as it is used.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_CUDA_LIBRARIES_H
@@ -11,10 +11,6 @@
 
 #include "kbrt/CudaDevice.h"
 #include <cuda.h>
-#include <cupti_profiler_host.h>
-#include <cupti_profiler_target.h>
-#include <cupti_range_profiler.h>
-#include <cupti_target.h>
 #include <nvrtc.h>
 #include <string>
 
@@ -99,26 +95,9 @@ struct Nvrtc {
   static const Nvrtc *get(Problem &problem);
 };
 
-#define KBRT_CUPTI_FUNCTIONS(F)                                                                    \
-  F(cuptiGetResultString) F(cuptiProfilerInitialize) F(cuptiDeviceGetChipName)                     \
-  F(cuptiProfilerHostInitialize) F(cuptiProfilerHostDeinitialize)                                  \
-  F(cuptiProfilerHostGetSupportedChips) F(cuptiProfilerHostGetSubMetrics)                          \
-  F(cuptiProfilerHostConfigAddMetrics) F(cuptiProfilerHostGetConfigImageSize)                      \
-  F(cuptiProfilerHostGetConfigImage) F(cuptiProfilerHostGetNumOfPasses)                            \
-  F(cuptiProfilerHostEvaluateToGpuValues) F(cuptiRangeProfilerEnable)                              \
-  F(cuptiRangeProfilerDisable) F(cuptiRangeProfilerSetConfig) F(cuptiRangeProfilerStart)           \
-  F(cuptiRangeProfilerStop) F(cuptiRangeProfilerDecodeData)                                        \
-  F(cuptiRangeProfilerGetCounterDataSize) F(cuptiRangeProfilerCounterDataImageInitialize)          \
-  F(cuptiRangeProfilerGetCounterDataInfo)
-
-struct Cupti {
-#define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;
-  KBRT_CUPTI_FUNCTIONS(KBRT_MEMBER)
-#undef KBRT_MEMBER
-  static const Cupti *get(Problem &problem);
-  /// "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES".
-  std::string describe(CUptiResult code) const;
-};
+/// Opens a library of the toolkit, "libnvrtc": as the loader finds it, else under CUDA_PATH and the
+/// installers' places. Null if it is nowhere.
+void *openToolkitLibrary(const std::string &stem);
 
 } // namespace kbrt::cuda
 

@@ -5,11 +5,11 @@
 // degraded, which is no failure.
 //
 //===----------------------------------------------------------------------===//
+#include "Cupti.h"
 #include "Execution.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <span>
 
 using namespace kbrt;
@@ -17,14 +17,8 @@ using namespace kbrt::cuda;
 
 namespace {
 
-/// A CUPTI parameter block with its size filled in.
-template <typename T> T sized(size_t bytes) {
-  T parameters;
-  std::memset(&parameters, 0, sizeof parameters);
-  parameters.structSize = bytes;
-  return parameters;
-}
-#define KBRT_PARAMETERS(TYPE) sized<TYPE##_Params>(TYPE##_Params_STRUCT_SIZE)
+/// Read whatever the sets: shares of the time need it.
+const std::string durationMetric = "gpu__time_duration.sum";
 
 /// The host half: which metrics, how many passes, and values from raw counters. No device needed.
 class MetricConfig {
@@ -262,20 +256,12 @@ private:
   bool isStopped = false;
 };
 
-std::string explain(const Cupti &cupti, CUptiResult code) {
-  std::string name = cupti.describe(code);
-  if (code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
-    return name + ": this user may not read the counters; set NVreg_RestrictProfilingToAdminUsers=0 "
-                  "for the driver, or run as root";
-  return name;
-}
-
 } // namespace
 
 std::optional<MetricCheck> kbrt::cuda::checkMetrics(const std::string &chip,
                                                     const std::vector<std::string> &names,
                                                     Problem &problem) {
-  const Cupti *cupti = Cupti::get(problem);
+  const Cupti *cupti = Cupti::get(Cupti::Counters, problem);
   if (!cupti)
     return std::nullopt;
   MetricConfig config(*cupti);
@@ -301,13 +287,13 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
     result.note = problem.note;
     return result;
   };
-  const Cupti *cupti = Cupti::get(problem);
+  const Cupti *cupti = Cupti::get(Cupti::Counters, problem);
   if (!cupti) {
     result.degraded = problem.message;
     return result;
   }
   auto degrade = [&](const char *what, CUptiResult code) {
-    result.degraded = std::string(what) + ": " + explain(*cupti, code);
+    result.degraded = std::string(what) + ": " + cupti->describe(code);
     return result;
   };
   MetricConfig config(*cupti);
@@ -319,8 +305,10 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
   if (CUptiResult code = cupti->cuptiDeviceGetChipName(&chip); code != CUPTI_SUCCESS)
     return degrade("CUPTI does not know the chip", code);
   result.chip = chip.pChipName;
-  if (CUptiResult code = config.create(result.chip, metricNames(options.sets, result.chip),
-                                       result.unknownMetrics);
+  std::vector<std::string> wanted = metricNames(options.sets, result.chip);
+  if (std::find(wanted.begin(), wanted.end(), durationMetric) == wanted.end())
+    wanted.push_back(durationMetric);
+  if (CUptiResult code = config.create(result.chip, wanted, result.unknownMetrics);
       code != CUPTI_SUCCESS)
     return degrade("CUPTI has no counters for the chip", code);
   if (CUptiResult code = config.finish(); code != CUPTI_SUCCESS)
@@ -344,7 +332,11 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
   if (run.stopCode != CUPTI_SUCCESS)
     return degrade("CUPTI could not read the counters", run.stopCode);
   size_t ranges = std::min(profiler.ranges(), run.steps.size());
-  for (size_t i = 0; i < ranges; ++i)
-    result.launches.push_back({run.steps[i], config.values(profiler.counters, i)});
+  for (size_t i = 0; i < ranges; ++i) {
+    LaunchProfile launch{run.steps[i], std::nullopt, config.values(profiler.counters, i)};
+    if (auto time = launch.metrics.find(durationMetric); time != launch.metrics.end())
+      launch.us = time->second * 1e-3; // CUPTI's is in nanoseconds
+    result.launches.push_back(std::move(launch));
+  }
   return result;
 }

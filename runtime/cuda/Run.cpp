@@ -20,14 +20,14 @@ constexpr size_t mostHashedLaunches = 256;
 class CheckedRun : public Execution {
 public:
   CheckedRun(Device &device, const Subject &subject, const SlabLayout &layout, uint64_t base,
-             const RunOptions &options, HelperKernels &helpers, RunResult &result)
+             const RunOptions &options, HelperKernels *helpers, RunResult &result)
       : Execution(device, subject, layout, base, options.poison, options.wallSeconds),
         options(options), helpers(helpers), result(result) {}
 
   void run() {
     snapshotSymbols();
     bool isDone = walk() && wait("the end of the plan");
-    if (isDone && options.checkGuards)
+    if (isDone && options.checkGuards && !options.separateBuffers)
       for (uint32_t id = 0; id < plan.buffers.size() && status == LaunchStatus::Ok; ++id)
         if (address[id] && plan.buffers[id].kind != BufferKind::Symbol)
           checkGuards(id);
@@ -39,10 +39,8 @@ public:
 
 private:
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
-  void release(uint32_t id) override {
-    if (options.checkGuards)
-      checkGuards(id);
-  }
+  bool allocate(uint32_t id) override;
+  void release(uint32_t id) override;
 
   void checkGuards(uint32_t id);
   void checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before);
@@ -50,10 +48,28 @@ private:
   std::vector<uint64_t> hashAll(const std::vector<uint32_t> &buffers);
 
   const RunOptions &options;
-  HelperKernels &helpers;
+  HelperKernels *helpers; ///< null: nothing is hashed
   RunResult &result;
   size_t hashedLaunches = 0;
 };
+
+bool CheckedRun::allocate(uint32_t id) {
+  if (!options.separateBuffers)
+    return Execution::allocate(id);
+  CUdeviceptr place = 0;
+  if (!check(h.driver->cuMemAlloc(&place, std::max<uint64_t>(plan.buffers[id].bytes, 1)),
+             "buffer " + std::to_string(id)))
+    return false;
+  address[id] = place;
+  return true;
+}
+
+void CheckedRun::release(uint32_t id) {
+  if (options.separateBuffers)
+    check(h.driver->cuMemFree(address[id]), "buffer " + std::to_string(id));
+  else if (options.checkGuards)
+    checkGuards(id);
+}
 
 void CheckedRun::checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before) {
   std::vector<uint8_t> zone(bytes);
@@ -92,7 +108,7 @@ void CheckedRun::checkGuards(uint32_t id) {
 }
 
 std::vector<uint32_t> CheckedRun::constBuffers(const LaunchStep &step) {
-  if (!options.checkConstInputs)
+  if (!helpers)
     return {};
   std::vector<bool> isConst;
   if (auto given = options.constParameters.find(step.kernel);
@@ -121,11 +137,11 @@ std::vector<uint32_t> CheckedRun::constBuffers(const LaunchStep &step) {
 std::vector<uint64_t> CheckedRun::hashAll(const std::vector<uint32_t> &buffers) {
   std::vector<uint64_t> hashes;
   for (uint32_t id : buffers) {
-    helpers.clearHashes();
-    helpers.hash(address[id], plan.buffers[id].bytes, id, 0, plan.buffers[id].bytes % 4 == 0);
+    helpers->clearHashes();
+    helpers->hash(address[id], plan.buffers[id].bytes, id, 0, plan.buffers[id].bytes % 4 == 0);
     if (!wait("the hash of buffer " + std::to_string(id)))
       return hashes;
-    hashes.push_back(helpers.readHash(0));
+    hashes.push_back(helpers->readHash(0));
   }
   return hashes;
 }
@@ -134,7 +150,7 @@ bool CheckedRun::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>
   std::vector<uint32_t> inputs;
   if (hashedLaunches < mostHashedLaunches)
     inputs = constBuffers(step);
-  else if (hashedLaunches == mostHashedLaunches && options.checkConstInputs)
+  else if (hashedLaunches == mostHashedLaunches && helpers)
     result.notes.push_back("const inputs were checked for the first " +
                            std::to_string(mostHashedLaunches) + " launches only");
   ++hashedLaunches;
@@ -192,12 +208,17 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
                "raise deviceBytes, or use a smaller workload"};
     return fail();
   }
-  auto helpers = HelperKernels::create(device, problem);
+  std::unique_ptr<HelperKernels> helpers;
   Slab slab;
-  if (!helpers || !slab.allocate(device.getHandles(), layout.bytes, 0, problem) ||
-      !subject.image->reload(problem))
+  bool isReady = options.separateBuffers ||
+                 slab.allocate(device.getHandles(), layout.bytes, 0, problem);
+  if (isReady && options.checkConstInputs && !options.separateBuffers) {
+    helpers = HelperKernels::create(device, problem);
+    isReady = helpers != nullptr;
+  }
+  if (!isReady || !subject.image->reload(problem))
     return fail();
-  CheckedRun run(device, subject, layout, slab.base(), options, *helpers, result);
+  CheckedRun run(device, subject, layout, slab.base(), options, helpers.get(), result);
   run.run();
   result.wallSeconds = duration<double>(steady_clock::now() - start).count();
   for (const Step &step : subject.plan->steps)

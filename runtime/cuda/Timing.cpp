@@ -5,11 +5,10 @@
 // checked. What the samples say is kbrt/Statistics.h's.
 //
 //===----------------------------------------------------------------------===//
-#include "Execution.h"
-#include "HelperKernels.h"
+#include "TimedRun.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <functional>
 
 using namespace kbrt;
 using namespace kbrt::cuda;
@@ -18,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Launches that are held back at once; a stream takes about a thousand.
-constexpr unsigned mostHeldLaunches = 256;
 /// Rotated working sets exceed the L2 cache this many times.
 constexpr uint64_t rotationFactor = 5;
 constexpr size_t mostInstances = 64;
@@ -35,137 +32,6 @@ uint64_t nextRandom(uint64_t &state) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
 }
-
-uint64_t saltOf(size_t step, uint64_t row) { return (uint64_t(step) << 24) + row * 7919; }
-
-/// Buffers lie at multiples of 512; of variables nothing is known.
-bool isInWords(const Plan &plan, const Region &region) {
-  return plan.buffers[region.at.buffer].kind != BufferKind::Symbol && region.at.offset % 4 == 0 &&
-         region.width % 4 == 0 && region.pitch % 4 == 0;
-}
-
-/// What the reads of an iteration must hash to if they are \p observables.
-uint64_t hashOfReads(const Plan &plan, std::string_view observables) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    auto *step = std::get_if<ReadStep>(&plan.steps[i]);
-    if (!step || step->observable + step->from.bytes() > observables.size())
-      continue;
-    for (uint64_t row = 0; row < step->from.height; ++row)
-      sum += contentHash(
-          observables.substr(step->observable + row * step->from.width, step->from.width),
-          saltOf(i, row), isInWords(plan, step->from));
-  }
-  return sum;
-}
-
-struct Events {
-  CUevent begin = nullptr, end = nullptr;
-};
-
-/// One iteration of one image on one set of buffers.
-class TimedRun : public Execution {
-public:
-  TimedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
-           const TimingOptions &options, const Staging &stagedUploads, HelperKernels &helpers,
-           Events events, bool cold)
-      : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds),
-        helpers(helpers), events(events), cold(cold) {
-    staging = &stagedUploads;
-  }
-
-  bool run() {
-    helpers.clearHashes();
-    snapshotSymbols();
-    for (auto &[name, symbol] : module.symbols)
-      h.driver->cuMemcpyHtoDAsync(symbol.first, symbol.second.data(), symbol.second.size(),
-                                  h.stream);
-    return walk() && endSegment() && wait("the end of the plan");
-  }
-
-  double us = 0;
-  bool held = true;
-  double smMHz = 0;
-  bool emptiedL2 = true;
-  unsigned segments = 0;
-  uint64_t outputHash() { return helpers.readHash(0); }
-  Problem problem() const { return {status, message, note}; }
-
-private:
-  bool beforeDeviceWork(bool isLaunch) override {
-    if (open && queued >= mostHeldLaunches && !endSegment())
-      return false;
-    if (!open && isLaunch && !beginSegment())
-      return false;
-    queued += open;
-    return true;
-  }
-  bool beforeHostWork() override { return endSegment(); }
-  bool read(uint64_t from, const Region &region, char *into) override {
-    if (!endSegment())
-      return false;
-    for (uint64_t row = 0; row < region.height; ++row)
-      helpers.hash(from + row * region.pitch, region.width, saltOf(index, row), 0,
-                   isInWords(plan, region));
-    return wait("the hash of step " + std::to_string(index));
-  }
-
-  bool beginSegment() {
-    // What was prepared must be over: the hold's words are shared by all segments.
-    if (!wait("the preparation of step " + std::to_string(index)))
-      return false;
-    if (cold && segments == 0)
-      emptiedL2 = helpers.emptyL2();
-    h.driver->cuCtxResetPersistingL2Cache();
-    helpers.hold();
-    open = true;
-    queued = 0;
-    ++segments;
-    return check(h.driver->cuEventRecord(events.begin, h.stream), "an event");
-  }
-  bool endSegment() {
-    if (!open)
-      return true;
-    open = false;
-    bool isRecorded = check(h.driver->cuEventRecord(events.end, h.stream), "an event");
-    helpers.startClock();
-    helpers.release();
-    if (!isRecorded || !wait("a timed iteration (step " + std::to_string(index) + ")"))
-      return false;
-    float milliseconds = 0;
-    if (!check(h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end), "an event"))
-      return false;
-    us += 1e3 * milliseconds;
-    held &= !helpers.timedOut();
-    double mhz = helpers.readClock().mhz;
-    smMHz = smMHz > 0 ? std::min(smMHz, mhz) : mhz;
-    return true;
-  }
-
-  HelperKernels &helpers;
-  Events events;
-  bool cold, open = false;
-  unsigned queued = 0;
-};
-
-/// Queues the plan's launches again and again, for a graph.
-class QueuedRun : public Execution {
-public:
-  QueuedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
-            const TimingOptions &options)
-      : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds) {}
-  bool run() { return walk(); }
-
-private:
-  bool allocate(uint32_t id) override {
-    address[id] = slabBase + layout.offset[id];
-    return true;
-  }
-  bool upload(uint64_t, const Region &, std::string_view) override { return true; }
-  bool fill(uint64_t, const Region &, uint8_t) override { return true; }
-  bool copy(uint64_t, const Region &, uint64_t, const Region &) override { return true; }
-  bool read(uint64_t, const Region &, char *) override { return true; }
-};
 
 class Measurement {
 public:
@@ -196,7 +62,7 @@ public:
     result.before = device.read();
     if (prepare() && warmUp() && series(result.cold, true) &&
         (!options.hot || series(result.hot, false)))
-      batches();
+      overheads();
     result.after = device.read();
     return std::move(result);
   }
@@ -224,9 +90,10 @@ private:
   bool warmUp();
   bool iterate(Side &side, bool cold, TimedSample &sample);
   bool series(TimingResult::Series &into, bool cold);
-  void batches();
+  void overheads();
   std::optional<double> batch(Side &side);
-  std::optional<double> timeEmptyKernel();
+  /// The median of two events around what \p queue puts into the held stream.
+  std::optional<double> timeBetweenEvents(const std::function<bool()> &queue, int count);
 
   Device &device;
   Device::Handles &h;
@@ -377,16 +244,16 @@ bool Measurement::series(TimingResult::Series &into, bool cold) {
   return true;
 }
 
-std::optional<double> Measurement::timeEmptyKernel() {
+std::optional<double> Measurement::timeBetweenEvents(const std::function<bool()> &queue,
+                                                     int count) {
   std::vector<double> samples;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < count; ++i) {
     helpers->hold();
-    h.driver->cuEventRecord(events.begin, h.stream);
-    helpers->launchEmpty();
+    bool isQueued = h.driver->cuEventRecord(events.begin, h.stream) == CUDA_SUCCESS && queue();
     h.driver->cuEventRecord(events.end, h.stream);
     helpers->release();
     float milliseconds = 0;
-    if (h.driver->cuStreamSynchronize(h.stream) != CUDA_SUCCESS ||
+    if (h.driver->cuStreamSynchronize(h.stream) != CUDA_SUCCESS || !isQueued ||
         h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end) != CUDA_SUCCESS)
       return std::nullopt;
     samples.push_back(1e3 * milliseconds);
@@ -413,34 +280,31 @@ std::optional<double> Measurement::batch(Side &side) {
                    .run();
   bool isCaptured = h.driver->cuStreamEndCapture(h.stream, &graph) == CUDA_SUCCESS && isQueued &&
                     graph && h.driver->cuGraphInstantiate(&executable, graph, 0) == CUDA_SUCCESS;
-  std::vector<double> samples;
-  for (int i = 0; isCaptured && i < 20; ++i) {
-    helpers->hold();
-    h.driver->cuEventRecord(events.begin, h.stream);
-    isCaptured = h.driver->cuGraphLaunch(executable, h.stream) == CUDA_SUCCESS;
-    h.driver->cuEventRecord(events.end, h.stream);
-    helpers->release();
-    float milliseconds = 0;
-    isCaptured &= h.driver->cuStreamSynchronize(h.stream) == CUDA_SUCCESS &&
-                  h.driver->cuEventElapsedTime(&milliseconds, events.begin, events.end) ==
-                      CUDA_SUCCESS;
-    samples.push_back(1e3 * milliseconds / nodes);
-  }
+  std::optional<double> us;
+  if (isCaptured)
+    us = timeBetweenEvents(
+        [&] { return h.driver->cuGraphLaunch(executable, h.stream) == CUDA_SUCCESS; }, 20);
   if (executable)
     h.driver->cuGraphExecDestroy(executable);
   if (graph)
     h.driver->cuGraphDestroy(graph);
   for (Slab &slab : side.slabs)
     slab.wipe(options.poison);
-  if (!isCaptured)
-    return std::nullopt;
-  return summarize(samples).median;
+  if (us)
+    *us /= nodes;
+  return us;
 }
 
-void Measurement::batches() {
+void Measurement::overheads() {
+  result.eventPairUs = timeBetweenEvents([] { return true; }, 50);
   if (result.cold.candidate.median >= options.batchBelowUs)
     return;
-  result.emptyKernelUs = timeEmptyKernel();
+  result.emptyKernelUs = timeBetweenEvents(
+      [&] {
+        helpers->launchEmpty();
+        return true;
+      },
+      50);
   for (Side &side : sides) {
     result.batchedUs[side.isCandidate] = batch(side);
     if (!result.batchedUs[side.isCandidate])

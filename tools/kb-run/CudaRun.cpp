@@ -1,194 +1,21 @@
 //===- CudaRun.cpp - a job on a CUDA device -------------------------------===//
+#include "CudaResult.h"
 #include "Run.h"
 #include "Turn.h"
 
 #ifdef KBRUN_HAS_CUDA
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace kbrun {
 
 using namespace kbrt;
 using namespace kbrt::cuda;
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 namespace {
 
 /// Opened by warmUpCuda.
 std::unique_ptr<Device> warmDevice;
-
-Json readingJson(const DeviceReading &reading) {
-  Json o = {{"smMHz", reading.smMHz}, {"memoryMHz", reading.memoryMHz}};
-  o["celsius"] = reading.celsius >= 0 ? Json(reading.celsius) : Json(nullptr);
-  o["watts"] = reading.watts >= 0 ? Json(reading.watts) : Json(nullptr);
-  o["utilisationPercent"] =
-      reading.utilisationPercent >= 0 ? Json(reading.utilisationPercent) : Json(nullptr);
-  o["otherProcesses"] = reading.otherProcesses;
-  o["eccErrors"] = reading.eccErrors ? Json(*reading.eccErrors) : Json(nullptr);
-  o["clockReasons"] = reading.clockReasons ? Json(*reading.clockReasons) : Json(nullptr);
-  return o;
-}
-
-Json deviceJson(const Device &device, const DeviceReading &reading) {
-  const DeviceFacts &facts = device.getFacts();
-  Json o = {{"kind", "cuda"},
-            {"index", facts.index},
-            {"name", facts.name},
-            {"arch", facts.arch()},
-            {"uuid", facts.uuid},
-            {"pciBusId", facts.pciBusId},
-            {"driver", facts.driver},
-            {"cudaVersion", facts.cudaVersion},
-            {"multiprocessors", facts.multiprocessors},
-            {"maxSmMHz", facts.maxSmMHz},
-            {"l2Bytes", facts.l2Bytes},
-            {"memoryBytes", facts.memoryBytes},
-            {"freeBytes", facts.freeBytes},
-            {"ecc", facts.ecc}};
-  o["before"] = readingJson(reading);
-  o["noise"] = device.noise(reading);
-  return o;
-}
-
-Json kernelsJson(const Plan &plan, LoadedImage &image) {
-  Json list = Json::array();
-  std::vector<const LaunchStep *> seen;
-  for (const Step &step : plan.steps) {
-    auto *launch = std::get_if<LaunchStep>(&step);
-    if (!launch)
-      continue;
-    bool isKnown = false;
-    for (const LaunchStep *other : seen)
-      isKnown |= other->kernel == launch->kernel && other->block == launch->block &&
-                 other->sharedBytes == launch->sharedBytes;
-    std::optional<KernelFacts> facts = isKnown ? std::nullopt : image.kernelFacts(launch->kernel);
-    if (!facts)
-      continue;
-    seen.push_back(launch);
-    list.push_back({{"kernel", launch->kernel},
-                    {"block", {launch->block.x, launch->block.y, launch->block.z}},
-                    {"dynamicSharedBytes", launch->sharedBytes},
-                    {"registers", facts->registers},
-                    {"localBytes", facts->localBytes},
-                    {"staticSharedBytes", facts->staticSharedBytes},
-                    {"maxThreads", facts->maxThreads},
-                    {"binaryVersion", facts->binaryVersion},
-                    {"blocksPerMultiprocessor",
-                     image.blocksPerMultiprocessor(
-                         launch->kernel, static_cast<unsigned>(launch->block.count()),
-                         launch->sharedBytes)}});
-  }
-  return list;
-}
-
-Json findingJson(const RunFinding &finding) {
-  Json o = {{"kind", finding.kind},       {"severity", "error"},      {"kernel", finding.kernel},
-            {"message", finding.message}, {"buffer", finding.buffer}, {"offset", finding.offset}};
-  if (finding.before)
-    o["before"] = true;
-  return o;
-}
-
-Json launchesJson(const Plan &plan, const RunResult &run) {
-  Json list = Json::array();
-  for (const RunLaunch &launch : run.launches) {
-    const auto &step = std::get<LaunchStep>(plan.steps[launch.step]);
-    list.push_back({{"step", launch.step},
-                    {"repeats", 1},
-                    {"kernel", step.kernel},
-                    {"grid", {step.grid.x, step.grid.y, step.grid.z}},
-                    {"block", {step.block.x, step.block.y, step.block.z}},
-                    {"dynamicSharedBytes", step.sharedBytes},
-                    {"status", "ok"},
-                    {"message", ""},
-                    {"wallSeconds", launch.us * 1e-6},
-                    {"findings", Json::array()},
-                    {"notes", Json::array()}});
-  }
-  return list;
-}
-
-Json summaryJson(const Summary &summary) {
-  return {{"count", summary.count},   {"minUs", summary.min}, {"q1Us", summary.q1},
-          {"medianUs", summary.median}, {"q3Us", summary.q3}, {"maxUs", summary.max},
-          {"meanUs", summary.mean},   {"relativeDeviation", summary.relativeDeviation()}};
-}
-
-double rounded(double value, double step) { return std::round(value / step) * step; }
-
-Json seriesJson(const TimingResult::Series &series, bool hasBaseline) {
-  Json o = {{"stop", toString(series.stop)},
-            {"seconds", series.seconds},
-            {"usualMHz", series.clocks.usualMHz},
-            {"discardedShare", series.clocks.discardedShare},
-            {"candidate", summaryJson(series.candidate)}};
-  if (hasBaseline) {
-    o["baseline"] = summaryJson(series.baseline);
-    o["decision"] = {{"comparison", toString(series.decision.comparison)},
-                     {"ratio", series.decision.ratio},
-                     {"lower", series.decision.lower},
-                     {"upper", series.decision.upper},
-                     {"reason", series.decision.reason}};
-  }
-  // Columns: thousands of samples make long files.
-  Json samples = {{"block", Json::array()}, {"candidate", Json::array()}, {"us", Json::array()},
-                  {"smMHz", Json::array()}, {"kept", Json::array()}};
-  for (size_t i = 0; i < series.samples.size(); ++i) {
-    const TimedSample &sample = series.samples[i];
-    samples["block"].push_back(sample.block);
-    samples["candidate"].push_back(sample.candidate ? 1 : 0);
-    samples["us"].push_back(rounded(sample.us, 1e-3));
-    samples["smMHz"].push_back(rounded(sample.smMHz, 1));
-    samples["kept"].push_back(series.clocks.keep.size() > i && series.clocks.keep[i] ? 1 : 0);
-  }
-  o["samples"] = samples;
-  return o;
-}
-
-Json timingJson(const TimingResult &timing, bool hasBaseline) {
-  Json o = {{"status", toString(timing.status)},
-            {"message", timing.message},
-            {"instances", timing.instances},
-            {"emptiesL2", timing.emptiesL2}};
-  o["cold"] = seriesJson(timing.cold, hasBaseline);
-  if (!timing.hot.samples.empty())
-    o["hot"] = seriesJson(timing.hot, hasBaseline);
-  auto outputs = [](const TimedOutputs &outputs) {
-    return Json{{"checked", outputs.checked}, {"different", outputs.different}};
-  };
-  o["outputs"] = {{"candidate", outputs(timing.outputs[1])}};
-  if (hasBaseline)
-    o["outputs"]["baseline"] = outputs(timing.outputs[0]);
-  if (timing.emptyKernelUs) {
-    o["emptyKernelUs"] = *timing.emptyKernelUs;
-    Json batched = Json::object();
-    if (timing.batchedUs[0])
-      batched["baseline"] = *timing.batchedUs[0];
-    if (timing.batchedUs[1])
-      batched["candidate"] = *timing.batchedUs[1];
-    o["batchedUs"] = batched;
-  }
-  o["before"] = readingJson(timing.before);
-  o["after"] = readingJson(timing.after);
-  o["notes"] = timing.notes;
-  return o;
-}
-
-Json profileJson(const Plan &plan, const ProfileResult &profile) {
-  Json o = {{"status", toString(profile.status)},
-            {"message", profile.message},
-            {"chip", profile.chip},
-            {"passes", profile.passes},
-            {"isDegraded", !profile.degraded.empty()},
-            {"degraded", profile.degraded},
-            {"unknownMetrics", profile.unknownMetrics}};
-  o["launches"] = Json::array();
-  for (const LaunchProfile &launch : profile.launches)
-    o["launches"].push_back({{"step", launch.step},
-                             {"kernel", std::get<LaunchStep>(plan.steps[launch.step]).kernel},
-                             {"metrics", launch.metrics}});
-  return o;
-}
 
 /// The state of one job while its parts are done.
 class CudaRun {
@@ -200,7 +27,9 @@ private:
   bool prepare();
   bool verify();
   void time();
+  void audit();
   void readCounters();
+  void sanitize();
   /// Until nobody else uses the device.
   void waitAlone();
   bool fail(const Problem &problem) {
@@ -222,6 +51,7 @@ private:
   LaunchStatus status = LaunchStatus::Ok;
   std::string message, note;
   std::string verified; ///< what the first execution's reads gave
+  std::vector<RunLaunch> timedLaunches; ///< of the first execution
   bool isClean = true;
   Json result = Json::object();
 };
@@ -234,6 +64,7 @@ RunOptions CudaRun::runOptions() const {
   options.checkGuards = job.options.launch.checkGuards;
   options.checkConstInputs = job.options.checkConstInputs;
   options.constParameters = job.cuda.constParameters;
+  options.separateBuffers = job.cuda.separateBuffers;
   return options;
 }
 
@@ -323,6 +154,7 @@ bool CudaRun::verify() {
   if (!writeOutputs(job, first.observables, error))
     return fail(error);
   verified = std::move(first.observables);
+  timedLaunches = std::move(first.launches);
   return status == LaunchStatus::Ok;
 }
 
@@ -348,16 +180,48 @@ void CudaRun::time() {
     fail({timing.status, "timing: " + timing.message, timing.note});
 }
 
+void CudaRun::audit() {
+  Subject subject{image.get(), &inputs.plan, &inputs.payloads};
+  AuditResult audit = cuda::audit(*device, subject, runOptions());
+  result["audit"] = auditJson(audit);
+  isClean &= !audit.changedAfterReturn;
+  if (audit.status != LaunchStatus::Ok)
+    fail({audit.status, "audit: " + audit.message, audit.note});
+}
+
 void CudaRun::readCounters() {
   ProfileOptions options = *job.cuda.profile;
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
   waitAlone();
   ProfileResult profile = cuda::profile(*device, subject, options);
+  // Without counters the events of the verified execution tell the shares of the time.
+  if (!profile.degraded.empty() && profile.status == LaunchStatus::Ok) {
+    profile.launches.clear();
+    for (const RunLaunch &launch : timedLaunches)
+      if (profile.launches.size() < options.launches)
+        profile.launches.push_back({launch.step, launch.us, {}});
+  }
+  Json json = profileJson(inputs.plan, profile);
+  Problem problem{profile.status, profile.message, profile.note};
+  if (options.pcSampling && !problem) {
+    double expectedUs = 0;
+    for (const RunLaunch &launch : timedLaunches)
+      expectedUs += launch.us;
+    LineSamples samples = sampleLines(*device, subject, options.run, expectedUs);
+    addLines(json, samples);
+    problem = {samples.status, samples.message, samples.note};
+  }
   turn->shared();
-  result["profile"] = profileJson(inputs.plan, profile);
-  if (profile.status != LaunchStatus::Ok)
-    fail({profile.status, "profile: " + profile.message, profile.note});
+  result["profile"] = json;
+  if (problem)
+    fail({problem.status, "profile: " + problem.message, problem.note});
+}
+
+void CudaRun::sanitize() {
+  SanitizerReport report = runSanitizer(job);
+  result["sanitizer"] = sanitizerJson(report);
+  isClean &= report.findings.empty();
 }
 
 Outcome CudaRun::run() {
@@ -366,8 +230,13 @@ Outcome CudaRun::run() {
     result["kernels"] = kernelsJson(inputs.plan, *image);
     if (verify() && job.cuda.timing)
       time();
+    if (status == LaunchStatus::Ok && job.cuda.audit)
+      audit();
     if (status == LaunchStatus::Ok && job.cuda.profile)
       readCounters();
+    // A watched execution names the place of a fault, too.
+    if (status != LaunchStatus::Environment && !job.cuda.sanitizer.empty())
+      sanitize();
   }
   Json whole = {{"version", 1},
                 {"status", toString(status)},

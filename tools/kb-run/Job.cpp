@@ -150,7 +150,20 @@ kbrt::cuda::ProfileOptions readProfile(Fields fields) {
   fields.number("launches", profile.launches, 10000);
   if (!profile.launches)
     throw Wrong{fields.path("launches") + ": is 0"};
+  fields.boolean("pcSampling", profile.pcSampling);
   return profile;
+}
+
+void readSanitizer(const Json &json, CudaJob &cuda) {
+  if (!json.is_array())
+    throw Wrong{"sanitizer: is no array"};
+  for (const Json &tool : json) {
+    std::string name = tool.is_string() ? tool.get<std::string>() : tool.dump();
+    if (name != "memcheck" && name != "racecheck" && name != "initcheck" && name != "synccheck")
+      throw Wrong{"sanitizer: '" + name +
+                  "' is none of memcheck, racecheck, initcheck, synccheck"};
+    cuda.sanitizer.push_back(name);
+  }
 }
 
 void readConstParameters(const Json &json, CudaJob &cuda) {
@@ -176,6 +189,11 @@ void readCuda(Fields &fields, Job &job) {
     job.cuda.timing = readTiming(Fields(*value, "timing"), job.cuda.baseline);
   if (const Json *value = fields.find("profile"))
     job.cuda.profile = readProfile(Fields(*value, "profile"));
+  fields.boolean("audit", job.cuda.audit);
+  fields.boolean("separateBuffers", job.cuda.separateBuffers);
+  if (const Json *value = fields.find("sanitizer"))
+    readSanitizer(*value, job.cuda);
+  fields.seconds("sanitizerSeconds", job.cuda.sanitizerSeconds);
 }
 
 Job parse(const Json &json) {
@@ -249,8 +267,10 @@ double Job::limitSeconds() const {
   if (cuda.timing)
     all += each + 2 * cuda.timing->stop.maxSeconds + cuda.timing->warmUpSeconds;
   if (cuda.profile)
+    all += cuda.profile->pcSampling ? 2 * each : each;
+  if (cuda.audit)
     all += each;
-  return all;
+  return all + double(cuda.sanitizer.size()) * cuda.sanitizerSeconds;
 }
 
 std::optional<Job> parseJob(const std::string &text, const std::string &name,

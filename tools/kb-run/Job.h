@@ -35,6 +35,10 @@ struct CudaJob {
   std::optional<kbrt::cuda::TimingOptions> timing;
   std::optional<JobSubject> baseline; ///< of the timing
   std::optional<kbrt::cuda::ProfileOptions> profile;
+  bool audit = false;
+  bool separateBuffers = false;
+  std::vector<std::string> sanitizer; ///< tools of compute-sanitizer
+  double sanitizerSeconds = 60;       ///< for each
 };
 
 /// Paths are as in the file, made absolute against the job's folder.

@@ -42,6 +42,8 @@ Options:
   --outputs=FOLDER  write what the host reads back to FOLDER/observables.bin
   --result=FILE     where the result goes (default: result.json beside the job, else standard output)
   --seed=N          order of threads and blocks; 0 is natural order
+  --no-child        execute in this very process: for tools that watch one (ncu, cuda-gdb); a crash
+                    leaves no result
   --help, --version
 
 Exit status: 0 the plan ran and nothing was found; 1 a launch failed or there are findings;
@@ -57,6 +59,7 @@ int usage(const std::string &message) {
 struct CommandLine {
   std::string jobFile, jobText, folder;
   Job job;
+  bool hasChild = true;
 };
 
 /// Fills \p line; returns an exit status if the program ends here, else -1.
@@ -70,6 +73,10 @@ int parseCommandLine(int argc, char **argv, CommandLine &line) {
     if (argument == "--help" || argument == "-h") {
       fputs(help, stdout);
       return exitOk;
+    }
+    if (argument == "--no-child") {
+      line.hasChild = false;
+      continue;
     }
     if (argument == "--version") {
       puts("kb-run (kb-opt 0.1.0)");
@@ -148,6 +155,19 @@ void complain(const Outcome &outcome) {
     fprintf(stderr, "kb-run: note: %s\n", note.c_str());
 }
 
+/// Nothing if no process can be started.
+std::optional<Outcome> execute(const CommandLine &line) {
+  if (!line.hasChild) {
+    Progress progress;
+    return runJob(line.job, progress);
+  }
+  std::unique_ptr<Child> child = Child::start(false);
+  if (!child)
+    return std::nullopt;
+  return child->run(line.job, line.jobText, line.jobFile.empty() ? "command line" : line.jobFile,
+                    line.folder);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -167,13 +187,12 @@ int main(int argc, char **argv) {
   CommandLine line;
   if (int status = parseCommandLine(argc, argv, line); status >= 0)
     return status;
-  std::unique_ptr<Child> child = Child::start(false);
-  if (!child) {
+  std::optional<Outcome> answer = execute(line);
+  if (!answer) {
     fprintf(stderr, "kb-run: error: cannot start a process: %s\n", strerror(errno));
     return exitEnvironment;
   }
-  Outcome outcome = child->run(line.job, line.jobText,
-                               line.jobFile.empty() ? "command line" : line.jobFile, line.folder);
+  const Outcome &outcome = *answer;
   auto parsed = nlohmann::json::parse(outcome.json, nullptr, false);
   bool isLost = parsed.is_object() && parsed.contains("crash");
   if (outcome.status >= exitUsage || isLost)

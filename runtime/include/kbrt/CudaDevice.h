@@ -104,6 +104,8 @@ struct ImageKind {
   std::string arch;
 };
 ImageKind imageKind(std::string_view bytes);
+/// Whether the image holds the means to launch kernels or graphs from the device.
+bool canLaunchFromDevice(std::string_view image);
 /// Whether a device of \p facts can run the image at all; the problem says what is wrong.
 bool checkImage(std::string_view bytes, const std::string &path, const DeviceFacts &facts,
                 Problem &problem);

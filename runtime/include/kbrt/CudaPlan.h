@@ -67,6 +67,9 @@ struct RunOptions {
   /// By mangled kernel name, the parameters that are pointers to const, where the name does not
   /// tell (extern "C").
   std::map<std::string, std::vector<bool>> constParameters;
+  /// Every buffer an allocation of its own that holds nothing yet, without guard zones, poison or
+  /// kernels of ours in between: for tools that watch (compute-sanitizer). Turns both checks off.
+  bool separateBuffers = false;
 };
 
 struct RunLaunch {
@@ -136,6 +139,8 @@ struct TimingResult {
   TimedOutputs outputs[2]; ///< baseline, candidate
   unsigned instances = 0;  ///< sets of buffers that were rotated
   bool emptiesL2 = false;
+  /// Two events with nothing between them: what every sample contains beside the plan's work.
+  std::optional<double> eventPairUs;
   std::optional<double> emptyKernelUs;
   /// Microseconds per iteration inside a graph; not checked for output.
   std::optional<double> batchedUs[2];
@@ -148,16 +153,44 @@ struct TimingResult {
 TimingResult measure(Device &device, const Subject &baseline, const Subject &candidate,
                      const TimingOptions &options);
 
+/// A kernel as the driver's activity trace shows it.
+struct TracedLaunch {
+  std::string kernel; ///< mangled
+  Dim3 grid, block;
+  uint64_t dynamicSharedBytes = 0;
+  /// 0 is the stream that the plan was put on; other numbers are other streams.
+  uint32_t stream = 0;
+};
+
+struct AuditResult {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message, note;
+  /// Why there is no trace, or what it cannot show; empty if it shows all.
+  std::string degraded;
+  std::vector<TracedLaunch> launches; ///< in order of their start
+  uint64_t copies = 0, fills = 0;     ///< by the device, kb-run's own included
+  /// Whether any buffer or variable changed after the plan had ended.
+  bool changedAfterReturn = false;
+};
+
+/// Executes the plan once under CUPTI's activity trace, and looks at memory at its end and again
+/// later. Without CUPTI `launches` stays empty and `degraded` says why; memory is looked at all the
+/// same.
+AuditResult audit(Device &device, const Subject &subject, const RunOptions &options);
+
 struct ProfileOptions {
   /// Letters of the metric sets, "ABC".
   std::string sets = "ABC";
   /// The first launches of the plan that are profiled.
   unsigned launches = 32;
+  bool pcSampling = false; ///< the caller calls sampleLines
   RunOptions run;
 };
 
 struct LaunchProfile {
   size_t step = 0;
+  /// By gpu__time_duration; nothing if it could not be read.
+  std::optional<double> us;
   std::map<std::string, double> metrics; ///< those with a finite value
 };
 
@@ -175,6 +208,44 @@ struct ProfileResult {
 /// Runs the plan under CUPTI's range profiler, each launch replayed. Without permission for
 /// counters, or without CUPTI, the result is degraded and says why; that is no failure.
 ProfileResult profile(Device &device, const Subject &subject, const ProfileOptions &options);
+
+/// Samples of the program counter on one source line.
+struct SampledLine {
+  std::string file; ///< empty with line 0: machine code that belongs to no line
+  unsigned line = 0;
+  uint64_t samples = 0;
+  std::map<std::string, uint64_t> stalls; ///< by reason, "long_scoreboard"; they sum to `samples`
+};
+
+struct LineSamples {
+  LaunchStatus status = LaunchStatus::Ok;
+  std::string message, note;
+  /// Why there are no lines; empty if there are.
+  std::string noLines;
+  /// By kernel (mangled), most samples first.
+  std::map<std::string, std::vector<SampledLine>> lines;
+  uint64_t dropped = 0; ///< samples that the hardware lost
+};
+
+/// Runs the plan under CUPTI's PC sampling. \p expectedUs, how long its kernels run together, sets
+/// how densely it samples; 0 leaves that to CUPTI.
+LineSamples sampleLines(Device &device, const Subject &subject, const RunOptions &options,
+                        double expectedUs);
+
+/// A place in the source; line 0 if the machine code belongs to none.
+struct SourcePlace {
+  std::string file;
+  unsigned line = 0;
+};
+/// Where the instruction at \p offset of \p kernel comes from, by a cubin's line table (nvcc
+/// -lineinfo). No device needed. Nothing and \p problem without CUPTI or with a cubin that it
+/// cannot read.
+std::optional<SourcePlace> sourcePlace(const std::string &cubin, const std::string &kernel,
+                                       uint64_t offset, Problem &problem);
+
+/// CUPTI's name of a stall reason in ours: "long_scoreboard" of
+/// "smsp__pcsamp_warps_issue_stalled_long_scoreboard". Empty for names that count samples again.
+std::string stallName(const std::string &cuptiName);
 
 /// The metrics of the sets in \p letters for a chip of CUPTI's names ("GH100"), in a fixed order.
 std::vector<std::string> metricNames(const std::string &letters, const std::string &chip);

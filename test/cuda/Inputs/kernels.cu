@@ -80,3 +80,42 @@ __global__ void endless(int n, volatile int *y) {
   while (y[0] != 12345678)
     ;
 }
+
+// Work for the arithmetic units alone.
+__global__ void multiplyAdds(int n, int steps, float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float a = i * 1e-9f, b = a + 1, c = a + 2, d = a + 3;
+  for (int k = 0; k < steps; ++k) {
+    a = a * 0.5f + 1;
+    b = b * 0.5f + 1;
+    c = c * 0.5f + 1;
+    d = d * 0.5f + 1;
+  }
+  if (i < n)
+    y[i] = a + b + c + d;
+}
+
+// A barrier is missing: neighbours read what may not be there yet.
+__global__ void raceShared(int n, int *y) {
+  __shared__ int part[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  part[threadIdx.x] = i;
+  if (i < n)
+    y[i] = part[(threadIdx.x + 64) % 256];
+}
+
+// Reads what nobody wrote.
+__global__ void readFresh(int n, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] += i;
+}
+
+// Half of a block waits for the other half at another barrier.
+__global__ void divergentBarrier(int n, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x % 32 < 16)
+    __syncthreads();
+  if (i < n)
+    y[i] = i;
+}

@@ -9,6 +9,8 @@ import struct
 import sys
 
 BASE = 0x600000001000
+TIMED_ALIKE = ("time-stream", "time-arithmetic", "time-reduction")
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 STRIDE = 1 << 24
 
 
@@ -38,6 +40,10 @@ class Plan:
             step["pointers"] = pointers
         self.steps.append(step)
         self.data += data
+
+    def fill(self, number, value):
+        size = self.buffers[number]["bytes"]
+        self.steps.append({"step": "fill", "to": {"buffer": number, "offset": 0, "bytes": size}, "value": value})
 
     def launch(self, kernel, grid, block, *arguments):
         """An argument is packed bytes or the number of a buffer."""
@@ -140,25 +146,55 @@ def huge():
     return plan, b""
 
 
-def plans():
-    """Name to (plan, expected observables)."""
-    return {
-        "saxpy": saxpy("_Z5saxpyifPKfPf", 1 << 20),
-        "saxpy-small": saxpy("_Z5saxpyifPKfPf", 4099),
-        "saxpy-large": saxpy("_Z5saxpyifPKfPf", 1 << 22),
-        "saxpy-strided": saxpy("_Z12saxpyStridedifPKfPf", 1 << 22),
-        "reduction": reduction(100003),
-        "table": table(1000),
-        "outside": output_only("_Z12writeOutsideiPi", 1000),
-        "input": write_input(1000),
-        "tail": output_only("_Z10forgetTailiPi", 1000),
-        "wrong": output_only("_Z8offByOneiPi", 1000),
-        "illegal": output_only("_Z14illegalAddressiPi", 1000),
-        "trap": output_only("_Z10trapAlwaysiPi", 1000),
-        "assert": output_only("_Z12assertAlwaysiPi", 1000),
-        "endless": output_only("_Z7endlessiPVi", 1000, True),
-        "huge": huge(),
+def timed_alike():
+    """One kernel of each kind that runs for 100 us or more on a large device, for comparing times with another tool's. Their
+    memory is filled on the device, and the first bytes are read."""
+    n, head = 1 << 26, 4096
+    stream = Plan()
+    x, y = stream.buffer(4 * n, "f32"), stream.buffer(4 * n, "f32")
+    stream.fill(x, 0)
+    stream.fill(y, 0)
+    stream.launch("_Z5saxpyifPKfPf", n // 256, 256, integer(n), real(2.0), x, y)
+    stream.read(y, head)
+    arithmetic = Plan()
+    threads = 132 * 2048
+    y = arithmetic.buffer(4 * threads, "f32")
+    arithmetic.launch("_Z12multiplyAddsiiPf", threads // 256, 256, integer(threads), integer(6000), y)
+    arithmetic.read(y, head)
+    reduce = Plan()
+    x, sums = reduce.buffer(4 * n), reduce.buffer(4 * (n // 256))
+    reduce.fill(x, 0)
+    reduce.launch("_Z9sumBlocksiPKiPi", n // 256, 256, integer(n), x, sums)
+    reduce.read(sums, head)
+    return {"time-stream": (stream, bytes(head)), "time-arithmetic": (arithmetic, real(8.0) * (head // 4)),
+            "time-reduction": (reduce, bytes(head))}
+
+
+def plans(names=None):
+    """Name to (plan, expected observables); of all plans, or of some."""
+    makers = {
+        "saxpy": lambda: saxpy("_Z5saxpyifPKfPf", 1 << 20),
+        "saxpy-small": lambda: saxpy("_Z5saxpyifPKfPf", 4099),
+        "saxpy-large": lambda: saxpy("_Z5saxpyifPKfPf", 1 << 22),
+        "saxpy-strided": lambda: saxpy("_Z12saxpyStridedifPKfPf", 1 << 22),
+        "reduction": lambda: reduction(100003),
+        "table": lambda: table(1000),
+        "outside": lambda: output_only("_Z12writeOutsideiPi", 1000),
+        "input": lambda: write_input(1000),
+        "tail": lambda: output_only("_Z10forgetTailiPi", 1000),
+        "wrong": lambda: output_only("_Z8offByOneiPi", 1000),
+        "illegal": lambda: output_only("_Z14illegalAddressiPi", 1000),
+        "trap": lambda: output_only("_Z10trapAlwaysiPi", 1000),
+        "assert": lambda: output_only("_Z12assertAlwaysiPi", 1000),
+        "endless": lambda: output_only("_Z7endlessiPVi", 1000, True),
+        "huge": huge,
+        "race": lambda: output_only("_Z10raceSharediPi", 1000),
+        "fresh": lambda: output_only("_Z9readFreshiPi", 1000),
+        "barrier": lambda: output_only("_Z16divergentBarrieriPi", 1000),
+        "device-launch": lambda: output_only("_Z13launchesChildiPi", 256),
+        **{name: lambda name=name: timed_alike()[name] for name in TIMED_ALIKE},
     }
+    return {name: makers[name]() for name in names or makers}
 
 
 def jobs():
@@ -192,6 +228,16 @@ def jobs():
         "other-arch": job("saxpy", "kernels-sm_80.cubin"),
         "asked-arch": job("saxpy", arch="sm_80"),
         "no-kernel": job("saxpy", "empty.cubin"),
+        "audit": job("table", audit=True),
+        "audit-device-launch": job("device-launch", "device-launch.cubin", audit=True),
+        "sanitizer-clean": job("reduction", sanitizer=TOOLS),
+        "sanitizer-outside": job("outside", sanitizer=TOOLS),
+        "sanitizer-race": job("race", sanitizer=TOOLS),
+        "sanitizer-fresh": job("fresh", sanitizer=TOOLS),
+        "sanitizer-barrier": job("barrier", sanitizer=TOOLS),
+        "lines": job("saxpy-strided", profile={"sets": "A", "pcSampling": True}),
+        **{name: job(name, timing={**timing, "hot": False}, profile={"sets": "A"}, deviceBytes=1 << 32)
+           for name in TIMED_ALIKE},
     }
 
 

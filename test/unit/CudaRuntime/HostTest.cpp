@@ -1,4 +1,5 @@
 //===- HostTest.cpp - what runtime/cuda knows without a device ------------===//
+#include "HelperKernels.h"
 #include "SlabLayout.h"
 #include "kbrt/CudaPlan.h"
 #include "kbrt/Sha256.h"
@@ -81,6 +82,20 @@ TEST(ImageKind, ChecksTheArchitectureAgainstTheDevice) {
   EXPECT_EQ(problem.status, LaunchStatus::Environment);
   EXPECT_EQ(problem.message, "a.cubin: is for sm_80, the device (NVIDIA H200) is sm_90");
   EXPECT_NE(problem.note.find("-arch=sm_90"), std::string::npos);
+}
+
+TEST(ImageKind, ShowsTheDeviceRuntime) {
+  EXPECT_TRUE(canLaunchFromDevice(elf(8, 0x5a00) + std::string("\0.text.__cudaCDP2LaunchDeviceV2", 31)));
+  EXPECT_TRUE(canLaunchFromDevice(".extern .func cudaGraphLaunch"));
+  EXPECT_FALSE(canLaunchFromDevice(elf(8, 0x5a00) + "_Z6launchv"));
+}
+
+TEST(HelperPtx, HashesWordsAndBytesByOneText) {
+  std::string text = helperPtx();
+  EXPECT_NE(text.find(".entry kb_hash4("), std::string::npos);
+  EXPECT_NE(text.find(".entry kb_hash1("), std::string::npos);
+  for (const char *hole : {"@NAME@", "@TYPE@", "@SHIFT@"})
+    EXPECT_EQ(text.find(hole), std::string::npos);
 }
 
 TEST(MetricSets, DifferByChip) {

@@ -1,0 +1,79 @@
+//===- TimedRun.h - one timed iteration of a plan ----------------*- C++ -*-===//
+//
+// Owns what one sample is (docs/Measurement.md): which part of the plan lies
+// between the two events, and what its reads hash to. How many samples, in
+// which order and of what is Timing.cpp's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_CUDA_TIMEDRUN_H
+#define KBRT_CUDA_TIMEDRUN_H
+
+#include "Execution.h"
+#include "HelperKernels.h"
+
+namespace kbrt::cuda {
+
+/// What the reads of an iteration must hash to if they are \p observables.
+uint64_t hashOfReads(const Plan &plan, std::string_view observables);
+
+struct Events {
+  CUevent begin = nullptr, end = nullptr;
+};
+
+/// One iteration of one image on one set of buffers. What lies between uploads and reads is a
+/// segment: held back until all of it is queued, then timed.
+class TimedRun : public Execution {
+public:
+  TimedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
+           const TimingOptions &options, const Staging &stagedUploads, HelperKernels &helpers,
+           Events events, bool cold)
+      : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds),
+        helpers(helpers), events(events), cold(cold) {
+    staging = &stagedUploads;
+  }
+
+  bool run();
+
+  double us = 0;
+  bool held = true;
+  double smMHz = 0;
+  bool emptiedL2 = true;
+  unsigned segments = 0;
+  uint64_t outputHash() { return helpers.readHash(0); }
+  Problem problem() const { return {status, message, note}; }
+
+private:
+  bool beforeDeviceWork(bool isLaunch) override;
+  bool beforeHostWork() override { return endSegment(); }
+  bool read(uint64_t from, const Region &region, char *into) override;
+  bool beginSegment();
+  bool endSegment();
+
+  HelperKernels &helpers;
+  Events events;
+  bool cold, open = false;
+  unsigned queued = 0;
+};
+
+/// Queues the plan's launches again and again, for a graph.
+class QueuedRun : public Execution {
+public:
+  QueuedRun(Device &device, const Subject &subject, const SlabLayout &layout, const Slab &slab,
+            const TimingOptions &options)
+      : Execution(device, subject, layout, slab.base(), options.poison, options.wallSeconds) {}
+  bool run() { return walk(); }
+
+private:
+  bool allocate(uint32_t id) override {
+    address[id] = slabBase + layout.offset[id];
+    return true;
+  }
+  bool upload(uint64_t, const Region &, std::string_view) override { return true; }
+  bool fill(uint64_t, const Region &, uint8_t) override { return true; }
+  bool copy(uint64_t, const Region &, uint64_t, const Region &) override { return true; }
+  bool read(uint64_t, const Region &, char *) override { return true; }
+};
+
+} // namespace kbrt::cuda
+
+#endif // KBRT_CUDA_TIMEDRUN_H

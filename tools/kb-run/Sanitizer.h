@@ -1,0 +1,25 @@
+//===- Sanitizer.h - a job under compute-sanitizer ---------------*- C++ -*-===//
+//
+// Owns running kb-run itself under compute-sanitizer. What the tool prints is
+// kbrt/SanitizerLog.h's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRUN_SANITIZER_H
+#define KBRUN_SANITIZER_H
+
+#include "Job.h"
+#include "kbrt/SanitizerLog.h"
+
+namespace kbrun {
+
+struct SanitizerReport {
+  /// Why a tool did not do its work, one sentence for all; empty if all did.
+  std::string degraded;
+  std::vector<kbrt::SanitizerFinding> findings;
+};
+
+/// Executes the job's plan once under each of its tools.
+SanitizerReport runSanitizer(const Job &job);
+
+} // namespace kbrun
+#endif
