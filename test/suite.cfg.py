@@ -35,6 +35,8 @@ config.substitutions.append(("%binary_dir", config.binary_dir))
 config.substitutions.append(("%python", "/usr/bin/python3"))
 config.substitutions.append(("%status", f"/usr/bin/python3 {config.source_dir}/test/status.py"))
 
+if os.path.exists(os.path.join(config.binary_dir, "test", "fake-cuda", "libcuda.so.1")):
+    config.available_features.add("fake-cuda")
 if toolkit or shutil.which("nvcc"):
     config.available_features.add("nvcc")
 if shutil.which("bwrap") and subprocess.run(
