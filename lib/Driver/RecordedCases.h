@@ -26,10 +26,10 @@ public:
 
   /// From here on original programs run on the GPU number \p index of this machine,
   /// as \p compiler compiles them; before anything has run. Candidates' host sides
-  /// run without a device, but for whole programs.
+  /// run without a device, but for whole programs. Cases with varied inputs have no
+  /// observables then: full size is too much for the CPU device, and the judge runs
+  /// the original by itself.
   void recordOnGpu(DeviceCompiler &compiler, unsigned index);
-  /// The original runs there on varied inputs from here on; before anything has run.
-  void varyOn(Device &gpu) { variedDevice = &gpu; }
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
 
@@ -78,7 +78,7 @@ private:
                                    llvm::function_ref<llvm::Error(const std::string &folder)> body);
 
   const Context &context;
-  Device &device, *variedDevice = &device;
+  Device &device;
   DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
   unsigned gpuIndex = 0;
   KernelTypes kernelTypes;
