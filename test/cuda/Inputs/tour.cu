@@ -29,7 +29,7 @@ struct View {
 };
 struct Node {
   Node *next;
-  int value;
+  long value; // no padding: its bytes would be recorded, too
 };
 __global__ void saxpy(int n, float a, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
