@@ -303,6 +303,14 @@ CUresult cuStreamQuery(CUstream) {
   return isBusy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream) { return answer(__func__); }
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuStreamEndCapture(CUstream, CUgraph *) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuGraphInstantiate(CUgraphExec *, CUgraph, unsigned long long) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuGraphLaunch(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuGraphExecDestroy(CUgraphExec) { return CUDA_SUCCESS; }
+CUresult cuGraphDestroy(CUgraph) { return CUDA_SUCCESS; }
 
 CUresult cuEventCreate(CUevent *event, unsigned) {
   ANSWER();
