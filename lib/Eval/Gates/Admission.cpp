@@ -21,6 +21,11 @@ static void describeInputs(const RecordedPlan &recorded, uint8_t poison,
                            std::vector<ArrayRef<uint8_t>> &inputs) {
   const kbrt::Plan &plan = recorded.plan;
   const StringRef data = recorded.data();
+  // Of what the host reads back; inputs may be many and large.
+  std::set<uint32_t> isRead;
+  for (const kbrt::Step &step : plan.steps)
+    if (const auto *read = std::get_if<kbrt::ReadStep>(&step))
+      isRead.insert(read->from.at.buffer);
   std::map<uint32_t, std::vector<uint8_t>> content;
   auto memory = [&](uint32_t buffer) -> std::vector<uint8_t> & {
     auto [entry, isNew] = content.try_emplace(buffer);
@@ -39,14 +44,17 @@ static void describeInputs(const RecordedPlan &recorded, uint8_t poison,
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step)) {
       if (upload->data + upload->to.bytes() > data.size())
         continue;
-      std::vector<uint8_t> &bytes = memory(upload->to.at.buffer);
-      eachRow(upload->to, [&](uint64_t at, uint64_t from, uint64_t count) {
-        if (at + count <= bytes.size())
-          std::memcpy(bytes.data() + at, data.data() + upload->data + from, count);
-      });
+      if (isRead.count(upload->to.at.buffer)) {
+        std::vector<uint8_t> &bytes = memory(upload->to.at.buffer);
+        eachRow(upload->to, [&](uint64_t at, uint64_t from, uint64_t count) {
+          if (at + count <= bytes.size())
+            std::memcpy(bytes.data() + at, data.data() + upload->data + from, count);
+        });
+      }
       inputs.push_back({reinterpret_cast<const uint8_t *>(data.data()) + upload->data,
                         static_cast<size_t>(upload->to.bytes())});
-    } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step)) {
+    } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step);
+               fill && isRead.count(fill->to.at.buffer)) {
       std::vector<uint8_t> &bytes = memory(fill->to.at.buffer);
       eachRow(fill->to, [&](uint64_t at, uint64_t, uint64_t count) {
         if (at + count <= bytes.size())
