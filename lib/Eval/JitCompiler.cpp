@@ -86,7 +86,8 @@ static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts 
 
 std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &program) {
   std::optional<DeviceSlice> slice = program.slice ? program.slice() : std::nullopt;
-  if (!slice)
+  // Machine code of another program would be judged in the place of this one.
+  if (!slice || slice->of != digestOf(program.text))
     return std::nullopt;
   std::string folder =
       directory + "/nvrtc-" + DigestBuilder().add(slice->text).add(program.text).finish();

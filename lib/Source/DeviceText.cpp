@@ -262,5 +262,8 @@ std::optional<DeviceSlice> Slicer::slice() {
 }
 
 std::optional<DeviceSlice> kbopt::deviceSlice(const ParsedProgram &program) {
-  return Slicer(program).slice();
+  std::optional<DeviceSlice> slice = Slicer(program).slice();
+  if (slice)
+    slice->of = digestOf(program.text());
+  return slice;
 }

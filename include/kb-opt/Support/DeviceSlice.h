@@ -7,6 +7,7 @@
 #ifndef KBOPT_SUPPORT_DEVICESLICE_H
 #define KBOPT_SUPPORT_DEVICESLICE_H
 
+#include "kb-opt/Support/Digest.h"
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct DeviceSlice {
   std::map<std::string, std::string> headers; ///< by the name in #include
   std::vector<std::string> instances; ///< instantiated kernels as C++ names them: "k<float, 4>"
   std::vector<std::string> options;   ///< in NVRTC's dialect, without the architecture
+  /// Digest of the whole file that it was cut from: a slice of another program is none.
+  Digest of;
 };
 
 } // namespace kbopt

@@ -113,10 +113,23 @@ TEST_F(JitCompilerTest, GivesNvccsMachineCodeAndIsUsedForCandidates) {
 
 TEST_F(JitCompilerTest, OtherMachineCodeMeansNvcc) {
   ProgramArtefacts original = program("__global__ void k(float *x) { *x = 1; }\n");
-  original.slice = [] { return DeviceSlice{"__global__ void k(float *x) { *x = 2; }\n", {}, {}, {}}; };
+  original.slice = [of = digestOf(original.text)] {
+    return DeviceSlice{"__global__ void k(float *x) { *x = 2; }\n", {}, {}, {}, of};
+  };
   jit.setOriginal(original);
   EXPECT_FALSE(jit.applies());
   EXPECT_EQ(jit.refusal(), "NVRTC gives other machine code than nvcc");
+}
+
+TEST_F(JitCompilerTest, ASliceOfAnotherProgramIsNone) {
+  ProgramArtefacts original = program("__global__ void k(float *x) { *x = 1; }\n");
+  jit.setOriginal(original);
+  ASSERT_TRUE(jit.applies()) << jit.refusal().str();
+  ProgramArtefacts candidate = program("__global__ void k(float *x) { *x = 2; }\n");
+  candidate.slice = original.slice;
+  DeviceCode code = llvm::cantFail(jit.compile(candidate));
+  EXPECT_TRUE(llvm::StringRef(code.producer).starts_with("nvcc"));
+  EXPECT_NE(code.digest, llvm::cantFail(jit.compile(original)).digest);
 }
 
 TEST_F(JitCompilerTest, FlagsThatOnlyNvccHasMeanNvcc) {
@@ -131,7 +144,9 @@ TEST_F(JitCompilerTest, WhatNvrtcRefusesIsForNvccToSay) {
   jit.setOriginal(program("__global__ void k(float *x) { *x = 1; }\n"));
   ASSERT_TRUE(jit.applies()) << jit.refusal().str();
   ProgramArtefacts broken = program("__global__ void k(float *x) { *x = 2; }\n");
-  broken.slice = [] { return DeviceSlice{"__global__ void k( {", {}, {}, {}}; };
+  broken.slice = [of = digestOf(broken.text)] {
+    return DeviceSlice{"__global__ void k( {", {}, {}, {}, of};
+  };
   EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(broken)).producer).starts_with("nvcc"));
 }
 
