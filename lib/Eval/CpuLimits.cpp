@@ -32,6 +32,8 @@ Expected<std::optional<std::string>> Judge::Impl::cpuRefusal(const TestCase &tes
           std::lock_guard<std::mutex> lock(refusedMutex);
           if (refusedWork && plan->work >= refusedWork->first)
             return std::optional<std::string>(refusedWork->second);
+          if (plan->work <= endedWork)
+            return std::optional<std::string>();
         }
         auto refuse = [&](double work, std::string reason) {
           std::lock_guard<std::mutex> lock(refusedMutex);
@@ -49,7 +51,12 @@ Expected<std::optional<std::string>> Judge::Impl::cpuRefusal(const TestCase &tes
           return refuse(0, "the CPU device cannot execute it: " + blamed->reason);
         }
         switch ((*run)->status) {
-        case RunStatus::Ok:
+        case RunStatus::Ok: {
+          std::lock_guard<std::mutex> lock(refusedMutex);
+          if ((*run)->defects().empty()) // a run with one stops there
+            endedWork = std::max(endedWork, plan->work);
+          return std::optional<std::string>();
+        }
         case RunStatus::Fault:
         case RunStatus::Lost: return std::optional<std::string>();
         case RunStatus::Unsupported:

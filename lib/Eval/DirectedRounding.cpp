@@ -1,6 +1,7 @@
 //===- DirectedRounding.cpp -----------------------------------------------===//
 #include "kb-opt/Eval/DirectedRounding.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
@@ -17,10 +18,25 @@ static StringRef suffixOf(Rounding rounding) {
   return "";
 }
 
+/// "cvt.rn.f32.f64" likewise; empty if it does not round to a float32 or float64.
+static std::string redirectedConversion(ArrayRef<StringRef> parts, StringRef suffix) {
+  auto isInteger = [](StringRef type) {
+    return type.size() >= 2 && (type[0] == 's' || type[0] == 'u') && isDigit(type[1]);
+  };
+  if (parts.size() < 4 || parts[1] != "rn")
+    return "";
+  StringRef to = parts[parts.size() - 2], from = parts.back();
+  if ((to != "f32" && to != "f64") || !(isInteger(from) || (to == "f32" && from == "f64")))
+    return "";
+  return ("cvt." + suffix + ".").str() + join(parts.drop_front(2), ".");
+}
+
 /// "add.ftz.f32" as "add.rp.ftz.f32"; empty if it stays.
 static std::string redirected(StringRef opcode, StringRef suffix) {
   SmallVector<StringRef, 6> parts;
   opcode.split(parts, '.');
+  if (parts.front() == "cvt")
+    return redirectedConversion(parts, suffix);
   bool arithmetic = StringSwitch<bool>(parts.front())
                         .Cases({"add", "sub", "mul", "fma", "div", "sqrt", "rcp"}, true)
                         .Default(false);

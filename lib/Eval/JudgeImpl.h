@@ -50,6 +50,12 @@ struct JudgedProgram {
 /// Where a run is made: plain ones on the GPU if there is one, all others on the CPU device.
 enum class Where { Usual, Cpu };
 
+/// Rounded additions, and all rounded operations, behind one element; 0: unknown.
+struct OperationCounts {
+  uint64_t reductionLength = 0, roundings = 0;
+  std::string limits; ///< why they are unknown
+};
+
 /// What an original is known to give on one case.
 struct Reference {
   std::string planFolder;
@@ -117,10 +123,12 @@ struct Judge::Impl {
   OnceMap<unsigned, MandatoryWork> mandatoryWork;
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
   OnceMap<Rounding, DeviceImage> directedImages;
+  OnceMap<std::string, OperationCounts> operationCounts;
   OnceMap<std::string, std::optional<std::string>> cpuRefusals; ///< by case
   /// The least work that the CPU device did not end in time, and the case's name.
   std::mutex refusedMutex;
   std::optional<std::pair<double, std::string>> refusedWork;
+  double endedWork = 0; ///< the most that it did end
   /// Digests of large files, with what tells whether they changed (G0).
   std::mutex stampMutex;
   std::map<std::string, std::pair<std::string, Digest>> largeFiles;
@@ -154,8 +162,8 @@ struct Judge::Impl {
   /// reason in \p limits.
   llvm::Expected<RunPointer> directedRun(const TestCase &test, Rounding rounding,
                                          std::string &limits);
-  /// Fills n of \p reference from the CPU device's counts, or else from the GPU's.
-  llvm::Error countOperations(const TestCase &test, Reference &reference);
+  /// n on \p test from the CPU device's counts, or else from the GPU's.
+  llvm::Expected<OperationCounts> countOperations(const TestCase &test);
   /// Options of a plain run under the judge's limits.
   RunOptions runOptions() const;
   /// The same for the CPU device, which gets less time beside a GPU.

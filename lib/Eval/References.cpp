@@ -107,7 +107,8 @@ static uint64_t perElement(const GpuProfile &profile, bool fma, bool mul) {
   return static_cast<uint64_t>(std::ceil(longest));
 }
 
-Error Judge::Impl::countOperations(const TestCase &test, Reference &reference) {
+Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
+  OperationCounts counts;
   Expected<std::optional<std::string>> refusal = cpuRefusal(test);
   if (!refusal)
     return refusal.takeError();
@@ -118,14 +119,14 @@ Error Judge::Impl::countOperations(const TestCase &test, Reference &reference) {
     if (!counted)
       return counted.takeError();
     if ((*counted)->status == RunStatus::Ok) {
-      reference.reductionLength = perElement(**counted, additions);
-      reference.roundings = perElement(**counted, roundedOperations);
-      return Error::success();
+      counts.reductionLength = perElement(**counted, additions);
+      counts.roundings = perElement(**counted, roundedOperations);
+      return counts;
     }
     why = (*counted)->message;
   }
   if (!gpu)
-    return Error::success();
+    return counts;
   // The GPU's counters are those of the recorded case; another shape has other sums.
   Expected<const PlanFacts &> here = facts(baselineProgram, test);
   if (!here)
@@ -134,16 +135,16 @@ Error Judge::Impl::countOperations(const TestCase &test, Reference &reference) {
   if (!recorded)
     return recorded.takeError();
   if (here->launches != recorded->launches) {
-    reference.limits = "operations are not counted: " + why;
-    return Error::success();
+    counts.limits = "operations are not counted: " + why;
+    return counts;
   }
   Expected<const GpuProfile &> counters = profile();
   if (!counters)
     return counters.takeError();
   if (counters->status != RunStatus::Ok || !counters->degraded.empty()) {
-    reference.limits = "operations are not counted: " + why + "; no counters on the GPU: " +
+    counts.limits = "operations are not counted: " + why + "; no counters on the GPU: " +
                        (counters->degraded.empty() ? counters->message : counters->degraded);
-    return Error::success();
+    return counts;
   }
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled)
@@ -152,9 +153,9 @@ Error Judge::Impl::countOperations(const TestCase &test, Reference &reference) {
   bool divides = false;
   for (const auto &[name, function] : takePtxCensus(compiled->ptx).functions)
     divides |= function.exactDivisions > 0;
-  reference.reductionLength = perElement(*counters, !divides, false);
-  reference.roundings = perElement(*counters, !divides, true);
-  return Error::success();
+  counts.reductionLength = perElement(*counters, !divides, false);
+  counts.roundings = perElement(*counters, !divides, true);
+  return counts;
 }
 
 Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, Rounding rounding,
@@ -196,8 +197,17 @@ Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, Rounding rou
 }
 
 Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
-  if (Error error = countOperations(test, reference))
-    return std::move(error);
+  Expected<const PlanFacts &> known = facts(baselineProgram, test);
+  if (!known)
+    return known.takeError();
+  // Beside a GPU, cases of the same launches are counted once: they have the same sums.
+  Expected<const OperationCounts &> counts = operationCounts.get(
+      gpu ? known->launches : test.name, [&] { return countOperations(test); });
+  if (!counts)
+    return counts.takeError();
+  reference.reductionLength = counts->reductionLength;
+  reference.roundings = counts->roundings;
+  reference.limits = counts->limits;
   for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
     std::string limits;
     Expected<RunPointer> moved = directedRun(test, rounding, limits);

@@ -12,8 +12,9 @@
 namespace kbopt {
 
 /// \p ptx with add, sub, mul, fma, div, sqrt and rcp of float32 and float64 rounded as
-/// \p rounding says, where they round to nearest. Approximate instructions, narrower types and
-/// conversions stay; so does an instruction that states another rounding.
+/// \p rounding says, where they round to nearest, and conversions to them from float64 and
+/// integers. Approximate instructions and narrower types stay; so does an instruction that
+/// states another rounding.
 std::string withRounding(llvm::StringRef ptx, Rounding rounding);
 
 } // namespace kbopt
