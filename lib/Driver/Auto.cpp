@@ -63,17 +63,15 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   if (directory.empty())
     directory = userKnowledgeDirectory();
   std::vector<BadLine> bad;
-  auto knowledge = loadKnowledge(session.chip, "cpu-modelled", context.files, {directory}, bad);
+  auto knowledge = loadKnowledge(session.chip, session.timeSource(), context.files, {directory}, bad);
   if (!knowledge)
     return knowledge.takeError();
   for (const BadLine &line : bad)
     context.progress.line("warning: " + line.file + ":" + std::to_string(line.line) + ": " +
                           line.reason + "; the line is skipped and stays in the file");
 
-  ProgramEnvironment environment(context, session.chip, *session.journal, *session.judge,
-                                 *session.cases, session.original, session.originalHost,
-                                 workloadDigest(session), session.folder.path().str());
-  SearchReport report(context, session.chip);
+  ProgramEnvironment environment(session);
+  SearchReport report(session);
   report.opened(knowledge->evidence().size(), directory);
 
   auto result = (*strategy)->run(environment, *knowledge, searchOptions(session, startSeconds),

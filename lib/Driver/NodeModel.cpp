@@ -2,8 +2,10 @@
 //
 // Owns what ProgramEnvironment knows of a program's speed: its counters are taken
 // once per machine code, before it is judged, because the roofline may rule it out.
+// What a GPU measures is put over it.
 //
 //===----------------------------------------------------------------------===//
+#include "MeasuredSpeed.h"
 #include "ProgramEnvironment.h"
 #include "Shape.h"
 #include "kb-opt/Source/ProgramFacts.h"
@@ -46,6 +48,17 @@ llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefa
 
 llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &program,
                                                        const Digest &code) {
+  // What the CPU device cannot do with the original it is not asked for again.
+  if (gpu && program.text != original.text) {
+    auto own = judgeOf.code(original);
+    if (!own)
+      return own.takeError();
+    auto first = model(original, codeWithHost(own->digest, rootNode));
+    if (!first)
+      return first.takeError();
+    if (!first->getNumber("us"))
+      return json::Object();
+  }
   auto answer = journal.getOrCompute("model", request({code}), [&] { return computeModel(program); });
   if (!answer)
     return answer.takeError();
@@ -83,25 +96,42 @@ static json::Object kernelsJson(RewriteSession &session, const json::Object &mod
   return kernels;
 }
 
-llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefacts &program,
-                                         json::Object &answer) {
+llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefacts &program,
+                                         const TimingReport *timing, json::Object &answer) {
   auto code = judgeOf.code(program);
   if (!code)
     return code.takeError();
-  auto modelled = model(program, codeWithHost(code->digest, id));
+  Digest key = codeWithHost(code->digest, id);
+  auto modelled = model(program, key);
   if (!modelled)
     return modelled.takeError();
-  auto us = modelled->getNumber("us");
-  if (!us)
+  auto modelledUs = modelled->getNumber("us");
+  if (!modelledUs && !timing)
     return llvm::make_error<ToolError>("'" + program.name + "' passes its gates but cannot be counted",
                                        std::vector<std::string>{"kb-run"}, 0, "");
-  std::string longest = modelled->getString("longest").value_or("").str();
-  const json::Object &kernels = *modelled->getObject("kernels");
-  answer["us"] = *us;
-  answer["floorUs"] = modelled->getNumber("floorUs").value_or(0);
   answer["code"] = code->digest;
+  answer["floorUs"] = modelled->getNumber("floorUs").value_or(0);
+  json::Object speed;
+  if (timing) {
+    auto us = acceptedUs(id, *timing);
+    if (!us)
+      return us.takeError();
+    answer["us"] = *us;
+    if (modelledUs)
+      answer["modelledUs"] = *modelledUs;
+    auto counted = counters(id, program, key);
+    if (!counted)
+      return counted.takeError();
+    speed = measuredSpeed(std::move(*counted), std::move(*modelled), *us);
+    answer["degraded"] = speed.getString("degraded").value_or("").str();
+  } else {
+    answer["us"] = *modelledUs;
+    speed = std::move(*modelled);
+  }
+  std::string longest = speed.getString("longest").value_or("").str();
+  const json::Object *kernels = speed.getObject("kernels");
   json::Object metrics;
-  if (const json::Object *kernel = kernels.getObject(longest))
+  if (const json::Object *kernel = kernels ? kernels->getObject(longest) : nullptr)
     metrics = *kernel->getObject("metrics");
   answer["metrics"] = std::move(metrics);
   Node &of = node(id);
@@ -109,7 +139,7 @@ llvm::Error ProgramEnvironment::addModel(const NodeId &id, const ProgramArtefact
   auto open = session(of);
   if (!open)
     return open.takeError();
-  answer["shape"] = shapeOf(*open, longest);
-  answer["kernels"] = kernelsJson(*open, kernels);
+  answer["shape"] = longest.empty() ? "" : shapeOf(*open, longest);
+  answer["kernels"] = kernels ? kernelsJson(*open, *kernels) : json::Object();
   return llvm::Error::success();
 }

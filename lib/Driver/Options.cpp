@@ -92,6 +92,25 @@ void kbopt::printHelp(llvm::raw_ostream &os) {
                     "kb-opt makes CUDA kernels faster and keeps only what it has proven");
 }
 
+static void readDevice(InputArgList &arguments, Reader &reader, Options &options) {
+  const Arg *arg = arguments.getLastArg(OPT_device);
+  if (!arg)
+    return;
+  llvm::StringRef name = arg->getValue();
+  if (name == "cuda") {
+    options.device = DeviceKind::Cuda;
+  } else if (name.consume_front("spool:")) {
+    options.device = DeviceKind::Spool;
+    options.spoolFolder = name.str();
+    if (name.empty())
+      reader.fail("'--device=spool:' names no folder", "write --device=spool:DIR, and start 'kb-run serve DIR' "
+                                                       "where the GPU is");
+  } else if (name != "cpu") {
+    reader.fail(llvm::Twine("unknown device '") + name + "'",
+                "it is cpu (times are modelled), cuda (a GPU of this machine) or spool:DIR (a kb-run elsewhere)");
+  }
+}
+
 static void readEnumerations(InputArgList &arguments, Reader &reader, Options &options) {
   if (const Arg *arg = arguments.getLastArg(OPT_emit)) {
     auto kind = llvm::StringSwitch<std::optional<Emit>>(arg->getValue())
@@ -110,9 +129,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
                   "it is one of diff, source, kb-ir, plan, job, workload, profile, profile-json");
   }
-  if (const Arg *arg = arguments.getLastArg(OPT_device); arg && llvm::StringRef(arg->getValue()) != "cpu")
-    reader.fail(llvm::Twine("unknown device '") + arg->getValue() + "'",
-                "this kb-opt has the device 'cpu'; it models times for the chip of --chip");
+  readDevice(arguments, reader, options);
   if (const Arg *arg = arguments.getLastArg(OPT_promise)) {
     if (auto promise = parseResultPromise(arg->getValue()))
       options.promise = *promise;

@@ -21,10 +21,10 @@ def list_passes : Flag_<"list-passes", "List the passes with their options">;
 def group_input : OptionGroup<"input">, HelpText<"HOW THE PROGRAM IS BUILT AND RUN">;
 let Group = group_input in {
 def p : JoinedOrSeparate<["-"], "p">, MetaVarName<"<dir>">, HelpText<"Folder with compile_commands.json (default: the nearest one)">;
-def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', else sm_90)">;
+def arch : Value<"arch", "<sm_NN>", "GPU architecture (default: the flags', the device's, else sm_90)">;
 def workload : Value<"workload", "<file>", "How to exercise the program (default: kb-workload comment, or main)">;
-def device : Value<"device", "<name>", "cpu (default)">;
-def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: h200)">;
+def device : Value<"device", "<name>", "cpu (default), cuda, or spool:<dir> for a kb-run elsewhere">;
+def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: the device's, else h200)">;
 }
 
 def group_search : OptionGroup<"search">, HelpText<"SEARCH (-passes=auto)">;

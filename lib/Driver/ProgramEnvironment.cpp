@@ -10,20 +10,16 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
-ProgramEnvironment::ProgramEnvironment(Context &context, const ChipInfo &chip,
-                                       Journal &journal, Judge &judge, RecordedCases &cases,
-                                       ProgramArtefacts original, Digest originalHost,
-                                       Digest workload, std::string folder)
-    : context(context), chip(chip), journal(journal), judgeOf(judge), cases(cases),
-      original(std::move(original)), folder(std::move(folder)),
-      emitter(context.runner, compileLimits(context)) {
-  run = DigestBuilder()
-            .add(context.command.digest())
-            .add(workload)
-            .add(chip.name)
-            .add(buildDigest())
-            .finish();
-  rootNode = addNode(context.text, std::move(originalHost), CandidatePromise());
+ProgramEnvironment::ProgramEnvironment(Session &session)
+    : context(session.context), chip(session.chip), journal(*session.journal), judgeOf(*session.judge),
+      cases(*session.cases), gpu(session.gpu.get()), original(session.original),
+      folder(session.folder.path().str()), emitter(context.runner, compileLimits(context)) {
+  DigestBuilder builder;
+  builder.add(context.command.digest()).add(workloadDigest(session)).add(chip.name).add(buildDigest());
+  if (gpu)
+    builder.add(session.gpuFacts.name).add(session.gpuFacts.arch).add(session.gpuFacts.driver);
+  run = builder.finish();
+  rootNode = addNode(context.text, session.originalHost, CandidatePromise());
 }
 
 Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts) const {
@@ -376,6 +372,15 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
     verdict.kind = VerdictKind::Correct;
     if (baseline->problem)
       verdict.add(*baseline->problem);
+    else if (gpu) {
+      auto timing = judgeOf.originalTiming();
+      if (!timing)
+        return timing.takeError();
+      if (timing->status == RunStatus::Ok)
+        verdict.timing = *timing;
+      else
+        verdict.add(GateRecord::undecided(GateId::G12, "the original cannot be timed: " + timing->message));
+    }
   } else {
     auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort);
     if (!judged)
@@ -388,7 +393,8 @@ llvm::Expected<std::string> ProgramEnvironment::computeJudgement(const NodeId &i
   }
   json::Object answer{{"verdict", toJSON(verdict)}};
   if (verdict.isCorrect())
-    if (llvm::Error error = addModel(id, *program, answer))
+    if (llvm::Error error =
+            addSpeed(id, *program, verdict.timing ? &*verdict.timing : nullptr, answer))
       return std::move(error);
   return llvm::formatv("{0}", json::Value(std::move(answer))).str();
 }
@@ -430,6 +436,7 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
     Node &of = node(id);
     std::lock_guard<std::mutex> lock(of.mutex);
     of.gates = verdict.gates;
+    of.timing = verdict.timing;
   }
   NodeJudgement judgement;
   judgement.verdict = outcomeOf(verdict);
@@ -439,9 +446,15 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
   if (const json::Object *metrics = object.getObject("metrics")) {
     judgement.state = stateFrom(*metrics);
     judgement.timeUs = object.getNumber("us").value_or(0);
+    judgement.modelledUs = object.getNumber("modelledUs").value_or(0);
     judgement.floorUs = object.getNumber("floorUs").value_or(0);
     judgement.code = codeWithHost(object.getString("code").value_or(""), id);
     judgement.shape = object.getString("shape").value_or("").str();
+  }
+  if (effort == JudgeEffort::Final && verdict.isCorrect() && verdict.timing &&
+      verdict.timing->cold.decision != TimingDecision::Faster) {
+    judgement.verdict = AttemptVerdict::Inconclusive;
+    judgement.reason = "measured longer it is not faster than the original: " + verdict.timing->cold.reason;
   }
   if (const json::Object *kernels = object.getObject("kernels"))
     for (const auto &[name, value] : *kernels) {
@@ -458,6 +471,12 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judge(const NodeId &node) {
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {
   return judgeWith(node, JudgeEffort::Final);
+}
+
+std::optional<TimingReport> ProgramEnvironment::timing(const NodeId &id) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  return of.timing;
 }
 
 std::vector<GateRecord> ProgramEnvironment::gates(const NodeId &id) {

@@ -7,9 +7,8 @@
 #ifndef KBOPT_LIB_DRIVER_PROGRAMENVIRONMENT_H
 #define KBOPT_LIB_DRIVER_PROGRAMENVIRONMENT_H
 
-#include "RecordedCases.h"
+#include "Session.h"
 #include "kb-opt/Eval/CostModel.h"
-#include "kb-opt/Pipeline/Journal.h"
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Policy/Environment.h"
 #include <set>
@@ -20,9 +19,8 @@ namespace kbopt {
 /// own; everything else is shared objects that are thread-safe themselves.
 class ProgramEnvironment : public Environment {
 public:
-  ProgramEnvironment(Context &context, const ChipInfo &chip, Journal &journal, Judge &judge,
-                     RecordedCases &cases, ProgramArtefacts original, Digest originalHost,
-                     Digest workload, std::string folder);
+  /// \p session outlives it.
+  explicit ProgramEnvironment(Session &session);
 
   NodeId root() override { return rootNode; }
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override;
@@ -36,6 +34,8 @@ public:
   llvm::Expected<std::vector<Remark>> missed();
   /// The gates that the last `confirm` of \p node ran.
   std::vector<GateRecord> gates(const NodeId &node);
+  /// What the last `confirm` of \p node measured; nothing without a GPU.
+  std::optional<TimingReport> timing(const NodeId &node);
 
 private:
   struct Node {
@@ -46,6 +46,7 @@ private:
     std::vector<JudgedStep> steps;           ///< from the original to it
     std::unique_ptr<RewriteSession> session; ///< made when first needed
     std::vector<GateRecord> gates;           ///< of its confirmation
+    std::optional<TimingReport> timing;      ///< likewise
   };
 
   NodeId addNode(std::string text, Digest host, const CandidatePromise &promise);
@@ -64,10 +65,18 @@ private:
   Digest request(std::initializer_list<llvm::StringRef> parts) const;
   Digest codeWithHost(llvm::StringRef code, const NodeId &node);
   /// Counters and modelled time of \p program, whose machine code and host are named by
-  /// \p code; empty if it does not run to its end. Counted once per code.
+  /// \p code; empty if it does not run to its end on the CPU device. Counted once per code.
   llvm::Expected<llvm::json::Object> model(const ProgramArtefacts &program, const Digest &code);
   llvm::Expected<std::string> computeModel(const ProgramArtefacts &program);
-  llvm::Error addModel(const NodeId &node, const ProgramArtefacts &program, llvm::json::Object &answer);
+  /// Times and metrics of a correct program: measured where \p timing is, else modelled.
+  llvm::Error addSpeed(const NodeId &node, const ProgramArtefacts &program, const TimingReport *timing,
+                       llvm::json::Object &answer);
+  /// Counters of the GPU in the form of `model`, with the reason in `degraded` if there are none.
+  llvm::Expected<llvm::json::Object> counters(const NodeId &node, const ProgramArtefacts &program,
+                                              const Digest &code);
+  llvm::Expected<std::string> computeCounters(const NodeId &node, const ProgramArtefacts &program);
+  /// The time that \p timing stands for in the search.
+  llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);
   llvm::Expected<std::string> computeActions(const NodeId &node);
   llvm::Expected<std::string> computeRewrite(const NodeId &node, const Move &step);
   llvm::Expected<std::string> computeJudgement(const NodeId &node, JudgeEffort effort);
@@ -78,8 +87,9 @@ private:
   Journal &journal;
   Judge &judgeOf;
   RecordedCases &cases;
-  ProgramArtefacts original;
-  Digest run; ///< command, workload, chip and versions
+  GpuDevice *gpu; ///< null: times are modelled
+  const ProgramArtefacts &original;
+  Digest run; ///< command, workload, chip, device and versions
   std::string folder;
   CodeEmitter emitter;
   NodeId rootNode;

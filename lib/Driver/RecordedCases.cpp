@@ -266,6 +266,11 @@ llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
   });
 }
 
+TestCase RecordedCases::recorded() {
+  std::vector<TestCase> all = cases();
+  return *llvm::find_if(all, [](const TestCase &test) { return test.recorded; });
+}
+
 llvm::Expected<std::string> RecordedCases::original(const TestCase &test) {
   const Recipe *recipe = find(test.name);
   if (!recipe)

@@ -34,6 +34,8 @@ public:
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
 
   std::vector<TestCase> cases() override;
+  /// The program's own run.
+  TestCase recorded();
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;

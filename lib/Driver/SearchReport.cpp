@@ -30,25 +30,32 @@ void SearchReport::started(const NodeJudgement &original) {
   context.progress.line("state: " + state.primary +
                         (state.secondary.empty() ? "" : ", then " + state.secondary));
   context.progress.line("  why: " + state.why());
-  context.progress.line(
-      llvm::formatv("  modelled on {0}: {1:f2} us; the roofline allows {2:f2} us", chip.name, originalUs,
-                    original.floorUs)
-          .str());
+  std::string line =
+      llvm::formatv("  {0} on {1}: {2:f2} us", source(), gpu.empty() ? chip.name : gpu, originalUs);
+  if (original.modelledUs > 0)
+    line += llvm::formatv(", modelled {0:f2} us", original.modelledUs);
+  if (original.floorUs > 0)
+    line += llvm::formatv("; the roofline allows {0:f2} us", original.floorUs);
+  context.progress.line(line);
 }
 
-static std::string outcomeText(const Attempt &attempt) {
+/// \p source: "modelled" or "measured".
+static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
   if (attempt.shortcut == "roofline")
     return attempt.reason;
   switch (attempt.verdict) {
-  case AttemptVerdict::Correct:
-    return llvm::formatv("correct, modelled {0:f2} us, {1:f2} x of the step before", attempt.timeUs,
-                         attempt.parentTimeUs / attempt.timeUs)
-        .str();
+  case AttemptVerdict::Correct: {
+    std::string text = llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the step before", source,
+                                     attempt.timeUs, attempt.parentTimeUs / attempt.timeUs);
+    if (attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
+      text += llvm::formatv(" (modelled {0:f2} x)", attempt.parentModelledUs / attempt.modelledUs);
+    return text;
+  }
   case AttemptVerdict::Incorrect:
     return "incorrect (" + attempt.gate + (attempt.failure.empty() ? "" : ", " + attempt.failure) +
            "): " + attempt.reason;
   case AttemptVerdict::Inconclusive:
-    return "inconclusive (" + attempt.gate + "): " + attempt.reason;
+    return "inconclusive" + (attempt.gate.empty() ? "" : " (" + attempt.gate + ")") + ": " + attempt.reason;
   case AttemptVerdict::NotApplied:
     return "does not apply: " + attempt.reason;
   }
@@ -65,7 +72,7 @@ void SearchReport::attempted(const Attempt &attempt) {
   std::string text = llvm::formatv("{0}{1}  {2}{3}",
                                    attempt.trajectory ? llvm::formatv("[{0}] ", attempt.trajectory).str()
                                                       : std::string("[winner] "),
-                                   attempt.move.text(), outcomeText(attempt), note)
+                                   attempt.move.text(), outcomeText(attempt, source()), note)
                          .str();
   // What was seen before is news to nobody.
   if (attempt.shortcut == "known")
@@ -93,6 +100,32 @@ void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
           ("  not run: " + toString(record.gate) + " " + gateTitle(record.gate) + ": " + record.reason).str());
 }
 
+void SearchReport::describeGain(ProgramEnvironment &environment, const SearchResult &result) {
+  const NodeJudgement &original = result.original;
+  auto line = [&](const std::string &text) { context.progress.line(text); };
+  line(llvm::formatv("result: {0:f2} x faster, {1:f2} -> {2:f2} us, {3} {4}", original.timeUs / result.bestUs,
+                     original.timeUs, result.bestUs, gpu.empty() ? "modelled for" : "measured on",
+                     gpu.empty() ? chip.name : gpu));
+  if (original.modelledUs > 0 && result.winner.modelledUs > 0)
+    line(llvm::formatv("  modelled for {0}: {1:f2} x", chip.name,
+                       original.modelledUs / result.winner.modelledUs));
+  std::optional<TimingReport> timing = environment.timing(result.best);
+  if (!timing)
+    return;
+  auto series = [&](llvm::StringRef name, const TimingSeries &s) {
+    line(llvm::formatv("  {0}: {1:f2} -> {2:f2} us, {3:f3} x, at least {4:f3} x (95 %); {5} and {6} samples, {7}",
+                       name, s.baseline.medianUs, s.candidate.medianUs, s.ratio, s.ratioLowerBound,
+                       s.baseline.samples, s.candidate.samples, s.stop));
+  };
+  series("cold", timing->cold);
+  if (timing->hot)
+    series("hot", *timing->hot);
+  if (timing->batchedBaselineUs && timing->batchedCandidateUs)
+    line(llvm::formatv("  in a graph: {0:f2} -> {1:f2} us; an empty kernel takes {2:f2} us",
+                       *timing->batchedBaselineUs, *timing->batchedCandidateUs,
+                       timing->emptyKernelUs.value_or(0)));
+}
+
 std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
   std::string command = "kb-opt -passes='" + pipelineText(pipeline) + "' " + context.options.input;
   if (context.options.flags && !context.options.flags->empty())
@@ -101,7 +134,8 @@ std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
 }
 
 /// What the winning pipeline did, at its places; then everything that was tried.
-static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const SearchResult &result) {
+static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const SearchResult &result,
+                                                     llvm::StringRef source) {
   std::vector<Remark> remarks;
   if (!result.pipeline.empty()) {
     PipelineOptions options;
@@ -120,7 +154,7 @@ static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const Sea
     remark.kernel = attempt.move.kernel;
     remark.file = context.command.shownFile;
     (void)!llvm::StringRef(attempt.move.site).getAsInteger(10, remark.site);
-    remark.message = applied ? outcomeText(attempt) : attempt.reason;
+    remark.message = applied ? outcomeText(attempt, source) : attempt.reason;
     remark.options.assign(attempt.move.parameters.begin(), attempt.move.parameters.end());
     remarks.push_back(std::move(remark));
   }
@@ -161,9 +195,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   else if (found)
     progress.line("not yet verified on every case: the run was stopped before that");
   if (found)
-    progress.line(llvm::formatv("result: {0:f2} x faster, {1:f2} -> {2:f2} us, modelled for {3}",
-                                original.timeUs / result.bestUs, original.timeUs, result.bestUs, chip.name)
-                      .str());
+    describeGain(environment, result);
   else
     progress.line("result: nothing better was found; the program stays as it is");
   if (result.merged || result.pruned)
@@ -187,7 +219,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
       context.err << pipelineText(result.pipeline) << "\n";
   }
   if (!context.options.remarksFile.empty()) {
-    auto remarks = remarksOf(context, result);
+    auto remarks = remarksOf(context, result, source());
     if (!remarks)
       return remarks.takeError();
     llvm::append_range(*remarks, missed);

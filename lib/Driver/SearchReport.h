@@ -14,7 +14,9 @@ namespace kbopt {
 
 class SearchReport : public SearchObserver {
 public:
-  SearchReport(Context &context, const ChipInfo &chip) : context(context), chip(chip) {}
+  explicit SearchReport(Session &session)
+      : context(session.context), chip(session.chip),
+        gpu(session.gpu ? session.gpuFacts.name : std::string()) {}
 
   void opened(size_t records, const std::string &directory);
   void started(const NodeJudgement &original) override;
@@ -27,11 +29,15 @@ public:
                                     const std::string &evidenceFile, double seconds);
 
 private:
+  llvm::StringRef source() const { return gpu.empty() ? "modelled" : "measured"; }
+  /// The gain, with what the final check measured.
+  void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
   std::string replayCommand(llvm::ArrayRef<Move> pipeline) const;
 
   Context &context;
   const ChipInfo &chip;
+  std::string gpu; ///< that measured; empty: times are modelled
   double originalUs = 0;
   unsigned attempts = 0;
 };

@@ -60,6 +60,64 @@ static llvm::Error parseOriginal(Session &session) {
   return llvm::Error::success();
 }
 
+static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session) {
+  Context &context = session.context;
+  NoticeFunction notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
+  if (context.options.device == DeviceKind::Spool) {
+    SpoolChannelOptions spool;
+    spool.directory = context.options.spoolFolder;
+    spool.notice = std::move(notice);
+    return createSpoolChannel(std::move(spool));
+  }
+  ProcessChannelOptions process;
+  process.directory = session.folder.file("gpu");
+  process.sandboxed = context.options.sandbox;
+  process.notice = std::move(notice);
+  return createProcessChannel(std::move(process));
+}
+
+/// Whether machine code for \p arch runs on \p device (both "sm_NN"): the major versions
+/// are equal and the device's minor one is not less.
+static bool runsOn(llvm::StringRef arch, llvm::StringRef device) {
+  unsigned code = 0, chip = 0;
+  return arch == device || (!arch.drop_front(std::min<size_t>(3, arch.size())).getAsInteger(10, code) &&
+                            !device.drop_front(std::min<size_t>(3, device.size())).getAsInteger(10, chip) &&
+                            code / 10 == chip / 10 && code <= chip);
+}
+
+/// The GPU that the options name; it decides architecture and chip where the user does not.
+static llvm::Error openGpu(Session &session) {
+  Context &context = session.context;
+  auto channel = openChannel(session);
+  if (!channel)
+    return channel.takeError();
+  CudaDeviceOptions options;
+  options.notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
+  session.gpu = std::make_unique<CudaDevice>(session.compiler, std::move(*channel), std::move(options));
+  auto facts = session.gpu->facts();
+  if (!facts)
+    return facts.takeError();
+  session.gpuFacts = *facts;
+  session.gpu->setArch(facts->arch);
+  if (context.command.archIsDefault)
+    context.command.arch = facts->arch;
+  else if (!runsOn(context.command.arch, facts->arch))
+    return llvm::make_error<ToolError>("machine code for " + context.command.arch + " does not run on the " +
+                                           facts->name + " (" + facts->arch + ")",
+                                       std::vector<std::string>{"kb-run"}, 3, "",
+                                       "pass --arch=" + facts->arch);
+  if (!context.options.chip.empty())
+    return llvm::Error::success();
+  auto chip = chipOfProduct(facts->name);
+  if (!chip)
+    return llvm::make_error<ToolError>("no facts about the chip of '" + facts->name + "'",
+                                       std::vector<std::string>{"kb-run"}, 3, "",
+                                       "name the one most like it with --chip: " +
+                                           llvm::join(builtinChips(), ", "));
+  context.options.chip = *chip;
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
@@ -68,13 +126,16 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
                    "rights\n";
   else if (llvm::Error error = checkSandbox(context.runner))
     return std::move(error);
-  auto chip = loadChip(context.options.chip);
-  if (!chip)
-    return chip.takeError();
   auto folder = TemporaryDirectory::create("kb-opt");
   if (!folder)
     return folder.takeError();
   auto session = std::make_unique<Session>(context, std::move(*folder));
+  if (context.options.hasGpu())
+    if (llvm::Error error = openGpu(*session))
+      return std::move(error);
+  auto chip = loadChip(context.options.chip.empty() ? "h200" : context.options.chip);
+  if (!chip)
+    return chip.takeError();
   session->chip = std::move(*chip);
   if (llvm::Error error = parseOriginal(*session))
     return std::move(error);
@@ -102,8 +163,13 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
                                                    session->folder.file("cases"));
   session->cases->setHostDigest(context.text, session->originalHost);
   session->cases->setKernelTypes(session->kernelTypes);
-  session->judge = std::make_unique<Judge>(session->original, session->compiler, *session->device,
-                                           *session->cases, context.clock);
+  if (context.options.device == DeviceKind::Cuda) // a spool's GPU is somewhere else
+    session->cases->recordOnGpu(session->compiler, 0);
+  JudgeOptions judgeOptions;
+  judgeOptions.chip = &session->chip;
+  session->judge =
+      std::make_unique<Judge>(session->original, session->compiler, *session->device, *session->cases,
+                              context.clock, judgeOptions, session->gpu.get());
   session->judge->onProgress = [&context](llvm::StringRef text) { context.progress.status(text); };
   return session;
 }

@@ -10,6 +10,7 @@
 
 #include "RecordedCases.h"
 #include "kb-opt/Eval/JitCompiler.h"
+#include "kb-opt/Eval/CudaDevice.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Pipeline/Journal.h"
 #include "kb-opt/Support/Installation.h"
@@ -36,13 +37,18 @@ struct Session {
   Workload workload;
   Signature signature;
   std::unique_ptr<Journal> journal;
-  std::unique_ptr<Device> device;
+  std::unique_ptr<Device> device;   ///< the CPU device
+  std::unique_ptr<CudaDevice> gpu;  ///< null: times are modelled
+  GpuFacts gpuFacts;
   std::unique_ptr<RecordedCases> cases;
   std::unique_ptr<Judge> judge;
+
+  /// As evidence calls it: where times come from.
+  llvm::StringRef timeSource() const { return gpu ? "cuda" : "cpu-modelled"; }
 };
 
 /// Reads, parses and compiles the program that the options name. Errors are the
-/// user's (no kernels, no workload) or the environment's (no sandbox, no kb-run).
+/// user's (no kernels, no workload) or the environment's (no sandbox, no kb-run, no GPU).
 llvm::Expected<std::unique_ptr<Session>> openSession(Context &context);
 
 /// Names everything about \p session's workload that decides what is run.

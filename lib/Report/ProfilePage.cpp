@@ -169,8 +169,8 @@ void writeAdvice(llvm::raw_ostream &os, const KernelPage &kernel) {
 } // namespace
 
 void kbopt::writeProfile(llvm::raw_ostream &os, const ProfilePage &page) {
-  os << llvm::formatv("{0}: {1:f2} us in kernels, {2} for {3}\n", page.program, page.us, page.source,
-                      page.chip);
+  os << llvm::formatv("{0}: {1:f2} us in kernels, {2} {3}\n", page.program, page.us, page.source,
+                      page.device.empty() ? "for " + page.chip : "on " + page.device);
   for (const std::string &limit : page.limits)
     os << "note: " << limit << "\n";
   for (const KernelPage &kernel : page.kernels) {
@@ -220,6 +220,7 @@ json::Value kbopt::toJSON(const ProfilePage &page) {
     kernels.push_back(::toJSON(kernel));
   return json::Object{{"version", 1},           {"program", page.program},
                       {"chip", page.chip},      {"source", page.source},
+                      {"device", page.device},
                       {"limits", json::Array(page.limits)}, {"us", page.us},
                       {"kernels", std::move(kernels)}};
 }

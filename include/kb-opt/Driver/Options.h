@@ -19,6 +19,13 @@ namespace kbopt {
 
 enum class Emit { Diff, Source, KbIr, Plan, Job, Workload, Profile, ProfileJson };
 
+/// Where programs are executed and times come from.
+enum class DeviceKind {
+  Cpu,  ///< the CPU device; times are modelled
+  Cuda, ///< a GPU of this machine
+  Spool ///< a GPU that a `kb-run serve` answers for
+};
+
 struct Options {
   std::string input;
   std::string passes; ///< empty: none; "auto": search
@@ -35,7 +42,9 @@ struct Options {
   std::string databaseFolder;
   std::optional<std::string> arch;
   std::string workload;
-  std::string chip = "h200";
+  DeviceKind device = DeviceKind::Cpu;
+  std::string spoolFolder;
+  std::string chip; ///< empty: the device's, without one the h200
 
   std::string strategy = "rollout";
   unsigned trajectories = 10, steps = 10;
@@ -52,6 +61,7 @@ struct Options {
   bool sandbox = true;
   bool help = false, version = false;
 
+  bool hasGpu() const { return device != DeviceKind::Cpu; }
   bool isAuto() const { return passes == "auto"; }
 };
 

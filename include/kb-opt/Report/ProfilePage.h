@@ -53,6 +53,7 @@ struct KernelPage {
 struct ProfilePage {
   std::string program, chip;
   std::string source;    ///< where times come from: "modelled", "measured"
+  std::string device;    ///< that measured: "NVIDIA H200"; empty: none
   std::vector<std::string> limits; ///< what the profile lacks, one sentence each
   double us = 0;
   std::vector<KernelPage> kernels; ///< longest first

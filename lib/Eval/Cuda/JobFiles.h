@@ -1,4 +1,9 @@
 //===- JobFiles.h - Files that travel with jobs -----------------*- C++ -*-===//
+//
+// Owns what both ways to a kb-run share: the text of a job, the reading of its answer,
+// and the files beside them.
+//
+//===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_EVAL_CUDA_JOBFILES_H
 #define KBOPT_LIB_EVAL_CUDA_JOBFILES_H
 
@@ -6,8 +11,7 @@
 
 namespace kbopt {
 
-/// A job of \p fields for \p device paths: adds version, and `plan`, `image` and
-/// `dataSha256` of the subject.
+/// Where a server finds a subject; empty where it asks for the device alone.
 struct SentSubject {
   std::string plan, image;
   std::string dataSha256; ///< empty: data.bin lies in the plan's folder, or there is none

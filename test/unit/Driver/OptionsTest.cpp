@@ -20,7 +20,8 @@ TEST(Options, Defaults) {
   EXPECT_TRUE(options->isAuto());
   EXPECT_EQ(options->input, "a.cu");
   EXPECT_EQ(options->emit, Emit::Diff);
-  EXPECT_EQ(options->chip, "h200");
+  EXPECT_EQ(options->chip, "") << "the device's, or h200";
+  EXPECT_EQ(options->device, DeviceKind::Cpu);
   EXPECT_FALSE(options->flags.has_value());
   EXPECT_TRUE(options->sandbox);
 }
@@ -46,6 +47,23 @@ TEST(Options, FlagsBehindDashesAreTheCompilers) {
   auto none = parseOptions({"-passes=auto", "a.cu", "--"});
   ASSERT_TRUE(static_cast<bool>(none));
   EXPECT_TRUE(none->flags && none->flags->empty());
+}
+
+TEST(Options, Devices) {
+  EXPECT_EQ(parseOptions({"-passes=auto", "--device=cpu", "a.cu"})->device, DeviceKind::Cpu);
+  EXPECT_EQ(parseOptions({"-passes=auto", "--device=cuda", "a.cu"})->device, DeviceKind::Cuda);
+  auto spool = parseOptions({"-passes=auto", "--device=spool:/a/b", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(spool));
+  EXPECT_EQ(spool->device, DeviceKind::Spool);
+  EXPECT_EQ(spool->spoolFolder, "/a/b");
+  EXPECT_TRUE(spool->hasGpu());
+  EXPECT_EQ(errorOf({"-passes=auto", "--device=spool:", "a.cu"}),
+            "kb-opt: error: '--device=spool:' names no folder\n"
+            "kb-opt: note: write --device=spool:DIR, and start 'kb-run serve DIR' where the GPU is\n");
+  EXPECT_EQ(errorOf({"-passes=auto", "--device=gpu", "a.cu"}),
+            "kb-opt: error: unknown device 'gpu'\n"
+            "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine) or spool:DIR (a kb-run "
+            "elsewhere)\n");
 }
 
 TEST(Options, UnknownOptionSuggestsTheNearest) {

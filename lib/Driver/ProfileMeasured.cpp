@@ -1,0 +1,130 @@
+//===- ProfileMeasured.cpp - Kernels by a GPU's counters ------------------===//
+#include "MeasuredSpeed.h"
+#include "ProfileParts.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+namespace {
+
+/// Units whose use Nsight Compute calls throughput. Below 60 % of all of them a kernel
+/// waits rather than works (its rule "latency issue").
+std::string limiterOf(const std::map<std::string, double> &metrics) {
+  constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> units[] = {
+      {"dram", "dram__throughput.avg.pct_of_peak_sustained_elapsed"},
+      {"l1 wavefronts", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"},
+      {"issue", "smsp__issue_active.avg.pct_of_peak_sustained_active"},
+      {"fma", "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active"},
+      {"alu", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active"},
+      {"xu", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active"},
+      {"lsu", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"},
+      {"fp64", "sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active"},
+      {"tensor", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"}};
+  double most = -1;
+  llvm::StringRef busiest;
+  for (const auto &[name, metric] : units) {
+    auto found = metrics.find(metric.str());
+    if (found != metrics.end() && found->second > most) {
+      most = found->second;
+      busiest = name;
+    }
+  }
+  if (most < 0)
+    return "";
+  return most < 60 ? "latency" : busiest.str();
+}
+
+/// "long_scoreboard 71 %, wait 12 %".
+std::string stallText(const SampledLine &line) {
+  std::vector<std::pair<uint64_t, std::string>> stalls;
+  for (const auto &[reason, count] : line.stalls)
+    stalls.emplace_back(count, reason);
+  llvm::sort(stalls, [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::string text;
+  for (const auto &[count, reason] : llvm::ArrayRef(stalls).take_front(3))
+    if (100 * count >= 5 * line.samples)
+      text += llvm::formatv("{0}{1} {2:f0} %", text.empty() ? "" : ", ", reason,
+                            100.0 * static_cast<double>(count) / static_cast<double>(line.samples));
+  return text;
+}
+
+std::vector<HotLine> sampledLines(const Context &context, const GpuProfile &profile, llvm::StringRef kernel) {
+  std::vector<HotLine> lines;
+  auto found = profile.lines.find(kernel.str());
+  if (found == profile.lines.end())
+    return lines;
+  uint64_t all = 0;
+  for (const SampledLine &line : found->second)
+    all += line.samples;
+  for (const SampledLine &line : found->second)
+    if (line.samples && 100 * line.samples >= all)
+      lines.push_back(hotLine(context, line.file, line.line,
+                              static_cast<double>(line.samples) / static_cast<double>(all), stallText(line)));
+  keepHottest(lines);
+  return lines;
+}
+
+/// The longest launch of \p kernel; null if there is none.
+const LaunchMetrics *longestLaunch(const GpuProfile &profile, llvm::StringRef kernel) {
+  const LaunchMetrics *longest = nullptr;
+  for (const LaunchMetrics &launch : profile.launches)
+    if (launch.kernel == kernel && (!longest || launch.us > longest->us))
+      longest = &launch;
+  return longest;
+}
+
+} // namespace
+
+std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context, const ParsedProgram &program,
+                                                   const GpuProfile &profile, const CountedProgram *counted) {
+  json::Object counters = countersJson(profile);
+  const json::Object &byName = *counters.getObject("kernels");
+  std::vector<ProfiledKernel> kernels;
+  for (const KernelFact &fact : findKernels(program)) {
+    ProfiledKernel kernel;
+    KernelPage &page = kernel.page;
+    page.kernel = fact.name;
+    double most = -1;
+    for (const KernelFact::Instance &instance : fact.instances) {
+      const json::Object *found = byName.getObject(instance.mangledName);
+      if (!found)
+        continue;
+      double us = found->getNumber("us").value_or(0);
+      page.us += us;
+      page.launches += static_cast<unsigned>(llvm::count_if(profile.launches, [&](const LaunchMetrics &launch) {
+        return launch.kernel == instance.mangledName;
+      }));
+      if (counted)
+        for (const ModelledLaunch &launch : counted->plan.launches)
+          if (launch.kernel == instance.mangledName)
+            page.floorUs += launch.floorUs * launch.repeats;
+      if (us > most) {
+        most = us;
+        kernel.longest = instance.mangledName;
+      }
+    }
+    const LaunchMetrics *launch = longestLaunch(profile, kernel.longest);
+    if (!launch)
+      continue;
+    page.launch = launchText(launch->grid, launch->block);
+    for (const auto &[name, value] : *byName.getObject(kernel.longest)->getObject("metrics"))
+      page.metrics[name.str()] = value.getAsNumber().value_or(0);
+    // The limiter is of what was measured alone; degraded, it is unknown.
+    page.limiter = limiterOf(page.metrics);
+    if (counted)
+      for (const auto &[name, value] : kernelMetrics(counted->plan, kernel.longest))
+        if (isStaticMetric(name))
+          page.metrics.try_emplace(name, value);
+    page.measure = "stall samples";
+    page.lines = sampledLines(context, profile, kernel.longest);
+    kernels.push_back(std::move(kernel));
+  }
+  llvm::sort(kernels, [](const ProfiledKernel &a, const ProfiledKernel &b) {
+    return std::tie(b.page.us, a.page.kernel) < std::tie(a.page.us, b.page.kernel);
+  });
+  return kernels;
+}

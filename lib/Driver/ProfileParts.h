@@ -1,0 +1,48 @@
+//===- ProfileParts.h - What --profile is made of ---------------*- C++ -*-===//
+//
+// Owns the parts of a profile that differ with where figures come from: the
+// kernels with their times, metrics and lines. States and advice are Profile.cpp's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_PROFILEPARTS_H
+#define KBOPT_LIB_DRIVER_PROFILEPARTS_H
+
+#include "Session.h"
+#include "kb-opt/Eval/CostModel.h"
+#include "kb-opt/Report/ProfilePage.h"
+
+namespace kbopt {
+
+/// A kernel's page without state and advice.
+struct ProfiledKernel {
+  KernelPage page;
+  std::string longest; ///< mangled; the instance that took most time
+};
+
+/// Counts of the CPU device and their model; times are modelled.
+struct CountedProgram {
+  RunResult run;
+  ModelledPlan plan;
+};
+llvm::Expected<CountedProgram> countProgram(Session &session);
+
+/// Kernels of \p program by their modelled times, longest first.
+std::vector<ProfiledKernel> modelledKernels(const Context &context, const ParsedProgram &program,
+                                            const CountedProgram &counted);
+
+/// Kernels by what \p profile measured, longest first; \p counted adds facts that no
+/// counter gives, and may be null.
+std::vector<ProfiledKernel> measuredKernels(const Context &context, const ParsedProgram &program,
+                                            const GpuProfile &profile, const CountedProgram *counted);
+
+/// "grid (8, 8, 1), block (16, 16, 1)".
+std::string launchText(const unsigned (&grid)[3], const unsigned (&block)[3]);
+/// A line of a profile with the text of the input file, if it is one of its lines.
+HotLine hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
+                std::string note);
+/// The most important lines alone, by share.
+void keepHottest(std::vector<HotLine> &lines);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_PROFILEPARTS_H
