@@ -106,7 +106,10 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   process.argv.insert(process.argv.end(), request.arguments.begin(), request.arguments.end());
   process.workingDirectory = request.workingDirectory;
   process.standardInput = request.standardInput;
-  process.environment = request.environment;
+  // Programs upload memory that they never wrote, and a candidate's uploads are compared with the
+  // original's: fresh memory of glibc's heap is zero (255 is written inverted).
+  process.environment = {"GLIBC_TUNABLES=glibc.malloc.perturb=255:glibc.malloc.tcache_count=0"};
+  llvm::append_range(process.environment, request.environment);
   auto set = [&](StringRef name, const llvm::Twine &value) {
     process.environment.push_back((name + "=" + value).str());
   };

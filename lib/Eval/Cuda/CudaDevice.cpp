@@ -4,6 +4,7 @@
 #include "GpuRecords.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/Plan.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -104,9 +105,13 @@ Expected<GpuFacts> CudaDevice::askFacts() {
 
 void CudaDevice::tellNoise(const GpuFacts &facts) {
   std::lock_guard<std::mutex> lock(mutex);
-  for (const std::string &sentence : facts.noise)
-    if (told.insert(sentence).second && options.notice)
+  for (const std::string &sentence : facts.noise) {
+    // The same sentence with another number is no news.
+    std::string kind = sentence;
+    llvm::erase_if(kind, [](char c) { return llvm::isDigit(c); });
+    if (told.insert(kind).second && options.notice)
       options.notice("times may be unsteady: " + sentence);
+  }
 }
 
 /// Figures of two kinds of GPU cannot be compared.
