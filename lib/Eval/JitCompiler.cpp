@@ -43,6 +43,7 @@ bool JitCompiler::decide() {
   }
   // NVRTC keeps static members that nobody refers to as variables, nvcc does not.
   withVariables = mayHaveVariables(exact->cubinPath);
+  usesShared = StringRef(exact->ptx).contains(".shared");
   std::optional<DeviceCode> quick = compileSlice(original);
   if (!quick)
     return refuse(reason.empty() ? "the device part does not stand alone" : reason);
@@ -57,7 +58,9 @@ bool JitCompiler::applies() {
 Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
   if (program.text != original.text && applies())
     if (std::optional<DeviceCode> code = compileSlice(program))
-      return std::move(*code);
+      // Where the original has no shared memory, how NVRTC treats it was not compared.
+      if (usesShared || !StringRef(code->ptx).contains(".shared"))
+        return std::move(*code);
   return nvcc.compile(program);
 }
 
@@ -74,6 +77,7 @@ static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts 
     options.push_back(("-I" + include).str());
     options.push_back(("-I" + include + "/cccl").str());
   }
+  options.push_back("-lineinfo"); // changes no machine code
   return json::Object{{"source", slice.text},
                       {"name", sys::path::filename(program.sourcePath)},
                       {"arch", program.arch},

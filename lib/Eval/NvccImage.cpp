@@ -112,7 +112,7 @@ Expected<DeviceCode> NvccCompiler::compile(const ProgramArtefacts &program) {
 static std::string outputFolder(StringRef directory, StringRef version,
                                 const ProgramArtefacts &program) {
   DigestBuilder builder;
-  builder.add("nvcc-1").add(version).add(program.text).add(program.arch);
+  builder.add("nvcc-2").add(version).add(program.text).add(program.arch);
   builder.add(program.workingDirectory).add(sys::path::parent_path(program.sourcePath));
   for (const std::string &flag : program.flags)
     builder.add(flag);
@@ -146,6 +146,7 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
       return std::move(error);
     ProcessRequest request;
     request.argv = {nvccPath, "-x", "cu", "-arch=" + program.arch, "-cubin", "-Xptxas", "-v",
+                    "-lineinfo", // samples are shown by line; changes no machine code
                     "--keep", "--keep-dir", folder,
                     "-I" + sys::path::parent_path(program.sourcePath).str()};
     request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());

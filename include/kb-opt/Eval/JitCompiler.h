@@ -46,6 +46,7 @@ private:
   ProgramArtefacts original;
   OnceMap<int, bool> decision; ///< one entry
   std::string reason;          ///< written while that is made
+  bool usesShared = false;     ///< likewise: the original has shared memory
   bool withVariables = true;   ///< likewise: whether their values count in digests
 };
 

@@ -114,6 +114,8 @@ Expected<GateRecord> runExecutionAudit(GateContext &context) {
   Expected<ExecutionAudit> audit = judge.gpu->audit(*subject);
   if (!audit)
     return audit.takeError();
+  if (audit->status == RunStatus::Lost)
+    return GateRecord::undecided(GateId::G11, audit->message);
   if (audit->status != RunStatus::Ok)
     return GateRecord::fail(GateId::G11,
                             audit->status == RunStatus::Timeout ? FailureClass::Timeout

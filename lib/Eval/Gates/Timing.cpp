@@ -97,12 +97,12 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
   switch (report->status) {
   case RunStatus::Ok: break;
   case RunStatus::Fault:
-  case RunStatus::Lost:
     return GateRecord::fail(GateId::G12, FailureClass::Runtime, report->message);
   case RunStatus::Timeout:
     return GateRecord::fail(GateId::G12, FailureClass::Timeout, report->message);
   case RunStatus::OutOfMemory:
   case RunStatus::Unsupported:
+  case RunStatus::Lost:
     return GateRecord::undecided(GateId::G12, "it cannot be timed: " + report->message);
   }
   context.timing = *report;

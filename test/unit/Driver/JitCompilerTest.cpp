@@ -121,6 +121,15 @@ TEST_F(JitCompilerTest, OtherMachineCodeMeansNvcc) {
   EXPECT_EQ(jit.refusal(), "NVRTC gives other machine code than nvcc");
 }
 
+TEST_F(JitCompilerTest, NewSharedMemoryIsForNvcc) {
+  jit.setOriginal(program("__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"));
+  ASSERT_TRUE(jit.applies()) << jit.refusal().str();
+  ProgramArtefacts tiled = program("__global__ void k(float *x) {\n  __shared__ float t[64];\n"
+                                   "  t[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+                                   "  x[threadIdx.x] = t[63 - threadIdx.x];\n}\n");
+  EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(tiled)).producer).starts_with("nvcc"));
+}
+
 TEST_F(JitCompilerTest, ASliceOfAnotherProgramIsNone) {
   ProgramArtefacts original = program("__global__ void k(float *x) { *x = 1; }\n");
   jit.setOriginal(original);

@@ -31,7 +31,7 @@ static std::string textOf(const ProfilePage &page) {
 }
 
 TEST(ProfilePage, ShowsSectionsStallsLinesAndPasses) {
-  ProfilePage page{"a.cu", "h200", "modelled", {"no GPU"}, 10, {kernel()}};
+  ProfilePage page{"a.cu", "h200", "modelled", "", {"no GPU"}, 10, {kernel()}};
   page.kernels[0].measure = "stalls";
   page.kernels[0].lines = {{"a.cu", 3, "y[i] = x[i];", 0.75, "8.0 sectors per request"}};
   page.kernels[0].advice = {{"vectorize-loads", true, "", 1.5, "seed"},
@@ -57,7 +57,7 @@ TEST(ProfilePage, ShowsSectionsStallsLinesAndPasses) {
 }
 
 TEST(ProfilePage, WrapsLongReasons) {
-  ProfilePage page{"a.cu", "h200", "modelled", {}, 10, {kernel()}};
+  ProfilePage page{"a.cu", "h200", "modelled", "", {}, 10, {kernel()}};
   page.kernels[0].why = "";
   for (int i = 0; i < 40; ++i)
     page.kernels[0].why += "word" + std::to_string(i) + " ";
@@ -70,7 +70,7 @@ TEST(ProfilePage, WrapsLongReasons) {
 }
 
 TEST(ProfilePage, LeavesOutWhatIsUnknown) {
-  ProfilePage page{"a.cu", "h200", "measured", {}, 10, {kernel()}};
+  ProfilePage page{"a.cu", "h200", "measured", "", {}, 10, {kernel()}};
   page.kernels[0].metrics.clear();
   page.kernels[0].limiter.clear();
   page.kernels[0].floorUs = 0;
@@ -81,7 +81,7 @@ TEST(ProfilePage, LeavesOutWhatIsUnknown) {
 }
 
 TEST(ProfilePage, JsonCarriesTheSameFacts) {
-  ProfilePage page{"a.cu", "h200", "modelled", {"no GPU"}, 10, {kernel()}};
+  ProfilePage page{"a.cu", "h200", "modelled", "", {"no GPU"}, 10, {kernel()}};
   llvm::json::Value value = toJSON(page);
   const llvm::json::Object &object = *value.getAsObject();
   EXPECT_EQ(object.getString("source"), "modelled");
