@@ -101,20 +101,30 @@ def run_one(program, folder, out, options, extra):
     return result
 
 
-def run(folder, out, options, extra):
-    os.makedirs(out, exist_ok=True)
-    programs = [p for p in MANIFEST["programs"] if re.search(options["only"], p["name"])]
-    with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
-        results = list(pool.map(lambda p: run_one(p, os.path.abspath(folder), os.path.abspath(out), options, extra), programs))
-    with open(os.path.join(out, "results.json"), "w") as file:
-        json.dump(results, file, indent=1)
+def keep(out, results):
+    """Whatever ends the run, what was done is there."""
+    with open(os.path.join(out, "results.json.part"), "w") as file:
+        json.dump(sorted(results, key=lambda r: r["name"]), file, indent=1)
+    os.replace(os.path.join(out, "results.json.part"), os.path.join(out, "results.json"))
     lines = set()
-    for program in programs:
-        path = os.path.join(out, "knowledge", program["name"].replace("/", "-"), "evidence.jsonl")
+    for result in results:
+        path = os.path.join(out, "knowledge", result["name"].replace("/", "-"), "evidence.jsonl")
         if os.path.exists(path):
             lines.update(open(path).read().splitlines())
     with open(os.path.join(out, "evidence.jsonl"), "w") as file:
         file.writelines(line + "\n" for line in sorted(lines))
+
+
+def run(folder, out, options, extra):
+    os.makedirs(out, exist_ok=True)
+    folder, out = os.path.abspath(folder), os.path.abspath(out)
+    programs = [p for p in MANIFEST["programs"] if re.search(options["only"], p["name"])]
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
+        waiting = [pool.submit(run_one, p, folder, out, options, extra) for p in programs]
+        for done in concurrent.futures.as_completed(waiting):
+            results.append(done.result())
+            keep(out, results)
 
 
 def geometric_mean(values):
