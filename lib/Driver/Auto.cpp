@@ -72,7 +72,8 @@ static llvm::Expected<ExitStatus> search(Context &context) {
 
   ProgramEnvironment environment(session);
   SearchReport report(session);
-  report.opened(knowledge->evidence().size(), directory);
+  std::vector<BadLine> told;
+  report.opened(knowledge->evidence().size() - builtinEvidence(told).size(), directory);
 
   auto result = (*strategy)->run(environment, *knowledge, searchOptions(session, startSeconds),
                                  context.clock, &report);

@@ -232,15 +232,20 @@ std::string kbopt::evidenceLog(llvm::StringRef directory) {
   return (directory + "/evidence.jsonl").str();
 }
 
+EvidenceSet kbopt::builtinEvidence(std::vector<BadLine> &bad) {
+  EvidenceSet all;
+  for (const BuiltinFile &file : builtinKnowledge())
+    if (file.path.starts_with("evidence/"))
+      all.merge(parseEvidenceLog(file.bytes, file.path, bad));
+  return all;
+}
+
 llvm::Expected<KnowledgeBase> kbopt::loadKnowledge(const ChipInfo &chip, llvm::StringRef device,
                                                    FileSystem &fileSystem,
                                                    llvm::ArrayRef<std::string> directories,
                                                    std::vector<BadLine> &bad) {
   KnowledgeBase knowledge(chip, device.str());
-  EvidenceSet all;
-  for (const BuiltinFile &file : builtinKnowledge())
-    if (file.path.starts_with("evidence/"))
-      all.merge(parseEvidenceLog(file.bytes, file.path, bad));
+  EvidenceSet all = builtinEvidence(bad);
   for (const std::string &directory : directories) {
     llvm::Expected<EvidenceSet> set = readEvidence(fileSystem, evidenceLog(directory), bad);
     if (!set)

@@ -86,6 +86,9 @@ std::string userKnowledgeDirectory();
 /// evidence.jsonl in \p directory.
 std::string evidenceLog(llvm::StringRef directory);
 
+/// The records that come with kb-opt (knowledge/evidence); loadKnowledge has them, too.
+EvidenceSet builtinEvidence(std::vector<BadLine> &bad);
+
 /// The built-in knowledge with the logs of \p directories over it; bad lines go
 /// to \p bad.
 llvm::Expected<KnowledgeBase> loadKnowledge(const ChipInfo &chip, llvm::StringRef device,
