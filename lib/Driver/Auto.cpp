@@ -73,7 +73,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   ProgramEnvironment environment(session);
   SearchReport report(session);
   std::vector<BadLine> told;
-  report.opened(knowledge->evidence().size() - builtinEvidence(told).size(), directory);
+  report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(), directory);
 
   auto result = (*strategy)->run(environment, *knowledge, searchOptions(session, startSeconds),
                                  context.clock, &report);

@@ -232,11 +232,16 @@ std::string kbopt::evidenceLog(llvm::StringRef directory) {
   return (directory + "/evidence.jsonl").str();
 }
 
-EvidenceSet kbopt::builtinEvidence(std::vector<BadLine> &bad) {
+EvidenceSet kbopt::builtinEvidence(llvm::StringRef device, std::vector<BadLine> &bad) {
   EvidenceSet all;
-  for (const BuiltinFile &file : builtinKnowledge())
-    if (file.path.starts_with("evidence/"))
-      all.merge(parseEvidenceLog(file.bytes, file.path, bad));
+  for (const BuiltinFile &file : builtinKnowledge()) {
+    if (!file.path.starts_with("evidence/"))
+      continue;
+    EvidenceSet set = parseEvidenceLog(file.bytes, file.path, bad);
+    for (const auto &[id, record] : set.records())
+      if (record.device == device)
+        all.insert(record);
+  }
   return all;
 }
 
@@ -245,7 +250,7 @@ llvm::Expected<KnowledgeBase> kbopt::loadKnowledge(const ChipInfo &chip, llvm::S
                                                    llvm::ArrayRef<std::string> directories,
                                                    std::vector<BadLine> &bad) {
   KnowledgeBase knowledge(chip, device.str());
-  EvidenceSet all = builtinEvidence(bad);
+  EvidenceSet all = builtinEvidence(device, bad);
   for (const std::string &directory : directories) {
     llvm::Expected<EvidenceSet> set = readEvidence(fileSystem, evidenceLog(directory), bad);
     if (!set)

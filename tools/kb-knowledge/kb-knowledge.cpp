@@ -155,7 +155,7 @@ static llvm::Error show() {
   if (!knowledge)
     return knowledge.takeError();
   report(bad);
-  llvm::outs() << name << " on " << chip->product << ", " << knowledge->evidence().size() - builtinEvidence(bad).size()
+  llvm::outs() << name << " on " << chip->product << ", " << knowledge->evidence().size() - builtinEvidence("cpu-modelled", bad).size()
                << " records\n";
   for (const RetrievedEntry &entry : knowledge->retrieve(stateNamed(name), shape, limit))
     llvm::outs() << llvm::formatv("  {0,-28} gain {1,5:f1} %  works {2,3:f0} %  {3}\n", entry.pass,

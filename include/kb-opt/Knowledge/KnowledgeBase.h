@@ -86,8 +86,9 @@ std::string userKnowledgeDirectory();
 /// evidence.jsonl in \p directory.
 std::string evidenceLog(llvm::StringRef directory);
 
-/// The records that come with kb-opt (knowledge/evidence); loadKnowledge has them, too.
-EvidenceSet builtinEvidence(std::vector<BadLine> &bad);
+/// The records of \p device that come with kb-opt (knowledge/evidence); loadKnowledge has them,
+/// too. Those of other devices would change every search that has no evidence of its own.
+EvidenceSet builtinEvidence(llvm::StringRef device, std::vector<BadLine> &bad);
 
 /// The built-in knowledge with the logs of \p directories over it; bad lines go
 /// to \p bad.
