@@ -50,6 +50,23 @@ static std::vector<PassAdvice> adviceFor(llvm::StringRef kernel, const State &st
   return result;
 }
 
+/// The sites in \p kernel that stand around \p line and where their pass applies. Sites of the
+/// whole kernel, its parameters and launches say nothing of one line.
+static std::vector<std::string> sitesAround(const HotLine &line, llvm::StringRef kernel,
+                                            llvm::ArrayRef<Opportunity> opportunities) {
+  constexpr size_t shownSites = 4;
+  std::vector<std::pair<unsigned, std::string>> bySize;
+  for (const Opportunity &site : opportunities)
+    if (site.applies && site.step.kernel == kernel && site.file == line.file && site.line <= line.line &&
+        line.line <= site.endLine && llvm::is_contained({SiteKind::Loop, SiteKind::Access, SiteKind::Shared}, site.pass->site))
+      bySize.emplace_back(site.endLine - site.line, printPipeline(site.step));
+  llvm::stable_sort(bySize, llvm::less_first());
+  std::vector<std::string> sites;
+  for (auto &[size, text] : llvm::ArrayRef(bySize).take_front(shownSites))
+    sites.push_back(text);
+  return sites;
+}
+
 static llvm::Expected<KnowledgeBase> knowledgeOf(const Session &session) {
   std::string directory = session.context.options.knowledgeDirectory;
   std::vector<BadLine> bad; // -passes=auto warns of them
@@ -132,6 +149,8 @@ llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
   for (ProfiledKernel &kernel : *kernels) {
     KernelPage &entry = page.kernels.emplace_back(std::move(kernel.page));
     entry.share = page.us > 0 ? entry.us / page.us : 0;
+    for (HotLine &line : entry.lines)
+      line.sites = sitesAround(line, entry.kernel, *opportunities);
     State state = StateRules::builtin().classify(entry.metrics);
     entry.state = state.primary + (state.secondary.empty() ? "" : ", then " + state.secondary);
     entry.why = state.why();

@@ -258,6 +258,7 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities() 
         each.file = command.shownFile;
         each.line = place.line;
         each.column = place.column;
+        each.endLine = std::max(place.line, lineColumn(*parsed, site.range.getEnd()).line);
         result.push_back(std::move(each));
       }
     }

@@ -150,6 +150,8 @@ void writeLines(llvm::raw_ostream &os, const KernelPage &kernel) {
                         llvm::StringRef(line.text).take_front(60));
     if (!line.note.empty())
       writeWrapped(os, "             ", "", line.note);
+    if (!line.sites.empty())
+      writeWrapped(os, "             ", "sites: ", llvm::join(line.sites, ", "));
   }
 }
 
@@ -201,7 +203,7 @@ static json::Value toJSON(const KernelPage &kernel) {
   json::Array lines, advice;
   for (const HotLine &line : kernel.lines)
     lines.push_back(json::Object{{"file", line.file}, {"line", line.line}, {"share", line.share},
-                                 {"note", line.note}});
+                                 {"note", line.note}, {"sites", json::Array(line.sites)}});
   for (const PassAdvice &a : kernel.advice)
     advice.push_back(json::Object{{"pass", a.pass}, {"applies", a.applies}, {"reason", a.reason},
                                   {"speedup", a.speedup}, {"why", a.why}});

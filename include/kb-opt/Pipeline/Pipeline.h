@@ -74,6 +74,7 @@ struct Opportunity {
   std::string file;
   unsigned line = 0;
   unsigned column = 0;
+  unsigned endLine = 0; ///< of the site's last token
 };
 
 /// Parses \p pipeline, then runs it over \p text. Errors: `UsageError` for the

@@ -22,6 +22,9 @@ struct HotLine {
   std::string text;      ///< of the line, without indentation
   double share = 0;      ///< of what `measure` names; lines are sorted by it
   std::string note;      ///< "8.5 sectors per request, 4 suffice"; may be empty
+  /// Places around the line where a pass applies, innermost first, as a pipeline names
+  /// them: "unroll-loop{kernel=rowSum site=2}".
+  std::vector<std::string> sites;
 };
 
 /// A pass that could help.

@@ -33,7 +33,7 @@ static std::string textOf(const ProfilePage &page) {
 TEST(ProfilePage, ShowsSectionsStallsLinesAndPasses) {
   ProfilePage page{"a.cu", "h200", "modelled", "", {"no GPU"}, 10, {kernel()}};
   page.kernels[0].measure = "stalls";
-  page.kernels[0].lines = {{"a.cu", 3, "y[i] = x[i];", 0.75, "8.0 sectors per request"}};
+  page.kernels[0].lines = {{"a.cu", 3, "y[i] = x[i];", 0.75, "8.0 sectors per request", {"p{kernel=k site=2}"}}};
   page.kernels[0].advice = {{"vectorize-loads", true, "", 1.5, "seed"},
                             {"tune-block-size", false, "two dimensions", 1, ""}};
   EXPECT_EQ(textOf(page),
@@ -51,6 +51,7 @@ TEST(ProfilePage, ShowsSectionsStallsLinesAndPasses) {
             "  Source (share of stalls)\n"
             "     75.0 %  a.cu:3: y[i] = x[i];\n"
             "             8.0 sectors per request\n"
+            "             sites: p{kernel=k site=2}\n"
             "  Passes (estimated speedup of this kernel)\n"
             "    vectorize-loads         1.50 x  seed\n"
             "    tune-block-size         does not apply: two dimensions\n");
