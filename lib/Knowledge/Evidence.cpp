@@ -1,16 +1,13 @@
-//===- Evidence.cpp - Records and their lines -----------------------------===//
+//===- Evidence.cpp - Attempts and their lines ----------------------------===//
 #include "kb-opt/Knowledge/Evidence.h"
-#include "kb-opt/Support/Error.h"
+#include "RecordJson.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace kbopt;
+using namespace kbopt::record;
 namespace json = llvm::json;
 
 namespace {
-
-constexpr int64_t recordVersion = 1;
 
 struct VerdictWord {
   AttemptVerdict verdict;
@@ -25,6 +22,7 @@ struct TextField {
   llvm::StringLiteral key;
   std::string Evidence::*member;
   bool required;
+  int64_t since = attemptVersion;
 };
 const TextField textFields[] = {
     {"primary", &Evidence::primary, true},
@@ -37,19 +35,24 @@ const TextField textFields[] = {
     {"gate", &Evidence::gate, false},
     {"failure", &Evidence::failure, false},
     {"reason", &Evidence::reason, false},
+    {"cause", &Evidence::cause, false, 2},
+    {"reply", &Evidence::reply, false, 2},
+    {"role", &Evidence::role, false, 2},
     {"program", &Evidence::program, false},
     {"before", &Evidence::before, false},
     {"after", &Evidence::after, false},
     {"time", &Evidence::time, false},
 };
 
-struct GainField {
+struct NumberField {
   llvm::StringLiteral key;
   std::optional<double> Evidence::*member;
+  int64_t since = attemptVersion;
 };
-const GainField gainFields[] = {{"predictedGain", &Evidence::predictedGain},
-                                {"achievedGain", &Evidence::achievedGain},
-                                {"creditGain", &Evidence::creditGain}};
+const NumberField numberFields[] = {{"predictedGain", &Evidence::predictedGain},
+                                    {"achievedGain", &Evidence::achievedGain},
+                                    {"creditGain", &Evidence::creditGain},
+                                    {"cost", &Evidence::cost, 2}};
 
 struct MapField {
   llvm::StringLiteral key;
@@ -58,120 +61,33 @@ struct MapField {
 const MapField mapFields[] = {{"parameters", &Evidence::parameters},
                               {"versions", &Evidence::versions}};
 
-/// Everything but `id`; fields that are empty are left out. Keys are sorted when
-/// an object is printed.
-json::Object toObject(const Evidence &record) {
-  json::Object object{{"v", recordVersion}, {"verdict", verdictName(record.verdict)}};
-  for (const TextField &field : textFields)
-    if (const std::string &text = record.*field.member; !text.empty())
-      object[field.key] = json::fixUTF8(text);
-  for (const GainField &field : gainFields)
-    if (std::optional<double> gain = record.*field.member; gain && std::isfinite(*gain))
-      object[field.key] = *gain + 0.0; // no negative zero
-  for (const MapField &field : mapFields) {
-    json::Object entries;
-    for (const auto &[name, value] : record.*field.member)
-      entries[json::fixUTF8(name)] = json::fixUTF8(value);
-    if (!entries.empty())
-      object[field.key] = std::move(entries);
-  }
-  if (!record.features.empty()) {
-    json::Array features;
-    for (const std::string &feature : record.features)
-      features.push_back(json::fixUTF8(feature));
-    object["features"] = std::move(features);
-  }
-  return object;
-}
-
-std::string print(json::Object object) {
-  std::string text;
-  llvm::raw_string_ostream(text) << json::Value(std::move(object));
-  return text;
-}
-
-/// Whether brackets outside of strings are nested deeper than a record's, which
-/// would cost the JSON parser a stack frame each.
-bool isTooDeep(llvm::StringRef line) {
-  unsigned depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    char c = line[i];
-    if (quoted && c == '\\')
-      ++i;
-    else if (c == '"')
-      quoted = !quoted;
-    else if (!quoted && (c == '{' || c == '['))
-      ++depth;
-    else if (!quoted && (c == '}' || c == ']') && depth)
-      --depth;
-    if (depth > 8)
-      return true;
-  }
-  return false;
-}
-
-llvm::Error bad(const llvm::Twine &what) { return llvm::make_error<StoreError>(what.str()); }
-
-llvm::Error readTexts(const json::Object &object, Evidence &record) {
-  for (const TextField &field : textFields) {
-    const json::Value *value = object.get(field.key);
-    if (!value) {
-      if (field.required)
-        return bad("field '" + field.key + "' is missing");
-      continue;
-    }
-    std::optional<llvm::StringRef> text = value->getAsString();
-    if (!text)
-      return bad("field '" + field.key + "' is no string");
-    record.*field.member = text->str();
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error readGains(const json::Object &object, Evidence &record) {
-  for (const GainField &field : gainFields)
-    if (const json::Value *value = object.get(field.key)) {
-      std::optional<double> gain = value->getAsNumber();
-      if (!gain || !std::isfinite(*gain))
-        return bad("field '" + field.key + "' is no number");
-      record.*field.member = *gain;
-    }
-  return llvm::Error::success();
-}
-
-llvm::Error readMaps(const json::Object &object, Evidence &record) {
-  for (const MapField &field : mapFields)
-    if (const json::Value *value = object.get(field.key)) {
-      const json::Object *entries = value->getAsObject();
-      if (!entries)
-        return bad("field '" + field.key + "' is no object");
-      for (const auto &entry : *entries) {
-        std::optional<llvm::StringRef> text = entry.second.getAsString();
-        if (!text)
-          return bad("field '" + field.key + "." + llvm::StringRef(entry.first) + "' is no string");
-        (record.*field.member)[llvm::StringRef(entry.first).str()] = text->str();
-      }
-    }
-  if (const json::Value *value = object.get("features")) {
-    const json::Array *features = value->getAsArray();
-    if (!features)
-      return bad("field 'features' is no list");
-    for (const json::Value &feature : *features) {
-      std::optional<llvm::StringRef> text = feature.getAsString();
-      if (!text)
-        return bad("field 'features' holds something that is no string");
-      record.features.push_back(text->str());
-    }
-  }
-  return llvm::Error::success();
-}
-
 bool isField(llvm::StringRef key) {
   auto matches = [&](const auto &field) { return key == field.key; };
-  return key == "id" || key == "v" || key == "verdict" || key == "features" ||
-         llvm::any_of(textFields, matches) || llvm::any_of(gainFields, matches) ||
+  return llvm::is_contained({"id", "v", "kind", "verdict", "features", "tokens"}, key) ||
+         llvm::any_of(textFields, matches) || llvm::any_of(numberFields, matches) ||
          llvm::any_of(mapFields, matches);
+}
+
+/// Everything but `id`.
+json::Object toObject(const Evidence &record) {
+  json::Object object{{"verdict", verdictName(record.verdict)}};
+  int64_t version = attemptVersion;
+  auto put = [&](const auto &field) {
+    write(object, field.key, record.*field.member);
+    if (object.get(field.key))
+      version = std::max(version, field.since);
+  };
+  llvm::for_each(textFields, put);
+  llvm::for_each(numberFields, put);
+  for (const MapField &field : mapFields)
+    write(object, field.key, record.*field.member);
+  write(object, "features", record.features);
+  if (record.tokens) {
+    object["tokens"] = record.tokens;
+    version = 2;
+  }
+  object["v"] = version;
+  return object;
 }
 
 } // namespace
@@ -190,11 +106,7 @@ std::optional<AttemptVerdict> kbopt::verdictFromName(llvm::StringRef name) {
   return std::nullopt;
 }
 
-Digest Evidence::id() const {
-  json::Object object = toObject(*this);
-  object.erase("time");
-  return digestOf(print(std::move(object)));
-}
+Digest Evidence::id() const { return idOf(toObject(*this)); }
 
 Digest Evidence::experiment() const {
   DigestBuilder builder;
@@ -208,98 +120,50 @@ Digest Evidence::experiment() const {
 
 std::string Evidence::toLine() const {
   json::Object object = toObject(*this);
-  object["id"] = id();
+  object["id"] = idOf(object);
   return print(std::move(object));
 }
 
-llvm::Expected<Evidence> kbopt::parseEvidence(llvm::StringRef line) {
-  if (isTooDeep(line))
-    return bad("it is nested too deeply");
-  llvm::Expected<json::Value> parsed = json::parse(line);
-  if (!parsed)
-    return bad(llvm::toString(parsed.takeError()));
-  const json::Object *object = parsed->getAsObject();
-  if (!object)
-    return bad("it is no JSON object");
-  std::optional<int64_t> version = object->getInteger("v");
-  if (!version)
-    return bad("field 'v' is missing");
-  if (*version > recordVersion)
-    return bad("it was written by a newer kb-opt (version " + llvm::Twine(*version) + ")");
-  for (const auto &entry : *object)
+llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
+  // Attempts have no kind where kb-opt writes them.
+  if (const json::Value *kind = object.get("kind"); kind && kind->getAsString() != "attempt")
+    return bad("field 'kind' is not 'attempt'");
+  for (const auto &entry : object)
     if (!isField(entry.first))
       return bad("field '" + llvm::StringRef(entry.first) + "' is unknown");
   Evidence record;
-  if (llvm::Error error = readTexts(*object, record))
+  for (const TextField &field : textFields)
+    if (llvm::Error error = readText(object, field.key, field.required, record.*field.member))
+      return std::move(error);
+  for (const NumberField &field : numberFields)
+    if (llvm::Error error = readNumber(object, field.key, record.*field.member))
+      return std::move(error);
+  for (const MapField &field : mapFields)
+    if (llvm::Error error = readMap(object, field.key, record.*field.member))
+      return std::move(error);
+  if (llvm::Error error = readTexts(object, "features", record.features))
     return std::move(error);
-  if (llvm::Error error = readGains(*object, record))
-    return std::move(error);
-  if (llvm::Error error = readMaps(*object, record))
-    return std::move(error);
+  if (const json::Value *tokens = object.get("tokens")) {
+    std::optional<uint64_t> count = tokens->getAsUINT64();
+    if (!count)
+      return bad("field 'tokens' is no count");
+    record.tokens = *count;
+  }
+  if (record.cost && *record.cost < 0)
+    return bad("field 'cost' is negative");
   std::optional<AttemptVerdict> verdict =
-      verdictFromName(object->getString("verdict").value_or(""));
+      verdictFromName(object.getString("verdict").value_or(""));
   if (!verdict)
     return bad("field 'verdict' is missing or no verdict");
   record.verdict = *verdict;
-  if (object->getString("id") != record.id())
-    return bad("field 'id' does not match the content");
+  if (llvm::Error error = checkName(object, toObject(record)))
+    return std::move(error);
   return record;
 }
 
-void EvidenceSet::insert(Evidence record) {
-  Digest id = record.id();
-  auto [place, added] = byId.try_emplace(id, record);
-  if (!added && record.time < place->second.time)
-    place->second = std::move(record);
-}
-
-void EvidenceSet::merge(const EvidenceSet &other) {
-  for (const auto &entry : other.byId)
-    insert(entry.second);
-}
-
-llvm::Expected<EvidenceSet> kbopt::readEvidence(FileSystem &fileSystem, llvm::StringRef path,
-                                                std::vector<BadLine> &bad) {
-  if (!fileSystem.exists(path))
-    return EvidenceSet();
-  llvm::Expected<std::string> bytes = fileSystem.read(path);
-  if (!bytes)
-    return bytes.takeError();
-  return parseEvidenceLog(*bytes, path, bad);
-}
-
-EvidenceSet kbopt::parseEvidenceLog(llvm::StringRef rest, llvm::StringRef path,
-                                    std::vector<BadLine> &bad) {
-  EvidenceSet set;
-  for (unsigned number = 1; !rest.empty(); ++number) {
-    auto [line, after] = rest.split('\n');
-    rest = after;
-    if (line.trim().empty())
-      continue;
-    llvm::Expected<Evidence> record = parseEvidence(line);
-    if (record)
-      set.insert(std::move(*record));
-    else
-      bad.push_back({path.str(), number, llvm::toString(record.takeError())});
-  }
-  return set;
-}
-
-llvm::Error kbopt::appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
-                                  llvm::ArrayRef<Evidence> records) {
-  if (records.empty())
-    return llvm::Error::success();
-  std::string lines;
-  // A writer that was killed may have left half a line: end it first.
-  if (fileSystem.exists(path)) {
-    llvm::Expected<std::string> bytes = fileSystem.read(path);
-    if (!bytes)
-      return bytes.takeError();
-    if (!bytes->empty() && bytes->back() != '\n')
-      lines += '\n';
-  }
-  for (const Evidence &record : records)
-    lines += record.toLine() + '\n';
-  lines.pop_back();
-  return fileSystem.appendLine(path, lines);
+llvm::Expected<Evidence> kbopt::parseEvidence(llvm::StringRef line) {
+  llvm::Expected<json::Object> object = parse(line);
+  if (!object)
+    return object.takeError();
+  return attemptOf(*object);
 }

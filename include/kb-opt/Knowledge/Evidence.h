@@ -1,15 +1,15 @@
 //===- Evidence.h - One thing that was tried --------------------*- C++ -*-===//
 //
-// Owns the evidence record, its line of JSON, and the append-only log. What is
-// concluded from many records is Fold.h's.
+// Owns the record of an attempt and its line of JSON. What a role concluded from
+// attempts is Finding.h's, the log of both EvidenceLog.h's, and what follows from
+// many records Fold.h's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_KNOWLEDGE_EVIDENCE_H
 #define KBOPT_KNOWLEDGE_EVIDENCE_H
 
 #include "kb-opt/Support/Digest.h"
-#include "kb-opt/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
+#include "llvm/Support/Error.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -40,13 +40,22 @@ struct Evidence {
   std::string device; ///< "cpu-modelled" or "cuda"
   AttemptVerdict verdict = AttemptVerdict::Correct;
   std::string gate;    ///< G0 to G15, where a gate failed
-  std::string failure; ///< compile, runtime, correctness, timeout, constraints
-  std::string reason;  ///< in words, one line
+  /// compile, runtime, correctness, timeout, constraints; of a reply that could
+  /// not be used: refused, malformed
+  std::string failure;
+  std::string reason; ///< in words, one line
+  /// What went wrong, in a few words that other attempts share ("missing barrier
+  /// after the tile is filled"): a role's; empty: taken from `reason` when folded.
+  std::string cause;
   std::optional<double> predictedGain;
   std::optional<double> achievedGain; ///< this step's own; only where correct
   /// The step's own gain and the discounted gains that followed it in its
   /// pipeline.
   std::optional<double> creditGain;
+  Digest reply;             ///< file of the model's reply that was applied; empty: no model
+  std::string role;         ///< whose reply that is: "coder", "debugger"; empty: no model
+  uint64_t tokens = 0;      ///< that the attempt took, over all roles; 0: none
+  std::optional<double> cost; ///< in US dollars; nothing where unknown
   Digest program;                              ///< of the original program and workload
   Digest before, after;                        ///< machine code and plan before and after
   std::map<std::string, std::string> versions; ///< kb-opt, llvm, cuda
@@ -62,41 +71,9 @@ struct Evidence {
   std::string toLine() const;
 };
 
-/// A missing, mistyped or unknown field, a newer version, or an `id` that does
-/// not match the content is a `StoreError` that names it.
+/// A missing, mistyped or unknown field, a newer version, an `id` that does not
+/// match the content, or another kind of record is a `StoreError` that names it.
 llvm::Expected<Evidence> parseEvidence(llvm::StringRef line);
-
-/// A line of a log that is no record. It stays in the file.
-struct BadLine {
-  std::string file;
-  unsigned line = 0; ///< from 1
-  std::string reason;
-};
-
-/// A set of records by id.
-class EvidenceSet {
-public:
-  /// Of two records with one id the earlier stays, so that union does not depend
-  /// on order.
-  void insert(Evidence record);
-  void merge(const EvidenceSet &other);
-  const std::map<Digest, Evidence> &records() const { return byId; }
-  size_t size() const { return byId.size(); }
-
-private:
-  std::map<Digest, Evidence> byId;
-};
-
-/// Reads a log. Bad lines are reported in \p bad and skipped; an absent file
-/// is an empty set; a file that cannot be read is a `StoreError`.
-llvm::Expected<EvidenceSet> readEvidence(FileSystem &fileSystem, llvm::StringRef path,
-                                         std::vector<BadLine> &bad);
-/// The same of text; \p path is for \p bad.
-EvidenceSet parseEvidenceLog(llvm::StringRef text, llvm::StringRef path, std::vector<BadLine> &bad);
-/// Appends one line per record, all in one write under a lock, so that a full
-/// disk leaves the log as it was; the folder must exist.
-llvm::Error appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
-                           llvm::ArrayRef<Evidence> records);
 
 } // namespace kbopt
 

@@ -8,7 +8,7 @@
 #ifndef KBOPT_KNOWLEDGE_FOLD_H
 #define KBOPT_KNOWLEDGE_FOLD_H
 
-#include "kb-opt/Knowledge/Evidence.h"
+#include "kb-opt/Knowledge/EvidenceLog.h"
 
 namespace kbopt {
 

@@ -1,5 +1,5 @@
 //===- EvidenceTest.cpp - Records, their names, and broken logs -----------===//
-#include "kb-opt/Knowledge/Evidence.h"
+#include "kb-opt/Knowledge/EvidenceLog.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -72,6 +72,40 @@ TEST(Evidence, TheNameIsOfTheContentAndNotOfTheTime) {
   EXPECT_EQ(record.id().size(), 32u);
 }
 
+// Records of earlier versions keep their names, whatever fields were added.
+TEST(Evidence, OlderLinesKeepTheirNames) {
+  llvm::StringRef line =
+      R"({"achievedGain":1.25,"after":"coalesce-accesses","before":"transpose","chip":"h200",)"
+      R"("creditGain":1.25,"device":"cpu-modelled","id":"7c9324e6bb5170c50b72e692d4788697",)"
+      R"("pass":"coalesce-accesses","predictedGain":0.25,"primary":"uncoalesced_access",)"
+      R"("program":"transpose","secondary":"memory_bandwidth_saturated","shape":"elementwise",)"
+      R"("time":"2026-01-01T00:00:00Z","v":1,"verdict":"correct","versions":{"kb-opt":"0.1.0"}})";
+  Evidence record = llvm::cantFail(parseEvidence(line));
+  EXPECT_EQ(record.toLine(), line);
+  // Said or not, it is an attempt.
+  std::string said = replaced(line.str(), "\"id\"", "\"kind\":\"attempt\",\"id\"");
+  EXPECT_EQ(llvm::cantFail(parseEvidence(said)).toLine(), line);
+}
+
+TEST(Evidence, WhatAModelTookIsPartOfTheRecord) {
+  Evidence record = sample();
+  record.reply = digestOf("reply");
+  record.role = "coder";
+  record.cause = "missing barrier";
+  record.tokens = 1234;
+  record.cost = 0.0125;
+  std::string line = record.toLine();
+  EXPECT_NE(line.find("\"v\":2"), std::string::npos) << line;
+  Evidence again = llvm::cantFail(parseEvidence(line));
+  EXPECT_EQ(again.toLine(), line);
+  EXPECT_EQ(again.tokens, 1234u);
+  EXPECT_EQ(again.cost, 0.0125);
+  EXPECT_NE(record.id(), sample().id());
+  EXPECT_EQ(record.experiment(), sample().experiment());
+  EXPECT_EQ(errorOf(replaced(line, "1234", "-5")), "field 'tokens' is no count");
+  EXPECT_EQ(errorOf(replaced(line, "0.0125", "-0.0125")), "field 'cost' is negative");
+}
+
 TEST(Evidence, ZeroAndSpecialGains) {
   Evidence record = sample();
   record.achievedGain = -0.0;
@@ -85,8 +119,12 @@ TEST(Evidence, BadRecordsSayWhatIsWrong) {
   std::string line = sample().toLine();
   EXPECT_EQ(errorOf("7"), "it is no JSON object");
   EXPECT_EQ(errorOf("{}"), "field 'v' is missing");
+  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":3")),
+            "it was written by a newer kb-opt (version 3)");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")),
-            "it was written by a newer kb-opt (version 2)");
+            "field 'v' does not match the content");
+  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"kind\":\"lesson\",\"v\":1")),
+            "field 'kind' is not 'attempt'");
   EXPECT_EQ(errorOf(replaced(line, "\"pass\":", "\"pazz\":")), "field 'pazz' is unknown");
   EXPECT_EQ(errorOf(replaced(line, "\"pass\":\"coalesce-accesses\",", "")),
             "field 'pass' is missing");
