@@ -100,6 +100,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool m
   bool skipped = false;
   for (bool changed = true; changed;) {
     changed = false;
+    result.stepGains.assign(pipeline.size(), std::nullopt);
     for (size_t i = pipeline.size(); i-- > 0;) {
       if (stopped())
         return llvm::Error::success();
@@ -116,10 +117,13 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool m
         continue;
       const NodeJudgement &without = nodes.at(**end).judgement;
       const NodeJudgement &with = nodes.at(winner).judgement;
-      if (without.verdict != AttemptVerdict::Correct ||
-          without.timeUs > with.timeUs * (1 + freeOfCost))
+      if (without.verdict != AttemptVerdict::Correct)
+        continue;
+      result.stepGains[i] = without.timeUs / with.timeUs;
+      if (without.timeUs > with.timeUs * (1 + freeOfCost))
         continue;
       result.ablated.push_back(pipeline[i]);
+      result.stepGains.erase(result.stepGains.begin() + static_cast<ptrdiff_t>(i));
       winner = **end;
       pipeline = std::move(shorter);
       changed = true;
@@ -158,9 +162,11 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
     NodeId winner = leader;
     std::vector<Move> pipeline = nodes.at(winner).pipeline;
     result.ablated.clear();
+    result.stepGains.clear();
     result.ablationComplete = false;
     auto finished = [&](const NodeJudgement &judgement, bool confirmed) {
       result.pipeline = pipeline;
+      result.stepGains.resize(pipeline.size());
       result.best = winner;
       // A confirmation measures longer than the search did.
       result.bestUs = judgement.timeUs;
@@ -211,5 +217,6 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
     result.attempts.push_back(std::move(attempt));
   }
   result.ablated.clear();
+  result.stepGains.clear();
   return std::move(result);
 }

@@ -83,6 +83,9 @@ struct SearchResult {
   NodeJudgement winner;      ///< the confirmation, or the search's judgement
   std::vector<Move> ablated; ///< steps whose removal cost nothing
   bool ablationComplete = false;
+  /// For each step of the pipeline the time without it over the time with it, as far as
+  /// ablation knows: nothing where the rest does not work without the step or was not judged.
+  std::vector<std::optional<double>> stepGains;
   std::vector<Attempt> attempts;
   /// To be appended to the log when the run ends: a run that is killed and
   /// started again then sees the same knowledge and repeats its choices.

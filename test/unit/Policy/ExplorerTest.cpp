@@ -160,6 +160,10 @@ TEST(Explorer, EarlierStepsShareTheCredit) {
   // It is needed, so ablation keeps it although its own gain is small.
   EXPECT_EQ(result.pipeline.size(), 2u);
   EXPECT_TRUE(result.ablated.empty());
+  // What is left without the first step does not apply; without the second it is slow.
+  ASSERT_EQ(result.stepGains.size(), 2u);
+  EXPECT_FALSE(result.stepGains[0].has_value());
+  EXPECT_NEAR(result.stepGains[1].value(), 4, 1e-9);
 }
 
 TEST(Explorer, AblationNamesWhatLeft) {
