@@ -9,6 +9,7 @@
 
 #include "kb-opt/Driver/Options.h"
 #include "kb-opt/Plan/Workload.h"
+#include "kb-opt/Rewrite/PassRegistry.h"
 #include "kb-opt/Source/CodeEmission.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "kb-opt/Support/Clock.h"
@@ -21,6 +22,7 @@ namespace kbopt {
 /// Made once per invocation; outlives everything that refers to it.
 struct Context {
   Options options;
+  PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
   std::string text; ///< the input file
   FileSystem &files = realFileSystem();

@@ -3,7 +3,7 @@
 #include "Version.h"
 #include "kb-opt/Driver/Driver.h"
 #include "kb-opt/Report/PassTable.h"
-#include "kb-opt/Rewrite/PassRegistry.h"
+#include "kb-opt/Rewrite/PassFile.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/Process.h"
 
@@ -19,11 +19,11 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
     context.out << "kb-opt " << kbOptVersion() << "\n";
     return ExitStatus::Success;
   }
+  for (const std::string &folder : options.passFolders)
+    if (llvm::Error error = loadPasses(context.files, folder, context.passes))
+      return std::move(error);
   if (options.listPasses) {
-    std::vector<const PassInfo *> passes;
-    for (const PassRegistration &pass : builtinPasses().passes())
-      passes.push_back(pass.info);
-    writePassTable(context.out, passes);
+    writePassTable(context.out, context.passes.infos());
     return ExitStatus::Success;
   }
   if (!options.judge.empty())

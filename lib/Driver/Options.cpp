@@ -193,6 +193,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   if (reader.flag(OPT_passes) && llvm::StringRef(options.passes).trim().empty())
     reader.fail("the pipeline is empty", "name at least one pass, as in -passes=unroll-loop; "
                                          "kb-opt --list-passes shows them");
+  options.passFolders = arguments.getAllArgValues(OPT_pass_dir);
   reader.text(OPT_o, options.output);
   reader.text(OPT_judge, options.judge);
   reader.text(OPT_p, options.databaseFolder);

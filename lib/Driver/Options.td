@@ -15,6 +15,7 @@ def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input:
 def promise : Value<"promise", "<promise>", "What the file of --judge promises: bitwise (default), reassociates, lower-precision">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;
+def pass_dir : Value<"pass-dir", "<dir>", "Read more passes from there: folders with a pass.yaml (repeatable)">;
 def list_passes : Flag_<"list-passes", "List the passes with their options">;
 }
 

@@ -18,6 +18,9 @@ ProgramEnvironment::ProgramEnvironment(Session &session)
   builder.add(context.command.digest()).add(workloadDigest(session)).add(chip.name).add(buildDigest());
   if (gpu)
     builder.add(session.gpuFacts.name).add(session.gpuFacts.arch).add(session.gpuFacts.driver);
+  for (const PassRegistration &pass : context.passes.passes())
+    if (pass.storage) // not part of the build
+      builder.add(pass.info->name).add(pass.info->assisted->matcher).add(pass.info->assisted->prompt);
   run = builder.finish();
   rootNode = addNode(context.text, session.originalHost, CandidatePromise());
 }
@@ -78,6 +81,7 @@ llvm::Expected<std::string> ProgramEnvironment::bitcodeFile(llvm::StringRef text
 
 PipelineOptions ProgramEnvironment::pipelineOptions() {
   PipelineOptions options;
+  options.registry = &context.passes;
   options.parser = &context.parser;
   options.timings = &context.timings;
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
@@ -162,7 +166,7 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
     Action action;
     action.pass = value.getAsObject()->getString("pass")->str();
     action.kernel = value.getAsObject()->getString("kernel")->str();
-    if (const PassRegistration *pass = builtinPasses().lookup(action.pass)) {
+    if (const PassRegistration *pass = context.passes.lookup(action.pass)) {
       action.ranges = rangesOf(*pass->info);
       actions.push_back(std::move(action));
     }
@@ -172,13 +176,13 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
 
 //===-- Rewriting ---------------------------------------------------------===//
 
-static PipelineStep toPipelineStep(const Move &step) {
+static PipelineStep toPipelineStep(const Move &step, const PassRegistry &passes) {
   PipelineStep result;
   result.pass = step.pass;
   result.kernel = step.kernel;
   if (!step.site.empty())
     (void)!llvm::StringRef(step.site).getAsInteger(10, result.site);
-  const PassRegistration *pass = builtinPasses().lookup(step.pass);
+  const PassRegistration *pass = passes.lookup(step.pass);
   for (const auto &[name, value] : step.parameters) {
     const OptionInfo *option = pass ? pass->info->option(name) : nullptr;
     if (!option || option->defaultValue != value)
@@ -233,7 +237,7 @@ llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &id,
     auto open = session(parent);
     if (!open)
       return open.takeError();
-    auto rewritten = open->derive(toPipelineStep(step), result);
+    auto rewritten = open->derive(toPipelineStep(step, context.passes), result);
     if (!rewritten)
       return rewritten.takeError();
     derived = std::move(*rewritten);
@@ -248,7 +252,7 @@ llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &id,
     answer["edits"] = editsJson(result.edits);
     answer["host"] = host;
     // Whoever judges the new program need not parse it again.
-    const PassInfo &info = *builtinPasses().lookup(step.pass)->info;
+    const PassInfo &info = *context.passes.lookup(step.pass)->info;
     Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, info)));
     std::lock_guard<std::mutex> lock(made.mutex);
     if (!made.session)
@@ -306,7 +310,7 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
     return candidate;
   }
   candidate.applied = true;
-  const PassInfo &info = *builtinPasses().lookup(step.pass)->info;
+  const PassInfo &info = *context.passes.lookup(step.pass)->info;
   Digest host = object.getString("host").value_or("").str();
   candidate.node = addNode(text->str(), host, weaken(node(id).promise, info));
   Node &made = node(candidate.node);

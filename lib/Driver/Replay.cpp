@@ -8,12 +8,13 @@ using namespace kbopt;
 llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
   const Options &options = context.options;
   // A misspelt pipeline is reported before anything is compiled.
-  auto steps = parsePipeline(options.passes, builtinPasses());
+  auto steps = parsePipeline(options.passes, context.passes);
   if (!steps)
     return steps.takeError();
   if (llvm::Error error = openInput(context))
     return std::move(error);
   PipelineOptions pipeline;
+  pipeline.registry = &context.passes;
   pipeline.parser = &context.parser;
   pipeline.bisectLimit = options.bisectLimit;
   pipeline.timePasses = options.timePasses;

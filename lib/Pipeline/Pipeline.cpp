@@ -31,8 +31,8 @@ llvm::Expected<const ImportedProgram &> RewriteSession::imported() {
   return *state->imported;
 }
 
-llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities() {
-  return state->opportunities();
+llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities(bool assisted) {
+  return state->opportunities(assisted);
 }
 
 llvm::Expected<StepResult> RewriteSession::apply(const PipelineStep &step) {

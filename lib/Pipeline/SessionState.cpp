@@ -231,12 +231,14 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
   return result;
 }
 
-llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities() {
+llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted) {
   if (llvm::Error error = import())
     return std::move(error);
   std::vector<Opportunity> result;
   for (const PassRegistration &registration : registry().passes()) {
     const PassInfo &info = *registration.info;
+    if (!info.deterministic && !assisted)
+      continue;
     std::unique_ptr<RewritePass> pass = registration.create();
     PassOptions values(info);
     for (const KernelView &kernel : passContext->kernels()) {
@@ -248,11 +250,12 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities() 
         each.step.kernel = kernel.name().str();
         each.step.site = ++number;
         std::optional<std::string> comment = suppressedAt(info, site);
-        Decision decision = comment ? Decision::doesNotApply(*comment)
-                            : info.minimumChip > options.chip
-                                ? Decision::doesNotApply("the chip is too old for the pass")
-                                : pass->prepare(*passContext, site, values);
+        bool tooOld = info.minimumChip > options.chip;
+        Decision decision = comment  ? Decision::doesNotApply(*comment)
+                            : tooOld ? Decision::doesNotApply("the chip is too old for the pass")
+                                     : pass->prepare(*passContext, site, values);
         each.applies = bool(decision);
+        each.assisted = info.assisted && !comment && !tooOld;
         each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());
         each.file = command.shownFile;

@@ -29,7 +29,7 @@ struct RewriteSession::State {
   llvm::Expected<StepResult> apply(const PipelineStep &step);
   /// What \p step does; \p edited receives the text if it rewrites anything.
   llvm::Expected<StepResult> rewrite(const PipelineStep &step, std::string &edited);
-  llvm::Expected<std::vector<Opportunity>> opportunities();
+  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted);
 
   const PassRegistry &registry() const {
     return options.registry ? *options.registry : builtinPasses();

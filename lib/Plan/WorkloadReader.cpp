@@ -1,5 +1,5 @@
 //===- WorkloadReader.cpp - Workload YAML -----------------------------------===//
-#include "YamlTree.h"
+#include "kb-opt/Support/YamlTree.h"
 #include "kb-opt/Plan/Workload.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"

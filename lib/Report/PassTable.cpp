@@ -27,6 +27,9 @@ void kbopt::writePassTable(llvm::raw_ostream &os, llvm::ArrayRef<const PassInfo 
     os.indent(width + 2 - info.name.size()) << info.summary << '\n';
     os.indent(width + 2) << "promises " << promiseName(info.promise) << " results; family "
                          << info.family << "; one site per " << siteKindName(info.site);
+    if (info.assisted)
+      os << (info.deterministic ? "; where its rule does not apply a model can be asked"
+                                : "; assisted: a model writes it");
     if (!info.aliases.empty())
       os << "; also called " << llvm::join(info.aliases, ", ");
     os << '\n';

@@ -1,11 +1,15 @@
 //===- PassRegistry.cpp - The passes that a tool knows ---------------------===//
 
 #include "kb-opt/Rewrite/PassRegistry.h"
-#include "kb-opt/Rewrite/RewritePass.h"
+#include "kb-opt/Rewrite/DataPass.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
 using llvm::StringRef;
+
+std::unique_ptr<RewritePass> PassRegistration::create() const {
+  return make ? make() : std::make_unique<DataPass>(*info);
+}
 
 void PassRegistry::add(PassRegistration registration) {
   assert(!lookup(registration.info->name) && "pass registered twice");

@@ -47,6 +47,52 @@ StringRef kbopt::siteKindName(SiteKind kind) {
   llvm_unreachable("site kind");
 }
 
+template <class Value>
+static std::optional<Value> fromName(StringRef name, std::initializer_list<Value> values,
+                                     StringRef (*nameOf)(Value)) {
+  for (Value value : values)
+    if (nameOf(value) == name)
+      return value;
+  return std::nullopt;
+}
+
+std::optional<Promise> kbopt::promiseFromName(StringRef name) {
+  return fromName(name, {Promise::Bitwise, Promise::Reassociates, Promise::LowerPrecision},
+                  promiseName);
+}
+
+std::optional<Assumption> kbopt::assumptionFromName(StringRef name) {
+  return fromName(name, {Assumption::Aligned, Assumption::NoAlias}, assumptionName);
+}
+
+std::optional<SiteKind> kbopt::siteKindFromName(StringRef name) {
+  return fromName(name,
+                  {SiteKind::Kernel, SiteKind::Parameter, SiteKind::Loop, SiteKind::Access,
+                   SiteKind::Shared, SiteKind::Launch},
+                  siteKindName);
+}
+
+llvm::ArrayRef<Allowance> kbopt::allowances() {
+  static constexpr Allowance all[] = {
+      {"allocations", "the host may allocate and free device memory"},
+      {"asm", "inline PTX"},
+      {"constant-memory", "new __constant__ variables, which the host fills before the launch"},
+      {"cooperative-launch", "cooperative launches and barriers over the whole grid"},
+      {"function-attributes", "cudaFuncSetAttribute and dynamic shared memory above 48 KB"},
+      {"graphs", "capturing and launching CUDA graphs"},
+      {"host-transfers", "other ways of copying between host and device, pinned host memory"},
+      {"l2-policy", "access policy windows on streams"},
+      {"launches", "kernels, and launches of them, may be added, joined and removed"},
+      {"signatures", "kernels may get other parameters"},
+      {"streams", "streams and events of its own"},
+      {"tensor-maps", "tensor maps, made with the driver's interface"},
+      {"textures", "texture objects"},
+  };
+  return all;
+}
+
+bool AssistedForm::allows(StringRef what) const { return llvm::is_contained(allow, what); }
+
 const OptionInfo *PassInfo::option(StringRef name) const {
   const auto *it = llvm::find_if(options, [&](const OptionInfo &o) { return o.name == name; });
   return it == options.end() ? nullptr : it;

@@ -29,6 +29,7 @@ enum class DeviceKind {
 struct Options {
   std::string input;
   std::string passes; ///< empty: none; "auto": search
+  std::vector<std::string> passFolders; ///< of passes beside the built-in ones
   Emit emit = Emit::Diff; ///< with -o the source is the default
   std::string output; ///< empty or "-": stdout
   std::string judge; ///< a file to judge; empty: none

@@ -70,6 +70,9 @@ struct Opportunity {
   /// Replays at exactly this site, with default options.
   PipelineStep step;
   bool applies = false;
+  /// Whether a model could be asked for the pass at this site. It may be true where
+  /// the rule applies, too.
+  bool assisted = false;
   std::string reason;
   std::string file;
   unsigned line = 0;
@@ -98,8 +101,9 @@ public:
   /// Imported when it is first asked for.
   llvm::Expected<const ImportedProgram &> imported();
 
-  /// Every site of every pass, in the registry's and source order.
-  llvm::Expected<std::vector<Opportunity>> opportunities();
+  /// Every site of every pass that rewrites by a rule, in the registry's and source
+  /// order; with \p assisted, also those of passes that need a model.
+  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false);
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const PipelineStep &step);
   /// A session of what \p step makes of the program, which itself stays as it is;

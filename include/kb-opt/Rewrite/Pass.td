@@ -1,8 +1,9 @@
 //===- Pass.td - How a rewrite pass is declared ------------*- tablegen -*-===//
 //
-// Owns the TableGen classes of passes/<family>/<pass>/Pass.td. A pass folder
-// declares one `RewritePass`; cmake/GeneratePasses.py turns all of them into
-// the registry, and into the pages under docs/passes/.
+// Owns the TableGen classes of passes/<family>/<pass>/Pass.td. The folder of a
+// pass with C++ declares one `RewritePass`; cmake/GeneratePasses.py turns all of
+// them into the registry, and into the pages under docs/passes/. A prompt.md beside
+// it is the pass's assisted form. A pass without C++ has a pass.yaml instead.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_REWRITE_PASS_TD
@@ -70,6 +71,8 @@ class RewritePass<string passName> {
   list<Assumption> assumes = [];
   // Smallest compute capability, 10 * major + minor.
   int minimumChip = 0;
+  // What replies of the assisted form may use (`allowances` in PassInfo.h).
+  list<string> allow = [];
 }
 
 #endif // KBOPT_REWRITE_PASS_TD

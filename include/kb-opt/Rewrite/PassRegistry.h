@@ -1,7 +1,8 @@
 //===- PassRegistry.h - The passes that a tool knows -----------*- C++ -*-===//
 //
 // Owns the list of passes. The built-in list is generated from the folders
-// under passes/; nothing registers itself.
+// under passes/, others are read from folders of the user's (PassFile.h); nothing
+// registers itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_REWRITE_PASSREGISTRY_H
@@ -20,7 +21,12 @@ class RewritePass;
 /// One pass: its description and how to make it.
 struct PassRegistration {
   const PassInfo *info;
-  std::unique_ptr<RewritePass> (*create)();
+  /// Null for a pass that is data only.
+  std::unique_ptr<RewritePass> (*make)() = nullptr;
+  /// What \p info points into, where that is not constant.
+  std::shared_ptr<const void> storage = nullptr;
+
+  std::unique_ptr<RewritePass> create() const;
 };
 
 /// A value; look-ups are linear in the number of passes.

@@ -1,8 +1,10 @@
 //===- PassInfo.h - What is known of a pass without running it -*- C++ -*-===//
 //
 // Owns the plain records that describe a pass: name, options with their tuning
-// ranges, the states it answers, its neighbours and its promise. They are
-// generated from passes/<family>/<pass>/Pass.td. No Clang, no MLIR.
+// ranges, the states it answers, its neighbours, its promise, and what a model
+// is told where no rule writes it. They are generated from the Pass.td or
+// pass.yaml of passes/<family>/<pass>/, or read from a pass.yaml at run time
+// (Rewrite/PassFile.h). No Clang, no MLIR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SUPPORT_PASSINFO_H
@@ -43,6 +45,11 @@ enum class SiteKind { Kernel, Parameter, Loop, Access, Shared, Launch };
 /// `kernel`, `parameter`, `loop`, `access`, `shared` or `launch`.
 llvm::StringRef siteKindName(SiteKind kind);
 
+/// The value of that name; none if there is none.
+std::optional<Promise> promiseFromName(llvm::StringRef name);
+std::optional<Assumption> assumptionFromName(llvm::StringRef name);
+std::optional<SiteKind> siteKindFromName(llvm::StringRef name);
+
 /// One option of a pass, as written in `pass{name=value}`.
 struct OptionInfo {
   llvm::StringRef name;
@@ -58,8 +65,43 @@ struct OptionInfo {
   int64_t maximum;
 };
 
-/// The static description of one pass; all storage is constant and lives as
-/// long as the program.
+/// Something that replies may only use where their pass allows it.
+struct Allowance {
+  llvm::StringRef name;
+  /// For people and models: what may be written then.
+  llvm::StringRef summary;
+};
+/// All that a pass can allow, sorted by name.
+llvm::ArrayRef<Allowance> allowances();
+
+/// A number that a reply should leave open, as `{{TILE}}`, for tuning to fill.
+struct ReplyParameter {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  /// One of `values`.
+  llvm::StringRef defaultValue;
+  /// As written in a pipeline; at least two.
+  llvm::ArrayRef<llvm::StringRef> values;
+};
+
+/// How a model is asked for a pass.
+struct AssistedForm {
+  /// The text of prompt.md; never empty.
+  llvm::StringRef prompt;
+  /// examples/before.cu and after.cu; both are empty where there are none.
+  llvm::StringRef before, after;
+  /// Names of `allowances()`, beyond what every reply may use.
+  llvm::ArrayRef<llvm::StringRef> allow;
+  llvm::ArrayRef<ReplyParameter> parameters;
+  /// clang-query's text for the sites, which it binds as "site"; empty where the
+  /// site kind or C++ finds them.
+  llvm::StringRef matcher;
+
+  bool allows(llvm::StringRef what) const;
+};
+
+/// The static description of one pass. Its storage is constant; that of a built-in
+/// pass lives as long as the program, that of another as long as its registration.
 struct PassInfo {
   llvm::StringRef name;
   llvm::StringRef family;
@@ -80,6 +122,10 @@ struct PassInfo {
   llvm::ArrayRef<Assumption> assumes;
   /// Smallest compute capability, 10 * major + minor; 0 for any.
   unsigned minimumChip;
+  /// Null where a model cannot be asked.
+  const AssistedForm *assisted = nullptr;
+  /// Whether C++ rewrites by itself; without it the pass needs a model.
+  bool deterministic = true;
 
   const OptionInfo *option(llvm::StringRef name) const;
 };

@@ -1,5 +1,5 @@
 //===- YamlTree.cpp ---------------------------------------------------------===//
-#include "YamlTree.h"
+#include "kb-opt/Support/YamlTree.h"
 
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
@@ -57,7 +57,7 @@ public:
       for (yaml::KeyValueNode &entry : *mapping)
         addField(value, entry);
     } else if (!llvm::isa<yaml::NullNode>(node) && failure.empty()) {
-      failure = value.place + ": anchors and aliases are not used in workloads";
+      failure = value.place + ": anchors and aliases are not used here";
     }
     return value;
   }

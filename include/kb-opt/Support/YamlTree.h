@@ -4,8 +4,8 @@
 // line and column, so that errors found later still name their place.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_LIB_PLAN_YAMLTREE_H
-#define KBOPT_LIB_PLAN_YAMLTREE_H
+#ifndef KBOPT_SUPPORT_YAMLTREE_H
+#define KBOPT_SUPPORT_YAMLTREE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -39,4 +39,4 @@ llvm::Expected<YamlValue> parseYaml(llvm::StringRef text, llvm::StringRef file, 
 
 } // namespace kbopt
 
-#endif // KBOPT_LIB_PLAN_YAMLTREE_H
+#endif // KBOPT_SUPPORT_YAMLTREE_H
