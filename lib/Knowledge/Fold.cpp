@@ -1,9 +1,7 @@
 //===- Fold.cpp - Statistics that are the same everywhere -----------------===//
 #include "kb-opt/Knowledge/Fold.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
-#include <set>
 
 // A fused multiply-add would make the last bit depend on the machine.
 #pragma STDC FP_CONTRACT OFF
@@ -53,7 +51,8 @@ GainStatistics statisticsOf(const Values &values) {
 std::string parameterText(const std::map<std::string, std::string> &parameters) {
   std::string text;
   for (const auto &[name, value] : parameters)
-    text += (text.empty() ? "" : " ") + name + "=" + value;
+    if (name != "reply") // a reply is of one program
+      text += (text.empty() ? "" : " ") + name + "=" + value;
   return text;
 }
 
@@ -64,29 +63,86 @@ struct PassValues {
 
 } // namespace
 
+/// Bytes of the number at the front of \p text (12, -3, 0x1f, 1.5e-3), 0 if none.
+static size_t numberLength(llvm::StringRef text) {
+  size_t at = text.starts_with("-");
+  if (at == text.size() || !llvm::isDigit(text[at]))
+    return 0;
+  bool hexadecimal = text.substr(at).starts_with("0x");
+  for (; at != text.size(); ++at) {
+    bool exponent = (text[at] == '-' || text[at] == '+') && text[at - 1] == 'e' && !hexadecimal &&
+                    at + 1 != text.size() && llvm::isDigit(text[at + 1]);
+    if (!llvm::isAlnum(text[at]) && text[at] != '.' && !exponent)
+      break;
+  }
+  return at;
+}
+
+std::string kbopt::reasonClass(llvm::StringRef reason) {
+  std::string lower = llvm::StringRef(findingText(reason, 1000)).lower(), text;
+  llvm::StringRef rest = lower;
+  auto isName = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  while (!rest.empty()) {
+    char c = rest.front();
+    bool inName = !text.empty() && isName(text.back());
+    if (c == '\'' && !inName && rest.find('\'', 1) != llvm::StringRef::npos) {
+      text += "\'\'";
+      rest = rest.drop_front(rest.find('\'', 1) + 1);
+    } else if (size_t length = inName ? 0 : numberLength(rest)) {
+      text += '#';
+      rest = rest.drop_front(length);
+    } else if (c == '/') {
+      // Of a path its last part.
+      while (!text.empty() && (isName(text.back()) || text.back() == '.' || text.back() == '-'))
+        text.pop_back();
+      rest = rest.drop_front();
+    } else {
+      text += c;
+      rest = rest.drop_front();
+    }
+  }
+  return findingText(text, 72);
+}
+
+std::map<Digest, Digest> kbopt::experimentsOf(const EvidenceSet &evidence) {
+  std::map<Digest, Digest> standsFor, first;
+  for (const auto &[id, record] : evidence.records())
+    // The CPU device's answer never changes: asked twice it is still one.
+    standsFor[id] = record.device == "cpu-modelled"
+                        ? first.try_emplace(record.experiment(), id).first->second
+                        : id;
+  return standsFor;
+}
+
 FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
   FoldedKnowledge result;
   std::map<PassKey, PassValues> passes;
   std::map<EdgeKey, Values> edges;
-  std::set<Digest> experiments;
+  Sum cost;
   DigestBuilder ids;
+  std::map<Digest, Digest> counted = experimentsOf(evidence);
   for (const auto &[id, record] : evidence.records()) {
     ++result.records;
-    ids.add(id);
-    // The CPU device's answer never changes: asked twice it is still one.
-    if (record.device == "cpu-modelled" && !experiments.insert(record.experiment()).second) {
+    if (counted.at(id) != id) {
       ++result.repeated;
       continue;
     }
+    ids.add(id);
+    result.tokens += record.tokens;
+    cost.add(record.cost.value_or(0));
     PassKey key{record.primary, record.pass, record.chip, record.device};
     PassStatistics &statistics = result.passes[key];
     PassValues &values = passes[key];
     ++statistics.tries;
     statistics.applied += record.verdict != AttemptVerdict::NotApplied;
-    if (record.verdict == AttemptVerdict::Incorrect) {
-      FailureStatistics &failure = result.failures[{record.pass, record.gate, record.failure}];
+    // A reply that was refused never got as far as a verdict.
+    if (record.verdict == AttemptVerdict::Incorrect || !record.failure.empty()) {
+      FailureStatistics &failure =
+          result.failures[{record.pass, record.gate, record.failure,
+                           reasonClass(record.cause.empty() ? record.reason : record.cause)}];
       if (failure.count++ == 0)
         failure.reason = record.reason;
+      failure.states.insert(record.primary);
     }
     if (record.verdict != AttemptVerdict::Correct)
       continue;
@@ -98,6 +154,12 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
     if (record.predictedGain) {
       values.predicted.push_back(*record.predictedGain);
       values.gap.push_back(*record.achievedGain - *record.predictedGain);
+    }
+    if (!record.reply.empty()) {
+      auto [best, added] = result.examples.try_emplace(key);
+      if (added || *record.achievedGain > best->second.gain)
+        best->second = {id, record.reply, *record.achievedGain, record.shape,
+                        parameterText(record.parameters)};
     }
     values.byParameters[parameterText(record.parameters)].push_back(*record.achievedGain);
     if (!record.predecessor.empty())
@@ -116,113 +178,12 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
   }
   for (const auto &[key, values] : edges)
     result.edges[key] = statisticsOf(values);
+  for (const auto &[id, finding] : evidence.findings()) {
+    ++result.findings;
+    ids.add(id);
+  }
+  result.words = foldWords(evidence, counted);
+  result.cost = cost.value();
   result.evidence = ids.finish();
   return result;
-}
-
-namespace {
-
-/// Writes one object per line, so that two folds can be compared with diff.
-class Writer {
-public:
-  explicit Writer(llvm::raw_ostream &os) : os(os) {}
-
-  void list(llvm::StringRef name) {
-    os << (anyList ? "\n  ],\n" : "") << "  \"" << name << "\": [";
-    anyList = true;
-    anyRow = false;
-  }
-  void row() {
-    os << (anyRow ? ",\n    {" : "\n    {");
-    anyRow = true;
-    anyField = false;
-  }
-  void text(llvm::StringRef key, llvm::StringRef value) {
-    name(key) << llvm::json::Value(llvm::json::fixUTF8(value));
-  }
-  void count(llvm::StringRef key, uint64_t value) { name(key) << value; }
-  void number(llvm::StringRef key, double value) {
-    // No negative zero, six digits.
-    name(key) << llvm::formatv("{0}", llvm::format("%.6g", value == 0 ? 0 : value));
-  }
-  void gains(const GainStatistics &gain, llvm::StringRef prefix = "gain") {
-    count((prefix + "Count").str(), gain.count);
-    number((prefix + "Mean").str(), gain.mean);
-    number((prefix + "Variance").str(), gain.variance);
-  }
-  void endRow() { os << "}"; }
-  void end() { os << "\n  ]\n}\n"; }
-
-private:
-  llvm::raw_ostream &name(llvm::StringRef key) {
-    os << (anyField ? ", \"" : "\"") << key << "\": ";
-    anyField = true;
-    return os;
-  }
-  llvm::raw_ostream &os;
-  bool anyList = false, anyRow = false, anyField = false;
-};
-
-template <typename Key> void writeKey(Writer &writer, const Key &key) {
-  writer.text("state", key.state);
-  writer.text("pass", key.pass);
-  writer.text("chip", key.chip);
-  writer.text("device", key.device);
-}
-
-} // namespace
-
-std::string kbopt::toJson(const FoldedKnowledge &knowledge) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "{\n  \"version\": 1,\n  \"evidence\": \"" << knowledge.evidence
-     << "\",\n  \"records\": " << knowledge.records << ",\n  \"repeated\": " << knowledge.repeated
-     << ",\n";
-  Writer writer(os);
-  writer.list("passes");
-  for (const auto &[key, statistics] : knowledge.passes) {
-    writer.row();
-    writeKey(writer, key);
-    writer.count("tries", statistics.tries);
-    writer.count("applied", statistics.applied);
-    writer.count("correct", statistics.correct);
-    writer.gains(statistics.gain);
-    writer.number("creditMean", statistics.credit.mean);
-    writer.number("predictedMean", statistics.predictedMean);
-    writer.number("gapMean", statistics.gapMean);
-    writer.endRow();
-  }
-  writer.list("parameters");
-  for (const auto &[key, byText] : knowledge.parameters)
-    for (const auto &[parameters, gain] : byText) {
-      if (parameters.empty())
-        continue;
-      writer.row();
-      writeKey(writer, key);
-      writer.text("parameters", parameters);
-      writer.gains(gain);
-      writer.endRow();
-    }
-  writer.list("edges");
-  for (const auto &[key, gain] : knowledge.edges) {
-    writer.row();
-    writer.text("before", key.before);
-    writer.text("after", key.after);
-    writer.text("chip", key.chip);
-    writer.text("device", key.device);
-    writer.gains(gain);
-    writer.endRow();
-  }
-  writer.list("failures");
-  for (const auto &[key, failure] : knowledge.failures) {
-    writer.row();
-    writer.text("pass", key.pass);
-    writer.text("gate", key.gate);
-    writer.text("failure", key.failure);
-    writer.count("count", failure.count);
-    writer.text("reason", failure.reason);
-    writer.endRow();
-  }
-  writer.end();
-  return text;
 }

@@ -20,6 +20,9 @@ constexpr double leastGain = 0.01, shapeGain = 0.03;
 // Share of the time blamed where the counters cannot say.
 constexpr double unknownBlame = 0.3;
 constexpr double strangerTrust = 0.2, otherDeviceTrust = 0.5;
+// Share of a proposed gain that is believed before anybody tried.
+constexpr double proposalShare = 0.5;
+constexpr double refinedKinship = 0.5, siblingKinship = 0.25;
 
 double seedSuccess(const Optimization *optimization) {
   if (!optimization || optimization->form == "pattern")
@@ -57,24 +60,47 @@ double KnowledgeBase::trust(const std::string &chipName, llvm::StringRef device)
   return device == deviceKind ? chipTrust : otherDeviceTrust * chipTrust;
 }
 
-double KnowledgeBase::seedGain(const State &state, llvm::StringRef pass,
-                               llvm::StringRef shape) const {
+State KnowledgeBase::classify(const MetricMap &metrics) const {
+  const StateRules &rules = StateRules::builtin();
+  State state = rules.classify(metrics);
+  if (knowledge.words.states.empty())
+    return state;
+  MetricMap figures = rules.figures(metrics);
+  for (const DiscoveredState &discovered : knowledge.words.states)
+    if (discovered.parent == state.primary && !discovered.condition.empty() &&
+        discovered.condition.evaluate(figures).value_or(0) != 0) {
+      state.refinement = discovered.name;
+      break;
+    }
+  return state;
+}
+
+std::pair<double, llvm::StringRef> KnowledgeBase::prior(const State &state, llvm::StringRef pass,
+                                                        llvm::StringRef shape) const {
   double best = leastGain;
+  bool answered = false;
   const Optimization *optimization = seed->find(pass);
-  if (!optimization)
-    return best;
-  for (auto [index, share] : llvm::enumerate(state.shares)) {
-    const StateAnswer *answer = optimization->answerTo(share.name);
-    if (!answer)
-      continue;
-    double gain = predictedLogGain(state, share, answer->removes);
-    if (std::isnan(gain))
-      gain = -std::log1p(-unknownBlame * answer->removes);
-    best = std::max(best, index == 0 ? gain : secondaryShare * gain);
-  }
-  if (llvm::is_contained(seed->pipeline(shape), optimization->name))
+  if (optimization)
+    for (auto [index, share] : llvm::enumerate(state.shares)) {
+      const StateAnswer *answer = optimization->answerTo(share.name);
+      if (!answer)
+        continue;
+      answered = true;
+      double gain = predictedLogGain(state, share, answer->removes);
+      if (std::isnan(gain))
+        gain = -std::log1p(-unknownBlame * answer->removes);
+      best = std::max(best, index == 0 ? gain : secondaryShare * gain);
+    }
+  bool proposed = false;
+  if (!answered)
+    for (const auto &[key, entry] : knowledge.words.proposals)
+      if (entry.pass == pass && coversState(entry.state, state.fullName())) {
+        proposed = true;
+        best = std::max(best, proposalShare * entry.predictedGain);
+      }
+  if (optimization && llvm::is_contained(seed->pipeline(shape), optimization->name))
     best += shapeGain;
-  return best;
+  return {best, answered ? "seed" : proposed ? "proposal" : "nothing"};
 }
 
 /// How much better \p after does right behind \p before than it does on average.
@@ -115,23 +141,32 @@ double KnowledgeBase::opens(const State &state, llvm::StringRef pass,
 
 Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
                                   const std::vector<std::string> &predecessors,
-                                  llvm::StringRef shape) const {
+                                  llvm::StringRef shape, PredictionParts *parts) const {
   Prediction result;
-  const Optimization *optimization = seed->find(pass);
+  PredictionParts unwanted;
+  PredictionParts &made = parts ? *parts : unwanted;
+  made = {};
   for (const std::string &earlier : predecessors)
     if (seed->excludes(earlier, pass)) {
+      made.excludedBy = earlier;
       result.why = "'" + earlier + "' excludes it";
       return result;
     }
 
-  double prior = seedGain(state, pass, shape);
-  double weight = seedTries, own = seedTries * prior, credit = own;
+  auto [priorGain, priorFrom] = prior(state, pass, shape);
+  made.prior = priorGain;
+  made.priorFrom = priorFrom.str();
+  double weight = seedTries, own = seedTries * priorGain, credit = own;
   double squares = seedTries * seedDeviation * seedDeviation;
   double tries = 0, correct = 0, gains = 0, gainCount = 0;
+  std::string name = state.fullName();
   for (const auto &[key, statistics] : knowledge.passes) {
-    if (key.state != state.primary || key.pass != pass)
+    if (key.pass != pass)
       continue;
-    double believed = trust(key.chip, key.device);
+    double kinship = stateKinship(key.state, name);
+    if (kinship == 0)
+      continue;
+    double believed = kinship * trust(key.chip, key.device);
     double count = believed * static_cast<double>(statistics.gain.count);
     weight += count;
     own += count * statistics.gain.mean;
@@ -141,12 +176,18 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
     gainCount += count;
     tries += believed * static_cast<double>(statistics.tries);
     correct += believed * static_cast<double>(statistics.correct);
+    if (parts)
+      made.rows.push_back({key, statistics, believed});
   }
   result.logGain = own / weight;
   result.observations = tries;
-  result.success = (seedTries * seedSuccess(optimization) + correct) / (seedTries + tries);
+  result.success = (seedTries * seedSuccess(seed->find(pass)) + correct) / (seedTries + tries);
   result.uncertainty = std::sqrt(squares / weight / weight);
-  result.why = "seed " + percent(prior);
+  result.unproven = made.priorFrom == "proposal" && tries == 0;
+  result.why =
+      made.priorFrom == "proposal" ? "proposed " + percent(priorGain) : "seed " + percent(priorGain);
+  if (result.unproven)
+    result.why += ", unproven";
   if (tries > 0)
     result.why += llvm::formatv("; {0:f1} tries, {1:f1} correct", tries, correct).str();
   if (gainCount > 0)
@@ -163,16 +204,19 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
       repeats = 0;
   }
   if (repeats) {
-    value *= std::pow(seed->repeatDiscount(pass), static_cast<double>(repeats));
+    made.repeated = std::pow(seed->repeatDiscount(pass), static_cast<double>(repeats));
+    value *= made.repeated;
     result.why += "; repeated";
-  } else if (double opened = opens(state, pass, predecessors)) {
-    value += opened;
-    result.why += "; opens other passes";
+  } else {
+    made.opens = opens(state, pass, predecessors);
+    value += made.opens;
+    if (made.opens != 0)
+      result.why += "; opens other passes";
+    made.seedEdge = seed->bonus(predecessors, pass);
   }
-  double edge = repeats ? 0 : seed->bonus(predecessors, pass);
   if (!predecessors.empty())
-    edge += learntEdge(predecessors.back(), pass);
-  if (edge != 0) {
+    made.learntEdge = learntEdge(predecessors.back(), pass);
+  if (double edge = made.seedEdge + made.learntEdge; edge != 0) {
     value += edge;
     result.why += "; after '" + predecessors.back() + "' " + percent(edge);
   }
@@ -184,10 +228,11 @@ std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
                                                         llvm::StringRef pass) const {
   std::map<std::string, std::pair<double, double>> sums; // weighted gain, weight
   for (const auto &[key, byText] : knowledge.parameters) {
-    if (key.state != state.primary || key.pass != pass)
+    double kinship = key.pass == pass ? stateKinship(key.state, state.fullName()) : 0;
+    if (kinship == 0)
       continue;
     for (const auto &[text, gain] : byText) {
-      double weight = trust(key.chip, key.device) * static_cast<double>(gain.count);
+      double weight = kinship * trust(key.chip, key.device) * static_cast<double>(gain.count);
       sums[text].first += weight * gain.mean;
       sums[text].second += weight;
     }
@@ -204,18 +249,23 @@ std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
 }
 
 std::vector<RetrievedEntry> KnowledgeBase::retrieve(const State &state, llvm::StringRef shape,
-                                                    unsigned limit) const {
+                                                    unsigned limit,
+                                                    const std::vector<std::string> &predecessors)
+    const {
   std::set<std::string> passes;
   for (const Optimization &entry : seed->optimizations())
     if (llvm::any_of(state.shares,
                      [&](const StateShare &share) { return entry.answerTo(share.name); }))
       passes.insert(entry.name);
   for (const auto &entry : knowledge.passes)
-    if (entry.first.state == state.primary)
+    if (stateKinship(entry.first.state, state.fullName()) > 0)
       passes.insert(entry.first.pass);
+  for (const auto &[key, proposed] : knowledge.words.proposals)
+    if (coversState(proposed.state, state.fullName()))
+      passes.insert(proposed.pass);
   std::vector<RetrievedEntry> result;
   for (const std::string &pass : passes)
-    result.push_back({seed->find(pass), pass, predict(state, pass, {}, shape)});
+    result.push_back({seed->find(pass), pass, predict(state, pass, predecessors, shape)});
   llvm::sort(result, [](const RetrievedEntry &a, const RetrievedEntry &b) {
     if (a.prediction.value != b.prediction.value)
       return a.prediction.value > b.prediction.value;
@@ -224,6 +274,14 @@ std::vector<RetrievedEntry> KnowledgeBase::retrieve(const State &state, llvm::St
   if (result.size() > limit)
     result.resize(limit);
   return result;
+}
+
+double kbopt::stateKinship(llvm::StringRef seen, llvm::StringRef here) {
+  if (seen == here)
+    return 1;
+  if (seen.split('/').first != here.split('/').first)
+    return 0;
+  return seen.contains('/') && here.contains('/') ? siblingKinship : refinedKinship;
 }
 
 std::string kbopt::userKnowledgeDirectory() { return userDataDirectory() + "/knowledge"; }

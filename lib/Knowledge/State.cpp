@@ -147,29 +147,41 @@ const StateRules &StateRules::builtin() {
   return rules;
 }
 
-State StateRules::classify(const MetricMap &given) const {
+/// The given metrics behind \p names.
+static std::set<std::string> explain(const std::map<std::string, std::set<std::string>> &lacking,
+                                     const std::set<std::string> &names) {
+  std::set<std::string> raw;
+  for (const std::string &name : names) {
+    auto found = lacking.find(name);
+    if (found == lacking.end())
+      raw.insert(name);
+    else
+      raw.insert(found->second.begin(), found->second.end());
+  }
+  return raw;
+}
+
+MetricMap StateRules::derive(const MetricMap &given,
+                             std::map<std::string, std::set<std::string>> &lacking) const {
   MetricMap metrics = given;
-  // Which of the given metrics each unknown derived one lacks.
-  std::map<std::string, std::set<std::string>> lacking;
-  auto explain = [&](const std::set<std::string> &names) {
-    std::set<std::string> raw;
-    for (const std::string &name : names) {
-      auto found = lacking.find(name);
-      if (found == lacking.end())
-        raw.insert(name);
-      else
-        raw.insert(found->second.begin(), found->second.end());
-    }
-    return raw;
-  };
   for (const Derived &figure : derived) {
     std::set<std::string> names;
     if (std::optional<double> value = figure.value.evaluate(metrics, &names))
       metrics[figure.name] = *value;
     else
-      lacking[figure.name] = explain(names);
+      lacking[figure.name] = explain(lacking, names);
   }
+  return metrics;
+}
 
+MetricMap StateRules::figures(const MetricMap &metrics) const {
+  std::map<std::string, std::set<std::string>> lacking;
+  return derive(metrics, lacking);
+}
+
+State StateRules::classify(const MetricMap &given) const {
+  std::map<std::string, std::set<std::string>> lacking;
+  MetricMap metrics = derive(given, lacking);
   State state;
   auto known = [&](llvm::StringRef name) {
     auto found = metrics.find(name.str());
@@ -184,7 +196,7 @@ State StateRules::classify(const MetricMap &given) const {
     std::set<std::string> names;
     std::optional<double> holds = rule.when.evaluate(metrics, &names);
     if (!holds) {
-      std::set<std::string> raw = explain(names);
+      std::set<std::string> raw = explain(lacking, names);
       missing.insert(raw.begin(), raw.end());
       state.degraded |= state.shares.empty();
       continue;

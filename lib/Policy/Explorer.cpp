@@ -261,7 +261,7 @@ Attempt Explorer::resolve(const Pending &pending) {
   attempt.parentModelledUs = parent.judgement.modelledUs;
   attempt.predictedGain = request.predictedGain;
   const State &state = parent.stateOf(request.move.kernel);
-  attempt.primary = state.primary;
+  attempt.primary = state.fullName();
   attempt.secondary = state.secondary;
 
   // By value: the table of nodes grows here.

@@ -8,7 +8,7 @@
 #ifndef KBOPT_KNOWLEDGE_FOLD_H
 #define KBOPT_KNOWLEDGE_FOLD_H
 
-#include "kb-opt/Knowledge/EvidenceLog.h"
+#include "kb-opt/Knowledge/Words.h"
 
 namespace kbopt {
 
@@ -44,32 +44,60 @@ struct EdgeKey {
   auto operator<=>(const EdgeKey &) const = default;
 };
 
+/// `cause`: a role's words, or `reasonClass` of the reason.
 struct FailureKey {
-  std::string pass, gate, failure;
+  std::string pass, gate, failure, cause;
   auto operator<=>(const FailureKey &) const = default;
 };
 
 struct FailureStatistics {
   uint64_t count = 0;
-  std::string reason; ///< of the record with the smallest id
+  std::string reason;           ///< of the record with the smallest id
+  std::set<std::string> states; ///< in which it was seen
+};
+
+/// What a reason has in common with others of its kind: lower case, numbers as
+/// `#`, quoted names as `''`, paths as their file's name, at most 72 bytes.
+std::string reasonClass(llvm::StringRef reason);
+
+/// The best correct attempt that applied a model's reply.
+struct WorkedExample {
+  Digest attempt, reply;
+  double gain = 0; ///< natural logarithm
+  std::string shape, parameters;
 };
 
 struct FoldedKnowledge {
-  uint64_t records = 0; ///< in the set
+  uint64_t records = 0;  ///< attempts in the set
+  uint64_t findings = 0; ///< in the set
   /// Left out: the same experiment on the deterministic CPU device again.
   uint64_t repeated = 0;
-  Digest evidence; ///< digest of the ids of all records
+  Digest evidence; ///< digest of the ids of all findings and of the attempts that count
+  /// Tokens and known cost of the attempts that count.
+  uint64_t tokens = 0;
+  double cost = 0;
   std::map<PassKey, PassStatistics> passes;
   std::map<EdgeKey, GainStatistics> edges;
   std::map<FailureKey, FailureStatistics> failures;
   /// Gains per text of the parameters ("factor=4").
   std::map<PassKey, std::map<std::string, GainStatistics>> parameters;
+  std::map<PassKey, WorkedExample> examples;
+  FoldedWords words;
 };
 
 FoldedKnowledge foldEvidence(const EvidenceSet &evidence);
 
-/// Indented JSON with sorted keys and a fixed form of numbers.
-std::string toJson(const FoldedKnowledge &knowledge);
+/// The attempt that stands for the experiment of each attempt: itself, or, on the
+/// deterministic CPU device, the one with the smallest id that observed the same.
+std::map<Digest, Digest> experimentsOf(const EvidenceSet &evidence);
+
+/// What `toJson` stays below, so that people read it.
+inline constexpr size_t readableBytes = 50 * 1024;
+
+/// Indented JSON with sorted keys and a fixed form of numbers, one row per line.
+/// Below `readableBytes`: the rows with the fewest attempts behind them are left
+/// out and counted in `leftOut`; \p everything keeps them all.
+std::string toJson(const FoldedKnowledge &knowledge, bool everything = false);
 
 } // namespace kbopt
 

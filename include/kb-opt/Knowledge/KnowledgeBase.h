@@ -24,6 +24,26 @@ struct Prediction {
   /// for later steps. 0 where an earlier pass excludes this one.
   double value = 0;
   std::string why; ///< "seed 12.0 %; 4 tries, mean 20.1 %; opened by …"
+  /// Nobody tried the pass in this state: only a proposal speaks for it.
+  bool unproven = false;
+};
+
+/// Evidence behind a prediction.
+struct PredictionRow {
+  PassKey key;
+  PassStatistics statistics;
+  double weight = 0; ///< how far it counts here, in [0, 1]: trust times kinship of the states
+};
+
+/// What a prediction is made of.
+struct PredictionParts {
+  double prior = 0;      ///< logarithmic gain
+  std::string priorFrom; ///< "seed", "proposal", "nothing"
+  std::vector<PredictionRow> rows;
+  std::string excludedBy; ///< an earlier pass; empty: none
+  double repeated = 1;    ///< share that is left for a pass that was there before
+  double opens = 0;       ///< worth of later steps that it makes possible
+  double seedEdge = 0, learntEdge = 0;
 };
 
 /// One row of a retrieval.
@@ -49,24 +69,30 @@ public:
   const EvidenceSet &evidence() const { return records; }
   const FoldedKnowledge &folded() const { return knowledge; }
 
+  /// The state by the built-in rules, refined by the first discovered state of its
+  /// primary whose rule holds.
+  State classify(const MetricMap &metrics) const;
   /// \p pass in \p state after \p predecessors (first to last) on a kernel of
-  /// \p shape (may be empty).
+  /// \p shape (may be empty). \p parts: what it is made of, if wanted.
   Prediction predict(const State &state, llvm::StringRef pass,
-                     const std::vector<std::string> &predecessors,
-                     llvm::StringRef shape = "") const;
+                     const std::vector<std::string> &predecessors, llvm::StringRef shape = "",
+                     PredictionParts *parts = nullptr) const;
   /// Texts of parameters ("factor=4") that worked for \p pass in \p state on
   /// this chip and device or another, best first.
   std::vector<std::string> knownParameters(const State &state, llvm::StringRef pass) const;
   /// The \p limit best predictions for \p state, best first: passes that answer
-  /// one of its bottlenecks, or that evidence has seen in it.
+  /// one of its bottlenecks, that evidence has seen in it, or that were proposed.
   std::vector<RetrievedEntry> retrieve(const State &state, llvm::StringRef shape,
-                                       unsigned limit = 8) const;
+                                       unsigned limit = 8,
+                                       const std::vector<std::string> &predecessors = {}) const;
   /// How far evidence from \p chipName and \p device counts here, in [0, 1]:
   /// `chipSimilarity`, halved between modelled and measured times.
   double trust(const std::string &chipName, llvm::StringRef device) const;
 
 private:
-  double seedGain(const State &state, llvm::StringRef pass, llvm::StringRef shape) const;
+  /// The gain and where it comes from.
+  std::pair<double, llvm::StringRef> prior(const State &state, llvm::StringRef pass,
+                                           llvm::StringRef shape) const;
   double learntEdge(llvm::StringRef before, llvm::StringRef after) const;
   double opens(const State &state, llvm::StringRef pass,
                const std::vector<std::string> &predecessors) const;
@@ -79,6 +105,11 @@ private:
   /// Filled by the constructor and `learn`.
   std::map<std::string, double> similarity;
 };
+
+/// How far evidence from state \p seen counts in state \p here, by their full
+/// names: 1 for the same, a half between a state and its refinement, a quarter
+/// between refinements of one state, else 0.
+double stateKinship(llvm::StringRef seen, llvm::StringRef here);
 
 /// Where the user's own knowledge lies: `userDataDirectory()/knowledge`, with
 /// evidence.jsonl and, where wanted, devices/*.json.

@@ -32,6 +32,8 @@ struct StateShare {
 struct State {
   std::string primary = unknownState.str();
   std::string secondary; ///< empty: none
+  /// Of the primary, by a discovered state (`KnowledgeBase::classify`); empty: none.
+  std::string refinement;
   /// Time over the roofline floor, >= 1; NaN where either is unknown.
   double headroom = std::numeric_limits<double>::quiet_NaN();
   /// Every rule that holds, in the order of the rules; those that blame next to
@@ -44,6 +46,8 @@ struct State {
   /// A rule before the primary's could not be decided.
   bool degraded = false;
 
+  /// "primary", or "primary/refinement": what evidence is filed under.
+  std::string fullName() const { return refinement.empty() ? primary : primary + "/" + refinement; }
   /// The sentences of the primary and the secondary, for people.
   std::string why() const;
   /// The share called \p name, or null.
@@ -61,6 +65,8 @@ public:
   /// \p metrics: CUPTI names and the few `launch__` and `kb__` names that
   /// docs/Knowledge.md lists. Values that are not finite count as missing.
   State classify(const MetricMap &metrics) const;
+  /// \p metrics and the figures derived of them: what a rule may speak of.
+  MetricMap figures(const MetricMap &metrics) const;
   /// Names of all states, in the order of the rules.
   std::vector<std::string> names() const;
   /// Short code of the catalogue ("BW"), or the name itself.
@@ -80,6 +86,10 @@ private:
   struct Name {
     std::string state, code;
   };
+  /// The figures; \p lacking: which of the given metrics each unknown one lacks.
+  MetricMap derive(const MetricMap &given,
+                   std::map<std::string, std::set<std::string>> &lacking) const;
+
   std::vector<Derived> derived;
   std::vector<Rule> rules;
   std::vector<Name> stateNames;
