@@ -5,6 +5,7 @@
 // What a GPU measures is put over it.
 //
 //===----------------------------------------------------------------------===//
+#include "HotLines.h"
 #include "MeasuredSpeed.h"
 #include "ProgramEnvironment.h"
 #include "Shape.h"
@@ -14,6 +15,25 @@
 
 using namespace kbopt;
 namespace json = llvm::json;
+
+/// The hottest lines of \p kernel (mangled), a sentence each.
+static json::Array linesJson(const Context &context, const RunResult &counted, const ModelledPlan &plan,
+                             llvm::StringRef kernel) {
+  std::vector<const LaunchRecord *> records;
+  const ModelledLaunch *longest = nullptr;
+  for (size_t i = 0; i < plan.launches.size(); ++i)
+    if (plan.launches[i].kernel == kernel) {
+      records.push_back(&counted.launches[i]);
+      if (!longest || plan.launches[i].us > longest->us)
+        longest = &plan.launches[i];
+    }
+  json::Array lines;
+  for (const HotLine &line : hotLines(context, records, longest->limiter))
+    lines.push_back(llvm::formatv("line {0}: {1:f0} % of the kernel's {2}{3}{4}", line.line, 100 * line.share,
+                                  measureOf(longest->limiter), line.note.empty() ? "" : "; ", line.note)
+                        .str());
+  return lines;
+}
 
 llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefacts &program) {
   TimedPart timed(&context.timings, "effects", "counters and model");
@@ -40,7 +60,9 @@ llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefa
     json::Object metrics;
     for (const auto &[name, value] : kernelMetrics(*modelled, kernel))
       metrics[name] = value;
-    kernels[kernel] = json::Object{{"us", us}, {"metrics", std::move(metrics)}};
+    kernels[kernel] = json::Object{{"us", us},
+                                   {"metrics", std::move(metrics)},
+                                   {"lines", linesJson(context, *counted, *modelled, kernel)}};
   }
   answer["kernels"] = std::move(kernels);
   return llvm::formatv("{0}", json::Value(std::move(answer))).str();

@@ -60,7 +60,7 @@ static std::vector<std::string> sitesAround(const HotLine &line, llvm::StringRef
     if (site.applies && site.step.kernel == kernel && site.file == line.file && site.line <= line.line &&
         line.line <= site.endLine && llvm::is_contained({SiteKind::Loop, SiteKind::Access, SiteKind::Shared}, site.pass->site))
       bySize.emplace_back(site.endLine - site.line, printPipeline(site.step));
-  llvm::stable_sort(bySize, llvm::less_first());
+  llvm::sort(bySize);
   std::vector<std::string> sites;
   for (auto &[size, text] : llvm::ArrayRef(bySize).take_front(shownSites))
     sites.push_back(text);

@@ -1,4 +1,5 @@
 //===- ProfileMeasured.cpp - Kernels by a GPU's counters ------------------===//
+#include "HotLines.h"
 #include "MeasuredSpeed.h"
 #include "ProfileParts.h"
 #include "kb-opt/Source/ProgramFacts.h"

@@ -37,11 +37,6 @@ std::vector<ProfiledKernel> measuredKernels(const Context &context, const Parsed
 
 /// "grid (8, 8, 1), block (16, 16, 1)".
 std::string launchText(const unsigned (&grid)[3], const unsigned (&block)[3]);
-/// A line of a profile with the text of the input file, if it is one of its lines.
-HotLine hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
-                std::string note);
-/// The most important lines alone, by share.
-void keepHottest(std::vector<HotLine> &lines);
 
 } // namespace kbopt
 

@@ -1,0 +1,102 @@
+//===- HotLines.cpp -------------------------------------------------------===//
+#include "HotLines.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+namespace {
+
+/// What the share of a source line is a share of: the resource that limits.
+struct Weight {
+  llvm::StringLiteral name;
+  double (*of)(const kbrt::LineCounters &);
+};
+
+Weight weightFor(Limiter limiter) {
+  switch (limiter) {
+  case Limiter::Dram:
+  case Limiter::L2:
+  case Limiter::L1Wavefronts:
+  case Limiter::Latency:
+  case Limiter::Atomics:
+    return {"global sectors", [](const kbrt::LineCounters &l) { return l.globalSectors; }};
+  case Limiter::SharedWavefronts:
+    return {"shared wavefronts", [](const kbrt::LineCounters &l) { return l.sharedWavefronts; }};
+  default:
+    return {"issued instructions", [](const kbrt::LineCounters &l) { return l.warpInstructions; }};
+  }
+}
+
+std::string noteOn(const kbrt::LineCounters &line) {
+  std::vector<std::string> notes;
+  if (line.globalRequests > 0 && line.globalSectors > 1.2 * line.idealGlobalSectors)
+    notes.push_back(llvm::formatv("{0:f1} sectors per request where {1:f1} suffice",
+                                  line.globalSectors / line.globalRequests,
+                                  line.idealGlobalSectors / line.globalRequests));
+  if (line.sharedWavefronts > 1.2 * line.idealSharedWavefronts)
+    notes.push_back(llvm::formatv("{0:f1} shared wavefronts where 1 suffices",
+                                  line.sharedWavefronts / std::max(1.0, line.idealSharedWavefronts)));
+  if (line.divergentBranches > 0 && line.branches > 0)
+    notes.push_back(llvm::formatv("{0:f0} % of the branches diverge",
+                                  100 * line.divergentBranches / line.branches));
+  return llvm::join(notes, "; ");
+}
+
+} // namespace
+
+llvm::StringRef kbopt::measureOf(Limiter limiter) { return weightFor(limiter).name; }
+
+std::vector<HotLine> kbopt::hotLines(const Context &context, llvm::ArrayRef<const LaunchRecord *> records,
+                                     Limiter limiter) {
+  const Weight weight = weightFor(limiter);
+  std::map<std::pair<std::string, unsigned>, kbrt::LineCounters> sums;
+  double all = 0;
+  for (const LaunchRecord *record : records)
+    for (const kbrt::LineCounters &line : record->counters->lines) {
+      kbrt::LineCounters &sum = sums[{line.file, line.line}];
+      auto add = [&](double kbrt::LineCounters::*field) {
+        sum.*field += record->repeats * (line.*field);
+      };
+      for (auto field : {&kbrt::LineCounters::warpInstructions, &kbrt::LineCounters::branches,
+                         &kbrt::LineCounters::divergentBranches, &kbrt::LineCounters::globalRequests,
+                         &kbrt::LineCounters::globalSectors, &kbrt::LineCounters::idealGlobalSectors,
+                         &kbrt::LineCounters::sharedWavefronts,
+                         &kbrt::LineCounters::idealSharedWavefronts})
+        add(field);
+      all += record->repeats * weight.of(line);
+    }
+  std::vector<HotLine> lines;
+  for (const auto &[place, sum] : sums) {
+    double share = all > 0 ? weight.of(sum) / all : 0;
+    if (share < 0.01)
+      continue;
+    lines.push_back(hotLine(context, place.first, place.second, share, noteOn(sum)));
+  }
+  keepHottest(lines);
+  return lines;
+}
+
+HotLine kbopt::hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
+                       std::string note) {
+  HotLine hot;
+  hot.line = line;
+  hot.share = share;
+  hot.note = std::move(note);
+  bool own = llvm::sys::path::filename(file) == llvm::sys::path::filename(context.command.file);
+  hot.file = own ? context.command.shownFile : file.str();
+  llvm::SmallVector<llvm::StringRef> text;
+  llvm::StringRef(context.text).split(text, '\n');
+  if (own && line && line <= text.size())
+    hot.text = text[line - 1].trim().str();
+  return hot;
+}
+
+void kbopt::keepHottest(std::vector<HotLine> &lines) {
+  constexpr size_t shownLines = 5;
+  llvm::sort(lines, [](const HotLine &a, const HotLine &b) {
+    return std::tie(b.share, a.file, a.line) < std::tie(a.share, b.file, b.line);
+  });
+  if (lines.size() > shownLines)
+    lines.resize(shownLines);
+}

@@ -1,0 +1,30 @@
+//===- HotLines.h - The lines that a kernel's time goes to ------*- C++ -*-===//
+//
+// Owns the choice and the wording of the few source lines that people and models
+// are shown of a kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_HOTLINES_H
+#define KBOPT_LIB_DRIVER_HOTLINES_H
+
+#include "Context.h"
+#include "kb-opt/Eval/CostModel.h"
+#include "kb-opt/Report/ProfilePage.h"
+
+namespace kbopt {
+
+/// What the share of a line is a share of where \p limiter limits: "global sectors".
+llvm::StringRef measureOf(Limiter limiter);
+/// The hottest lines of \p records, launches of one kernel with counters.
+std::vector<HotLine> hotLines(const Context &context, llvm::ArrayRef<const LaunchRecord *> records,
+                              Limiter limiter);
+
+/// A line of a profile with the text of the input file, if it is one of its lines.
+HotLine hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
+                std::string note);
+/// The most important lines alone, by share.
+void keepHottest(std::vector<HotLine> &lines);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_HOTLINES_H
