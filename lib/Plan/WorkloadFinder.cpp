@@ -18,6 +18,7 @@ constexpr StringRef marker = "kb-workload:";
 struct CommentText {
   std::string yaml;
   unsigned firstLine = 1;
+  size_t begin = 0; ///< offset in the source
 };
 
 void blank(std::string &text, size_t from, size_t to) {
@@ -66,14 +67,14 @@ std::optional<CommentText> findComment(StringRef source) {
     size_t after = at + marker.size();
     unsigned line = 1 + source.take_front(at).count('\n');
     if (before == "//" || before == "///")
-      return CommentText{lineComments(source, lineStart, after), line};
+      return CommentText{lineComments(source, lineStart, after), line, lineStart};
     bool opensHere = before == "/*" || before == "/**";
     bool opensAbove = before.empty() || before == "*";
     // Inside a block comment that began on an earlier line.
     if (opensHere ||
         (opensAbove && source.take_front(at).rfind("/*") != StringRef::npos &&
          source.slice(source.take_front(at).rfind("/*"), at).find("*/") == StringRef::npos))
-      return CommentText{blockComment(source, lineStart, after), line};
+      return CommentText{blockComment(source, lineStart, after), line, lineStart};
   }
   return std::nullopt;
 }
@@ -109,6 +110,17 @@ Expected<std::optional<Workload>> kbopt::workloadInComment(StringRef source, Str
   if (!workload)
     return workload.takeError();
   return std::move(*workload);
+}
+
+std::string kbopt::withoutWorkload(StringRef source) {
+  std::string text = source.str();
+  std::optional<CommentText> comment = findComment(source);
+  if (!comment)
+    return text;
+  for (size_t i = 0; i != comment->yaml.size(); ++i)
+    if (comment->yaml[i] != ' ' && comment->yaml[i] != '\n')
+      text[comment->begin + i] = ' ';
+  return text;
 }
 
 Expected<std::optional<Workload>> kbopt::findWorkload(StringRef sourcePath,

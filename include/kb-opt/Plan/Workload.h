@@ -111,6 +111,10 @@ llvm::Expected<Workload> parseWorkload(llvm::StringRef text, llvm::StringRef fil
 llvm::Expected<std::optional<Workload>> workloadInComment(llvm::StringRef source,
                                                           llvm::StringRef file);
 
+/// \p source with blanks in place of the workload in its comment; lines and offsets stay. For
+/// readers who must not know which sizes the last gate keeps to itself.
+std::string withoutWorkload(llvm::StringRef source);
+
 /// Finds the workload for \p sourcePath: \p explicitPath if not empty, else
 /// `<source>.workload.yaml` beside it (k.cu.workload.yaml or k.workload.yaml for
 /// k.cu), else the comment inside; nothing if there is none of them. A relative
