@@ -20,6 +20,10 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
   SearchOptions search;
   search.trajectories = options.trajectories;
   search.steps = options.steps;
+  if (options.crossover)
+    search.crossover = true;
+  search.memory = options.memory;
+  search.profile = options.profile;
   search.jobs = options.jobs ? options.jobs : llvm::heavyweight_hardware_concurrency().compute_thread_count();
   search.seed = options.seed;
   search.budgetCandidates = options.budgetCandidates;

@@ -154,6 +154,8 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("'--emit=job' writes a folder", "name it with -o");
   if (!options.judge.empty() && (!options.passes.empty() || options.fix))
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
+  if (options.minimalAgent && !options.strategy.empty())
+    reader.fail("'--minimal-agent' is a strategy of its own", "drop '--strategy'");
   bool rewrites = options.judge.empty() &&
                   (options.emit == Emit::Diff || options.emit == Emit::Source);
   if (rewrites && options.passes.empty() && !options.listPasses)
@@ -200,6 +202,10 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   reader.text(OPT_workload, options.workload);
   reader.text(OPT_chip, options.chip);
   reader.text(OPT_strategy, options.strategy);
+  options.crossover = reader.flag(OPT_crossover);
+  options.memory = !reader.flag(OPT_no_memory);
+  options.profile = !reader.flag(OPT_no_profile);
+  options.minimalAgent = reader.flag(OPT_minimal_agent);
   reader.text(OPT_knowledge, options.knowledgeDirectory);
   reader.text(OPT_journal, options.journalPath);
   reader.text(OPT_remarks, options.remarksFile);
@@ -227,6 +233,8 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   else if (!options.listPasses)
     reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu");
   checkCombinations(reader, options);
+  if (options.strategy.empty())
+    options.strategy = options.minimalAgent ? "minimal" : "rollout";
   if (llvm::Error error = reader.takeError())
     return std::move(error);
   return options;

@@ -30,15 +30,19 @@ def chip : Value<"chip", "<name>", "Chip that times are modelled for (default: t
 
 def group_search : OptionGroup<"search">, HelpText<"SEARCH (-passes=auto)">;
 let Group = group_search in {
-def strategy : Value<"strategy", "<name>", "rollout (default)">;
+def strategy : Value<"strategy", "<name>", "rollout (default), tree or beam">;
 def trajectories : Value<"trajectories", "<n>", "Trajectories of the search (default 10)">;
 def steps : Value<"steps", "<n>", "Steps of a trajectory (default 10)">;
+def crossover : Flag_<"crossover", "Cross winners in rollout, too; tree and beam do">;
 def budget_candidates : Value<"budget-candidates", "<n>", "Judge at most n candidates">;
 def budget_seconds : Value<"budget-seconds", "<s>", "Stop after s seconds, with the best so far">;
 def seed : Value<"seed", "<n>", "Seed of every draw (default 0)">;
 def j : JoinedOrSeparate<["-"], "j">, MetaVarName<"<n>">, HelpText<"Work on n candidates at once (default: all cores)">;
 def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: the user's data folder)">;
 def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder)">;
+def no_memory : Flag_<"no-memory", "Start without knowledge, the seed included, and learn nothing on the way">;
+def no_profile : Flag_<"no-profile", "Use times of whole programs only: no states, no metrics, no roofline">;
+def minimal_agent : Flag_<"minimal-agent", "Ask one role for whole kernels, without choice, repair or knowledge">;
 def llm : Value<"llm", "<provider>", "off (default)">;
 }
 

@@ -415,11 +415,11 @@ static AttemptVerdict outcomeOf(const Verdict &verdict) {
   llvm_unreachable("unknown verdict");
 }
 
-static State stateFrom(const json::Object &metrics) {
+static MetricMap metricsFrom(const json::Object &metrics) {
   MetricMap map;
   for (const auto &[name, value] : metrics)
     map[name.str()] = value.getAsNumber().value_or(std::numeric_limits<double>::quiet_NaN());
-  return StateRules::builtin().classify(map);
+  return map;
 }
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, JudgeEffort effort) {
@@ -448,7 +448,8 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
   judgement.failure = toString(verdict.failure).str();
   judgement.reason = verdict.reason;
   if (const json::Object *metrics = object.getObject("metrics")) {
-    judgement.state = stateFrom(*metrics);
+    judgement.metrics = metricsFrom(*metrics);
+    judgement.state = StateRules::builtin().classify(judgement.metrics);
     judgement.timeUs = object.getNumber("us").value_or(0);
     judgement.modelledUs = object.getNumber("modelledUs").value_or(0);
     judgement.floorUs = object.getNumber("floorUs").value_or(0);
@@ -463,8 +464,10 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
   if (const json::Object *kernels = object.getObject("kernels"))
     for (const auto &[name, value] : *kernels) {
       const json::Object &entry = *value.getAsObject();
-      judgement.kernels[name.str()] = {entry.getNumber("us").value_or(0), stateFrom(*entry.getObject("metrics")),
-                                       entry.getString("shape").value_or("").str()};
+      MetricMap metrics = metricsFrom(*entry.getObject("metrics"));
+      State state = StateRules::builtin().classify(metrics);
+      judgement.kernels[name.str()] = {entry.getNumber("us").value_or(0), std::move(state),
+                                       entry.getString("shape").value_or("").str(), std::move(metrics)};
     }
   return judgement;
 }

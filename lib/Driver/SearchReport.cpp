@@ -236,7 +236,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     return std::move(error);
   }
   bool spent = result.end == SearchEnd::BudgetCandidates || result.end == SearchEnd::BudgetSeconds ||
-               result.end == SearchEnd::Interrupted;
+               result.end == SearchEnd::BudgetModel || result.end == SearchEnd::Interrupted;
   if (spent)
     progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
   return spent ? ExitStatus::Budget : ExitStatus::Success;

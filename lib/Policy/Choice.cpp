@@ -16,14 +16,10 @@ constexpr double repeatShare = 0.5;
 constexpr double failureShare = 0.6;
 /// A known step is followed if it makes the program slower by 10 % at most.
 constexpr double worstFollowed = -0.1;
-
-bool sameAction(const Move &move, const Action &action) {
-  return move.pass == action.pass && move.kernel == action.kernel && move.site == action.site;
-}
-
-Move moveOf(const Action &action, Parameters parameters) {
-  return {action.pass, action.kernel, action.site, std::move(parameters)};
-}
+/// Nothing is left to win below this time over the roofline floor.
+constexpr double leastHeadroom = 1.02;
+/// What a step hands on to the one before it.
+constexpr double creditDiscount = 0.5;
 
 /// "factor=4 width=2" as parameters of \p action; nothing if it has other ones.
 std::optional<Parameters> parse(llvm::StringRef text, const Action &action) {
@@ -55,15 +51,19 @@ struct Experience {
 Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
   Experience seen;
   for (const Attempt &attempt : explorer.attempts()) {
-    if (attempt.trajectory == 0 || !sameAction(attempt.move, action))
+    if (attempt.trajectory == 0 || !isOf(attempt.move, attempt.ask, action))
       continue;
     if (attempt.parent != node.id) {
+      // A search without memory takes nothing along to another program.
+      if (!explorer.settings().memory)
+        continue;
       ++seen.elsewhere;
       seen.failures += attempt.correct() ? -1 : 1;
       seen.gains += attempt.gain();
       continue;
     }
-    ++seen.here;
+    // The debugger's attempts belong to the proposal.
+    seen.here += attempt.repair == 0;
     if (attempt.correct() && !attempt.node.empty() && attempt.gain() >= worstFollowed &&
         (!seen.best || attempt.gain() > seen.best->gain()))
       seen.best = &attempt;
@@ -75,26 +75,62 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
 std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &action) {
   const Attempt *best = nullptr;
   for (const Attempt &attempt : explorer.attempts())
-    if (attempt.correct() && sameAction(attempt.move, action) &&
+    if (attempt.correct() && isOf(attempt.move, /*asked=*/false, action) &&
         (!best || attempt.gain() > best->gain()))
       best = &attempt;
   if (!best)
     return std::nullopt;
-  return best->move.parameters;
+  Parameters parameters = best->move.parameters;
+  parameters.erase(replyOption.str());
+  return parameters;
+}
+
+/// What \p action offers next: untried parameters, or one more question. The weight
+/// is the caller's.
+std::optional<MoveOption> nextOf(const Explorer &explorer, const ExplorerNode &node,
+                                 const Action &action, const Planned &planned) {
+  MoveOption option;
+  if (action.assisted) {
+    option.ask = explorer.asks(node.id, action) + planned.count(node.id, action) + 1;
+    if (!explorer.mayAsk() || option.ask > explorer.settings().asks)
+      return std::nullopt;
+    option.move = action.move();
+    return option;
+  }
+  std::optional<Parameters> next = nextParameters(explorer, node, action, planned);
+  if (!next)
+    return std::nullopt;
+  option.move = action.move(std::move(*next));
+  return option;
 }
 
 } // namespace
 
+bool kbopt::isOf(const Move &move, bool asked, const Action &action) {
+  return move.pass == action.pass && move.kernel == action.kernel && move.site == action.site &&
+         asked == action.assisted && (asked || move.reply() == action.reply);
+}
+
+unsigned Planned::countAt(const NodeId &node) const {
+  return static_cast<unsigned>(
+      llvm::count_if(requests, [&](const auto &request) { return std::get<0>(request) == node; }));
+}
+
+unsigned Planned::count(const NodeId &node, const Action &action) const {
+  return static_cast<unsigned>(llvm::count_if(requests, [&](const auto &request) {
+    const auto &[at, move, ask] = request;
+    return at == node && isOf(move, ask, action);
+  }));
+}
+
 std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const ExplorerNode &node,
-                                                const Action &action,
-                                                const KnowledgeBase &knowledge,
-                                                const std::set<std::pair<NodeId, Move>> &planned) {
+                                                const Action &action, const Planned &planned) {
   Parameters defaults;
   for (const ParameterRange &range : action.ranges)
     defaults[range.name] = range.defaultValue;
   std::vector<Parameters> order;
   std::vector<std::string> known =
-      knowledge.knownParameters(node.stateOf(action.kernel), action.pass);
+      explorer.knowledge().knownParameters(node.stateOf(action.kernel), action.pass);
   if (!known.empty())
     if (std::optional<Parameters> parameters = parse(known.front(), action))
       order.push_back(std::move(*parameters));
@@ -104,38 +140,72 @@ std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const 
   for (Parameters &next : neighbours(centre, action.ranges))
     order.push_back(std::move(next));
   for (Parameters &parameters : order) {
-    Move move = moveOf(action, parameters);
-    if (!explorer.tried(node.id, move) && !planned.count({node.id, move}))
+    Move move = action.move(parameters);
+    if (!explorer.tried(node.id, move) && !planned.has(node.id, move))
       return std::move(parameters);
   }
   return std::nullopt;
 }
 
 std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerNode &node,
-                                       llvm::ArrayRef<Action> actions,
-                                       const KnowledgeBase &knowledge,
-                                       const std::set<std::pair<NodeId, Move>> &planned) {
+                                       llvm::ArrayRef<Action> actions, const Planned &planned) {
   std::vector<MoveOption> options;
   for (const Action &action : actions) {
     Prediction prediction =
-        knowledge.predict(node.stateOf(action.kernel), action.pass,
-                          node.predecessors(action.kernel), node.shapeOf(action.kernel));
+        explorer.knowledge().predict(node.stateOf(action.kernel), action.pass,
+                                     node.predecessors(action.kernel), node.shapeOf(action.kernel));
     if (prediction.success == 0)
       continue; // excluded by an earlier step
     double share = node.shareOf(action.kernel);
     Experience seen = experienceOf(explorer, node, action);
-    for (const auto &[at, move] : planned)
-      seen.here += at == node.id && sameAction(move, action);
+    int here = seen.here + static_cast<int>(planned.count(node.id, action));
     // This very program tells more than the knowledge base does.
     double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
-    double weight = (leastWeight * share + std::max(0.0, value)) *
-                    std::pow(repeatShare, seen.here) *
-                    std::pow(failureShare, std::max(0, seen.failures));
-    if (std::optional<Parameters> next = nextParameters(explorer, node, action, knowledge, planned))
-      options.push_back({moveOf(action, std::move(*next)), weight, prediction.logGain, true});
+    if (std::optional<MoveOption> next = nextOf(explorer, node, action, planned)) {
+      next->weight = (leastWeight * share + std::max(0.0, value)) * std::pow(repeatShare, here) *
+                     std::pow(failureShare, std::max(0, seen.failures));
+      next->predictedGain = prediction.logGain;
+      options.push_back(std::move(*next));
+    }
     if (seen.best)
       options.push_back({seen.best->move, leastWeight + std::max(0.0, seen.best->gain()),
                          seen.best->gain(), false});
   }
   return options;
+}
+
+bool kbopt::isAtFloor(const ExplorerNode &node) {
+  const NodeJudgement &judgement = node.judgement;
+  double headroom =
+      judgement.floorUs > 0 ? judgement.timeUs / judgement.floorUs : judgement.state.headroom;
+  return headroom < leastHeadroom; // NaN, unknown, is not less
+}
+
+llvm::Expected<std::vector<MoveOption>> kbopt::freshMoves(Explorer &explorer, const NodeId &id,
+                                                          const Planned &planned) {
+  const ExplorerNode &node = explorer.node(id);
+  if (isAtFloor(node))
+    return std::vector<MoveOption>();
+  llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(id);
+  if (!actions)
+    return actions.takeError();
+  std::vector<MoveOption> moves = movesOf(explorer, node, *actions, planned);
+  llvm::erase_if(moves,
+                 [](const MoveOption &option) { return !option.fresh || !(option.weight > 0); });
+  return moves;
+}
+
+const MoveOption &kbopt::drawn(llvm::ArrayRef<MoveOption> moves, Random &random) {
+  std::vector<double> weights;
+  for (const MoveOption &option : moves)
+    weights.push_back(option.weight);
+  return moves[random.weighted(weights)];
+}
+
+void kbopt::giveCredit(Explorer &explorer, llvm::ArrayRef<Attempt> steps) {
+  double later = 0;
+  for (const Attempt &step : llvm::reverse(steps)) {
+    explorer.credit(step.parent, step.move, later);
+    later = creditDiscount * std::max(0.0, step.gain() + later);
+  }
 }

@@ -1,6 +1,5 @@
 //===- Explorer.cpp - Batches, merging, pruning, records ------------------===//
-#include "kb-opt/Policy/Explorer.h"
-#include "Parallel.h"
+#include "Pending.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -11,40 +10,6 @@ namespace {
 /// Less is noise (EVALUATION: centres must differ by 0.5 %).
 constexpr double leastImprovement = 0.005;
 } // namespace
-
-/// A request on its way through `evaluate`.
-struct Explorer::Pending {
-  const ExplorerRequest *request = nullptr;
-  MoveResult made;
-  enum class Fate {
-    Repeat,    ///< tried at this parent before, or earlier in the batch
-    Failed,    ///< not applied, or a gate before measuring
-    Known,     ///< the program is a node already, or will be by `twin`
-    Identical, ///< the machine code was judged already, or will be by `twin`
-    Roofline,
-    Dropped, ///< the budget is spent, or the user ended the search
-    Judge,
-  } fate = Fate::Judge;
-  NodeId twin;
-  bool applied = false; ///< `made` is an answer
-  std::optional<NodeJudgement> judgement;
-};
-
-/// Calls \p body on all of \p entries; its errors are joined in their order.
-template <typename Entry, typename Body>
-static llvm::Error inParallel(unsigned jobs, llvm::ArrayRef<Entry *> entries, Body body) {
-  std::vector<llvm::Error> errors;
-  for (size_t i = 0; i != entries.size(); ++i)
-    errors.push_back(llvm::Error::success());
-  parallelFor(jobs, entries.size(), [&](size_t i) {
-    llvm::cantFail(std::move(errors[i]));
-    errors[i] = body(*entries[i]);
-  });
-  llvm::Error all = llvm::Error::success();
-  for (llvm::Error &error : errors)
-    all = llvm::joinErrors(std::move(all), std::move(error));
-  return all;
-}
 
 std::vector<std::string> ExplorerNode::predecessors(llvm::StringRef kernel) const {
   std::vector<std::string> passes;
@@ -62,6 +27,11 @@ const State &ExplorerNode::stateOf(const std::string &kernel) const {
 const std::string &ExplorerNode::shapeOf(const std::string &kernel) const {
   auto found = judgement.kernels.find(kernel);
   return found == judgement.kernels.end() ? judgement.shape : found->second.shape;
+}
+
+const MetricMap &ExplorerNode::metricsOf(const std::string &kernel) const {
+  auto found = judgement.kernels.find(kernel);
+  return found == judgement.kernels.end() ? judgement.metrics : found->second.metrics;
 }
 
 double ExplorerNode::shareOf(const std::string &kernel) const {
@@ -86,10 +56,38 @@ static std::optional<double> kernelGain(const NodeJudgement &before, const NodeJ
   return std::log(then->second.timeUs / now->second.timeUs);
 }
 
+/// Nothing is known to a search without memory, not even the seed.
+static KnowledgeBase knownAtFirst(const KnowledgeBase &knowledge, bool memory) {
+  static const Catalogue nothing;
+  return memory ? knowledge : KnowledgeBase(knowledge.chip(), knowledge.device(), nothing);
+}
+
 Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge,
                    const SearchOptions &options, Clock &clock, SearchObserver *observer)
-    : environment(environment), initial(knowledge), options(options), clock(clock),
-      observer(observer) {}
+    : environment(environment), options(options), initial(knownAtFirst(knowledge, options.memory)),
+      believed(initial), clock(clock), observer(observer) {}
+
+NodeJudgement Explorer::seen(NodeJudgement judgement) const {
+  if (options.profile) {
+    // A state that somebody discovered refines that of the rules.
+    auto refine = [&](State &state, const MetricMap &metrics) {
+      State refined = believed.classify(metrics);
+      if (refined.primary == state.primary)
+        state.refinement = refined.refinement;
+    };
+    if (!believed.folded().words.states.empty()) {
+      refine(judgement.state, judgement.metrics);
+      for (auto &[name, kernel] : judgement.kernels)
+        refine(kernel.state, kernel.metrics);
+    }
+    return judgement;
+  }
+  judgement.state = State();
+  judgement.metrics.clear();
+  judgement.kernels.clear();
+  judgement.floorUs = 0;
+  return judgement;
+}
 
 llvm::Expected<bool> Explorer::start() {
   startSeconds = clock.monotonicSeconds();
@@ -99,7 +97,7 @@ llvm::Expected<bool> Explorer::start() {
     return judgement.takeError();
   result.original = *judgement;
   result.best = bestNode = rootId;
-  addNode(rootId, judgement->code, *judgement, {});
+  addNode(rootId, judgement->code, *judgement, {}, "");
   best = judgement->timeUs;
   if (observer)
     observer->started(*judgement);
@@ -124,7 +122,10 @@ llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
       return found.takeError();
     node.actions = std::move(*found);
     for (const Action &action : *node.actions)
-      rangesOf.try_emplace(action.pass, action.ranges);
+      rangesOf.try_emplace({action.pass, ""}, action.ranges);
+    llvm::append_range(*node.actions, node.offered);
+    if (llvm::Error error = suggestFor(node))
+      return std::move(error);
   }
   return llvm::ArrayRef<Action>(*node.actions);
 }
@@ -134,26 +135,13 @@ const Attempt *Explorer::tried(const NodeId &parent, const Move &move) const {
   return found == triedAt.end() ? nullptr : &result.attempts[found->second];
 }
 
-/// Hands an answer to \p take, unless it came while the user ended the search: it
-/// may be that of a process killed for it, and an error is then none of ours.
-template <typename T, typename Take>
-llvm::Error Explorer::keepUnlessStopped(llvm::Expected<T> answer, Take take) {
-  if (stopped()) {
-    if (!answer)
-      llvm::consumeError(answer.takeError());
-    return llvm::Error::success();
-  }
-  if (!answer)
-    return answer.takeError();
-  take(std::move(*answer));
-  return llvm::Error::success();
-}
-
 llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
   std::vector<Pending *> open;
   std::set<std::pair<NodeId, Move>> seen;
   for (Pending &entry : pending) {
-    std::pair<NodeId, Move> key(entry.request->parent, entry.request->move);
+    if (entry.isSettled())
+      continue;
+    std::pair<NodeId, Move> key(entry.request.parent, entry.request.move);
     if (triedAt.count(key) || !seen.insert(key).second)
       entry.fate = Pending::Fate::Repeat;
     else
@@ -162,7 +150,7 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
   return inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
     if (stopped() || outOfTime())
       return llvm::Error::success();
-    return keepUnlessStopped(environment.apply(entry.request->parent, entry.request->move),
+    return keepUnlessStopped(environment.apply(entry.request.parent, entry.request.move),
                              [&](MoveResult made) {
                                entry.made = std::move(made);
                                entry.applied = true;
@@ -189,7 +177,7 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
   if (!made.code.empty() && (sameCode != byCode.end() || codeToCome != comingCode.end())) {
     entry.fate = Pending::Fate::Identical;
     entry.twin = sameCode != byCode.end() ? sameCode->second : codeToCome->second;
-  } else if (made.floorUs > 0 && made.floorUs >= best) {
+  } else if (options.profile && made.floorUs > 0 && made.floorUs >= best) {
     entry.fate = Pending::Fate::Roofline;
     return;
   } else if (options.budgetCandidates && result.judged + open >= options.budgetCandidates) {
@@ -209,7 +197,7 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
   std::map<Digest, NodeId> comingCode;
   std::vector<Pending *> open;
   for (Pending &entry : pending) {
-    if (entry.fate == Pending::Fate::Repeat)
+    if (entry.isSettled())
       continue;
     if (!entry.applied) {
       entry.fate = Pending::Fate::Dropped;
@@ -232,8 +220,9 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
 }
 
 void Explorer::addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
-                       std::vector<Move> pipeline) {
-  nodes.try_emplace(id, ExplorerNode{id, code, judgement, std::move(pipeline), std::nullopt});
+                       std::vector<Move> pipeline, const NodeId &parent) {
+  nodes.try_emplace(id, ExplorerNode{id, code, seen(judgement), std::move(pipeline), parent,
+                                     std::nullopt, {}});
   if (!code.empty())
     byCode.try_emplace(code, id);
 }
@@ -251,7 +240,7 @@ void Explorer::noteBest(const NodeId &id) {
 
 /// The attempt for one request whose predecessors in the batch are resolved.
 Attempt Explorer::resolve(const Pending &pending) {
-  const ExplorerRequest &request = *pending.request;
+  const ExplorerRequest &request = pending.request;
   const ExplorerNode &parent = nodes.at(request.parent);
   Attempt attempt;
   attempt.trajectory = request.trajectory;
@@ -260,6 +249,12 @@ Attempt Explorer::resolve(const Pending &pending) {
   attempt.parentTimeUs = parent.judgement.timeUs;
   attempt.parentModelledUs = parent.judgement.modelledUs;
   attempt.predictedGain = request.predictedGain;
+  attempt.ask = request.ask;
+  attempt.repair = pending.repair;
+  if (pending.proposal) {
+    attempt.tokens = pending.proposal->tokens;
+    attempt.cost = pending.proposal->cost;
+  }
   const State &state = parent.stateOf(request.move.kernel);
   attempt.primary = state.fullName();
   attempt.secondary = state.secondary;
@@ -276,9 +271,14 @@ Attempt Explorer::resolve(const Pending &pending) {
     attempt.modelledUs = correct ? judgement.modelledUs : 0;
     std::vector<Move> pipeline = parent.pipeline;
     pipeline.push_back(request.move);
-    addNode(attempt.node, pending.made.code, judgement, std::move(pipeline));
+    addNode(attempt.node, pending.made.code, judgement, std::move(pipeline), parent.id);
   };
   switch (pending.fate) {
+  case Pending::Fate::NoMove:
+    attempt.verdict = AttemptVerdict::NotApplied;
+    attempt.failure = pending.proposal->failure;
+    attempt.reason = pending.proposal->reason;
+    break;
   case Pending::Fate::Failed:
     attempt.verdict = pending.made.applied ? AttemptVerdict::Incorrect : AttemptVerdict::NotApplied;
     attempt.gate = pending.made.gate;
@@ -311,8 +311,9 @@ Attempt Explorer::resolve(const Pending &pending) {
 }
 
 void Explorer::record(const Attempt &attempt, const Digest &code) {
-  // What was not measured says nothing about the pass.
-  if (attempt.shortcut == "roofline" || attempt.shortcut == "known")
+  // What was not measured says nothing about the pass; nor does a silent provider.
+  if (attempt.shortcut == "roofline" || attempt.shortcut == "known" ||
+      attempt.failure == "unavailable")
     return;
   const ExplorerNode &parent = nodes.at(attempt.parent);
   Evidence e;
@@ -322,6 +323,12 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.shape = parent.shapeOf(attempt.move.kernel);
   e.pass = attempt.move.pass;
   e.parameters = attempt.move.parameters;
+  e.parameters.erase(replyOption.str());
+  e.reply = attempt.move.reply();
+  if (auto role = replyRoles.find(e.reply); role != replyRoles.end())
+    e.role = roleName(role->second).str();
+  e.tokens = attempt.tokens;
+  e.cost = attempt.cost;
   std::vector<std::string> before = parent.predecessors(attempt.move.kernel);
   e.predecessor = before.empty() ? "" : before.back();
   e.chip = initial.chip().name;
@@ -340,14 +347,13 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.after = code;
   e.versions = options.versions;
   e.time = clock.timestamp();
-  evidenceAt[{attempt.parent, attempt.move}] = result.evidence.size();
+  if (attempt.correct())
+    evidenceAt[{attempt.parent, attempt.move}] = result.evidence.size();
   result.evidence.push_back(std::move(e));
 }
 
-llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests) {
-  std::vector<Pending> pending(requests.size());
-  for (size_t i = 0; i != requests.size(); ++i)
-    pending[i].request = &requests[i];
+/// Applies and judges what has a move, and keeps all of it in order.
+llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pending) {
   if (llvm::Error error = applyAll(pending))
     return std::move(error);
   if (llvm::Error error = judgeAll(pending))
@@ -358,41 +364,63 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
     if (entry.fate == Pending::Fate::Dropped ||
         (entry.fate == Pending::Fate::Judge && !entry.judgement))
       break;
-    std::pair<NodeId, Move> key(entry.request->parent, entry.request->move);
+    std::pair<NodeId, Move> key(entry.request.parent, entry.request.move);
     if (entry.fate == Pending::Fate::Repeat) {
       Attempt again = result.attempts[triedAt.at(key)];
-      again.trajectory = entry.request->trajectory;
+      again.trajectory = entry.request.trajectory;
       again.shortcut = "known";
       attempts.push_back(std::move(again));
       continue;
     }
     Attempt attempt = resolve(entry);
-    triedAt[key] = result.attempts.size();
+    attempts.push_back(attempt);
+    if (attempt.failure == "budget")
+      continue; // nobody was asked
+    if (entry.fate != Pending::Fate::NoMove)
+      triedAt[key] = result.attempts.size();
     result.attempts.push_back(attempt);
     record(attempt, entry.made.code);
     if (observer)
       observer->attempted(attempt);
     if (!attempt.node.empty())
       noteBest(attempt.node);
-    attempts.push_back(std::move(attempt));
+    if (entry.proposal)
+      offer(attempt, entry.proposal->ranges);
   }
   return attempts;
 }
 
-void Explorer::credit(const NodeId &parent, const Move &move, double later) {
-  auto found = evidenceAt.find({parent, move});
-  if (found == evidenceAt.end())
-    return;
-  Evidence &record = result.evidence[found->second];
-  if (record.creditGain)
-    record.creditGain = std::max(*record.creditGain, *record.achievedGain + later);
-}
-
-KnowledgeBase Explorer::learnt() const {
-  KnowledgeBase knowledge = initial;
-  EvidenceSet set;
-  for (const Evidence &record : result.evidence)
-    set.insert(record);
-  knowledge.learn(set);
-  return knowledge;
+llvm::Expected<std::vector<Attempt>>
+Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests) {
+  std::vector<Pending> pending(requests.size());
+  for (auto [entry, request] : llvm::zip(pending, requests))
+    entry.request = request;
+  if (llvm::Error error = askAll(pending))
+    return std::move(error);
+  llvm::Expected<std::vector<Attempt>> attempts = carryOut(pending);
+  if (!attempts)
+    return attempts.takeError();
+  for (unsigned repair = 1; repair <= options.repairs && !mustEnd(); ++repair) {
+    std::vector<Pending> broken;
+    std::vector<size_t> places;
+    for (auto [place, attempt] : llvm::enumerate(*attempts))
+      if (isRepairable(requests[place], attempt)) {
+        broken.emplace_back();
+        broken.back().request = requests[place];
+        broken.back().repair = repair;
+        broken.back().failed = attempt;
+        places.push_back(place);
+      }
+    if (broken.empty())
+      break;
+    if (llvm::Error error = askAll(broken))
+      return std::move(error);
+    llvm::Expected<std::vector<Attempt>> repaired = carryOut(broken);
+    if (!repaired)
+      return repaired.takeError();
+    for (auto [place, attempt] : llvm::zip(places, *repaired))
+      if (attempt.failure != "budget")
+        (*attempts)[place] = attempt;
+  }
+  return attempts;
 }

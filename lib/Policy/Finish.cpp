@@ -37,14 +37,14 @@ llvm::Expected<std::optional<NodeId>> Explorer::replay(llvm::ArrayRef<Move> pipe
   auto twin = code.empty() ? byCode.end() : byCode.find(code);
   if (twin != byCode.end()) {
     ++result.merged;
-    addNode(at, code, NodeJudgement(nodes.at(twin->second).judgement), pipeline.vec());
+    addNode(at, code, NodeJudgement(nodes.at(twin->second).judgement), pipeline.vec(), "");
     return at;
   }
   llvm::Expected<NodeJudgement> judgement = environment.judge(at);
   if (!judgement)
     return judgement.takeError();
   result.judged += counted;
-  addNode(at, code, *judgement, pipeline.vec());
+  addNode(at, code, *judgement, pipeline.vec(), "");
   return at;
 }
 
@@ -54,7 +54,8 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Move> &pipeline) {
   std::set<std::vector<Move>> seen = {pipeline};
   for (size_t i = 0; i != pipeline.size(); ++i) {
     bool climbed = false;
-    for (Parameters &parameters : neighbours(pipeline[i].parameters, rangesOf[pipeline[i].pass])) {
+    for (Parameters &parameters : neighbours(pipeline[i].parameters,
+                                             rangesOf[{pipeline[i].pass, pipeline[i].reply()}])) {
       if (mustEnd())
         return llvm::Error::success();
       std::vector<Move> other = pipeline;
@@ -133,9 +134,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool m
   return llvm::Error::success();
 }
 
-/// Correct programs that beat the original, fastest first; of equally fast ones
-/// the shorter pipeline.
-std::vector<NodeId> Explorer::leaders() const {
+std::vector<Leader> Explorer::leaders() const {
   std::vector<const ExplorerNode *> faster;
   for (const auto &[id, node] : nodes)
     if (node.judgement.verdict == AttemptVerdict::Correct && node.judgement.timeUs > 0 &&
@@ -145,10 +144,12 @@ std::vector<NodeId> Explorer::leaders() const {
     return std::tuple(a->judgement.timeUs, a->pipeline.size(), a->id) <
            std::tuple(b->judgement.timeUs, b->pipeline.size(), b->id);
   });
-  std::vector<NodeId> ids;
+  std::vector<Leader> leaders;
+  std::set<Digest> codes;
   for (const ExplorerNode *node : faster)
-    ids.push_back(node->id);
-  return ids;
+    if (node->code.empty() || codes.insert(node->code).second)
+      leaders.push_back({node->id, node->pipeline, node->judgement.timeUs});
+  return leaders;
 }
 
 llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
@@ -158,9 +159,9 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
   result.winner = result.original;
   std::set<Digest> refused;
   size_t confirmations = 0;
-  for (const NodeId &leader : leaders()) {
-    NodeId winner = leader;
-    std::vector<Move> pipeline = nodes.at(winner).pipeline;
+  for (const Leader &leader : leaders()) {
+    NodeId winner = leader.node;
+    std::vector<Move> pipeline = leader.pipeline;
     result.ablated.clear();
     result.stepGains.clear();
     result.ablationComplete = false;

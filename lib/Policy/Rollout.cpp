@@ -1,18 +1,12 @@
 //===- Rollout.cpp --------------------------------------------------------===//
 #include "Rollout.h"
-#include "kb-opt/Policy/Choice.h"
+#include "Crossover.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
 
 namespace {
 
-/// What a step hands on to the one before it.
-constexpr double creditDiscount = 0.5;
-/// A correct step that makes the program slower by more is not gone on from.
-constexpr double slowestFollowed = 1.1;
-/// Nothing is left to win below this time over the roofline floor.
-constexpr double leastHeadroom = 1.02;
 
 struct Trajectory {
   unsigned number;
@@ -24,8 +18,7 @@ struct Trajectory {
 
 class Rollout {
 public:
-  Rollout(Explorer &explorer, const SearchOptions &options, const KnowledgeBase &knowledge)
-      : explorer(explorer), options(options), knowledge(knowledge) {}
+  explicit Rollout(Explorer &explorer) : explorer(explorer), options(explorer.settings()) {}
 
   llvm::Expected<SearchEnd> run() {
     for (unsigned first = 1; first <= options.trajectories; first += batchSize()) {
@@ -37,7 +30,15 @@ public:
         return **end;
       if (exhausted.count(explorer.root()))
         return SearchEnd::NothingLeft;
-      knowledge = explorer.learnt();
+      if (llvm::Error error = explorer.learn())
+        return std::move(error);
+      if (!options.crossover.value_or(false))
+        continue;
+      llvm::Expected<bool> crossed = crossWinners(explorer, 1, options.trajectories + 1);
+      if (!crossed)
+        return crossed.takeError();
+      if (std::optional<SearchEnd> over = explorer.mustEnd())
+        return *over;
     }
     return SearchEnd::Done;
   }
@@ -64,7 +65,7 @@ private:
         break;
     }
     for (const Trajectory &trajectory : batch)
-      giveCredit(trajectory);
+      giveCredit(explorer, trajectory.steps);
     return end ? end : explorer.mustEnd();
   }
 
@@ -73,14 +74,14 @@ private:
   llvm::Expected<bool> advance(std::vector<Trajectory> &batch) {
     std::vector<ExplorerRequest> requests;
     std::vector<Trajectory *> askers;
-    std::set<std::pair<NodeId, Move>> planned;
+    Planned planned;
     for (Trajectory &trajectory : batch) {
       llvm::Expected<std::optional<ExplorerRequest>> request = draw(trajectory, planned);
       if (!request)
         return request.takeError();
       if (!*request)
         continue;
-      planned.insert({(*request)->parent, (*request)->move});
+      planned.add(**request);
       requests.push_back(std::move(**request));
       askers.push_back(&trajectory);
     }
@@ -104,7 +105,7 @@ private:
   }
 
   void restart(Trajectory &trajectory) {
-    giveCredit(trajectory);
+    giveCredit(explorer, trajectory.steps);
     trajectory.steps.clear();
     trajectory.at = explorer.root();
     trajectory.visited = {explorer.root()};
@@ -113,16 +114,15 @@ private:
   /// Draws until a move comes up that is new at its place; known ones are followed
   /// on the way at no cost. Where nothing is open any more the trajectory starts
   /// again at the root. Nothing when the root has nothing open either.
-  llvm::Expected<std::optional<ExplorerRequest>>
-  draw(Trajectory &trajectory, const std::set<std::pair<NodeId, Move>> &planned) {
+  llvm::Expected<std::optional<ExplorerRequest>> draw(Trajectory &trajectory,
+                                                      const Planned &planned) {
     for (;;) {
       llvm::Expected<std::vector<MoveOption>> moves = open(trajectory, planned);
       if (!moves)
         return moves.takeError();
       if (moves->empty()) {
         // Another trajectory of the batch may just be opening something here.
-        auto first = planned.lower_bound({trajectory.at, Move()});
-        bool busy = first != planned.end() && first->first == trajectory.at;
+        bool busy = planned.anyAt(trajectory.at);
         if (!busy)
           exhausted.insert(trajectory.at);
         if (busy || trajectory.at == explorer.root())
@@ -130,12 +130,10 @@ private:
         restart(trajectory);
         continue;
       }
-      std::vector<double> weights;
-      for (const MoveOption &option : *moves)
-        weights.push_back(option.weight);
-      const MoveOption &chosen = (*moves)[trajectory.random.weighted(weights)];
+      const MoveOption &chosen = drawn(*moves, trajectory.random);
       if (chosen.fresh)
-        return ExplorerRequest{trajectory.at, chosen.move, chosen.predictedGain, trajectory.number};
+        return ExplorerRequest{trajectory.at, chosen.move, chosen.predictedGain, trajectory.number,
+                               chosen.ask};
       follow(trajectory, *explorer.tried(trajectory.at, chosen.move));
     }
   }
@@ -143,18 +141,14 @@ private:
   /// What can be drawn where \p trajectory is: not in a circle, and nothing that
   /// leads only to what is done.
   llvm::Expected<std::vector<MoveOption>> open(const Trajectory &trajectory,
-                                               const std::set<std::pair<NodeId, Move>> &planned) {
+                                               const Planned &planned) {
     const ExplorerNode &node = explorer.node(trajectory.at);
-    const NodeJudgement &judgement = node.judgement;
-    double headroom =
-        judgement.floorUs > 0 ? judgement.timeUs / judgement.floorUs : judgement.state.headroom;
-    // NaN, unknown, is not less.
-    if (headroom < leastHeadroom)
+    if (isAtFloor(node))
       return std::vector<MoveOption>();
     llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
     if (!actions)
       return actions.takeError();
-    std::vector<MoveOption> moves = movesOf(explorer, node, *actions, knowledge, planned);
+    std::vector<MoveOption> moves = movesOf(explorer, node, *actions, planned);
     llvm::erase_if(moves, [&](const MoveOption &option) {
       const Attempt *known = option.fresh ? nullptr : explorer.tried(node.id, option.move);
       return !(option.weight > 0) ||
@@ -163,41 +157,14 @@ private:
     return moves;
   }
 
-  /// Own gain of each step and the discounted gains behind it. A later step that
-  /// lost time takes nothing from an earlier one: it need not be kept.
-  void giveCredit(const Trajectory &trajectory) {
-    double later = 0;
-    for (const Attempt &step : llvm::reverse(trajectory.steps)) {
-      explorer.credit(step.parent, step.move, later);
-      later = creditDiscount * std::max(0.0, step.gain() + later);
-    }
-  }
-
   Explorer &explorer;
   const SearchOptions &options;
-  KnowledgeBase knowledge;
   /// Nodes with nothing left to try behind them.
   std::set<NodeId> exhausted;
 };
 
 } // namespace
 
-llvm::Expected<SearchResult> RolloutStrategy::run(Environment &environment,
-                                                  const KnowledgeBase &knowledge,
-                                                  const SearchOptions &options, Clock &clock,
-                                                  SearchObserver *observer) {
-  Explorer explorer(environment, knowledge, options, clock, observer);
-  llvm::Expected<bool> usable = explorer.start();
-  if (!usable)
-    return usable.takeError();
-  if (!*usable)
-    return explorer.finish(SearchEnd::NothingLeft);
-  llvm::Expected<SearchEnd> end = Rollout(explorer, options, knowledge).run();
-  if (end)
-    return explorer.finish(*end);
-  // What failed because the user ended the search costs nothing found before.
-  if (!options.stop || !options.stop())
-    return end.takeError();
-  llvm::consumeError(end.takeError());
-  return explorer.finish(SearchEnd::Interrupted);
+llvm::Expected<SearchEnd> RolloutStrategy::explore(Explorer &explorer) {
+  return Rollout(explorer).run();
 }

@@ -13,10 +13,8 @@
 namespace kbopt {
 
 class RolloutStrategy : public Strategy {
-public:
-  llvm::Expected<SearchResult> run(Environment &environment, const KnowledgeBase &knowledge,
-                                   const SearchOptions &options, Clock &clock,
-                                   SearchObserver *observer) override;
+protected:
+  llvm::Expected<SearchEnd> explore(Explorer &explorer) override;
 };
 
 } // namespace kbopt

@@ -1,8 +1,13 @@
 //===- Search.cpp - Names and the list of strategies ----------------------===//
 #include "kb-opt/Policy/Search.h"
+#include "Beam.h"
+#include "Minimal.h"
 #include "Rollout.h"
+#include "Tree.h"
+#include "kb-opt/Policy/Explorer.h"
 #include "kb-opt/Support/Error.h"
-#include <cmath>
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
 
@@ -10,23 +15,20 @@ Environment::~Environment() = default;
 SearchObserver::~SearchObserver() = default;
 Strategy::~Strategy() = default;
 
-std::string Move::text() const {
-  std::string inside;
-  auto add = [&](llvm::StringRef name, llvm::StringRef value) {
-    inside += ((inside.empty() ? "" : " ") + name + "=" + value).str();
-  };
-  for (const auto &[name, value] : parameters)
-    add(name, value);
-  if (!kernel.empty())
-    add("kernel", kernel);
-  if (!site.empty())
-    add("site", site);
-  return inside.empty() ? pass : pass + "{" + inside + "}";
+llvm::Expected<Proposal> Environment::propose(const NodeId &, const ProposalRequest &) {
+  return Proposal{{}, {}, "unavailable", "there is no model"};
 }
 
-double Attempt::gain() const {
-  return correct() && timeUs > 0 && parentTimeUs > 0 ? std::log(parentTimeUs / timeUs) : 0;
+llvm::Expected<Proposal> Environment::repair(const NodeId &node, const ProposalRequest &request,
+                                             const Attempt &) {
+  return Environment::propose(node, request);
 }
+
+llvm::Expected<std::vector<Finding>> Environment::suggest(const SuggestionRequest &) {
+  return std::vector<Finding>();
+}
+
+llvm::Expected<Reflection> Environment::reflect(const ReplayBuffer &) { return Reflection(); }
 
 llvm::StringRef kbopt::endName(SearchEnd end) {
   switch (end) {
@@ -38,15 +40,59 @@ llvm::StringRef kbopt::endName(SearchEnd end) {
     return "candidate budget spent";
   case SearchEnd::BudgetSeconds:
     return "time budget spent";
+  case SearchEnd::BudgetModel:
+    return "the model is asked no more";
   case SearchEnd::Interrupted:
     return "interrupted";
   }
   return "";
 }
 
+llvm::Expected<SearchResult> Strategy::run(Environment &environment,
+                                           const KnowledgeBase &knowledge,
+                                           const SearchOptions &options, Clock &clock,
+                                           SearchObserver *observer) {
+  Explorer explorer(environment, knowledge, options, clock, observer);
+  llvm::Expected<bool> usable = explorer.start();
+  if (!usable)
+    return usable.takeError();
+  if (!*usable)
+    return explorer.finish(SearchEnd::NothingLeft);
+  llvm::Expected<SearchEnd> end = explore(explorer);
+  if (end)
+    return explorer.finish(*end == SearchEnd::NothingLeft && !explorer.mayAsk()
+                               ? SearchEnd::BudgetModel
+                               : *end);
+  // What failed because the user ended the search costs nothing found before.
+  if (!options.stop || !options.stop())
+    return end.takeError();
+  llvm::consumeError(end.takeError());
+  return explorer.finish(SearchEnd::Interrupted);
+}
+
+namespace {
+struct KnownStrategy {
+  llvm::StringLiteral name;
+  std::unique_ptr<Strategy> (*make)();
+};
+template <typename T> std::unique_ptr<Strategy> makeStrategy() { return std::make_unique<T>(); }
+constexpr KnownStrategy known[] = {{"rollout", makeStrategy<RolloutStrategy>},
+                                   {"tree", makeStrategy<TreeStrategy>},
+                                   {"beam", makeStrategy<BeamStrategy>},
+                                   {"minimal", makeStrategy<MinimalStrategy>}};
+} // namespace
+
+std::vector<std::string> kbopt::strategyNames() {
+  std::vector<std::string> names;
+  for (const KnownStrategy &strategy : known)
+    names.push_back(strategy.name.str());
+  return names;
+}
+
 llvm::Expected<std::unique_ptr<Strategy>> kbopt::createStrategy(llvm::StringRef name) {
-  if (name == "rollout")
-    return std::make_unique<RolloutStrategy>();
+  for (const KnownStrategy &strategy : known)
+    if (strategy.name == name)
+      return strategy.make();
   return llvm::make_error<UsageError>("unknown strategy '" + name.str() + "'",
-                                      "known strategies: rollout");
+                                      "known strategies: " + llvm::join(strategyNames(), ", "));
 }

@@ -47,8 +47,11 @@ struct Options {
   std::string spoolFolder;
   std::string chip; ///< empty: the device's, without one the h200
 
-  std::string strategy = "rollout";
+  std::string strategy; ///< "rollout" where not given
   unsigned trajectories = 10, steps = 10;
+  bool crossover = false; ///< in rollout, too
+  bool memory = true, profile = true; ///< SearchOptions, likewise
+  bool minimalAgent = false; ///< the strategy "minimal"
   uint64_t budgetCandidates = 0; ///< 0: no limit
   double budgetSeconds = 0;      ///< 0: no limit
   uint64_t seed = 0;

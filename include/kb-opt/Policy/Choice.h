@@ -18,21 +18,55 @@ struct MoveOption {
   double weight = 0;
   double predictedGain = 0; ///< logarithmic, of the step itself
   bool fresh = true;        ///< not tried here: it costs a candidate
+  unsigned ask = 0;         ///< from 1: a model is to be asked for it, as so often
 };
 
-/// Every move that \p node offers: for each action the next untried parameters,
-/// and the best tried ones to be followed at no cost. \p planned holds moves that
-/// others will try in the same batch. In a fixed order; weights may be 0.
+/// What others of the same batch will try.
+class Planned {
+public:
+  void add(const ExplorerRequest &request) {
+    requests.insert({request.parent, request.move, request.ask});
+  }
+  bool has(const NodeId &node, const Move &move) const { return requests.count({node, move, 0}); }
+  unsigned countAt(const NodeId &node) const;
+  bool anyAt(const NodeId &node) const { return countAt(node) != 0; }
+  unsigned count(const NodeId &node, const Action &action) const;
+
+private:
+  std::set<std::tuple<NodeId, Move, unsigned>> requests;
+};
+
+/// Whether \p move came of \p action; \p asked: a model was asked for it.
+bool isOf(const Move &move, bool asked, const Action &action);
+
+/// Every move that \p node offers: for each action the next untried parameters, or
+/// one more question to the model, and the best tried ones to be followed at no cost.
+/// In a fixed order; weights may be 0.
 std::vector<MoveOption> movesOf(const Explorer &explorer, const ExplorerNode &node,
-                                llvm::ArrayRef<Action> actions, const KnowledgeBase &knowledge,
-                                const std::set<std::pair<NodeId, Move>> &planned);
+                                llvm::ArrayRef<Action> actions, const Planned &planned);
 
 /// The next parameters of \p action to try at \p node: those that worked best
 /// before, then the defaults, then neighbours of the best of this search, one
 /// option one place up or down. Nothing when all of these were tried.
-std::optional<std::map<std::string, std::string>>
-nextParameters(const Explorer &explorer, const ExplorerNode &node, const Action &action,
-               const KnowledgeBase &knowledge, const std::set<std::pair<NodeId, Move>> &planned);
+std::optional<std::map<std::string, std::string>> nextParameters(const Explorer &explorer,
+                                                                 const ExplorerNode &node,
+                                                                 const Action &action,
+                                                                 const Planned &planned);
+
+/// Whether nothing is left to win: within 2 % of the roofline floor.
+bool isAtFloor(const ExplorerNode &node);
+
+/// One of \p moves, which are not empty, in proportion to the weights.
+const MoveOption &drawn(llvm::ArrayRef<MoveOption> moves, Random &random);
+
+/// Credits each of \p steps, one behind the other, with its own gain and the
+/// discounted gains behind it. A later step that lost time takes nothing from an
+/// earlier one: it need not be kept.
+void giveCredit(Explorer &explorer, llvm::ArrayRef<Attempt> steps);
+
+/// Fresh moves of \p node that can be drawn: weights above 0, none at the floor.
+llvm::Expected<std::vector<MoveOption>> freshMoves(Explorer &explorer, const NodeId &node,
+                                                   const Planned &planned);
 
 } // namespace kbopt
 

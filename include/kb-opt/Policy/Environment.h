@@ -8,38 +8,9 @@
 #ifndef KBOPT_POLICY_ENVIRONMENT_H
 #define KBOPT_POLICY_ENVIRONMENT_H
 
-#include "kb-opt/Knowledge/Evidence.h"
-#include "kb-opt/Knowledge/State.h"
+#include "kb-opt/Policy/Learning.h"
 
 namespace kbopt {
-
-/// Digest of a program's text and workload.
-using NodeId = Digest;
-
-/// Values that one option of a pass may take, in their natural order
-/// (neighbours in the list are neighbours in effect).
-struct ParameterRange {
-  std::string name;
-  std::vector<std::string> values;
-  std::string defaultValue; ///< one of `values`
-};
-
-/// A pass that says it applies to a kernel of a node.
-struct Action {
-  std::string pass;
-  std::string kernel; ///< empty: the whole program
-  std::string site;   ///< empty: all sites in the kernel
-  std::vector<ParameterRange> ranges;
-};
-
-/// One step of a pipeline, as a policy sees it.
-struct Move {
-  std::string pass, kernel, site;
-  std::map<std::string, std::string> parameters;
-  auto operator<=>(const Move &) const = default;
-  /// As a pipeline writes it: "vectorize-loads{width=4 kernel=saxpy}".
-  std::string text() const;
-};
 
 /// What a move gave, before anything is measured.
 struct MoveResult {
@@ -50,27 +21,30 @@ struct MoveResult {
   Digest code;
   /// Least time that the roofline allows, microseconds; 0: unknown.
   double floorUs = 0;
-  /// A gate that failed already (G0 to G3), else empty.
+  /// A gate that failed already (G0 to G3), else empty. A move that does not apply
+  /// may have a `failure`, too: a reply that breaks a rule on edits ("constraints").
   std::string gate, failure;
 };
 
 /// One kernel of a judged program.
 struct KernelProfile {
   double timeUs = 0; ///< over all its launches
-  State state;
+  State state;            ///< by the rules; the search refines it
   std::string shape;
+  MetricMap metrics = {}; ///< that `state` follows from
 };
 
 /// What the judge says of a node.
 struct NodeJudgement {
   AttemptVerdict verdict = AttemptVerdict::Inconclusive;
   std::string gate, failure, reason;
-  double timeUs = 0;  ///< only where correct
+  double timeUs = 0; ///< only where correct
   /// Where `timeUs` is measured: what the cost model says; 0: nothing.
   double modelledUs = 0;
   double floorUs = 0; ///< 0: unknown
   Digest code;        ///< of machine code and plan; needed for the root alone
   State state;
+  MetricMap metrics; ///< that `state` follows from
   std::vector<std::string> features;
   std::string shape; ///< of the kernel that takes most time
   /// By the name in the source, as in `Action::kernel`. A kernel that is not here
@@ -80,8 +54,8 @@ struct NodeJudgement {
 
 /// All calls may come from several threads at once and must be functions of
 /// their arguments: a strategy relies on that to be repeatable. An `Error` is
-/// a failure of the machinery and ends the search; whatever a candidate does
-/// wrong is a verdict.
+/// a failure of the machinery and ends the search; whatever a candidate or a
+/// model does wrong is a verdict.
 class Environment {
 public:
   virtual ~Environment();
@@ -96,6 +70,22 @@ public:
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;
   /// `judge` with every gate on every case, for the winner; by default the same.
   virtual llvm::Expected<NodeJudgement> confirm(const NodeId &node) { return judge(node); }
+
+  //===-- Where a model is there; by default none is ----------------------===//
+
+  /// Asks for a move at \p node that no rule writes. All proposals of a batch are
+  /// asked for at once. By default "unavailable".
+  virtual llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request);
+  /// A new reply in place of one that did not apply, compile or pass a gate: what the
+  /// compiler or the judge said is in \p failed, whose `repair` counts the earlier
+  /// ones. By default "unavailable".
+  virtual llvm::Expected<Proposal> repair(const NodeId &node, const ProposalRequest &request,
+                                          const Attempt &failed);
+  /// What to try in a state for which nothing is known: proposals, without evidence.
+  /// By default nothing.
+  virtual llvm::Expected<std::vector<Finding>> suggest(const SuggestionRequest &request);
+  /// What a batch teaches in words. By default nothing.
+  virtual llvm::Expected<Reflection> reflect(const ReplayBuffer &buffer);
 };
 
 } // namespace kbopt

@@ -20,12 +20,15 @@ struct ExplorerNode {
   Digest code;
   NodeJudgement judgement;
   std::vector<Move> pipeline; ///< that first led here
+  NodeId parent;              ///< on the same way; empty: the original, or made at the end
   std::optional<std::vector<Action>> actions;
+  std::vector<Action> offered; ///< replies with numbers to fill in
 
   /// Passes of the pipeline that touched \p kernel (or everything), in order.
   std::vector<std::string> predecessors(llvm::StringRef kernel) const;
   const State &stateOf(const std::string &kernel) const;
   const std::string &shapeOf(const std::string &kernel) const;
+  const MetricMap &metricsOf(const std::string &kernel) const;
   /// Part of the program's time that \p kernel takes; 1 where unknown.
   double shareOf(const std::string &kernel) const;
 };
@@ -37,9 +40,11 @@ double programGain(double kernelGain, double share);
 /// One thing to try.
 struct ExplorerRequest {
   NodeId parent;
-  Move move;
+  Move move; ///< without parameters where a model is to be asked
   double predictedGain = 0;
   unsigned trajectory = 0;
+  unsigned ask = 0; ///< from 1: ask a model, for this action at this place as so often
+  bool minimal = false; ///< ProposalRequest::minimal
 };
 
 /// Not thread-safe; uses threads inside.
@@ -53,7 +58,8 @@ public:
 
   /// Tries all of \p requests and returns one attempt for each, in order, or
   /// fewer where a budget ended first. A move that was tried at its parent before
-  /// is answered from memory.
+  /// is answered from memory. Where a model is to be asked, all are asked at once, and
+  /// what fails goes to the debugger; the attempt is then the last one.
   llvm::Expected<std::vector<Attempt>> evaluate(llvm::ArrayRef<ExplorerRequest> requests);
 
   /// Why the search must end now, if it must.
@@ -66,13 +72,24 @@ public:
   /// The attempt of \p move at \p parent, or null. Valid until the next call.
   const Attempt *tried(const NodeId &parent, const Move &move) const;
   const std::vector<Attempt> &attempts() const { return result.attempts; }
+  /// So often a model was asked for \p action at \p node, repairs not counted.
+  unsigned asks(const NodeId &node, const Action &action) const;
+  /// Whether one more question makes sense: budgets of the model are not spent.
+  bool mayAsk() const { return result.modelEnd.empty(); }
 
   /// Raises the credit of the step \p move at \p parent to its own gain and \p later,
   /// what the steps behind it are worth to it.
   void credit(const NodeId &parent, const Move &move, double later);
-  /// The knowledge that the search began with and all that was tried since.
-  KnowledgeBase learnt() const;
+  /// What is believed since `start` or the last `learn`.
+  const KnowledgeBase &knowledge() const { return believed; }
+  /// The end of a batch: the evidence is folded, and a model may say what it teaches.
+  llvm::Error learn();
   double bestUs() const { return best; }
+  const std::vector<Move> &bestPipeline() const { return nodes.at(bestNode).pipeline; }
+  /// Correct programs that are faster than the original, fastest first; of equally
+  /// fast ones the shorter pipeline, of those with equal machine code one.
+  std::vector<Leader> leaders() const;
+  const SearchOptions &settings() const { return options; }
 
   /// Tunes the parameters of the winner within the budget, ablates and confirms
   /// it (the next best where a confirmation fails) and hands out the result.
@@ -82,13 +99,29 @@ private:
   struct Pending;
   template <typename T, typename Take>
   llvm::Error keepUnlessStopped(llvm::Expected<T> answer, Take take);
+  /// Whether a debugger may mend what became of \p attempt.
+  static bool isRepairable(const ExplorerRequest &request, const Attempt &attempt);
+  llvm::Error askAll(std::vector<Pending> &pending);
+  llvm::Expected<std::vector<Attempt>> carryOut(std::vector<Pending> &pending);
+  ProposalRequest question(const ExplorerRequest &request, unsigned repair) const;
+  ContextWindow window(std::vector<Attempt> attempts, std::vector<Leader> leaders,
+                       const std::string &purpose) const;
+  std::vector<Attempt> childrenOf(const NodeId &id) const;
+  bool isBelow(const NodeId &id, const NodeId &above) const;
+  void note(const Proposal &proposal);
+  void offer(const Attempt &attempt, const std::vector<ParameterRange> &ranges);
+  llvm::Error suggestFor(const ExplorerNode &node);
+  llvm::Error reflect();
+  void nameEvidence();
+  /// What of \p judgement this search may know.
+  NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyAll(std::vector<Pending> &pending);
   llvm::Error judgeAll(std::vector<Pending> &pending);
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
               uint64_t open);
   Attempt resolve(const Pending &pending);
   void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
-               std::vector<Move> pipeline);
+               std::vector<Move> pipeline, const NodeId &parent);
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
   bool stopped() const { return options.stop && options.stop(); }
@@ -102,11 +135,11 @@ private:
   llvm::Error ablate(NodeId &winner, std::vector<Move> &pipeline, bool mayJudge);
   /// Where \p pipeline leads from the root, if the search has judged that.
   std::optional<NodeId> judgedAlready(llvm::ArrayRef<Move> pipeline) const;
-  std::vector<NodeId> leaders() const;
 
   Environment &environment;
-  const KnowledgeBase &initial;
   SearchOptions options;
+  const KnowledgeBase initial;
+  KnowledgeBase believed;
   Clock &clock;
   SearchObserver *observer;
 
@@ -116,8 +149,14 @@ private:
   std::map<Digest, NodeId> byCode;
   std::map<std::pair<NodeId, Move>, size_t> triedAt; ///< index of the attempt
   std::map<std::pair<NodeId, Move>, size_t> evidenceAt;
-  /// Ranges of every action seen, by pass.
-  std::map<std::string, std::vector<ParameterRange>> rangesOf;
+  /// Ranges of every action seen, by pass and reply.
+  std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
+  std::map<std::tuple<NodeId, std::string, std::string, std::string>, unsigned> asked;
+  std::set<std::string> suggestedStates; ///< that `suggest` was asked about
+  std::map<Digest, ModelRole> replyRoles; ///< who gave a reply first
+  unsigned batches = 0;                  ///< learnt from
+  size_t reflectedUpTo = 0;              ///< records that earlier batches had
+  unsigned silences = 0;                 ///< "unavailable" in a row
   double best = 0;
   NodeId bestNode;
   bool candidatesSpent = false;

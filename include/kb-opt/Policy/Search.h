@@ -15,9 +15,13 @@
 
 namespace kbopt {
 
+class Explorer;
+
 struct SearchOptions {
   unsigned trajectories = 10; ///< KernelBlaster, table 2
-  unsigned steps = 10;        ///< new moves per trajectory; likewise
+  /// New moves per trajectory; likewise. `tree` makes trajectories x steps moves, a
+  /// round of `beam` tries as many as there are trajectories.
+  unsigned steps = 10;
   /// Trajectories that go forward together; what they learn counts from the
   /// next batch on. The result depends on this, never on `jobs`.
   unsigned batch = 5;
@@ -36,26 +40,32 @@ struct SearchOptions {
   /// written into every record.
   Digest program;
   std::map<std::string, std::string> versions;
-};
 
-/// One attempt, for people and for tests.
-struct Attempt {
-  unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
-  Move move;
-  NodeId parent, node; ///< `node` empty if nothing was made or it was dropped
-  AttemptVerdict verdict = AttemptVerdict::NotApplied;
-  std::string gate, failure, reason;
-  double timeUs = 0, parentTimeUs = 0; ///< `timeUs` only where correct
-  double modelledUs = 0, parentModelledUs = 0; ///< NodeJudgement::modelledUs, likewise
-  double predictedGain = 0;            ///< logarithmic, of the kernel
-  std::string primary, secondary;      ///< the state of the kernel before
-  /// How it was answered without measuring: "" (measured), "identical" (machine
-  /// code seen before), "known" (program seen before), "roofline" (dropped).
-  std::string shortcut;
+  //===-- Where a model is there ------------------------------------------===//
+  unsigned asks = 3;    ///< proposals for one action at one place
+  unsigned repairs = 2; ///< debugger's replies to one proposal
+  /// Proposals and repairs together; 0: no limit but the model's own.
+  uint64_t budgetProposals = 0;
+  unsigned leaders = 2;     ///< shown as context (STARK, appendix B)
+  unsigned windowNodes = 5; ///< programs in one context window (likewise)
 
-  bool correct() const { return verdict == AttemptVerdict::Correct; }
-  /// Logarithm of parent's over own time; 0 where not correct.
-  double gain() const;
+  //===-- Strategies ------------------------------------------------------===//
+  double epsilon = 0.3;      ///< tree: part of the draws that explore
+  unsigned rootChildren = 5; ///< tree: then the original is left alone
+  unsigned deadAfter = 3;    ///< tree: failed children that end a branch
+  unsigned width = 4;        ///< beam: programs that go on
+  unsigned branching = 2;    ///< beam: new moves for each of them
+  double leastImprovement = 0.03; ///< beam: a round that brings less is the last
+  /// Whether winners are crossed; where not said, by tree and beam.
+  std::optional<bool> crossover;
+
+  //===-- Ablations (KernelBlaster, section 6) ----------------------------===//
+  /// False: nothing is known at the start, not even the seed, and nothing is taken
+  /// from one state to the next. Evidence is recorded all the same.
+  bool memory = true;
+  /// False: times of whole programs and nothing else; no states, no metrics, no
+  /// roofline.
+  bool profile = true;
 };
 
 /// Told of everything in a fixed order, from the calling thread.
@@ -64,10 +74,21 @@ public:
   virtual ~SearchObserver();
   virtual void started(const NodeJudgement &original) {}
   virtual void attempted(const Attempt &attempt) {}
+  /// A model was asked; its move is yet to be applied. \p repair as in Attempt.
+  virtual void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) {}
+  /// A batch was thought over; the evidence of lessons has the names of the run.
+  virtual void reflected(const Reflection &reflection) {}
   virtual void improved(double timeUs, llvm::ArrayRef<Move> pipeline) {}
 };
 
-enum class SearchEnd { Done, NothingLeft, BudgetCandidates, BudgetSeconds, Interrupted };
+enum class SearchEnd {
+  Done,
+  NothingLeft,
+  BudgetCandidates,
+  BudgetSeconds,
+  BudgetModel, ///< nothing is left that needs no model, and the model is asked no more
+  Interrupted
+};
 /// "done", "nothing left to try", "candidate budget spent", …
 llvm::StringRef endName(SearchEnd end);
 
@@ -90,26 +111,41 @@ struct SearchResult {
   /// To be appended to the log when the run ends: a run that is killed and
   /// started again then sees the same knowledge and repeats its choices.
   std::vector<Evidence> evidence;
+  /// What the batches taught in words, with ids of `evidence`.
+  std::vector<Finding> findings;
   SearchEnd end = SearchEnd::Done;
+  uint64_t asked = 0;  ///< proposals and repairs that were answered
+  uint64_t tokens = 0; ///< of all replies, reflections too
+  double cost = 0;     ///< US dollars, of the replies whose cost is known
+  bool costKnown = true;
+  std::string modelEnd; ///< why the model was asked no more; empty: it was
   uint64_t judged = 0; ///< candidates, the original not counted
   uint64_t merged = 0; ///< identical machine code
   uint64_t pruned = 0; ///< dropped by the roofline
   uint64_t known = 0;  ///< programs reached again
 };
 
-/// Chooses what to try next; all the rest (merging, pruning, budgets, records,
-/// ablation, confirmation) is Explorer's and the same for all.
+/// Chooses what to try next; all the rest (asking, merging, pruning, budgets,
+/// records, ablation, confirmation) is Explorer's and the same for all.
 class Strategy {
 public:
   virtual ~Strategy();
   /// Errors are those of the environment. An original that is not correct is no
   /// error: the result has no pipeline and says it in `original`.
-  virtual llvm::Expected<SearchResult> run(Environment &environment, const KnowledgeBase &knowledge,
-                                           const SearchOptions &options, Clock &clock,
-                                           SearchObserver *observer = nullptr) = 0;
+  llvm::Expected<SearchResult> run(Environment &environment, const KnowledgeBase &knowledge,
+                                   const SearchOptions &options, Clock &clock,
+                                   SearchObserver *observer = nullptr);
+
+protected:
+  /// Searches until nothing is left or `explorer.mustEnd()`; the original is
+  /// correct.
+  virtual llvm::Expected<SearchEnd> explore(Explorer &explorer) = 0;
 };
 
-/// "rollout"; any other name is a `UsageError` that lists the known ones.
+/// Names that `createStrategy` knows, the default first: "rollout", "tree", "beam",
+/// "minimal".
+std::vector<std::string> strategyNames();
+/// Any other name is a `UsageError` that lists them.
 llvm::Expected<std::unique_ptr<Strategy>> createStrategy(llvm::StringRef name);
 
 } // namespace kbopt

@@ -49,6 +49,23 @@ TEST(Options, FlagsBehindDashesAreTheCompilers) {
   EXPECT_TRUE(none->flags && none->flags->empty());
 }
 
+TEST(Options, StrategiesAndAblations) {
+  auto options = parseOptions({"-passes=auto", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_EQ(options->strategy, "rollout");
+  EXPECT_TRUE(options->memory && options->profile && !options->crossover && !options->minimalAgent);
+  options = parseOptions({"-passes=auto", "--strategy=tree", "--crossover", "--no-memory", "--no-profile", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_EQ(options->strategy, "tree");
+  EXPECT_TRUE(options->crossover && !options->memory && !options->profile);
+  options = parseOptions({"-passes=auto", "--minimal-agent", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  EXPECT_EQ(options->strategy, "minimal");
+  EXPECT_EQ(errorOf({"-passes=auto", "--minimal-agent", "--strategy=tree", "a.cu"}),
+            "kb-opt: error: '--minimal-agent' is a strategy of its own\n"
+            "kb-opt: note: drop '--strategy'\n");
+}
+
 TEST(Options, Devices) {
   EXPECT_EQ(parseOptions({"-passes=auto", "--device=cpu", "a.cu"})->device, DeviceKind::Cpu);
   EXPECT_EQ(parseOptions({"-passes=auto", "--device=cuda", "a.cu"})->device, DeviceKind::Cuda);

@@ -8,8 +8,6 @@ using namespace kbopt;
 
 namespace {
 
-KnowledgeBase seedKnowledge() { return KnowledgeBase(llvm::cantFail(loadChip("h200"))); }
-
 llvm::Expected<SearchResult> tryRun(FakeEnvironment &world, const SearchOptions &options,
                                     FakeClock &clock) {
   return llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), options, clock);

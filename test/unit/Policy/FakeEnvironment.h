@@ -10,9 +10,21 @@
 #include "kb-opt/Policy/Search.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <mutex>
 
 namespace kbopt {
+
+/// What the fake model answers.
+struct FakeReply {
+  std::string digest;       ///< empty: no move, and `failure` says why
+  std::string failure = {}; ///< of the proposal, or "compile" of the candidate
+  /// Factor on the time by the value of its parameter "T"; "" for replies without.
+  std::map<std::string, double> factors = {{"", 1.0}};
+  std::vector<std::string> values = {}; ///< of "T", in order; the first is the default
+  AttemptVerdict verdict = AttemptVerdict::Correct;
+  std::optional<double> cost = 0.01;
+};
 
 /// What a pass does in the fake world.
 struct FakePass {
@@ -26,6 +38,21 @@ struct FakePass {
   AttemptVerdict verdict = AttemptVerdict::Correct;
   bool compiles = true;
   double floorUs = 0;
+  /// Of the model, one after the other; empty: a rule writes the pass.
+  std::vector<FakeReply> replies = {};
+  /// Of the debugger, by the digest of what failed, one after the other.
+  std::map<std::string, std::vector<FakeReply>> repairs = {};
+  std::string kernel = "k";
+
+  const FakeReply *reply(llvm::StringRef digest) const {
+    auto named = [&](const FakeReply &reply) { return reply.digest == digest; };
+    if (auto found = llvm::find_if(replies, named); found != replies.end())
+      return &*found;
+    for (const auto &[failed, list] : repairs)
+      if (auto found = llvm::find_if(list, named); found != list.end())
+        return &*found;
+    return nullptr;
+  }
 };
 
 class FakeEnvironment : public Environment {
@@ -43,6 +70,8 @@ public:
   std::map<Digest, unsigned> judged;
   std::map<NodeId, Moves> programs;
   std::mutex mutex;
+  /// Every question, as "pass/ask" or "pass/ask/repair" and the request itself.
+  std::vector<std::pair<std::string, ProposalRequest>> questions;
 
   NodeId root() override { return put({}); }
 
@@ -52,7 +81,8 @@ public:
     for (const FakePass &pass : passes) {
       if (llvm::any_of(moves, [&](const Move &move) { return move.pass == pass.name; }))
         continue;
-      Action action{pass.name, "k", "", {}};
+      Action action{pass.name, pass.kernel, "", {}};
+      action.assisted = !pass.replies.empty();
       if (!pass.values.empty())
         action.ranges.push_back({"n", pass.values, pass.defaultValue});
       result.push_back(std::move(action));
@@ -71,7 +101,8 @@ public:
     }
     result.applied = true;
     moves.push_back(move);
-    if (!pass.compiles) {
+    const FakeReply *reply = pass.reply(move.reply());
+    if (!pass.compiles || (reply && reply->failure == "compile")) {
       result.gate = "G1";
       result.failure = "compile";
       result.reason = "it does not compile";
@@ -105,9 +136,31 @@ public:
     return judgement;
   }
 
+  llvm::Expected<Proposal> propose(const NodeId &, const ProposalRequest &request) override {
+    const FakePass &pass = find(request.action.pass);
+    note(pass.name + "/" + std::to_string(request.ask), request);
+    return answer(request.action, pass.replies[(request.ask - 1) % pass.replies.size()]);
+  }
+
+  llvm::Expected<Proposal> repair(const NodeId &, const ProposalRequest &request,
+                                  const Attempt &failed) override {
+    const FakePass &pass = find(request.action.pass);
+    note(pass.name + "/" + std::to_string(request.ask) + "/" + std::to_string(failed.repair + 1),
+         request);
+    auto list = pass.repairs.find(failed.move.reply());
+    if (list == pass.repairs.end())
+      return answer(request.action, {"", "declined"});
+    return answer(request.action, list->second[failed.repair % list->second.size()]);
+  }
+
   double timeOf(const Moves &moves) const {
     double time = originalUs;
     for (const Move &move : moves) {
+      if (const FakeReply *reply = find(move.pass).reply(move.reply())) {
+        auto value = move.parameters.find("T");
+        time *= reply->factors.at(value == move.parameters.end() ? "" : value->second);
+        continue;
+      }
       auto value = move.parameters.find("n");
       time *= find(move.pass).factors.at(value == move.parameters.end() ? "" : value->second);
     }
@@ -122,6 +175,27 @@ public:
   }
 
 private:
+  void note(const std::string &name, const ProposalRequest &request) {
+    std::lock_guard<std::mutex> guard(mutex);
+    questions.emplace_back(name, request);
+  }
+  static Proposal answer(const Action &action, const FakeReply &reply) {
+    Proposal proposal;
+    proposal.tokens = 100;
+    proposal.cost = reply.cost;
+    if (reply.digest.empty()) {
+      proposal.failure = reply.failure;
+      proposal.reason = "the model gave nothing to use: " + reply.failure;
+      return proposal;
+    }
+    proposal.move = action.move();
+    proposal.move->parameters[replyOption.str()] = reply.digest;
+    if (!reply.values.empty()) {
+      proposal.ranges = {{"T", reply.values, reply.values.front()}};
+      proposal.move->parameters["T"] = reply.values.front();
+    }
+    return proposal;
+  }
   const FakePass &find(llvm::StringRef name) const {
     return *llvm::find_if(passes, [&](const FakePass &pass) { return pass.name == name; });
   }
@@ -149,13 +223,18 @@ private:
       builder.add(text);
     return builder.finish();
   }
+  AttemptVerdict verdictOf(const Move &move) const {
+    const FakePass &pass = find(move.pass);
+    const FakeReply *reply = pass.reply(move.reply());
+    return reply ? reply->verdict : pass.verdict;
+  }
   NodeJudgement judgementOf(const Moves &moves) const {
     NodeJudgement judgement;
     judgement.code = codeOf(moves);
     judgement.verdict = moves.empty() ? originalVerdict : AttemptVerdict::Correct;
     for (const Move &move : moves)
-      if (find(move.pass).verdict != AttemptVerdict::Correct) {
-        judgement.verdict = find(move.pass).verdict;
+      if (AttemptVerdict verdict = verdictOf(move); verdict != AttemptVerdict::Correct) {
+        judgement.verdict = verdict;
         judgement.gate = "G4";
         judgement.failure = "correctness";
         judgement.reason = move.pass + " broke it";
@@ -195,6 +274,29 @@ inline void fillWorld(FakeEnvironment &world) {
   undecided.verdict = AttemptVerdict::Inconclusive;
   FakePass neutral{"cache-hint-streaming"};
   world.passes = {nothing, coalesce, vectorize, unroll, wrong, broken, undecided, neutral};
+}
+
+inline KnowledgeBase seedKnowledge() { return KnowledgeBase(llvm::cantFail(loadChip("h200"))); }
+
+inline std::string textOf(llvm::ArrayRef<Move> pipeline) {
+  std::string text;
+  for (const Move &move : pipeline)
+    text += (text.empty() ? "" : ",") + move.text();
+  return text;
+}
+
+/// Everything that a run did, as text.
+inline std::string storyOf(const SearchResult &result) {
+  std::string story = textOf(result.pipeline) + "\n" + std::to_string(result.bestUs) + "\n";
+  for (const Attempt &attempt : result.attempts)
+    story += std::to_string(attempt.trajectory) + " " + attempt.parent + " " + attempt.move.text() +
+             " " + std::to_string(attempt.ask) + "/" + std::to_string(attempt.repair) + " " +
+             attempt.word() + " " + attempt.shortcut + " " + std::to_string(attempt.timeUs) + "\n";
+  for (const Evidence &record : result.evidence)
+    story += record.toLine() + "\n";
+  for (const Finding &finding : result.findings)
+    story += finding.text + " " + llvm::join(finding.evidence, ",") + "\n";
+  return story;
 }
 
 } // namespace kbopt

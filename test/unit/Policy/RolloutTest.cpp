@@ -7,12 +7,8 @@ using namespace kbopt;
 
 namespace {
 
-KnowledgeBase seedFor(const char *chip = "h200") {
-  return KnowledgeBase(llvm::cantFail(loadChip(chip)));
-}
-
 SearchResult search(FakeEnvironment &world, const SearchOptions &options = {},
-                    const KnowledgeBase &knowledge = seedFor(), FakeClock *clock = nullptr,
+                    const KnowledgeBase &knowledge = seedKnowledge(), FakeClock *clock = nullptr,
                     SearchObserver *observer = nullptr) {
   FakeClock own;
   std::unique_ptr<Strategy> strategy = llvm::cantFail(createStrategy("rollout"));
@@ -22,25 +18,6 @@ SearchResult search(FakeEnvironment &world, const SearchOptions &options = {},
     return std::move(*result);
   ADD_FAILURE() << llvm::toString(result.takeError());
   return {};
-}
-
-std::string textOf(llvm::ArrayRef<Move> pipeline) {
-  std::string text;
-  for (const Move &move : pipeline)
-    text += (text.empty() ? "" : ",") + move.text();
-  return text;
-}
-
-/// Everything that a run did, as text.
-std::string storyOf(const SearchResult &result) {
-  std::string story = textOf(result.pipeline) + "\n" + std::to_string(result.bestUs) + "\n";
-  for (const Attempt &attempt : result.attempts)
-    story += std::to_string(attempt.trajectory) + " " + attempt.parent + " " + attempt.move.text() +
-             " " + verdictName(attempt.verdict).str() + " " + attempt.shortcut + " " +
-             std::to_string(attempt.timeUs) + "\n";
-  for (const Evidence &record : result.evidence)
-    story += record.toLine() + "\n";
-  return story;
 }
 
 bool has(llvm::ArrayRef<Move> pipeline, llvm::StringRef pass) {
@@ -205,7 +182,7 @@ TEST(Rollout, LearnsBetweenRuns) {
     }
     return total;
   };
-  KnowledgeBase fresh = seedFor(), experienced = seedFor();
+  KnowledgeBase fresh = seedKnowledge(), experienced = seedKnowledge();
   EvidenceSet set;
   for (uint64_t seed = 0; seed != 5; ++seed) {
     FakeEnvironment world;
@@ -258,7 +235,7 @@ TEST(Rollout, StrategyNames) {
   ASSERT_FALSE(bool(strategy));
   llvm::handleAllErrors(strategy.takeError(), [](const UsageError &error) {
     EXPECT_EQ(error.message, "unknown strategy 'genius'");
-    EXPECT_EQ(error.note, "known strategies: rollout");
+    EXPECT_EQ(error.note, "known strategies: rollout, tree, beam, minimal");
   });
 }
 

@@ -1,0 +1,87 @@
+//===- Move.h - What can be done to a program -------------------*- C++ -*-===//
+//
+// Owns the words of a search: an action is a pass that applies somewhere, a move
+// is an action with its parameters, an attempt is what became of a move.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_POLICY_MOVE_H
+#define KBOPT_POLICY_MOVE_H
+
+#include "kb-opt/Knowledge/Evidence.h"
+
+namespace kbopt {
+
+/// Digest of a program's text and workload.
+using NodeId = Digest;
+
+/// Values that one option of a pass may take, in their natural order
+/// (neighbours in the list are neighbours in effect).
+struct ParameterRange {
+  std::string name;
+  std::vector<std::string> values;
+  std::string defaultValue; ///< one of `values`
+};
+
+/// The option that names what a model answered; every pass has it.
+inline constexpr llvm::StringLiteral replyOption = "reply";
+
+/// One step of a pipeline, as a policy sees it.
+struct Move {
+  std::string pass, kernel, site;
+  std::map<std::string, std::string> parameters;
+  auto operator<=>(const Move &) const = default;
+  /// As a pipeline writes it: "vectorize-loads{width=4 kernel=saxpy}".
+  std::string text() const;
+  /// Digest of the model's reply that it carries out; empty: a rule writes it.
+  std::string reply() const;
+};
+
+/// A pass that says it applies to a kernel of a node.
+struct Action {
+  std::string pass;
+  std::string kernel; ///< empty: the whole program
+  std::string site;   ///< empty: all sites in the kernel
+  std::vector<ParameterRange> ranges;
+  /// No rule writes it: a model must be asked first (`Environment::propose`). A pass
+  /// with both forms is two actions.
+  bool assisted = false;
+  /// Its moves carry out this reply with other numbers (`Proposal::ranges`); such
+  /// actions are made by the search itself.
+  std::string reply = {};
+
+  /// The move with \p parameters, which do not name the reply.
+  Move move(std::map<std::string, std::string> parameters = {}) const;
+};
+
+/// One attempt, for people and for tests.
+struct Attempt {
+  unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
+  Move move;
+  NodeId parent, node; ///< `node` empty if nothing was made or it was dropped
+  AttemptVerdict verdict = AttemptVerdict::NotApplied;
+  std::string gate, failure, reason;
+  double timeUs = 0, parentTimeUs = 0;         ///< `timeUs` only where correct
+  double modelledUs = 0, parentModelledUs = 0; ///< NodeJudgement::modelledUs, likewise
+  double predictedGain = 0;                    ///< logarithmic, of the kernel
+  std::string primary, secondary;              ///< the state of the kernel before
+  /// How it was answered without measuring: "" (measured), "identical" (machine
+  /// code seen before), "known" (program seen before), "roofline" (dropped).
+  std::string shortcut;
+  /// From 1: a model was asked, so many times by now for this action at this place;
+  /// 0: nobody was asked. A refused proposal has a move without a reply.
+  unsigned ask = 0;
+  unsigned repair = 0; ///< from 1: the reply of a debugger to the attempt before
+  uint64_t tokens = 0; ///< of the replies to this very attempt
+  std::optional<double> cost; ///< US dollars; nothing: unknown, or nobody was asked
+
+  bool correct() const { return verdict == AttemptVerdict::Correct; }
+  /// Logarithm of parent's over own time; 0 where not correct.
+  double gain() const;
+  /// "correct", the kind of failure ("compile", "correctness", "malformed", …), or
+  /// the verdict where there is no kind.
+  std::string word() const;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_POLICY_MOVE_H

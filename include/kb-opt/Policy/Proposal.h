@@ -1,0 +1,96 @@
+//===- Proposal.h - Asking a model for a move -------------------*- C++ -*-===//
+//
+// Owns what a search tells an environment that asks a model, and what it gets
+// back. Asking is separate from applying: a proposal ends in a move that names a
+// reply, and applying that move is a function of its arguments as any other.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_POLICY_PROPOSAL_H
+#define KBOPT_POLICY_PROPOSAL_H
+
+#include "kb-opt/Knowledge/Prompt.h"
+#include "kb-opt/Policy/Move.h"
+
+namespace kbopt {
+
+/// One of the fastest programs so far.
+struct Leader {
+  NodeId node;
+  std::vector<Move> pipeline;
+  double timeUs = 0;
+};
+
+/// What one role is shown of the search: rebuilt for every question (STARK,
+/// section 4.4), at most `SearchOptions::windowNodes` programs together, drawn at
+/// random where there are more.
+struct ContextWindow {
+  std::vector<Attempt> attempts; ///< oldest first
+  std::vector<Leader> leaders;   ///< fastest first
+};
+
+/// One question. A function of what the search had seen when the batch began: the
+/// same seed and the same replies give the same questions with any `-j`.
+struct ProposalRequest {
+  Action action; ///< drawn by predicted gain
+  unsigned trajectory = 0;
+  /// From 1: of this action at this node. Questions that are equal otherwise want
+  /// different answers (ModelRequest::sample).
+  unsigned ask = 1;
+  /// The baseline without team and memory: one role (`ModelRole::Minimal`), the whole
+  /// kernel in, the whole kernel out.
+  bool minimal = false;
+  /// False: nothing that a profile says may be shown; the fields below that come of
+  /// one are empty.
+  bool profile = true;
+
+  State state; ///< of the kernel
+  MetricMap metrics;
+  std::string shape;
+  std::vector<std::string> features;
+  double timeUs = 0, originalUs = 0; ///< of the program
+  double share = 1;                  ///< of the program's time that the kernel takes
+  std::vector<Move> pipeline;        ///< from the original to the node
+  Prediction prediction;
+
+  /// All attempts of this action at this node, oldest first: not to be repeated.
+  std::vector<Attempt> here;
+  /// The node's children and two leaders; its children and its siblings' children;
+  /// its children, which are the siblings of what is to be repaired.
+  ContextWindow planner, coder, debugger;
+
+  /// Of the state, the few entries that matter; and of the action's pass alone, with
+  /// one worked example. Lessons of this run are in both. Empty without memory.
+  PromptKnowledge knowledge, ofPass;
+};
+
+/// What asking gave.
+struct Proposal {
+  /// With `replyOption` and the default values of `ranges` among its parameters; of the
+  /// action's pass and kernel, or of another assisted action at the node where the
+  /// planner prefers that. Nothing where there is none.
+  std::optional<Move> move;
+  /// Numbers that the reply leaves to the tuner.
+  std::vector<ParameterRange> ranges;
+  /// Where there is no move: "refused", "malformed", "truncated", "constraints",
+  /// "library", "timeout", "declined" (the planner sees no use), …; "budget": nothing
+  /// was sent, and the search asks no more; "unavailable": no reply, which says
+  /// nothing about the pass.
+  std::string failure;
+  std::string reason; ///< one line of words
+  uint64_t tokens = 0;
+  std::optional<double> cost = std::nullopt; ///< US dollars; nothing: unknown
+};
+
+/// A state for which nothing is known to try.
+struct SuggestionRequest {
+  NodeId node;
+  std::string kernel;
+  State state;
+  MetricMap metrics;
+  std::string shape;
+  std::vector<std::string> passes; ///< that apply, sorted
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_POLICY_PROPOSAL_H

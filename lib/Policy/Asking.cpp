@@ -1,0 +1,210 @@
+//===- Asking.cpp - Proposals and repairs ---------------------------------===//
+#include "Pending.h"
+#include "kb-opt/Support/Random.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace kbopt;
+
+/// So many entries of the knowledge base are shown.
+static constexpr unsigned mostEntries = 4;
+/// A provider that gave no reply so often in a row is asked no more.
+static constexpr unsigned mostSilences = 3;
+
+unsigned Explorer::asks(const NodeId &node, const Action &action) const {
+  auto found = asked.find({node, action.pass, action.kernel, action.site});
+  return found == asked.end() ? 0 : found->second;
+}
+
+bool Explorer::isRepairable(const ExplorerRequest &request, const Attempt &attempt) {
+  return attempt.ask && !request.minimal && !attempt.move.reply().empty() && attempt.shortcut.empty() &&
+         (attempt.verdict == AttemptVerdict::Incorrect ||
+          attempt.verdict == AttemptVerdict::NotApplied);
+}
+
+//===-- What is told ------------------------------------------------------===//
+
+std::vector<Attempt> Explorer::childrenOf(const NodeId &id) const {
+  std::vector<Attempt> children;
+  for (const Attempt &attempt : result.attempts)
+    if (attempt.trajectory && attempt.parent == id && attempt.failure != "unavailable")
+      children.push_back(attempt);
+  return children;
+}
+
+bool Explorer::isBelow(const NodeId &id, const NodeId &above) const {
+  for (NodeId at = id; !at.empty(); at = nodes.at(at).parent)
+    if (at == above)
+      return true;
+  return false;
+}
+
+/// All of it where it is small enough, else a draw that depends on \p purpose alone.
+ContextWindow Explorer::window(std::vector<Attempt> attempts, std::vector<Leader> leaders,
+                               const std::string &purpose) const {
+  Random random = Random(options.seed).fork("window " + purpose);
+  while (attempts.size() + leaders.size() > options.windowNodes) {
+    size_t out = random.below(attempts.size() + leaders.size());
+    if (out < attempts.size())
+      attempts.erase(attempts.begin() + static_cast<ptrdiff_t>(out));
+    else
+      leaders.erase(leaders.begin() + static_cast<ptrdiff_t>(out - attempts.size()));
+  }
+  return {std::move(attempts), std::move(leaders)};
+}
+
+static Action actionOf(const ExplorerNode &node, const Move &move) {
+  if (node.actions)
+    for (const Action &action : *node.actions)
+      if (action.assisted && action.pass == move.pass && action.kernel == move.kernel &&
+          action.site == move.site)
+        return action;
+  return {move.pass, move.kernel, move.site, {}, /*assisted=*/true};
+}
+
+ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repair) const {
+  const ExplorerNode &node = nodes.at(request.parent);
+  const std::string &kernel = request.move.kernel;
+  ProposalRequest question;
+  question.action = actionOf(node, request.move);
+  question.trajectory = request.trajectory;
+  question.ask = request.ask;
+  question.minimal = request.minimal;
+  question.profile = options.profile;
+  question.state = node.stateOf(kernel);
+  question.metrics = node.metricsOf(kernel);
+  question.shape = node.shapeOf(kernel);
+  question.features = node.judgement.features;
+  question.timeUs = node.judgement.timeUs;
+  question.originalUs = result.original.timeUs;
+  question.share = node.shareOf(kernel);
+  question.pipeline = node.pipeline;
+  std::vector<Attempt> children = childrenOf(node.id);
+  for (const Attempt &attempt : children)
+    if (attempt.ask && attempt.move.pass == request.move.pass && attempt.move.kernel == kernel &&
+        attempt.move.site == request.move.site)
+      question.here.push_back(attempt);
+  if (request.minimal)
+    return question;
+
+  std::vector<Leader> others;
+  for (Leader &leader : leaders())
+    if (others.size() < options.leaders && !isBelow(leader.node, node.id))
+      others.push_back(std::move(leader));
+  std::vector<Attempt> kin = children;
+  if (!node.parent.empty())
+    for (const Attempt &sibling : childrenOf(node.parent))
+      if (!sibling.node.empty() && sibling.node != node.id)
+        llvm::append_range(kin, childrenOf(sibling.node));
+  std::string purpose = node.id + " " + question.action.pass + " " + kernel + " " +
+                        std::to_string(request.ask) + " " + std::to_string(repair);
+  question.planner = window(children, std::move(others), "planner " + purpose);
+  question.coder = window(std::move(kin), {}, "coder " + purpose);
+  question.debugger = window(std::move(children), {}, "debugger " + purpose);
+
+  question.prediction =
+      believed.predict(question.state, request.move.pass, node.predecessors(kernel), question.shape);
+  if (!options.memory)
+    return question;
+  std::vector<std::string> before = node.predecessors(kernel);
+  question.knowledge =
+      retrieveForPrompt(believed, question.state, "", mostEntries, question.shape, before);
+  question.ofPass = retrieveForPrompt(believed, question.state, request.move.pass, 1,
+                                      question.shape, before);
+  return question;
+}
+
+//===-- Asking ------------------------------------------------------------===//
+
+/// Counts what a reply took; the first refusal of a budget is the last question.
+void Explorer::note(const Proposal &proposal) {
+  if (proposal.failure == "budget") {
+    if (result.modelEnd.empty())
+      result.modelEnd = proposal.reason;
+    return;
+  }
+  silences = proposal.failure == "unavailable" ? silences + 1 : 0;
+  if (silences == mostSilences && result.modelEnd.empty())
+    result.modelEnd = proposal.reason;
+  ++result.asked;
+  result.tokens += proposal.tokens;
+  result.cost += proposal.cost.value_or(0);
+  result.costKnown &= proposal.cost || proposal.tokens == 0;
+}
+
+/// Gets a move for every entry that needs a model, all at once. Entries that were
+/// not reached in time are dropped.
+llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
+  std::vector<Pending *> open;
+  std::map<const Pending *, ProposalRequest> questions;
+  for (Pending &entry : pending) {
+    if (!entry.request.ask)
+      continue;
+    unsigned &count = asked[{entry.request.parent, entry.request.move.pass,
+                             entry.request.move.kernel, entry.request.move.site}];
+    count = std::max(count, entry.request.ask);
+    uint64_t left = options.budgetProposals - std::min(options.budgetProposals, result.asked);
+    if (!mayAsk()) {
+      entry.proposal = Proposal{{}, {}, "budget", result.modelEnd};
+    } else if (options.budgetProposals && open.size() >= left) {
+      entry.proposal = Proposal{{}, {}, "budget", "the budget of proposals is spent"};
+    } else {
+      open.push_back(&entry);
+      questions[&entry] = question(entry.request, entry.repair);
+    }
+  }
+  llvm::Error error = inParallel<Pending>(
+      std::max<unsigned>(1, open.size()), open, [&](Pending &entry) -> llvm::Error {
+        if (stopped() || outOfTime())
+          return llvm::Error::success();
+        const ProposalRequest &question = questions.at(&entry);
+        llvm::Expected<Proposal> proposal =
+            entry.repair ? environment.repair(entry.request.parent, question, entry.failed)
+                         : environment.propose(entry.request.parent, question);
+        return keepUnlessStopped(std::move(proposal),
+                                 [&](Proposal made) { entry.proposal = std::move(made); });
+      });
+  if (error)
+    return error;
+  for (Pending &entry : pending) {
+    if (!entry.request.ask)
+      continue;
+    if (!entry.proposal) {
+      entry.fate = Pending::Fate::Dropped;
+      continue;
+    }
+    Proposal &proposal = *entry.proposal;
+    note(proposal);
+    if (observer && questions.count(&entry))
+      observer->asked(questions.at(&entry), entry.repair, proposal);
+    if (!proposal.move) {
+      entry.fate = Pending::Fate::NoMove;
+      continue;
+    }
+    if (proposal.move->pass != entry.request.move.pass) {
+      // The planner knew better than the draw.
+      const ExplorerNode &node = nodes.at(entry.request.parent);
+      const std::string &kernel = proposal.move->kernel;
+      entry.request.predictedGain =
+          believed.predict(node.stateOf(kernel), proposal.move->pass, node.predecessors(kernel),
+                           node.shapeOf(kernel)).logGain;
+    }
+    entry.request.move = *proposal.move;
+    replyRoles.try_emplace(proposal.move->reply(), entry.request.minimal ? ModelRole::Minimal
+                                                   : entry.repair        ? ModelRole::Debugger
+                                                                         : ModelRole::Coder);
+  }
+  return llvm::Error::success();
+}
+
+/// From now on the numbers of a reply that has proven itself are there to be tuned.
+void Explorer::offer(const Attempt &attempt, const std::vector<ParameterRange> &ranges) {
+  if (!attempt.correct() || ranges.empty())
+    return;
+  const Move &move = attempt.move;
+  Action action{move.pass, move.kernel, move.site, ranges, /*assisted=*/false, move.reply()};
+  rangesOf.try_emplace({move.pass, move.reply()}, ranges);
+  ExplorerNode &node = nodes.at(attempt.parent);
+  if (node.actions)
+    node.actions->push_back(action);
+  node.offered.push_back(std::move(action));
+}

@@ -1,0 +1,38 @@
+//===- Move.cpp - Moves and attempts in words -----------------------------===//
+#include "kb-opt/Policy/Move.h"
+#include <cmath>
+
+using namespace kbopt;
+
+std::string Move::text() const {
+  std::string inside;
+  auto add = [&](llvm::StringRef name, llvm::StringRef value) {
+    inside += ((inside.empty() ? "" : " ") + name + "=" + value).str();
+  };
+  for (const auto &[name, value] : parameters)
+    add(name, value);
+  if (!kernel.empty())
+    add("kernel", kernel);
+  if (!site.empty())
+    add("site", site);
+  return inside.empty() ? pass : pass + "{" + inside + "}";
+}
+
+double Attempt::gain() const {
+  return correct() && timeUs > 0 && parentTimeUs > 0 ? std::log(parentTimeUs / timeUs) : 0;
+}
+
+std::string Attempt::word() const {
+  return correct() || failure.empty() ? verdictName(verdict).str() : failure;
+}
+
+std::string Move::reply() const {
+  auto found = parameters.find(replyOption.str());
+  return found == parameters.end() ? "" : found->second;
+}
+
+Move Action::move(std::map<std::string, std::string> values) const {
+  if (!reply.empty())
+    values[replyOption.str()] = reply;
+  return {pass, kernel, site, std::move(values)};
+}

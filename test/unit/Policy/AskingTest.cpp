@@ -1,0 +1,405 @@
+//===- AskingTest.cpp - Proposals, repairs, and what they leave -----------===//
+#include "FakeEnvironment.h"
+#include "kb-opt/Policy/Choice.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <condition_variable>
+
+using namespace kbopt;
+
+namespace {
+
+/// Two passes of the model and one of a rule; the best is 20 us: the second reply of
+/// the first pass at T=64, and the rule's.
+void fillModelWorld(FakeEnvironment &world) {
+  FakePass tiling{"shared-memory-tiling"};
+  FakeReply wrong{"wrong"}, good{"good"};
+  wrong.verdict = AttemptVerdict::Incorrect;
+  good.factors = {{"16", 0.6}, {"32", 0.5}, {"64", 0.4}};
+  good.values = {"16", "32", "64"};
+  tiling.replies = {wrong, good, {"", "refused"}};
+  FakePass invent{"invent"};
+  invent.replies = {{"", "malformed"}, {"broken", "compile"}};
+  FakePass unroll{"unroll-loop", {{"", 0.5}}};
+  world.passes = {tiling, invent, unroll};
+}
+
+struct World {
+  FakeEnvironment world;
+  KnowledgeBase knowledge = seedKnowledge();
+  FakeClock clock;
+  SearchOptions options;
+  std::optional<Explorer> explorer;
+
+  Explorer &start() {
+    explorer.emplace(world, knowledge, options, clock, nullptr);
+    EXPECT_TRUE(llvm::cantFail(explorer->start()));
+    return *explorer;
+  }
+  std::vector<Attempt> ask(const std::string &pass, unsigned number = 1) {
+    ExplorerRequest request{explorer->root(), {pass, "k", "", {}}, 0.1, 1, number};
+    return llvm::cantFail(explorer->evaluate(request));
+  }
+};
+
+SearchResult search(FakeEnvironment &world, const SearchOptions &options,
+                    llvm::StringRef strategy = "rollout") {
+  FakeClock clock;
+  return llvm::cantFail(
+      llvm::cantFail(createStrategy(strategy))->run(world, seedKnowledge(), options, clock));
+}
+
+} // namespace
+
+TEST(Asking, AProposalIsAppliedAndJudged) {
+  World run;
+  FakePass pass{"invent"};
+  pass.replies = {{"r1", "", {{"", 0.5}}}};
+  run.world.passes = {pass};
+  run.start();
+  std::vector<Attempt> attempts = run.ask("invent");
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].move.text(), "invent{reply=r1 kernel=k}");
+  EXPECT_EQ(attempts[0].word(), "correct");
+  EXPECT_EQ(attempts[0].ask, 1u);
+  EXPECT_EQ(attempts[0].tokens, 100u);
+  EXPECT_NEAR(attempts[0].timeUs, 50, 1e-9);
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  EXPECT_EQ(textOf(result.pipeline), "invent{reply=r1 kernel=k}");
+  EXPECT_EQ(result.asked, 1u);
+  EXPECT_EQ(result.tokens, 100u);
+  EXPECT_NEAR(result.cost, 0.01, 1e-12);
+  EXPECT_TRUE(result.costKnown);
+}
+
+TEST(Asking, WhatFailsGoesToTheDebugger) {
+  World run;
+  FakePass pass{"invent"};
+  pass.replies = {{"r1", "compile"}};
+  FakeReply second{"r2"}, third{"r3", "", {{"", 0.25}}};
+  second.verdict = AttemptVerdict::Incorrect;
+  third.cost = std::nullopt;
+  pass.repairs = {{"r1", {second}}, {"r2", {third, third}}};
+  run.world.passes = {pass};
+  run.start();
+  std::vector<Attempt> attempts = run.ask("invent");
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].move.reply(), "r3");
+  EXPECT_EQ(attempts[0].repair, 2u);
+  ASSERT_EQ(run.explorer->attempts().size(), 3u);
+  EXPECT_EQ(run.explorer->attempts()[0].word(), "compile");
+  EXPECT_EQ(run.explorer->attempts()[1].word(), "correctness");
+  EXPECT_EQ(run.explorer->attempts()[1].repair, 1u);
+  // The debugger is shown what was tried at this place.
+  ASSERT_EQ(run.world.questions.size(), 3u);
+  EXPECT_EQ(run.world.questions[2].first, "invent/1/2");
+  EXPECT_EQ(run.world.questions[2].second.here.size(), 2u);
+  EXPECT_EQ(run.world.questions[2].second.debugger.attempts.size(), 2u);
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  ASSERT_EQ(result.evidence.size(), 3u);
+  EXPECT_EQ(result.evidence[0].failure, "compile");
+  EXPECT_EQ(result.evidence[1].failure, "correctness");
+  EXPECT_NEAR(*result.evidence[2].creditGain, std::log(4), 1e-12);
+  EXPECT_FALSE(result.costKnown) << "one reply has no price";
+}
+
+TEST(Asking, RepairsEnd) {
+  World run;
+  FakePass pass{"invent"};
+  pass.replies = {{"r0", "compile"}};
+  for (int i = 0; i != 9; ++i)
+    pass.repairs["r" + std::to_string(i)] =
+        std::vector<FakeReply>(9, {"r" + std::to_string(i + 1), "compile"});
+  run.world.passes = {pass};
+  run.options.repairs = 2;
+  run.start();
+  EXPECT_EQ(run.ask("invent")[0].move.reply(), "r2");
+  EXPECT_EQ(run.explorer->attempts().size(), 3u);
+  // The debugger may give up: that is the end, too.
+  World other;
+  FakePass hopeless{"invent"};
+  hopeless.replies = {{"r0", "compile"}};
+  other.world.passes = {hopeless};
+  other.start();
+  EXPECT_EQ(other.ask("invent")[0].word(), "declined");
+  EXPECT_EQ(other.explorer->attempts().size(), 2u);
+}
+
+TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
+  for (const char *failure : {"refused", "malformed", "truncated", "constraints", "library"}) {
+    World run;
+    FakePass pass{"invent"};
+    pass.replies = {{"", failure}};
+    run.world.passes = {pass};
+    run.start();
+    std::vector<Attempt> attempts = run.ask("invent");
+    ASSERT_EQ(attempts.size(), 1u);
+    EXPECT_EQ(attempts[0].word(), failure);
+    EXPECT_TRUE(attempts[0].move.reply().empty());
+    EXPECT_EQ(run.world.questions.size(), 1u) << "nothing to repair";
+    SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+    ASSERT_EQ(result.evidence.size(), 1u);
+    EXPECT_EQ(result.evidence[0].failure, failure);
+    EXPECT_EQ(result.evidence[0].verdict, AttemptVerdict::NotApplied);
+    EXPECT_NE(result.evidence[0].reason, "");
+    EXPECT_EQ(result.judged, 0u);
+  }
+}
+
+TEST(Asking, AProviderWithoutReplyTeachesNothing) {
+  FakeEnvironment world;
+  FakePass pass{"invent"}, rule{"unroll-loop", {{"", 0.9}}};
+  pass.replies = {{"", "unavailable"}};
+  world.passes = {pass, rule};
+  SearchOptions options;
+  options.asks = 100;
+  SearchResult result = search(world, options);
+  for (const Evidence &record : result.evidence)
+    EXPECT_NE(record.pass, "invent");
+  // Three silences in a row, and it is asked no more; the rule's pass goes on.
+  EXPECT_LE(world.questions.size(), 7u);
+  EXPECT_GE(world.questions.size(), 3u);
+  EXPECT_EQ(result.end, SearchEnd::BudgetModel);
+  EXPECT_NE(result.modelEnd, "");
+  EXPECT_NEAR(result.bestUs, 90, 1e-9);
+}
+
+TEST(Asking, TheModelsBudgetEndsTheQuestionsAndNotTheSearch) {
+  FakeEnvironment world;
+  FakePass pass{"invent"}, rule{"unroll-loop", {{"", 0.9}}};
+  pass.replies = {{"", "budget"}};
+  world.passes = {pass, rule};
+  SearchResult result = search(world, {});
+  EXPECT_NEAR(result.bestUs, 90, 1e-9);
+  EXPECT_EQ(result.asked, 0u);
+  for (const Attempt &attempt : result.attempts)
+    EXPECT_NE(attempt.move.pass, "invent");
+  EXPECT_EQ(result.end, SearchEnd::BudgetModel);
+}
+
+TEST(Asking, TheBudgetOfProposalsIsKept) {
+  for (uint64_t budget : {1, 2, 4}) {
+    FakeEnvironment world;
+    fillModelWorld(world);
+    SearchOptions options;
+    options.budgetProposals = budget;
+    options.jobs = 4;
+    SearchResult result = search(world, options);
+    EXPECT_EQ(world.questions.size(), budget);
+    EXPECT_EQ(result.asked, budget);
+    EXPECT_NE(result.modelEnd, "");
+  }
+}
+
+TEST(Asking, AReplyWithNumbersIsTuned) {
+  FakeEnvironment world;
+  fillModelWorld(world);
+  SearchOptions options;
+  options.trajectories = 20;
+  SearchResult result = search(world, options);
+  EXPECT_NEAR(result.bestUs, 20, 1e-9) << storyOf(result);
+  unsigned asked = 0, filled = 0;
+  for (const Attempt &attempt : result.attempts)
+    if (attempt.move.reply() == "good") {
+      asked += attempt.ask != 0;
+      filled += attempt.ask == 0;
+      EXPECT_TRUE(attempt.move.parameters.count("T"));
+    }
+  EXPECT_GT(asked, 0u);
+  EXPECT_GT(filled, 0u) << "the same reply with other numbers needs no question";
+}
+
+TEST(Asking, NumbersOfTheWinnerAreTunedAtTheEnd) {
+  World run;
+  FakePass pass{"invent"};
+  FakeReply reply{"r"};
+  reply.factors = {{"1", 0.9}, {"2", 0.8}, {"4", 0.5}};
+  reply.values = {"1", "2", "4"};
+  pass.replies = {reply};
+  run.world.passes = {pass};
+  run.start();
+  run.ask("invent");
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  EXPECT_NEAR(result.bestUs, 50, 1e-9);
+  EXPECT_EQ(result.pipeline.at(0).parameters.at("T"), "4");
+  EXPECT_EQ(run.world.questions.size(), 1u);
+}
+
+TEST(Asking, AFailedReplyOffersNoNumbers) {
+  World run;
+  FakePass pass{"invent"};
+  FakeReply reply{"r"};
+  reply.factors = {{"1", 0.9}, {"2", 0.8}};
+  reply.values = {"1", "2"};
+  reply.verdict = AttemptVerdict::Incorrect;
+  pass.replies = {reply};
+  run.world.passes = {pass};
+  run.start();
+  run.ask("invent");
+  for (const Action &action : llvm::cantFail(run.explorer->actions(run.explorer->root())))
+    EXPECT_TRUE(action.reply.empty());
+}
+
+TEST(Asking, AsManyQuestionsAtAPlaceAsAllowed) {
+  for (unsigned asks : {1, 2, 3}) {
+    FakeEnvironment world;
+    FakePass pass{"invent"};
+    pass.replies = {{"a", "compile"}, {"b", "compile"}, {"c", "compile"}, {"d", "compile"}};
+    world.passes = {pass};
+    SearchOptions options;
+    options.asks = asks;
+    options.repairs = 0;
+    SearchResult result = search(world, options);
+    EXPECT_EQ(world.questions.size(), asks);
+    std::set<std::string> names;
+    for (const auto &question : world.questions)
+      names.insert(question.first);
+    EXPECT_EQ(names.size(), asks) << "equal questions are told apart";
+    EXPECT_EQ(result.end, SearchEnd::NothingLeft);
+  }
+}
+
+TEST(Asking, OneStoryWithAnyNumberOfThreads) {
+  for (const std::string &strategy : strategyNames()) {
+    std::string expected;
+    for (unsigned jobs : {1, 1, 4, 16}) {
+      FakeEnvironment world;
+      fillModelWorld(world);
+      SearchOptions options;
+      options.jobs = jobs;
+      options.seed = 5;
+      std::string story = storyOf(search(world, options, strategy));
+      if (expected.empty())
+        expected = story;
+      EXPECT_EQ(story, expected) << strategy << " with " << jobs;
+    }
+  }
+}
+
+TEST(Asking, ProposalsOfABatchAreAskedForTogether) {
+  // A mailbox that answers only when five letters lie in it.
+  struct Mailbox : FakeEnvironment {
+    std::mutex door;
+    std::condition_variable full;
+    unsigned letters = 0;
+    llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override {
+      std::unique_lock<std::mutex> lock(door);
+      if (++letters == 5)
+        full.notify_all();
+      bool came = full.wait_for(lock, std::chrono::seconds(20), [&] { return letters >= 5; });
+      EXPECT_TRUE(came) << "asked one after the other";
+      return FakeEnvironment::propose(node, request);
+    }
+  } world;
+  for (const char *name : {"invent", "fuse-kernels", "split-k", "unroll-loop", "async-copy"}) {
+    FakePass pass{name};
+    pass.replies = {{name, "", {{"", 0.9}}}};
+    world.passes.push_back(pass);
+  }
+  World run;
+  Explorer explorer(world, run.knowledge, {}, run.clock, nullptr); // one thread
+  ASSERT_TRUE(llvm::cantFail(explorer.start()));
+  std::vector<ExplorerRequest> requests;
+  for (const FakePass &pass : world.passes)
+    requests.push_back({explorer.root(), {pass.name, "k", "", {}}, 0, 1, 1});
+  EXPECT_EQ(llvm::cantFail(explorer.evaluate(requests)).size(), 5u);
+}
+
+TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
+  World run;
+  FakePass pass{"invent"};
+  pass.replies = {{"bad", "compile"}, {"r", "", {{"", 0.5}}}};
+  FakePass left{"unroll-loop", {{"", 0.5}}}, right{"vectorize-loads", {{"", 0.8}}};
+  run.world.passes = {pass, left, right};
+  run.options.repairs = 0;
+  Explorer &explorer = run.start();
+  NodeId root = explorer.root();
+  std::vector<Attempt> first = llvm::cantFail(explorer.evaluate(
+      {{root, {"unroll-loop", "k", "", {}}, 0, 1}, {root, {"vectorize-loads", "k", "", {}}, 0, 2}}));
+  run.ask("invent", 1);
+  run.ask("invent", 2);
+  const ProposalRequest &atRoot = run.world.questions[1].second;
+  EXPECT_EQ(atRoot.here.size(), 1u);
+  EXPECT_EQ(atRoot.here[0].word(), "compile");
+  EXPECT_EQ(atRoot.planner.attempts.size(), 3u);
+  EXPECT_TRUE(atRoot.planner.leaders.empty()) << "all are below the node itself";
+  EXPECT_EQ(atRoot.state.primary, "uncoalesced_access");
+  EXPECT_LE(atRoot.knowledge.entries.size(), 4u);
+  EXPECT_FALSE(atRoot.knowledge.entries.empty());
+  EXPECT_EQ(atRoot.ofPass.entries.size(), 1u);
+  EXPECT_NEAR(atRoot.originalUs, 100, 1e-9);
+  // At a child: its siblings' children for the coder, two leaders for the planner.
+  llvm::cantFail(explorer.evaluate({{first[1].node, {"unroll-loop", "k", "", {}}, 0, 1}}));
+  llvm::cantFail(explorer.evaluate({{first[0].node, {"invent", "k", "", {}}, 0, 1, 1}}));
+  const ProposalRequest &atChild = run.world.questions.back().second;
+  ASSERT_EQ(atChild.planner.leaders.size(), 2u);
+  EXPECT_LE(atChild.planner.leaders[0].timeUs, atChild.planner.leaders[1].timeUs);
+  for (const Leader &leader : atChild.planner.leaders)
+    EXPECT_NE(leader.node, first[0].node);
+  ASSERT_EQ(atChild.coder.attempts.size(), 1u);
+  EXPECT_EQ(atChild.coder.attempts[0].parent, first[1].node);
+  EXPECT_EQ(textOf(atChild.pipeline), "unroll-loop{kernel=k}");
+}
+
+TEST(Asking, AWindowHasAtMostFivePrograms) {
+  World run;
+  FakePass pass{"invent"};
+  for (int i = 0; i != 12; ++i)
+    pass.replies.push_back({"r" + std::to_string(i), "compile"});
+  run.world.passes = {pass};
+  run.options.repairs = 0;
+  run.start();
+  std::set<std::string> windows;
+  for (unsigned i = 1; i != 13; ++i) {
+    run.ask("invent", i);
+    const ProposalRequest &request = run.world.questions.back().second;
+    EXPECT_EQ(request.here.size(), i - 1);
+    EXPECT_EQ(request.planner.attempts.size(), std::min(5u, i - 1));
+    std::string window;
+    for (const Attempt &attempt : request.planner.attempts)
+      window += attempt.move.text() + " ";
+    if (i > 6)
+      windows.insert(window);
+  }
+  EXPECT_GT(windows.size(), 3u) << "drawn anew for every question";
+}
+
+TEST(Asking, AWorkedExampleIsTheBestReplyOfThisStateAndPass) {
+  World run;
+  EvidenceSet earlier;
+  auto add = [&](const char *state, const char *reply, double gain) {
+    Evidence record;
+    record.primary = state;
+    record.pass = "invent";
+    record.chip = "h200";
+    record.device = "cpu-modelled";
+    record.achievedGain = gain;
+    record.reply = record.after = reply;
+    record.parameters = {{"T", "8"}};
+    earlier.insert(record);
+  };
+  add("uncoalesced_access", "modest", 0.1);
+  add("uncoalesced_access", "best", 0.4);
+  add("uncoalesced_access", "", 0.9);
+  add("memory_latency_bound", "elsewhere", 0.8);
+  run.knowledge.learn(earlier);
+  FakePass pass{"invent"};
+  pass.replies = {{"r", "compile"}};
+  run.world.passes = {pass};
+  run.options.repairs = 0;
+  run.start();
+  run.ask("invent");
+  const WorkedExample *example = run.world.questions[0].second.ofPass.example();
+  ASSERT_TRUE(example);
+  EXPECT_EQ(example->reply, "best");
+  EXPECT_EQ(example->parameters, "T=8");
+  // Not so without memory.
+  World bare;
+  bare.knowledge.learn(earlier);
+  bare.world.passes = {pass};
+  bare.options.memory = false;
+  bare.start();
+  bare.ask("invent");
+  EXPECT_FALSE(bare.world.questions[0].second.ofPass.example());
+  EXPECT_TRUE(bare.world.questions[0].second.knowledge.entries.empty());
+}
