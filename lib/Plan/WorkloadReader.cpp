@@ -1,7 +1,7 @@
 //===- WorkloadReader.cpp - Workload YAML -----------------------------------===//
-#include "kb-opt/Support/YamlTree.h"
 #include "kb-opt/Plan/Workload.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/YamlTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>

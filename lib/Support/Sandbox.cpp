@@ -1,11 +1,12 @@
 //===- Sandbox.cpp --------------------------------------------------------===//
 //
 // The walls: no network, no other processes, a read-only file system, private
-// /tmp, /run and home directory. Limits are set by Process.cpp.
+// /tmp, /run and home directory, no keys. Limits are set by Process.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "Sandbox.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Secrets.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -57,6 +58,8 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
     bind("--ro-bind", folder);
   for (const std::string &folder : request.sandbox->writable)
     bind("--bind", folder);
+  if (std::string keys = defaultKeyFile(); llvm::sys::fs::exists(keys))
+    args.insert(args.end(), {"--ro-bind", "/dev/null", keys});
   if (!request.workingDirectory.empty())
     args.insert(args.end(), {"--chdir", request.workingDirectory});
   args.push_back("--");

@@ -2,6 +2,7 @@
 #include "Spawn.h"
 #include "Sandbox.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Secrets.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cerrno>
 #include <csignal>
@@ -56,14 +57,17 @@ static llvm::Error cannotStart(const ProcessRequest &request, llvm::StringRef wh
 }
 
 /// The caller's environment with the request's entries in place of their
-/// namesakes.
+/// namesakes, and without keys where there are walls.
 static std::vector<std::string> mergedEnvironment(const ProcessRequest &request) {
   std::vector<std::string> merged;
   auto nameOf = [](llvm::StringRef entry) { return entry.split('=').first; };
-  for (char **entry = environ; *entry; ++entry)
+  for (char **entry = environ; *entry; ++entry) {
+    if (request.sandbox && isSecretVariable(nameOf(*entry)))
+      continue;
     if (llvm::none_of(request.environment,
                       [&](const std::string &mine) { return nameOf(mine) == nameOf(*entry); }))
       merged.push_back(*entry);
+  }
   merged.insert(merged.end(), request.environment.begin(), request.environment.end());
   return merged;
 }

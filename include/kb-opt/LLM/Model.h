@@ -52,7 +52,11 @@ struct ModelRequest {
   /// sample); part of the digest, not of the prompt.
   std::string sample;
 
-  /// Of everything above: the key in journals and transcripts. It does not depend
+  /// The reply is given up after so long; 0: after the provider's own time. Set by
+  /// budgets; no part of the digest.
+  double limitSeconds = 0;
+
+  /// Of everything above but the limit: the key in journals and transcripts. It does not depend
   /// on provider, model or temperature.
   Digest digest() const;
 };

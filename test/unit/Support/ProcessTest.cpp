@@ -4,6 +4,7 @@
 #include "kb-opt/Support/Interrupt.h"
 #include "gtest/gtest.h"
 #include <csignal>
+#include <cstdlib>
 
 using namespace kbopt;
 
@@ -137,6 +138,30 @@ TEST(Sandbox, HasNoNetworkAndAPrivateTmp) {
   ASSERT_TRUE(static_cast<bool>(result));
   EXPECT_EQ(result->out, "1\n1\nread-only\n") << result->err;
   EXPECT_TRUE(realFileSystem().exists(outside->file("in")));
+}
+
+TEST(Sandbox, ShowsNoKeys) {
+  if (llvm::Error error = checkSandbox(realProcessRunner())) {
+    GTEST_SKIP() << llvm::toString(std::move(error));
+  }
+  auto configuration = llvm::cantFail(TemporaryDirectory::create("kbopt-keys"));
+  llvm::cantFail(realFileSystem().createDirectories(configuration.file("kb-opt")));
+  llvm::cantFail(realFileSystem().write(configuration.file("kb-opt/keys"), "host secret-1\n"));
+  ::setenv("XDG_CONFIG_HOME", configuration.path().str().c_str(), 1);
+  ::setenv("SOME_API_KEY", "secret-2", 1);
+  ProcessRequest request;
+  request.argv = {"sh", "-c", "env; cat \"$XDG_CONFIG_HOME/kb-opt/keys\"; echo end"};
+  for (bool seesAllFiles : {true, false}) {
+    request.sandbox = Sandbox{{}, {}, seesAllFiles};
+    auto result = llvm::cantFail(realProcessRunner().run(request));
+    EXPECT_EQ(result.out.find("secret"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("\nend\n"), std::string::npos) << result.err;
+  }
+  request.sandbox.reset();
+  EXPECT_NE(llvm::cantFail(realProcessRunner().run(request)).out.find("secret-2"), std::string::npos)
+      << "a command that asks a model gets the user's";
+  ::unsetenv("XDG_CONFIG_HOME");
+  ::unsetenv("SOME_API_KEY");
 }
 
 TEST(Sandbox, NamesTheSignal) {

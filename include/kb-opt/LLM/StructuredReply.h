@@ -1,0 +1,75 @@
+//===- StructuredReply.h - A reply that is checked JSON ---------*- C++ -*-===//
+//
+// Owns the conversation that ends in one JSON object of a given shape: taking the
+// object out of the text, checking it, asking again with what was wrong, and the
+// tool loop. What the object means is the caller's.
+//
+// Tools are a protocol in the reply's text, so that every provider can use them:
+// a reply {"tool": "search", "arguments": {…}} is answered and asked again.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LLM_STRUCTUREDREPLY_H
+#define KBOPT_LLM_STRUCTUREDREPLY_H
+
+#include "kb-opt/LLM/Model.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
+#include <functional>
+
+namespace kbopt {
+
+/// Something that a model may ask for on its way to a reply.
+struct ModelTool {
+  std::string name;
+  std::string summary;          ///< one line, for the model
+  llvm::json::Value arguments;  ///< schema of an object
+  /// Answers with text, also for what it cannot do. Not called with arguments that do not fit.
+  std::function<std::string(const llvm::json::Object &arguments)> run;
+};
+
+struct StructuredLimits {
+  unsigned repairs = 2;         ///< times it is asked again after a reply that does not fit
+  unsigned toolCalls = 6;
+  size_t toolBytes = 16u << 10; ///< of one answer of a tool; the rest is cut off
+};
+
+struct StructuredReply {
+  enum class Outcome {
+    Ok,
+    Refused,   ///< the provider or the model refused
+    Truncated, ///< still too long when asked for less
+    Malformed, ///< no fitting object after all repairs
+    ToolLimit, ///< asked for tools instead of answering
+  };
+  Outcome outcome = Outcome::Malformed;
+  llvm::json::Value value = nullptr; ///< with Ok: fits the schema
+  std::string problem;               ///< without Ok: one line of what was wrong last
+  std::string text;                  ///< of the last reply, as it came
+  std::string model;                 ///< of the last reply
+  unsigned asked = 0, repairs = 0, toolCalls = 0;
+  /// Over all that were asked; the cost is nothing if any is unknown.
+  TokenUsage usage;
+  std::optional<double> cost;
+  double seconds = 0;
+
+  bool ok() const { return outcome == Outcome::Ok; }
+};
+/// "ok", "refused", "truncated", "malformed", "tool-limit".
+llvm::StringRef outcomeName(StructuredReply::Outcome outcome);
+
+/// Asks \p model until a reply fits \p schema, which describes an object and lies in the subset of
+/// JsonSchema.h. The request's system text is given the schema and the tools. Errors are the
+/// provider's and the budget's; whatever a model may say is an outcome.
+llvm::Expected<StructuredReply> askStructured(Model &model, ModelRequest request,
+                                              const llvm::json::Value &schema,
+                                              llvm::ArrayRef<ModelTool> tools = {},
+                                              const StructuredLimits &limits = {});
+
+/// The JSON objects in \p text, likeliest first: the whole text, fenced blocks, then
+/// balanced braces. Raw line breaks within strings are forgiven. \p problem is
+/// set where there is none.
+std::vector<llvm::json::Value> jsonObjectsIn(llvm::StringRef text, std::string &problem);
+
+} // namespace kbopt
+
+#endif // KBOPT_LLM_STRUCTUREDREPLY_H
