@@ -146,13 +146,15 @@ llvm::Expected<PendingRequest> Mailbox::post(const ModelRequest &request, const 
       request, "Write the reply to the last user part into " + stem + replyEnding.str() +
                    " beside this file, and close it with the line\n" + mailboxClosingLine.str() + "\n" +
                    "(or with " + mailboxRefusalLine.str() + " if you will not do this).");
-  if (!files.exists(options.folder))
-    return gone(mine);
-  if (llvm::Error error = files.write(mine.requestFile, text))
+  llvm::Error error = files.write(mine.requestFile, text);
+  if (!error)
+    error = listPending();
+  if (!error)
+    return mine;
+  if (files.exists(options.folder))
     return std::move(error);
-  if (llvm::Error error = listPending())
-    return std::move(error);
-  return mine;
+  llvm::consumeError(std::move(error));
+  return gone(mine);
 }
 
 llvm::Error Mailbox::listPending() {
