@@ -59,7 +59,8 @@ def profile(kb_opt, source):
         sys.exit(f"{source}: no profile: {result.stderr}")
     page = json.loads(result.stdout)
     kernels = [{key: kernel[key] for key in ("kernel", "us", "launches", "limiter", "metrics")} for kernel in page["kernels"]]
-    return {"us": page["us"], "chip": page["chip"], "kernels": kernels,
+    launching = sum(k["launches"] * k["metrics"]["kbopt__launch_overhead_us"] for k in page["kernels"])
+    return {"us": page["us"] + launching, "chip": page["chip"], "kernels": kernels,
             "applies": sorted({a["pass"] for k in page["kernels"] for a in k["advice"] if a["applies"]})}
 
 

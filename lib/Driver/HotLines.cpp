@@ -20,6 +20,7 @@ Weight weightFor(Limiter limiter) {
   case Limiter::L1Wavefronts:
   case Limiter::Latency:
   case Limiter::Atomics:
+  case Limiter::BlockStarts:
     return {"global sectors", [](const kbrt::LineCounters &l) { return l.globalSectors; }};
   case Limiter::SharedWavefronts:
     return {"shared wavefronts", [](const kbrt::LineCounters &l) { return l.sharedWavefronts; }};

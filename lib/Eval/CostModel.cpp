@@ -22,15 +22,24 @@ StringRef toString(Limiter limiter) {
   case Limiter::Half: return "half";
   case Limiter::Tensor: return "tensor";
   case Limiter::Atomics: return "atomics";
+  case Limiter::BlockStarts: return "block starts";
   case Limiter::Latency: return "latency";
   }
   return "";
 }
 
 /// Resources overlap, but not perfectly: the longest dominates, and another one
-/// of the same length adds 9 %. Assumption; the norm's order is the only
-/// constant here.
+/// of the same length adds 9 %. Assumption.
 static constexpr double overlapOrder = 8;
+
+static double joined(ArrayRef<CostTerm> terms) {
+  double longest = 0, sum = 0;
+  for (const CostTerm &term : terms)
+    longest = std::max(longest, term.us);
+  for (const CostTerm &term : terms)
+    sum += std::pow(term.us / longest, overlapOrder);
+  return longest * std::pow(sum, 1 / overlapOrder);
+}
 
 static double floorOf(const LaunchModel &model) {
   const kbrt::KernelCounters &c = model.counters;
@@ -60,7 +69,7 @@ ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchSha
   };
   term(Limiter::Dram, model.dram);
   term(Limiter::L2, model.l2);
-  double wavefronts = std::max(model.globalWavefronts + model.sharedWavefronts, model.lsu);
+  double wavefronts = std::max(model.globalWavefronts + model.storeDrain + model.sharedWavefronts, model.lsu);
   term(model.sharedWavefronts > model.globalWavefronts ? Limiter::SharedWavefronts
                                                        : Limiter::L1Wavefronts, wavefronts);
   term(Limiter::Issue, model.issue);
@@ -71,19 +80,16 @@ ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchSha
   term(Limiter::Half, model.half);
   term(Limiter::Tensor, model.tensor);
   term(Limiter::Atomics, model.atomics);
+  term(Limiter::BlockStarts, model.blockStarts);
+  double work = joined(result.terms) / toUs;
   term(Limiter::Latency, model.latency);
-  llvm::sort(result.terms,
-                   [](const CostTerm &a, const CostTerm &b) {
+  llvm::sort(result.terms, [](const CostTerm &a, const CostTerm &b) {
     return a.us != b.us ? a.us > b.us : a.limiter < b.limiter;
   });
   result.floorUs = floorOf(model);
-  if (!result.terms.empty()) {
+  if (!result.terms.empty())
     result.limiter = result.terms.front().limiter;
-    double longest = result.terms.front().us, sum = 0;
-    for (const CostTerm &t : result.terms)
-      sum += std::pow(t.us / longest, overlapOrder);
-    result.us = std::max(result.floorUs, longest * std::pow(sum, 1 / overlapOrder));
-  }
+  result.us = std::max(result.floorUs, model.interleaved(work) * toUs);
   model.cycles = result.us / toUs;
   result.waves = model.waves;
   result.occupancy = model.occupancy.fraction;
@@ -148,8 +154,8 @@ Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &code,
                     resources == code.kernels.end() ? nullptr : &resources->second, chip);
     launch.kernel = record.kernel;
     launch.repeats = record.repeats;
-    plan.us += launch.us * launch.repeats;
-    plan.floorUs += launch.floorUs * launch.repeats;
+    plan.us += (launch.us + chip.launchOverheadUs) * launch.repeats;
+    plan.floorUs += (launch.floorUs + chip.launchOverheadUs) * launch.repeats;
     time[record.kernel] += launch.us * launch.repeats;
     plan.launches.push_back(std::move(launch));
   }

@@ -31,6 +31,7 @@ kbrt::AccessCounters readAccess(const json::Object *object) {
       {"bytesUsed", &kbrt::AccessCounters::bytesUsed},
       {"sectors", &kbrt::AccessCounters::sectors},
       {"idealSectors", &kbrt::AccessCounters::idealSectors},
+      {"l1HitSectors", &kbrt::AccessCounters::l1HitSectors},
       {"lineWavefronts", &kbrt::AccessCounters::lineWavefronts},
       {"sharedWavefronts", &kbrt::AccessCounters::sharedWavefronts},
       {"idealSharedWavefronts", &kbrt::AccessCounters::idealSharedWavefronts},
@@ -50,6 +51,7 @@ kbrt::TrafficCounters readTraffic(const json::Object &object) {
       {"l2AtomicBytes", &kbrt::TrafficCounters::l2AtomicBytes},
       {"uniqueReadBytes", &kbrt::TrafficCounters::uniqueReadBytes},
       {"uniqueWrittenBytes", &kbrt::TrafficCounters::uniqueWrittenBytes},
+      {"uniqueAtomicBytes", &kbrt::TrafficCounters::uniqueAtomicBytes},
       {"dramReadBytes", &kbrt::TrafficCounters::dramReadBytes},
       {"dramWriteBytes", &kbrt::TrafficCounters::dramWriteBytes}};
   for (const auto &[name, field] : fields)

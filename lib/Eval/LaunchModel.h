@@ -12,6 +12,13 @@
 
 namespace kbopt {
 
+/// Loads that one warp issues before it waits for the first of them.
+struct LoadRound {
+  double perWarp = 0;      ///< how often a warp does so
+  double service = 0;      ///< cycles of the L1 for the round's own wavefronts
+  double missesL1 = 0;     ///< share of the rounds that wait for L2 or DRAM
+};
+
 /// Cycles are SM cycles of the busiest SM, from the first block to the last.
 struct LaunchModel {
   LaunchModel(const kbrt::KernelCounters &counters, const LaunchShape &shape,
@@ -34,16 +41,24 @@ struct LaunchModel {
   // Work of each pipe on the busiest SM, in cycles.
   double issue = 0, fma = 0, alu = 0, xu = 0, fp64 = 0, half = 0, tensor = 0;
   double globalWavefronts = 0, sharedWavefronts = 0, lsu = 0;
+  double storeDrain = 0;        ///< what stores keep the L1 beyond their wavefronts
   // Chip-wide resources, in cycles.
-  double dram = 0, l2 = 0, atomics = 0;
+  double dram = 0, l2 = 0, atomics = 0, blockStarts = 0;
 
+  /// What a warp waits for global memory in, all loads of one round together.
+  std::vector<LoadRound> rounds;
+  double unrolledIterations = 0; ///< per warp, whose loop test the machine code does not have
   // What one warp waits for when it is alone, in cycles.
   double globalLatency = 0, sharedLatency = 0, arithmeticLatency = 0, barrierLatency = 0,
          branchLatency = 0;
   double warpLatency() const {
     return globalLatency + sharedLatency + arithmeticLatency + barrierLatency + branchLatency;
   }
+  double waveCount = 1;         ///< whole waves that follow each other
+  double l2MissShare = 0;       ///< of what misses L1
   double latency = 0;           ///< of all waves
+  /// Cycles when \p work cycles of the resources and the waiting take turns.
+  double interleaved(double work) const;
 
   double cycles = 0;
   double seconds() const { return cycles / chip.clockHz(); }
@@ -51,6 +66,10 @@ struct LaunchModel {
   /// Per-SM work of the whole grid, as cycles of the busiest SM.
   double onBusiestSm(double total, double perClock) const;
 };
+
+/// Rounds of global loads, or of shared ones, and the loop tests that unrolling removes.
+std::vector<LoadRound> loadRounds(const kbrt::KernelCounters &counters, bool shared,
+                                  double *unrolledIterations = nullptr);
 
 /// Fills everything but `cycles` from counters and chip.
 LaunchModel analyseLaunch(const kbrt::KernelCounters &counters, const LaunchShape &shape,

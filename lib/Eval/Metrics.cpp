@@ -182,6 +182,7 @@ void Metrics::stalls() {
   case Limiter::Atomics: cycles["lg_throttle"] += queue; break;
   case Limiter::SharedWavefronts: cycles["mio_throttle"] += queue; break;
   case Limiter::Issue: cycles["not_selected"] += queue; break;
+  case Limiter::BlockStarts: break; // nobody waits yet
   default: cycles["math_pipe_throttle"] += queue; break;
   }
   for (const auto &[name, value] : cycles)

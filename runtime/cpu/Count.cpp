@@ -26,7 +26,7 @@ struct State {
   std::vector<MemorySpace> spaceOfSite; ///< where its first request went
   std::map<LineKey, LineCounters> byLine;
   std::vector<double> threadExecutions, warpExecutions; ///< of basic blocks
-  Footprint read, written;
+  Footprint read, written, atomic;
   SectorCache l1;
   uint32_t turn = 0;
   double barrierLanes = 0, warpBarrierLanes = 0, shuffleLanes = 0, voteLanes = 0;
@@ -94,21 +94,24 @@ void finishBranch(const Request &request) {
   line.divergentBranches += isDivergent;
 }
 
-void countTraffic(const Request &request, const Measures &m, const SiteInfo &site) {
+/// Sends the sectors through L1; returns how many of them were there.
+unsigned countTraffic(const Measures &m, const SiteInfo &site) {
   TrafficCounters &traffic = state.sum.traffic;
   auto block = static_cast<uint32_t>(state.sampled);
   double bytes = double(m.sectors) * sectorBytes;
   bool isCached = !site.isVolatile;
   if (site.kind == AccessKind::Load) {
+    unsigned hits = 0;
     for (unsigned i = 0; i < m.sectors; ++i) {
       state.read.touch(m.sector[i], block);
       traffic.l1LoadSectors += 1;
       if (isCached && state.l1.load(m.sector[i]))
-        traffic.l1LoadHitSectors += 1;
+        ++hits;
       else
         traffic.l2ReadBytes += sectorBytes;
     }
-    return;
+    traffic.l1LoadHitSectors += hits;
+    return hits;
   }
   if (site.kind == AccessKind::Atomic)
     traffic.l2AtomicBytes += bytes;
@@ -116,9 +119,12 @@ void countTraffic(const Request &request, const Measures &m, const SiteInfo &sit
     traffic.l2WriteBytes += bytes;
   for (unsigned i = 0; i < m.sectors; ++i) {
     state.written.touch(m.sector[i], block);
-    if (site.kind == AccessKind::Atomic)
+    if (site.kind == AccessKind::Atomic) {
       state.read.touch(m.sector[i], block);
+      state.atomic.touch(m.sector[i], block);
+    }
   }
+  return 0;
 }
 
 void finishRequest(const Request &request) {
@@ -148,9 +154,9 @@ void finishRequest(const Request &request) {
   } else {
     one.sectors = m.sectors;
     one.idealSectors = m.idealSectors;
-    one.lineWavefronts = m.lines;
+    one.lineWavefronts = lineWavefronts(request, bytes);
     if (space == MemorySpace::Global) {
-      countTraffic(request, m, site);
+      one.l1HitSectors = countTraffic(m, site);
       line.globalRequests += 1;
       line.globalSectors += m.sectors;
       line.idealGlobalSectors += m.idealSectors;
@@ -339,6 +345,7 @@ KernelCounters endLaunch() {
   traffic.uniqueIsExact = state.sampled == state.blocks;
   traffic.uniqueReadBytes = state.read.extrapolatedBytes(factor);
   traffic.uniqueWrittenBytes = state.written.extrapolatedBytes(factor);
+  traffic.uniqueAtomicBytes = state.atomic.extrapolatedBytes(factor);
   // What does not fit into L2 is read again from DRAM in proportion.
   double footprint = traffic.uniqueReadBytes + traffic.uniqueWrittenBytes;
   double l2 = double(machine.options->l2Bytes), missing = footprint > l2 ? 1 - l2 / footprint : 0;

@@ -10,6 +10,7 @@ void AccessCounters::add(const AccessCounters &o, double f) {
   bytesUsed += o.bytesUsed * f;
   sectors += o.sectors * f;
   idealSectors += o.idealSectors * f;
+  l1HitSectors += o.l1HitSectors * f;
   lineWavefronts += o.lineWavefronts * f;
   sharedWavefronts += o.sharedWavefronts * f;
   idealSharedWavefronts += o.idealSharedWavefronts * f;

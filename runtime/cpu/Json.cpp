@@ -26,6 +26,7 @@ Json json(const AccessCounters &c) {
   };
   optional("sectors", c.sectors);
   optional("idealSectors", c.idealSectors);
+  optional("l1HitSectors", c.l1HitSectors);
   optional("lineWavefronts", c.lineWavefronts);
   optional("sharedWavefronts", c.sharedWavefronts);
   optional("idealSharedWavefronts", c.idealSharedWavefronts);
@@ -67,6 +68,7 @@ Json json(const TrafficCounters &t) {
           {"l2AtomicBytes", t.l2AtomicBytes},
           {"uniqueReadBytes", t.uniqueReadBytes},
           {"uniqueWrittenBytes", t.uniqueWrittenBytes},
+          {"uniqueAtomicBytes", t.uniqueAtomicBytes},
           {"uniqueIsExact", t.uniqueIsExact},
           {"dramReadBytes", t.dramReadBytes},
           {"dramWriteBytes", t.dramWriteBytes}};

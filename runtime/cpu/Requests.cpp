@@ -115,7 +115,7 @@ Measures measure(const Request &request, unsigned elementBytes) {
       address[m.lanes++] = request.address[i];
   if (!std::is_sorted(address, address + m.lanes))
     std::sort(address, address + m.lanes);
-  uint64_t covered = 0, line = ~0ull, sector = ~0ull;
+  uint64_t covered = 0, sector = ~0ull;
   unsigned run = 0;
   for (unsigned i = 0; i < m.lanes; ++i) {
     uint64_t begin = address[i], end = begin + bytes;
@@ -131,24 +131,41 @@ Measures measure(const Request &request, unsigned elementBytes) {
       sector = s;
       if (m.sectors < 2 * warpLanes)
         m.sector[m.sectors++] = s;
-      if (line == ~0ull || s / 4 != line) {
-        line = s / 4;
-        ++m.lines;
-      }
     }
   }
   m.idealSectors = (m.bytesUsed + sectorBytes - 1) / sectorBytes;
   return m;
 }
 
+/// Lanes whose accesses the L1's data stage takes together.
+static unsigned lanesPerPass(unsigned bytes) { return bytes > 8 ? 8 : bytes > 4 ? 16 : 32; }
+
+unsigned lineWavefronts(const Request &request, unsigned elementBytes) {
+  unsigned bytes = elementBytes ? elementBytes : 4, step = lanesPerPass(bytes), total = 0;
+  for (unsigned first = 0; first < warpLanes; first += step) {
+    uint64_t lines[2 * warpLanes];
+    unsigned count = 0;
+    for (unsigned i = first; i < first + step; ++i)
+      if (request.mask >> i & 1) {
+        uint64_t begin = request.address[i] / lineBytes;
+        uint64_t end = (request.address[i] + bytes - 1) / lineBytes;
+        lines[count++] = begin;
+        if (end != begin)
+          lines[count++] = end;
+      }
+    std::sort(lines, lines + count);
+    total += static_cast<unsigned>(std::unique(lines, lines + count) - lines);
+  }
+  return total;
+}
+
 unsigned sharedWavefronts(const Request &request, unsigned elementBytes, unsigned &ideal) {
-  unsigned bytes = elementBytes ? elementBytes : 4;
-  unsigned lanesPerPass = bytes > 8 ? 8 : bytes > 4 ? 16 : 32, total = 0;
+  unsigned bytes = elementBytes ? elementBytes : 4, step = lanesPerPass(bytes), total = 0;
   ideal = 0;
-  for (unsigned first = 0; first < warpLanes; first += lanesPerPass) {
+  for (unsigned first = 0; first < warpLanes; first += step) {
     uint64_t words[warpLanes * 4];
     unsigned count = 0;
-    for (unsigned i = first; i < first + lanesPerPass; ++i)
+    for (unsigned i = first; i < first + step; ++i)
       if (request.mask >> i & 1)
         for (uint64_t w = request.address[i] / bankBytes;
              w <= (request.address[i] + bytes - 1) / bankBytes; ++w)

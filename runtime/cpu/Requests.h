@@ -53,10 +53,14 @@ private:
 
 /// Bytes of one request that lie apart: what the sectors are counted from.
 struct Measures {
-  unsigned lanes, bytesUsed, sectors, idealSectors, lines, serialisation;
+  unsigned lanes, bytesUsed, sectors, idealSectors, serialisation;
   uint64_t sector[2 * warpLanes]; ///< address / 32, ascending
 };
 Measures measure(const Request &request, unsigned elementBytes);
+
+/// Distinct 128-byte lines, counted anew for every half warp of 8-byte accesses and every quarter of
+/// 16-byte ones: lanes of different passes do not share a line.
+unsigned lineWavefronts(const Request &request, unsigned elementBytes);
 
 /// Passes over the 32 banks of 4 bytes: at most one warp at a time for accesses up to 4 bytes, half
 /// a warp for 8 and a quarter for 16. \p ideal gets what no conflict would take.

@@ -20,7 +20,7 @@ namespace kbopt {
 /// arithmetic), alu (integer, logic, conversions), xu (special functions), lsu.
 enum class Limiter {
   Dram, L2, L1Wavefronts, SharedWavefronts, Issue, Fma, Alu, Xu, Fp64, Half, Tensor, Atomics,
-  Latency
+  BlockStarts, Latency
 };
 llvm::StringRef toString(Limiter limiter); ///< "dram", "l1 wavefronts", …
 
@@ -50,7 +50,8 @@ struct ModelledLaunch {
 
 struct ModelledPlan {
   std::string chip;
-  double us = 0, floorUs = 0;
+  double us = 0;      ///< launches with their overhead
+  double floorUs = 0; ///< the same of the roofline floors
   std::vector<ModelledLaunch> launches;
   /// Per launch, as in kernelMetrics, over all launches.
   std::map<std::string, double> metrics;

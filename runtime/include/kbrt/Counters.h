@@ -30,7 +30,8 @@ struct AccessCounters {
   double bytesUsed = 0;    ///< distinct bytes per request, summed (what the sectors are needed for)
   double sectors = 0;      ///< distinct 32-byte sectors per request, summed (global)
   double idealSectors = 0; ///< sectors if the distinct bytes were packed and aligned
-  double lineWavefronts = 0;   ///< distinct 128-byte lines per request, summed (global)
+  double l1HitSectors = 0; ///< of these, found in the simulated L1 (global loads)
+  double lineWavefronts = 0;   ///< distinct 128-byte lines per pass of a request, summed (global)
   double sharedWavefronts = 0; ///< passes over the banks (shared)
   double idealSharedWavefronts = 0;
   double atomicSerialisation = 0; ///< lanes at the fullest address per request, summed (atomics)
@@ -76,6 +77,7 @@ struct TrafficCounters {
   double uniqueReadBytes =
       0; ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
   double uniqueWrittenBytes = 0;
+  double uniqueAtomicBytes = 0; ///< of them, updated by atomics
   bool uniqueIsExact = false; ///< all blocks were sampled
   double dramReadBytes = 0;   ///< estimate: between uniqueReadBytes and l2ReadBytes
   double dramWriteBytes = 0;

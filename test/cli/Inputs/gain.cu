@@ -13,7 +13,7 @@ __global__ void gain(float *out, const float *in, int n) {
 }
 
 int main() {
-  const int n = 1 << 15;
+  const int n = 1 << 18;
   std::vector<float> in(n), out(n);
   for (int i = 0; i < n; ++i)
     in[i] = float(i % 251) * 0.25f;

@@ -102,6 +102,22 @@ TEST(Count, MisalignedRequestsNeedOneSectorMore) {
   EXPECT_EQ(c.globalLoad.lineWavefronts, 2);
 }
 
+TEST(Count, WideLanesTakeTheirLinesInPasses) {
+  // Every lane has a line of its own but for the width: 16 lanes of 8 bytes and 8 of 16 go together.
+  struct Case {
+    uint32_t stride, bytes;
+    double lines;
+  };
+  for (Case t : {Case{1, 4, 1}, {32, 4, 32}, {2, 8, 2}, {32, 8, 32}, {4, 16, 4}, {32, 16, 32}, {0, 4, 1}, {0, 16, 4}}) {
+    CountImage image;
+    for (auto &site : image.sites)
+      site.bytes = t.bytes;
+    DeviceArray<float> in(64 * 32 + 4), out(64 * 4);
+    KernelCounters c = image.count(strided, {1}, {32}, {8, 8, 4}, in.data, out.data, t.stride);
+    EXPECT_EQ(c.globalLoad.lineWavefronts, t.lines) << t.stride << " " << t.bytes;
+  }
+}
+
 TEST(Count, ScalesSampledBlocksToTheGrid) {
   for (uint32_t sampled : {4u, 0u}) {
     CountImage image;

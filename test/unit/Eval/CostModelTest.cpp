@@ -6,7 +6,7 @@ using kbrt::Op;
 
 namespace {
 
-/// A streaming kernel of 1 Mi threads in blocks of 256: one load, one store and
+/// A streaming kernel of 1 Mi threads in blocks of 1024: one load, one store and
 /// one fma per thread, `sectorsPerRequest` sectors per global request.
 struct CostModelTest : testing::Test {
   ChipInfo chip;
@@ -27,8 +27,8 @@ struct CostModelTest : testing::Test {
     const double warps = 32768;
     counters = {};
     counters.kernel = "k";
-    counters.blocks = shape.blocks = 4096;
-    counters.threadsPerBlock = shape.threadsPerBlock = 256;
+    counters.blocks = shape.blocks = 1024;
+    counters.threadsPerBlock = shape.threadsPerBlock = 1024;
     counters.warps = warps;
     counters.warpInstructions = 10 * warps;
     counters.threadInstructions = 320 * warps;
@@ -119,6 +119,7 @@ TEST_F(CostModelTest, FewWarpsCannotHideLatency) {
   counters.warpInstructions = 132 * 3000;
   counters.globalLoad.requests = 132 * 1000;
   counters.globalLoad.lineWavefronts = counters.globalLoad.requests;
+  counters.globalLoad.sectors = 4 * counters.globalLoad.requests;
   counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes = 132 * 1000 * 128;
   kbrt::SiteCounters load;
   load.space = kbrt::MemorySpace::Global;
@@ -131,7 +132,62 @@ TEST_F(CostModelTest, FewWarpsCannotHideLatency) {
             1);
 }
 
+TEST_F(CostModelTest, SmallBlocksStartOneAfterTheOther) {
+  double large = model().us;
+  counters.blocks = shape.blocks = 32768;
+  counters.threadsPerBlock = shape.threadsPerBlock = 32;
+  ModelledLaunch launch = model();
+  EXPECT_EQ(launch.limiter, Limiter::BlockStarts);
+  // 0.6 ns a block.
+  EXPECT_NEAR(launch.us, 32768 * 0.6e-3, 0.1 * launch.us);
+  EXPECT_GT(launch.us, 5 * large);
+}
+
+TEST_F(CostModelTest, AtomicsToFewLinesWaitForEachOther) {
+  counters.globalAtomic.requests = 32768;
+  counters.globalAtomic.sectors = counters.globalAtomic.lineWavefronts = 8 * 32768;
+  counters.traffic.uniqueAtomicBytes = 64 << 20;
+  EXPECT_LT(model().us, 5);
+  counters.traffic.uniqueAtomicBytes = 1024; // 256 counters: 274 us were measured
+  ModelledLaunch launch = model();
+  EXPECT_EQ(launch.limiter, Limiter::Atomics);
+  EXPECT_NEAR(launch.us, 274, 27);
+}
+
+TEST_F(CostModelTest, UnrolledSourceHasAsManyLoadsInFlightAsItSays) {
+  // One load 512 times in a loop of one warp on each of 32 SMs, every lane in a line of its own.
+  auto looped = [&](unsigned copies) {
+    counters = {};
+    counters.warps = shape.blocks = counters.blocks = 32;
+    shape.threadsPerBlock = 32;
+    kbrt::SiteCounters load;
+    load.kind = kbrt::AccessKind::Load;
+    load.space = kbrt::MemorySpace::Global;
+    load.access.requests = 512.0 * 32 / copies;
+    load.access.sectors = load.access.lineWavefronts = 32 * load.access.requests;
+    load.elementBytes = 4;
+    counters.sites.assign(copies, load);
+    counters.globalLoad.sectors = counters.globalLoad.lineWavefronts = 32 * 512.0 * 32;
+    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes = 32 * counters.globalLoad.sectors;
+    return model().us;
+  };
+  double asItIs = looped(1);
+  EXPECT_GT(looped(2), 1.5 * asItIs) << "a pragma keeps the compiler from unrolling more";
+  EXPECT_GT(looped(2), looped(4));
+  EXPECT_NEAR(looped(16), asItIs, 1e-9 * asItIs);
+}
+
+TEST_F(CostModelTest, ScatteredStoresDrainSlowerThanLoads) {
+  counters.globalStore.lineWavefronts = 0;
+  counters.globalLoad.lineWavefronts = 64 * 32768;
+  double loads = model().us;
+  std::swap(counters.globalStore.lineWavefronts, counters.globalLoad.lineWavefronts);
+  EXPECT_GT(model().us, 1.5 * loads);
+}
+
 TEST_F(CostModelTest, RegistersLimitOccupancyOnlyWhereTheyAreKnown) {
+  shape.blocks = counters.blocks = 4096;
+  shape.threadsPerBlock = counters.threadsPerBlock = 256;
   resources.registers = 255;
   ModelledLaunch known = model();
   EXPECT_EQ(known.metrics.at("kbopt__limited_by_registers"), 1);
@@ -153,8 +209,8 @@ TEST_F(CostModelTest, APlanAddsItsLaunchesAndNamesTheLongestKernel) {
   RunResult run;
   LaunchRecord record;
   record.kernel = "k";
-  record.grid[0] = 4096;
-  record.block[0] = 256;
+  record.grid[0] = 1024;
+  record.block[0] = 1024;
   record.counters = counters;
   run.launches = {record, record};
   stream(32);
@@ -165,7 +221,8 @@ TEST_F(CostModelTest, APlanAddsItsLaunchesAndNamesTheLongestKernel) {
   ASSERT_TRUE(bool(plan));
   EXPECT_EQ(plan->launches.size(), 3u);
   EXPECT_EQ(plan->longestKernel, "slow");
-  EXPECT_NEAR(plan->us, plan->launches[0].us * 2 + plan->launches[2].us, 1e-9);
+  EXPECT_NEAR(plan->us, plan->launches[0].us * 2 + plan->launches[2].us + 3 * chip.launchOverheadUs, 1e-9);
+  EXPECT_NEAR(plan->floorUs, 3 * (plan->launches[0].floorUs + chip.launchOverheadUs), 1e-9);
   auto metrics = kernelMetrics(*plan, "k");
   EXPECT_NEAR(metrics.at("kbopt__time_us"), plan->launches[0].us, 1e-9) << "per launch";
   EXPECT_NEAR(metrics.at("dram__bytes_read.sum"), 128 * 32768, 1e-6);

@@ -56,7 +56,7 @@ TEST(ChipInfo, ArchAndWarps) {
 TEST(ChipInfo, EstimatesAreMarked) {
   ChipInfo chip = chipOrDie("h200");
   EXPECT_FALSE(chip.sources.at("dramBytesPerSecond").estimate);
-  EXPECT_TRUE(chip.sources.at("l2BytesPerSecond").estimate);
+  EXPECT_TRUE(chip.sources.at("baseMHz").estimate);
 }
 
 TEST(ChipInfo, UnknownNameListsTheKnownOnes) {
