@@ -5,6 +5,7 @@
 #include "kb-opt/Eval/CpuDevice.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Source/ProgramFacts.h"
+#include "llvm/Support/Threading.h"
 
 using namespace kbopt;
 
@@ -93,6 +94,7 @@ static llvm::Error openGpu(Session &session) {
     return channel.takeError();
   CudaDeviceOptions options;
   options.notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
+  options.timings = &context.timings;
   session.gpu = std::make_unique<CudaDevice>(session.compiler, std::move(*channel), std::move(options));
   auto facts = session.gpu->facts();
   if (!facts)
@@ -116,6 +118,12 @@ static llvm::Error openGpu(Session &session) {
                                            llvm::join(builtinChips(), ", "));
   context.options.chip = *chip;
   return llvm::Error::success();
+}
+
+/// More of them would only wait for each other: a case has few runs that are not the GPU's.
+static unsigned judgeThreads() {
+  constexpr unsigned most = 8;
+  return std::min(most, llvm::heavyweight_hardware_concurrency().compute_thread_count());
 }
 
 llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
@@ -167,6 +175,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
     session->cases->recordOnGpu(session->compiler, 0);
   JudgeOptions judgeOptions;
   judgeOptions.chip = &session->chip;
+  judgeOptions.threads = judgeThreads();
   session->judge =
       std::make_unique<Judge>(session->original, session->compiler, *session->device, *session->cases,
                               context.clock, judgeOptions, session->gpu.get());

@@ -22,10 +22,10 @@ Error Judge::Impl::checkOrders(BaselineReport &report, const TestCase &test, Whe
   if (!outputs)
     return outputs.takeError();
   RunPointer first;
-  for (unsigned order = 0; order <= options.shuffles + 1; ++order) {
-    RunOptions shuffled = where == Where::Cpu ? cpuOptions(baselineProgram) : runOptions();
-    shuffled.seed = order;
-    Expected<RunPointer> run = this->run(baselineProgram, test, RunMode::Plain, shuffled, where);
+  const std::vector<RunRequest> requests = orderRuns(test, where);
+  runTogether(baselineProgram, requests, /*stop=*/false);
+  for (const RunRequest &request : requests) {
+    Expected<RunPointer> run = this->run(baselineProgram, request);
     if (!run)
       return run.takeError();
     if (std::optional<GateRecord> failure = failureOf(**run, GateId::G4, test.name)) {
@@ -73,6 +73,9 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     report.problem = problem(*record);
     return Error::success();
   };
+  std::optional<RunsAhead> ahead;
+  if (gpu)
+    ahead.emplace(*this, baselineProgram, originalRuns());
   // Does it run, and does it keep to its own memory?
   TestCase test = checkCase();
   for (const TestCase &which : {recordedCase(), test}) {
@@ -133,6 +136,8 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     else
       report.notAdmitted.push_back(seen.name + ": " + admission->reason);
   }
+  if (ahead)
+    ahead->wait(); // for what the first candidate is compared with
   return report;
 }
 

@@ -8,10 +8,6 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// Outputs of a run that is kept, in bytes: the original's for good, a candidate's until
-/// its verdict.
-static constexpr uint64_t largestKeptRun = uint64_t(1) << 20;
-
 CaseSource::~CaseSource() = default;
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
 
@@ -152,40 +148,51 @@ Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const Tes
   });
 }
 
-Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const TestCase &test, RunMode mode,
-                                      const RunOptions &runOptions, Where where) {
-  Device &on = deviceFor(mode, where);
+JudgedProgram::~JudgedProgram() {
+  for (const std::string &folder : folders)
+    (void)sys::fs::remove_directories(folder);
+}
+
+Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &request) {
+  Device &on = deviceFor(request.mode, request.where);
+  std::string folder;
+  uint64_t outputBytes = 0;
+  if (request.audited) {
+    Expected<const AuditedPlan &> changed = audited(program, request.test);
+    if (!changed)
+      return changed.takeError();
+    folder = changed->folder;
+    outputBytes = changed->outputBytes;
+  } else {
+    Expected<const PlanFacts &> known = facts(program, request.test);
+    if (!known)
+      return known.takeError();
+    outputBytes = known->outputBytes;
+  }
   auto compute = [&]() -> Expected<RunPointer> {
-    Expected<const DeviceImage *> built = image(program, mode, where);
+    Expected<const DeviceImage *> built = image(program, request.mode, request.where);
     if (!built)
       return built.takeError();
-    Expected<std::string> folder = plan(program, test);
-    if (!folder)
-      return folder.takeError();
-    Expected<RunResult> result = on.run(**built, *folder, runOptions);
+    if (folder.empty()) {
+      Expected<std::string> own = plan(program, request.test);
+      if (!own)
+        return own.takeError();
+      folder = *own;
+    }
+    Expected<RunResult> result = on.run(**built, folder, request.options);
     if (!result)
       return result.takeError();
     return std::make_shared<const RunResult>(std::move(*result));
   };
   // Several gates want the run of the same case; large results are not worth their memory.
-  Expected<const PlanFacts &> known = facts(program, test);
-  if (!known)
-    return known.takeError();
-  if (mode == RunMode::Plain && known->outputBytes > largestKeptRun)
+  if (request.mode == RunMode::Plain && outputBytes > largestKeptRun)
     return compute();
-  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}|{9}|{10}", on.name(), test.name,
-                            toString(mode), runOptions.seed, runOptions.memoryPoison,
-                            runOptions.sharedPoison, toString(runOptions.rounding),
-                            runOptions.sampledBlocks, runOptions.l1Bytes, runOptions.l2Bytes,
-                            runOptions.repetitions);
-  if (!program.isOriginal) {
-    if (auto found = program.ownRuns.find(key); found != program.ownRuns.end())
-      return found->second;
-    Expected<RunPointer> run = compute();
-    if (run)
-      program.ownRuns.emplace(key, *run);
-    return run;
-  }
+  const RunOptions &options = request.options;
+  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}|{9}|{10}|{11}", on.name(),
+                            request.test.name, toString(request.mode), options.seed,
+                            options.memoryPoison, options.sharedPoison, toString(options.rounding),
+                            options.sampledBlocks, options.l1Bytes, options.l2Bytes,
+                            options.repetitions, request.audited);
   Expected<const RunPointer &> kept = program.runs.get(key, compute);
   if (!kept)
     return kept.takeError();

@@ -178,8 +178,14 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
          return final ? runUnseenShapes(context) : Expected<GateRecord>(later(GateId::G15));
        }},
   };
+  // What the gates from G6 on ask of the GPU is made while the CPU device checks.
+  std::optional<RunsAhead> ahead;
   const double start = impl->clock.monotonicSeconds();
   for (const GateStep &step : gates) {
+    if (step.gate == GateId::G4 && impl->gpu)
+      ahead.emplace(*impl, program, impl->gpuRuns(effort));
+    if (step.gate == GateId::G6 && ahead)
+      ahead->wait();
     double begin = impl->clock.monotonicSeconds();
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {
       verdict.add(GateRecord::undecided(

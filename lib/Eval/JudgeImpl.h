@@ -15,6 +15,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <memory>
+#include <thread>
 
 namespace kbopt {
 
@@ -36,19 +37,46 @@ struct PlanFacts {
   Digest launches; ///< launchDigest
 };
 
+/// A copy of a case's plan that also reads every buffer at the end of its life (G8).
+struct AuditedPlan {
+  kbrt::Plan plan;
+  /// Per read step: the buffer, or nothing for a read of the program itself.
+  std::vector<std::optional<uint32_t>> audits;
+  /// Content at that moment if no kernel wrote; empty where unknown.
+  std::map<uint32_t, std::vector<uint8_t>> untouched;
+  uint64_t outputBytes = 0;
+  std::string folder; ///< removed with the program
+};
+
 /// One program under judgement: the original, which all threads share, or a candidate.
 struct JudgedProgram {
+  ~JudgedProgram();
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
   OnceMap<std::pair<const Device *, RunMode>, DeviceImage> images;
   OnceMap<std::string, std::string> plans; ///< by case name
   OnceMap<std::string, PlanFacts> facts;   ///< likewise
-  OnceMap<std::string, RunPointer> runs;   ///< the original's, by device, case, mode and options
-  std::map<std::string, RunPointer> ownRuns; ///< a candidate's, likewise
+  OnceMap<std::string, RunPointer> runs;   ///< by device, case, mode and options
+  OnceMap<std::string, AuditedPlan> audits; ///< by case name
+  std::mutex mutex;
+  std::vector<std::string> folders; ///< of `audits`
 };
 
 /// Where a run is made: plain ones on the GPU if there is one, all others on the CPU device.
 enum class Where { Usual, Cpu };
+
+/// Outputs of a run that is kept, in bytes: the original's for good, a candidate's until
+/// its verdict.
+inline constexpr uint64_t largestKeptRun = uint64_t(16) << 20;
+
+/// A run that a gate asks for.
+struct RunRequest {
+  TestCase test;
+  RunMode mode = RunMode::Plain;
+  RunOptions options;
+  Where where = Where::Usual;
+  bool audited = false; ///< the case's AuditedPlan in place of its plan
+};
 
 /// Rounded additions, and all rounded operations, behind one element; 0: unknown.
 struct OperationCounts {
@@ -151,9 +179,18 @@ struct Judge::Impl {
   llvm::Expected<const PlanFacts &> facts(JudgedProgram &program, const TestCase &test);
   /// A private folder, removed with the judge; \p name inside it is the caller's own.
   llvm::Expected<std::string> scratchFile(llvm::StringRef name);
-  /// Small runs are kept: the original's for good, a candidate's until the verdict.
+  /// Small runs are made once.
+  llvm::Expected<RunPointer> run(JudgedProgram &program, const RunRequest &request);
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
-                                 const RunOptions &options, Where where = Where::Usual);
+                                 const RunOptions &options, Where where = Where::Usual) {
+    return run(program, RunRequest{test, mode, options, where});
+  }
+  /// Makes runs that gates are about to ask for, on several threads as far as they do not need
+  /// the one GPU; until \p stop, or one does not end well. Errors are left to who asks. Without
+  /// threads (JudgeOptions) it does nothing: each run is made when it is asked for.
+  void runTogether(JudgedProgram &program, llvm::ArrayRef<RunRequest> requests,
+                   const std::atomic<bool> &stop);
+  llvm::Expected<const AuditedPlan &> audited(JudgedProgram &program, const TestCase &test);
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
   /// \p withSpread: with the runs under other roundings.
@@ -166,6 +203,16 @@ struct Judge::Impl {
   llvm::Expected<OperationCounts> countOperations(const TestCase &test);
   /// Options of a plain run under the judge's limits.
   RunOptions runOptions() const;
+  /// Fresh memory with other content: every bit of it.
+  RunOptions otherMemory() const;
+  /// As often as G10 wants it.
+  RunOptions repeatedRun(JudgeEffort effort) const;
+  /// What the gates from G6 on ask of the GPU, in their order.
+  std::vector<RunRequest> gpuRuns(JudgeEffort effort);
+  /// What is asked of both devices to know the original.
+  std::vector<RunRequest> originalRuns();
+  /// The original on \p test in another order of threads each.
+  std::vector<RunRequest> orderRuns(const TestCase &test, Where where);
   /// The same for the CPU device, which gets less time beside a GPU.
   RunOptions cpuOptions(const JudgedProgram &program) const;
   /// Why the CPU device cannot run \p test: it takes too long, or lacks a construct. Nothing
@@ -192,6 +239,19 @@ struct Judge::Impl {
   llvm::Expected<RunIdentity> identify();
 
   llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise);
+};
+
+/// Makes runs while gates look at others (Judge::Impl::runTogether).
+class RunsAhead {
+public:
+  RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests);
+  ~RunsAhead();
+  /// Until all are made.
+  void wait();
+
+private:
+  std::atomic<bool> stop = false;
+  std::thread thread;
 };
 
 /// What a gate works on.

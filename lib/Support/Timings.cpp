@@ -24,8 +24,9 @@ void Timings::print(llvm::raw_ostream &os, double wallSeconds) const {
     });
     os << "  " << group << "\n";
     for (const auto &[part, entry] : sorted)
-      os << llvm::formatv("    {0,9:f3} s {1,6:P1} {2,6} x  {3}\n", entry.seconds,
-                          wallSeconds > 0 ? entry.seconds / wallSeconds : 0, entry.count, part);
+      os << llvm::formatv("    {0,9:f3} s {1,6:P1} {2,6} x {3,8:f3} s  {4}\n", entry.seconds,
+                          wallSeconds > 0 ? entry.seconds / wallSeconds : 0, entry.count,
+                          entry.seconds / entry.count, part);
   }
 }
 

@@ -178,7 +178,7 @@ AuditResult kbrt::cuda::audit(Device &device, const Subject &subject, const RunO
   };
   SlabLayout layout = SlabLayout::of(*subject.plan);
   Slab slab;
-  auto helpers = HelperKernels::create(device, problem);
+  auto helpers = HelperKernels::of(device, problem);
   if (!helpers || !slab.allocate(device.getHandles(), layout.bytes, 0, problem) ||
       !subject.image->reload(problem))
     return fail();

@@ -30,6 +30,7 @@ Device::Device() : handles(std::make_unique<Handles>()) {}
 Device::~Device() {
   if (handles->isLost)
     return;
+  handles->helpers.reset();
   if (handles->stream)
     handles->driver->cuStreamDestroy(handles->stream);
   if (handles->context)
@@ -92,14 +93,6 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
                "compile with -arch=" + facts.arch() + ", or send the job to another machine"};
     return nullptr;
   }
-  if (!check(driver.cuDevicePrimaryCtxRetain(&h.context, h.device), "cannot use the device") ||
-      !check(driver.cuCtxSetCurrent(h.context), "cannot use the device") ||
-      !check(driver.cuStreamCreate(&h.stream, CU_STREAM_NON_BLOCKING), "cannot use the device"))
-    return nullptr;
-  size_t free = 0, total = 0;
-  driver.cuMemGetInfo(&free, &total);
-  facts.freeBytes = free;
-  facts.memoryBytes = total;
   h.nvml = Nvml::get();
   if (h.nvml && h.nvml->nvmlDeviceGetHandleByPciBusId_v2 &&
       h.nvml->nvmlDeviceGetHandleByPciBusId_v2(facts.pciBusId.c_str(), &h.nvmlDevice) != 0)
@@ -113,6 +106,16 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
     if (h.nvml->nvmlDeviceGetMaxClockInfo)
       h.nvml->nvmlDeviceGetMaxClockInfo(h.nvmlDevice, nvmlClockSm, &facts.maxSmMHz);
   }
+  if (options.beforeContext)
+    options.beforeContext(facts);
+  if (!check(driver.cuDevicePrimaryCtxRetain(&h.context, h.device), "cannot use the device") ||
+      !check(driver.cuCtxSetCurrent(h.context), "cannot use the device") ||
+      !check(driver.cuStreamCreate(&h.stream, CU_STREAM_NON_BLOCKING), "cannot use the device"))
+    return nullptr;
+  size_t free = 0, total = 0;
+  driver.cuMemGetInfo(&free, &total);
+  facts.freeBytes = free;
+  facts.memoryBytes = total;
   return device;
 }
 
@@ -148,8 +151,9 @@ DeviceReading Device::read() const {
     unsigned count = 64;
     if (nvml->nvmlDeviceGetComputeRunningProcesses_v3(device, &count, processes) == 0)
       for (unsigned i = 0; i < count && i < 64; ++i)
-        // In a container our own process may be listed under another number.
-        if (processes[i].pid != static_cast<unsigned>(getpid()) && processes[i].pid != 0)
+        // Those of our server wait, or take turns with us. In a container they may be listed under
+        // other numbers.
+        if (processes[i].pid != 0 && getpgid(static_cast<pid_t>(processes[i].pid)) != getpgrp())
           reading.otherProcesses.push_back(processes[i].pid);
   }
   return reading;

@@ -13,6 +13,8 @@ namespace {
 
 /// A block may use this much dynamic shared memory without asking.
 constexpr uint64_t sharedWithoutOptIn = 48 << 10;
+/// What memory is mapped in.
+constexpr uint64_t devicePage = 2 << 20;
 
 } // namespace
 
@@ -60,7 +62,9 @@ Slab &Slab::operator=(Slab &&other) noexcept {
 bool Slab::allocate(Device::Handles &handles, uint64_t count, uint64_t offset, Problem &problem) {
   h = &handles;
   shift = offset;
+  // All of the pages that the driver maps for it, so that `wipe` reaches what a kernel can.
   bytes = std::max<uint64_t>(count, slabAlignment) + shift;
+  bytes = (bytes + devicePage - 1) / devicePage * devicePage;
   CUresult code = h->driver->cuMemAlloc(&address, bytes);
   if (code == CUDA_SUCCESS)
     return true;

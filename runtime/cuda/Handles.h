@@ -10,6 +10,8 @@
 
 namespace kbrt::cuda {
 
+class HelperKernels;
+
 struct Device::Handles {
   const Driver *driver = nullptr;
   CUdevice device = 0;
@@ -18,6 +20,7 @@ struct Device::Handles {
   CUfunction matmul = nullptr; ///< our kernel, once a plan needs it (Matmul.h)
   const Nvml *nvml = nullptr;
   Nvml::Device nvmlDevice = nullptr;
+  std::shared_ptr<HelperKernels> helpers; ///< once they are needed (HelperKernels::of)
   /// A kernel went wrong or does not end: calls that wait for the device would fail or never
   /// return, so that nothing is given back any more.
   bool isLost = false;

@@ -16,8 +16,20 @@ constexpr uint64_t clockNanoseconds = 20'000;
 
 } // namespace
 
-std::unique_ptr<HelperKernels> HelperKernels::create(Device &device, Problem &problem) {
-  std::unique_ptr<HelperKernels> helpers(new HelperKernels(device));
+HelperKernels *HelperKernels::of(Device &device, Problem &problem) {
+  std::shared_ptr<HelperKernels> &helpers = device.getHandles().helpers;
+  if (!helpers)
+    helpers = create(device, problem);
+  return helpers.get();
+}
+
+void kbrt::cuda::warmUp(Device &device) {
+  Problem later; // said by who needs them
+  HelperKernels::of(device, later);
+}
+
+std::shared_ptr<HelperKernels> HelperKernels::create(Device &device, Problem &problem) {
+  std::shared_ptr<HelperKernels> helpers(new HelperKernels(device));
   Device::Handles &h = helpers->h;
   const Driver &driver = *h.driver;
   void *memory = nullptr;

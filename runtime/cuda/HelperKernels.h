@@ -26,8 +26,9 @@ uint64_t contentHash(std::string_view bytes, uint64_t salt, bool isWords);
 
 class HelperKernels {
 public:
-  /// Loads the helpers and a few words that host and device share.
-  static std::unique_ptr<HelperKernels> create(Device &device, Problem &problem);
+  /// The device's helpers with a few words that host and device share, loaded once. Null and
+  /// \p problem if they cannot be.
+  static HelperKernels *of(Device &device, Problem &problem);
   ~HelperKernels();
 
   /// From here the stream waits until `release`, at most two seconds.
@@ -54,6 +55,7 @@ public:
   ClockReading readClock() const;
 
 private:
+  static std::shared_ptr<HelperKernels> create(Device &device, Problem &problem);
   explicit HelperKernels(Device &device) : h(device.getHandles()), l2Bytes(device.getFacts().l2Bytes) {}
   void launch(CUfunction kernel, unsigned blocks, unsigned threads, void **arguments);
 

@@ -208,17 +208,20 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
                "raise deviceBytes, or use a smaller workload"};
     return fail();
   }
-  std::unique_ptr<HelperKernels> helpers;
+  HelperKernels *helpers = nullptr;
   Slab slab;
   bool isReady = options.separateBuffers ||
                  slab.allocate(device.getHandles(), layout.bytes, 0, problem);
   if (isReady && options.checkConstInputs && !options.separateBuffers) {
-    helpers = HelperKernels::create(device, problem);
+    helpers = HelperKernels::of(device, problem);
     isReady = helpers != nullptr;
   }
   if (!isReady || !subject.image->reload(problem))
     return fail();
-  CheckedRun run(device, subject, layout, slab.base(), options, helpers.get(), result);
+  // Also between and behind the buffers nothing is left of an earlier execution.
+  if (!options.separateBuffers)
+    slab.wipe(options.poison);
+  CheckedRun run(device, subject, layout, slab.base(), options, helpers, result);
   run.run();
   result.wallSeconds = duration<double>(steady_clock::now() - start).count();
   for (const Step &step : subject.plan->steps)

@@ -100,7 +100,7 @@ private:
   const TimingOptions &options;
   uint64_t random;
   std::vector<Side> sides;
-  std::unique_ptr<HelperKernels> helpers;
+  HelperKernels *helpers = nullptr;
   Events events;
   size_t turn = 0;
   TimingResult result;
@@ -108,7 +108,7 @@ private:
 
 bool Measurement::prepare() {
   Problem problem;
-  helpers = HelperKernels::create(device, problem);
+  helpers = HelperKernels::of(device, problem);
   if (!helpers)
     return fail(problem);
   h.driver->cuEventCreate(&events.begin, 0);

@@ -22,28 +22,43 @@ namespace {
 /// Time that a child gets beyond its own limit, to load, compare and write.
 constexpr double graceSeconds = 30;
 
-bool writeAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t n = write(fd, text.data(), text.size());
+bool writeAll(int fd, const void *bytes, size_t count) {
+  auto *at = static_cast<const char *>(bytes);
+  while (count) {
+    ssize_t n = write(fd, at, count);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
       return false;
-    text.remove_prefix(static_cast<size_t>(n));
+    at += n;
+    count -= static_cast<size_t>(n);
   }
   return true;
 }
 
-bool readAll(int fd, std::string &text) {
-  char block[1 << 16];
-  for (;;) {
-    ssize_t n = read(fd, block, sizeof block);
+bool readAll(int fd, void *bytes, size_t count) {
+  auto *at = static_cast<char *>(bytes);
+  while (count) {
+    ssize_t n = read(fd, at, count);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
-      return n == 0;
-    text.append(block, static_cast<size_t>(n));
+      return false;
+    at += n;
+    count -= static_cast<size_t>(n);
   }
+  return true;
+}
+
+/// What stands before the bytes of a job and of an outcome.
+struct Header {
+  uint64_t bytes = 0;
+  int32_t status = 0;
+  int32_t mayGoOn = 0;
+};
+
+bool send(int fd, const Header &header, const std::string &text) {
+  return writeAll(fd, &header, sizeof header) && writeAll(fd, text.data(), text.size());
 }
 
 } // namespace
@@ -63,6 +78,7 @@ std::unique_ptr<Child> Child::start(bool warm) {
     close(down[1]);
     return nullptr;
   }
+  signal(SIGPIPE, SIG_IGN); // a child may die before it reads its job
   fflush(nullptr);
   child->pid = fork();
   if (child->pid == 0) {
@@ -80,47 +96,66 @@ std::unique_ptr<Child> Child::start(bool warm) {
   return child->pid > 0 ? std::move(child) : nullptr;
 }
 
+void Child::stop() {
+  if (pid > 0)
+    kill(pid, SIGKILL);
+}
+
+bool Child::hasEnded() {
+  if (pid > 0 && waitpid(pid, nullptr, WNOHANG) == pid)
+    pid = -1;
+  return pid <= 0;
+}
+
 Child::~Child() {
   if (toChild >= 0)
     close(toChild);
   if (fromChild >= 0)
     close(fromChild);
-  if (pid > 0) {
-    kill(pid, SIGKILL);
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
-      ;
-  }
+  stop();
+  while (pid > 0 && waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
+    ;
   if (progress)
     munmap(progress, sizeof(Progress));
 }
 
+/// \p message: name, folder and text of the job, with null bytes between them.
+Outcome Child::runNext(const std::string &message) {
+  try {
+    std::string error;
+    size_t first = message.find('\0'), second = message.find('\0', first + 1);
+    std::optional<Job> job = parseJob(message.substr(second + 1), message.substr(0, first),
+                                      message.substr(first + 1, second - first - 1), error);
+    return job ? runJob(*job, *progress)
+               : Outcome{exitUsage, plainResult("", "usage", error, "", nullptr)};
+  } catch (const std::bad_alloc &) {
+    return {exitEnvironment,
+            plainResult("", "environment", "the process ran out of memory", "", nullptr)};
+  } catch (const std::exception &e) {
+    return {exitInternal, plainResult("", "internal", e.what(), "", nullptr)};
+  }
+}
+
 void Child::live(bool warm) {
-  Outcome outcome;
   // What kernels and libraries print must not get among a server's answers.
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  try {
-    if (warm)
-      warmUpCuda();
-    // Name, folder and text of the job, each ended by a null byte.
-    std::string message, error;
-    if (!readAll(toChild, message) || message.empty())
+  if (warm)
+    warmUpCuda();
+  for (;;) {
+    Header header;
+    if (!readAll(toChild, &header, sizeof header))
+      _exit(exitOk); // no more jobs
+    std::string message(header.bytes, 0);
+    if (!readAll(toChild, message.data(), message.size()))
       _exit(exitInternal);
-    size_t first = message.find('\0'), second = message.find('\0', first + 1);
-    std::string text = message.substr(second + 1);
-    std::optional<Job> job = parseJob(text, message.substr(0, first),
-                                      message.substr(first + 1, second - first - 1), error);
-    outcome = job ? runJob(*job, *progress)
-                  : Outcome{exitUsage, plainResult("", "usage", error, "", nullptr)};
-  } catch (const std::bad_alloc &) {
-    outcome = {exitEnvironment,
-               plainResult("", "environment", "the process ran out of memory", "", nullptr)};
-  } catch (const std::exception &e) {
-    outcome = {exitInternal, plainResult("", "internal", e.what(), "", nullptr)};
+    Outcome outcome = runNext(message);
+    fflush(nullptr);
+    bool isWritten =
+        send(fromChild, {outcome.json.size(), outcome.status, outcome.mayGoOn}, outcome.json);
+    // No destructors: a kernel that went wrong may have damaged what they would touch.
+    if (!isWritten || !outcome.mayGoOn)
+      _exit(isWritten ? outcome.status : exitInternal);
   }
-  fflush(nullptr);
-  bool isWritten = writeAll(fromChild, outcome.json);
-  // No destructors: a kernel that went wrong may have damaged what they would touch.
-  _exit(isWritten ? outcome.status : exitInternal);
 }
 
 Outcome Child::lost(const Job &job, const char *status, const std::string &message) {
@@ -136,14 +171,20 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
                    const std::string &folder, const std::function<void()> &whileWaiting) {
   using namespace std::chrono;
   std::string message = name + '\0' + folder + '\0' + jobText;
-  writeAll(toChild, message); // a child that has died shows below
-  close(toChild);
-  toChild = -1;
+  new (progress) Progress;
+  send(toChild, {message.size()}, message); // a child that has died shows below
   double limit = job.limitSeconds();
   auto start = steady_clock::now(), looked = start;
-  std::string json;
+  std::string answer;
+  Header header;
+  auto isWhole = [&] {
+    if (answer.size() < sizeof header)
+      return false;
+    std::memcpy(&header, answer.data(), sizeof header);
+    return answer.size() >= sizeof header + header.bytes;
+  };
   bool isLate = false;
-  for (;;) {
+  while (!isWhole()) {
     pollfd event = {fromChild, POLLIN, 0};
     int ready = poll(&event, 1, whileWaiting || limit > 0 ? 1000 : -1);
     if (ready > 0) {
@@ -153,7 +194,7 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
         continue;
       if (n <= 0)
         break;
-      json.append(block, static_cast<size_t>(n));
+      answer.append(block, static_cast<size_t>(n));
       continue;
     }
     if (whileWaiting)
@@ -167,6 +208,9 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
     if (isLate)
       break;
   }
+  if (isWhole() && nlohmann::json::accept(answer.substr(sizeof header)))
+    return {static_cast<ExitStatus>(header.status), answer.substr(sizeof header),
+            header.mayGoOn != 0};
   if (isLate)
     kill(pid, SIGKILL);
   int status = 0;
@@ -181,11 +225,9 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
     return lost(job, "crash",
                 std::string("the process died of signal ") + std::to_string(WTERMSIG(status)) +
                     " (" + strsignal(WTERMSIG(status)) + ")");
-  if (!nlohmann::json::accept(json))
-    return lost(job, "crash",
-                "the process ended with status " + std::to_string(WEXITSTATUS(status)) +
-                    " and no result");
-  return {static_cast<ExitStatus>(WEXITSTATUS(status)), std::move(json)};
+  return lost(job, "crash",
+              "the process ended with status " + std::to_string(WEXITSTATUS(status)) +
+                  " and no result");
 }
 
 } // namespace kbrun

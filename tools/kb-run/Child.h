@@ -1,7 +1,7 @@
 //===- Child.h - a job's own process -----------------------------*- C++ -*-===//
 //
-// Owns the process that a job runs in: whatever a kernel does to it, the parent
-// has a result.
+// Owns the process that jobs run in: whatever a kernel does to it, the parent has
+// a result. Who may share one is the server's business.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRUN_CHILD_H
@@ -13,12 +13,12 @@
 
 namespace kbrun {
 
-/// A process that waits for one job. It has no part of the parent's other jobs.
+/// A process that waits for jobs. It has no part of those that the parent gives to others.
 class Child {
 public:
   /// Starts the process; \p warm opens a CUDA device in advance. Null if no process can be started.
   static std::unique_ptr<Child> start(bool warm);
-  /// Ends the process if it had no job.
+  /// Ends the process, and waits for its end.
   ~Child();
   Child(const Child &) = delete;
   Child &operator=(const Child &) = delete;
@@ -27,10 +27,15 @@ public:
   /// a result, too. \p whileWaiting is called about once a second.
   Outcome run(const Job &job, const std::string &jobText, const std::string &name,
               const std::string &folder, const std::function<void()> &whileWaiting = {});
+  /// Tells the process to end. Taking down a device's context may last longer than a job.
+  void stop();
+  /// Whether it has ended by now; never waits.
+  bool hasEnded();
 
 private:
   Child() = default;
   [[noreturn]] void live(bool warm);
+  Outcome runNext(const std::string &message);
   Outcome lost(const Job &job, const char *status, const std::string &message);
 
   pid_t pid = -1;

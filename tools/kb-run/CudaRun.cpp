@@ -4,6 +4,7 @@
 #include "Turn.h"
 
 #ifdef KBRUN_HAS_CUDA
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 namespace kbrun {
@@ -14,17 +15,39 @@ using Json = OrderedJson;
 
 namespace {
 
-/// Opened by warmUpCuda.
+/// Opened by warmUpCuda, or left by the session's last job.
 std::unique_ptr<Device> warmDevice;
+/// Of the device, by this process's last job that needed one.
+std::optional<DeviceReading> lastReading;
+
+/// Adds the seconds until its end to an entry of the result's `seconds`.
+class Watch {
+public:
+  Watch(Json &result, const char *part) : result(result), part(part) {}
+  ~Watch() {
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    Json &entry = result["seconds"][part];
+    entry = (entry.is_number() ? entry.get<double>() : 0.0) + passed.count();
+  }
+
+private:
+  Json &result;
+  const char *part;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
 
 /// The state of one job while its parts are done.
 class CudaRun {
 public:
   CudaRun(const Job &job, Progress &progress) : job(job), progress(progress) {}
   Outcome run();
+  /// The device, where another job of the session may have it.
+  std::unique_ptr<Device> giveDevice() { return std::move(device); }
 
 private:
   bool prepare();
+  bool openDevice();
+  bool mayGoOn() const;
   bool verify();
   void time();
   void audit();
@@ -82,20 +105,37 @@ std::unique_ptr<LoadedImage> CudaRun::loadImage(const std::string &path) {
   return loaded;
 }
 
-bool CudaRun::prepare() {
+bool CudaRun::openDevice() {
+  Watch watch(result, "device");
   Problem problem;
   bool isWarm = warmDevice && job.cuda.arch.empty() && job.cuda.deviceIndex == 0;
   if (warmDevice && !isWarm && job.cuda.deviceIndex == 0)
     // A wrong architecture is to be said by the same words.
     isWarm = warmDevice->getFacts().arch() == job.cuda.arch;
-  device = isWarm ? std::move(warmDevice)
-                  : Device::open({job.cuda.deviceIndex, job.cuda.arch}, problem);
+  auto takeTurn = [&](const DeviceFacts &facts) {
+    Watch waited(result, "turn");
+    progress.isWaiting = true;
+    turn.emplace(facts.uuid);
+    progress.isWaiting = false;
+  };
+  if (isWarm) {
+    device = std::move(warmDevice);
+    takeTurn(device->getFacts());
+  } else {
+    device = Device::open({job.cuda.deviceIndex, job.cuda.arch, takeTurn}, problem);
+  }
   if (!device)
     return fail(problem);
-  progress.isWaiting = true;
-  turn.emplace(device->getFacts().uuid);
-  progress.isWaiting = false;
-  result["device"] = deviceJson(*device, device->read());
+  if (!lastReading || job.cuda.timing || job.cuda.profile)
+    lastReading = device->read();
+  result["device"] = deviceJson(*device, *lastReading);
+  return true;
+}
+
+bool CudaRun::prepare() {
+  if (!openDevice())
+    return false;
+  Watch watch(result, "load");
   std::string error;
   if (!inputs.load(job.subject, job.blobs, job.overrides, error))
     return fail(error);
@@ -109,6 +149,7 @@ bool CudaRun::prepare() {
 }
 
 bool CudaRun::verify() {
+  Watch watch(result, "run");
   RunOptions options = runOptions();
   PlanInputs payloads = inputs.payloads;
   track(inputs.plan, progress, payloads);
@@ -159,6 +200,7 @@ bool CudaRun::verify() {
 }
 
 void CudaRun::waitAlone() {
+  Watch watch(result, "turn");
   progress.isWaiting = true;
   turn->alone();
   progress.isWaiting = false;
@@ -173,6 +215,7 @@ void CudaRun::time() {
   if (baselineImage)
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
   waitAlone();
+  Watch watch(result, "timing");
   TimingResult timing = measure(*device, baseline, candidate, options);
   turn->shared();
   result["timing"] = timingJson(timing, baselineImage != nullptr);
@@ -181,6 +224,7 @@ void CudaRun::time() {
 }
 
 void CudaRun::audit() {
+  Watch watch(result, "audit");
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
   AuditResult audit = cuda::audit(*device, subject, runOptions());
   result["audit"] = auditJson(audit);
@@ -194,6 +238,7 @@ void CudaRun::readCounters() {
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
   waitAlone();
+  Watch watch(result, "profile");
   ProfileResult profile = cuda::profile(*device, subject, options);
   // Without counters the events of the verified execution tell the shares of the time.
   if (!profile.degraded.empty() && profile.status == LaunchStatus::Ok) {
@@ -219,9 +264,16 @@ void CudaRun::readCounters() {
 }
 
 void CudaRun::sanitize() {
+  Watch watch(result, "sanitizer");
   SanitizerReport report = runSanitizer(job);
   result["sanitizer"] = sanitizerJson(report);
   isClean &= report.findings.empty();
+}
+
+/// CUPTI leaves its traces in a process, and whoever found something is not trusted.
+bool CudaRun::mayGoOn() const {
+  return !job.session.empty() && device && status == LaunchStatus::Ok && isClean &&
+         !job.cuda.audit && !job.cuda.profile && job.cuda.sanitizer.empty();
 }
 
 Outcome CudaRun::run() {
@@ -250,20 +302,28 @@ Outcome CudaRun::run() {
   ExitStatus exit = status == LaunchStatus::Environment           ? exitEnvironment
                     : status == LaunchStatus::Ok && isClean ? exitOk
                                                             : exitDiagnostics;
-  return {exit, whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  return {exit, whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n", mayGoOn()};
 }
 
 } // namespace
 
 Outcome runOnCuda(const Job &job, Progress &progress) {
-  // The context may be poisoned: nothing of it is taken down in order.
+  // The context may be poisoned: then nothing of it is taken down in order.
   auto *run = new CudaRun(job, progress);
-  return run->run();
+  Outcome outcome = run->run();
+  if (outcome.mayGoOn) {
+    warmDevice = run->giveDevice();
+    delete run;
+  }
+  return outcome;
 }
 
 void warmUpCuda() {
   Problem problem;
-  warmDevice = Device::open({}, problem);
+  std::optional<Turn> turn;
+  warmDevice = Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
+  if (warmDevice)
+    warmUp(*warmDevice);
 }
 
 } // namespace kbrun

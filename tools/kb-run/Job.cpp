@@ -209,6 +209,7 @@ Job parse(const Json &json) {
     throw Wrong{"device: '" + device + "' is neither cpu nor cuda"};
   job.isCuda = device == "cuda";
   fields.text("id", job.id);
+  fields.text("session", job.session);
   readSubject(fields, job.subject);
   fields.text("blobs", job.blobs);
   fields.text("outputs", job.outputs);

@@ -44,6 +44,9 @@ struct CudaJob {
 /// Paths are as in the file, made absolute against the job's folder.
 struct Job {
   std::string id; ///< the sender's; comes back in the result
+  /// Jobs of one session may share a process, and with it an opened device, as long as all goes
+  /// well; empty: a process of its own.
+  std::string session;
   JobSubject subject;
   std::string blobs;                   ///< folder of files named by their SHA-256
   std::optional<kbrt::ImageMode> mode; ///< the image's must be the same

@@ -23,7 +23,7 @@ constexpr const char help[] =
 Usage: kb-run [options] JOB.json
        kb-run [options] --plan=FOLDER --image=FILE [--outputs=FOLDER] [--result=FILE]
        kb-run serve -
-       kb-run serve FOLDER [--once]
+       kb-run serve FOLDER [--once] [--blob-bytes=N]
        kb-run devices
        kb-run compile REQUEST.json
 
@@ -32,7 +32,8 @@ four options say what is needed and everything else has its default value.
 
 serve answers jobs: from standard input, one a line, each answered by a line on standard output; or
 from a spool folder that may be shared with other machines, until it is stopped, with --once until
-there are no more jobs. devices prints what is known of the CUDA device as JSON. compile makes machine
+there are no more jobs; of the files that came with jobs it keeps the latest N bytes (8 GiB).
+devices prints what is known of the CUDA device as JSON. compile makes machine
 code by NVRTC, without a device.
 
 Options:
@@ -175,10 +176,22 @@ int main(int argc, char **argv) {
   setrlimit(RLIMIT_CORE, &noCore);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "serve") {
-    bool once = words.size() == 3 && words[2] == "--once";
-    if (words.size() != 2 && !once)
+    bool once = false, isGood = words.size() >= 2;
+    uint64_t mostBlobBytes = uint64_t(8) << 30;
+    for (size_t i = 2; i < words.size(); ++i) {
+      const std::string option = "--blob-bytes=", &word = words[i];
+      char *end = nullptr;
+      if (word == "--once")
+        once = true;
+      else if (word.compare(0, option.size(), option) == 0 && word.size() > option.size())
+        mostBlobBytes = strtoull(word.c_str() + option.size(), &end, 10);
+      else
+        isGood = false;
+      isGood &= !end || !*end;
+    }
+    if (!isGood || (words[1] == "-" && words.size() > 2))
       return usage("serve takes a folder, or - for standard input");
-    return words[1] == "-" ? servePipe() : serveSpool(words[1], once);
+    return words[1] == "-" ? servePipe() : serveSpool(words[1], once, mostBlobBytes);
   }
   if (words.size() == 1 && words[0] == "devices")
     return showDevices();

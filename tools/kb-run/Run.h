@@ -34,11 +34,14 @@ struct Progress {
 struct Outcome {
   ExitStatus status = exitInternal;
   std::string json;
+  /// The process is as good as new: it may take the session's next job.
+  bool mayGoOn = false;
 };
 
 /// Runs \p job in this process. Warnings go to stderr.
 Outcome runJob(const Job &job, Progress &progress);
-/// Does in advance what a later CUDA job needs, so that it starts at once; errors wait for it.
+/// Does in advance what a later CUDA job needs, so that it starts at once, while nobody measures;
+/// errors wait for it.
 void warmUpCuda();
 
 /// The result of a job that has none of its own: status "crash", "timeout", "environment", "usage".

@@ -29,11 +29,21 @@ constexpr double staleSeconds = 30;
 /// A job that took so many servers down is answered instead of tried again.
 constexpr unsigned mostAttempts = 3;
 
+/// Between two looks at the folder: who asks something often asks more.
+constexpr int firstWaitMs = 10, mostWaitMs = 200;
+/// After so long without a job nobody is in the middle of something.
+constexpr double restSeconds = 5;
+/// A file that nobody has sent for so long may go.
+constexpr double keptSeconds = 600;
+
 volatile sig_atomic_t stopAsked = 0;
 void onStop(int) { stopAsked = 1; }
 
-/// Runs jobs one after the other, each in its own process. The process for the next CUDA job is
-/// started, and its device opened, while nothing is measured.
+/// Processes with a device opened in advance, and ones that wait for their session's next job. A
+/// context takes a quarter of a second to open and half a gigabyte of the device.
+constexpr size_t mostSpares = 2, mostSessions = 6;
+
+/// Runs jobs one after the other, each in its own process but for those of one session.
 class Server {
 public:
   Outcome answer(const std::string &text, const std::string &name, const std::string &folder,
@@ -42,29 +52,104 @@ public:
     std::optional<Job> job = parseJob(text, name, folder, error);
     if (!job)
       return {exitUsage, plainResult(idOf(text), "usage", error, "", nullptr)};
-    std::unique_ptr<Child> child = job->isCuda ? std::move(spare) : nullptr;
-    if (!child)
-      child = Child::start(false);
-    if (!child)
-      return {exitEnvironment, plainResult(job->id, "environment",
-                                           std::string("cannot start a process: ") +
-                                               strerror(errno),
-                                           "", nullptr)};
-    Outcome outcome = child->run(*job, text, name, folder, whileWaiting);
-    if (job->isCuda)
-      spare = Child::start(true);
+    std::erase_if(ending, [](auto &child) { return child->hasEnded(); });
+    Outcome outcome = runOnce(*job, text, name, folder, whileWaiting);
+    // Who waits with an opened device has a part of its memory.
+    if (job->isCuda && statusOf(outcome.json) == "out-of-memory" && giveUpOthers())
+      outcome = runOnce(*job, text, name, folder, whileWaiting);
     return outcome;
   }
 
-  static std::string idOf(const std::string &text) {
+  /// Nobody has asked for a while: sessions give the device's memory back.
+  void rest() {
+    for (Session &session : sessions) {
+      session.child->stop();
+      ending.push_back(std::move(session.child));
+    }
+    sessions.clear();
+    std::erase_if(ending, [](auto &child) { return child->hasEnded(); });
+  }
+
+  static std::string idOf(const std::string &text) { return textField(text, "id"); }
+
+private:
+  static std::string statusOf(const std::string &text) { return textField(text, "status"); }
+  static std::string textField(const std::string &text, const char *name) {
     Json json = Json::parse(text, nullptr, false);
-    return json.is_object() && json.contains("id") && json["id"].is_string()
-               ? json["id"].get<std::string>()
+    return json.is_object() && json.contains(name) && json[name].is_string()
+               ? json[name].get<std::string>()
                : "";
   }
 
-private:
-  std::unique_ptr<Child> spare;
+  Outcome runOnce(const Job &job, const std::string &text, const std::string &name,
+                  const std::string &folder, const std::function<void()> &whileWaiting) {
+    std::unique_ptr<Child> child = job.isCuda ? take(job.session) : Child::start(false);
+    if (!child)
+      return {exitEnvironment, plainResult(job.id, "environment",
+                                           std::string("cannot start a process: ") +
+                                               strerror(errno),
+                                           "", nullptr)};
+    Outcome outcome = child->run(job, text, name, folder, whileWaiting);
+    if (outcome.mayGoOn)
+      keep(job.session, std::move(child));
+    else if (outcome.status == exitOk)
+      ending.push_back(std::move(child));
+    return outcome; // what went wrong is gone before the next job comes
+  }
+
+  /// The session's process, or a new one.
+  std::unique_ptr<Child> take(const std::string &session) {
+    auto known = std::find_if(sessions.begin(), sessions.end(), [&](const Session &each) {
+      return !session.empty() && each.name == session;
+    });
+    std::unique_ptr<Child> child;
+    if (known != sessions.end()) {
+      child = std::move(known->child);
+      sessions.erase(known);
+      if (!child->hasEnded())
+        return child;
+    }
+    if (!spares.empty()) {
+      child = std::move(spares.front());
+      spares.erase(spares.begin());
+    } else {
+      child = Child::start(false);
+    }
+    // The next ones open their device while this job runs; they do not while it measures.
+    while (spares.size() < mostSpares) {
+      std::unique_ptr<Child> spare = Child::start(true);
+      if (!spare)
+        break;
+      spares.push_back(std::move(spare));
+    }
+    return child;
+  }
+
+  void keep(const std::string &session, std::unique_ptr<Child> child) {
+    sessions.push_back({session, std::move(child)});
+    if (sessions.size() <= mostSessions)
+      return;
+    sessions.front().child->stop();
+    ending.push_back(std::move(sessions.front().child));
+    sessions.erase(sessions.begin());
+  }
+
+  /// Ends all processes that wait; whether there were any.
+  bool giveUpOthers() {
+    bool any = !spares.empty() || !sessions.empty() || !ending.empty();
+    spares.clear();
+    sessions.clear();
+    ending.clear();
+    return any;
+  }
+
+  struct Session {
+    std::string name;
+    std::unique_ptr<Child> child;
+  };
+  std::vector<Session> sessions; ///< the one that waits longest comes first
+  std::vector<std::unique_ptr<Child>> spares;
+  std::vector<std::unique_ptr<Child>> ending; ///< they take their devices' contexts down
 };
 
 /// The folders of a spool and the moves between them. Every move is a rename.
@@ -153,6 +238,43 @@ public:
     }
   }
 
+  /// Removes the files that were not sent for longest, until all have at most \p mostBytes. What an
+  /// open job names stays.
+  void tidy(uint64_t mostBytes) {
+    struct Entry {
+      double sent;
+      uint64_t bytes;
+      fs::path path;
+    };
+    std::vector<Entry> entries;
+    uint64_t bytes = 0;
+    std::error_code code;
+    for (const char *kind : {"blobs", "plans"})
+      for (const auto &entry : fs::directory_iterator(root / kind, code)) {
+        fs::path file = entry.is_directory() ? entry.path() / "plan.json" : entry.path();
+        std::error_code ignored;
+        uintmax_t size = fs::file_size(file, ignored);
+        entries.push_back({lastSign(file), ignored ? 0 : size, entry.path()});
+        bytes += entries.back().bytes;
+      }
+    if (bytes <= mostBytes)
+      return;
+    std::string open, error;
+    for (const char *kind : {"jobs", "claims"})
+      for (const auto &entry : fs::directory_iterator(root / kind, code))
+        open += readFile(entry.path().string(), error).value_or("");
+    std::sort(entries.begin(), entries.end(), [](auto &a, auto &b) { return a.sent < b.sent; });
+    double now = double(std::time(nullptr));
+    for (const Entry &entry : entries) {
+      if (bytes <= mostBytes || now - entry.sent < keptSeconds)
+        return;
+      if (open.find(entry.path.filename().string()) != std::string::npos)
+        continue;
+      fs::remove_all(entry.path, code);
+      bytes -= entry.bytes;
+    }
+  }
+
   fs::path claimPath(const std::string &name) const { return root / "claims" / (name + ".json"); }
   const fs::path &folder() const { return root; }
 
@@ -202,7 +324,7 @@ int servePipe() {
   return exitOk;
 }
 
-int serveSpool(const std::string &folder, bool once) {
+int serveSpool(const std::string &folder, bool once, uint64_t mostBlobBytes) {
   struct sigaction action = {};
   action.sa_handler = onStop;
   sigaction(SIGTERM, &action, nullptr);
@@ -216,15 +338,26 @@ int serveSpool(const std::string &folder, bool once) {
     return exitEnvironment;
   }
   Server server;
+  int waitMs = firstWaitMs;
+  double idleSeconds = 0;
   while (!stopAsked) {
     spool.reclaim();
     std::optional<std::string> name = spool.claim();
     if (!name) {
       if (once)
         break;
-      poll(nullptr, 0, 200);
+      poll(nullptr, 0, waitMs);
+      idleSeconds += waitMs / 1e3;
+      if (idleSeconds > restSeconds) {
+        idleSeconds = 0;
+        server.rest();
+        spool.tidy(mostBlobBytes);
+      }
+      waitMs = std::min(2 * waitMs, mostWaitMs);
       continue;
     }
+    waitMs = firstWaitMs;
+    idleSeconds = 0;
     std::optional<std::string> text = readFile(spool.claimPath(*name).string(), error);
     if (!text)
       continue; // taken from us: the claim had looked dead
@@ -235,6 +368,7 @@ int serveSpool(const std::string &folder, bool once) {
       return exitEnvironment; // the claim goes stale and the job to another server
     }
   }
+  spool.tidy(mostBlobBytes);
   return exitOk;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace kbrun {
@@ -15,8 +16,17 @@ static void lock(int file, int how) {
 
 Turn::Turn(const std::string &device) {
   const char *folder = getenv("XDG_RUNTIME_DIR");
-  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/kb-run-" + device + ".lock";
+  std::string turns = std::string(folder && *folder ? folder : "/tmp") + "/kb-run-turns";
+  // Whoever comes first makes the folder for all users, as /tmp is.
+  if (mkdir(turns.c_str(), 0777) == 0)
+    chmod(turns.c_str(), 01777);
+  struct stat status = {};
+  if (lstat(turns.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return;
+  std::string path = turns + "/" + device + ".lock";
   file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file < 0) // another user's, who allows reading
+    file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   shared();
 }
 

@@ -11,11 +11,12 @@
 
 namespace kbrun {
 
-/// Holds a lock named by the device until it ends; the kernel releases it with the process.
-/// Where no lock can be had (a read-only folder for temporary files), there is no turn to wait for.
+/// Holds a lock named by the device until it ends; the kernel releases it with the process. Locks
+/// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp. Where none can be had (a
+/// read-only folder), there is no turn to wait for.
 class Turn {
 public:
-  /// \p device: its UUID. Waits.
+  /// \p device: its UUID. Waits until nobody has the device alone.
   explicit Turn(const std::string &device);
   ~Turn();
   Turn(const Turn &) = delete;

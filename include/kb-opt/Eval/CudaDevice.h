@@ -11,6 +11,7 @@
 #include "kb-opt/Eval/GpuDevice.h"
 #include "kb-opt/Eval/JobChannel.h"
 #include "kb-opt/Support/OnceMap.h"
+#include "kb-opt/Support/Timings.h"
 #include <set>
 
 namespace kbopt {
@@ -18,6 +19,7 @@ namespace kbopt {
 struct CudaDeviceOptions {
   std::string arch;      ///< of the images; empty: the device's, whatever it is
   NoticeFunction notice; ///< told once of everything that makes figures unsteady
+  Timings *timings = nullptr; ///< seconds of jobs by kind, and inside kb-run by part
 };
 
 /// Thread-safe. Only `RunMode::Plain`: access checks and counts are the CPU device's.
@@ -49,10 +51,13 @@ public:
                                            llvm::ArrayRef<llvm::StringRef> tools) override;
 
 private:
-  JobRequest request(const GpuSubject &subject) const;
+  /// Jobs about one image share a process of kb-run (docs/JobFormat.md); jobs that say
+  /// \p apart do not share one with others.
+  llvm::Expected<JobRequest> request(const GpuSubject &subject, llvm::StringRef apart = "") const;
   llvm::Expected<GpuFacts> askFacts();
   /// An answer about the job: never one about the machine.
-  llvm::Expected<JobAnswer> ask(const JobRequest &request);
+  llvm::Expected<JobAnswer> ask(llvm::StringRef kind, const JobRequest &request);
+  llvm::Expected<JobAnswer> send(llvm::StringRef kind, const JobRequest &request);
   llvm::Expected<TimingReport> measureNow(const GpuSubject &candidate, const GpuSubject &baseline,
                                           const TimingRequest &request);
   void tellNoise(const GpuFacts &facts);

@@ -68,9 +68,9 @@ struct TimingRequest {
   /// What a search asks: cold times alone, at most 3 s. The defaults are the final check's.
   static TimingRequest forSearch() {
     TimingRequest request;
-    request.minSeconds = 0.25;
+    request.minSeconds = 0.15;
     request.maxSeconds = 3;
-    request.warmUpSeconds = 0.25;
+    request.warmUpSeconds = 0.1;
     request.hot = false;
     return request;
   }

@@ -96,6 +96,9 @@ struct JudgeOptions {
   unsigned determinismRuns = 20;  ///< G10; a tenth of it in a search
   unsigned maxCases = 64;         ///< G7, G15: at most this many each
   unsigned searchCases = 3;       ///< G7 in a search
+  /// Beside a GPU, and in the final check: threads for runs that gates will ask for. With one,
+  /// each is made when it is asked for.
+  unsigned threads = 1;
   double secondsPerRun = 60;
   double totalSeconds = 600;      ///< the judge gives up as inconclusive after that
   uint64_t memoryBytes = uint64_t(8) << 30;

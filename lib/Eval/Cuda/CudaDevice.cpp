@@ -78,19 +78,35 @@ Expected<DeviceIdentity> CudaDevice::identify(const DeviceImage &image) {
   return DeviceIdentity{DigestBuilder().add(device->name).add(device->driver).finish(), *bytes};
 }
 
-JobRequest CudaDevice::request(const GpuSubject &subject) const {
+Expected<JobRequest> CudaDevice::request(const GpuSubject &subject, StringRef apart) const {
   JobRequest request;
   request.fields = json::Object{{"device", "cuda"}, {"wallSeconds", runSeconds}};
   if (!options.arch.empty())
     request.fields["arch"] = options.arch;
   request.subject = {subject.cubinPath, subject.planFolder};
   request.limitSeconds = 2 * runSeconds;
+  if (!subject.cubinPath.empty()) {
+    Expected<Digest> image = digestOfFile(subject.cubinPath);
+    if (!image)
+      return image.takeError();
+    request.fields["session"] = apart.empty() ? *image : (*image + " " + apart).str();
+  }
   return request;
 }
 
+Expected<JobAnswer> CudaDevice::send(StringRef kind, const JobRequest &request) {
+  TimedPart timed(options.timings, "jobs of the GPU", kind.str());
+  Expected<JobAnswer> answer = channel->run(request);
+  if (answer && options.timings)
+    if (const json::Object *seconds = answer->result.getObject("seconds"))
+      for (const auto &[part, value] : *seconds)
+        options.timings->add("inside kb-run", (kind + ": " + StringRef(part)).str(),
+                             value.getAsNumber().value_or(0));
+  return answer;
+}
+
 Expected<GpuFacts> CudaDevice::askFacts() {
-  JobRequest probe = request({});
-  Expected<JobAnswer> answer = channel->run(probe);
+  Expected<JobAnswer> answer = send("facts", cantFail(request({})));
   if (!answer)
     return answer.takeError();
   const json::Value *device = answer->result.get("device");
@@ -136,16 +152,16 @@ Expected<GpuFacts> CudaDevice::facts() {
   return *found;
 }
 
-Expected<JobAnswer> CudaDevice::ask(const JobRequest &request) {
-  Expected<JobAnswer> answer = channel->run(request);
+Expected<JobAnswer> CudaDevice::ask(StringRef kind, const JobRequest &request) {
+  Expected<JobAnswer> answer = send(kind, request);
   if (!answer)
     return answer;
   if (statusOf(*answer) == "environment") {
-    // Every job has a process of its own: what was left of a lost device is gone.
+    // A process goes with its first failure: what was left of a lost device is gone.
     if (Expected<GpuFacts> alive = askFacts(); !alive)
       return alive.takeError();
     std::string first = answer->result.getString("message").value_or("").str();
-    answer = channel->run(request);
+    answer = send(kind, request);
     if (!answer)
       return answer;
     if (statusOf(*answer) == "environment") {
@@ -176,14 +192,17 @@ Expected<JobAnswer> CudaDevice::ask(const JobRequest &request) {
 
 Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFolder,
                                     const RunOptions &runOptions) {
-  JobRequest job = request({image.path, planFolder.str()});
+  Expected<JobRequest> made = request({image.path, planFolder.str()});
+  if (!made)
+    return made.takeError();
+  JobRequest &job = *made;
   job.fields["memoryPoison"] = runOptions.memoryPoison;
   job.fields["wallSeconds"] = runOptions.wallSeconds;
   job.fields["deviceBytes"] = static_cast<int64_t>(runOptions.memoryBytes);
   job.fields["repetitions"] = static_cast<int64_t>(runOptions.repetitions);
   job.wantsOutputs = true;
   job.limitSeconds = runOptions.wallSeconds * runOptions.repetitions;
-  Expected<JobAnswer> answer = ask(job);
+  Expected<JobAnswer> answer = ask("run", job);
   if (!answer)
     return answer.takeError();
   RunResult result;
@@ -230,7 +249,12 @@ Expected<TimingReport> CudaDevice::measure(const GpuSubject &candidate, const Gp
 
 Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const GpuSubject &baseline,
                                               const TimingRequest &timing) {
-  JobRequest job = request(candidate);
+  // Another seed is another, independent measurement.
+  Expected<JobRequest> made =
+      request(candidate, timing.seed == TimingRequest().seed ? "" : std::to_string(timing.seed));
+  if (!made)
+    return made.takeError();
+  JobRequest &job = *made;
   job.baseline = {baseline.cubinPath, baseline.planFolder};
   job.fields["timing"] = json::Object{{"minSamples", timing.minSamples},
                                       {"minSeconds", timing.minSeconds},
@@ -239,7 +263,7 @@ Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const
                                       {"hot", timing.hot},
                                       {"seed", static_cast<int64_t>(timing.seed)}};
   job.limitSeconds += 2 * timing.maxSeconds + timing.warmUpSeconds;
-  Expected<JobAnswer> answer = ask(job);
+  Expected<JobAnswer> answer = ask("timing", job);
   if (!answer)
     return answer.takeError();
   TimingReport report;
@@ -252,13 +276,16 @@ Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const
 }
 
 Expected<GpuProfile> CudaDevice::profile(const GpuSubject &subject, StringRef sets, bool sampleLines) {
-  JobRequest job = request(subject);
+  Expected<JobRequest> made = request(subject);
+  if (!made)
+    return made.takeError();
+  JobRequest &job = *made;
   json::Object wanted{{"sets", sets}, {"launches", profiledLaunches}};
   if (sampleLines)
     wanted["pcSampling"] = true;
   job.fields["profile"] = std::move(wanted);
   job.limitSeconds += 2 * runSeconds;
-  Expected<JobAnswer> answer = ask(job);
+  Expected<JobAnswer> answer = ask("profile", job);
   if (!answer)
     return answer.takeError();
   GpuProfile profile;
@@ -271,9 +298,12 @@ Expected<GpuProfile> CudaDevice::profile(const GpuSubject &subject, StringRef se
 }
 
 Expected<ExecutionAudit> CudaDevice::audit(const GpuSubject &subject) {
-  JobRequest job = request(subject);
+  Expected<JobRequest> made = request(subject);
+  if (!made)
+    return made.takeError();
+  JobRequest &job = *made;
   job.fields["audit"] = true;
-  Expected<JobAnswer> answer = ask(job);
+  Expected<JobAnswer> answer = ask("audit", job);
   if (!answer)
     return answer.takeError();
   ExecutionAudit audit;
@@ -286,13 +316,16 @@ Expected<ExecutionAudit> CudaDevice::audit(const GpuSubject &subject) {
 }
 
 Expected<SanitizerReport> CudaDevice::sanitize(const GpuSubject &subject, ArrayRef<StringRef> tools) {
-  JobRequest job = request(subject);
+  Expected<JobRequest> made = request(subject);
+  if (!made)
+    return made.takeError();
+  JobRequest &job = *made;
   json::Array names;
   for (StringRef tool : tools)
     names.push_back(tool);
   job.fields["sanitizer"] = std::move(names);
   job.limitSeconds += 2 * runSeconds * tools.size();
-  Expected<JobAnswer> answer = ask(job);
+  Expected<JobAnswer> answer = ask("sanitizer", job);
   if (!answer)
     return answer.takeError();
   SanitizerReport report;

@@ -90,6 +90,19 @@ void ProcessChannel::work() {
   server.reset();
 }
 
+/// Where the kb-runs of this machine agree on turns (tools/kb-run/Turn.h), inside and outside of
+/// sandboxes; nothing if there can be no such folder.
+static std::optional<std::string> turnsFolder() {
+  const char *runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::string folder = (runtime && *runtime ? runtime : "/tmp") + std::string("/kb-run-turns");
+  if (!sys::fs::create_directory(folder, /*IgnoreExisting=*/false))
+    (void)sys::fs::setPermissions(folder, sys::fs::all_all | sys::fs::sticky_bit);
+  sys::fs::file_status status;
+  if (sys::fs::status(folder, status, /*follow=*/false) || !sys::fs::is_directory(status))
+    return std::nullopt;
+  return folder;
+}
+
 Error ProcessChannel::startServer() {
   ProcessRequest request;
   request.argv = command = {options.kbRun, "serve", "-"};
@@ -98,6 +111,8 @@ Error ProcessChannel::startServer() {
     StringRef tools = sys::path::parent_path(options.kbRun);
     request.sandbox = Sandbox{{options.directory}, {options.directory + "/out"}};
     request.sandbox->seesGpus = true;
+    if (std::optional<std::string> turns = turnsFolder())
+      request.sandbox->writable.push_back(*turns);
     // kb-run's library and the toolkit's may be below the home directory.
     if (!tools.empty())
       request.sandbox->readable.insert(request.sandbox->readable.begin(),

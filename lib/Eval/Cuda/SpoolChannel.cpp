@@ -16,7 +16,9 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <fcntl.h>
 #include <set>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace llvm;
@@ -25,7 +27,7 @@ namespace kbopt {
 namespace {
 
 /// Between two looks at the folder, in milliseconds; it doubles up to the second.
-constexpr unsigned firstWaitMs = 20, mostWaitMs = 250;
+constexpr unsigned firstWaitMs = 5, mostWaitMs = 250;
 /// Times a job is written that somebody else took away.
 constexpr unsigned mostSubmissions = 5;
 
@@ -88,13 +90,18 @@ Expected<std::string> SpoolChannel::digestOfFile(const std::string &path) {
   return digests[key] = digest;
 }
 
+/// Whether \p path was sent before; the server is to see that it is still of use.
+static bool isThere(const std::string &path) {
+  return utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0;
+}
+
 /// Puts the file at \p path into blobs/ under its digest, which is returned.
 Expected<std::string> SpoolChannel::sendBlob(const std::string &path) {
   Expected<std::string> digest = digestOfFile(path);
   if (!digest)
     return digest;
   std::string blob = at("blobs", *digest);
-  if (sys::fs::exists(blob))
+  if (isThere(blob))
     return digest;
   auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!bytes)
@@ -119,7 +126,7 @@ Expected<SentSubject> SpoolChannel::send(const JobSubject &subject) {
   sent.plan = "plans/" + *plan;
   std::string to = at(sent.plan, kbrt::planFileName);
   FileSystem &files = realFileSystem();
-  if (!files.exists(to)) {
+  if (!isThere(to)) {
     Expected<std::string> text = files.read(planFile);
     if (!text)
       return text.takeError();

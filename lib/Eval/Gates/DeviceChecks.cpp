@@ -29,6 +29,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
         tests.push_back(test);
   GateRecord record = GateRecord::pass(GateId::G4);
   unsigned &cases = record.cases;
+  std::vector<RunRequest> runs;
   for (const TestCase &test : tests) {
     Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
     if (!refusal)
@@ -43,12 +44,16 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
       RunOptions options = judge.cpuOptions(context.candidate);
       // The last order of each case is a shuffled one.
       options.seed = order + 1 == orders ? shuffleSeed + cases : order;
-      Expected<RunPointer> run = judge.run(context.candidate, test, RunMode::Check, options);
-      if (!run)
-        return blameProgram(run.takeError(), GateId::G4, FailureClass::Runtime);
-      if (std::optional<GateRecord> failure = failureOf(**run, GateId::G4, test.name))
-        return std::move(*failure);
+      runs.push_back({test, RunMode::Check, options});
     }
+  }
+  judge.runTogether(context.candidate, runs, /*stop=*/false);
+  for (const RunRequest &request : runs) {
+    Expected<RunPointer> run = judge.run(context.candidate, request);
+    if (!run)
+      return blameProgram(run.takeError(), GateId::G4, FailureClass::Runtime);
+    if (std::optional<GateRecord> failure = failureOf(**run, GateId::G4, request.test.name))
+      return std::move(*failure);
   }
   return record;
 }
@@ -56,16 +61,13 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
 Expected<GateRecord> runDeterminism(GateContext &context) {
   Judge::Impl &judge = context.judge;
   TestCase test = judge.checkCase();
-  unsigned runs = judge.options.determinismRuns;
-  if (context.effort == JudgeEffort::Search)
-    runs = std::max(2u, runs / 10);
   Expected<const Reference *> reference = judge.reference(test, false);
   if (!reference)
     return reference.takeError();
   // All of them in one job, and one by one only where they do not agree: then the comparison
   // says which element it is, and takes all NaNs for one.
-  RunOptions together = judge.runOptions();
-  together.repetitions = runs;
+  const RunOptions together = judge.repeatedRun(context.effort);
+  const unsigned runs = together.repetitions;
   Expected<RunPointer> all = judge.run(context.candidate, test, RunMode::Plain, together);
   if (!all)
     return blameProgram(all.takeError(), GateId::G10, FailureClass::Runtime);

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -19,15 +18,6 @@ namespace {
 
 /// Buffers larger than this are not read back, nor more than this of all together.
 constexpr uint64_t auditBytes = uint64_t(256) << 20, auditTotal = uint64_t(1) << 30;
-
-/// A plan that also reads every buffer at the end of its life.
-struct AuditedPlan {
-  kbrt::Plan plan;
-  /// Per read step: the buffer, or nothing for a read of the program itself.
-  std::vector<std::optional<uint32_t>> audits;
-  /// Content at that moment if no kernel wrote; empty where unknown.
-  std::map<uint32_t, std::vector<uint8_t>> untouched;
-};
 
 void applyUpload(std::vector<uint8_t> &memory, const kbrt::UploadStep &upload, StringRef data) {
   const kbrt::Region &to = upload.to;
@@ -95,69 +85,36 @@ AuditedPlan auditPlan(const kbrt::Plan &plan, StringRef data, uint8_t poison) {
 
 /// One program's audited run on one case.
 struct AuditedRun {
-  AuditedPlan audited;
-  RunResult result;
+  const AuditedPlan *audited = nullptr; ///< the program's
+  RunPointer result;
 };
 
 Expected<AuditedRun> runAudited(Judge::Impl &judge, JudgedProgram &program, const TestCase &test) {
-  Expected<std::string> folder = judge.plan(program, test);
-  if (!folder)
-    return folder.takeError();
-  Expected<const DeviceImage *> image = judge.image(program, RunMode::Plain);
-  if (!image)
-    return image.takeError();
-  Expected<RecordedPlan> recorded = readRecordedPlan(*folder);
-  if (!recorded)
-    return recorded.takeError();
-  FileSystem &files = realFileSystem();
-  Expected<std::string> copy = judge.scratchFile("plan" + std::to_string(judge.scratchCount++));
-  if (!copy)
-    return copy.takeError();
-  RunOptions options = judge.runOptions();
-  AuditedRun run;
-  run.audited = auditPlan(recorded->plan, recorded->data(), options.memoryPoison);
-  if (Error failure = files.createDirectories(*copy))
-    return std::move(failure);
-  scope_exit removal([&] { (void)sys::fs::remove_directories(*copy); });
-  std::string error;
-  if (!kbrt::writePlan(run.audited.plan, *copy, error))
-    return make_error<StoreError>(error);
-  // The data may be large: one file under two names, where the file system has that.
-  std::string data = *copy + "/" + kbrt::dataFileName;
-  if (sys::fs::create_hard_link(*folder + "/" + kbrt::dataFileName, data))
-    if (Error failure = files.write(data, recorded->data()))
-      return std::move(failure);
-  Expected<RunResult> result =
-      judge.deviceFor(RunMode::Plain, Where::Usual).run(**image, *copy, options);
+  Expected<const AuditedPlan &> audited = judge.audited(program, test);
+  if (!audited)
+    return audited.takeError();
+  Expected<RunPointer> result =
+      judge.run(program, {test, RunMode::Plain, judge.runOptions(), Where::Usual, /*audited=*/true});
   if (!result)
     return result.takeError();
-  run.result = std::move(*result);
-  return run;
+  return AuditedRun{&*audited, *result};
 }
 
 /// Buffers that hold at the end what the host put there.
 std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
   std::map<uint32_t, bool> unchanged;
-  for (size_t i = 0; i < run.audited.audits.size() && i < run.result.outputs.size(); ++i) {
-    std::optional<uint32_t> buffer = run.audited.audits[i];
+  for (size_t i = 0; i < run.audited->audits.size() && i < run.result->outputs.size(); ++i) {
+    std::optional<uint32_t> buffer = run.audited->audits[i];
     if (!buffer)
       continue;
-    auto expected = run.audited.untouched.find(*buffer);
-    if (expected == run.audited.untouched.end())
+    auto expected = run.audited->untouched.find(*buffer);
+    if (expected == run.audited->untouched.end())
       continue;
-    const std::string &bytes = run.result.outputs[i];
+    const std::string &bytes = run.result->outputs[i];
     unchanged[*buffer] = bytes.size() == expected->second.size() &&
                          std::memcmp(bytes.data(), expected->second.data(), bytes.size()) == 0;
   }
   return unchanged;
-}
-
-/// Fresh memory with other content: every bit of it.
-RunOptions otherMemory(const Judge::Impl &judge) {
-  RunOptions options = judge.runOptions();
-  options.memoryPoison = static_cast<uint8_t>(~options.memoryPoison);
-  options.sharedPoison = 0;
-  return options;
 }
 
 /// Whether the original's own results depend on what lay in fresh memory.
@@ -165,7 +122,7 @@ Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const R
   Expected<const bool &> depends =
       judge.dependsOnFreshMemory.get(test.name, [&]() -> Expected<bool> {
         Expected<RunPointer> other =
-            judge.run(judge.baselineProgram, test, RunMode::Plain, otherMemory(judge));
+            judge.run(judge.baselineProgram, test, RunMode::Plain, judge.otherMemory());
         if (!other)
           return other.takeError();
         return firstDifference(reference.outputs, *reference.run, **other).has_value();
@@ -187,6 +144,38 @@ Expected<const std::map<uint32_t, bool> &> originalAudit(Judge::Impl &judge, con
 
 } // namespace
 
+Expected<const AuditedPlan &> Judge::Impl::audited(JudgedProgram &program, const TestCase &test) {
+  return program.audits.get(test.name, [&]() -> Expected<AuditedPlan> {
+    Expected<std::string> folder = plan(program, test);
+    if (!folder)
+      return folder.takeError();
+    Expected<RecordedPlan> recorded = readRecordedPlan(*folder);
+    if (!recorded)
+      return recorded.takeError();
+    Expected<std::string> copy = scratchFile("plan" + std::to_string(scratchCount++));
+    if (!copy)
+      return copy.takeError();
+    AuditedPlan result = auditPlan(recorded->plan, recorded->data(), runOptions().memoryPoison);
+    result.folder = *copy;
+    result.outputBytes = kbrt::observableBytes(result.plan);
+    if (Error failure = realFileSystem().createDirectories(*copy))
+      return std::move(failure);
+    {
+      std::lock_guard<std::mutex> lock(program.mutex);
+      program.folders.push_back(*copy);
+    }
+    std::string error;
+    if (!kbrt::writePlan(result.plan, *copy, error))
+      return make_error<StoreError>(error);
+    // The data may be large: one file under two names, where the file system has that.
+    std::string data = *copy + "/" + kbrt::dataFileName;
+    if (sys::fs::create_hard_link(*folder + "/" + kbrt::dataFileName, data))
+      if (Error failure = realFileSystem().write(data, recorded->data()))
+        return std::move(failure);
+    return result;
+  });
+}
+
 Expected<GateRecord> runMemory(GateContext &context) {
   Judge::Impl &judge = context.judge;
   TestCase test = judge.checkCase();
@@ -204,7 +193,7 @@ Expected<GateRecord> runMemory(GateContext &context) {
     if (!first)
       return blameProgram(first.takeError(), GateId::G8, FailureClass::Runtime);
     Expected<RunPointer> second =
-        judge.run(context.candidate, test, RunMode::Plain, otherMemory(judge));
+        judge.run(context.candidate, test, RunMode::Plain, judge.otherMemory());
     if (!second)
       return blameProgram(second.takeError(), GateId::G8, FailureClass::Runtime);
     for (const RunPointer &run : {*first, *second})
@@ -229,10 +218,10 @@ Expected<GateRecord> runMemory(GateContext &context) {
   Expected<AuditedRun> candidateAudit = runAudited(judge, context.candidate, test);
   if (!candidateAudit)
     return blameProgram(candidateAudit.takeError(), GateId::G8, FailureClass::Runtime);
-  if (std::optional<GateRecord> failure = failureOf(candidateAudit->result, GateId::G8, test.name))
+  if (std::optional<GateRecord> failure = failureOf(*candidateAudit->result, GateId::G8, test.name))
     return std::move(*failure);
   const std::vector<kbrt::Buffer> &before = recorded->plan.buffers,
-                                  &after = candidateAudit->audited.plan.buffers;
+                                  &after = candidateAudit->audited->plan.buffers;
   std::map<uint32_t, bool> inCandidate = unchangedBuffers(*candidateAudit);
   for (const auto &[buffer, unchanged] : *inOriginal) {
     auto found = inCandidate.find(buffer);

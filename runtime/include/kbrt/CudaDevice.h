@@ -9,6 +9,7 @@
 
 #include "kbrt/LaunchStatus.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,6 +61,8 @@ public:
     unsigned index = 0;
     /// "sm_90" or "sm_90a": another compute capability is a problem; empty takes any.
     std::string arch;
+    /// Called once the facts are known (free memory apart) and before the device's memory is touched.
+    std::function<void(const DeviceFacts &)> beforeContext;
   };
   static std::unique_ptr<Device> open(const Options &options, Problem &problem);
   ~Device();
@@ -80,6 +83,9 @@ private:
   DeviceFacts facts;
   std::unique_ptr<Handles> handles;
 };
+
+/// Does what the first execution on \p device would do beside its own work.
+void warmUp(Device &device);
 
 /// CUDA C++ for one device, in NVRTC's terms.
 struct NvrtcRequest {

@@ -36,7 +36,7 @@ CASES = [
     ("saxpy-small", "cuDevicePrimaryCtxRetain=46", 3, "environment", r"^cannot use the device: .*\nanother process has the device"),
     ("saxpy-small", "cuDevicePrimaryCtxRetain=2", 1, "out-of-memory", r"^cannot use the device: .*\nuse a smaller workload, or free"),
     # Memory.
-    ("reduction", "memory=4096", 1, "out-of-memory", r"^the plan needs 0 MiB of device memory at once, .*\nuse a smaller workload"),
+    ("reduction", "memory=4096", 1, "out-of-memory", r"^the plan needs 2 MiB of device memory at once, .*\nuse a smaller workload"),
     ("separate", "memory=4096", 1, "out-of-memory", r"^buffer 0: CUDA_ERROR_2 .*\nuse a smaller workload"),
     ("reduction", "cuMemAlloc=214!", 3, "environment", r"CUDA_ERROR_214 .*\nthe device's memory has failed"),
     # A driver that is older than what made the image.
@@ -135,4 +135,37 @@ for name in names:
     statuses.append(json.loads(server.stdout.readline())["status"])
 server.stdin.close()
 check("a bad job costs a server one job", server.wait(60) == 0 and statuses == ["ok", "fault", "ok", "timeout", "ok"], statuses)
+
+
+def serve(fake, sessions):
+    """Statuses of one job after the other, each in its session."""
+    server = subprocess.Popen([KB_RUN, "serve", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=FOLDER,
+                              env=environment(KB_FAKE_CUDA=fake))
+    statuses = []
+    for name, session in sessions:
+        with open(f"{FOLDER}/{name}.json") as file:
+            server.stdin.write(json.dumps({**json.load(file), "session": session}) + "\n")
+        server.stdin.flush()
+        statuses.append(json.loads(server.stdout.readline())["status"])
+    server.stdin.close()
+    server.wait(60)
+    return statuses
+
+
+# What a process of one job does not reach: its fifth load of machine code.
+later = "cuModuleLoadDataEx@5=209"
+statuses = serve(later, [("saxpy-small", "a"), ("saxpy-small", "b"), ("saxpy-small", ""), ("saxpy-small", "")])
+check("jobs of different sessions share no process", statuses == ["ok"] * 4, statuses)
+statuses = serve(later, [("saxpy-small", "a"), ("saxpy-small", "b"), ("saxpy-small", "a"), ("saxpy-small", "a"), ("saxpy-small", "b")])
+check("jobs of one session do, until one goes wrong", statuses == ["ok", "ok", "environment", "ok", "environment"], statuses)
+statuses = serve(later, [("outside", "a"), ("saxpy-small", "a"), ("illegal", "b"), ("saxpy-small", "b")])
+check("nobody goes on after a finding or a fault", statuses == ["ok", "ok", "fault", "ok"], statuses)
+statuses = serve("cuModuleLoadDataEx@6=209", [("audit", "a"), ("saxpy-small", "a")])
+check("nor after an audit", statuses == ["ok", "ok"], statuses)
+statuses = serve("cuMemAlloc@4=2", [("saxpy-small", "a"), ("saxpy-small", "a"), ("saxpy-small", "a")])
+check("who runs out of memory has the device without those who wait", statuses == ["ok"] * 3, statuses)
+statuses = serve("", [("saxpy-small", str(i % 9)) for i in range(27)])
+check("many sessions take turns", statuses == ["ok"] * 27, statuses)
+code, result, _ = run("timed")
+check("a result says where its seconds went", {"device", "turn", "load", "run", "timing"} <= set(result["seconds"]), result["seconds"])
 print(f"{failed} checks failed")

@@ -132,6 +132,26 @@ TEST_F(CudaDeviceTest, RunCutsOutputsAndTellsOfVariation) {
   EXPECT_GE(channel->requests[0].limitSeconds, 15);
 }
 
+TEST_F(CudaDeviceTest, JobsAboutOneImageShareASession) {
+  channel->answers = {okResult(R"("launches": [])"), timing("faster")};
+  (void)llvm::cantFail(device->run(image, folder.path(), {}));
+  TimingRequest again;
+  (void)llvm::cantFail(device->measure(subject, subject, again));
+  again.seed = 1001;
+  (void)llvm::cantFail(device->measure(subject, subject, again));
+  GpuSubject other = subject;
+  other.cubinPath = folder.file("other.cubin");
+  llvm::cantFail(realFileSystem().write(other.cubinPath, "another image"));
+  (void)llvm::cantFail(device->measure(other, subject, TimingRequest()));
+  std::vector<std::string> sessions;
+  for (const JobRequest &request : channel->requests)
+    sessions.push_back(request.fields.getString("session")->str());
+  ASSERT_EQ(sessions.size(), 4u);
+  EXPECT_EQ(sessions[0], sessions[1]);
+  EXPECT_NE(sessions[1], sessions[2]) << "an independent measurement has a process of its own";
+  EXPECT_NE(sessions[1], sessions[3]);
+}
+
 TEST_F(CudaDeviceTest, FaultsAreTheCandidates) {
   const std::pair<const char *, RunStatus> expected[] = {
       {"fault", RunStatus::Fault},   {"timeout", RunStatus::Timeout},     {"out-of-memory", RunStatus::OutOfMemory},

@@ -58,6 +58,7 @@ struct FakeCompiler : DeviceCompiler {
 
 struct FakeDevice : Device {
   std::map<std::string, Behaviour> programs;
+  std::mutex mutex;             ///< of `log`: a judge may have threads
   std::vector<std::string> log; ///< "text mode"
   llvm::StringRef name() const override { return "fake"; }
   llvm::Expected<DeviceImage> build(const ProgramArtefacts &program, RunMode mode) override {
@@ -70,7 +71,10 @@ struct FakeDevice : Device {
   llvm::Expected<DeviceIdentity> identify(const DeviceImage &) override { return identity; }
   llvm::Expected<RunResult> run(const DeviceImage &image, llvm::StringRef folder,
                                 const RunOptions &options) override {
-    log.push_back(image.path + " " + toString(image.mode).str());
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      log.push_back(image.path + " " + toString(image.mode).str());
+    }
     RunResult first = programs.at(image.path)(image.mode, folder, options);
     RunOptions next = options;
     for (unsigned i = 1; i < options.repetitions; ++i) {
@@ -88,9 +92,11 @@ struct FakeCases : CaseSource {
   std::map<std::string, WholeRun> whole; ///< by text
   std::map<std::string, std::vector<WholeRun>> wholeRuns; ///< one after the other; the last stays
   std::map<std::string, size_t> wholeCalls;
+  std::mutex mutex;
   std::string asked; ///< the case last asked for
   std::map<std::string, std::string> folders; ///< of cases with a plan of their own
   const std::string &folderOf(const TestCase &test) {
+    std::lock_guard<std::mutex> lock(mutex);
     asked = test.name;
     auto own = folders.find(test.name);
     return own == folders.end() ? folder : own->second;

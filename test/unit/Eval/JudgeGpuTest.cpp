@@ -9,7 +9,12 @@ namespace {
 struct FakeGpu : GpuDevice {
   explicit FakeGpu(std::map<std::string, Behaviour> &programs) : programs(programs) {}
   std::map<std::string, Behaviour> &programs;
+  std::mutex mutex; ///< of `log`
   std::vector<std::string> log;
+  void note(std::string line) {
+    std::lock_guard<std::mutex> lock(mutex);
+    log.push_back(std::move(line));
+  }
   bool takesPtx = true;
   double ownUs = 100; ///< of the original by itself
   std::function<TimingReport(const TimingRequest &)> timing; ///< of a candidate
@@ -33,7 +38,7 @@ struct FakeGpu : GpuDevice {
     RunOptions actual = options;
     std::string text = image.path;
     if (llvm::sys::path::extension(text) == ".ptx") {
-      log.push_back("ptx " + llvm::sys::path::stem(text).str());
+      note("ptx " + llvm::sys::path::stem(text).str());
       if (!takesPtx)
         return llvm::make_error<ToolError>("the driver is older than this PTX",
                                            std::vector<std::string>{"kb-run"}, 3, "");
@@ -42,7 +47,7 @@ struct FakeGpu : GpuDevice {
                                                                 : Rounding::Zero;
       text = "original";
     } else {
-      log.push_back("run " + text);
+      note("run " + text);
     }
     RunResult first = programs.at(text)(RunMode::Plain, folder, actual);
     for (unsigned i = 1; i < options.repetitions; ++i) {
@@ -67,19 +72,19 @@ struct FakeGpu : GpuDevice {
   llvm::Expected<TimingReport> measure(const GpuSubject &candidate, const GpuSubject &baseline,
                                        const TimingRequest &request) override {
     EXPECT_EQ(baseline.cubinPath, "original");
-    log.push_back("time " + candidate.cubinPath);
+    note("time " + candidate.cubinPath);
     if (candidate.cubinPath == "original")
       return own ? own(request) : report(ownUs, ownUs);
     return timing ? timing(request) : report(ownUs, ownUs / 2);
   }
   llvm::Expected<GpuProfile> profile(const GpuSubject &, llvm::StringRef, bool) override {
-    log.push_back("profile");
+    note("profile");
     return counters;
   }
   llvm::Expected<ExecutionAudit> audit(const GpuSubject &) override { return trace; }
   llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
                                            llvm::ArrayRef<llvm::StringRef>) override {
-    log.push_back("sanitize " + subject.cubinPath);
+    note("sanitize " + subject.cubinPath);
     return sanitizer[subject.cubinPath];
   }
   long count(llvm::StringRef line) const { return llvm::count(log, line.str()); }
@@ -142,6 +147,45 @@ TEST_F(JudgeGpuTest, PlainRunsAreTheGpusAndTheVerdictHasATime) {
   EXPECT_EQ(llvm::count(device.log, "good plain"), 0);
   EXPECT_GE(llvm::count(device.log, "good check"), 1);
   EXPECT_GE(fake.count("run good"), 4);
+}
+
+TEST_F(JudgeGpuTest, ThreadsMakeTheSameRunsAndVerdicts) {
+  auto runs = [&](unsigned threads) {
+    options.threads = threads;
+    fake.log.clear();
+    device.log.clear();
+    Verdict result = verdict("good");
+    EXPECT_TRUE(result.isCorrect()) << result.summary();
+    std::vector<std::string> all = fake.log;
+    all.insert(all.end(), device.log.begin(), device.log.end());
+    llvm::sort(all);
+    return all;
+  };
+  for (JudgeEffort effort : {JudgeEffort::Search, JudgeEffort::Final}) {
+    options.effort = effort;
+    std::vector<std::string> one = runs(1), four = runs(4);
+    // The original's are made in advance; a candidate's are those that the gates ask for.
+    EXPECT_EQ(llvm::count(one, "run good"), llvm::count(four, "run good"));
+    EXPECT_EQ(llvm::count(one, "good check"), llvm::count(four, "good check"));
+    EXPECT_EQ(llvm::count(one, "time good"), llvm::count(four, "time good"));
+  }
+  program("wrong", [](const RunOptions &) { return input(); });
+  program("varies", [](const RunOptions &options) { return options.memoryPoison & 1 ? right() : input(); });
+  device.programs["faults"] = [](RunMode mode, llvm::StringRef, const RunOptions &) {
+    RunResult result;
+    result.outputs = {right()};
+    if (mode == RunMode::Plain) {
+      result.status = RunStatus::Fault;
+      result.message = "an illegal address in k";
+    }
+    return result;
+  };
+  for (const char *text : {"wrong", "varies", "faults"}) {
+    options.threads = 1;
+    std::string one = verdict(text).summary();
+    options.threads = 4;
+    EXPECT_EQ(verdict(text).summary(), one);
+  }
 }
 
 TEST_F(JudgeGpuTest, ASearchLeavesTheSanitizerAndTheTraceToTheEnd) {

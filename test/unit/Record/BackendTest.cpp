@@ -55,8 +55,9 @@ private:
 class Recording : public testing::Test {
 protected:
   void SetUp() override {
-    char name[] = "/tmp/kb-record-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
+    const char *temporary = std::getenv("TMPDIR");
+    std::string name = std::string(temporary && *temporary ? temporary : "/tmp") + "/kb-record-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
     sequence.mode = Mode::Record;
     sequence.folder = name;
     sequence.fetch = [this](Rows to, Rows from, uint64_t width, uint64_t height) {

@@ -1,0 +1,149 @@
+//===- RunsAhead.cpp - Runs that gates are about to ask for ----------------===//
+//
+// Owns the order in which runs are made where there is more than one thread: a
+// gate asks for one after the other, but most of them do not depend on each other.
+// What a run means is the gates' business, and so is every failure: what does not
+// come out well here is asked for again.
+//
+//===----------------------------------------------------------------------===//
+#include "JudgeImpl.h"
+#include "kb-opt/Support/Parallel.h"
+
+using namespace llvm;
+
+namespace kbopt {
+
+RunOptions Judge::Impl::otherMemory() const {
+  RunOptions other = runOptions();
+  other.memoryPoison = static_cast<uint8_t>(~other.memoryPoison);
+  other.sharedPoison = 0;
+  return other;
+}
+
+RunOptions Judge::Impl::repeatedRun(JudgeEffort effort) const {
+  RunOptions together = runOptions();
+  together.repetitions = options.determinismRuns;
+  if (effort == JudgeEffort::Search)
+    together.repetitions = std::max(2u, together.repetitions / 10);
+  return together;
+}
+
+std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort) {
+  std::vector<RunRequest> requests;
+  auto add = [&](const TestCase &test, const RunOptions &how, bool isAudited = false) {
+    requests.push_back({test, RunMode::Plain, how, Where::Usual, isAudited});
+  };
+  const bool final = effort == JudgeEffort::Final;
+  std::vector<TestCase> seen = seenCases(final ? options.maxCases : options.searchCases + 1);
+  add(seen.back(), runOptions()); // the recorded one is G6's
+  for (const TestCase &test : ArrayRef(seen).drop_back())
+    add(test, runOptions());
+  const TestCase small = checkCase();
+  add(small, runOptions());
+  add(small, otherMemory());
+  add(small, runOptions(), /*isAudited=*/true);
+  add(small, repeatedRun(effort));
+  for (const TestCase &test : cases.cases())
+    if (final && test.unseen)
+      add(test, runOptions());
+  return requests;
+}
+
+std::vector<RunRequest> Judge::Impl::orderRuns(const TestCase &test, Where where) {
+  std::vector<RunRequest> requests;
+  for (unsigned order = 0; order <= options.shuffles + 1; ++order) {
+    RunOptions shuffled = where == Where::Cpu ? cpuOptions(baselineProgram) : runOptions();
+    shuffled.seed = order;
+    requests.push_back({test, RunMode::Plain, shuffled, where});
+  }
+  return requests;
+}
+
+std::vector<RunRequest> Judge::Impl::originalRuns() {
+  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search);
+  llvm::erase_if(requests, [](const RunRequest &request) { return request.options.repetitions > 1; });
+  const TestCase small = checkCase();
+  requests.push_back({small, RunMode::Check, cpuOptions(baselineProgram)});
+  for (RunRequest &order : orderRuns(small, Where::Usual))
+    requests.push_back(std::move(order));
+  for (const TestCase &seen : seenCases(options.searchCases + 1)) // for the decoys
+    if (std::optional<TestCase> other = cases.reseeded(seen))
+      requests.push_back({*other, RunMode::Plain, runOptions()});
+  return requests;
+}
+
+/// \p body on each of \p requests until it fails; says whether it did.
+template <typename Body>
+static bool eachInParallel(unsigned threads, ArrayRef<const RunRequest *> requests,
+                           const std::atomic<bool> &stop, Body body) {
+  std::atomic<bool> isOver = false;
+  parallelFor(threads, requests.size(), [&](size_t i) {
+    if (!stop && !isOver && !body(*requests[i]))
+      isOver = true;
+  });
+  return !isOver;
+}
+
+void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> requests,
+                              const std::atomic<bool> &stop) {
+  if (options.threads <= 1)
+    return;
+  std::vector<const RunRequest *> onGpu, others, all;
+  for (const RunRequest &request : requests) {
+    const bool isGpus = gpu && &deviceFor(request.mode, request.where) == gpu;
+    (isGpus ? onGpu : others).push_back(&request);
+    all.push_back(&request);
+  }
+  auto isDone = [](auto answer) {
+    if (answer)
+      return true;
+    consumeError(answer.takeError());
+    return false;
+  };
+  // Recording a changed host program takes longer than executing its kernels.
+  if (!eachInParallel(options.threads, all, stop, [&](const RunRequest &request) {
+        return isDone(facts(program, request.test));
+      }))
+    return;
+  auto make = [&](const RunRequest &request) {
+    Expected<RunPointer> run = this->run(program, request);
+    if (!run)
+      return isDone(std::move(run));
+    return (*run)->status == RunStatus::Ok && (*run)->defects().empty();
+  };
+  // Large results are not kept, and would be made twice.
+  auto isKept = [&](const RunRequest &request) {
+    Expected<const PlanFacts &> known = facts(program, request.test);
+    if (!known)
+      return isDone(std::move(known));
+    if (request.mode != RunMode::Plain || known->outputBytes > largestKeptRun || !request.audited)
+      return request.mode != RunMode::Plain || known->outputBytes <= largestKeptRun;
+    Expected<const AuditedPlan &> changed = audited(program, request.test);
+    return changed ? changed->outputBytes <= largestKeptRun : isDone(std::move(changed));
+  };
+  for (auto *list : {&onGpu, &others})
+    llvm::erase_if(*list, [&](const RunRequest *request) { return !isKept(*request); });
+  // One GPU answers one after the other, and jobs keep their order.
+  parallelFor(2, 2, [&](size_t which) {
+    (void)eachInParallel(which ? options.threads : 1, which ? others : onGpu, stop, make);
+  });
+}
+
+RunsAhead::RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests) {
+  if (judge.options.threads > 1 && !requests.empty())
+    thread = std::thread([this, &judge, &program, requests = std::move(requests)] {
+      judge.runTogether(program, requests, stop);
+    });
+}
+
+RunsAhead::~RunsAhead() {
+  stop = true;
+  wait();
+}
+
+void RunsAhead::wait() {
+  if (thread.joinable())
+    thread.join();
+}
+
+} // namespace kbopt
