@@ -118,6 +118,25 @@ static json::Object kernelsJson(RewriteSession &session, const json::Object &mod
   return kernels;
 }
 
+/// Reading counters takes as long as measuring. What is slower than the original by more is hardly
+/// gone on from, and keeps its modelled state.
+static constexpr double slowestCounted = 1.1;
+
+/// In the place of counters for a program that is too slow for them; nothing if they are to be read.
+/// With several kernels their shares of the time are only known from counters.
+std::optional<json::Object> ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing,
+                                                                const json::Object &modelled) {
+  const json::Object *kernels = modelled.getObject("kernels");
+  if (id == rootNode || timing.cold.decision != TimingDecision::Slower ||
+      timing.cold.ratio * slowestCounted > 1 || !kernels || kernels->size() != 1)
+    return std::nullopt;
+  json::Object entry{{"us", 1}, {"metrics", json::Object()}};
+  const std::string kernel = kernels->begin()->first.str();
+  return json::Object{{"longest", kernel},
+                      {"degraded", "slower than the original: its counters are not read"},
+                      {"kernels", json::Object{{kernel, std::move(entry)}}}};
+}
+
 llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefacts &program,
                                          const TimingReport *timing, json::Object &answer) {
   auto code = judgeOf.code(program);
@@ -141,9 +160,13 @@ llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefact
     answer["us"] = *us;
     if (modelledUs)
       answer["modelledUs"] = *modelledUs;
-    auto counted = counters(id, program, key);
-    if (!counted)
-      return counted.takeError();
+    std::optional<json::Object> counted = withoutCounters(id, *timing, *modelled);
+    if (!counted) {
+      auto read = counters(id, program, key);
+      if (!read)
+        return read.takeError();
+      counted = std::move(*read);
+    }
     speed = measuredSpeed(std::move(*counted), std::move(*modelled), *us);
     answer["degraded"] = speed.getString("degraded").value_or("").str();
   } else {

@@ -74,6 +74,8 @@ private:
   /// Counters of the GPU in the form of `model`, with the reason in `degraded` if there are none.
   llvm::Expected<llvm::json::Object> counters(const NodeId &node, const ProgramArtefacts &program,
                                               const Digest &code);
+  std::optional<llvm::json::Object> withoutCounters(const NodeId &node, const TimingReport &timing,
+                                                    const llvm::json::Object &modelled);
   llvm::Expected<std::string> computeCounters(const NodeId &node, const ProgramArtefacts &program);
   /// The time that \p timing stands for in the search.
   llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);

@@ -56,6 +56,18 @@ bool JitCompiler::applies() {
 }
 
 Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
+  DigestBuilder builder;
+  builder.add(program.text).add(program.arch).add(program.sourcePath);
+  for (const std::string &flag : program.flags)
+    builder.add(flag);
+  Expected<const DeviceCode &> code =
+      codes.get(builder.finish(), [&] { return compileNow(program); });
+  if (!code)
+    return code.takeError();
+  return *code;
+}
+
+Expected<DeviceCode> JitCompiler::compileNow(const ProgramArtefacts &program) {
   if (program.text != original.text && applies())
     if (std::optional<DeviceCode> code = compileSlice(program))
       // Where the original has no shared memory, how NVRTC treats it was not compared.

@@ -184,9 +184,9 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   for (const GateStep &step : gates) {
     if (step.gate == GateId::G4 && impl->gpu)
       ahead.emplace(*impl, program, impl->gpuRuns(effort));
+    double begin = impl->clock.monotonicSeconds();
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
-    double begin = impl->clock.monotonicSeconds();
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {
       verdict.add(GateRecord::undecided(
           step.gate, formatv("no verdict within {0:f0} s", impl->options.totalSeconds)));

@@ -24,6 +24,7 @@ public:
   /// The program whose two codes are compared, before the first candidate is compiled.
   void setOriginal(ProgramArtefacts program) { original = std::move(program); }
 
+  /// Once per program.
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
   llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) override {
     return nvcc.compile(program);
@@ -37,6 +38,7 @@ public:
 private:
   /// Nothing if NVRTC cannot compile the slice, whatever the cause: nvcc then has the word.
   std::optional<DeviceCode> compileSlice(const ProgramArtefacts &program);
+  llvm::Expected<DeviceCode> compileNow(const ProgramArtefacts &program);
   bool decide();
 
   NvccCompiler &nvcc;
@@ -44,6 +46,7 @@ private:
   std::string kbRun, directory;
   bool sandboxed;
   ProgramArtefacts original;
+  OnceMap<Digest, DeviceCode> codes;
   OnceMap<int, bool> decision; ///< one entry
   std::string reason;          ///< written while that is made
   bool usesShared = false;     ///< likewise: the original has shared memory

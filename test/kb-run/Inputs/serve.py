@@ -65,5 +65,18 @@ def spool():
     with open(f"{root}/results/2.json") as file:
         assert json.load(file)["status"] == "crash"
 
+    # What was sent long ago goes, unless an open job names it, until the rest is small enough.
+    os.makedirs(f"{root}/plans/old")
+    for name, age in (("plans/old/plan.json", 9000), ("blobs/used", 8000), ("blobs/older", 7000), ("blobs/young", 3000), ("blobs/new", 0)):
+        with open(f"{root}/{name}", "w") as file:
+            file.write(" " * 100)
+        os.utime(f"{root}/{name}", (time.time() - age,) * 2)
+    with open(f"{root}/claims/3.json", "w") as file:
+        json.dump(job("increment", image="blobs/used"), file)
+    subprocess.run(["kb-run", "serve", root, "--once", "--blob-bytes=300"], check=True)
+    assert not os.listdir(f"{root}/plans") and sorted(os.listdir(f"{root}/blobs")) == ["new", "used", "young"], os.listdir(f"{root}/blobs")
+    subprocess.run(["kb-run", "serve", root, "--once", "--blob-bytes=0"], check=True)
+    assert sorted(os.listdir(f"{root}/blobs")) == ["new", "used"], os.listdir(f"{root}/blobs")
+
 
 {"pipe": pipe, "spool": spool}[mode]()
