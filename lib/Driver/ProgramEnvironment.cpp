@@ -326,6 +326,10 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   auto program = artefacts(candidate.node);
   if (!program)
     return blameCandidate(std::move(candidate), program.takeError());
+  if (auto judged = journal.find("judge", request({candidate.node})); !judged)
+    return judged.takeError();
+  else if (!*judged)
+    judgeOf.prepare(*program);
   auto code = judgeOf.code(*program);
   if (!code)
     return blameCandidate(std::move(candidate), code.takeError());

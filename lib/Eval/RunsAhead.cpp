@@ -129,6 +129,21 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   });
 }
 
+void Judge::prepare(const ProgramArtefacts &program) {
+  if (!impl->gpu || impl->options.threads <= 1)
+    return;
+  auto drop = [](auto answer) {
+    if (!answer)
+      consumeError(answer.takeError());
+  };
+  const std::function<void()> parts[] = {
+      [&] { drop(impl->code(program)); },
+      [&] { drop(impl->device.build(program, RunMode::Count)); },
+      [&] { drop(impl->device.build(program, RunMode::Check)); },
+      [&] { drop(impl->cases.candidate(program, impl->recordedCase())); }};
+  parallelFor(impl->options.threads, std::size(parts), [&](size_t i) { parts[i](); });
+}
+
 RunsAhead::RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests) {
   if (judge.options.threads > 1 && !requests.empty())
     thread = std::thread([this, &judge, &program, requests = std::move(requests)] {

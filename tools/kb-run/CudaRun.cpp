@@ -126,7 +126,9 @@ bool CudaRun::openDevice() {
   }
   if (!device)
     return fail(problem);
-  if (!lastReading || job.cuda.timing || job.cuda.profile)
+  Watch reading(result, "reading");
+  // NVML takes its time; where figures are taken, it is asked again.
+  if (!lastReading)
     lastReading = device->read();
   result["device"] = deviceJson(*device, *lastReading);
   return true;
@@ -218,6 +220,8 @@ void CudaRun::time() {
   Watch watch(result, "timing");
   TimingResult timing = measure(*device, baseline, candidate, options);
   turn->shared();
+  lastReading = timing.before;
+  result["device"] = deviceJson(*device, timing.before);
   result["timing"] = timingJson(timing, baselineImage != nullptr);
   if (timing.status != LaunchStatus::Ok)
     fail({timing.status, "timing: " + timing.message, timing.note});

@@ -163,6 +163,10 @@ public:
   /// Metric sets A to D of the original on the recorded case. Only with a GPU.
   llvm::Expected<const GpuProfile &> originalProfile();
 
+  /// Makes at once what judging \p program begins with: its machine code, the CPU device's
+  /// images, and the recording of a changed host. What goes wrong is said by who asks for it.
+  void prepare(const ProgramArtefacts &program);
+
   /// Machine code of a program, compiled at most once.
   llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);
 
