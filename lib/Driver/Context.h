@@ -22,6 +22,7 @@ namespace kbopt {
 /// Made once per invocation; outlives everything that refers to it.
 struct Context {
   Options options;
+  ModelSettings model; ///< of `options`
   PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
   std::string text; ///< the input file

@@ -58,6 +58,10 @@ int kbopt::runKbOpt(int argc, char **argv) {
   Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options->quiet);
   Context context(progress, llvm::outs(), llvm::errs());
   context.options = std::move(*options);
+  if (auto settings = modelSettings(context.options, context.files))
+    context.model = std::move(*settings);
+  else
+    return report(settings.takeError());
   auto status = dispatch(context);
   progress.clear();
   if (!status)

@@ -5,6 +5,7 @@
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
+#include <cmath>
 
 using namespace kbopt;
 using namespace llvm::opt;
@@ -139,9 +140,51 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
     if (options.judge.empty())
       reader.fail("'--promise' is of the file that '--judge' names", "name it, or drop '--promise'");
   }
-  if (const Arg *arg = arguments.getLastArg(OPT_llm); arg && llvm::StringRef(arg->getValue()) != "off")
-    reader.fail(llvm::Twine("unknown model provider '") + arg->getValue() + "'",
-                "this kb-opt has no model; use --llm=off");
+}
+
+/// Text options that mean something with a model only.
+static constexpr std::pair<ID, std::string Options::*> modelTexts[] = {
+    {OPT_llm_model, &Options::llmModel},   {OPT_llm_base_url, &Options::llmBaseUrl},
+    {OPT_llm_record, &Options::llmRecord}, {OPT_llm_prices, &Options::llmPrices},
+    {OPT_llm_config, &Options::llmConfig}};
+
+static void readModel(InputArgList &arguments, Reader &reader, Options &options) {
+  auto take = [&](llvm::Error error) {
+    llvm::handleAllErrors(std::move(error), [&](const UsageError &e) { reader.fail(e.message, e.note); });
+  };
+  if (const Arg *arg = arguments.getLastArg(OPT_llm)) {
+    if (auto spec = parseProvider(arg->getValue()))
+      options.llm = std::move(*spec);
+    else
+      take(spec.takeError());
+  }
+  for (auto [id, into] : modelTexts) {
+    const Arg *arg = arguments.getLastArg(id);
+    if (!arg)
+      continue;
+    options.*into = arg->getValue();
+    if ((options.*into).empty())
+      reader.fail(llvm::Twine("'") + arg->getSpelling() + "' has no value", "see kb-opt --help");
+    else if (!options.llm && options.llmConfig.empty() && !arguments.hasArg(OPT_llm_config))
+      reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') + "' is of the model, and no model is asked",
+                  "name a provider with --llm, or drop it");
+  }
+  if (!options.llmBaseUrl.empty()) {
+    take(checkBaseUrl(options.llmBaseUrl));
+    if (options.llm && options.llm->kind != ProviderKind::OpenAi && options.llm->kind != ProviderKind::Anthropic)
+      reader.fail("'--llm-base-url' is of a service, which '--llm=" + options.llm->text() + "' is not",
+                  "use --llm=openai or --llm=anthropic, or drop it");
+  }
+  if (arguments.hasArg(OPT_budget_dollars)) {
+    double &dollars = options.llmBudget.dollars.emplace();
+    reader.number(OPT_budget_dollars, dollars, 0.0);
+    if (!std::isfinite(dollars))
+      reader.fail("'--budget-dollars' is no amount of money", "drop it to have no limit");
+  }
+  if (arguments.hasArg(OPT_budget_tokens))
+    reader.number(OPT_budget_tokens, options.llmBudget.tokens.emplace(), uint64_t(0));
+  if (arguments.hasArg(OPT_budget_calls))
+    reader.number(OPT_budget_calls, options.llmBudget.calls.emplace(), uint64_t(0));
 }
 
 static void checkCombinations(Reader &reader, const Options &options) {
@@ -221,6 +264,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   // A terminal is shown what changes; a file gets the program.
   options.emit = options.output.empty() ? Emit::Diff : Emit::Source;
   readEnumerations(arguments, reader, options);
+  readModel(arguments, reader, options);
 
   if (options.help || options.version)
     return options;

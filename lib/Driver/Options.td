@@ -43,7 +43,19 @@ def journal : Value<"journal", "<file>", "Where effects are kept (default: the u
 def no_memory : Flag_<"no-memory", "Start without knowledge, the seed included, and learn nothing on the way">;
 def no_profile : Flag_<"no-profile", "Use times of whole programs only: no states, no metrics, no roofline">;
 def minimal_agent : Flag_<"minimal-agent", "Ask one role for whole kernels, without choice, repair or knowledge">;
-def llm : Value<"llm", "<provider>", "off (default)">;
+}
+
+def group_model : OptionGroup<"model">, HelpText<"LANGUAGE MODEL (docs/Model.md)">;
+let Group = group_model in {
+def llm : Value<"llm", "<provider>", "off (default), openai, anthropic, command:<cmd>, mailbox:<dir>, replay:<file>">;
+def llm_model : Value<"llm-model", "<name>", "The model of all roles for which --llm-config names none">;
+def llm_config : Value<"llm-config", "<file>", "Settings per role, time limits, budgets, keys (YAML or JSON)">;
+def llm_base_url : Value<"llm-base-url", "<url>", "A service that speaks like openai or anthropic">;
+def llm_record : Value<"llm-record", "<file>", "Append every question and reply, for --llm=replay:<file>">;
+def llm_prices : Value<"llm-prices", "<file>", "US dollars per million tokens, by model (docs/Cost.md)">;
+def budget_dollars : Value<"budget-dollars", "<x>", "Spend at most x US dollars on the model">;
+def budget_tokens : Value<"budget-tokens", "<n>", "Use at most n tokens of the model">;
+def budget_calls : Value<"budget-calls", "<n>", "Ask the model at most n times">;
 }
 
 def group_report : OptionGroup<"report">, HelpText<"REPORTS AND DEBUGGING">;

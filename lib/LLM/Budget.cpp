@@ -27,17 +27,21 @@ static std::string money(double dollars) {
   return text;
 }
 
+static std::string counted(uint64_t count, const char *noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string ModelSpend::describe() const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << calls << (calls == 1 ? " call, " : " calls, ") << (usage.estimated ? "about " : "")
+  os << counted(calls, "call") << ", " << (usage.estimated ? "about " : "")
      << shortCount(usage.total()) << " tokens, ";
   if (!unpriced)
     os << money(dollars);
   else if (unpriced == calls)
     os << "cost unknown";
   else
-    os << money(dollars) << " and " << unpriced << " calls of unknown cost";
+    os << money(dollars) << " and " << counted(unpriced, "call") << " of unknown cost";
   return text;
 }
 
@@ -78,10 +82,17 @@ double Budget::secondsOf(const Account &account) const {
          (account.underWay ? clock.monotonicSeconds() - account.since : 0.0);
 }
 
+static std::string seconds(double count) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g s", count);
+  return text;
+}
+
 static llvm::Error spent(const llvm::Twine &message, const char *option) {
   auto error = std::make_unique<ProviderError>(
       message.str(), 0, "", false,
-      (llvm::Twine("give more with ") + option + ", or in the file of --llm-config").str());
+      option ? std::string("give more with ") + option + ", or in the file of --llm-config"
+             : "give more as 'seconds' in the file of --llm-config");
   error->status = ExitStatus::Budget;
   return llvm::Error(std::move(error));
 }
@@ -93,12 +104,12 @@ llvm::Error Budget::refusal(const Account &account, const Claim &claim, llvm::St
   mayFitLater = account.underWay > 0;
   if (limits.calls && used.calls + account.underWay + 1 > *limits.calls) {
     mayFitLater &= used.calls + 1 <= *limits.calls;
-    return spent("the budget of " + llvm::Twine(*limits.calls) + " calls for " + whose + " is spent",
+    return spent("the budget of " + counted(*limits.calls, "call") + " for " + whose + " is spent",
                  "--budget-calls");
   }
   if (limits.tokens && used.usage.total() + account.reserved.tokens + claim.tokens > *limits.tokens) {
     mayFitLater &= used.usage.total() + claim.tokens <= *limits.tokens;
-    return spent("the budget of " + llvm::Twine(*limits.tokens) + " tokens for " + whose +
+    return spent("the budget of " + counted(*limits.tokens, "token") + " for " + whose +
                      " does not cover the next call: " + llvm::Twine(used.usage.total()) +
                      " are used, it can take " + llvm::Twine(claim.tokens),
                  "--budget-tokens");
@@ -115,9 +126,9 @@ llvm::Error Budget::refusal(const Account &account, const Claim &claim, llvm::St
   }
   if (limits.seconds && secondsOf(account) >= *limits.seconds) {
     mayFitLater = false;
-    return spent("the budget of " + llvm::Twine(uint64_t(*limits.seconds)) + " seconds for " + whose +
+    return spent("the budget of " + seconds(*limits.seconds) + " for " + whose +
                      " is spent",
-                 "a larger 'seconds'");
+                 nullptr);
   }
   return llvm::Error::success();
 }
@@ -135,10 +146,12 @@ llvm::Expected<std::optional<double>> Budget::reserve(ModelRole role, const Clai
       error = refusal(own, claim, ownerName(role), ownLater);
     if (!error)
       break;
-    if (!later || !ownLater || interrupted())
+    if (!later || !ownLater)
       return std::move(error);
     llvm::consumeError(std::move(error));
-    settled.wait(lock);
+    if (interrupted())
+      return interruption();
+    settled.wait(lock); // calls under way end on an interrupt
   }
   std::optional<double> left;
   for (Account *account : {&overall, &own}) {
@@ -187,9 +200,8 @@ llvm::Error Budget::checkTime(ModelRole role) {
   for (auto [account, whose] : {std::pair<Account *, std::string>{&overall, everybody},
                                 {&roles[role], ownerName(role)}})
     if (account->limits.seconds && secondsOf(*account) >= *account->limits.seconds)
-      return spent("the budget of " + llvm::Twine(uint64_t(*account->limits.seconds)) +
-                       " seconds for " + whose + " was spent before the reply came",
-                   "a larger 'seconds'");
+      return spent("the budget of " + seconds(*account->limits.seconds) + " for " + whose + " was spent before the reply came",
+                   nullptr);
   return llvm::Error::success();
 }
 

@@ -155,7 +155,7 @@ void Transfer::prepare() {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_USERAGENT, "kb-opt");
   set(CURLOPT_ERRORBUFFER, detail);
-  set(CURLOPT_CONNECTTIMEOUT_MS, long(request.connectSeconds * 1000));
+  set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, long(request.connectSeconds * 1000)));
   // A proxy of the environment would see what goes out unencrypted.
   if (!StringRef(request.url).starts_with("https:"))
     set(CURLOPT_PROXY, "");

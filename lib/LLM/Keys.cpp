@@ -19,8 +19,9 @@ std::string ApiKey::redact(StringRef text) const {
   std::string result = text.str();
   if (secret.empty())
     return result;
-  for (size_t at; (at = result.find(secret)) != std::string::npos;)
-    result.replace(at, secret.size(), "[key]");
+  constexpr llvm::StringLiteral shown = "[key]";
+  for (size_t at = 0; (at = result.find(secret, at)) != std::string::npos; at += shown.size())
+    result.replace(at, secret.size(), shown);
   return result;
 }
 

@@ -69,7 +69,8 @@ void Conversation::describeShape() {
   std::string &system = request.system;
   if (!system.empty())
     system += StringRef(system).ends_with("\n") ? "\n" : "\n\n";
-  system += "Answer with one JSON object and nothing else. It fits this JSON schema:\n" + shape + "\n";
+  if (request.schema.empty())
+    system += "Answer with one JSON object and nothing else. It fits this JSON schema:\n" + shape + "\n";
   if (tools.empty() || !limits.toolCalls) {
     request.schema = shape;
     return;

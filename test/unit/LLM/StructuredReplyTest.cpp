@@ -106,6 +106,14 @@ TEST(Structured, AFittingReply) {
   EXPECT_EQ(parsed(model.asked[0].schema), parsed(editSchema));
 }
 
+TEST(Structured, DoesNotSayTheShapeTwice) {
+  FunctionModel model = scripted({replyWith(goodEdit)});
+  ModelRequest request = question("The shape is …");
+  request.schema = editSchema;
+  EXPECT_TRUE(llvm::cantFail(askStructured(model, request, parsed(editSchema))).ok());
+  EXPECT_EQ(model.asked[0].system.find("\"edits\""), std::string::npos);
+}
+
 TEST(Structured, AsksAgainWithTheFinding) {
   FunctionModel model = scripted({replyWith("{\"edits\":[{\"anchor\":\"a1\"}]}"), replyWith("Sorry!"), replyWith(goodEdit)});
   auto reply = llvm::cantFail(askStructured(model, question("go"), parsed(editSchema)));
