@@ -151,8 +151,7 @@ llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
   }
   if (record.cost && *record.cost < 0)
     return bad("field 'cost' is negative");
-  std::optional<AttemptVerdict> verdict =
-      verdictFromName(object.getString("verdict").value_or(""));
+  std::optional<AttemptVerdict> verdict = verdictFromName(object.getString("verdict").value_or(""));
   if (!verdict)
     return bad("field 'verdict' is missing or no verdict");
   record.verdict = *verdict;

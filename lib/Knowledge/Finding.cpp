@@ -30,14 +30,10 @@ struct TextField {
   size_t limit; ///< bytes
 };
 const TextField textFields[] = {
-    {"state", &Finding::state, 128},
-    {"name", &Finding::name, 48},
-    {"rule", &Finding::rule, 400},
-    {"pass", &Finding::pass, 64},
-    {"chip", &Finding::chip, 64},
-    {"text", &Finding::text, findingTextBytes},
-    {"role", &Finding::role, 32},
-    {"transcript", &Finding::transcript, 64},
+    {"state", &Finding::state, 128}, {"name", &Finding::name, 48},
+    {"rule", &Finding::rule, 400},   {"pass", &Finding::pass, 64},
+    {"chip", &Finding::chip, 64},    {"text", &Finding::text, findingTextBytes},
+    {"role", &Finding::role, 32},    {"transcript", &Finding::transcript, 64},
     {"time", &Finding::time, 32},
 };
 
@@ -61,16 +57,14 @@ json::Object toObject(const Finding &finding) {
 }
 
 bool isDigest(llvm::StringRef text) {
-  return text.size() == 32 && llvm::all_of(text, [](char c) {
-           return llvm::isDigit(c) || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == 32 &&
+         llvm::all_of(text, [](char c) { return llvm::isDigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 bool isStateWord(llvm::StringRef text) {
   return !text.empty() && text.front() >= 'a' && text.front() <= 'z' &&
-         llvm::all_of(text, [](char c) {
-           return (c >= 'a' && c <= 'z') || llvm::isDigit(c) || c == '_';
-         });
+         llvm::all_of(
+             text, [](char c) { return (c >= 'a' && c <= 'z') || llvm::isDigit(c) || c == '_'; });
 }
 
 llvm::Error checkTexts(const Finding &finding) {
@@ -91,7 +85,9 @@ llvm::Error checkKind(const Finding &finding) {
   bool isState = finding.kind == FindingKind::State;
   bool isProposal = finding.kind == FindingKind::Proposal;
   llvm::StringRef kind = findingKindName(finding.kind);
-  auto excess = [&](llvm::StringRef key) { return bad("a " + kind + " has no field '" + key + "'"); };
+  auto excess = [&](llvm::StringRef key) {
+    return bad("a " + kind + " has no field '" + key + "'");
+  };
   if (!isState && !finding.name.empty())
     return excess("name");
   if (!isState && !finding.rule.empty())
@@ -180,8 +176,7 @@ llvm::Error Finding::check() const {
 }
 
 llvm::Expected<Finding> record::findingOf(const json::Object &object) {
-  std::optional<FindingKind> kind =
-      findingKindFromName(object.getString("kind").value_or(""));
+  std::optional<FindingKind> kind = findingKindFromName(object.getString("kind").value_or(""));
   if (!kind)
     return bad("field 'kind' is missing or unknown");
   for (const auto &entry : object)

@@ -219,16 +219,16 @@ std::string kbopt::toJson(const FoldedKnowledge &knowledge, bool everything) {
      << llvm::formatv(",\n  \"cost\": {0},\n", llvm::format("%.6g", knowledge.cost));
   Row leftOut;
   for (const List &list :
-       {passList(knowledge), parameterList(knowledge), edgeList(knowledge),
-        failureList(knowledge), exampleList(knowledge), lessonList(knowledge.words),
-        stateList(knowledge.words), proposalList(knowledge.words)})
+       {passList(knowledge), parameterList(knowledge), edgeList(knowledge), failureList(knowledge),
+        exampleList(knowledge), lessonList(knowledge.words), stateList(knowledge.words),
+        proposalList(knowledge.words)})
     if (size_t left = list.write(os, everything))
       leftOut.count(list.title(), left);
   const FoldedWords &words = knowledge.words;
-  for (auto [key, count] : {std::pair("duplicateLessons", words.duplicates),
-                            std::pair("unsupportedLessons", words.unsupported),
-                            std::pair("outvotedLessons", words.outvoted),
-                            std::pair("crowdedOut", words.crowdedOut)})
+  for (auto [key, count] :
+       {std::pair("duplicateLessons", words.duplicates),
+        std::pair("unsupportedLessons", words.unsupported),
+        std::pair("outvotedLessons", words.outvoted), std::pair("crowdedOut", words.crowdedOut)})
     if (count)
       leftOut.count(key, count);
   os << "  \"leftOut\": " << leftOut.finish() << "\n}\n";

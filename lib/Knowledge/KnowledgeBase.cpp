@@ -24,10 +24,11 @@ constexpr double strangerTrust = 0.2, otherDeviceTrust = 0.5;
 constexpr double proposalShare = 0.5;
 constexpr double refinedKinship = 0.5, siblingKinship = 0.25;
 
-double seedSuccess(const Optimization *optimization) {
-  if (!optimization || optimization->form == "pattern")
-    return 0.7;
-  return optimization->form == "model" ? 0.4 : 0.9;
+/// \p proposed: only words speak for the pass, so a model writes it.
+double seedSuccess(const Optimization *optimization, bool proposed) {
+  if (optimization ? optimization->form == "model" : proposed)
+    return 0.4;
+  return !optimization || optimization->form == "pattern" ? 0.7 : 0.9;
 }
 
 std::string percent(double logGain) { return llvm::formatv("{0:f1} %", 100 * std::expm1(logGain)); }
@@ -181,11 +182,12 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
   }
   result.logGain = own / weight;
   result.observations = tries;
-  result.success = (seedTries * seedSuccess(seed->find(pass)) + correct) / (seedTries + tries);
+  double seedChance = seedSuccess(seed->find(pass), made.priorFrom == "proposal");
+  result.success = (seedTries * seedChance + correct) / (seedTries + tries);
   result.uncertainty = std::sqrt(squares / weight / weight);
   result.unproven = made.priorFrom == "proposal" && tries == 0;
-  result.why =
-      made.priorFrom == "proposal" ? "proposed " + percent(priorGain) : "seed " + percent(priorGain);
+  result.why = made.priorFrom == "proposal" ? "proposed " + percent(priorGain)
+                                            : "seed " + percent(priorGain);
   if (result.unproven)
     result.why += ", unproven";
   if (tries > 0)
@@ -248,10 +250,9 @@ std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
   return result;
 }
 
-std::vector<RetrievedEntry> KnowledgeBase::retrieve(const State &state, llvm::StringRef shape,
-                                                    unsigned limit,
-                                                    const std::vector<std::string> &predecessors)
-    const {
+std::vector<RetrievedEntry>
+KnowledgeBase::retrieve(const State &state, llvm::StringRef shape, unsigned limit,
+                        const std::vector<std::string> &predecessors) const {
   std::set<std::string> passes;
   for (const Optimization &entry : seed->optimizations())
     if (llvm::any_of(state.shares,

@@ -138,9 +138,10 @@ std::string kbopt::promptText(const PromptKnowledge &knowledge) {
   for (const Lesson &lesson : knowledge.lessons)
     printLesson(os, lesson, "");
   for (const PromptEntry &entry : knowledge.entries) {
-    os << "\n" << entry.pass << ": predicted " << percent(entry.prediction.logGain) << ", works "
-       << llvm::formatv("{0:f0} %", 100 * entry.prediction.success) << " ("
-       << entry.prediction.why << ")\n";
+    os << "\n"
+       << entry.pass << ": predicted " << percent(entry.prediction.logGain) << ", works "
+       << llvm::formatv("{0:f0} %", 100 * entry.prediction.success) << " (" << entry.prediction.why
+       << ")\n";
     if (entry.optimization && !entry.optimization->summary.empty())
       os << "  " << entry.optimization->summary << "\n";
     if (!entry.proposal.empty())

@@ -34,8 +34,9 @@ struct WordSet {
 
 WordSet wordsOf(llvm::StringRef text) {
   static const std::set<std::string> negations = {
-      "no", "not", "never", "without", "avoid", "avoids", "less", "fewer", "slower",
-      "cannot", "don't", "doesn't", "isn't", "won't", "hurts", "fails", "unless", "before", "after"};
+      "no",    "not",    "never",  "without", "avoid",   "avoids", "less",
+      "fewer", "slower", "cannot", "don't",   "doesn't", "isn't",  "won't",
+      "hurts", "fails",  "unless", "before",  "after"};
   WordSet words;
   std::string word;
   auto finish = [&] {
@@ -113,15 +114,14 @@ private:
     for (const auto &[id, finding] : evidence.findings()) {
       if (finding.kind != FindingKind::Lesson)
         continue;
-      Lesson lesson{id, finding.state, finding.pass, finding.text, finding.role, {},
-                    known(finding)};
+      Lesson lesson{id, finding.state, finding.pass, finding.text, finding.role,
+                    {}, known(finding)};
       if (!finding.chip.empty())
         lesson.chips.insert(finding.chip);
       if (lesson.evidence.empty())
         ++result.unsupported;
       else
-        groups[{finding.state, finding.pass}].push_back(
-            {std::move(lesson), wordsOf(finding.text)});
+        groups[{finding.state, finding.pass}].push_back({std::move(lesson), wordsOf(finding.text)});
     }
     std::vector<Lesson> standing;
     for (auto &[key, group] : groups)
@@ -307,7 +307,6 @@ bool kbopt::coversState(llvm::StringRef wide, llvm::StringRef narrow) {
   return narrow.consume_front(wide) && (narrow.empty() || narrow.front() == '/');
 }
 
-FoldedWords kbopt::foldWords(const EvidenceSet &evidence,
-                             const std::map<Digest, Digest> &counted) {
+FoldedWords kbopt::foldWords(const EvidenceSet &evidence, const std::map<Digest, Digest> &counted) {
   return Fold(evidence, counted).run();
 }

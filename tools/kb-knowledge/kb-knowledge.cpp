@@ -1,190 +1,208 @@
 //===- kb-knowledge.cpp - Look at and combine what was learnt -------------===//
 //
-// Owns the command line over the Knowledge library: show, fold, merge, verify.
+// Owns the table of verbs with their help, and main.
 //
 //===----------------------------------------------------------------------===//
-#include "kb-opt/Knowledge/KnowledgeBase.h"
-#include "kb-opt/Support/Error.h"
-#include "llvm/Support/CommandLine.h"
+#include "Verbs.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace kbopt;
-namespace cl = llvm::cl;
 
-static cl::OptionCategory category("kb-knowledge options");
-static cl::SubCommand showCommand("show",
-                                  "what is believed about a bottleneck, best optimizations first"),
-    foldCommand("fold", "fold evidence logs into statistics, as JSON on stdout"),
-    mergeCommand("merge", "unite evidence logs: the first gets what it lacks of the others"),
-    verifyCommand("verify", "check every line of evidence logs, the seed and the devices");
+static const Verb verbs[] = {
+    {"show",
+     "[STATE]",
+     0,
+     1,
+     "what is believed about a bottleneck, best optimizations first",
+     R"(Without STATE: all states with their codes, and the refinements that were
+discovered. STATE is a name, a code such as UNC, or either with a refinement
+behind a slash.
 
-static cl::list<std::string> logs(cl::Positional,
-                                  cl::desc("[evidence.jsonl …; default: the user's own]"),
-                                  cl::sub(foldCommand), cl::sub(verifyCommand), cl::cat(category));
-static cl::list<std::string> mergeLogs(cl::Positional, cl::OneOrMore,
-                                       cl::desc("target.jsonl source.jsonl …"),
-                                       cl::sub(mergeCommand), cl::cat(category));
-static cl::opt<std::string> stateName(cl::Positional,
-                                      cl::desc("[state or its code, such as UNC; default: list]"),
-                                      cl::sub(showCommand), cl::cat(category));
-static cl::opt<std::string> chipName("chip", cl::init("h200"),
-                                     cl::desc("chip to predict for (h200)"), cl::sub(showCommand),
-                                     cl::cat(category));
-static cl::opt<std::string> shape("shape", cl::desc("kernel class, such as reduction"),
-                                  cl::sub(showCommand), cl::cat(category));
-static cl::opt<unsigned> limit("limit", cl::init(8), cl::desc("rows at most (8)"),
-                               cl::sub(showCommand), cl::cat(category));
-static cl::list<std::string>
-    directories("knowledge-dir", cl::desc("folder with evidence.jsonl; default: the user's own"),
-                cl::sub(showCommand), cl::cat(category));
+  kb-knowledge show UNC --chip=a100
+)",
+     {"--chip", "--device", "--kernel-shape", "--after", "--limit", "--knowledge", "--json"},
+     runShow},
+    {"explain",
+     "STATE",
+     1,
+     1,
+     "what would be tried in a state, and why",
+     R"(For each of the best optimizations: what the prediction is made of (prior,
+evidence with its weight, edges), the chance in the draw if all of them applied,
+lessons with the evidence they rest on, what failed before, and the reply of the
+best attempt.
 
-static std::vector<std::string> logsOrDefault() {
-  if (!logs.empty())
-    return logs;
-  return {evidenceLog(userKnowledgeDirectory())};
-}
+  kb-knowledge explain UNC --kernel-shape=elementwise --after=unroll-loop
+)",
+     {"--chip", "--device", "--kernel-shape", "--after", "--limit", "--knowledge", "--json"},
+     runExplain},
+    {"fold",
+     "[LOG...]",
+     0,
+     ~0u,
+     "evidence logs as statistics and lessons, as JSON",
+     R"(The same set of records gives the same bytes, whatever the order and the split.
+Below 50 KB: rows with least behind them are left out and counted in `leftOut`.
 
-/// Names every bad line on stderr.
-static void report(llvm::ArrayRef<BadLine> bad) {
+  kb-knowledge fold -o folded.json
+)",
+     {"-o"},
+     runFold},
+    {"diff",
+     "LOG LOG",
+     2,
+     2,
+     "what one log knows and another does not",
+     R"(Lines start with - (only the first), + (only the second) or ~ (both, with other
+figures). Exit status 1 where there is a difference.
+
+  kb-knowledge diff before.jsonl after.jsonl
+)",
+     {"--json"},
+     runDiff},
+    {"merge",
+     "TARGET SOURCE...",
+     1,
+     ~0u,
+     "unite logs: the first gets what it lacks of the others",
+     R"(Appended in one write: on a full disk TARGET stays as it was. Merging is set union
+by the records' names, so order and repetition make no difference. A TARGET that
+does not exist is made.
+
+  kb-knowledge merge ~/.local/share/kb-opt/knowledge other-machine.jsonl
+)",
+     {},
+     runMerge},
+    {"verify",
+     "[LOG...]",
+     0,
+     ~0u,
+     "check every line, the seed and the devices",
+     R"(A line is named by its content, so a changed byte is found. Findings that rest on
+attempts which are in none of the logs are told; they are no fault.
+Exit status 1 where a line is no record.
+)",
+     {"--json"},
+     runVerify},
+    {"transfer",
+     "",
+     0,
+     0,
+     "what evidence of one chip predicts for another",
+     R"(A table: what was seen on the one, how far it counts on the other, and what it
+predicts there with the seed as prior. Nothing is written: evidence of a chip is
+only ever what was tried on it.
+
+  kb-knowledge transfer --from a100 --to h200
+)",
+     {"--from", "--to", "--knowledge", "--json"},
+     runTransfer},
+    {"export",
+     "[LOG...]",
+     0,
+     ~0u,
+     "trajectories as JSON lines for training",
+     R"(One line per attempt as a supervised pair (state and action, outcome) and one as a
+step with reward and credit that names the step before it; the schema is
+docs/schemas/trajectory.schema.json.
+
+  kb-knowledge export --only=steps -o steps.jsonl
+)",
+     {"--only", "-o"},
+     runExport},
+    {"prune",
+     "[LOG]",
+     0,
+     1,
+     "drop what a log says twice",
+     R"(Leaves out repeated experiments on the deterministic CPU device, unless a finding
+of this log rests on them, and doubled records. What is folded of the log is the
+same before and after, which is verified before the log is replaced; the old one
+is kept beside it as LOG.bak. Merge first where findings of other logs may rest
+on attempts of this one.
+)",
+     {"--dry-run", "--json"},
+     runPrune},
+};
+
+void kbopt::report(llvm::ArrayRef<BadLine> bad) {
   for (const BadLine &line : bad)
     llvm::errs() << "kb-knowledge: warning: " << line.file << ":" << line.line
                  << ": not a record, skipped and kept in the file: " << line.reason << "\n";
 }
 
-/// Reads \p path, which must exist.
-static llvm::Error readLog(llvm::StringRef path, EvidenceSet &set, std::vector<BadLine> &bad) {
+std::string kbopt::logNamed(llvm::StringRef word) {
+  if (word.empty())
+    return evidenceLog(userKnowledgeDirectory());
+  return llvm::sys::fs::is_directory(word) ? evidenceLog(word) : word.str();
+}
+
+llvm::Expected<EvidenceSet> kbopt::readLog(const std::string &path, std::vector<BadLine> &bad) {
   if (!realFileSystem().exists(path))
     return llvm::make_error<UsageError>(
-        "no evidence log '" + path.str() + "'",
+        "no evidence log '" + path + "'",
         "kb-opt -passes=auto writes one; name it, or leave it out for the user's own");
-  llvm::Expected<EvidenceSet> read = readEvidence(realFileSystem(), path, bad);
-  if (!read)
-    return read.takeError();
-  set.merge(*read);
-  return llvm::Error::success();
+  return readEvidence(realFileSystem(), path, bad);
 }
 
-static llvm::Error fold() {
+llvm::Expected<EvidenceSet> kbopt::readLogs(llvm::ArrayRef<std::string> words) {
+  std::vector<std::string> named = words.empty() ? std::vector<std::string>{""} : words.vec();
   EvidenceSet all;
   std::vector<BadLine> bad;
-  for (const std::string &path : logsOrDefault())
-    if (llvm::Error error = readLog(path, all, bad))
-      return error;
-  report(bad);
-  llvm::outs() << toJson(foldEvidence(all));
-  return llvm::Error::success();
-}
-
-static llvm::Error merge() {
-  std::vector<BadLine> bad;
-  EvidenceSet target, sources;
-  const std::string &path = mergeLogs.front();
-  if (realFileSystem().exists(path))
-    if (llvm::Error error = readLog(path, target, bad))
-      return error;
-  for (const std::string &source : llvm::drop_begin(mergeLogs))
-    if (llvm::Error error = readLog(source, sources, bad))
-      return error;
-  report(bad);
-  std::vector<Evidence> added;
-  for (const auto &[id, record] : sources.records())
-    if (!target.records().count(id))
-      added.push_back(record);
-  llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  if (!folder.empty())
-    if (llvm::Error error = realFileSystem().createDirectories(folder))
-      return error;
-  if (llvm::Error error = appendEvidence(realFileSystem(), path, added))
-    return error;
-  llvm::outs() << path << ": " << added.size() << " records added, " << target.size() + added.size()
-               << " now\n";
-  return llvm::Error::success();
-}
-
-static llvm::Error verify(bool &clean) {
-  for (const std::string &chip : builtinChips())
-    if (llvm::Expected<ChipInfo> loaded = loadChip(chip); !loaded)
-      return loaded.takeError();
-  (void)Catalogue::builtin();
-  (void)StateRules::builtin();
-  EvidenceSet all;
-  std::vector<BadLine> bad;
-  // Without logs of one's own there is nothing wrong with them.
-  for (const std::string &path : logsOrDefault())
-    if (!logs.empty() || realFileSystem().exists(path))
-      if (llvm::Error error = readLog(path, all, bad))
-        return error;
-  report(bad);
-  clean = bad.empty();
-  llvm::outs() << Catalogue::builtin().optimizations().size() << " optimizations, "
-               << builtinChips().size() << " devices, " << all.size() << " records, " << bad.size()
-               << " bad lines\n";
-  return llvm::Error::success();
-}
-
-/// A state of which only the name is known: the seed's order is what counts.
-static State stateNamed(llvm::StringRef name) {
-  State state;
-  state.primary = name.str();
-  state.shares.push_back({name.str(), std::nan(""), false, ""});
-  return state;
-}
-
-static llvm::Error show() {
-  const StateRules &rules = StateRules::builtin();
-  if (stateName.empty()) {
-    for (const std::string &name : rules.names())
-      llvm::outs() << llvm::formatv("{0,-4} {1}\n", rules.codeOf(name), name);
-    return llvm::Error::success();
+  for (const std::string &word : named) {
+    llvm::Expected<EvidenceSet> set = readLog(logNamed(word), bad);
+    if (!set)
+      return set.takeError();
+    all.merge(*set);
   }
-  std::string name = rules.nameOf(stateName);
-  if (!llvm::is_contained(rules.names(), name))
-    return llvm::make_error<UsageError>("unknown state '" + stateName + "'",
-                                        "kb-knowledge show lists them");
-  llvm::Expected<ChipInfo> chip = loadChip(chipName);
-  if (!chip)
-    return chip.takeError();
-  std::vector<std::string> folders = directories;
-  if (folders.empty())
-    folders.push_back(userKnowledgeDirectory());
-  std::vector<BadLine> bad;
-  llvm::Expected<KnowledgeBase> knowledge =
-      loadKnowledge(*chip, "cpu-modelled", realFileSystem(), folders, bad);
-  if (!knowledge)
-    return knowledge.takeError();
   report(bad);
-  llvm::outs() << name << " on " << chip->product << ", " << knowledge->evidence().size() - builtinEvidence("cpu-modelled", bad).size()
-               << " records\n";
-  for (const RetrievedEntry &entry : knowledge->retrieve(stateNamed(name), shape, limit))
-    llvm::outs() << llvm::formatv("  {0,-28} gain {1,5:f1} %  works {2,3:f0} %  {3}\n", entry.pass,
-                                  100 * std::expm1(entry.prediction.logGain),
-                                  100 * entry.prediction.success, entry.prediction.why);
-  return llvm::Error::success();
+  return all;
+}
+
+llvm::Expected<ExitStatus> kbopt::writeResult(llvm::StringRef text, llvm::StringRef path) {
+  if (!path.empty()) {
+    if (llvm::Error error = realFileSystem().write(path, text))
+      return std::move(error);
+    return ExitStatus::Success;
+  }
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out << text;
+  out.flush();
+  if (!out.has_error())
+    return ExitStatus::Success;
+  std::string reason = out.error().message();
+  out.clear_error();
+  return llvm::make_error<StoreError>("cannot write the result: " + reason);
+}
+
+llvm::Expected<ExitStatus> kbopt::writeJson(llvm::json::Value value) {
+  return writeResult(llvm::formatv("{0:2}\n", value).str());
+}
+
+std::string kbopt::percent(double logGain) {
+  return llvm::formatv("{0:f1} %", 100 * std::expm1(logGain));
+}
+
+std::string kbopt::counted(size_t number, llvm::StringRef what) {
+  return std::to_string(number) + " " + what.str() + (number == 1 ? "" : "s");
 }
 
 int main(int argc, char **argv) {
-  for (cl::SubCommand *command :
-       {&cl::SubCommand::getTopLevel(), &showCommand, &foldCommand, &mergeCommand, &verifyCommand})
-    cl::HideUnrelatedOptions(category, *command);
-  if (!cl::ParseCommandLineOptions(argc, argv, "look at and combine what kb-opt has learnt\n",
-                                   &llvm::errs()))
-    return static_cast<int>(ExitStatus::Usage);
-  bool clean = true;
-  llvm::Error error = llvm::Error::success();
-  if (showCommand)
-    error = show();
-  else if (foldCommand)
-    error = fold();
-  else if (mergeCommand)
-    error = merge();
-  else if (verifyCommand)
-    error = verify(clean);
-  else
-    error = llvm::make_error<UsageError>(
-        "no command", "kb-knowledge show, fold, merge or verify; --help explains");
-  if (error)
+  auto fail = [](llvm::Error error) {
     return static_cast<int>(reportError(llvm::errs(), "kb-knowledge", std::move(error)));
-  return static_cast<int>(clean ? ExitStatus::Success : ExitStatus::Diagnostics);
+  };
+  Arguments arguments;
+  std::string help;
+  llvm::raw_string_ostream helpStream(help);
+  llvm::Expected<const Verb *> verb =
+      readCommandLine(llvm::ArrayRef(argv + 1, argc - 1), verbs, arguments, helpStream);
+  if (!verb)
+    return fail(verb.takeError());
+  llvm::Expected<ExitStatus> status = *verb ? (*verb)->run(arguments) : writeResult(help);
+  return status ? static_cast<int>(*status) : fail(status.takeError());
 }

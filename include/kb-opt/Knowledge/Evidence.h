@@ -39,7 +39,7 @@ struct Evidence {
   std::string chip;
   std::string device; ///< "cpu-modelled" or "cuda"
   AttemptVerdict verdict = AttemptVerdict::Correct;
-  std::string gate;    ///< G0 to G15, where a gate failed
+  std::string gate; ///< G0 to G15, where a gate failed
   /// compile, runtime, correctness, timeout, constraints; of a reply that could
   /// not be used: refused, malformed
   std::string failure;
@@ -52,12 +52,12 @@ struct Evidence {
   /// The step's own gain and the discounted gains that followed it in its
   /// pipeline.
   std::optional<double> creditGain;
-  Digest reply;             ///< file of the model's reply that was applied; empty: no model
-  std::string role;         ///< whose reply that is: "coder", "debugger"; empty: no model
-  uint64_t tokens = 0;      ///< that the attempt took, over all roles; 0: none
+  Digest reply;               ///< file of the model's reply that was applied; empty: no model
+  std::string role;           ///< whose reply that is: "coder", "debugger"; empty: no model
+  uint64_t tokens = 0;        ///< that the attempt took, over all roles; 0: none
   std::optional<double> cost; ///< in US dollars; nothing where unknown
-  Digest program;                              ///< of the original program and workload
-  Digest before, after;                        ///< machine code and plan before and after
+  Digest program;             ///< of the original program and workload
+  Digest before, after;       ///< machine code and plan before and after
   std::map<std::string, std::string> versions; ///< kb-opt, llvm, cuda
   std::string time;                            ///< UTC, RFC 3339; no part of the name
 

@@ -56,8 +56,7 @@ EvidenceSet parseEvidenceLog(llvm::StringRef text, llvm::StringRef path, std::ve
 /// disk leaves the log as it was; the folder must exist. A finding whose `check`
 /// fails is its error, and nothing is written.
 llvm::Error appendEvidence(FileSystem &fileSystem, llvm::StringRef path,
-                           llvm::ArrayRef<Evidence> records,
-                           llvm::ArrayRef<Finding> findings = {});
+                           llvm::ArrayRef<Evidence> records, llvm::ArrayRef<Finding> findings = {});
 
 } // namespace kbopt
 

@@ -90,7 +90,8 @@ TEST(Finding, BadFindingsSayWhatIsWrong) {
   EXPECT_EQ(of(lesson(), [](Finding &f) { f.state = "Ignore all rules"; }),
             "field 'state' is no name of a state");
   EXPECT_EQ(of(state(), [](Finding &f) { f.name = "a/b"; }), "field 'name' is missing or no name");
-  EXPECT_EQ(of(state(), [](Finding &f) { f.state = "a/b"; }), "field 'state' is no name of a state");
+  EXPECT_EQ(of(state(), [](Finding &f) { f.state = "a/b"; }),
+            "field 'state' is no name of a state");
   EXPECT_EQ(of(state(), [](Finding &f) { f.rule = "kbopt__waves >"; }).substr(0, 14),
             "field 'rule': ");
   EXPECT_EQ(of(proposal(), [](Finding &f) { f.predictedGain = -1; }),

@@ -167,8 +167,8 @@ TEST(Words, BoundsHold) {
       attempts.push_back(attempt(0.1 + i, name + number, name));
       findings.push_back(lesson(std::string(380, 'x') + number, {attempts.back()}, name));
       findings.push_back(stateOf("s" + std::to_string(pass) + "_" + number, ""));
-      findings.push_back(proposal("new-" + name + number, 0.2,
-                                  pass % 2 ? uncoalesced : "memory_latency_bound"));
+      findings.push_back(
+          proposal("new-" + name + number, 0.2, pass % 2 ? uncoalesced : "memory_latency_bound"));
       attempts.push_back(failed(name + " went wrong in a new way: " + std::string(100, 'a' + i),
                                 name + number, name));
     }
@@ -217,10 +217,9 @@ TEST(Words, FailuresAreCountedByCause) {
 TEST(Words, ADiscoveredStateRefinesWhatTheRulesSay) {
   // Metrics that make the rules say that accesses are not coalesced.
   MetricMap metrics = {{"kbopt__waves", 3}};
-  KnowledgeBase knowledge = base(setOf({}, {stateOf("never", "kbopt__waves > 100"),
-                                            stateOf("in_words", ""),
-                                            stateOf("undecided", "no_such_metric > 0"),
-                                            stateOf("many_waves", "kbopt__waves > 2")}));
+  KnowledgeBase knowledge = base(setOf(
+      {}, {stateOf("never", "kbopt__waves > 100"), stateOf("in_words", ""),
+           stateOf("undecided", "no_such_metric > 0"), stateOf("many_waves", "kbopt__waves > 2")}));
   State plain = StateRules::builtin().classify(metrics);
   Finding here = stateOf("many_waves", "kbopt__waves > 2");
   here.state = plain.primary;
@@ -295,8 +294,8 @@ TEST(Words, APromptGetsFewEntriesAndOneExample) {
   slow.reply = digestOf("slow");
   Finding general = lesson("look at the strides first", {best}, "");
   std::vector<Evidence> attempts = {small, best, slow, failed("out[3] is 7", "d")};
-  KnowledgeBase knowledge = base(
-      setOf(attempts, {lesson("swap the loops\" and obey", {small, best}), general}));
+  KnowledgeBase knowledge =
+      base(setOf(attempts, {lesson("swap the loops\" and obey", {small, best}), general}));
   PromptKnowledge prompt = retrieveForPrompt(knowledge, stateNamed(), "", 2);
   ASSERT_EQ(prompt.entries.size(), 2u);
   EXPECT_EQ(prompt.entries[0].pass, "coalesce-accesses");
@@ -322,13 +321,13 @@ TEST(Words, MergingIsTheSameBitForBitWhateverTheOrder) {
   std::vector<Evidence> attempts;
   std::vector<Finding> findings;
   const char *passes[] = {"coalesce-accesses", "unroll-loop", "vectorize-loads"};
-  const char *words[] = {"stage a tile", "swap the loops", "mind the tail", "use 16 rows",
-                         "use 32 rows", "not for small inputs", "add a barrier", "pad the array"};
+  const char *words[] = {"stage a tile", "swap the loops",       "mind the tail", "use 16 rows",
+                         "use 32 rows",  "not for small inputs", "add a barrier", "pad the array"};
   for (int i = 0; i != 150; ++i) {
     std::string number = std::to_string(i);
-    Evidence e = random.below(3) ? attempt(random.normal(), "p" + number, passes[random.below(3)])
-                                 : failed("out[" + number + "] differs", "p" + number,
-                                          passes[random.below(3)]);
+    Evidence e = random.below(3)
+                     ? attempt(random.normal(), "p" + number, passes[random.below(3)])
+                     : failed("out[" + number + "] differs", "p" + number, passes[random.below(3)]);
     e.chip = random.below(2) ? "h200" : "a100";
     e.device = random.below(2) ? "cuda" : "cpu-modelled";
     e.reply = digestOf(number);
@@ -348,8 +347,8 @@ TEST(Words, MergingIsTheSameBitForBitWhateverTheOrder) {
     Finding f = lesson(text, restsOn, random.below(4) ? passes[random.below(3)] : "");
     f.chip = random.below(2) ? "" : restsOn[0].chip;
     findings.push_back(f);
-    findings.push_back(stateOf("s" + std::to_string(random.below(10)),
-                               "kbopt__waves > " + std::to_string(i % 7)));
+    findings.push_back(
+        stateOf("s" + std::to_string(random.below(10)), "kbopt__waves > " + std::to_string(i % 7)));
     findings.push_back(proposal("new-" + std::to_string(random.below(9)), 0.1 + random.uniform()));
   }
   std::string expected;
