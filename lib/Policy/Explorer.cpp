@@ -349,6 +349,7 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.time = clock.timestamp();
   if (attempt.correct())
     evidenceAt[{attempt.parent, attempt.move}] = result.evidence.size();
+  attemptOf.push_back(result.attempts.size() - 1);
   result.evidence.push_back(std::move(e));
 }
 

@@ -153,6 +153,11 @@ std::vector<Leader> Explorer::leaders() const {
 }
 
 llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
+  // The last batch may have ended in the middle; it teaches all the same.
+  if (reflectedUpTo != result.evidence.size())
+    if (llvm::Error error = reflect())
+      return std::move(error);
+  result.findings = namedFindings();
   result.end = end;
   result.best = rootId;
   result.bestUs = result.original.timeUs;

@@ -14,6 +14,7 @@ namespace kbopt {
 
 class MinimalStrategy : public Strategy {
 protected:
+  void restrict(SearchOptions &options) const override { options.memory = false; }
   llvm::Expected<SearchEnd> explore(Explorer &explorer) override;
 };
 

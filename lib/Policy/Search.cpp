@@ -24,9 +24,7 @@ llvm::Expected<Proposal> Environment::repair(const NodeId &node, const ProposalR
   return Environment::propose(node, request);
 }
 
-llvm::Expected<std::vector<Finding>> Environment::suggest(const SuggestionRequest &) {
-  return std::vector<Finding>();
-}
+llvm::Expected<Reflection> Environment::suggest(const SuggestionRequest &) { return Reflection(); }
 
 llvm::Expected<Reflection> Environment::reflect(const ReplayBuffer &) { return Reflection(); }
 
@@ -52,7 +50,9 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment,
                                            const KnowledgeBase &knowledge,
                                            const SearchOptions &options, Clock &clock,
                                            SearchObserver *observer) {
-  Explorer explorer(environment, knowledge, options, clock, observer);
+  SearchOptions restricted = options;
+  restrict(restricted);
+  Explorer explorer(environment, knowledge, restricted, clock, observer);
   llvm::Expected<bool> usable = explorer.start();
   if (!usable)
     return usable.takeError();

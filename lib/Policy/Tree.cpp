@@ -95,8 +95,7 @@ private:
       if (!planned.anyAt(chosen))
         exhausted.insert(chosen);
       llvm::erase(left, chosen);
-      // The original is opened again only where nothing else is left.
-      if (left.empty() && chosen != explorer.root() && !exhausted.count(explorer.root()))
+      if (left.empty() && chosen != explorer.root() && mayReopen(planned))
         left = {explorer.root()};
     }
     return std::nullopt;
@@ -115,9 +114,14 @@ private:
     for (const NodeId &node : nodes)
       if (!exhausted.count(node) && !isDead(node) && !isThrottled(node, planned))
         result.push_back(node);
-    if (result.empty() && !exhausted.count(explorer.root()))
+    if (result.empty() && mayReopen(planned))
       result.push_back(explorer.root());
     return result;
+  }
+
+  /// The original is opened again where nothing else is left, nor on its way.
+  bool mayReopen(const Planned &planned) const {
+    return planned.empty() && !exhausted.count(explorer.root());
   }
 
   bool isDead(const NodeId &node) {

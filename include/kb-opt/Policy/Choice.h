@@ -27,6 +27,7 @@ public:
   void add(const ExplorerRequest &request) {
     requests.insert({request.parent, request.move, request.ask});
   }
+  bool empty() const { return requests.empty(); }
   bool has(const NodeId &node, const Move &move) const { return requests.count({node, move, 0}); }
   unsigned countAt(const NodeId &node) const;
   bool anyAt(const NodeId &node) const { return countAt(node) != 0; }

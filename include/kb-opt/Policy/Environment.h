@@ -83,7 +83,7 @@ public:
                                           const Attempt &failed);
   /// What to try in a state for which nothing is known: proposals, without evidence.
   /// By default nothing.
-  virtual llvm::Expected<std::vector<Finding>> suggest(const SuggestionRequest &request);
+  virtual llvm::Expected<Reflection> suggest(const SuggestionRequest &request);
   /// What a batch teaches in words. By default nothing.
   virtual llvm::Expected<Reflection> reflect(const ReplayBuffer &buffer);
 };

@@ -112,7 +112,10 @@ private:
   void offer(const Attempt &attempt, const std::vector<ParameterRange> &ranges);
   llvm::Error suggestFor(const ExplorerNode &node);
   llvm::Error reflect();
-  void nameEvidence();
+  ReplayBuffer replayBuffer() const;
+  void take(Reflection reflection);
+  void believe();
+  std::vector<Finding> namedFindings() const;
   /// What of \p judgement this search may know.
   NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyAll(std::vector<Pending> &pending);
@@ -149,6 +152,9 @@ private:
   std::map<Digest, NodeId> byCode;
   std::map<std::pair<NodeId, Move>, size_t> triedAt; ///< index of the attempt
   std::map<std::pair<NodeId, Move>, size_t> evidenceAt;
+  std::vector<size_t> attemptOf; ///< by record
+  /// Of this run; their evidence has the names of the replay buffer.
+  std::vector<Finding> findings;
   /// Ranges of every action seen, by pass and reply.
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
   std::map<std::tuple<NodeId, std::string, std::string, std::string>, unsigned> asked;

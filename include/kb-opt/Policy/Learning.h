@@ -38,7 +38,7 @@ struct Reflection {
   /// ("e3"); in the result of a search it has the ids of the records.
   std::vector<Finding> findings;
   std::vector<std::string> refused; ///< what was not taken, and why
-  /// Why there is nothing: "malformed", "truncated", "refused", "budget".
+  /// Why there is nothing: "malformed", "truncated", "refused", "budget", "unavailable".
   std::string failure;
   uint64_t tokens = 0;
   std::optional<double> cost;
@@ -46,7 +46,7 @@ struct Reflection {
 
 /// Asks evaluator, gap analyst and updater about \p buffer, each with what the one
 /// before found. Replies that are no use are said in `failure`; errors are those of
-/// the provider.
+/// the provider that the user has to mend.
 llvm::Expected<Reflection> reflectWith(Model &model, const ReplayBuffer &buffer);
 
 /// Why \p finding cannot be taken, in words; empty: it can. Its text must be one short
@@ -56,9 +56,9 @@ llvm::Expected<Reflection> reflectWith(Model &model, const ReplayBuffer &buffer)
 /// proposal names a state and a pass of the buffer.
 std::string refusalOf(const Finding &finding, const ReplayBuffer &buffer);
 
-/// Asks the state role which of the passes to try first in a state for which
-/// nothing is known: proposals, at most three, none where its reply is no use.
-llvm::Expected<std::vector<Finding>> suggestWith(Model &model, const SuggestionRequest &request);
+/// Asks the state role which passes to try first in a state for which nothing is
+/// known: at most three proposals.
+llvm::Expected<Reflection> suggestWith(Model &model, const SuggestionRequest &request);
 
 } // namespace kbopt
 

@@ -137,6 +137,8 @@ public:
                                    SearchObserver *observer = nullptr);
 
 protected:
+  /// Takes from \p options what the strategy does not have.
+  virtual void restrict(SearchOptions &options) const {}
   /// Searches until nothing is left or `explorer.mustEnd()`; the original is
   /// correct.
   virtual llvm::Expected<SearchEnd> explore(Explorer &explorer) = 0;

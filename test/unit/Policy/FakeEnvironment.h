@@ -70,6 +70,11 @@ public:
   std::map<Digest, unsigned> judged;
   std::map<NodeId, Moves> programs;
   std::mutex mutex;
+  Model *model = nullptr; ///< thinks batches over
+  std::vector<ReplayBuffer> buffers; ///< that were thought over
+  std::vector<SuggestionRequest> suggestions;
+  /// The state of a program, if not that of `judgementOf`.
+  std::function<void(const Moves &, NodeJudgement &)> adjust = [](const Moves &, NodeJudgement &) {};
   /// Every question, as "pass/ask" or "pass/ask/repair" and the request itself.
   std::vector<std::pair<std::string, ProposalRequest>> questions;
 
@@ -151,6 +156,16 @@ public:
     if (list == pass.repairs.end())
       return answer(request.action, {"", "declined"});
     return answer(request.action, list->second[failed.repair % list->second.size()]);
+  }
+
+  llvm::Expected<Reflection> reflect(const ReplayBuffer &buffer) override {
+    buffers.push_back(buffer);
+    return model ? reflectWith(*model, buffer) : Reflection();
+  }
+
+  llvm::Expected<Reflection> suggest(const SuggestionRequest &request) override {
+    suggestions.push_back(request);
+    return model ? suggestWith(*model, request) : Reflection();
   }
 
   double timeOf(const Moves &moves) const {
@@ -248,6 +263,7 @@ private:
     judgement.state.active = 0.4;
     judgement.shape = "elementwise";
     judgement.floorUs = programFloorUs;
+    adjust(moves, judgement);
     return judgement;
   }
 };
