@@ -54,8 +54,12 @@ public:
       return {exitUsage, plainResult(idOf(text), "usage", error, "", nullptr)};
     std::erase_if(ending, [](auto &child) { return child->hasEnded(); });
     Outcome outcome = runOnce(*job, text, name, folder, whileWaiting);
-    // Who waits with an opened device has a part of its memory.
-    if (job->isCuda && statusOf(outcome.json) == "out-of-memory" && giveUpOthers())
+    if (!job->isCuda || outcome.status == exitOk)
+      return outcome;
+    // Who waits with an opened device has a part of its memory. And a process that had waited may
+    // have died of something else than this job.
+    std::string status = statusOf(outcome.json);
+    if ((status == "out-of-memory" || (status == "crash" && hadWaited)) && giveUpOthers())
       outcome = runOnce(*job, text, name, folder, whileWaiting);
     return outcome;
   }
@@ -103,13 +107,15 @@ private:
       return !session.empty() && each.name == session;
     });
     std::unique_ptr<Child> child;
-    if (known != sessions.end()) {
+    hadWaited = known != sessions.end();
+    if (hadWaited) {
       child = std::move(known->child);
       sessions.erase(known);
       if (!child->hasEnded())
         return child;
     }
-    if (!spares.empty()) {
+    hadWaited = !spares.empty();
+    if (hadWaited) {
       child = std::move(spares.front());
       spares.erase(spares.begin());
     } else {
@@ -149,6 +155,7 @@ private:
   };
   std::vector<Session> sessions; ///< the one that waits longest comes first
   std::vector<std::unique_ptr<Child>> spares;
+  bool hadWaited = false; ///< the process of the job that runs
   std::vector<std::unique_ptr<Child>> ending; ///< they take their devices' contexts down
 };
 

@@ -143,6 +143,10 @@ def serve(fake, sessions):
                               env=environment(KB_FAKE_CUDA=fake))
     statuses = []
     for name, session in sessions:
+        if name == "kill":
+            for child in open(f"/proc/{server.pid}/task/{server.pid}/children").read().split():
+                os.kill(int(child), 9)
+            continue
         with open(f"{FOLDER}/{name}.json") as file:
             server.stdin.write(json.dumps({**json.load(file), "session": session}) + "\n")
         server.stdin.flush()
@@ -164,6 +168,8 @@ statuses = serve("cuModuleLoadDataEx@6=209", [("audit", "a"), ("saxpy-small", "a
 check("nor after an audit", statuses == ["ok", "ok"], statuses)
 statuses = serve("cuMemAlloc@4=2", [("saxpy-small", "a"), ("saxpy-small", "a"), ("saxpy-small", "a")])
 check("who runs out of memory has the device without those who wait", statuses == ["ok"] * 3, statuses)
+statuses = serve("", [("saxpy-small", "a"), ("kill", "a"), ("saxpy-small", "a")])
+check("who dies while waiting costs no job", statuses == ["ok", "ok"], statuses)
 statuses = serve("", [("saxpy-small", str(i % 9)) for i in range(27)])
 check("many sessions take turns", statuses == ["ok"] * 27, statuses)
 code, result, _ = run("timed")
