@@ -183,7 +183,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   const double start = impl->clock.monotonicSeconds();
   for (const GateStep &step : gates) {
     if (step.gate == GateId::G4 && impl->gpu)
-      ahead.emplace(*impl, program, impl->gpuRuns(effort));
+      ahead.emplace(*impl, program, impl->gpuRuns(effort, promise.assumes));
     double begin = impl->clock.monotonicSeconds();
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();

@@ -208,7 +208,7 @@ struct Judge::Impl {
   /// As often as G10 wants it.
   RunOptions repeatedRun(JudgeEffort effort) const;
   /// What the gates from G6 on ask of the GPU, in their order.
-  std::vector<RunRequest> gpuRuns(JudgeEffort effort);
+  std::vector<RunRequest> gpuRuns(JudgeEffort effort, const std::set<Assumption> &assumes);
   /// What is asked of both devices to know the original.
   std::vector<RunRequest> originalRuns();
   /// The original on \p test in another order of threads each.

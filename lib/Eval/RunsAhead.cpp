@@ -28,7 +28,7 @@ RunOptions Judge::Impl::repeatedRun(JudgeEffort effort) const {
   return together;
 }
 
-std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort) {
+std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort, const std::set<Assumption> &assumes) {
   std::vector<RunRequest> requests;
   auto add = [&](const TestCase &test, const RunOptions &how, bool isAudited = false) {
     requests.push_back({test, RunMode::Plain, how, Where::Usual, isAudited});
@@ -46,6 +46,10 @@ std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort) {
   for (const TestCase &test : cases.cases())
     if (final && test.unseen)
       add(test, runOptions());
+  // The original may not allow these, and then neither need the candidate: they come last.
+  for (const TestCase &test : cases.cases())
+    if (test.breaks && (final || assumes.count(*test.breaks)))
+      add(test, runOptions());
   return requests;
 }
 
@@ -60,7 +64,7 @@ std::vector<RunRequest> Judge::Impl::orderRuns(const TestCase &test, Where where
 }
 
 std::vector<RunRequest> Judge::Impl::originalRuns() {
-  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search);
+  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, {});
   llvm::erase_if(requests, [](const RunRequest &request) { return request.options.repetitions > 1; });
   const TestCase small = checkCase();
   requests.push_back({small, RunMode::Check, cpuOptions(baselineProgram)});
@@ -69,6 +73,13 @@ std::vector<RunRequest> Judge::Impl::originalRuns() {
   for (const TestCase &seen : seenCases(options.searchCases + 1)) // for the decoys
     if (std::optional<TestCase> other = cases.reseeded(seen))
       requests.push_back({*other, RunMode::Plain, runOptions()});
+  for (const TestCase &test : cases.cases())
+    if (test.breaks) // G7's question whether it allows them
+      for (unsigned order : {0, 1}) {
+        RunOptions shuffled = runOptions();
+        shuffled.seed = order;
+        requests.push_back({test, RunMode::Plain, shuffled});
+      }
   return requests;
 }
 
@@ -101,10 +112,10 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
     return false;
   };
   // Recording a changed host program takes longer than executing its kernels.
-  if (!eachInParallel(options.threads, all, stop, [&](const RunRequest &request) {
-        return isDone(facts(program, request.test));
-      }))
-    return;
+  (void)eachInParallel(options.threads, all, stop, [&](const RunRequest &request) {
+    (void)isDone(facts(program, request.test));
+    return true;
+  });
   auto make = [&](const RunRequest &request) {
     Expected<RunPointer> run = this->run(program, request);
     if (!run)
@@ -114,8 +125,10 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   // Large results are not kept, and would be made twice.
   auto isKept = [&](const RunRequest &request) {
     Expected<const PlanFacts &> known = facts(program, request.test);
-    if (!known)
-      return isDone(std::move(known));
+    if (!known) {
+      consumeError(known.takeError());
+      return true; // where it is made, the same error ends the row
+    }
     if (request.mode != RunMode::Plain || known->outputBytes > largestKeptRun || !request.audited)
       return request.mode != RunMode::Plain || known->outputBytes <= largestKeptRun;
     Expected<const AuditedPlan &> changed = audited(program, request.test);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -80,8 +81,8 @@ Json watchedJob(const Job &job, const fs::path &result) {
   return o;
 }
 
-/// Runs the program with its output thrown away; false if it had to be ended after \p seconds.
-bool runLimited(const std::vector<std::string> &words, double seconds) {
+/// A program with its output thrown away, started at once; 0 if it cannot be.
+pid_t startQuiet(const std::vector<std::string> &words) {
   std::vector<char *> arguments;
   for (const std::string &word : words)
     arguments.push_back(const_cast<char *>(word.c_str()));
@@ -96,7 +97,12 @@ bool runLimited(const std::vector<std::string> &words, double seconds) {
     execv(arguments[0], arguments.data());
     _exit(127);
   }
-  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  return std::max(pid, 0);
+}
+
+/// False if \p pid had to be ended, \p seconds after \p begin.
+bool waitLimited(pid_t pid, std::chrono::steady_clock::time_point begin, double seconds) {
+  auto end = begin + std::chrono::duration<double>(seconds);
   while (pid > 0 && waitpid(pid, nullptr, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > end) {
       kill(-pid, SIGKILL);
@@ -122,6 +128,68 @@ std::string reasonOfFailure(const fs::path &result) {
              : json.value("message", status);
 }
 
+/// One tool's execution of a job.
+class Watched {
+public:
+  Watched(const Job &job, const std::string &program, const std::string &tool, const fs::path &folder)
+      : job(job), program(program), tool(tool), result(folder / (tool + ".result.json")),
+        jobFile(folder / (tool + ".job.json")), logFile(folder / (tool + ".log")) {}
+
+  void start() {
+    std::error_code ignored;
+    fs::remove(result, ignored);
+    fs::remove(logFile, ignored);
+    if (!writeFile(jobFile.string(), watchedJob(job, result).dump(), why))
+      return;
+    std::string self = fs::read_symlink("/proc/self/exe").string();
+    std::vector<std::string> words = {program, "--tool", tool};
+    words.insert(words.end(), {"--demangle", "no", "--show-backtrace", "no", "--print-limit", printLimit});
+    words.insert(words.end(), {"--report-api-errors", "no", "--log-file", logFile.string()});
+    if (tool == "memcheck")
+      words.insert(words.end(), {"--padding", padding});
+    words.insert(words.end(), {self, "--no-child", jobFile.string()});
+    begin = std::chrono::steady_clock::now();
+    pid = startQuiet(words);
+  }
+
+  void finish() {
+    if (!why.empty())
+      return;
+    isLate = !waitLimited(pid, begin, job.cuda.sanitizerSeconds);
+    std::string error;
+    log = kbrt::readSanitizerLog(tool, readFile(logFile.string(), error).value_or(""));
+    why = log.trouble;
+    if (isLate)
+      why = "still ran after " + Json(job.cuda.sanitizerSeconds).dump() + " seconds";
+    else if (why.empty())
+      why = reasonOfFailure(result);
+  }
+
+  /// It came to no end of its own, perhaps because the others ran beside it.
+  bool mayGoBetterAlone() const { return !why.empty() && !isLate && log.findings.empty(); }
+
+  void runAlone() {
+    why.clear();
+    start();
+    finish();
+  }
+
+  void tell(SanitizerReport &report) const {
+    report.findings.insert(report.findings.end(), log.findings.begin(), log.findings.end());
+    if (!why.empty() && log.findings.empty())
+      report.degraded += (report.degraded.empty() ? "" : "; ") + tool + ": " + why;
+  }
+
+private:
+  const Job &job;
+  std::string program, tool, why;
+  fs::path result, jobFile, logFile;
+  std::chrono::steady_clock::time_point begin;
+  pid_t pid = 0;
+  bool isLate = false;
+  kbrt::SanitizerLog log;
+};
+
 } // namespace
 
 SanitizerReport runSanitizer(const Job &job) {
@@ -133,35 +201,16 @@ SanitizerReport runSanitizer(const Job &job) {
                                       : "no temporary folder can be made";
     return report;
   }
-  std::string error;
-  fs::path jobFile = folder.path / "job.json", result = folder.path / "result.json",
-           logFile = folder.path / "log";
-  if (!writeFile(jobFile.string(), watchedJob(job, result).dump(), error)) {
-    report.degraded = error;
-    return report;
-  }
-  std::string self = fs::read_symlink("/proc/self/exe").string();
-  for (const std::string &tool : job.cuda.sanitizer) {
-    std::error_code ignored;
-    fs::remove(result, ignored);
-    fs::remove(logFile, ignored);
-    std::vector<std::string> words = {program, "--tool", tool};
-    words.insert(words.end(), {"--demangle", "no", "--show-backtrace", "no", "--print-limit", printLimit});
-    words.insert(words.end(), {"--report-api-errors", "no", "--log-file", logFile.string()});
-    if (tool == "memcheck")
-      words.insert(words.end(), {"--padding", padding});
-    words.insert(words.end(), {self, "--no-child", jobFile.string()});
-    bool isDone = runLimited(words, job.cuda.sanitizerSeconds);
-    kbrt::SanitizerLog log =
-        kbrt::readSanitizerLog(tool, readFile(logFile.string(), error).value_or(""));
-    report.findings.insert(report.findings.end(), log.findings.begin(), log.findings.end());
-    std::string why = log.trouble;
-    if (!isDone)
-      why = "still ran after " + Json(job.cuda.sanitizerSeconds).dump() + " seconds";
-    else if (why.empty())
-      why = reasonOfFailure(result);
-    if (!why.empty() && log.findings.empty())
-      report.degraded += (report.degraded.empty() ? "" : "; ") + tool + ": " + why;
+  // Each starts processes and opens the device, which takes longer than a small plan.
+  std::list<Watched> all;
+  for (const std::string &tool : job.cuda.sanitizer)
+    all.emplace_back(job, program, tool, folder.path).start();
+  for (Watched &each : all)
+    each.finish();
+  for (Watched &each : all) {
+    if (all.size() > 1 && each.mayGoBetterAlone())
+      each.runAlone();
+    each.tell(report);
   }
   return report;
 }
