@@ -83,6 +83,7 @@ bool isLiteralName(StringRef name) {
 }
 
 struct Reader {
+  StringRef module; ///< without comments
   PtxCensus census;
   PtxFunction *function = nullptr;
   /// Registers of the open function that were loaded in a way that sees other
@@ -101,10 +102,24 @@ struct Reader {
 
   void global(StringRef declaration) {
     // .global .align 4 .u32 counter; or …counter[4] = {…}
-    declaration = declaration.split('=').first.split('[').first.rtrim();
-    StringRef name = declaration.substr(declaration.find_last_of(" \t") + 1);
-    if (!name.empty() && !isLiteralName(name))
+    auto [variable, value] = declaration.split('=');
+    variable = variable.split('[').first.rtrim();
+    StringRef name = variable.substr(variable.find_last_of(" \t") + 1);
+    // What `constexpr int tile = 16;` leaves behind, all uses folded, is no state.
+    bool folded = !value.empty() && !variable.contains(".visible") && mentions(name) == 1;
+    if (!name.empty() && !isLiteralName(name) && !folded)
       census.globals.insert(withoutModuleHash(name));
+  }
+
+  /// How often the module has \p name as a word.
+  unsigned mentions(StringRef name) const {
+    auto isWord = [](char c) { return isAlnum(c) || c == '_' || c == '$' || c == '.'; };
+    unsigned count = 0;
+    for (size_t at = module.find(name); at != StringRef::npos; at = module.find(name, at + 1)) {
+      size_t end = at + name.size();
+      count += (at == 0 || !isWord(module[at - 1])) && (end == module.size() || !isWord(module[end]));
+    }
+    return count;
   }
 
   void precision(StringRef opcode, StringRef base, const SmallVectorImpl<StringRef> &parts);
@@ -251,6 +266,7 @@ void Reader::instruction(StringRef text) {
 PtxCensus takePtxCensus(StringRef ptx) {
   std::string text = withoutComments(ptx);
   Reader reader;
+  reader.module = text;
   StringRef rest = text;
   int depth = 0;
   std::string statement;
@@ -283,7 +299,7 @@ PtxCensus takePtxCensus(StringRef ptx) {
         initialiser = false;
         size_t global = current.find(".global ");
         if (global != StringRef::npos && !current.contains(".func"))
-          reader.global(current.substr(global));
+          reader.global(current);
         statement.clear();
         continue;
       }

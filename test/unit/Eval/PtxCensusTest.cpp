@@ -87,6 +87,11 @@ TEST(DenyList, NewMutableGlobalsFail) {
                                         ".const .align 4 .b8 table[16];\n"), {}).outcome,
             GateOutcome::Passed)
       << "literals and constants are no state";
+  EXPECT_EQ(checkDenyList(none, globals(".global .align 4 .u32 kTile = 16;\n"), {}).outcome,
+            GateOutcome::Passed)
+      << "a constant whose uses are folded is no state";
+  EXPECT_EQ(checkDenyList(none, census("mov.u64 %rd1, kTile;", ".global .align 4 .u32 kTile = 16;\n"), {}).reason,
+            "new mutable global variable kTile");
 }
 
 TEST(DenyList, SpinsThatWaitForAnotherThreadFail) {
