@@ -51,10 +51,10 @@ def read_yaml(path):
     """The part of YAML that built-in passes use: `key: text`, `key: [a, b]`, `key: |` with an
     indented text, and a list of `- key: value` mappings. Only comments may stand beside."""
     lines = path.read_text().split("\n")
-    at = 0
+    at = first = 0  # the line to read next, and that of the key being read
 
     def fail(what):
-        raise DeclarationError(f"{path}:{at + 1}: {what}")
+        raise DeclarationError(f"{path}:{first + 1}: {what}")
 
     def value(text):
         if text.startswith("["):
@@ -75,6 +75,7 @@ def read_yaml(path):
         if not line.strip() or line.startswith("#"):
             at += 1
             continue
+        first = at
         if line.startswith(" "):
             fail("unexpected indentation")
         key, rest = pair(line)

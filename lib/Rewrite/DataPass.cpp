@@ -6,6 +6,7 @@
 #include "clang/ASTMatchers/ASTMatchFinder.h"
 #include "clang/ASTMatchers/Dynamic/Diagnostics.h"
 #include "clang/ASTMatchers/Dynamic/Parser.h"
+#include <set>
 
 using namespace kbopt;
 using namespace clang;
@@ -87,8 +88,9 @@ private:
 
 } // namespace
 
-static std::vector<Site> matchedSites(const PassContext &context, const KernelView &kernel,
-                                      StringRef matcher) {
+/// What \p matcher binds in \p function, in source order.
+static std::vector<Site> matchedIn(const FunctionDecl *function, const PassContext &context,
+                                   const KernelView &kernel, StringRef matcher) {
   ast_matchers::dynamic::Diagnostics diagnostics;
   std::optional<DynTypedMatcher> parsed = parseMatcher(matcher, diagnostics);
   assert(parsed && "the matcher was checked when the pass was read");
@@ -98,7 +100,7 @@ static std::vector<Site> matchedSites(const PassContext &context, const KernelVi
   assert(canMatch && "clang-query's top-level matchers match some kind of node");
   (void)canMatch;
   ASTContext &ast = context.parsed().context();
-  OnlyWithin scope(ast, kernel.function());
+  OnlyWithin scope(ast, function);
   finder.matchAST(ast);
   const SourceManager &sources = context.parsed().sources();
   std::vector<Site> &sites = collector.sites;
@@ -111,6 +113,25 @@ static std::vector<Site> matchedSites(const PassContext &context, const KernelVi
   sites.erase(llvm::unique(sites, [](const Site &a, const Site &b) { return a.range == b.range; }),
               sites.end());
   return std::move(sites);
+}
+
+/// In the kernel; for launches in the host functions that launch it.
+static std::vector<Site> matchedSites(const PassContext &context, const KernelView &kernel,
+                                      const PassInfo &info) {
+  StringRef matcher = info.assisted->matcher;
+  if (info.site != SiteKind::Launch)
+    return matchedIn(kernel.function(), context, kernel, matcher);
+  std::vector<Site> sites;
+  std::set<const FunctionDecl *> hosts;
+  for (const LaunchFact &launch : kernel.launches)
+    if (launch.host && hosts.insert(launch.host).second)
+      for (Site &site : matchedIn(launch.host, context, kernel, matcher))
+        // Other kernels may be launched there, too.
+        if (llvm::any_of(kernel.launches, [&](const LaunchFact &own) {
+              return own.call->getBeginLoc() == site.range.getBegin();
+            }))
+          sites.push_back(std::move(site));
+  return sites;
 }
 
 static std::vector<Site> declarationSites(const KernelView &kernel, SiteKind kind) {
@@ -129,7 +150,7 @@ static std::vector<Site> declarationSites(const KernelView &kernel, SiteKind kin
 
 std::vector<Site> DataPass::sites(const PassContext &context, const KernelView &kernel) const {
   if (!info->assisted->matcher.empty())
-    return matchedSites(context, kernel, info->assisted->matcher);
+    return matchedSites(context, kernel, *info);
   std::vector<Site> sites;
   switch (info->site) {
   case SiteKind::Kernel:
@@ -153,8 +174,8 @@ std::vector<Site> DataPass::sites(const PassContext &context, const KernelView &
 
 Decision DataPass::prepare(const PassContext &, const Site &, const PassOptions &) const {
   return Decision::doesNotApply("needs a model: '" + info->name +
-                                "' has no rule that writes it; name a reply with {reply=…}, or let "
-                                "a search ask a model with --llm");
+                                "' has no rule that writes it; name a reply, as in {reply=DIGEST}, "
+                                "or let a search ask a model with --llm");
 }
 
 llvm::Expected<Rewrite> DataPass::apply(const PassContext &, const Site &,

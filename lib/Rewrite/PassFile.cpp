@@ -190,9 +190,6 @@ Error Reader::readMatcher() {
   if (matcher->empty())
     return Error::success();
   const YamlValue &value = *root.find("matcher");
-  if (into.info.site == SiteKind::Launch)
-    return value.error("a pass with a site per launch takes no matcher",
-                       "matchers look into kernels; leave it out for every launch of the kernel");
   if (std::string wrong = checkMatcher(*matcher); !wrong.empty())
     return value.error("the matcher is wrong: " + wrong,
                        "clang-query's 'match' command takes the same text");

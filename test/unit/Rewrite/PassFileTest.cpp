@@ -62,12 +62,15 @@ TEST(PassFile, ReadsBuiltinPassesAsTheyWereCompiledIn) {
       continue;
     ++count;
     auto read = readPassFolder(realFileSystem(), folder);
-    ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+    if (!read) {
+      ADD_FAILURE() << llvm::toString(read.takeError());
+      continue;
+    }
     const PassRegistration *compiled = builtinPasses().lookup(read->info->name);
     ASSERT_NE(compiled, nullptr) << folder;
     expectSame(*read->info, *compiled->info);
   }
-  EXPECT_GE(count, 4u);
+  EXPECT_GE(count, 40u);
 }
 
 TEST(PassFile, ExamplesParse) {
@@ -82,7 +85,7 @@ TEST(PassFile, ExamplesParse) {
         << info->name.str();
     EXPECT_NE(info->assisted->before, info->assisted->after) << info->name.str();
   }
-  EXPECT_GE(count, 2u);
+  EXPECT_GE(count, 14u);
 }
 
 TEST(PassFile, PromptsAreOfAReadableLength) {
