@@ -149,12 +149,13 @@ void Judge::prepare(const ProgramArtefacts &program) {
     if (!answer)
       consumeError(answer.takeError());
   };
-  const std::function<void()> parts[] = {
+  std::vector<std::function<void()>> parts = {
       [&] { drop(impl->code(program)); },
       [&] { drop(impl->device.build(program, RunMode::Count)); },
-      [&] { drop(impl->device.build(program, RunMode::Check)); },
-      [&] { drop(impl->cases.candidate(program, impl->recordedCase())); }};
-  parallelFor(impl->options.threads, std::size(parts), [&](size_t i) { parts[i](); });
+      [&] { drop(impl->device.build(program, RunMode::Check)); }};
+  for (const TestCase &test : impl->seenCases(impl->options.searchCases + 1))
+    parts.push_back([&, test] { drop(impl->cases.candidate(program, test)); });
+  parallelFor(impl->options.threads, parts.size(), [&](size_t i) { parts[i](); });
 }
 
 RunsAhead::RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests) {

@@ -164,7 +164,7 @@ public:
   llvm::Expected<const GpuProfile &> originalProfile();
 
   /// Makes at once what judging \p program begins with: its machine code, the CPU device's
-  /// images, and the recording of a changed host. What goes wrong is said by who asks for it.
+  /// images, and the recordings of a changed host. What goes wrong is said by who asks for it.
   void prepare(const ProgramArtefacts &program);
 
   /// Machine code of a program, compiled at most once.
