@@ -115,6 +115,9 @@ Digest Evidence::experiment() const {
     builder.add(part);
   for (const auto &[name, value] : parameters)
     builder.add(name).add(value);
+  // A model that is asked again says something else.
+  if (!reply.empty() || !role.empty() || tokens)
+    builder.add(reply).add(failure).add(reason);
   return builder.add(verdictName(verdict)).finish();
 }
 

@@ -297,9 +297,16 @@ EvidenceSet kbopt::builtinEvidence(llvm::StringRef device, std::vector<BadLine> 
     if (!file.path.starts_with("evidence/"))
       continue;
     EvidenceSet set = parseEvidenceLog(file.bytes, file.path, bad);
+    auto isOfDevice = [&](const Digest &id) {
+      auto found = set.records().find(id);
+      return found != set.records().end() && found->second.device == device;
+    };
     for (const auto &[id, record] : set.records())
-      if (record.device == device)
+      if (isOfDevice(id))
         all.insert(record);
+    for (const auto &[id, finding] : set.findings())
+      if (llvm::any_of(finding.evidence, isOfDevice))
+        all.insert(finding);
   }
   return all;
 }

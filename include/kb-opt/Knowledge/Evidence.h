@@ -65,7 +65,8 @@ struct Evidence {
   /// names its records as it did the first time.
   Digest id() const;
   /// What was observed, without what was expected: two records of a
-  /// deterministic device that agree in this are one observation.
+  /// deterministic device that agree in this are one observation. What a model
+  /// replied is part of it, what that took is not.
   Digest experiment() const;
   /// One line of JSON with sorted keys.
   std::string toLine() const;

@@ -117,8 +117,8 @@ std::string userKnowledgeDirectory();
 /// evidence.jsonl in \p directory.
 std::string evidenceLog(llvm::StringRef directory);
 
-/// The records of \p device that come with kb-opt (knowledge/evidence); loadKnowledge has them,
-/// too. Those of other devices would change every search that has no evidence of its own.
+/// The records of \p device that come with kb-opt (knowledge/evidence), and the findings that
+/// rest on them; loadKnowledge has them, too. Those of other devices would change every search that has no evidence of its own.
 EvidenceSet builtinEvidence(llvm::StringRef device, std::vector<BadLine> &bad);
 
 /// The built-in knowledge with the logs of \p directories over it; bad lines go

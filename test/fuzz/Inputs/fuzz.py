@@ -100,7 +100,7 @@ def pipelines(draw, _):
 
 
 def evidence(draw, name):
-    log = (project / "test/kb-knowledge/Inputs/mine.jsonl").read_bytes()
+    log = (project / "test/kb-knowledge/Inputs" / draw.choice(["mine.jsonl", "learnt.jsonl"])).read_bytes()
     return ["kb-knowledge", "verify", written(f"{name}.jsonl", mutate(draw, log))]
 
 

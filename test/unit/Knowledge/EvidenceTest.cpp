@@ -101,7 +101,12 @@ TEST(Evidence, WhatAModelTookIsPartOfTheRecord) {
   EXPECT_EQ(again.tokens, 1234u);
   EXPECT_EQ(again.cost, 0.0125);
   EXPECT_NE(record.id(), sample().id());
-  EXPECT_EQ(record.experiment(), sample().experiment());
+  Evidence dearer = record, other = record;
+  dearer.tokens = 2000;
+  dearer.cost = 0.02;
+  other.reply = digestOf("another reply");
+  EXPECT_EQ(record.experiment(), dearer.experiment());
+  EXPECT_NE(record.experiment(), other.experiment());
   EXPECT_EQ(errorOf(replaced(line, "1234", "-5")), "field 'tokens' is no count");
   EXPECT_EQ(errorOf(replaced(line, "0.0125", "-0.0125")), "field 'cost' is negative");
 }
