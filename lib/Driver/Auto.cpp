@@ -75,7 +75,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
                           line.reason + "; the line is skipped and stays in the file");
 
   ProgramEnvironment environment(session);
-  SearchReport report(session);
+  SearchReport report(session, startSeconds);
   std::vector<BadLine> told;
   report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(), directory);
 

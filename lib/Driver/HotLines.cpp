@@ -74,7 +74,7 @@ std::vector<HotLine> kbopt::hotLines(const Context &context, llvm::ArrayRef<cons
       continue;
     lines.push_back(hotLine(context, place.first, place.second, share, noteOn(sum)));
   }
-  keepHottest(lines);
+  sortLines(lines);
   return lines;
 }
 
@@ -93,11 +93,14 @@ HotLine kbopt::hotLine(const Context &context, llvm::StringRef file, unsigned li
   return hot;
 }
 
-void kbopt::keepHottest(std::vector<HotLine> &lines) {
-  constexpr size_t shownLines = 5;
+void kbopt::sortLines(std::vector<HotLine> &lines) {
   llvm::sort(lines, [](const HotLine &a, const HotLine &b) {
     return std::tie(b.share, a.file, a.line) < std::tie(a.share, b.file, b.line);
   });
+}
+
+void kbopt::keepHottest(std::vector<HotLine> &lines) {
+  constexpr size_t shownLines = 5;
   if (lines.size() > shownLines)
     lines.resize(shownLines);
 }

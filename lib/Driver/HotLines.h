@@ -15,14 +15,17 @@ namespace kbopt {
 
 /// What the share of a line is a share of where \p limiter limits: "global sectors".
 llvm::StringRef measureOf(Limiter limiter);
-/// The hottest lines of \p records, launches of one kernel with counters.
+/// The lines of \p records, launches of one kernel with counters, that take at least one
+/// per cent; most important first.
 std::vector<HotLine> hotLines(const Context &context, llvm::ArrayRef<const LaunchRecord *> records,
                               Limiter limiter);
 
 /// A line of a profile with the text of the input file, if it is one of its lines.
 HotLine hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
                 std::string note);
-/// The most important lines alone, by share.
+/// The most important lines first.
+void sortLines(std::vector<HotLine> &lines);
+/// Of sorted lines the few that people and models are shown.
 void keepHottest(std::vector<HotLine> &lines);
 
 } // namespace kbopt

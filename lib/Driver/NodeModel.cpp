@@ -27,8 +27,10 @@ static json::Array linesJson(const Context &context, const RunResult &counted, c
       if (!longest || plan.launches[i].us > longest->us)
         longest = &plan.launches[i];
     }
+  std::vector<HotLine> hottest = hotLines(context, records, longest->limiter);
+  keepHottest(hottest);
   json::Array lines;
-  for (const HotLine &line : hotLines(context, records, longest->limiter))
+  for (const HotLine &line : hottest)
     lines.push_back(llvm::formatv("line {0}: {1:f0} % of the kernel's {2}{3}{4}", line.line, 100 * line.share,
                                   measureOf(longest->limiter), line.note.empty() ? "" : "; ", line.note)
                         .str());

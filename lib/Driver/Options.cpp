@@ -195,6 +195,8 @@ static void checkCombinations(Reader &reader, const Options &options) {
                 "drop one of the two");
   if (options.emit == Emit::Job && options.output.empty())
     reader.fail("'--emit=job' writes a folder", "name it with -o");
+  if (!options.reportFile.empty() && !options.isAuto())
+    reader.fail("'--report' is of a search", "pass -passes=auto");
   if (!options.judge.empty() && (!options.passes.empty() || options.fix))
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
   if (options.minimalAgent && !options.strategy.empty())
@@ -252,6 +254,9 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   reader.text(OPT_knowledge, options.knowledgeDirectory);
   reader.text(OPT_journal, options.journalPath);
   reader.text(OPT_remarks, options.remarksFile);
+  reader.text(OPT_report, options.reportFile);
+  if (reader.flag(OPT_report) && options.reportFile.empty())
+    reader.fail("'--report=' names no file", "write --report=report.html");
   reader.number(OPT_trajectories, options.trajectories, 1u);
   reader.number(OPT_steps, options.steps, 1u);
   reader.number(OPT_budget_candidates, options.budgetCandidates, uint64_t(1));

@@ -31,16 +31,23 @@ static llvm::Error checkOutput(const std::string &file) {
   return llvm::Error::success();
 }
 
+static bool isSameFile(llvm::StringRef a, llvm::StringRef b) {
+  return a == b || llvm::sys::fs::equivalent(a, b);
+}
+
 llvm::Error kbopt::checkOutputs(const Context &context) {
   const Options &options = context.options;
   // A job is a folder, which may be there.
   const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
        {isFile ? options.output : std::string(),
-        options.fix ? context.command.file : std::string(), options.remarksFile})
+        options.fix ? context.command.file : std::string(), options.remarksFile, options.reportFile})
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
         return error;
+  for (const std::string &other : {context.command.file, options.output, options.remarksFile})
+    if (!options.reportFile.empty() && isSameFile(options.reportFile, other))
+      return llvm::make_error<UsageError>("'--report' would overwrite '" + other + "'", "name another file");
   return llvm::Error::success();
 }
 

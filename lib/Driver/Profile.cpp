@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
+#include "HotLines.h"
 #include "ProfileParts.h"
 #include "Shape.h"
 #include "kb-opt/Knowledge/KnowledgeBase.h"
@@ -120,6 +121,26 @@ static llvm::Expected<std::vector<ProfiledKernel>> fromGpu(Session &session, con
   return measuredKernels(session.context, program, *profile, counted ? &*counted : nullptr);
 }
 
+void kbopt::addState(KernelPage &kernel) {
+  State state = StateRules::builtin().classify(kernel.metrics);
+  kernel.state = state.primary + (state.secondary.empty() ? "" : ", then " + state.secondary);
+  kernel.why = state.why();
+}
+
+llvm::Expected<std::vector<ProfiledKernel>>
+kbopt::profileOriginal(Session &session, const ParsedProgram &program, ProfilePage &page) {
+  auto kernels = session.gpu ? fromGpu(session, program, page) : fromCpu(session, program, page);
+  if (!kernels)
+    return kernels.takeError();
+  for (const ProfiledKernel &kernel : *kernels)
+    page.us += kernel.page.us;
+  for (ProfiledKernel &kernel : *kernels) {
+    kernel.page.share = page.us > 0 ? kernel.page.us / page.us : 0;
+    addState(kernel.page);
+  }
+  return kernels;
+}
+
 llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
   auto opened = openSession(context);
   if (!opened)
@@ -140,20 +161,15 @@ llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
   ProfilePage page;
   page.program = context.command.shownFile;
   page.chip = session.chip.name;
-  const ParsedProgram &program = (*rewrites)->parsed();
-  auto kernels = session.gpu ? fromGpu(session, program, page) : fromCpu(session, program, page);
+  auto kernels = profileOriginal(session, (*rewrites)->parsed(), page);
   if (!kernels)
     return kernels.takeError();
-  for (const ProfiledKernel &kernel : *kernels)
-    page.us += kernel.page.us;
   for (ProfiledKernel &kernel : *kernels) {
     KernelPage &entry = page.kernels.emplace_back(std::move(kernel.page));
-    entry.share = page.us > 0 ? entry.us / page.us : 0;
+    keepHottest(entry.lines);
     for (HotLine &line : entry.lines)
       line.sites = sitesAround(line, entry.kernel, *opportunities);
     State state = StateRules::builtin().classify(entry.metrics);
-    entry.state = state.primary + (state.secondary.empty() ? "" : ", then " + state.secondary);
-    entry.why = state.why();
     entry.advice = adviceFor(entry.kernel, state, shapeOf(**rewrites, kernel.longest), *knowledge, *opportunities);
   }
   std::string text;

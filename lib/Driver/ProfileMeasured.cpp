@@ -65,7 +65,7 @@ std::vector<HotLine> sampledLines(const Context &context, const GpuProfile &prof
     if (line.samples && 100 * line.samples >= all)
       lines.push_back(hotLine(context, line.file, line.line,
                               static_cast<double>(line.samples) / static_cast<double>(all), stallText(line)));
-  keepHottest(lines);
+  sortLines(lines);
   return lines;
 }
 

@@ -1,7 +1,7 @@
 //===- ProfileParts.h - What --profile is made of ---------------*- C++ -*-===//
 //
 // Owns the parts of a profile that differ with where figures come from: the
-// kernels with their times, metrics and lines. States and advice are Profile.cpp's.
+// kernels with their times, metrics and lines. Advice is Profile.cpp's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_DRIVER_PROFILEPARTS_H
@@ -34,6 +34,13 @@ std::vector<ProfiledKernel> modelledKernels(const Context &context, const Parsed
 /// counter gives, and may be null.
 std::vector<ProfiledKernel> measuredKernels(const Context &context, const ParsedProgram &program,
                                             const GpuProfile &profile, const CountedProgram *counted);
+
+/// Kernels of the original, longest first, with shares, states and all their lines. Where
+/// figures come from, their sum and what is missing go into \p page.
+llvm::Expected<std::vector<ProfiledKernel>> profileOriginal(Session &session, const ParsedProgram &program,
+                                                            ProfilePage &page);
+/// Sets the state that \p kernel's metrics say.
+void addState(KernelPage &kernel);
 
 /// "grid (8, 8, 1), block (16, 16, 1)".
 std::string launchText(const unsigned (&grid)[3], const unsigned (&block)[3]);

@@ -3,10 +3,12 @@
 #include "Modes.h"
 #include "kb-opt/Report/Diff.h"
 #include "kb-opt/Report/RemarkYaml.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace kbopt;
+using llvm::formatv;
 
 static std::string pipelineText(llvm::ArrayRef<Move> pipeline) {
   std::string text;
@@ -22,8 +24,41 @@ void SearchReport::opened(size_t records, const std::string &directory) {
     context.progress.line("knowledge: the built-in seed; no evidence yet in " + directory);
 }
 
+std::string SearchReport::standing() const {
+  uint64_t budget = context.options.budgetCandidates;
+  std::string text = formatv("best {0:f2} x, {1}{2} candidate{3}", bestUs > 0 ? originalUs / bestUs : 1, judged,
+                             budget ? formatv(" of {0}", budget).str() : "",
+                             budget == 1 || (!budget && judged == 1) ? "" : "s");
+  if (tokens)
+    text += formatv(", {0} tokens, {1}", tokens, cost ? formatv("${0:f2}", *cost).str() : "cost unknown");
+  return text;
+}
+
+void SearchReport::showStanding() {
+  double budget = context.options.budgetSeconds;
+  context.progress.head([text = standing(), start = startSeconds, &clock = context.clock, budget] {
+    return formatv("{0}, {1:f0}{2} s", text, clock.monotonicSeconds() - start,
+                   budget > 0 ? formatv(" of {0:f0}", budget).str() : "")
+        .str();
+  });
+}
+
+void SearchReport::spend(uint64_t more, std::optional<double> dollars) {
+  if (!more)
+    return;
+  tokens += more;
+  cost = cost && dollars ? std::optional<double>(*cost + *dollars) : std::nullopt;
+  showStanding();
+}
+
+void SearchReport::asked(const ProposalRequest &, unsigned, const Proposal &proposal) {
+  spend(proposal.tokens, proposal.cost);
+}
+
+void SearchReport::reflected(const Reflection &reflection) { spend(reflection.tokens, reflection.cost); }
+
 void SearchReport::started(const NodeJudgement &original) {
-  originalUs = original.timeUs;
+  originalUs = bestUs = original.timeUs;
   if (original.verdict != AttemptVerdict::Correct)
     return;
   const State &state = original.state;
@@ -37,6 +72,7 @@ void SearchReport::started(const NodeJudgement &original) {
   if (original.floorUs > 0)
     line += llvm::formatv("; the roofline allows {0:f2} us", original.floorUs);
   context.progress.line(line);
+  showStanding();
 }
 
 /// \p source: "modelled" or "measured".
@@ -63,7 +99,7 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
 }
 
 void SearchReport::attempted(const Attempt &attempt) {
-  ++attempts;
+  judged += attempt.trajectory && attempt.shortcut.empty() && !attempt.node.empty();
   std::string note;
   if (attempt.shortcut == "identical")
     note = " (identical machine code, not measured again)";
@@ -79,10 +115,15 @@ void SearchReport::attempted(const Attempt &attempt) {
     context.progress.status(text);
   else
     context.progress.line(text);
+  showStanding();
 }
 
 void SearchReport::improved(double timeUs, llvm::ArrayRef<Move> pipeline) {
-  context.progress.status(llvm::formatv("best so far: {0:f2} x after {1} attempts", originalUs / timeUs, attempts).str());
+  bestUs = timeUs;
+  if (context.progress.redraws())
+    showStanding();
+  else
+    context.progress.line(standing());
 }
 
 void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
@@ -112,24 +153,29 @@ void SearchReport::describeGain(ProgramEnvironment &environment, const SearchRes
   std::optional<TimingReport> timing = environment.timing(result.best);
   if (!timing)
     return;
-  auto series = [&](llvm::StringRef name, const TimingSeries &s) {
-    line(llvm::formatv("  {0}: {1:f2} -> {2:f2} us, {3:f3} x, at least {4:f3} x (95 %); {5} and {6} samples, {7}",
-                       name, s.baseline.medianUs, s.candidate.medianUs, s.ratio, s.ratioLowerBound,
-                       s.baseline.samples, s.candidate.samples, s.stop));
-  };
-  series("cold", timing->cold);
-  if (timing->hot)
-    series("hot", *timing->hot);
-  if (timing->batchedBaselineUs && timing->batchedCandidateUs)
-    line(llvm::formatv("  in a graph: {0:f2} -> {1:f2} us; an empty kernel takes {2:f2} us",
-                       *timing->batchedBaselineUs, *timing->batchedCandidateUs,
-                       timing->emptyKernelUs.value_or(0)));
+  for (const std::string &each : timingLines(*timing))
+    line("  " + each);
+}
+
+/// \p text as one word of a shell's command line: names may hold anything.
+static std::string shellWord(llvm::StringRef text, bool always = false) {
+  auto isPlain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_@%+=:,./-").contains(c); };
+  if (!always && !text.empty() && llvm::all_of(text, isPlain))
+    return text.str();
+  std::string word = "'";
+  for (char c : text)
+    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
-  std::string command = "kb-opt -passes='" + pipelineText(pipeline) + "' " + context.options.input;
-  if (context.options.flags && !context.options.flags->empty())
-    command += " -- " + llvm::join(*context.options.flags, " ");
+  std::string command =
+      "kb-opt -passes=" + shellWord(pipelineText(pipeline), /*always=*/true) + " " + shellWord(context.options.input);
+  if (context.options.flags && !context.options.flags->empty()) {
+    command += " --";
+    for (const std::string &flag : *context.options.flags)
+      command += " " + shellWord(flag);
+  }
   return command;
 }
 
@@ -165,6 +211,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                                                 const SearchResult &result, size_t recordsKept,
                                                 const std::string &evidenceFile, double seconds) {
   Progress &progress = context.progress;
+  progress.clear();
   const NodeJudgement &original = result.original;
   if (original.verdict != AttemptVerdict::Correct) {
     // What the recorder says names the program already.
@@ -175,10 +222,10 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
         ExitStatus::Diagnostics);
   }
 
-  // Why passes do not apply: said where none does, and in the file for remarks.
+  // Why passes do not apply: said where none does, and in the files for remarks and report.
   std::vector<Remark> missed;
   bool nothingApplied = result.attempts.empty() && result.end != SearchEnd::Interrupted;
-  if (nothingApplied || !context.options.remarksFile.empty()) {
+  if (nothingApplied || !context.options.remarksFile.empty() || !context.options.reportFile.empty()) {
     auto remarks = environment.missed();
     if (!remarks)
       return remarks.takeError();
@@ -207,10 +254,10 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     answered += counts.found;
     computed += counts.computed;
   }
-  progress.line(llvm::formatv("effects: {0} answered from the journal, {1} carried out, in {2:f1} s", answered,
-                              computed, seconds)
-                    .str());
-  progress.line(llvm::formatv("evidence: {0} new records in {1}", recordsKept, evidenceFile).str());
+  std::string effects = formatv("{0} answered from the journal, {1} carried out", answered, computed);
+  std::string evidence = formatv("{0} new records in {1}", recordsKept, evidenceFile);
+  progress.line(formatv("effects: {0}, in {1:f1} s", effects, seconds).str());
+  progress.line("evidence: " + evidence);
 
   std::string text = found ? environment.text(result.best).str() : context.text;
   if (found) {
@@ -235,9 +282,21 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   } else if (llvm::Error error = writeProgram(context, text)) {
     return std::move(error);
   }
-  bool spent = result.end == SearchEnd::BudgetCandidates || result.end == SearchEnd::BudgetSeconds ||
-               result.end == SearchEnd::BudgetModel || result.end == SearchEnd::Interrupted;
-  if (spent)
+  if (!context.options.reportFile.empty()) {
+    ReportInputs inputs;
+    inputs.replay = found ? replayCommand(result.pipeline) : "";
+    inputs.missed = std::move(missed);
+    inputs.evidence = std::move(evidence);
+    inputs.effects = std::move(effects);
+    inputs.seconds = seconds;
+    inputs.roles = roles;
+    if (llvm::Error error = writeHtmlReport(context, reportPage(session, environment, result, std::move(inputs))))
+      return std::move(error);
+    progress.line("report: " + context.options.reportFile);
+  }
+  bool stopped = result.end == SearchEnd::BudgetCandidates || result.end == SearchEnd::BudgetSeconds ||
+                 result.end == SearchEnd::BudgetModel || result.end == SearchEnd::Interrupted;
+  if (stopped)
     progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
-  return spent ? ExitStatus::Budget : ExitStatus::Success;
+  return stopped ? ExitStatus::Budget : ExitStatus::Success;
 }

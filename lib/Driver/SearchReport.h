@@ -6,6 +6,7 @@
 #ifndef KBOPT_LIB_DRIVER_SEARCHREPORT_H
 #define KBOPT_LIB_DRIVER_SEARCHREPORT_H
 
+#include "HtmlReport.h"
 #include "ProgramEnvironment.h"
 #include "kb-opt/Policy/Search.h"
 #include "kb-opt/Support/Error.h"
@@ -14,13 +15,19 @@ namespace kbopt {
 
 class SearchReport : public SearchObserver {
 public:
-  explicit SearchReport(Session &session)
-      : context(session.context), chip(session.chip),
-        gpu(session.gpu ? session.gpuFacts.name : std::string()) {}
+  /// \p startSeconds: of the run, by the context's clock.
+  SearchReport(Session &session, double startSeconds)
+      : session(session), context(session.context), chip(session.chip),
+        gpu(session.gpu ? session.gpuFacts.name : std::string()), startSeconds(startSeconds) {}
+
+  /// What each role asked of a model, for --report; to be set before `finish`.
+  std::vector<ReportRole> roles;
 
   void opened(size_t records, const std::string &directory);
   void started(const NodeJudgement &original) override;
   void attempted(const Attempt &attempt) override;
+  void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) override;
+  void reflected(const Reflection &reflection) override;
   void improved(double timeUs, llvm::ArrayRef<Move> pipeline) override;
 
   /// Writes the result as the options ask, and the summary; returns the exit status.
@@ -33,13 +40,22 @@ private:
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
+  /// "best 1.32 x, 12 of 24 candidates", and what models have cost.
+  std::string standing() const;
+  /// Shows the standing and the seconds in the status line.
+  void showStanding();
+  /// Counts what a reply took.
+  void spend(uint64_t more, std::optional<double> dollars);
   std::string replayCommand(llvm::ArrayRef<Move> pipeline) const;
 
+  Session &session;
   Context &context;
   const ChipInfo &chip;
   std::string gpu; ///< that measured; empty: times are modelled
-  double originalUs = 0;
-  unsigned attempts = 0;
+  double startSeconds;
+  double originalUs = 0, bestUs = 0;
+  uint64_t judged = 0, tokens = 0;
+  std::optional<double> cost = 0; ///< nothing: unknown
 };
 
 } // namespace kbopt

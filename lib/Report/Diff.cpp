@@ -2,6 +2,7 @@
 
 #include "kb-opt/Report/Diff.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -24,17 +25,11 @@ std::vector<StringRef> splitLines(StringRef text) {
   return lines;
 }
 
-/// One line of the edit script.
-struct ScriptLine {
-  char kind; // ' ', '-' or '+'
-  StringRef text;
-};
-
 using Lines = llvm::ArrayRef<StringRef>;
 
 /// Myers' greedy algorithm with the whole history of furthest points. The
 /// history takes (D+1)^2 words for D differing lines.
-std::vector<ScriptLine> shortestScript(Lines a, Lines b) {
+std::vector<DiffLine> shortestScript(Lines a, Lines b) {
   const int n = a.size(), m = b.size(), limit = n + m;
   std::vector<int> furthest(2 * limit + 2, 0);
   std::vector<std::vector<int>> history;
@@ -57,7 +52,7 @@ std::vector<ScriptLine> shortestScript(Lines a, Lines b) {
       break;
   }
 
-  std::vector<ScriptLine> script;
+  std::vector<DiffLine> script;
   int x = n, y = m;
   for (int d = history.size() - 1; d >= 0; --d) {
     auto value = [&](int k) { return history[d][k + std::min(d, limit)]; };
@@ -82,7 +77,7 @@ std::vector<ScriptLine> shortestScript(Lines a, Lines b) {
   return script;
 }
 
-void printLine(llvm::raw_ostream &os, const ScriptLine &line) {
+void printLine(llvm::raw_ostream &os, const DiffLine &line) {
   os << line.kind << line.text;
   if (!line.text.ends_with("\n"))
     os << "\n\\ No newline at end of file\n";
@@ -97,10 +92,7 @@ void printRange(llvm::raw_ostream &os, unsigned linesBefore, unsigned count) {
 
 } // namespace
 
-std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path,
-                               unsigned context) {
-  if (before == after)
-    return "";
+std::vector<DiffHunk> kbopt::diffHunks(StringRef before, StringRef after, unsigned context) {
   std::vector<StringRef> a = splitLines(before), b = splitLines(after);
   // Equal ends need no search.
   size_t head = 0, tail = 0;
@@ -109,7 +101,7 @@ std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path
   while (tail < a.size() - head && tail < b.size() - head &&
          a[a.size() - 1 - tail] == b[b.size() - 1 - tail])
     ++tail;
-  std::vector<ScriptLine> script;
+  std::vector<DiffLine> script;
   for (size_t i = 0; i < head; ++i)
     script.push_back({' ', a[i]});
   auto middle = shortestScript(Lines(a).slice(head, a.size() - head - tail),
@@ -118,17 +110,14 @@ std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path
   for (size_t i = a.size() - tail; i < a.size(); ++i)
     script.push_back({' ', a[i]});
 
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  path.consume_front("/");
-  os << "--- a/" << path << "\n+++ b/" << path << '\n';
+  std::vector<DiffHunk> hunks;
   unsigned oldLine = 0, newLine = 0; // lines consumed so far
   for (size_t i = 0; i < script.size();) {
     if (script[i].kind == ' ') {
       ++i, ++oldLine, ++newLine;
       continue;
     }
-    size_t lead = std::min<size_t>(context, i);
+    unsigned lead = std::min<size_t>(context, i);
     size_t begin = i - lead, end = i, quiet = 0;
     // A hunk ends where more than two contexts of equal lines follow.
     for (size_t j = i; j < script.size() && quiet <= 2 * size_t(context); ++j) {
@@ -137,21 +126,37 @@ std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path
         end = j + 1;
     }
     size_t stop = std::min(script.size(), end + context);
-    unsigned oldCount = 0, newCount = 0;
-    for (size_t j = begin; j < stop; ++j) {
-      oldCount += script[j].kind != '+';
-      newCount += script[j].kind != '-';
+    DiffHunk &hunk = hunks.emplace_back();
+    hunk.beforeLines = oldLine - lead;
+    hunk.afterLines = newLine - lead;
+    hunk.lines.assign(script.begin() + begin, script.begin() + stop);
+    oldLine = hunk.beforeLines;
+    newLine = hunk.afterLines;
+    for (const DiffLine &line : hunk.lines) {
+      oldLine += line.kind != '+';
+      newLine += line.kind != '-';
     }
-    os << "@@ -";
-    printRange(os, oldLine - lead, oldCount);
-    os << " +";
-    printRange(os, newLine - lead, newCount);
-    os << " @@\n";
-    for (size_t j = begin; j < stop; ++j)
-      printLine(os, script[j]);
-    oldLine += oldCount - lead;
-    newLine += newCount - lead;
     i = stop;
+  }
+  return hunks;
+}
+
+std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path,
+                               unsigned context) {
+  if (before == after)
+    return "";
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  path.consume_front("/");
+  os << "--- a/" << path << "\n+++ b/" << path << '\n';
+  for (const DiffHunk &hunk : diffHunks(before, after, context)) {
+    os << "@@ -";
+    printRange(os, hunk.beforeLines, llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '+'; }));
+    os << " +";
+    printRange(os, hunk.afterLines, llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '-'; }));
+    os << " @@\n";
+    for (const DiffLine &line : hunk.lines)
+      printLine(os, line);
   }
   return result;
 }

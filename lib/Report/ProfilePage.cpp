@@ -1,86 +1,20 @@
 //===- ProfilePage.cpp - Sections and labels of a profile -----------------===//
 //
-// Owns the one table from metric names to the labels and units that users know
-// from Nsight Compute.
+// Owns the page's form as text and as JSON.
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Report/ProfilePage.h"
+#include "MetricLabels.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <algorithm>
 
 using namespace kbopt;
 namespace json = llvm::json;
 
 namespace {
 
-struct Row {
-  llvm::StringLiteral label, unit, metric;
-  double factor = 1;
-};
-
-struct Section {
-  llvm::StringLiteral title;
-  std::vector<Row> rows;
-};
-
-const std::vector<Section> &sections() {
-  static const std::vector<Section> table = {
-      {"Speed Of Light",
-       {{"Duration", "us", "gpu__time_duration.sum", 1e-3},
-        {"DRAM Throughput", "%", "dram__throughput.avg.pct_of_peak_sustained_elapsed"},
-        {"Issue Slots Busy", "%", "smsp__issue_active.avg.pct_of_peak_sustained_active"},
-        {"FMA Pipe", "%", "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active"},
-        {"ALU Pipe", "%", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active"},
-        {"LSU Pipe", "%", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"},
-        {"FP64 Pipe", "%", "sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active"},
-        {"Tensor Pipe", "%", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"}}},
-      {"Launch And Occupancy",
-       {{"Waves Per SM", "", "kbopt__waves"},
-        {"Registers Per Thread", "", "kbopt__registers"},
-        {"Theoretical Occupancy", "%", "kbopt__occupancy", 100},
-        {"Achieved Occupancy", "%", "sm__warps_active.avg.pct_of_peak_sustained_active"},
-        {"Threads Per Instruction", "",
-         "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"}}},
-      {"Memory Workload",
-       {{"DRAM Read", "KB", "dram__bytes_read.sum", 1e-3},
-        {"DRAM Written", "KB", "dram__bytes_write.sum", 1e-3},
-        {"L1/TEX Hit Rate", "%", "l1tex__t_sector_hit_rate.pct"},
-        {"L2 Hit Rate", "%", "lts__t_sector_hit_rate.pct"},
-        {"Global Load Sectors", "", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
-        {"Global Load Requests", "", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
-        {"Global Load Bytes Used", "%",
-         "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"},
-        {"Global Store Bytes Used", "%",
-         "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"},
-        {"Shared Load Bank Conflicts", "", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"},
-        {"Shared Store Bank Conflicts", "", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"},
-        {"Local Load Sectors", "", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"}}}};
-  return table;
-}
-
-constexpr llvm::StringLiteral stallPrefix = "smsp__average_warps_issue_stalled_";
-constexpr llvm::StringLiteral stallSuffix = "_per_issue_active.ratio";
-
-/// "Stall Long Scoreboard", as Nsight Compute writes it.
-std::string stallLabel(llvm::StringRef name) {
-  std::string label = "Stall ";
-  bool start = true;
-  for (char c : name) {
-    label += c == '_' ? ' ' : start ? llvm::toUpper(c) : c;
-    start = c == '_';
-  }
-  return label;
-}
-
-std::string shown(double value) {
-  if (value != 0 && std::abs(value) < 0.01)
-    return llvm::formatv("{0:e2}", value).str();
-  return llvm::formatv("{0:f2}", value).str();
-}
-
 void writeRow(llvm::raw_ostream &os, llvm::StringRef label, llvm::StringRef unit, double value) {
-  os << llvm::formatv("    {0,-32}{1,-6}{2,14}\n", label, unit, shown(value));
+  os << llvm::formatv("    {0,-32}{1,-6}{2,14}\n", label, unit, shownMetric(value));
 }
 
 /// Words of \p text in lines of at most 98 columns, each after \p indent.
@@ -105,9 +39,9 @@ void writeWrapped(llvm::raw_ostream &os, llvm::StringRef indent, llvm::StringRef
 }
 
 void writeSections(llvm::raw_ostream &os, const KernelPage &kernel) {
-  for (const Section &section : sections()) {
+  for (const MetricSection &section : metricSections()) {
     bool titled = false;
-    for (const Row &row : section.rows) {
+    for (const MetricRow &row : section.rows) {
       auto found = kernel.metrics.find(row.metric.str());
       if (found == kernel.metrics.end())
         continue;
@@ -119,26 +53,13 @@ void writeSections(llvm::raw_ostream &os, const KernelPage &kernel) {
   }
 }
 
-/// Warp states, largest first; what is next to nothing is left out.
 void writeStalls(llvm::raw_ostream &os, const KernelPage &kernel) {
-  std::vector<std::pair<double, std::string>> stalls;
-  double sum = 0;
-  for (const auto &[name, value] : kernel.metrics) {
-    llvm::StringRef rest = name;
-    if (!rest.consume_front(stallPrefix) || !rest.consume_back(stallSuffix))
-      continue;
-    sum += value;
-    stalls.emplace_back(value, stallLabel(rest));
-  }
-  llvm::sort(stalls, [](const auto &a, const auto &b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
-  if (sum <= 0)
+  auto stalls = warpStalls(kernel.metrics);
+  if (stalls.empty())
     return;
   os << "  Warp State (cycles per issue)\n";
-  for (const auto &[value, label] : stalls)
-    if (value >= 0.02 * sum)
-      writeRow(os, label, "cycle", value);
+  for (const auto &[label, value] : stalls)
+    writeRow(os, label, "cycle", value);
 }
 
 void writeLines(llvm::raw_ostream &os, const KernelPage &kernel) {

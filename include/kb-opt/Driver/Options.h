@@ -64,7 +64,7 @@ struct Options {
   std::string llmModel, llmConfig, llmBaseUrl, llmRecord, llmPrices;
   BudgetLimits llmBudget; ///< no seconds: those are of the whole search
 
-  std::string remarksFile;
+  std::string remarksFile, reportFile;
   bool timePasses = false;
   int64_t bisectLimit = -1;
   bool quiet = false;

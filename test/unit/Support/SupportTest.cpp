@@ -111,6 +111,34 @@ TEST(Progress, RedrawsOnlyOnATerminal) {
   EXPECT_EQ(file, "kept\n");
 }
 
+TEST(Progress, TheHeadStaysUnderLines) {
+  std::string terminal, file;
+  llvm::raw_string_ostream terminalStream(terminal), fileStream(file);
+  {
+    Progress a(terminalStream, /*isTerminal=*/true), b(fileStream, /*isTerminal=*/false);
+    for (Progress *progress : {&a, &b}) {
+      progress->head([] { return std::string("best 2 x"); });
+      progress->status("G4");
+      progress->line("kept");
+      progress->clear();
+      progress->line("end");
+    }
+  }
+  EXPECT_EQ(terminal, "best 2 x\r\x1b[Kbest 2 x | G4\r\x1b[Kkept\nbest 2 x\r\x1b[Kend\n");
+  EXPECT_EQ(file, "kept\nend\n");
+}
+
+TEST(Progress, ObeysNoTextAndCutsNoCharacter) {
+  std::string terminal;
+  llvm::raw_string_ostream stream(terminal);
+  {
+    Progress progress(stream, /*isTerminal=*/true);
+    progress.line("a\x1b[2Jb\xC2\x9B" "31m\tc");
+    progress.status(std::string(78, 'x') + "\xE2\x82\xAC");
+  }
+  EXPECT_EQ(terminal, "a?[2Jb?31m\tc\n" + std::string(78, 'x') + "\r\x1b[K");
+}
+
 TEST(Error, GravestStatusWins) {
   std::string text;
   llvm::raw_string_ostream os(text);
