@@ -32,6 +32,12 @@ TEST(Options, AFileGetsTheProgram) {
   EXPECT_EQ(parseOptions({"-passes=a", "a.cu", "-o", "b.patch", "--emit=diff"})->emit, Emit::Diff);
 }
 
+TEST(Options, AReportIsOfASearch) {
+  EXPECT_EQ(parseOptions({"-passes=auto", "--report=r.html", "a.cu"})->reportFile, "r.html");
+  EXPECT_NE(errorOf({"-passes=a", "--report=r.html", "a.cu"}).find("'--report' is of a search"), std::string::npos);
+  EXPECT_NE(errorOf({"-passes=auto", "--report=", "a.cu"}).find("'--report=' names no file"), std::string::npos);
+}
+
 TEST(Options, OneAndTwoDashes) {
   auto options = parseOptions({"--passes=a,b{width=4}", "-budget-seconds=1.5", "--seed=7", "-j4", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
