@@ -27,6 +27,14 @@ std::vector<std::string> kbopt::timingLines(const TimingReport &timing) {
   return lines;
 }
 
+std::vector<ReportRole> kbopt::reportRoles(const std::map<ModelRole, ModelSpend> &spent) {
+  std::vector<ReportRole> roles;
+  for (const auto &[role, spend] : spent)
+    roles.push_back({roleName(role).str(), "", spend.calls, spend.usage.prompt, spend.usage.completion,
+                     spend.unpriced ? std::nullopt : std::optional<double>(spend.dollars)});
+  return roles;
+}
+
 //===-- Attempts ----------------------------------------------------------===//
 
 static ReportOutcome outcomeOf(const Attempt &attempt) {

@@ -7,6 +7,7 @@
 #define KBOPT_LIB_DRIVER_HTMLREPORT_H
 
 #include "ProgramEnvironment.h"
+#include "kb-opt/LLM/Budget.h"
 #include "kb-opt/Policy/Search.h"
 #include "kb-opt/Report/ReportPage.h"
 
@@ -28,6 +29,9 @@ ReportPage reportPage(Session &session, ProgramEnvironment &environment, const S
 
 /// Writes --report whole or not at all; a `StoreError` names the file.
 llvm::Error writeHtmlReport(Context &context, const ReportPage &page);
+
+/// For `ReportInputs::roles`. The cost of a role is unknown if that of one of its calls is.
+std::vector<ReportRole> reportRoles(const std::map<ModelRole, ModelSpend> &spent);
 
 /// "cold: 10.00 -> 5.00 us, …": what the final check measured, one line each.
 std::vector<std::string> timingLines(const TimingReport &timing);
