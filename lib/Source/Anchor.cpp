@@ -184,6 +184,37 @@ AnchorOrReason kbopt::anchorOf(const ParsedProgram &program, const clang::Decl *
                     withSemicolon(program, {anchor->begin, anchor->end}));
 }
 
+AnchorOrReason kbopt::anchorOfBody(const ParsedProgram &program,
+                                   const clang::FunctionDecl *function) {
+  const auto *body = llvm::dyn_cast_or_null<clang::CompoundStmt>(function->getBody());
+  if (!body)
+    return AnchorOrReason::refuse("it has no body of its own");
+  std::string reason;
+  std::optional<ByteRange> range = byteRange(program, body->getSourceRange(), &reason);
+  if (!range)
+    return AnchorOrReason::refuse(reason);
+  if (body->getLBracLoc().isMacroID() || body->getRBracLoc().isMacroID())
+    return AnchorOrReason::refuse("its braces come from a macro");
+  ByteRange inside{range->begin + 1, range->end - 1};
+  if (holdsDirective(program.text(), inside))
+    return AnchorOrReason::refuse("a preprocessor directive stands in it");
+  return makeAnchor(program, AnchorKind::Node, function, "FunctionBody", inside);
+}
+
+AnchorOrReason kbopt::anchorOfStatements(const ParsedProgram &program, const clang::Stmt *first,
+                                         const clang::Stmt *last, const clang::Decl *owner) {
+  AnchorOrReason begin = anchorOf(program, first, owner);
+  if (!begin)
+    return begin;
+  AnchorOrReason end = anchorOf(program, last, owner);
+  if (!end)
+    return end;
+  ByteRange range{begin->begin, end->end};
+  if (holdsDirective(program.text(), range))
+    return AnchorOrReason::refuse("a preprocessor directive stands in it");
+  return makeAnchor(program, AnchorKind::Node, owner, "Statements", range);
+}
+
 /// Offset of the beginning of the line that \p offset stands on.
 static unsigned lineStart(StringRef text, unsigned offset) {
   size_t newline = text.take_front(offset).rfind('\n');

@@ -75,6 +75,11 @@ AnchorOrReason anchorOf(const ParsedProgram &program, const clang::Decl *declara
 /// parameter list, a loop header); \p nodeKind says what it is.
 AnchorOrReason anchorOfRange(const ParsedProgram &program, clang::SourceRange range,
                              const clang::Decl *owner, llvm::StringRef nodeKind);
+/// What stands between the braces of \p function's body.
+AnchorOrReason anchorOfBody(const ParsedProgram &program, const clang::FunctionDecl *function);
+/// The statements from \p first to \p last, which stand in one list.
+AnchorOrReason anchorOfStatements(const ParsedProgram &program, const clang::Stmt *first,
+                                  const clang::Stmt *last, const clang::Decl *owner);
 /// Before \p function and its template header, attributes and doc comment.
 AnchorOrReason anchorBefore(const ParsedProgram &program, const clang::FunctionDecl *function);
 /// The full statement around the launch \p call in \p host.

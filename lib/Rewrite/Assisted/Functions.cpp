@@ -1,0 +1,47 @@
+//===- Functions.cpp - The functions of the main file ----------------------===//
+
+#include "Functions.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+
+using namespace kbopt;
+
+static void collect(const clang::Decl *declaration, const clang::SourceManager &sources,
+                    std::vector<const clang::FunctionDecl *> &into) {
+  if (const auto *pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(declaration))
+    return collect(pattern->getTemplatedDecl(), sources, into);
+  if (const auto *pattern = llvm::dyn_cast<clang::ClassTemplateDecl>(declaration))
+    return collect(pattern->getTemplatedDecl(), sources, into);
+  if (const auto *function = llvm::dyn_cast<clang::FunctionDecl>(declaration)) {
+    if (function->doesThisDeclarationHaveABody() && !function->isImplicit() &&
+        sources.isInMainFile(sources.getExpansionLoc(function->getBeginLoc())))
+      into.push_back(function);
+    return;
+  }
+  if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl, clang::CXXRecordDecl>(declaration))
+    for (const clang::Decl *inner : llvm::cast<clang::DeclContext>(declaration)->decls())
+      collect(inner, sources, into);
+}
+
+std::vector<const clang::FunctionDecl *> kbopt::functionsOfMainFile(const ParsedProgram &program) {
+  std::vector<const clang::FunctionDecl *> functions;
+  for (const clang::Decl *declaration : program.declarations())
+    collect(declaration, program.sources(), functions);
+  return functions;
+}
+
+bool kbopt::isDeviceFunction(const clang::FunctionDecl *function) {
+  return function->hasAttr<clang::CUDAGlobalAttr>() || function->hasAttr<clang::CUDADeviceAttr>();
+}
+
+std::optional<unsigned> kbopt::mainFileOffset(const ParsedProgram &program,
+                                              clang::SourceLocation location) {
+  const clang::SourceManager &sources = program.sources();
+  if (location.isInvalid())
+    return std::nullopt;
+  location = sources.getExpansionLoc(location);
+  if (sources.getFileID(location) != sources.getMainFileID())
+    return std::nullopt;
+  return sources.getFileOffset(location);
+}

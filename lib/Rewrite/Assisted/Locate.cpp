@@ -1,0 +1,98 @@
+//===- Locate.cpp - The anchors of a reply in a later program ---------------===//
+//
+// Owns finding a saved anchor again. Steps before the reply's may have come or
+// gone since (ablation, crossover): what counts is that the place itself is the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Functions.h"
+#include "kb-opt/Rewrite/Assisted/Grounding.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/Stmt.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace kbopt;
+using llvm::StringRef;
+
+/// Every run of statements below \p root that is as long as \p saved.
+static void collectRuns(const ParsedProgram &program, const clang::Stmt *root,
+                        const clang::FunctionDecl *owner, const SavedAnchor &saved,
+                        std::vector<Anchor> &into) {
+  if (!root)
+    return;
+  if (const auto *list = llvm::dyn_cast<clang::CompoundStmt>(root)) {
+    unsigned length = saved.end - saved.begin;
+    for (const auto *first = list->body_begin(); first != list->body_end(); ++first) {
+      std::optional<unsigned> from = mainFileOffset(program, (*first)->getBeginLoc());
+      for (const auto *last = first; last != list->body_end(); ++last) {
+        // Only a semicolon stands between a statement's own end and its anchor's.
+        std::optional<unsigned> to = mainFileOffset(program, (*last)->getBeginLoc());
+        if (!from || !to || *to >= *from + length)
+          break;
+        AnchorOrReason run = anchorOfStatements(program, *first, *last, owner);
+        if (run && run->end - run->begin == length)
+          into.push_back(*run);
+      }
+    }
+  }
+  for (const clang::Stmt *child : root->children())
+    collectRuns(program, child, owner, saved, into);
+}
+
+/// The places of \p saved's kind and declaration, whatever they hold.
+static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedAnchor &saved) {
+  std::vector<Anchor> places;
+  auto add = [&](const AnchorOrReason &anchor) {
+    if (anchor)
+      places.push_back(*anchor);
+  };
+  SlotKind kind = *slotKind(saved.id);
+  if (kind == SlotKind::Includes) {
+    add(anchorAfterIncludes(program));
+    return places;
+  }
+  if (kind == SlotKind::Launch) {
+    for (const LaunchFact &launch : findLaunches(program))
+      add(anchorOfLaunch(program, launch.call, launch.host));
+    llvm::erase_if(places, [&](const Anchor &each) { return each.usr != saved.usr; });
+    return places;
+  }
+  for (const clang::FunctionDecl *function : functionsOfMainFile(program)) {
+    if (usrOf(function) != saved.usr)
+      continue;
+    if (kind == SlotKind::Decls)
+      add(anchorBefore(program, function));
+    else if (kind == SlotKind::Parameters)
+      add(anchorOfRange(program, function->getParametersSourceRange(), function, "Parameters"));
+    else if (saved.nodeKind == "FunctionBody")
+      add(anchorOfBody(program, function));
+    else
+      collectRuns(program, function->getBody(), function, saved, places);
+  }
+  return places;
+}
+
+AnchorOrReason kbopt::locate(const ParsedProgram &program, StringRef kernel, const SavedAnchor &saved) {
+  std::string what = "'" + saved.id + "' of the reply for kernel '" + kernel.str() + "'";
+  if (!slotKind(saved.id))
+    return AnchorOrReason::refuse(what + " is no anchor");
+  std::vector<Anchor> places = placesLike(program, saved);
+  // Whatever comes after the #include lines, one more may be added there.
+  if (*slotKind(saved.id) != SlotKind::Includes)
+    llvm::erase_if(places, [&](const Anchor &each) {
+      return each.digest != saved.digest || each.nodeKind != saved.nodeKind;
+    });
+  // A place that several statements' lists name is one place.
+  auto same = [](const Anchor &a, const Anchor &b) { return a.begin == b.begin && a.end == b.end; };
+  places.erase(std::unique(places.begin(), places.end(), same), places.end());
+  if (places.size() == 1)
+    return places.front();
+  for (const Anchor &each : places)
+    if (each.begin == saved.begin)
+      return each;
+  if (places.empty())
+    return AnchorOrReason::refuse("the program has changed at " + what);
+  return AnchorOrReason::refuse("the program has changed: there are " + std::to_string(places.size()) +
+                                " places like " + what);
+}
