@@ -19,24 +19,27 @@ struct PlacedEdit {
   std::string id;
   Anchor anchor;    ///< in the program before
   std::string text; ///< as the reply has it, without placeholders
-  /// What takes the place of the anchor's text: `text` with the line breaks that keep it from
-  /// running into its neighbours.
+  /// What takes the place of the anchor's text: `text` with the line breaks, and where a single
+  /// statement stands the braces, that keep it from running into its neighbours.
   std::string inserted;
 };
 
-/// Fills \p edit.inserted. \p alone: whether the anchor stands where a statement list may.
-void settle(PlacedEdit &edit, bool alone);
+/// An edit of \p program, which was parsed in \p language.
+PlacedEdit place(std::string id, Anchor anchor, std::string text, llvm::StringRef program,
+                 const clang::LangOptions &language);
 
 /// Headers that a reply may include: parts of the toolkit with nothing but device code.
 llvm::ArrayRef<llvm::StringRef> allowedIncludes();
 
-/// The rules on texts: `size` to `library`, without those of `checkReply`.
+/// The rules on texts: `size` to `library`, without those of `checkReply`. \p program is the text
+/// that the anchors are of.
 std::optional<Refusal> checkTexts(llvm::ArrayRef<PlacedEdit> edits,
-                                  llvm::ArrayRef<llvm::StringRef> allow,
+                                  llvm::ArrayRef<llvm::StringRef> allow, llvm::StringRef program,
                                   const clang::LangOptions &language);
 
 /// The rules on programs: `outside-anchor` and all after it. \p after is \p before with every
 /// anchor's text replaced by `inserted` and nothing else changed, no formatting either.
+/// \p edits are in the order of their anchors, of which none overlap.
 std::optional<Refusal> checkProgram(const ParsedProgram &before, const ParsedProgram &after,
                                     llvm::ArrayRef<PlacedEdit> edits,
                                     llvm::ArrayRef<llvm::StringRef> allow);
