@@ -1,6 +1,7 @@
 //===- PassAdapter.cpp - A rewrite pass as an MLIR pass --------------------===//
 
 #include "PassAdapter.h"
+#include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -16,6 +17,19 @@ PassAdapter::PassAdapter(const PassInfo &info, llvm::StringRef name)
                                                         llvm::cl::init(option.defaultValue.str())));
 }
 
+mlir::LogicalResult
+PassAdapter::initializeOptions(llvm::StringRef text,
+                               llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report) {
+  std::string declared;
+  for (const WrittenOption &option : writtenOptions(text)) {
+    if (isParameterName(option.name))
+      parameters[option.name.str()] = option.value.trim("'\"").str();
+    else
+      declared += (option.whole + " ").str();
+  }
+  return OperationPass::initializeOptions(llvm::StringRef(declared).rtrim(), report);
+}
+
 void PassAdapter::runOnOperation() {
   llvm::Expected<PipelineStep> parsed = step();
   assert(parsed && "options are checked when the pipeline is parsed");
@@ -29,6 +43,11 @@ llvm::Expected<PipelineStep> PassAdapter::step() const {
   result.pass = info->name.str();
   result.kernel = kernel;
   result.site = site;
+  result.reply = reply;
+  if (!result.reply.empty()) {
+    result.options.assign(parameters.begin(), parameters.end());
+    return result;
+  }
   PassOptions checked(*info);
   for (size_t i = 0; i < own.size(); ++i) {
     const OptionInfo &option = info->options[i];

@@ -28,7 +28,9 @@ public:
 
   /// \p name is the pass's own name or one of its aliases.
   PassAdapter(const PassInfo &info, llvm::StringRef name);
-  PassAdapter(const PassAdapter &other) : PassAdapter(*other.info, other.name) {}
+  PassAdapter(const PassAdapter &other) : PassAdapter(*other.info, other.name) {
+    parameters = other.parameters;
+  }
 
   llvm::StringRef getName() const override { return info->name; }
   llvm::StringRef getArgument() const override { return name; }
@@ -36,6 +38,10 @@ public:
   std::unique_ptr<mlir::Pass> clonePass() const override {
     return std::make_unique<PassAdapter>(*this);
   }
+  /// Keeps a reply's parameters, which no declaration knows, and leaves MLIR the rest.
+  mlir::LogicalResult
+  initializeOptions(llvm::StringRef text,
+                    llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report) override;
   void runOnOperation() override;
 
   /// The step that the parsed options stand for.
@@ -49,9 +55,20 @@ private:
   /// The pass's own, in the order of Pass.td. Held by pointer: an MLIR option
   /// registers its address with the pass.
   std::vector<std::unique_ptr<Option<std::string>>> own;
+  std::map<std::string, std::string> parameters; ///< of the reply
+  Option<std::string> reply{*this, "reply", llvm::cl::desc("A model's reply, by its digest")};
   Option<std::string> kernel{*this, "kernel", llvm::cl::desc("Only this kernel")};
   Option<unsigned> site{*this, "site", llvm::cl::desc("Only this site, from 1"), llvm::cl::init(0)};
 };
+
+/// One `name=value` in the braces of a pass. Both point into the text.
+struct WrittenOption {
+  llvm::StringRef name;
+  llvm::StringRef value; ///< with its quotes; empty where there is none
+  llvm::StringRef whole;
+};
+/// The options in \p text, what stands between the braces.
+std::vector<WrittenOption> writtenOptions(llvm::StringRef text);
 
 /// Parses \p text into \p manager, whose anchor is kb.program, with MLIR's
 /// pipeline parser. Errors are as for `parsePipeline`.

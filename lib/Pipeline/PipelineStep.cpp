@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassAdapter.h"
+#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
+#include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
@@ -83,55 +85,82 @@ llvm::Expected<std::vector<Element>> split(StringRef text) {
   }
 }
 
-llvm::Error checkOptions(StringRef text, const Element &element, const PassInfo &info) {
-  StringRef rest = element.options;
-  while (true) {
-    rest = rest.ltrim();
-    if (rest.empty())
-      return llvm::Error::success();
-    size_t at = rest.data() - text.data();
-    size_t end = rest.find_first_of("= \t\n");
-    StringRef name = rest.take_front(end);
-    if (name != "kernel" && name != "site" && !info.option(name)) {
-      llvm::SmallVector<StringRef> known{"kernel", "site"};
-      for (const OptionInfo &option : info.options)
-        known.push_back(option.name);
-      std::optional<std::string> near = nearestName(name, known);
-      return caretError(text, at, "pass '" + info.name + "' has no option '" + name + "'",
-                        near ? "did you mean '" + *near + "'?"
-                             : "its options are " + llvm::join(known, ", "));
-    }
-    if (end == StringRef::npos || rest[end] != '=')
-      return caretError(text, at, "option '" + name + "' is given no value",
-                        "write " + name.str() + "=value");
-    StringRef value = rest.drop_front(end + 1);
-    size_t length = value.find_first_of(" \t\n");
-    if (!value.empty() && StringRef("'\"{").contains(value[0])) {
-      char close = value[0] == '{' ? '}' : value[0];
-      size_t closed = value.find(close, 1);
-      length = closed == StringRef::npos ? value.size() : closed + 1;
-    }
-    rest = length == StringRef::npos ? StringRef() : value.drop_front(length);
-    value = value.take_front(length);
-    if (value.empty())
-      return caretError(text, at, "option '" + name + "' is given no value",
-                        "write " + name.str() + "=value");
-    unsigned site = 0;
-    if (name == "site" && (value.getAsInteger(10, site) || site == 0))
-      return caretError(text, value.data() - text.data(),
-                        "'" + value + "' is no number of a site", "sites count from 1");
-    if (const OptionInfo *option = info.option(name)) {
-      PassOptions checked(info);
-      if (llvm::Error error = checked.set(option->name, value.trim("'\""))) {
-        std::string message, note;
-        llvm::handleAllErrors(std::move(error), [&](const KbError &e) {
-          message = e.message;
-          note = e.note;
-        });
-        return caretError(text, value.data() - text.data(), message, note);
-      }
-    }
+/// The options of \p info that go with a reply or without one.
+llvm::SmallVector<StringRef> knownOptions(const PassInfo &info, bool hasReply) {
+  llvm::SmallVector<StringRef> known{"kernel"};
+  if (hasReply)
+    return known;
+  known.push_back("site");
+  for (const OptionInfo &option : info.options)
+    known.push_back(option.name);
+  if (info.assisted)
+    known.push_back("reply");
+  return known;
+}
+
+/// Whether \p name may stand beside the others; the value is checked later.
+llvm::Error checkName(StringRef text, StringRef name, const PassInfo &info, bool hasReply) {
+  size_t at = name.data() - text.data();
+  llvm::SmallVector<StringRef> known = knownOptions(info, hasReply);
+  if (llvm::is_contained(known, name) || (hasReply && (name == "reply" || isParameterName(name))))
+    return llvm::Error::success();
+  if (hasReply && (name == "site" || info.option(name)))
+    return caretError(text, at, "option '" + name + "' does not go with a reply",
+                      "a reply has its own places; its parameters are written in upper case");
+  if (name == "reply")
+    return caretError(text, at, "pass '" + info.name + "' has no assisted form, which a reply is for",
+                      "kb-opt --list-passes shows the passes");
+  if (isParameterName(name) && info.assisted)
+    return caretError(text, at, "'" + name + "' is a parameter of a reply, and no reply is named",
+                      "name it: " + info.name.str() + "{reply=… " + name.str() + "=…}");
+  std::optional<std::string> near = nearestName(name, known);
+  return caretError(text, at, "pass '" + info.name + "' has no option '" + name + "'",
+                    near ? "did you mean '" + *near + "'?"
+                         : "its options are " + llvm::join(known, ", "));
+}
+
+llvm::Error checkValue(StringRef text, const WrittenOption &written, const PassInfo &info) {
+  StringRef value = written.value, bare = value.trim("'\"");
+  auto wrong = [&](const llvm::Twine &message, StringRef note) {
+    return caretError(text, value.data() - text.data(), message, note);
+  };
+  unsigned site = 0;
+  if (written.name == "site" && (value.getAsInteger(10, site) || site == 0))
+    return wrong("'" + value + "' is no number of a site", "sites count from 1");
+  if (written.name == "reply" && !isReplyName(bare))
+    return wrong("'" + value + "' is no name of a reply", "a reply is named by 32 hexadecimal digits");
+  if (isParameterName(written.name) && !isParameterValue(bare))
+    return wrong("'" + value + "' is no value of a parameter", "values are integers or identifiers");
+  const OptionInfo *option = info.option(written.name);
+  if (!option)
+    return llvm::Error::success();
+  PassOptions checked(info);
+  if (llvm::Error error = checked.set(option->name, bare)) {
+    std::string message, note;
+    llvm::handleAllErrors(std::move(error), [&](const KbError &e) {
+      message = e.message;
+      note = e.note;
+    });
+    return wrong(message, note);
   }
+  return llvm::Error::success();
+}
+
+llvm::Error checkOptions(StringRef text, const Element &element, const PassInfo &info) {
+  std::vector<WrittenOption> options = writtenOptions(element.options);
+  bool hasReply =
+      info.assisted && llvm::any_of(options, [](const auto &each) { return each.name == "reply"; });
+  for (const WrittenOption &option : options) {
+    if (llvm::Error error = checkName(text, option.name, info, hasReply))
+      return error;
+    if (option.value.empty())
+      return caretError(text, option.name.data() - text.data(),
+                        "option '" + option.name + "' is given no value",
+                        "write " + option.name.str() + "=value");
+    if (llvm::Error error = checkValue(text, option, info))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 void registerWithMlir(const PassRegistry &registry) {
@@ -145,6 +174,27 @@ void registerWithMlir(const PassRegistry &registry) {
 }
 
 } // namespace
+
+std::vector<WrittenOption> kbopt::writtenOptions(StringRef text) {
+  std::vector<WrittenOption> options;
+  for (StringRef rest = text.ltrim(); !rest.empty(); rest = rest.ltrim()) {
+    size_t end = rest.find_first_of("= \t\n");
+    WrittenOption option{rest.take_front(end), "", rest.take_front(end)};
+    if (end != StringRef::npos && rest[end] == '=') {
+      StringRef value = rest.drop_front(end + 1);
+      size_t length = value.find_first_of(" \t\n");
+      if (!value.empty() && StringRef("'\"{").contains(value[0])) {
+        size_t closed = value.find(value[0] == '{' ? '}' : value[0], 1);
+        length = closed == StringRef::npos ? value.size() : closed + 1;
+      }
+      option.value = value.take_front(length);
+      option.whole = rest.take_front(end + 1 + option.value.size());
+    }
+    rest = rest.drop_front(option.whole.size());
+    options.push_back(option);
+  }
+  return options;
+}
 
 llvm::Error kbopt::parseInto(mlir::OpPassManager &manager, StringRef text,
                              const PassRegistry &registry) {
@@ -206,6 +256,8 @@ std::string kbopt::printPipeline(llvm::ArrayRef<PipelineStep> steps) {
     std::vector<std::string> options;
     if (!step.kernel.empty())
       options.push_back("kernel=" + quoted(step.kernel));
+    if (!step.reply.empty())
+      options.push_back("reply=" + step.reply);
     if (step.site)
       options.push_back("site=" + std::to_string(step.site));
     for (const auto &[name, value] : step.options)

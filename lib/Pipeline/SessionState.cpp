@@ -28,14 +28,18 @@ llvm::Error RewriteSession::State::start(StringRef text) {
   return llvm::Error::success();
 }
 
+llvm::Expected<std::string> RewriteSession::State::bitcodeOf(StringRef text) {
+  if (!compiled.first.empty() && compiled.first == text)
+    return compiled.second;
+  if (options.bitcode)
+    return options.bitcode(text);
+  return CodeEmitter(realProcessRunner()).emitDeviceBitcode(command, text);
+}
+
 llvm::Error RewriteSession::State::import() {
   if (imported)
     return llvm::Error::success();
-  llvm::Expected<std::string> bitcode = std::string();
-  if (options.bitcode)
-    bitcode = options.bitcode(parsed->text());
-  else
-    bitcode = CodeEmitter(realProcessRunner()).emitDeviceBitcode(command, parsed->text());
+  llvm::Expected<std::string> bitcode = bitcodeOf(parsed->text());
   if (!bitcode)
     return bitcode.takeError();
   TimedPart timed(options.timings, "rewriting", "import");
@@ -48,8 +52,8 @@ llvm::Error RewriteSession::State::import() {
   return llvm::Error::success();
 }
 
-static bool isNamed(const KernelView &kernel, StringRef name) {
-  return kernel.name() == name || kernel.name().ends_with(("::" + name).str());
+bool kbopt::isNamed(StringRef qualified, StringRef name) {
+  return qualified == name || qualified.ends_with(("::" + name).str());
 }
 
 auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineStep &step)
@@ -59,7 +63,7 @@ auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineS
   std::vector<StringRef> names;
   for (const KernelView &kernel : passContext->kernels()) {
     names.push_back(kernel.name());
-    if (!step.kernel.empty() && !isNamed(kernel, step.kernel))
+    if (!step.kernel.empty() && !isNamed(kernel.name(), step.kernel))
       continue;
     anyKernel = true;
     for (Site &site : pass.sites(*passContext, kernel))
@@ -153,6 +157,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
   if (!registration)
     return llvm::make_error<UsageError>("there is no pass '" + step.pass + "'");
   const PassInfo &info = *registration->info;
+  if (!step.reply.empty())
+    return rewriteFromReply(step, info, edited);
   PassOptions values(info);
   for (const auto &[name, value] : step.options)
     if (llvm::Error error = values.set(name, value))
@@ -165,6 +171,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
     return found.takeError();
 
   StepResult result;
+  result.promise = info.promise;
+  result.assumes = info.assumes.vec();
   Edits all;
   for (size_t i = 0; i < found->size(); ++i) {
     const Found &each = (*found)[i];

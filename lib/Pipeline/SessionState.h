@@ -20,6 +20,9 @@ namespace kbopt {
 /// \p error of a parse after \p pass as a bug of that pass.
 llvm::Error unparsableAfter(llvm::StringRef pass, llvm::Error error);
 
+/// Whether \p name, with or without its namespaces, means the kernel \p qualified.
+bool isNamed(llvm::StringRef qualified, llvm::StringRef name);
+
 struct RewriteSession::State {
   State(const CompileCommand &command, const PipelineOptions &options);
 
@@ -46,12 +49,18 @@ struct RewriteSession::State {
   unsigned generation = 0;
   /// Rewrites so far, for bisection.
   int64_t rewrites = 0;
+  /// Bitcode that a reply's text was compiled to, for the import that may follow.
+  std::pair<std::string, std::string> compiled;
 
 private:
   struct Found {
     const KernelView *kernel;
     Site site;
   };
+  /// The assisted form of a pass: what a reply says, held to the rules on edits.
+  llvm::Expected<StepResult> rewriteFromReply(const PipelineStep &step, const PassInfo &info,
+                                              std::string &edited);
+  llvm::Expected<std::string> bitcodeOf(llvm::StringRef text);
   llvm::Expected<std::vector<Found>> selectSites(const RewritePass &pass, const PipelineStep &step);
   Remark remarkAt(const PassInfo &info, const Found &found, unsigned number,
                   const PassOptions &values) const;

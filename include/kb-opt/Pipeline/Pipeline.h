@@ -9,6 +9,7 @@
 #define KBOPT_PIPELINE_PIPELINE_H
 
 #include "kb-opt/Pipeline/PipelineStep.h"
+#include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Source/Edits.h"
 #include "kb-opt/Support/Remark.h"
 #include "kb-opt/Support/Timings.h"
@@ -30,6 +31,8 @@ struct PipelineOptions {
   /// Device bitcode of a text, as CodeEmitter makes it; empty to run clang each
   /// time. The driver answers from the journal here.
   std::function<llvm::Expected<std::string>(llvm::StringRef text)> bitcode;
+  /// Folder of reply files, for steps with `reply=`.
+  std::string replies;
   /// Compute capability that passes may rely on, 10 * major + minor.
   unsigned chip = 90;
   /// Runs at most this many rewrites (pass at site), then only reports; -1 for
@@ -50,6 +53,11 @@ struct StepResult {
   unsigned rewritten = 0;
   /// One per site, passed or missed, in source order.
   std::vector<Remark> remarks;
+  /// Which rule refused the step's reply; the remark has its words, too.
+  std::optional<Refusal> refusal;
+  /// What the rewrite promises and assumes: the pass's own, or its reply's.
+  Promise promise = Promise::Bitwise;
+  std::vector<Assumption> assumes;
   /// What was committed; offsets refer to the text before the step.
   Edits edits;
 };

@@ -15,11 +15,15 @@
 
 namespace kbopt {
 
-/// `pass{option=value kernel=name site=2}`.
+/// `pass{option=value kernel=name site=2}`, or with a model's reply
+/// `pass{reply=digest PARAMETER=value kernel=name}`.
 struct PipelineStep {
   /// The pass's own name, never an alias.
   std::string pass;
-  /// Options that differ from their default, in the order of Pass.td.
+  /// Name of the reply file that the pass's assisted form applies; empty: the pass's own rule.
+  std::string reply;
+  /// Options that differ from their default, in the order of Pass.td; with a reply the values
+  /// of the reply's parameters, by name.
   std::vector<std::pair<std::string, std::string>> options;
   /// Only this kernel, by its name in the source; empty for all.
   std::string kernel;

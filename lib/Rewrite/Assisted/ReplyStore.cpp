@@ -9,6 +9,11 @@
 using namespace kbopt;
 using llvm::StringRef;
 
+bool kbopt::isReplyName(StringRef text) {
+  return text.size() == 32 &&
+         llvm::all_of(text, [](char c) { return llvm::isHexDigit(c) && !llvm::isUpper(c); });
+}
+
 llvm::Expected<Digest> ReplyStore::put(const AssistedReply &reply) {
   std::string bytes = printReply(reply);
   Digest digest = digestOf(bytes);
@@ -27,7 +32,7 @@ llvm::Expected<Digest> ReplyStore::put(const AssistedReply &reply) {
 
 llvm::Expected<AssistedReply> ReplyStore::get(StringRef digest) const {
   // It becomes part of a path.
-  if (digest.size() != 32 || !llvm::all_of(digest, [](char c) { return llvm::isHexDigit(c) && !llvm::isUpper(c); }))
+  if (!isReplyName(digest))
     return llvm::make_error<UsageError>("'" + digest.str() + "' is no name of a reply",
                                         "a reply is named by 32 hexadecimal digits");
   std::string path = folder + "/" + digest.str() + ".json";

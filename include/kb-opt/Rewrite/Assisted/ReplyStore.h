@@ -13,6 +13,9 @@ namespace kbopt {
 
 class FileSystem;
 
+/// Whether \p text can name a reply: 32 hexadecimal digits, lower case.
+bool isReplyName(llvm::StringRef text);
+
 /// Thread-safe, as files are. Keeps nothing in memory.
 class ReplyStore {
 public:
