@@ -1,5 +1,6 @@
 //===- Context.cpp --------------------------------------------------------===//
 #include "Modes.h"
+#include "kb-opt/Knowledge/KnowledgeBase.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 
@@ -23,6 +24,13 @@ llvm::Error kbopt::openInput(Context &context) {
     return text.takeError();
   context.text = std::move(*text);
   return checkOutputs(context);
+}
+
+std::string kbopt::repliesFolder(const Context &context) {
+  const Options &options = context.options;
+  if (!options.repliesFolder.empty())
+    return options.repliesFolder;
+  return (options.knowledgeDirectory.empty() ? userKnowledgeDirectory() : options.knowledgeDirectory) + "/replies";
 }
 
 CompileLimits kbopt::compileLimits(const Context &context) {

@@ -44,6 +44,9 @@ struct Context {
 /// that there is a place for the results.
 llvm::Error openInput(Context &context);
 
+/// Where models' replies are kept.
+std::string repliesFolder(const Context &context);
+
 /// Limits of the compilers that see candidates; walls around them unless the
 /// user does without.
 CompileLimits compileLimits(const Context &context);

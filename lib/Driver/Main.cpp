@@ -28,6 +28,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   }
   if (!options.judge.empty())
     return runJudge(context);
+  if (!options.reply.empty())
+    return applyAnswer(context);
   switch (options.emit) {
   case Emit::KbIr:
     return emitKbIr(context);
@@ -40,6 +42,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   case Emit::Profile:
   case Emit::ProfileJson:
     return runProfile(context);
+  case Emit::Anchors:
+    return emitAnchors(context);
   case Emit::Diff:
   case Emit::Source:
     return options.isAuto() ? runAuto(context) : runReplay(context);

@@ -15,6 +15,10 @@ namespace kbopt {
 
 /// -passes=PIPELINE: deterministic, no search.
 llvm::Expected<ExitStatus> runReplay(Context &context);
+/// --emit=anchors: the program as a coder is shown it, for an answer by hand.
+llvm::Expected<ExitStatus> emitAnchors(Context &context);
+/// --reply: keeps an answer as a reply and replays the pipeline that names it.
+llvm::Expected<ExitStatus> applyAnswer(Context &context);
 /// -passes=auto.
 llvm::Expected<ExitStatus> runAuto(Context &context);
 /// --emit=kb-ir.

@@ -123,12 +123,13 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("workload", Emit::Workload)
                     .Case("profile", Emit::Profile)
                     .Case("profile-json", Emit::ProfileJson)
+                    .Case("anchors", Emit::Anchors)
                     .Default(std::nullopt);
     if (kind)
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, plan, job, workload, profile, profile-json");
+                  "it is one of diff, source, kb-ir, plan, job, workload, profile, profile-json, anchors");
   }
   readDevice(arguments, reader, options);
   if (const Arg *arg = arguments.getLastArg(OPT_promise)) {
@@ -201,6 +202,9 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
   if (options.minimalAgent && !options.strategy.empty())
     reader.fail("'--minimal-agent' is a strategy of its own", "drop '--strategy'");
+  if ((!options.reply.empty() || options.emit == Emit::Anchors) && (options.passes.empty() || options.isAuto()))
+    reader.fail("it is not said which pass and kernel are meant",
+                "name them, as in -passes='shared-memory-tiling{kernel=gemm}'");
   bool rewrites = options.judge.empty() &&
                   (options.emit == Emit::Diff || options.emit == Emit::Source);
   if (rewrites && options.passes.empty() && !options.listPasses)
@@ -243,6 +247,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   options.passFolders = arguments.getAllArgValues(OPT_pass_dir);
   reader.text(OPT_o, options.output);
   reader.text(OPT_judge, options.judge);
+  reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);
   reader.text(OPT_workload, options.workload);
   reader.text(OPT_chip, options.chip);
@@ -252,6 +257,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   options.profile = !reader.flag(OPT_no_profile);
   options.minimalAgent = reader.flag(OPT_minimal_agent);
   reader.text(OPT_knowledge, options.knowledgeDirectory);
+  reader.text(OPT_replies, options.repliesFolder);
   reader.text(OPT_journal, options.journalPath);
   reader.text(OPT_remarks, options.remarksFile);
   reader.text(OPT_report, options.reportFile);

@@ -8,11 +8,12 @@ class Value<string name, string metavar, string help>
 def group_what : OptionGroup<"what">, HelpText<"WHAT TO DO">;
 let Group = group_what in {
 def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to search for one">;
-def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, plan, job, workload, profile, profile-json">;
+def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, plan, job, workload, profile, profile-json, anchors">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
 def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct">;
 def promise : Value<"promise", "<promise>", "What the file of --judge promises: bitwise (default), reassociates, lower-precision">;
+def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;
 def pass_dir : Value<"pass-dir", "<dir>", "Read more passes from there: folders with a pass.yaml (repeatable)">;
@@ -38,6 +39,7 @@ def budget_candidates : Value<"budget-candidates", "<n>", "Judge at most n candi
 def budget_seconds : Value<"budget-seconds", "<s>", "Stop after s seconds, with the best so far">;
 def seed : Value<"seed", "<n>", "Seed of every draw (default 0)">;
 def j : JoinedOrSeparate<["-"], "j">, MetaVarName<"<n>">, HelpText<"Work on n candidates at once (default: all cores)">;
+def replies : Value<"replies", "<dir>", "Where models' replies are kept (default: 'replies' in the knowledge folder)">;
 def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: the user's data folder)">;
 def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder)">;
 def no_memory : Flag_<"no-memory", "Start without knowledge, the seed included, and learn nothing on the way">;

@@ -84,6 +84,7 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
   options.registry = &context.passes;
   options.parser = &context.parser;
   options.timings = &context.timings;
+  options.replies = repliesFolder(context);
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
     if (!path)
@@ -184,6 +185,10 @@ static PipelineStep toPipelineStep(const Move &step, const PassRegistry &passes)
     (void)!llvm::StringRef(step.site).getAsInteger(10, result.site);
   const PassRegistration *pass = passes.lookup(step.pass);
   for (const auto &[name, value] : step.parameters) {
+    if (name == "reply") {
+      result.reply = value;
+      continue;
+    }
     const OptionInfo *option = pass ? pass->info->option(name) : nullptr;
     if (!option || option->defaultValue != value)
       result.options.emplace_back(name, value);
@@ -191,14 +196,24 @@ static PipelineStep toPipelineStep(const Move &step, const PassRegistry &passes)
   return result;
 }
 
-/// Adds what \p info promises and assumes to what the steps before promised.
-static CandidatePromise weaken(CandidatePromise promise, const PassInfo &info) {
-  auto own = info.promise == Promise::Bitwise        ? ResultPromise::Bitwise
-             : info.promise == Promise::Reassociates ? ResultPromise::Reassociates
-                                                     : ResultPromise::LowerPrecision;
-  promise.result = std::max(promise.result, own);
-  promise.assumes.insert(info.assumes.begin(), info.assumes.end());
+/// Adds what a rewrite promises and assumes, as `promiseJson` wrote it, to what the steps
+/// before promised.
+static CandidatePromise weaken(CandidatePromise promise, const json::Object &rewrite) {
+  llvm::StringRef own = rewrite.getString("promise").value_or("");
+  promise.result = std::max(promise.result, parseResultPromise(own).value_or(ResultPromise::LowerPrecision));
+  if (const json::Array *assumes = rewrite.getArray("assumes"))
+    for (const json::Value &each : *assumes)
+      if (auto assumption = assumptionFromName(each.getAsString().value_or("")))
+        promise.assumes.insert(*assumption);
   return promise;
+}
+
+static void promiseJson(const StepResult &result, json::Object &into) {
+  into["promise"] = promiseName(result.promise);
+  json::Array assumes;
+  for (Assumption assumption : result.assumes)
+    assumes.push_back(assumptionName(assumption));
+  into["assumes"] = std::move(assumes);
 }
 
 static json::Array editsJson(const Edits &edits) {
@@ -245,6 +260,8 @@ llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &id,
   json::Object answer;
   if (!derived) {
     answer["reason"] = result.remarks.empty() ? "no site" : result.remarks.front().message;
+    if (result.refusal)
+      answer["rule"] = editRuleName(result.refusal->rule);
   } else {
     std::string text = derived->text().str();
     Digest host = digestOf(hostText(derived->parsed()));
@@ -252,8 +269,8 @@ llvm::Expected<std::string> ProgramEnvironment::computeRewrite(const NodeId &id,
     answer["edits"] = editsJson(result.edits);
     answer["host"] = host;
     // Whoever judges the new program need not parse it again.
-    const PassInfo &info = *context.passes.lookup(step.pass)->info;
-    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, info)));
+    promiseJson(result, answer);
+    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, answer)));
     std::lock_guard<std::mutex> lock(made.mutex);
     if (!made.session)
       made.session = std::move(derived);
@@ -307,12 +324,18 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   auto text = object.getString("text");
   if (!text) {
     candidate.reason = object.getString("reason").value_or("").str();
+    if (auto rule = object.getString("rule")) {
+      // A reply that may not be applied is a candidate that failed, before there is a program.
+      bool compiles = *rule != editRuleName(EditRule::Parse);
+      candidate.applied = true;
+      candidate.gate = toString(compiles ? GateId::G0 : GateId::G1);
+      candidate.failure = toString(compiles ? FailureClass::Constraints : FailureClass::Compile);
+    }
     return candidate;
   }
   candidate.applied = true;
-  const PassInfo &info = *context.passes.lookup(step.pass)->info;
   Digest host = object.getString("host").value_or("").str();
-  candidate.node = addNode(text->str(), host, weaken(node(id).promise, info));
+  candidate.node = addNode(text->str(), host, weaken(node(id).promise, object));
   Node &made = node(candidate.node);
   std::vector<JudgedStep> steps = stepsTo(id);
   steps.push_back({step.pass, node(id).text, made.text, editsFrom(object)});

@@ -75,6 +75,16 @@ std::string placeEdits(const ParsedProgram &program, const AssistedReply &reply,
 
 } // namespace
 
+std::optional<std::string> RewriteSession::State::suppressedKernel(const PassInfo &info,
+                                                                   StringRef name) const {
+  for (const KernelFact &kernel : findKernels(*parsed)) {
+    unsigned line = lineColumn(*parsed, kernel.function->getLocation()).line;
+    if (kernel.name == name && line && parsed->suppressions().covers(line, info.name))
+      return suppressionText(line);
+  }
+  return std::nullopt;
+}
+
 llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const PipelineStep &step,
                                                                    const PassInfo &info,
                                                                    std::string &edited) {
@@ -121,6 +131,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Pipelin
     return miss(stale);
   remark.line = placed.front().anchor.line;
   remark.column = placed.front().anchor.column;
+  if (std::optional<std::string> reason = suppressedKernel(info, reply->kernel))
+    return miss(*reason);
   if (std::optional<std::string> reason = suppressedEdit(info, edits))
     return miss(*reason);
   llvm::ArrayRef<StringRef> allow = info.assisted->allow;
@@ -154,7 +166,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Pipelin
     return refuse(*refusal);
 
   remark.kind = RemarkKind::Passed;
-  remark.message = reply->summary;
+  remark.message = instantiate(reply->summary, *values);
   bool runs = options.bisectLimit < 0 || rewrites < options.bisectLimit;
   ++rewrites;
   if (options.onBisect)

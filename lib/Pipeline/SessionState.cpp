@@ -100,7 +100,7 @@ Remark RewriteSession::State::remarkAt(const PassInfo &info, const Found &found,
   return remark;
 }
 
-static std::string suppressionText(unsigned line) {
+std::string kbopt::suppressionText(unsigned line) {
   return "suppressed by the NOKBOPT comment for line " + std::to_string(line);
 }
 

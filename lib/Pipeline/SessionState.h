@@ -23,6 +23,9 @@ llvm::Error unparsableAfter(llvm::StringRef pass, llvm::Error error);
 /// Whether \p name, with or without its namespaces, means the kernel \p qualified.
 bool isNamed(llvm::StringRef qualified, llvm::StringRef name);
 
+/// The reason for leaving \p line alone.
+std::string suppressionText(unsigned line);
+
 struct RewriteSession::State {
   State(const CompileCommand &command, const PipelineOptions &options);
 
@@ -66,6 +69,7 @@ private:
                   const PassOptions &values) const;
   /// Why \p site may not be touched, if a comment says so.
   std::optional<std::string> suppressedAt(const PassInfo &info, const Site &site) const;
+  std::optional<std::string> suppressedKernel(const PassInfo &info, llvm::StringRef name) const;
   std::optional<std::string> suppressedEdit(const PassInfo &info, const Edits &edits) const;
 };
 

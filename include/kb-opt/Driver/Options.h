@@ -19,7 +19,7 @@
 
 namespace kbopt {
 
-enum class Emit { Diff, Source, KbIr, Plan, Job, Workload, Profile, ProfileJson };
+enum class Emit { Diff, Source, KbIr, Plan, Job, Workload, Profile, ProfileJson, Anchors };
 
 /// Where programs are executed and times come from.
 enum class DeviceKind {
@@ -36,6 +36,7 @@ struct Options {
   std::string output; ///< empty or "-": stdout
   std::string judge; ///< a file to judge; empty: none
   ResultPromise promise = ResultPromise::Bitwise; ///< of that file
+  std::string reply; ///< a file with an answer to apply; empty: none
   bool fix = false;
   bool printPipeline = false;
   bool listPasses = false;
@@ -59,6 +60,7 @@ struct Options {
   uint64_t seed = 0;
   unsigned jobs = 0; ///< 0: one per core
   std::string knowledgeDirectory, journalPath;
+  std::string repliesFolder; ///< empty: in the knowledge folder
 
   std::optional<ProviderSpec> llm; ///< nothing: the settings file's, without one off
   std::string llmModel, llmConfig, llmBaseUrl, llmRecord, llmPrices;

@@ -117,7 +117,8 @@ std::string kbopt::instantiate(StringRef text, const TemplateValues &values) {
   size_t done = 0;
   eachPlaceholder(text, [&](size_t at, size_t length, StringRef name) {
     auto value = values.find(name.str());
-    assert(value != values.end() && "checkTemplate has seen the reply");
+    if (value == values.end())
+      return;
     result += text.slice(done, at);
     result += value->second;
     done = at + length;

@@ -36,7 +36,7 @@ llvm::Expected<TemplateValues>
 templateValues(const AssistedReply &reply,
                llvm::ArrayRef<std::pair<std::string, std::string>> given);
 
-/// \p text with \p values in place of its placeholders.
+/// \p text with \p values in place of its placeholders; others stay.
 std::string instantiate(llvm::StringRef text, const TemplateValues &values);
 
 } // namespace kbopt
