@@ -124,6 +124,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Pipelin
   for (const auto &[name, value] : *values)
     remark.options.emplace_back(name, value);
 
+  if (std::optional<std::string> reason = suppressedKernel(info, reply->kernel))
+    return miss(*reason);
   std::vector<PlacedEdit> placed;
   Edits edits;
   std::string stale = placeEdits(*parsed, *reply, *values, placed, edits);
@@ -131,8 +133,6 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Pipelin
     return miss(stale);
   remark.line = placed.front().anchor.line;
   remark.column = placed.front().anchor.column;
-  if (std::optional<std::string> reason = suppressedKernel(info, reply->kernel))
-    return miss(*reason);
   if (std::optional<std::string> reason = suppressedEdit(info, edits))
     return miss(*reason);
   llvm::ArrayRef<StringRef> allow = info.assisted->allow;

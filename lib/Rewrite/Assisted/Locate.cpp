@@ -78,8 +78,9 @@ AnchorOrReason kbopt::locate(const ParsedProgram &program, StringRef kernel, con
   if (!slotKind(saved.id))
     return AnchorOrReason::refuse(what + " is no anchor");
   std::vector<Anchor> places = placesLike(program, saved);
-  // Whatever comes after the #include lines, one more may be added there.
-  if (*slotKind(saved.id) != SlotKind::Includes)
+  // Where nothing is replaced, what stands behind the place does not matter.
+  SlotKind kind = *slotKind(saved.id);
+  if (kind != SlotKind::Includes && kind != SlotKind::Decls)
     llvm::erase_if(places, [&](const Anchor &each) {
       return each.digest != saved.digest || each.nodeKind != saved.nodeKind;
     });

@@ -221,7 +221,9 @@ bool Walker::VisitVarDecl(clang::VarDecl *variable) {
   if (!piece || !variable->hasGlobalStorage() || variable->hasAttr<clang::CUDASharedAttr>())
     return true;
   std::string name = variable->getNameAsString();
-  if (variable->hasAttr<clang::CUDAConstantAttr>() && !variable->isConstexpr()) {
+  // Clang adds the attribute to constants that device code uses.
+  const auto *inConstantMemory = variable->getAttr<clang::CUDAConstantAttr>();
+  if (inConstantMemory && !inConstantMemory->isImplicit() && !variable->isConstexpr()) {
     if (allows("constant-memory"))
       return true;
     return refuse(EditRule::ConstantMemory, "the variable '" + name + "' is in constant memory", piece->id);

@@ -85,10 +85,7 @@ Finding TextChecker::checkBalance() {
     StringRef spelling = token.spelling;
     if (token.kind == tok::unknown)
       return refuse(EditRule::Unbalanced,
-                    lineOf(token) + " holds a string that does not end, or a character that is no C++");
-    if (token.kind == tok::comment && spelling.starts_with("/*") &&
-        (spelling.size() < 4 || !spelling.ends_with("*/")))
-      return refuse(EditRule::Unbalanced, lineOf(token) + " begins a comment that does not end");
+                    lineOf(token) + " begins a string or a comment that does not end, or is no C++");
     if (llvm::is_contained({tok::l_paren, tok::l_square, tok::l_brace}, token.kind)) {
       open.push_back(&token);
       if (open.size() > ReplyLimits::nesting)

@@ -34,6 +34,11 @@ std::vector<RawToken> kbopt::tokensOf(llvm::StringRef text, const clang::LangOpt
     tokens.push_back({token.getKind(), begin, token.getLength(), token.isAtStartOfLine(),
                       std::move(spelling)});
   }
+  // The lexer drops a comment that does not end.
+  llvm::StringRef rest = text.substr(done).ltrim();
+  if (!rest.empty())
+    tokens.push_back({clang::tok::unknown, unsigned(text.size() - rest.size()), unsigned(rest.size()),
+                      false, rest.str()});
   return tokens;
 }
 

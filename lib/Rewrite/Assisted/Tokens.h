@@ -26,7 +26,8 @@ struct RawToken {
   bool isWord() const { return kind == clang::tok::raw_identifier; }
 };
 
-/// All tokens of \p text, comments among them.
+/// All tokens of \p text, comments among them. What does not end, a comment or a string, is of the
+/// kind `unknown`.
 std::vector<RawToken> tokensOf(llvm::StringRef text, const clang::LangOptions &language);
 
 /// The identifiers and keywords of \p text.

@@ -175,7 +175,7 @@ TEST(EditRules, RedefinedNames) {
   // 'helper' and 'counted' mean something to code that stays.
   EXPECT_EQ(inDecls("__device__ double helper(double x) { return x; }"), "redefined-name");
   EXPECT_EQ(inDecls("struct counted_ {}; inline int counted(counted_) { return 0; }"), "redefined-name");
-  EXPECT_EQ(inDecls("enum { threadIdx_ }; constexpr int run = 3;"), "redefined-name");
+  EXPECT_EQ(inDecls("struct puts { int x; };"), "redefined-name");
   EXPECT_EQ(inDecls("constexpr int __reserved = 3;"), "redefined-name");
   EXPECT_EQ(inDecls("constexpr int _Reserved = 3;"), "redefined-name");
 }
@@ -196,7 +196,11 @@ TEST(EditRules, MutableState) {
 TEST(EditRules, ConstantMemory) {
   EXPECT_EQ(inDecls("__constant__ float weights[16];"), "constant-memory");
   EXPECT_EQ(inDecls("__constant__ float weights[16];", {"constant-memory"}), "");
-  EXPECT_EQ(inLaunch("cudaMemcpyToSymbol(0, 0, 0);"), "parse");
+  EXPECT_EQ(rule(program, {{"decls", "__constant__ float weights[16];"},
+                           {"launch1", "cudaMemcpyToSymbol(weights, in, 64); k<<<1, 256>>>(out, in, n);"}},
+                 {"constant-memory"}),
+            "");
+  EXPECT_EQ(inLaunch("cudaMemcpyToSymbol(out, in, 64);"), "host-call");
 }
 
 TEST(EditRules, Attributes) {
@@ -247,7 +251,7 @@ TEST(EditRules, WhatStandsOutsideIsCompared) {
   EXPECT_EQ(refusal->rule, EditRule::Signature);
   after = parse("__global__ void k(float *out) { *out = 1; } void run(float *x) { k<<<1, 1>>>(x); }\n\n");
   EXPECT_FALSE(checkProgram(*before, *after, {}, {}));
-  after = parse("__global__ void k(float *out) {  *out = 1;}\nvoid run(float *x) { k<<<1, 1>>>(x); }\n");
+  after = parse("__global__ void k(float *out) { *out = 1;  }\nvoid run(float *x) { k<<<1, 1>>>(x); }\n");
   refusal = checkProgram(*before, *after, {}, {});
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->rule, EditRule::OutsideAnchor);
