@@ -185,7 +185,7 @@ static PipelineStep toPipelineStep(const Move &step, const PassRegistry &passes)
     (void)!llvm::StringRef(step.site).getAsInteger(10, result.site);
   const PassRegistration *pass = passes.lookup(step.pass);
   for (const auto &[name, value] : step.parameters) {
-    if (name == "reply") {
+    if (name == replyOption) {
       result.reply = value;
       continue;
     }
@@ -324,12 +324,15 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   auto text = object.getString("text");
   if (!text) {
     candidate.reason = object.getString("reason").value_or("").str();
-    if (auto rule = object.getString("rule")) {
-      // A reply that may not be applied is a candidate that failed, before there is a program.
-      bool compiles = *rule != editRuleName(EditRule::Parse);
+    llvm::StringRef rule = object.getString("rule").value_or("");
+    if (rule == editRuleName(EditRule::Parse)) {
       candidate.applied = true;
-      candidate.gate = toString(compiles ? GateId::G0 : GateId::G1);
-      candidate.failure = toString(compiles ? FailureClass::Constraints : FailureClass::Compile);
+      candidate.gate = toString(GateId::G1);
+      candidate.failure = toString(FailureClass::Compile);
+    } else if (!rule.empty()) {
+      candidate.failure = rule == editRuleName(EditRule::Library)
+                              ? "library"
+                              : toString(FailureClass::Constraints).str();
     }
     return candidate;
   }

@@ -1,5 +1,6 @@
 //===- PromptTest.cpp - What the roles are shown ----------------------------===//
 
+#include "kb-opt/LLM/JsonSchema.h"
 #include "kb-opt/Rewrite/Assisted/PromptBuilder.h"
 #include "kb-opt/Support/Error.h"
 #include "gmock/gmock.h"
@@ -63,6 +64,13 @@ TEST(Prompt, EveryRoleIsToldWhatIsData) {
     EXPECT_FALSE(request.schema.empty());
     EXPECT_THAT(user(request), HasSubstr(request.schema));
     EXPECT_TRUE(bool(json::parse(request.schema)));
+  }
+}
+
+TEST(Prompt, SchemasStayWithinWhatIsChecked) {
+  for (llvm::StringRef schema : {coderSchema(), plannerSchema(), verifierSchema()}) {
+    llvm::Error error = checkSchema(llvm::cantFail(json::parse(schema)));
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
   }
 }
 

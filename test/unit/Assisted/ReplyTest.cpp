@@ -48,6 +48,13 @@ TEST(Reply, TheTableNamesEveryRuleOnce) {
   }
 }
 
+TEST(Reply, ThePageOnSecurityHasEveryRule) {
+  std::string page =
+      llvm::cantFail(realFileSystem().read(std::string(KBOPT_SOURCE_DIR) + "/docs/Security.md"));
+  for (const EditRuleInfo &info : editRules())
+    EXPECT_NE(page.find(("\n| `" + info.name + "` | ").str()), std::string::npos) << info.name.str();
+}
+
 TEST(Reply, PrintsWhatItReads) {
   std::string bytes = printReply(reply());
   AssistedReply again = llvm::cantFail(parseReply(bytes));
