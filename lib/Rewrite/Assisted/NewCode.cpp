@@ -78,11 +78,16 @@ const NewCode::Piece *Walker::pieceAt(clang::SourceLocation location) const {
   if (!piece || !location.isMacroID())
     return piece;
   // An argument of a macro is written by the reply.
-  clang::SourceLocation written = program.sources().getSpellingLoc(location);
-  if (pieceHolding(written))
+  const clang::SourceManager &sources = program.sources();
+  if (pieceHolding(sources.getSpellingLoc(location)))
     return piece;
-  StringRef macro = clang::Lexer::getImmediateMacroName(location, program.sources(), program.language());
-  bool fromToolkit = program.sources().isInSystemHeader(written);
+  // The macro that the text names, and where it was defined.
+  StringRef macro;
+  bool fromToolkit = false;
+  for (; location.isMacroID(); location = sources.getImmediateMacroCallerLoc(location)) {
+    macro = clang::Lexer::getImmediateMacroName(location, sources, program.language());
+    fromToolkit = sources.isInSystemHeader(sources.getSpellingLoc(location));
+  }
   if (fromToolkit)
     return whyDeviceMayNotCall(macro) ? piece : nullptr;
   // The program's own macros may be used again where they were used.

@@ -10,7 +10,8 @@ namespace {
 
 constexpr llvm::StringLiteral program = R"(
 extern "C" int puts(const char *);
-#define CHECK(x) (x)
+#define REPORT(x) puts(#x)
+#define CHECK(x) ((x) == 0 ? 0 : REPORT(x))
 __device__ float helper(float x) { return x + 1; }
 int counted(int);
 __global__ void k(float *out, const float *in, int n) {
@@ -22,7 +23,7 @@ __global__ void other(float *out) { out[threadIdx.x] = 0; }
 void run(float *out, const float *in, int n) {
   k<<<(n + 255) / 256, 256>>>(out, in, n);
   if (n > 5)
-    k<<<counted(n), 256>>>(out, in, n);
+    k<<<counted(n) + CHECK(n), 256>>>(out, in, n);
   other<<<1, 32>>>(out);
 }
 )";
@@ -217,6 +218,9 @@ TEST(EditRules, DeviceCalls) {
     EXPECT_EQ(inBody(text), "device-call") << text;
   EXPECT_EQ(inDecls("template <class T> __device__ void show(T x) { printf(\"%d\", x); }"), "device-call");
   EXPECT_EQ(inBody("__builtin_assume(n > 0);"), "");
+  EXPECT_EQ(rule("#include <cassert>\n__global__ void k(int *out) { *out = 1; }\nvoid run(int *x) { k<<<1, 1>>>(x); }\n",
+                 {{"a1", "assert(threadIdx.x == 0); *out = 1;"}}),
+            "device-call");
 }
 
 TEST(EditRules, HostCalls) {
@@ -233,6 +237,8 @@ TEST(EditRules, HostCalls) {
   // What the statement called before it may call again; CHECK is a macro of the program.
   EXPECT_EQ(rule(program, {{"launch2", "k<<<counted(n) * 2, 128>>>(out, in, n);"}}), "");
   EXPECT_EQ(rule(program, {{"launch1", "k<<<counted(n) * 2, 128>>>(out, in, n);"}}), "host-call");
+  EXPECT_EQ(rule(program, {{"launch2", "CHECK(n); k<<<1, 128>>>(out, in, n);"}}), "");
+  EXPECT_EQ(rule(program, {{"launch1", "CHECK(n); k<<<1, 128>>>(out, in, n);"}}), "host-call");
 }
 
 TEST(EditRules, SentencesNameTheThing) {
