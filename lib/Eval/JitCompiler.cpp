@@ -29,6 +29,17 @@ static bool mayHaveVariables(StringRef cubinPath) {
   return true;
 }
 
+/// Whether \p ptx declares variables of the module.
+static bool declaresVariables(StringRef ptx) {
+  SmallVector<StringRef> lines;
+  ptx.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  return any_of(lines, [](StringRef line) {
+    for (StringRef linkage : {".visible ", ".extern ", ".weak ", ".common "})
+      line.consume_front(linkage);
+    return line.starts_with(".global ") || line.starts_with(".const ");
+  });
+}
+
 bool JitCompiler::decide() {
   auto refuse = [&](std::string why) {
     reason = std::move(why);
@@ -44,6 +55,7 @@ bool JitCompiler::decide() {
   // NVRTC keeps static members that nobody refers to as variables, nvcc does not.
   withVariables = mayHaveVariables(exact->cubinPath);
   usesShared = StringRef(exact->ptx).contains(".shared");
+  usesVariables = declaresVariables(exact->ptx);
   std::optional<DeviceCode> quick = compileSlice(original);
   if (!quick)
     return refuse(reason.empty() ? "the device part does not stand alone" : reason);
@@ -70,8 +82,9 @@ Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
 Expected<DeviceCode> JitCompiler::compileNow(const ProgramArtefacts &program) {
   if (program.text != original.text && applies())
     if (std::optional<DeviceCode> code = compileSlice(program))
-      // Where the original has no shared memory, how NVRTC treats it was not compared.
-      if (usesShared || !StringRef(code->ptx).contains(".shared"))
+      // What the original does not have was not compared.
+      if ((usesShared || !StringRef(code->ptx).contains(".shared")) &&
+          (usesVariables || !declaresVariables(code->ptx)))
         return std::move(*code);
   return nvcc.compile(program);
 }

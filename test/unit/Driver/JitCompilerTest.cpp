@@ -130,6 +130,14 @@ TEST_F(JitCompilerTest, NewSharedMemoryIsForNvcc) {
   EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(tiled)).producer).starts_with("nvcc"));
 }
 
+TEST_F(JitCompilerTest, NewVariablesAreForNvcc) {
+  jit.setOriginal(program("__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"));
+  ASSERT_TRUE(jit.applies()) << jit.refusal().str();
+  ProgramArtefacts counting = program("__device__ int calls;\n__global__ void k(float *x) {\n"
+                                      "  atomicAdd(&calls, 1);\n  x[threadIdx.x] = calls;\n}\n");
+  EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(counting)).producer).starts_with("nvcc"));
+}
+
 TEST_F(JitCompilerTest, ASliceOfAnotherProgramIsNone) {
   ProgramArtefacts original = program("__global__ void k(float *x) { *x = 1; }\n");
   jit.setOriginal(original);
