@@ -4,6 +4,7 @@
 // the search needs, tells what happens, and keeps what was learnt.
 //
 //===----------------------------------------------------------------------===//
+#include "ModelSession.h"
 #include "Modes.h"
 #include "SearchReport.h"
 #include "Session.h"
@@ -40,17 +41,22 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
 /// Keeps what \p result taught; returns how many records are new.
 static llvm::Expected<size_t> keepEvidence(Context &context, const KnowledgeBase &knowledge,
                                            const std::string &directory, const SearchResult &result) {
+  const EvidenceSet &known = knowledge.evidence();
   std::vector<Evidence> fresh;
   for (const Evidence &record : result.evidence)
-    if (!knowledge.evidence().records().count(record.id()))
+    if (!known.contains(record.id()))
       fresh.push_back(record);
-  if (fresh.empty())
+  std::vector<Finding> findings;
+  for (const Finding &finding : result.findings)
+    if (!known.contains(finding.id()))
+      findings.push_back(finding);
+  if (fresh.empty() && findings.empty())
     return size_t(0);
   if (llvm::Error error = context.files.createDirectories(directory))
     return std::move(error);
-  if (llvm::Error error = appendEvidence(context.files, evidenceLog(directory), fresh))
+  if (llvm::Error error = appendEvidence(context.files, evidenceLog(directory), fresh, findings))
     return std::move(error);
-  return fresh.size();
+  return fresh.size() + findings.size();
 }
 
 static llvm::Expected<ExitStatus> search(Context &context) {
@@ -58,10 +64,16 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   auto strategy = createStrategy(context.options.strategy);
   if (!strategy)
     return strategy.takeError();
+  auto model = openModel(context);
+  if (!model)
+    return model.takeError();
   auto opened = openSession(context);
   if (!opened)
     return opened.takeError();
   Session &session = **opened;
+  auto asked = model->model(*session.journal, context.files);
+  if (!asked)
+    return asked.takeError();
 
   std::string directory = context.options.knowledgeDirectory;
   if (directory.empty())
@@ -74,7 +86,7 @@ static llvm::Expected<ExitStatus> search(Context &context) {
     context.progress.line("warning: " + line.file + ":" + std::to_string(line.line) + ": " +
                           line.reason + "; the line is skipped and stays in the file");
 
-  ProgramEnvironment environment(session);
+  ProgramEnvironment environment(session, *asked);
   SearchReport report(session, startSeconds);
   std::vector<BadLine> told;
   report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(), directory);
@@ -83,6 +95,9 @@ static llvm::Expected<ExitStatus> search(Context &context) {
                                  context.clock, &report);
   if (!result)
     return result.takeError();
+  if (model->service)
+    context.progress.line("model: " + model->service->total().describe() +
+                          (result->modelEnd.empty() ? "" : "; asked no more: " + result->modelEnd));
   auto kept = keepEvidence(context, *knowledge, directory, *result);
   double seconds = context.clock.monotonicSeconds() - startSeconds;
   auto status = report.finish(environment, *session.journal, *result, kept ? *kept : 0,

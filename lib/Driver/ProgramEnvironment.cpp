@@ -10,10 +10,12 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
-ProgramEnvironment::ProgramEnvironment(Session &session)
+ProgramEnvironment::ProgramEnvironment(Session &session, Model *model)
     : context(session.context), chip(session.chip), journal(*session.journal), judgeOf(*session.judge),
       cases(*session.cases), gpu(session.gpu.get()), original(session.original),
-      folder(session.folder.path().str()), emitter(context.runner, compileLimits(context)) {
+      languageModel(model), workload(session.workload), gpuFacts(session.gpuFacts),
+      folder(session.folder.path().str()), emitter(context.runner, compileLimits(context)),
+      replies(repliesFolder(context), context.files) {
   DigestBuilder builder;
   builder.add(context.command.digest()).add(workloadDigest(session)).add(chip.name).add(buildDigest());
   if (gpu)
@@ -23,6 +25,8 @@ ProgramEnvironment::ProgramEnvironment(Session &session)
       builder.add(pass.info->name).add(pass.info->assisted->matcher).add(pass.info->assisted->prompt);
   run = builder.finish();
   rootNode = addNode(context.text, session.originalHost, CandidatePromise());
+  if (languageModel)
+    assistant = std::make_unique<Assistant>(*languageModel, replies, *this, context.passes, assistantFacts());
 }
 
 Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts) const {
@@ -113,14 +117,23 @@ llvm::Expected<std::string> ProgramEnvironment::computeActions(const NodeId &id)
   auto open = session(of);
   if (!open)
     return open.takeError();
-  auto opportunities = open->opportunities();
+  auto opportunities = open->opportunities(/*assisted=*/languageModel);
   if (!opportunities)
     return opportunities.takeError();
   json::Array list;
   std::set<std::pair<std::string, std::string>> seen;
-  for (const Opportunity &opportunity : *opportunities)
-    if (opportunity.applies && seen.emplace(opportunity.step.pass, opportunity.step.kernel).second)
-      list.push_back(json::Object{{"pass", opportunity.step.pass}, {"kernel", opportunity.step.kernel}});
+  auto add = [&](const Opportunity &site, bool assisted) {
+    if (seen.emplace(site.step.pass, site.step.kernel).second)
+      list.push_back(json::Object{
+          {"pass", site.step.pass}, {"kernel", site.step.kernel}, {"assisted", assisted}});
+  };
+  for (const Opportunity &site : *opportunities)
+    if (site.applies)
+      add(site, /*assisted=*/false);
+  // A model is asked where no rule does it.
+  for (const Opportunity &site : *opportunities)
+    if (site.assisted && languageModel)
+      add(site, /*assisted=*/true);
   return llvm::formatv("{0}", json::Value(std::move(list))).str();
 }
 
@@ -156,7 +169,8 @@ static std::vector<ParameterRange> rangesOf(const PassInfo &info) {
 }
 
 llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &node) {
-  auto answer = journal.getOrCompute("sites", request({node}), [&] { return computeActions(node); });
+  auto answer = journal.getOrCompute("sites", request({node, languageModel ? "assisted" : ""}),
+                                     [&] { return computeActions(node); });
   if (!answer)
     return answer.takeError();
   auto parsed = json::parse(*answer);
@@ -168,7 +182,9 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
     action.pass = value.getAsObject()->getString("pass")->str();
     action.kernel = value.getAsObject()->getString("kernel")->str();
     if (const PassRegistration *pass = context.passes.lookup(action.pass)) {
-      action.ranges = rangesOf(*pass->info);
+      action.assisted = value.getAsObject()->getBoolean("assisted").value_or(false);
+      if (!action.assisted)
+        action.ranges = rangesOf(*pass->info);
       actions.push_back(std::move(action));
     }
   }
@@ -341,7 +357,7 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   candidate.node = addNode(text->str(), host, weaken(node(id).promise, object));
   Node &made = node(candidate.node);
   std::vector<JudgedStep> steps = stepsTo(id);
-  steps.push_back({step.pass, node(id).text, made.text, editsFrom(object)});
+  steps.push_back({step.pass, node(id).text, made.text, editsFrom(object), replySummary(step)});
   if (candidate.node != rootNode) {
     std::lock_guard<std::mutex> lock(made.mutex);
     // Of several ways to the same program one stands, whichever thread came first.
@@ -507,7 +523,10 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judge(const NodeId &node) {
 }
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {
-  return judgeWith(node, JudgeEffort::Final);
+  auto judgement = judgeWith(node, JudgeEffort::Final);
+  if (!judgement)
+    return judgement.takeError();
+  return verified(node, std::move(*judgement));
 }
 
 std::optional<TimingReport> ProgramEnvironment::timing(const NodeId &id) {

@@ -7,6 +7,7 @@
 #ifndef KBOPT_LIB_DRIVER_PROGRAMENVIRONMENT_H
 #define KBOPT_LIB_DRIVER_PROGRAMENVIRONMENT_H
 
+#include "Assistant.h"
 #include "Session.h"
 #include "kb-opt/Eval/CostModel.h"
 #include "kb-opt/Pipeline/Pipeline.h"
@@ -17,16 +18,27 @@ namespace kbopt {
 
 /// Thread-safe: the table of nodes has one lock, the parsed program of a node its
 /// own; everything else is shared objects that are thread-safe themselves.
-class ProgramEnvironment : public Environment {
+class ProgramEnvironment : public Environment, public ShownPrograms {
 public:
-  /// \p session outlives it.
-  explicit ProgramEnvironment(Session &session);
+  /// Both outlive it. \p model: null where none is asked.
+  ProgramEnvironment(Session &session, Model *model);
 
   NodeId root() override { return rootNode; }
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override;
   llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) override;
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override;
   llvm::Expected<NodeJudgement> confirm(const NodeId &node) override;
+  llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override;
+  llvm::Expected<Proposal> repair(const NodeId &node, const ProposalRequest &request,
+                                  const Attempt &failed) override;
+  llvm::Expected<std::vector<Finding>> suggest(const SuggestionRequest &request) override;
+  llvm::Expected<Reflection> reflect(const ReplayBuffer &buffer) override;
+
+  std::string shownText(const NodeId &node) override;
+  llvm::Error withProgram(const NodeId &node,
+                          llvm::function_ref<llvm::Error(RewriteSession &)> look) override;
+  std::vector<std::string> hotLines(const NodeId &node, llvm::StringRef kernel) override;
+  std::string generatedCode(const NodeId &node, llvm::StringRef kernel) override;
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);
@@ -48,6 +60,13 @@ private:
     std::vector<GateRecord> gates;           ///< of its confirmation
     std::optional<TimingReport> timing;      ///< likewise
   };
+
+  /// \p judgement, unless the verifier rejects what a model wrote.
+  llvm::Expected<NodeJudgement> verified(const NodeId &node, NodeJudgement judgement);
+  llvm::Expected<std::vector<std::string>> instances(const NodeId &node, llvm::StringRef kernel);
+  AssistantFacts assistantFacts() const;
+  /// One line on the reply that \p step carries out; empty: it carries out none.
+  std::string replySummary(const Move &step) const;
 
   NodeId addNode(std::string text, Digest host, const CandidatePromise &promise);
   /// Stays where it is; all but what its own mutex guards is constant.
@@ -92,8 +111,13 @@ private:
   GpuDevice *gpu; ///< null: times are modelled
   const ProgramArtefacts &original;
   Digest run; ///< command, workload, chip, device and versions
+  Model *languageModel; ///< null: none is
+  const Workload &workload;
+  GpuFacts gpuFacts;
   std::string folder;
   CodeEmitter emitter;
+  ReplyStore replies;
+  std::unique_ptr<Assistant> assistant; ///< where there is a model
   NodeId rootNode;
   std::map<NodeId, Node> nodes;
   std::mutex mutex; ///< of `nodes`

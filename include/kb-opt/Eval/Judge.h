@@ -34,6 +34,8 @@ struct JudgedStep {
   std::string pass; ///< for messages
   std::string before, after;
   std::vector<JudgedEdit> edits; ///< by offset, not overlapping
+  /// What a model's reply says it did; empty: a rule wrote the step.
+  std::string reply = {};
 };
 
 /// What the passes behind a candidate declare.

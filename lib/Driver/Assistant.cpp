@@ -1,0 +1,313 @@
+//===- Assistant.cpp ------------------------------------------------------===//
+#include "Assistant.h"
+#include "AssistantTools.h"
+#include "kb-opt/Plan/Workload.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+ShownPrograms::~ShownPrograms() = default;
+
+Assistant::Assistant(Model &model, ReplyStore &replies, ShownPrograms &programs,
+                     const PassRegistry &passes, AssistantFacts facts)
+    : model(model), replies(replies), programs(programs), passes(passes), facts(std::move(facts)),
+      documents(documentsOf(passes)) {}
+
+void Assistant::Account::add(const StructuredReply &reply) {
+  proposal.tokens += reply.usage.total();
+  priced &= reply.cost.has_value();
+  if (priced)
+    proposal.cost = proposal.cost.value_or(0) + *reply.cost;
+  else
+    proposal.cost.reset();
+}
+
+bool Assistant::Account::end(llvm::StringRef failure, std::string reason) {
+  proposal.failure = failure.str();
+  proposal.reason = std::move(reason);
+  return false;
+}
+
+/// A spent budget and a service that does not answer now say nothing about the pass, and the
+/// search goes on without. Anything else (a refused key, a transcript that lacks the question)
+/// is for the user to mend.
+static llvm::Error keepFatal(llvm::Error error, Proposal &proposal) {
+  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<ProviderError> why) -> llvm::Error {
+    if (why->status != ExitStatus::Budget && !why->retryable)
+      return llvm::Error(std::move(why));
+    proposal.failure = why->status == ExitStatus::Budget ? "budget" : "unavailable";
+    proposal.reason = why->message;
+    return llvm::Error::success();
+  });
+}
+
+llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &request,
+                                                          llvm::StringRef schema, const NodeId &node,
+                                                          llvm::StringRef kernel, Account &account) {
+  auto answer = askStructured(model, request, llvm::cantFail(json::parse(schema)),
+                              assistantTools(documents, programs, node, kernel.str()));
+  if (!answer) {
+    if (llvm::Error error = keepFatal(answer.takeError(), account.proposal))
+      return std::move(error);
+    return std::nullopt;
+  }
+  account.add(*answer);
+  if (answer->ok())
+    return std::move(answer->value);
+  account.end(outcomeName(answer->outcome), ("the " + roleName(request.role) + ": " + answer->problem).str());
+  return std::nullopt;
+}
+
+//===-- Planner -----------------------------------------------------------===//
+
+llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
+                                                            const ProposalRequest &request,
+                                                            llvm::ArrayRef<Action> choices,
+                                                            Account &account) {
+  PlannerWindow window;
+  window.task = task(node, request, request.action, request.knowledge);
+  window.source = programs.shownText(node);
+  window.children = shown(request.planner.attempts);
+  window.leaders = shown(request.planner.leaders, request.originalUs);
+  llvm::Error looked = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
+    auto sites = program.opportunities(/*assisted=*/true);
+    if (!sites)
+      return sites.takeError();
+    for (const Action &choice : choices) {
+      const PassInfo &info = *passes.lookup(choice.pass)->info;
+      PromptPass &pass = window.passes.emplace_back();
+      pass.name = choice.pass;
+      pass.kernel = choice.kernel;
+      pass.summary = info.summary.str();
+      for (const Opportunity &site : *sites)
+        if (site.pass->name == choice.pass && site.step.kernel == choice.kernel)
+          pass.sites.push_back({site.step.site, site.line, siteKindName(info.site).str()});
+    }
+    return llvm::Error::success();
+  });
+  if (looked)
+    return std::move(looked);
+  ModelRequest question = plannerRequest(window);
+  question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
+  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account);
+  if (!answer || !*answer)
+    return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
+  auto reply = readPlannerReply(**answer);
+  if (reply)
+    return std::move(*reply);
+  account.end("malformed", "the planner: " + llvm::toString(reply.takeError()));
+  return std::nullopt;
+}
+
+/// The lines of the places that \p plan names; sites are those of its pass and kernel.
+static llvm::Expected<std::vector<LineSpan>> spansOf(RewriteSession &program, const PlannerReply &plan) {
+  auto sites = program.opportunities(/*assisted=*/true);
+  if (!sites)
+    return sites.takeError();
+  std::vector<LineSpan> spans;
+  for (const PlannedPlace &place : plan.places) {
+    if (!place.site) {
+      spans.push_back({place.first, place.last});
+      continue;
+    }
+    for (const Opportunity &site : *sites)
+      if (site.pass->name == plan.pass && site.step.kernel == plan.kernel && site.step.site == place.site &&
+          site.pass->site != SiteKind::Kernel && site.pass->site != SiteKind::Launch &&
+          site.pass->site != SiteKind::Parameter)
+        spans.push_back({site.line, site.endLine});
+  }
+  return spans;
+}
+
+llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &plan, Work &work,
+                                       Account &account) {
+  const PassInfo &info = *passes.lookup(plan.pass)->info;
+  bool grounded = true;
+  llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
+    auto spans = spansOf(program, plan);
+    if (!spans)
+      return spans.takeError();
+    GroundingRequest request;
+    request.kernel = plan.kernel;
+    request.lines = std::move(*spans);
+    request.allow = info.assisted->allow;
+    auto source = kbopt::ground(program.parsed(), request);
+    if (!source && !request.lines.empty()) {
+      // Lines that cannot be anchored: the whole body can be, as a rule.
+      llvm::consumeError(source.takeError());
+      request.lines.clear();
+      source = kbopt::ground(program.parsed(), request);
+    }
+    if (source)
+      work.source = std::move(*source);
+    else
+      grounded = account.end("constraints", "no anchors: " + llvm::toString(source.takeError()));
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
+  return grounded;
+}
+
+//===-- Coder, debugger, minimal agent --------------------------------------===//
+
+llvm::Expected<Proposal> Assistant::take(const json::Value &answer, Work work, Account account) {
+  auto code = readCoderReply(answer);
+  if (!code) {
+    account.end("malformed", llvm::toString(code.takeError()));
+    return std::move(account.proposal);
+  }
+  work.reply = *code;
+  const PassInfo &info = *passes.lookup(work.action.pass)->info;
+  ReplyOrRefusal made = makeReply(work.source, info, std::move(*code));
+  if (!made.refusal)
+    made.refusal = checkReply(made.reply, info);
+  if (made.refusal) {
+    account.end("constraints", made.refusal->text());
+    return std::move(account.proposal);
+  }
+  auto digest = replies.put(made.reply);
+  if (!digest)
+    return digest.takeError();
+  Move move = work.action.move();
+  move.parameters = {{replyOption.str(), *digest}};
+  for (const TemplateParameter &parameter : made.reply.parameters) {
+    move.parameters[parameter.name] = parameter.defaultValue;
+    account.proposal.ranges.push_back({parameter.name, parameter.values, parameter.defaultValue});
+  }
+  account.proposal.move = std::move(move);
+  account.proposal.reason = made.reply.summary;
+  std::lock_guard<std::mutex> lock(mutex);
+  works.insert_or_assign(*digest, std::move(work));
+  return std::move(account.proposal);
+}
+
+static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &source,
+                                 const PlannerReply &plan) {
+  CoderWindow window;
+  window.pass = info.name.str();
+  window.passPrompt = info.assisted->prompt.str();
+  window.kernel = source.kernel;
+  window.instruction = plan.instruction;
+  window.promise = promiseName(info.promise).str();
+  for (llvm::StringRef allowance : info.assisted->allow)
+    window.allowances.push_back(allowance.str());
+  for (const ReplyParameter &parameter : info.assisted->parameters)
+    window.parameters.push_back((parameter.name + ": " + parameter.summary + ", one of " +
+                                 llvm::join(parameter.values, ", "))
+                                    .str());
+  window.marked = withoutWorkload(source.marked());
+  size_t next = 0;
+  for (const GroundedAnchor &anchor : source.anchors) {
+    // Places and anchors of code are both in the planner's order where their numbers agree.
+    bool code = slotKind(anchor.id) == SlotKind::Code;
+    window.anchors.push_back({anchor.id, anchor.what,
+                              code && next < plan.places.size() ? plan.places[next].instruction : ""});
+    next += code;
+  }
+  return window;
+}
+
+llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRequest &request,
+                                            llvm::ArrayRef<Action> choices) {
+  Account account;
+  Work work;
+  work.action = request.action;
+  PlannerReply planned;
+  planned.pass = request.action.pass;
+  planned.kernel = request.action.kernel;
+  if (!request.minimal) {
+    auto reply = plan(node, request, choices, account);
+    if (!reply)
+      return reply.takeError();
+    if (!*reply)
+      return std::move(account.proposal);
+    planned = std::move(**reply);
+    const Action *chosen = llvm::find_if(choices, [&](const Action &choice) {
+      return choice.pass == planned.pass && choice.kernel == planned.kernel;
+    });
+    if (chosen == choices.end()) {
+      account.end("malformed", "the planner chose '" + planned.pass + "' for '" + planned.kernel +
+                                   "', which is not among its choices");
+      return std::move(account.proposal);
+    }
+    work.action = *chosen;
+  }
+  auto grounded = ground(node, planned, work, account);
+  if (!grounded)
+    return grounded.takeError();
+  if (!*grounded)
+    return std::move(account.proposal);
+  const PassInfo &info = *passes.lookup(planned.pass)->info;
+  work.window = coderWindowOf(info, work.source, planned);
+  work.window.task = task(node, request, work.action, request.ofPass);
+  if (!request.minimal)
+    work.window.task.example = example(request.ofPass, info);
+  work.window.children = shown(request.coder.attempts);
+  ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
+  question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
+  auto answer = ask(question, coderSchema(), node, planned.kernel, account);
+  if (!answer)
+    return answer.takeError();
+  if (!*answer)
+    return std::move(account.proposal);
+  return take(**answer, std::move(work), std::move(account));
+}
+
+llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalRequest &request,
+                                           const Attempt &failed) {
+  Account account;
+  DebuggerWindow window;
+  Work work;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto known = works.find(failed.move.reply());
+    if (known == works.end()) {
+      account.end("unavailable", "the reply is not of this run");
+      return std::move(account.proposal);
+    }
+    work = known->second;
+  }
+  window.coder = work.window;
+  window.reply = work.reply;
+  window.verdict = failed.word() + (failed.gate.empty() ? "" : ", gate " + failed.gate);
+  window.words = failed.reason;
+  window.siblings = shown(request.debugger.attempts);
+  ModelRequest question = debuggerRequest(window);
+  auto answer = ask(question, coderSchema(), node, work.action.kernel, account);
+  if (!answer)
+    return answer.takeError();
+  if (!*answer)
+    return std::move(account.proposal);
+  return take(**answer, std::move(work), std::move(account));
+}
+
+//===-- Verifier ----------------------------------------------------------===//
+
+llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original, const NodeId &candidate,
+                                                          llvm::ArrayRef<std::string> steps,
+                                                          llvm::StringRef promise) {
+  VerifierWindow window;
+  window.task.file = facts.file;
+  window.task.chip = facts.chip;
+  window.task.facts = facts.facts;
+  window.original = programs.shownText(original);
+  window.candidate = programs.shownText(candidate);
+  window.promise = promise.str();
+  window.steps = steps;
+  auto answer = askStructured(model, verifierRequest(window), llvm::cantFail(json::parse(verifierSchema())));
+  Account account;
+  if (!answer) {
+    if (llvm::Error error = keepFatal(answer.takeError(), account.proposal))
+      return std::move(error);
+    return Verification{false, "not asked: " + account.proposal.reason};
+  }
+  if (!answer->ok())
+    return Verification{false, ("no verdict: " + outcomeName(answer->outcome) + ", " + answer->problem).str()};
+  auto verdict = readVerifierReply(answer->value);
+  if (!verdict)
+    return Verification{false, "no verdict: " + llvm::toString(verdict.takeError())};
+  return Verification{!verdict->accepted, verdict->reason};
+}

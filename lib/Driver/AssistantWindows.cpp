@@ -1,0 +1,108 @@
+//===- AssistantWindows.cpp - What roles are shown of a search -------------===//
+#include "Assistant.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace kbopt;
+
+/// So many metrics are shown; more are noise to a reader.
+static constexpr size_t shownMetrics = 40;
+
+std::string Assistant::summaryOf(const Move &move) {
+  if (move.reply().empty())
+    return "";
+  auto reply = replies.get(move.reply());
+  if (reply)
+    return ": " + reply->summary;
+  llvm::consumeError(reply.takeError());
+  return "";
+}
+
+PromptAttempt Assistant::shown(const Attempt &attempt) {
+  PromptAttempt result;
+  result.what = attempt.move.text() + summaryOf(attempt.move);
+  result.verdict = attempt.word();
+  if (attempt.correct())
+    result.verdict = llvm::formatv("correct, {0:f2} times as fast as the program before", std::exp(attempt.gain()));
+  else
+    result.reason = attempt.reason;
+  return result;
+}
+
+std::vector<PromptAttempt> Assistant::shown(llvm::ArrayRef<Attempt> attempts) {
+  std::vector<PromptAttempt> result;
+  for (const Attempt &attempt : attempts)
+    result.push_back(shown(attempt));
+  return result;
+}
+
+std::vector<PromptAttempt> Assistant::shown(llvm::ArrayRef<Leader> leaders, double originalUs) {
+  std::vector<PromptAttempt> result;
+  for (const Leader &leader : leaders) {
+    PromptAttempt &shown = result.emplace_back();
+    for (const Move &move : leader.pipeline)
+      shown.what += (shown.what.empty() ? "" : ", then ") + move.text() + summaryOf(move);
+    shown.verdict = llvm::formatv("{0:f2} times as fast as the original", originalUs / leader.timeUs);
+  }
+  return result;
+}
+
+static std::vector<std::string> stateLines(const ProposalRequest &request) {
+  std::vector<std::string> lines;
+  const State &state = request.state;
+  lines.push_back(state.primary + (state.secondary.empty() ? "" : ", then " + state.secondary));
+  if (std::string why = state.why(); !why.empty())
+    lines.push_back(why);
+  if (state.headroom > 1)
+    lines.push_back(llvm::formatv("the roofline allows {0:f1} times the speed", state.headroom));
+  if (!request.shape.empty())
+    lines.push_back("shape of the kernel: " + request.shape);
+  return lines;
+}
+
+/// The edits of the best reply that did this before.
+std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge, const PassInfo &info) {
+  const WorkedExample *worked = knowledge.example();
+  auto reply = worked ? replies.get(worked->reply) : llvm::Expected<AssistedReply>(AssistedReply());
+  if (!reply)
+    llvm::consumeError(reply.takeError()); // of a knowledge base whose replies are elsewhere
+  else if (worked) {
+    PromptExample shown;
+    shown.title = llvm::formatv("{0}, {1:f2} times as fast then", reply->summary, std::exp(worked->gain));
+    for (const ReplyEdit &edit : reply->edits)
+      shown.after += edit.anchor + ":\n" + edit.text + "\n";
+    return shown;
+  }
+  if (!info.assisted || info.assisted->before.empty())
+    return std::nullopt;
+  return PromptExample{info.name.str(), info.assisted->before.str(), info.assisted->after.str()};
+}
+
+static std::string metricLine(llvm::StringRef name, double value) {
+  std::string line;
+  llvm::raw_string_ostream(line) << name << ": " << llvm::format("%.4g", value);
+  return line;
+}
+
+PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, const Action &action,
+                           const PromptKnowledge &knowledge) {
+  PromptTask task;
+  task.file = facts.file;
+  task.chip = facts.chip;
+  task.facts = facts.facts;
+  if (request.timeUs > 0 && request.originalUs > 0)
+    task.facts.push_back(llvm::formatv(
+        "The program takes {0:f2} us ({1:f2} us at first), and kernel '{2}' {3:f0} % of that.",
+        request.timeUs, request.originalUs, action.kernel, 100 * request.share));
+  if (request.profile) {
+    task.state = stateLines(request);
+    for (const auto &[name, value] : request.metrics)
+      if (task.metrics.size() < shownMetrics && std::isfinite(value))
+        task.metrics.push_back(metricLine(name, value));
+    task.hotLines = programs.hotLines(node, action.kernel);
+  }
+  if (!knowledge.entries.empty() || !knowledge.lessons.empty())
+    task.knowledge.push_back(promptText(knowledge));
+  return task;
+}

@@ -1,0 +1,182 @@
+//===- Proposals.cpp - Programs of a search as a model sees them ----------===//
+//
+// Owns the half of ProgramEnvironment that needs a model: what roles are shown of a
+// node, and the questions that a search asks.
+//
+//===----------------------------------------------------------------------===//
+#include "ProgramEnvironment.h"
+#include "kb-opt/Eval/PtxText.h"
+#include "kb-opt/Policy/Learning.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+//===-- What roles are shown ----------------------------------------------===//
+
+std::string ProgramEnvironment::shownText(const NodeId &id) { return withoutWorkload(node(id).text); }
+
+llvm::Error ProgramEnvironment::withProgram(const NodeId &id,
+                                            llvm::function_ref<llvm::Error(RewriteSession &)> look) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  if (!open)
+    return open.takeError();
+  return look(*open);
+}
+
+/// Mangled names of the instances of \p kernel.
+llvm::Expected<std::vector<std::string>> ProgramEnvironment::instances(const NodeId &id,
+                                                                       llvm::StringRef kernel) {
+  std::vector<std::string> names;
+  if (llvm::Error error = withProgram(id, [&](RewriteSession &program) -> llvm::Error {
+        for (const KernelFact &fact : findKernels(program.parsed()))
+          if (fact.name == kernel)
+            for (const KernelFact::Instance &instance : fact.instances)
+              names.push_back(instance.mangledName);
+        return llvm::Error::success();
+      }))
+    return std::move(error);
+  return names;
+}
+
+std::vector<std::string> ProgramEnvironment::hotLines(const NodeId &id, llvm::StringRef kernel) {
+  std::vector<std::string> lines;
+  auto find = [&]() -> llvm::Error {
+    auto program = artefacts(id);
+    if (!program)
+      return program.takeError();
+    auto code = judgeOf.code(*program);
+    if (!code)
+      return code.takeError();
+    auto modelled = model(*program, codeWithHost(code->digest, id));
+    if (!modelled)
+      return modelled.takeError();
+    auto names = instances(id, kernel);
+    if (!names)
+      return names.takeError();
+    const json::Object *kernels = modelled->getObject("kernels");
+    for (const std::string &name : *names)
+      if (const json::Object *found = kernels ? kernels->getObject(name) : nullptr)
+        for (const json::Value &line : *found->getArray("lines"))
+          lines.push_back(line.getAsString()->str());
+    return llvm::Error::success();
+  };
+  // A prompt without them is a prompt all the same.
+  llvm::consumeError(find());
+  return lines;
+}
+
+std::string ProgramEnvironment::generatedCode(const NodeId &id, llvm::StringRef kernel) {
+  std::string text;
+  auto find = [&]() -> llvm::Error {
+    auto program = artefacts(id);
+    if (!program)
+      return program.takeError();
+    auto code = judgeOf.code(*program);
+    if (!code)
+      return code.takeError();
+    auto names = instances(id, kernel);
+    if (!names)
+      return names.takeError();
+    for (const std::string &name : *names) {
+      auto found = code->kernels.find(name);
+      if (found != code->kernels.end()) {
+        const KernelResources &of = found->second;
+        auto line = [&](llvm::StringRef what, const std::optional<unsigned> &value) {
+          if (value)
+            text += llvm::formatv("{0}: {1}\n", what, *value);
+        };
+        line("registers", of.registers);
+        line("static shared bytes", of.sharedBytes);
+        line("bytes of spilled stores", of.spillStoreBytes);
+        line("bytes of spilled loads", of.spillLoadBytes);
+      }
+      text += kernelPtx(code->ptx, name) + "\n";
+    }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = find())
+    return "It does not compile: " + llvm::toString(std::move(error));
+  return text.empty() ? "The kernel is not compiled: nothing launches it." : text;
+}
+
+//===-- Questions ---------------------------------------------------------===//
+
+AssistantFacts ProgramEnvironment::assistantFacts() const {
+  AssistantFacts facts;
+  facts.file = context.command.shownFile;
+  facts.chip = (gpu ? gpuFacts.name : chip.name) + ", " + context.command.arch;
+  std::string sizes;
+  for (const auto &[name, value] : workload.sizes)
+    sizes += (sizes.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  if (!sizes.empty())
+    facts.facts.push_back("It is timed with " + sizes + " and must be right for any sizes.");
+  for (const WorkloadParameter &parameter : workload.parameters)
+    if (parameter.isBuffer)
+      facts.facts.push_back(llvm::formatv("'{0}' has {1} elements.", parameter.name,
+                                          llvm::join(parameter.shape, " * ")));
+  return facts;
+}
+
+llvm::Expected<Proposal> ProgramEnvironment::propose(const NodeId &id, const ProposalRequest &request) {
+  if (!assistant)
+    return Environment::propose(id, request);
+  auto all = actions(id);
+  if (!all)
+    return all.takeError();
+  // The drawn one first; then those that the knowledge base would try in this state.
+  std::vector<Action> choices{request.action};
+  for (const PromptEntry &entry : request.knowledge.entries)
+    for (const Action &action : *all)
+      if (action.assisted && action.pass == entry.pass && action.kernel == request.action.kernel &&
+          action.pass != request.action.pass)
+        choices.push_back(action);
+  return assistant->propose(id, request, choices);
+}
+
+llvm::Expected<Proposal> ProgramEnvironment::repair(const NodeId &id, const ProposalRequest &request,
+                                                    const Attempt &failed) {
+  return assistant ? assistant->repair(id, request, failed) : Environment::repair(id, request, failed);
+}
+
+llvm::Expected<std::vector<Finding>> ProgramEnvironment::suggest(const SuggestionRequest &request) {
+  return Environment::suggest(request);
+}
+
+llvm::Expected<Reflection> ProgramEnvironment::reflect(const ReplayBuffer &buffer) {
+  return Environment::reflect(buffer);
+}
+
+//===-- Soft verification ---------------------------------------------------===//
+
+std::string ProgramEnvironment::replySummary(const Move &step) const {
+  if (step.reply().empty())
+    return "";
+  auto reply = replies.get(step.reply());
+  if (reply)
+    return reply->summary;
+  llvm::consumeError(reply.takeError());
+  return "a model's reply that is not here any more";
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::verified(const NodeId &id, NodeJudgement judgement) {
+  std::vector<JudgedStep> steps = stepsTo(id);
+  bool assisted = llvm::any_of(steps, [](const JudgedStep &step) { return !step.reply.empty(); });
+  if (!assistant || !assisted || judgement.verdict != AttemptVerdict::Correct)
+    return judgement;
+  std::vector<std::string> words;
+  for (const JudgedStep &step : steps)
+    words.push_back(step.pass + (step.reply.empty() ? "" : ": " + step.reply));
+  auto verification = assistant->verify(rootNode, id, words, toString(node(id).promise.result));
+  if (!verification)
+    return verification.takeError();
+  if (verification->rejected) {
+    judgement.verdict = AttemptVerdict::Incorrect;
+    judgement.failure = "soft-verification";
+  }
+  judgement.reason = "the verifier: " + verification->reason;
+  return judgement;
+}
