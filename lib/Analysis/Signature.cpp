@@ -35,6 +35,8 @@ void addAccess(kb::AccessOp access, double weight, StaticSignature &result) {
     ++result.atomics;
   else
     ++(isLoad ? result.loads : result.stores);
+  if (access.getKind() == kb::AccessKind::Store)
+    result.storesInLoops += !kb::enclosingLoops(access).empty();
   result.bytes += weight * access.getBytes();
   switch (laneStride(access).kind) {
   case StrideClass::Uniform: ++result.uniformStride; break;

@@ -56,7 +56,8 @@ llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &re
   account.add(*answer);
   if (answer->ok())
     return std::move(answer->value);
-  account.end(outcomeName(answer->outcome), ("the " + roleName(request.role) + ": " + answer->problem).str());
+  account.end(outcomeName(answer->outcome),
+              ("the " + roleName(request.role) + "'s reply is " + outcomeName(answer->outcome) + ": " + answer->problem).str());
   return std::nullopt;
 }
 
@@ -153,7 +154,14 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
 
 //===-- Coder, debugger, minimal agent --------------------------------------===//
 
-llvm::Expected<Proposal> Assistant::take(const json::Value &answer, Work work, Account account) {
+/// What stays the same from a proposal through all its repairs.
+static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
+  const Action &action = request.action;
+  return DigestBuilder().add(node).add(action.pass).add(action.kernel).add(action.site).add(request.ask).finish();
+}
+
+llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest &question, Work work,
+                                         Account account) {
   auto code = readCoderReply(answer);
   if (!code) {
     account.end("malformed", llvm::toString(code.takeError()));
@@ -180,7 +188,7 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, Work work, A
   account.proposal.move = std::move(move);
   account.proposal.reason = made.reply.summary;
   std::lock_guard<std::mutex> lock(mutex);
-  works.insert_or_assign(*digest, std::move(work));
+  works.insert_or_assign(question + *digest, std::move(work));
   return std::move(account.proposal);
 }
 
@@ -253,7 +261,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  return take(**answer, std::move(work), std::move(account));
+  return take(**answer, questionOf(node, request), std::move(work), std::move(account));
 }
 
 llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalRequest &request,
@@ -263,7 +271,7 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   Work work;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    auto known = works.find(failed.move.reply());
+    auto known = works.find(questionOf(node, request) + failed.move.reply());
     if (known == works.end()) {
       account.end("unavailable", "the reply is not of this run");
       return std::move(account.proposal);
@@ -281,7 +289,7 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
     return answer.takeError();
   if (!*answer)
     return std::move(account.proposal);
-  return take(**answer, std::move(work), std::move(account));
+  return take(**answer, questionOf(node, request), std::move(work), std::move(account));
 }
 
 //===-- Verifier ----------------------------------------------------------===//

@@ -90,7 +90,8 @@ private:
                                                    llvm::ArrayRef<Action> choices, Account &account);
   llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
                               Account &account);
-  llvm::Expected<Proposal> take(const llvm::json::Value &answer, Work work, Account account);
+  llvm::Expected<Proposal> take(const llvm::json::Value &answer, const Digest &question, Work work,
+                                Account account);
 
   PromptTask task(const NodeId &node, const ProposalRequest &request, const Action &action,
                   const PromptKnowledge &knowledge);
@@ -107,7 +108,8 @@ private:
   AssistantFacts facts;
   DocumentIndex documents;
   std::mutex mutex;
-  std::map<Digest, Work> works; ///< by the reply that came of them
+  /// By question and reply: two questions may get one reply, and each keeps its own window.
+  std::map<Digest, Work> works;
 };
 
 } // namespace kbopt

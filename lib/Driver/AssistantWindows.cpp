@@ -6,7 +6,7 @@
 
 using namespace kbopt;
 
-/// So many metrics are shown; more are noise to a reader.
+/// So many metrics are shown, and none that is zero; more are noise to a reader.
 static constexpr size_t shownMetrics = 40;
 
 std::string Assistant::summaryOf(const Move &move) {
@@ -98,7 +98,7 @@ PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, c
   if (request.profile) {
     task.state = stateLines(request);
     for (const auto &[name, value] : request.metrics)
-      if (task.metrics.size() < shownMetrics && std::isfinite(value))
+      if (task.metrics.size() < shownMetrics && std::isfinite(value) && value != 0)
         task.metrics.push_back(metricLine(name, value));
     task.hotLines = programs.hotLines(node, action.kernel);
   }

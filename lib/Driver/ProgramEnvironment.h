@@ -31,7 +31,7 @@ public:
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override;
   llvm::Expected<Proposal> repair(const NodeId &node, const ProposalRequest &request,
                                   const Attempt &failed) override;
-  llvm::Expected<std::vector<Finding>> suggest(const SuggestionRequest &request) override;
+  llvm::Expected<Reflection> suggest(const SuggestionRequest &request) override;
   llvm::Expected<Reflection> reflect(const ReplayBuffer &buffer) override;
 
   std::string shownText(const NodeId &node) override;

@@ -142,12 +142,12 @@ llvm::Expected<Proposal> ProgramEnvironment::repair(const NodeId &id, const Prop
   return assistant ? assistant->repair(id, request, failed) : Environment::repair(id, request, failed);
 }
 
-llvm::Expected<std::vector<Finding>> ProgramEnvironment::suggest(const SuggestionRequest &request) {
-  return Environment::suggest(request);
+llvm::Expected<Reflection> ProgramEnvironment::suggest(const SuggestionRequest &request) {
+  return languageModel ? suggestWith(*languageModel, request) : Environment::suggest(request);
 }
 
 llvm::Expected<Reflection> ProgramEnvironment::reflect(const ReplayBuffer &buffer) {
-  return Environment::reflect(buffer);
+  return languageModel ? reflectWith(*languageModel, buffer) : Environment::reflect(buffer);
 }
 
 //===-- Soft verification ---------------------------------------------------===//

@@ -17,7 +17,8 @@ static std::string classify(const StaticSignature &signature) {
     return "stencil";
   if (signature.loops == 0)
     return "elementwise";
-  return signature.flops > 0 && inputs >= 2 ? "matmul" : "reduction";
+  // A product is summed up and stored once; a normalisation goes over its row again.
+  return signature.flops > 0 && inputs >= 2 && !signature.storesInLoops ? "matmul" : "reduction";
 }
 
 std::string kbopt::shapeOf(RewriteSession &session, llvm::StringRef kernel) {

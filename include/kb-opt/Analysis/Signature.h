@@ -16,6 +16,7 @@ namespace kbopt {
 /// constant trip counts of the loops around it (an unknown one counts as 1).
 struct StaticSignature {
   unsigned loads = 0, stores = 0, atomics = 0;       ///< global and generic
+  unsigned storesInLoops = 0; ///< of `stores`
   unsigned sharedLoads = 0, sharedStores = 0;
   unsigned unitStride = 0, uniformStride = 0, constantStride = 0, symbolicStride = 0,
            unknownStride = 0;                        ///< global and generic accesses

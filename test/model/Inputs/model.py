@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""A model for tests: reads a request of kb-opt's on stdin, answers as its role would for blocked.cu.
+
+MODEL_MODE chooses what goes wrong: nothing, or garbage, library, skips, typo (which the debugger mends),
+rejects, leaks (fails if the request names an unseen size).
+"""
+import json
+import os
+import re
+import sys
+
+request = sys.stdin.read()
+role, mode = os.environ["KBOPT_ROLE"], os.environ.get("MODEL_MODE", "")
+with open(os.environ["MODEL_LOG"], "a") as log:
+    log.write(role + "\n")
+if "333" in re.sub(r"[0-9a-f]{12,}", "", request):
+    sys.exit("the request names a size that no role may know")
+
+
+def body(loop):
+    edits = [{"anchor": "a1", "text": f"\n  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)\n    {loop}\n"},
+             {"anchor": "launch1", "text": "scaleKernel<<<(n + {{EACH}} * 256 - 1) / ({{EACH}} * 256), 256>>>(y, x, n);"}]
+    return {"summary": "strode over the grid, so that lanes are neighbours", "edits": edits,
+            "parameters": [{"name": "EACH", "values": ["4", "8", "16"], "default": "16"}]}
+
+
+good = body("y[i] = 2.0f * x[i];")
+if role == "planner":
+    chosen = re.search(r"^- (\S+) on '(\w+)':", request, re.M)
+    answer = {"pass": chosen[1], "kernel": chosen[2], "why": "lanes are sixteen elements apart",
+              "instruction": "let lanes be neighbours"}
+elif role in ("coder", "minimal"):
+    answer = {"library": body("cublasSscal(0, n, 0, y, 1);"), "skips": body("if (i < 16) y[i] = 2.0f * x[i];"),
+              "typo": body("y[i] = 2.0f * z[i];")}.get(mode, good)
+elif role == "debugger":
+    answer = good
+elif role == "verifier":
+    answer = {"verdict": "reject" if mode == "rejects" else "accept", "reason": "each element is still doubled"}
+elif role == "evaluator":
+    answer = {"findings": [{"evidence": ["e1"], "text": "it gained more than was predicted"}]}
+elif role == "gap-analyst":
+    answer = {"causes": [{"evidence": ["e1"], "cause": "the loads were strided"}]}
+else:
+    answer = {"lessons": [], "proposals": []}
+print("I would rather talk about the weather." if mode == "garbage" else json.dumps(answer))
