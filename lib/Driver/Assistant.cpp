@@ -233,6 +233,10 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     if (!*reply)
       return std::move(account.proposal);
     planned = std::move(**reply);
+    if (planned.pass == "none") {
+      account.end("declined", "the planner sees no use: " + planned.why);
+      return std::move(account.proposal);
+    }
     const Action *chosen = llvm::find_if(choices, [&](const Action &choice) {
       return choice.pass == planned.pass && choice.kernel == planned.kernel;
     });

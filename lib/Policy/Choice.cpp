@@ -10,6 +10,8 @@ namespace {
 
 /// Keeps every pass that applies in the draw: about a gain of 2 %.
 constexpr double leastWeight = 0.02;
+/// The same where a model is to be asked, which costs more than trying a rule.
+constexpr double leastAskedWeight = 0.005;
 /// Of the weight per parameters of the same action tried at the same node.
 constexpr double repeatShare = 0.5;
 /// Of the weight per failure at other nodes that no success made up for.
@@ -162,7 +164,8 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
     // This very program tells more than the knowledge base does.
     double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
     if (std::optional<MoveOption> next = nextOf(explorer, node, action, planned)) {
-      next->weight = (leastWeight * share + std::max(0.0, value)) * std::pow(repeatShare, here) *
+      double least = action.assisted ? leastAskedWeight : leastWeight;
+      next->weight = (least * share + std::max(0.0, value)) * std::pow(repeatShare, here) *
                      std::pow(failureShare, std::max(0, seen.failures));
       next->predictedGain = prediction.logGain;
       options.push_back(std::move(*next));

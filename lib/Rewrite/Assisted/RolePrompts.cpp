@@ -16,6 +16,8 @@ const llvm::StringLiteral plannerDuty =
 Choose what the measured state calls for. Prefer what experience says pays in this state; try something else where that has been tried here and failed. Look at how earlier plans were carried out: do not ask again for what the coder could not do, and build on what worked.
 
 Name a place by the number of a site that the compiler found, or by the first and the last line of the source. Name no place if the kernel's whole body is to be rewritten. For each place give an instruction that is exact: which arrays, which loop, which sizes, what is to be synchronized, what happens at the edges. 'why' says in one or two sentences which measurement or code makes you expect a gain.
+
+If no pass of the list can help here, answer with the pass 'none', say why, and leave the instruction empty: that costs less than a rewrite that gains nothing.
 )";
 
 const llvm::StringLiteral coderDuty =

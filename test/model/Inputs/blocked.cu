@@ -4,7 +4,7 @@
 //   entry: scale
 //   sizes: {n: 262144}
 //   test-sizes: [{n: 1}, {n: 16}, {n: 1000}]
-//   unseen-sizes: [{n: 333}]
+//   unseen-sizes: [{n: 7919}]
 //   parameters:
 //     - {name: y, type: f32, shape: n, role: out}
 //     - {name: x, type: f32, shape: n, role: in, init: normal}

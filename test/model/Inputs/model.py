@@ -13,7 +13,7 @@ request = sys.stdin.read()
 role, mode = os.environ["KBOPT_ROLE"], os.environ.get("MODEL_MODE", "")
 with open(os.environ["MODEL_LOG"], "a") as log:
     log.write(role + "\n")
-if "333" in re.sub(r"[0-9a-f]{12,}", "", request):
+if re.search(r"\b7919\b", request):
     sys.exit("the request names a size that no role may know")
 
 
