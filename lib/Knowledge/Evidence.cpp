@@ -152,6 +152,9 @@ llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
       return bad("field 'tokens' is no count");
     record.tokens = *count;
   }
+  // It names a file.
+  if (!record.reply.empty() && !isDigest(record.reply))
+    return bad("field 'reply' is no digest");
   if (record.cost && *record.cost < 0)
     return bad("field 'cost' is negative");
   std::optional<AttemptVerdict> verdict = verdictFromName(object.getString("verdict").value_or(""));

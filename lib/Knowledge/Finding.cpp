@@ -56,11 +56,6 @@ json::Object toObject(const Finding &finding) {
   return object;
 }
 
-bool isDigest(llvm::StringRef text) {
-  return text.size() == 32 &&
-         llvm::all_of(text, [](char c) { return llvm::isDigit(c) || (c >= 'a' && c <= 'f'); });
-}
-
 bool isStateWord(llvm::StringRef text) {
   return !text.empty() && text.front() >= 'a' && text.front() <= 'z' &&
          llvm::all_of(

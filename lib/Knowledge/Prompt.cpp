@@ -139,9 +139,9 @@ std::string kbopt::promptText(const PromptKnowledge &knowledge) {
     printLesson(os, lesson, "");
   for (const PromptEntry &entry : knowledge.entries) {
     os << "\n"
-       << entry.pass << ": predicted " << percent(entry.prediction.logGain) << ", works "
-       << llvm::formatv("{0:f0} %", 100 * entry.prediction.success) << " (" << entry.prediction.why
-       << ")\n";
+       << findingText(entry.pass, 64) << ": predicted " << percent(entry.prediction.logGain)
+       << ", works " << llvm::formatv("{0:f0} %", 100 * entry.prediction.success) << " ("
+       << findingText(entry.prediction.why) << ")\n";
     if (entry.optimization && !entry.optimization->summary.empty())
       os << "  " << entry.optimization->summary << "\n";
     if (!entry.proposal.empty())
@@ -151,17 +151,17 @@ std::string kbopt::promptText(const PromptKnowledge &knowledge) {
       printLesson(os, lesson, "  ");
     for (const KnownFailure &failure : entry.failures)
       os << "  - failed " << failure.count << (failure.count == 1 ? " time" : " times")
-         << (failure.here ? "" : " in other states") << ", " << failure.kind << ": "
-         << quoted(findingText(failure.reason, 160)) << "\n";
+         << (failure.here ? "" : " in other states") << ", " << findingText(failure.kind, 32)
+         << ": " << quoted(findingText(failure.reason, 160)) << "\n";
     if (!entry.parameters.empty())
-      os << "  - worked with " << llvm::join(entry.parameters, "; ") << "\n";
+      os << "  - worked with " << findingText(llvm::join(entry.parameters, "; ")) << "\n";
   }
   for (const PromptEntry &entry : knowledge.entries)
     if (entry.example) {
-      os << "\nWorked example: reply " << entry.example->reply << " of " << entry.pass << ", gain "
-         << percent(entry.example->gain);
+      os << "\nWorked example: reply " << entry.example->reply << " of "
+         << findingText(entry.pass, 64) << ", gain " << percent(entry.example->gain);
       if (!entry.example->shape.empty())
-        os << ", on a kernel of shape " << entry.example->shape;
+        os << ", on a kernel of shape " << findingText(entry.example->shape, 64);
       os << "\n";
       break;
     }

@@ -1,6 +1,8 @@
 //===- RecordJson.cpp -----------------------------------------------------===//
 #include "RecordJson.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -47,6 +49,11 @@ llvm::Expected<json::Object> record::parse(llvm::StringRef line) {
   if (*version > newestVersion)
     return bad("it was written by a newer kb-opt (version " + llvm::Twine(*version) + ")");
   return std::move(*object);
+}
+
+bool record::isDigest(llvm::StringRef text) {
+  return text.size() == 32 &&
+         llvm::all_of(text, [](char c) { return llvm::isDigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 std::string record::print(json::Object object) {

@@ -22,6 +22,7 @@ llvm::Error bad(const llvm::Twine &what);
 llvm::Expected<llvm::json::Object> parse(llvm::StringRef line);
 llvm::Expected<Evidence> attemptOf(const llvm::json::Object &object);
 llvm::Expected<Finding> findingOf(const llvm::json::Object &object);
+bool isDigest(llvm::StringRef text);
 /// Keys sorted.
 std::string print(llvm::json::Object object);
 /// Of everything but `time`.

@@ -109,6 +109,7 @@ TEST(Evidence, WhatAModelTookIsPartOfTheRecord) {
   EXPECT_NE(record.experiment(), other.experiment());
   EXPECT_EQ(errorOf(replaced(line, "1234", "-5")), "field 'tokens' is no count");
   EXPECT_EQ(errorOf(replaced(line, "0.0125", "-0.0125")), "field 'cost' is negative");
+  EXPECT_EQ(errorOf(replaced(line, record.reply, "../reply")), "field 'reply' is no digest");
 }
 
 TEST(Evidence, ZeroAndSpecialGains) {
