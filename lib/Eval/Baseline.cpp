@@ -75,7 +75,13 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
   };
   std::optional<RunsAhead> ahead;
   if (gpu)
-    ahead.emplace(*this, baselineProgram, originalRuns());
+    ahead.emplace(*this, baselineProgram, originalRuns(), [this] {
+      // Its time and counters are asked for next; the CPU device may still be checking.
+      if (auto timing = ownTiming(0); !timing)
+        consumeError(timing.takeError());
+      if (auto counters = profile(); !counters)
+        consumeError(counters.takeError());
+    });
   // Does it run, and does it keep to its own memory?
   TestCase test = checkCase();
   for (const TestCase &which : {recordedCase(), test}) {

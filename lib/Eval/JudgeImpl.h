@@ -187,9 +187,10 @@ struct Judge::Impl {
   }
   /// Makes runs that gates are about to ask for, on several threads as far as they do not need
   /// the one GPU; until \p stop, or one does not end well. Errors are left to who asks. Without
-  /// threads (JudgeOptions) it does nothing: each run is made when it is asked for.
+  /// threads (JudgeOptions) it does nothing: each run is made when it is asked for. \p afterGpu is
+  /// called once all of the GPU's ended well.
   void runTogether(JudgedProgram &program, llvm::ArrayRef<RunRequest> requests,
-                   const std::atomic<bool> &stop);
+                   const std::atomic<bool> &stop, const std::function<void()> &afterGpu = {});
   llvm::Expected<const AuditedPlan &> audited(JudgedProgram &program, const TestCase &test);
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
@@ -244,7 +245,8 @@ struct Judge::Impl {
 /// Makes runs while gates look at others (Judge::Impl::runTogether).
 class RunsAhead {
 public:
-  RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests);
+  RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests,
+            std::function<void()> afterGpu = {});
   ~RunsAhead();
   /// Until all are made.
   void wait();

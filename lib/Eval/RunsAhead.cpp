@@ -96,7 +96,7 @@ static bool eachInParallel(unsigned threads, ArrayRef<const RunRequest *> reques
 }
 
 void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> requests,
-                              const std::atomic<bool> &stop) {
+                              const std::atomic<bool> &stop, const std::function<void()> &afterGpu) {
   if (options.threads <= 1)
     return;
   std::vector<const RunRequest *> onGpu, others, all;
@@ -138,7 +138,9 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
     llvm::erase_if(*list, [&](const RunRequest *request) { return !isKept(*request); });
   // One GPU answers one after the other, and jobs keep their order.
   parallelFor(2, 2, [&](size_t which) {
-    (void)eachInParallel(which ? options.threads : 1, which ? others : onGpu, stop, make);
+    bool isWell = eachInParallel(which ? options.threads : 1, which ? others : onGpu, stop, make);
+    if (which == 0 && isWell && !stop && afterGpu)
+      afterGpu();
   });
 }
 
@@ -158,10 +160,12 @@ void Judge::prepare(const ProgramArtefacts &program) {
   parallelFor(impl->options.threads, parts.size(), [&](size_t i) { parts[i](); });
 }
 
-RunsAhead::RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests) {
+RunsAhead::RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests,
+                     std::function<void()> afterGpu) {
   if (judge.options.threads > 1 && !requests.empty())
-    thread = std::thread([this, &judge, &program, requests = std::move(requests)] {
-      judge.runTogether(program, requests, stop);
+    thread = std::thread([this, &judge, &program, requests = std::move(requests),
+                          afterGpu = std::move(afterGpu)] {
+      judge.runTogether(program, requests, stop, afterGpu);
     });
 }
 
