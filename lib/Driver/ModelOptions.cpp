@@ -1,5 +1,6 @@
 //===- ModelOptions.cpp - From options to settings of models --------------===//
 #include "kb-opt/Driver/Options.h"
+#include "kb-opt/Support/Error.h"
 
 using namespace kbopt;
 
@@ -29,5 +30,8 @@ llvm::Expected<ModelSettings> kbopt::modelSettings(const Options &options, FileS
     settings.budget.tokens = options.llmBudget.tokens;
   if (options.llmBudget.calls)
     settings.budget.calls = options.llmBudget.calls;
+  if (settings.provider.kind == ProviderKind::Replay && settings.recordFile == settings.provider.argument)
+    return llvm::make_error<UsageError>("'" + settings.recordFile + "' cannot be replayed and recorded at once",
+                                        "drop --llm-record, or name another file");
   return settings;
 }

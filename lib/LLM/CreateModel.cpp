@@ -67,9 +67,6 @@ static llvm::Expected<std::unique_ptr<Model>> makeProvider(const ModelSettings &
 
 /// What would make every call of a role fail is said before the first.
 static llvm::Error checkSettings(const ModelSettings &settings, const PriceTable &prices) {
-  if (settings.provider.kind == ProviderKind::Replay && settings.recordFile == settings.provider.argument)
-    return llvm::make_error<UsageError>("'" + settings.recordFile + "' cannot be replayed and recorded at once",
-                                        "drop --llm-record, or name another file");
   // A transcript knows what its replies cost.
   bool needsPrices = limitsDollars(settings) && settings.provider.kind != ProviderKind::Replay;
   for (ModelRole role : allRoles) {

@@ -37,9 +37,6 @@ TEST(CreateModel, SaysAtOnceWhatCannotWork) {
   settings.budget.dollars = 1;
   EXPECT_NE(errorText(createModel(settings), &status).find("a budget of dollars cannot be kept: the price of 'm' is unknown"), std::string::npos);
   EXPECT_NE(errorText(createModel(settingsFor("replay:none.jsonl"))).find("cannot read 'none.jsonl'"), std::string::npos);
-  ModelSettings circle = settingsFor("replay:t.jsonl");
-  circle.recordFile = "t.jsonl";
-  EXPECT_NE(errorText(createModel(circle)).find("'t.jsonl' cannot be replayed and recorded at once"), std::string::npos);
   settings.pricesFile = "none.yaml";
   EXPECT_NE(errorText(createModel(settings)).find("cannot read 'none.yaml'"), std::string::npos);
 }
