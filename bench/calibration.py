@@ -139,13 +139,23 @@ def prepare(kb_opt, folder, *sources):
     preparation = Preparation(kb_opt, folder)
     for source in sources:
         preparation.kernel(source)
+    if os.path.exists(preparation.model_times):
+        model(preparation.model_times, preparation.pairs[0]["chip"], folder)
     print(f"{len(preparation.pairs)} pairs")
 
 
+def machine_code(counts):
+    """What equal programs have in common: the code of each kernel and how it is launched."""
+    return json.dumps([{name: kernel["code"] for name, kernel in counts["kernels"].items()},
+                       [[launch[key] for key in ("kernel", "grid", "block", "dynamicSharedBytes", "repeats")]
+                        for launch in counts["launches"]]], sort_keys=True)
+
+
 def model(model_times, chip, folder):
-    """Pairs without counts stay without a modelled time, and report says how many there are."""
+    """Pairs without counts stay without a modelled time, and report says how many there are. Of programs with the same
+    machine code the first one's time is that of all: kb-opt never models nor measures such a program again."""
     pairs_path = os.path.join(folder, "pairs.json")
-    pairs, base = read_json(pairs_path), None
+    pairs, base, times = read_json(pairs_path), None, {}
     for number, pair in enumerate(pairs):
         counts = counts_file(folder, number)
         pair["us"] = None
@@ -154,7 +164,8 @@ def model(model_times, chip, folder):
             if result.returncode:
                 sys.exit(f"{counts}: {result.stderr.strip()}")
             plan = json.loads(result.stdout)
-            pair["us"] = plan["modelledUs"]
+            code = pair["kernel"], machine_code(read_json(counts))
+            pair["us"] = times.setdefault(code, plan["modelledUs"])
             pair["kernels"] = [{"kernel": l["kernel"], "us": l["modelledUs"], "launches": l["repeats"], "limiter": l["limiter"],
                                 "metrics": l["metrics"]} for l in plan["launches"]]
         base = base if pair["pipeline"] else pair["us"]

@@ -36,6 +36,9 @@ constexpr double loopTestAlu = 2, loopTestInstructions = 3;
 /// Clocks of the whole chip per block that starts. Measured on an H200: empty kernels of 65536 and
 /// 262144 blocks, 0.601 ns a block for any size up to 512 threads. Taken for the other chips too.
 constexpr double blockStartCycles = 1.19;
+/// From the start of a block to that of the next in its place, if it does nothing. Measured on an H200:
+/// empty kernels of 262144 blocks of 1024 threads, two on an SM at a time. Taken for any size.
+constexpr double blockTurnCycles = 357;
 /// Clocks between two warps' atomics to one 128-byte line. Measured on an H200: a million random
 /// atomics take 247 us on 32 counters of one line, 274 us on 256 of eight. Taken for others too.
 constexpr double atomicLineCycles = 16;
@@ -61,7 +64,7 @@ void addPipes(LaunchModel &model) {
   // The expansions of divisions are issued too.
   double issued = c.warpInstructions + fdiv * (divisionFma - 1) + idiv * (divisionAlu - 1) +
                   ddiv * (divisionFp64 - 1);
-  double loopTests = model.unrolledIterations * c.warps;
+  double loopTests = model.schedule.unrolledIterations * c.warps;
   issued = std::max(0.0, issued - loopTests * loopTestInstructions);
   model.issue = model.onBusiestSm(issued, chip.schedulersPerSm);
   model.fma = lanes(op(w, {Op::FAdd, Op::FMul, Op::FFma, Op::FOther}) + fdiv * divisionFma,
@@ -123,24 +126,29 @@ void addLatency(LaunchModel &model) {
   if (c.warps <= 0)
     return;
   const kbrt::TrafficCounters &t = c.traffic;
-  model.l2MissShare = t.l2ReadBytes > 0 ? std::min(1.0, t.dramReadBytes / t.l2ReadBytes) : 0;
-  for (const LoadRound &round : model.rounds)
+  // The blocks of the first wave run in step: whoever reads a sector first, all that need it wait for
+  // DRAM. Later waves find in L2 what others have read.
+  if (t.l2ReadBytes > 0) {
+    double later = std::min(1.0, t.dramReadBytes / t.l2ReadBytes), waves = std::max(1.0, model.waves);
+    model.l2MissShare = (1 + (waves - 1) * later) / waves;
+  }
+  for (const LoadRound &round : model.schedule.global)
     model.globalLatency += round.perWarp * (round.service + chip.l1LatencyCycles +
                                             round.missesL1 * (memoryLatency(model) - chip.l1LatencyCycles));
   double conflicts = c.sharedLoad.requests > 0
                          ? c.sharedLoad.sharedWavefronts / c.sharedLoad.requests - 1
                          : 0;
   double sharedRounds = 0;
-  for (const LoadRound &round : loadRounds(c, /*shared=*/true))
+  for (const LoadRound &round : model.schedule.shared)
     sharedRounds += round.perWarp;
   model.sharedLatency =
       sharedRounds * (chip.sharedLatencyCycles + std::max(0.0, conflicts)) +
       c.shuffles / c.warps * chip.sharedLatencyCycles;
   model.instructionsPerWarp =
-      std::max(1.0, c.warpInstructions / c.warps - model.unrolledIterations * loopTestInstructions);
+      std::max(1.0, c.warpInstructions / c.warps - model.schedule.unrolledIterations * loopTestInstructions);
   model.arithmeticLatency = model.instructionsPerWarp * chip.aluLatencyCycles / instructionParallelism;
   model.branchLatency =
-      std::max(0.0, c.branches / c.warps - model.unrolledIterations) * branchCycles;
+      std::max(0.0, c.branches / c.warps - model.schedule.unrolledIterations) * branchCycles;
   // Warps of a block wait at a barrier for the slowest one.
   double sinceLast = model.globalLatency + model.sharedLatency + model.arithmeticLatency;
   double barrier = barrierCycles + barrierWarpCycles * std::ceil(model.shape.threadsPerBlock / 32.0);
@@ -148,6 +156,7 @@ void addLatency(LaunchModel &model) {
                          (c.blockBarriers > 0 ? (c.warpImbalance - 1) * sinceLast : 0);
   // Equal blocks end in whole waves; after many waves they have drifted apart.
   model.waveCount = std::max(1.0, model.waves < 8 ? std::ceil(model.waves) : model.waves + 0.5);
+  model.blockLatency = blockTurnCycles * (1 - 1 / model.waveCount); // the first one's is in the launch's overhead
   model.latency = model.waveCount * model.warpLatency();
 }
 
@@ -172,14 +181,14 @@ static double turnOf(double work, double waiting, double warps) {
 
 double LaunchModel::interleaved(double work) const {
   double perWarp = 0;
-  for (const LoadRound &round : rounds)
+  for (const LoadRound &round : schedule.global)
     perWarp += round.perWarp;
   if (perWarp <= 0)
     return turnOf(work, latency, residentWarps);
   // The resources' work and the other waiting are spread evenly over the rounds.
   double share = work / (waveCount * perWarp), other = (warpLatency() - globalLatency) / perWarp;
   double cycles = 0;
-  for (const LoadRound &round : rounds) {
+  for (const LoadRound &round : schedule.global) {
     auto turn = [&](double memory) {
       return turnOf(share, memory + round.service + other, residentWarps);
     };
@@ -214,7 +223,7 @@ LaunchModel analyseLaunch(const kbrt::KernelCounters &counters, const LaunchShap
   // Arrays that the source declares locally mostly end in registers; only the
   // machine code knows.
   model.usesLocalMemory = !resources || !resources->stackBytes || *resources->stackBytes > 0;
-  model.rounds = loadRounds(counters, /*shared=*/false, &model.unrolledIterations);
+  model.schedule = scheduleLoads(counters);
   addPipes(model);
   addTraffic(model);
   addLatency(model);

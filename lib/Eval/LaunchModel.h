@@ -19,6 +19,13 @@ struct LoadRound {
   double missesL1 = 0;     ///< share of the rounds that wait for L2 or DRAM
 };
 
+/// What a warp waits for memory in, all loads of one round together.
+struct LoadSchedule {
+  std::vector<LoadRound> global, shared;
+  double unrolledIterations = 0; ///< per warp, whose loop test the machine code does not have
+};
+LoadSchedule scheduleLoads(const kbrt::KernelCounters &counters);
+
 /// Cycles are SM cycles of the busiest SM, from the first block to the last.
 struct LaunchModel {
   LaunchModel(const kbrt::KernelCounters &counters, const LaunchShape &shape,
@@ -45,17 +52,16 @@ struct LaunchModel {
   // Chip-wide resources, in cycles.
   double dram = 0, l2 = 0, atomics = 0, blockStarts = 0;
 
-  /// What a warp waits for global memory in, all loads of one round together.
-  std::vector<LoadRound> rounds;
-  double unrolledIterations = 0; ///< per warp, whose loop test the machine code does not have
+  LoadSchedule schedule;
   // What one warp waits for when it is alone, in cycles.
   double globalLatency = 0, sharedLatency = 0, arithmeticLatency = 0, barrierLatency = 0,
-         branchLatency = 0;
+         branchLatency = 0, blockLatency = 0;
   double warpLatency() const {
-    return globalLatency + sharedLatency + arithmeticLatency + barrierLatency + branchLatency;
+    return globalLatency + sharedLatency + arithmeticLatency + barrierLatency + branchLatency +
+           blockLatency;
   }
   double waveCount = 1;         ///< whole waves that follow each other
-  double l2MissShare = 0;       ///< of what misses L1
+  double l2MissShare = 0;       ///< of the waits for what misses L1
   double latency = 0;           ///< of all waves
   /// Cycles when \p work cycles of the resources and the waiting take turns.
   double interleaved(double work) const;
@@ -66,10 +72,6 @@ struct LaunchModel {
   /// Per-SM work of the whole grid, as cycles of the busiest SM.
   double onBusiestSm(double total, double perClock) const;
 };
-
-/// Rounds of global loads, or of shared ones, and the loop tests that unrolling removes.
-std::vector<LoadRound> loadRounds(const kbrt::KernelCounters &counters, bool shared,
-                                  double *unrolledIterations = nullptr);
 
 /// Fills everything but `cycles` from counters and chip.
 LaunchModel analyseLaunch(const kbrt::KernelCounters &counters, const LaunchShape &shape,

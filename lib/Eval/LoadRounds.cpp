@@ -2,10 +2,12 @@
 //
 // Owns what is known of nvcc's scheduling of loads: sites that run equally often
 // stand in one loop body and wait together; loops are unrolled; registers bound
-// what is in flight. Observed in PTX and in times on an H200 (docs/CostModel.md).
+// what is in flight. Observed in PTX and SASS and in times on an H200
+// (docs/CostModel.md).
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchModel.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -21,57 +23,79 @@ constexpr double defaultUnrolling = 16;
 /// resident, which ptxas stays within where it can.
 constexpr double registersInFlight = 16;
 
-struct Group {
-  double sites = 0, requests = 0, wavefronts = 0, sectors = 0, hits = 0, registers = 0;
-  std::set<std::pair<unsigned, unsigned>> places; ///< lines and columns
+bool isGlobal(const kbrt::SiteCounters &site) {
+  return site.space == kbrt::MemorySpace::Global || site.space == kbrt::MemorySpace::Generic;
+}
+bool isShared(const kbrt::SiteCounters &site) { return site.space == kbrt::MemorySpace::Shared; }
+
+/// The loads that run equally often.
+struct Body {
+  std::vector<const kbrt::SiteCounters *> loads;
+  double iterations = 0; ///< per warp, of one load
+  /// Iterations that the compiler joins beyond those that the source joined.
+  double unrolling = 1;
 };
 
-bool waits(const kbrt::SiteCounters &site, bool shared) {
-  if (site.access.requests <= 0 || site.kind == kbrt::AccessKind::Store)
-    return false;
-  if (shared)
-    return site.space == kbrt::MemorySpace::Shared;
-  return site.space == kbrt::MemorySpace::Global || site.space == kbrt::MemorySpace::Generic;
+std::vector<Body> bodiesOf(const kbrt::KernelCounters &counters) {
+  std::map<long, Body> bodies; // by log of requests per warp, steps of 5 %
+  for (const kbrt::SiteCounters &site : counters.sites)
+    if (site.access.requests > 0 && site.kind != kbrt::AccessKind::Store && (isGlobal(site) || isShared(site)))
+      bodies[std::lround(std::log(site.access.requests / counters.warps) / 0.05)].loads.push_back(&site);
+  double barriersPerWarp = counters.blockBarriers / counters.warps;
+  std::vector<Body> result;
+  for (auto &[key, body] : bodies) {
+    std::set<std::pair<unsigned, unsigned>> places; // lines and columns
+    for (const kbrt::SiteCounters *load : body.loads) {
+      body.iterations += load->access.requests / counters.warps / static_cast<double>(body.loads.size());
+      places.insert({load->line, load->column});
+    }
+    // The source unrolled where a place has several sites; nothing moves over a barrier.
+    if (barriersPerWarp <= 0.5 * body.iterations && places.size() == body.loads.size())
+      body.unrolling = std::clamp(body.iterations, 1.0, defaultUnrolling);
+    result.push_back(std::move(body));
+  }
+  return result;
+}
+
+std::vector<LoadRound> roundsOf(ArrayRef<Body> bodies, double warps, bool (&space)(const kbrt::SiteCounters &)) {
+  std::vector<LoadRound> rounds;
+  for (const Body &body : bodies) {
+    double sites = 0, registers = 0, requests = 0, wavefronts = 0, sectors = 0, hits = 0;
+    for (const kbrt::SiteCounters *load : body.loads) {
+      if (!space(*load))
+        continue;
+      sites += 1;
+      registers += std::max(1.0, load->elementBytes / 4.0);
+      requests += load->access.requests / warps;
+      wavefronts += load->access.lineWavefronts / warps;
+      sectors += load->access.sectors;
+      hits += load->access.l1HitSectors;
+    }
+    if (!sites)
+      continue;
+    double inFlight =
+        std::min(sites * body.unrolling, std::max(1.0, registersInFlight * sites / registers));
+    LoadRound &round = rounds.emplace_back();
+    round.perWarp = requests / inFlight;
+    round.service = wavefronts / round.perWarp;
+    double missShare = sectors > 0 ? 1 - hits / sectors : 0;
+    round.missesL1 = std::min(1.0, missShare * inFlight);
+  }
+  return rounds;
 }
 
 } // namespace
 
-std::vector<LoadRound> loadRounds(const kbrt::KernelCounters &counters, bool shared,
-                                  double *unrolledIterations) {
-  std::vector<LoadRound> rounds;
+LoadSchedule scheduleLoads(const kbrt::KernelCounters &counters) {
+  LoadSchedule schedule;
   if (counters.warps <= 0)
-    return rounds;
-  std::map<long, Group> groups; // key: log of requests per warp in steps of 5 %
-  for (const kbrt::SiteCounters &site : counters.sites) {
-    if (!waits(site, shared))
-      continue;
-    Group &group = groups[std::lround(std::log(site.access.requests / counters.warps) / 0.05)];
-    group.sites += 1;
-    group.requests += site.access.requests / counters.warps;
-    group.wavefronts += site.access.lineWavefronts / counters.warps;
-    group.sectors += site.access.sectors;
-    group.hits += site.access.l1HitSectors;
-    group.registers += std::max(1.0, site.elementBytes / 4.0);
-    group.places.insert({site.line, site.column});
-  }
-  double barriersPerWarp = counters.blockBarriers / counters.warps;
-  for (const auto &[key, group] : groups) {
-    double iterations = group.requests / group.sites;
-    // The source unrolled where a place has several sites; nothing moves over a barrier.
-    bool isFenced = barriersPerWarp > 0.5 * iterations;
-    bool isUnrolled = group.places.size() < group.sites;
-    double unrolling = isFenced || isUnrolled ? 1 : std::clamp(iterations, 1.0, defaultUnrolling);
-    double inFlight = std::min(group.sites * unrolling,
-                               std::max(1.0, registersInFlight * group.sites / group.registers));
-    LoadRound &round = rounds.emplace_back();
-    round.perWarp = group.requests / inFlight;
-    round.service = group.wavefronts / round.perWarp;
-    double missShare = group.sectors > 0 ? 1 - group.hits / group.sectors : 0;
-    round.missesL1 = std::min(1.0, missShare * inFlight);
-    if (unrolledIterations)
-      *unrolledIterations += iterations * (1 - 1 / unrolling);
-  }
-  return rounds;
+    return schedule;
+  std::vector<Body> bodies = bodiesOf(counters);
+  schedule.global = roundsOf(bodies, counters.warps, isGlobal);
+  schedule.shared = roundsOf(bodies, counters.warps, isShared);
+  for (const Body &body : bodies)
+    schedule.unrolledIterations += body.iterations * (1 - 1 / body.unrolling);
+  return schedule;
 }
 
 } // namespace kbopt

@@ -65,19 +65,20 @@ class Counters(unittest.TestCase):
 
 
 class Model(unittest.TestCase):
-    def test_renews_times_and_baselines(self):
+    def test_renews_times_and_baselines_and_takes_equal_code_once(self):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(os.path.join(folder, "counts"))
             tool = os.path.join(folder, "tool")
             with open(tool, "w") as file:
                 file.write("#!/bin/sh\ncat $3\n")
             os.chmod(tool, stat.S_IRWXU)
-            calibration.write_json(os.path.join(folder, "pairs.json"), [{"kernel": "k", "pipeline": p, "us": 9} for p in ("", "x", "y")])
-            for number, us in enumerate((8, 4)):
-                calibration.write_json(calibration.counts_file(folder, number), {"modelledUs": us, "launches": []})
+            calibration.write_json(os.path.join(folder, "pairs.json"), [{"kernel": "k", "pipeline": p, "us": 9} for p in ("", "x", "same", "y")])
+            for number, (us, code) in enumerate(((8, "c"), (4, "d"), (7, "c"))):
+                calibration.write_json(calibration.counts_file(folder, number),
+                                       {"modelledUs": us, "launches": [], "kernels": {"k": {"code": code}}})
             calibration.model(tool, "h200", folder)
             pairs = calibration.read_json(os.path.join(folder, "pairs.json"))
-        self.assertEqual([(p["us"], p["baselineUs"]) for p in pairs], [(8, 8), (4, 8), (None, 8)])
+        self.assertEqual([(p["us"], p["baselineUs"]) for p in pairs], [(8, 8), (4, 8), (8, 8), (None, 8)])
 
 
 unittest.main(argv=sys.argv[:1])

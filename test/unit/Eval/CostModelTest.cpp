@@ -130,6 +130,16 @@ TEST_F(CostModelTest, FewWarpsCannotHideLatency) {
   EXPECT_EQ(launch.limiter, Limiter::Latency);
   EXPECT_GT(launch.metrics.at("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"),
             1);
+  counters.traffic.dramReadBytes /= 100;
+  EXPECT_NEAR(model().us, launch.us, 0.1 * launch.us) << "all wait for whoever reads first";
+}
+
+TEST_F(CostModelTest, EmptyBlocksTakeTurns) {
+  // Two blocks on an SM at a time: 179 us were measured.
+  counters = {};
+  counters.blocks = shape.blocks = 262144;
+  counters.warps = counters.warpInstructions = 32.0 * 262144;
+  EXPECT_NEAR(model().us, 179, 18);
 }
 
 TEST_F(CostModelTest, SmallBlocksStartOneAfterTheOther) {
