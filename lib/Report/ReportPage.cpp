@@ -23,14 +23,14 @@ void report::writeHead(llvm::raw_ostream &os, const ReportPage &page) {
     os << formatv("<div><div class=\"big\">{0} faster</div>", factor(page.originalUs / page.bestUs));
     if (page.lowerBound)
       os << formatv("<div>at least {0:f3} × (95 %)</div>", *page.lowerBound);
-    os << formatv("</div>\n<div><div>{0} → <b>{1}</b> <span class=\"soft\">in kernels, {2}</span></div>",
+    os << formatv("</div>\n<div><div>{0} → <b>{1}</b> <span class=\"soft\">{2}</span></div>",
                   micros(page.originalUs), micros(page.bestUs), escaped(page.source));
     if (!measured)
       os << formatv("<div class=\"soft\">a model's figure: rank by it, do not report it; no lower bound without a "
                     "GPU</div>");
   } else {
     os << formatv("<div><div class=\"big stays\">stays as it is</div></div>\n<div><div>nothing better was found; {0} "
-                  "<span class=\"soft\">in kernels, {1}</span></div>",
+                  "<span class=\"soft\">{1}</span></div>",
                   micros(page.originalUs), escaped(page.source));
   }
   for (const std::string &timing : page.timings)

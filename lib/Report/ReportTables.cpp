@@ -67,12 +67,12 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
   std::vector<std::pair<StringRef, StringRef>> heads = {{"#", "n"},          {"trajectory", "n"}, {"move", "wide"},
                                                         {"verdict", ""},     {"time", "n"},       {"of the step before", "n"},
                                                         {"of the original", "n"}};
+  heads.push_back({"reason", "wide"});
+  if (asked)
+    heads.insert(heads.end(), {{"tokens", "n"}, {"cost", "n"}});
   if (expected)
     heads.push_back({"expected", "n"});
   heads.push_back({"state before", ""});
-  if (asked)
-    heads.insert(heads.end(), {{"tokens", "n"}, {"cost", "n"}});
-  heads.push_back({"reason", "wide"});
   openTable(os, heads, "tall");
   for (size_t i = 0; i != page.attempts.size(); ++i) {
     const ReportAttempt &attempt = page.attempts[i];
@@ -85,15 +85,15 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
     cell(os, timed ? micros(attempt.us) : "", "n");
     cell(os, timed && attempt.parentUs > 0 ? factor(attempt.parentUs / attempt.us) : "", "n");
     cell(os, timed && page.originalUs > 0 ? factor(page.originalUs / attempt.us) : "", "n");
-    if (expected)
-      cell(os, attempt.predicted > 0 ? factor(attempt.predicted) : "", "n");
-    cell(os, escaped(attempt.state));
+    bool both = !attempt.shortcut.empty() && !attempt.reason.empty();
+    cell(os, escaped(attempt.shortcut) + (both ? "; " : "") + escaped(attempt.reason));
     if (asked) {
       cell(os, attempt.tokens ? grouped(attempt.tokens) : "", "n");
       cell(os, attempt.tokens ? dollars(attempt.dollars) : "", "n");
     }
-    bool both = !attempt.shortcut.empty() && !attempt.reason.empty();
-    cell(os, escaped(attempt.shortcut) + (both ? "; " : "") + escaped(attempt.reason));
+    if (expected)
+      cell(os, attempt.predicted > 0 ? factor(attempt.predicted) : "", "n");
+    cell(os, escaped(attempt.state));
     os << "</tr>\n";
   }
   closeTable(os);
