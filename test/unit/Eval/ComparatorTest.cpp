@@ -60,6 +60,15 @@ TEST(Comparator, FiniteClassMustBeEqual) {
   EXPECT_FALSE(test.compare({inf, nan, inf}, reassociates(100)).accepted);
 }
 
+TEST(Comparator, SumsNearOverflowMayReachInfinityInOneOrderOnly) {
+  FloatCase test{{inf, 3e38f, 1e38f}, {}};
+  EXPECT_TRUE(test.compare({3e38f, -inf, 1e38f}, reassociates(100)).accepted);
+  EXPECT_TRUE(test.compare({nan, 3e38f, 1e38f}, reassociates(100)).accepted) << "inf - inf";
+  EXPECT_FALSE(test.compare({inf, 3e38f, 0}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({3e38f, 3e38f, 1e38f}, reassociates(1)).accepted);
+  EXPECT_FALSE(test.compare({3e38f, 3e38f, 1e38f}, {}).accepted) << "bitwise";
+}
+
 TEST(Comparator, ReassociationIsBoundedByLengthAndUnitRoundoff) {
   FloatCase test{std::vector<float>(64, 1.0f), {}};
   std::vector<float> candidate = test.oracle;
