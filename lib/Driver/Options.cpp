@@ -202,6 +202,8 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
   if (options.minimalAgent && !options.strategy.empty())
     reader.fail("'--minimal-agent' is a strategy of its own", "drop '--strategy'");
+  if ((options.minimalAgent || options.strategy == "minimal") && !options.llm && options.llmConfig.empty())
+    reader.fail("the minimal agent is a model, and no model is asked", "name a provider with --llm");
   if ((!options.reply.empty() || options.emit == Emit::Anchors) && (options.passes.empty() || options.isAuto()))
     reader.fail("it is not said which pass and kernel are meant",
                 "name them, as in -passes='shared-memory-tiling{kernel=gemm}'");

@@ -93,7 +93,8 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
   case AttemptVerdict::Inconclusive:
     return "inconclusive" + (attempt.gate.empty() ? "" : " (" + attempt.gate + ")") + ": " + attempt.reason;
   case AttemptVerdict::NotApplied:
-    return "does not apply: " + attempt.reason;
+    return (attempt.ask && attempt.move.reply().empty() ? "no proposal" : "does not apply") +
+           (attempt.failure.empty() ? "" : " (" + attempt.failure + ")") + ": " + attempt.reason;
   }
   llvm_unreachable("unknown verdict");
 }
@@ -105,6 +106,8 @@ void SearchReport::attempted(const Attempt &attempt) {
     note = " (identical machine code, not measured again)";
   else if (attempt.shortcut == "known")
     note = " (known)";
+  else if (attempt.repair)
+    note = llvm::formatv(" (repair {0})", attempt.repair);
   std::string text = llvm::formatv("{0}{1}  {2}{3}",
                                    attempt.trajectory ? llvm::formatv("[{0}] ", attempt.trajectory).str()
                                                       : std::string("[winner] "),

@@ -138,6 +138,27 @@ std::string refusalOfProposal(const Finding &finding, const ReplayBuffer &buffer
 
 } // namespace
 
+static const ReplaySample *sampleOf(const ReplayBuffer &buffer, llvm::StringRef name) {
+  auto sample =
+      llvm::find_if(buffer.samples, [&](const ReplaySample &each) { return each.name == name; });
+  return sample == buffer.samples.end() ? nullptr : &*sample;
+}
+
+std::string kbopt::refusalOfCause(llvm::StringRef name, llvm::StringRef cause,
+                                  const ReplayBuffer &buffer) {
+  const ReplaySample *sample = sampleOf(buffer, name);
+  if (!sample)
+    return ("there is no evidence '" + name + "' in this batch").str();
+  if (sample->record.verdict != AttemptVerdict::Incorrect &&
+      sample->record.verdict != AttemptVerdict::NotApplied)
+    return (name + " did not fail").str();
+  if (cause.empty() || cause.size() > longestCause || findingText(cause) != cause)
+    return llvm::formatv("it is not one line of at most {0} bytes", longestCause);
+  if (std::optional<std::string> figure = foreignFigure(cause, knownFigures({sample})))
+    return ("its figure " + *figure + " is not in " + name).str();
+  return "";
+}
+
 std::string kbopt::refusalOf(const Finding &finding, const ReplayBuffer &buffer) {
   if (finding.text.size() > longestLesson)
     return llvm::formatv("its text has {0} bytes, more than {1}", finding.text.size(),
@@ -146,13 +167,12 @@ std::string kbopt::refusalOf(const Finding &finding, const ReplayBuffer &buffer)
   Finding named = finding; // with ids in place of names
   named.evidence.clear();
   for (const std::string &name : finding.evidence) {
-    auto sample =
-        llvm::find_if(buffer.samples, [&](const ReplaySample &s) { return s.name == name; });
-    if (sample == buffer.samples.end())
+    const ReplaySample *sample = sampleOf(buffer, name);
+    if (!sample)
       return "there is no evidence '" + name + "' in this batch";
-    if (llvm::is_contained(cited, &*sample))
+    if (llvm::is_contained(cited, sample))
       continue;
-    cited.push_back(&*sample);
+    cited.push_back(sample);
     named.evidence.push_back(sample->record.id());
   }
   if (llvm::Error error = named.check())

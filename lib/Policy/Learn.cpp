@@ -85,6 +85,9 @@ void Explorer::take(Reflection reflection) {
     finding.time = clock.timestamp();
     findings.push_back(finding);
   }
+  for (auto [index, record] : llvm::enumerate(result.evidence))
+    if (auto cause = reflection.causes.find(sampleName(index)); cause != reflection.causes.end())
+      record.cause = cause->second;
   if (observer)
     observer->reflected(reflection);
 }

@@ -84,17 +84,15 @@ std::string lineOf(const ReplaySample &sample) {
 }
 
 std::string dataOf(const ReplayBuffer &buffer) {
-  std::vector<const ReplaySample *> shown;
-  for (const ReplaySample &sample : buffer.samples)
-    shown.push_back(&sample);
-  llvm::stable_sort(shown, [](const ReplaySample *a, const ReplaySample *b) {
-    return gapOf(a->record) > gapOf(b->record);
-  });
-  size_t left = shown.size() - std::min(shown.size(), mostShown);
-  shown.resize(shown.size() - left);
+  std::vector<std::pair<double, size_t>> order;
+  for (auto [index, sample] : llvm::enumerate(buffer.samples))
+    order.emplace_back(-gapOf(sample.record), index);
+  llvm::sort(order);
+  size_t left = order.size() - std::min(order.size(), mostShown);
+  order.resize(order.size() - left);
   std::string text = "Attempts of this batch, widest gap first:\n";
-  for (const ReplaySample *sample : shown)
-    text += lineOf(*sample);
+  for (const auto &[gap, index] : order)
+    text += lineOf(buffer.samples[index]);
   if (left)
     text += llvm::formatv("{0} attempts with narrower gaps are left out.\n", left);
   return text;
@@ -114,7 +112,7 @@ constexpr llvm::StringLiteral evaluatorSchema = R"({"type":"object","required":[
 constexpr llvm::StringLiteral analystSchema = R"({"type":"object","required":["causes"],"properties":{
   "causes":{"type":"array","maxItems":8,"items":{"type":"object","required":["evidence","cause"],"properties":{
     "evidence":{"type":"array","minItems":1,"maxItems":32,"items":{"type":"string"}},
-    "cause":{"type":"string","maxLength":400}}}}}})";
+    "cause":{"type":"string","maxLength":400},"short":{"type":"string"}}}}}})";
 
 constexpr llvm::StringLiteral updaterSchema = R"({"type":"object","required":["lessons"],"properties":{
   "lessons":{"type":"array","maxItems":8,"items":{"type":"object","required":["state","text","evidence"],"properties":{
@@ -273,7 +271,8 @@ llvm::Expected<Reflection> kbopt::reflectWith(Model &model, const ReplayBuffer &
   auto analysis = conversation.ask(
       ModelRole::GapAnalyst,
       "You are the performance-gap analysis: for each finding say why, in terms of the hardware, the metrics that "
-      "changed and the state, and which assumption was wrong; name the attempts that show it.",
+      "changed and the state, and which assumption was wrong; name the attempts that show it. Where they failed, add 'short': the cause in at most "
+      "seventy bytes, in words that fit the same mistake in other kernels.",
       fenced(data + findings), analystSchema);
   if (!analysis || !*analysis)
     return analysis ? llvm::Expected<Reflection>(std::move(reflection)) : analysis.takeError();
@@ -281,6 +280,14 @@ llvm::Expected<Reflection> kbopt::reflectWith(Model &model, const ReplayBuffer &
   std::string causes = "What the gap analysis says:\n";
   forEach(**analysis, "causes", mostLessons, [&](const json::Object &object) {
     causes += llvm::join(namesOf(object), " ") + ": " + quoted(textOf(object, "cause")) + "\n";
+    std::string cause = textOf(object, "short");
+    for (const std::string &name : cause.empty() ? std::vector<std::string>() : namesOf(object)) {
+      std::string refusal = refusalOfCause(name, cause, buffer);
+      if (refusal.empty())
+        reflection.causes.try_emplace(name, cause);
+      else
+        reflection.refused.push_back("cause " + quoted(cause) + " is not taken: " + refusal);
+    }
   });
   causes += "Lessons of this run so far:\n";
   for (const Finding &lesson : buffer.lessons)

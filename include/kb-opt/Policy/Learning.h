@@ -37,6 +37,8 @@ struct Reflection {
   /// Lessons, states and proposals. Their evidence has the names of the replay buffer
   /// ("e3"); in the result of a search it has the ids of the records.
   std::vector<Finding> findings;
+  /// What went wrong with failed samples, in words that other failures share.
+  std::map<std::string, std::string> causes;
   std::vector<std::string> refused; ///< what was not taken, and why
   /// Why there is nothing: "malformed", "truncated", "refused", "budget", "unavailable".
   std::string failure;
@@ -55,6 +57,12 @@ llvm::Expected<Reflection> reflectWith(Model &model, const ReplayBuffer &buffer)
 /// that rules know, and a condition that holds for each sample that it cites; a
 /// proposal names a state and a pass of the buffer.
 std::string refusalOf(const Finding &finding, const ReplayBuffer &buffer);
+
+/// Longest cause of a failure: as long as what folding makes of a reason.
+inline constexpr size_t longestCause = 72;
+/// Why \p cause cannot be filed with the sample \p name: it is of no failure, too long, or
+/// has a figure that the sample has not. Empty: it can.
+std::string refusalOfCause(llvm::StringRef name, llvm::StringRef cause, const ReplayBuffer &buffer);
 
 /// Asks the state role which passes to try first in a state for which nothing is
 /// known: at most three proposals.

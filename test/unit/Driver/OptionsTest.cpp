@@ -65,12 +65,15 @@ TEST(Options, StrategiesAndAblations) {
   ASSERT_TRUE(static_cast<bool>(options));
   EXPECT_EQ(options->strategy, "tree");
   EXPECT_TRUE(options->crossover && !options->memory && !options->profile);
-  options = parseOptions({"-passes=auto", "--minimal-agent", "a.cu"});
+  options = parseOptions({"-passes=auto", "--minimal-agent", "--llm=mailbox:letters", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
   EXPECT_EQ(options->strategy, "minimal");
   EXPECT_EQ(errorOf({"-passes=auto", "--minimal-agent", "--strategy=tree", "a.cu"}),
             "kb-opt: error: '--minimal-agent' is a strategy of its own\n"
             "kb-opt: note: drop '--strategy'\n");
+  EXPECT_EQ(errorOf({"-passes=auto", "--minimal-agent", "a.cu"}),
+            "kb-opt: error: the minimal agent is a model, and no model is asked\n"
+            "kb-opt: note: name a provider with --llm\n");
 }
 
 TEST(Options, Devices) {

@@ -140,6 +140,31 @@ TEST(Learning, AProposalIsForWhatNobodyTried) {
   EXPECT_NE(refusal(wrong), "") << "a promise is no figure of the evidence";
 }
 
+TEST(Learning, FailuresAreFiledByCause) {
+  ReplayBuffer failed = buffer();
+  failed.samples[1].record.verdict = AttemptVerdict::Incorrect;
+  EXPECT_EQ(refusalOfCause("e2", "missing barrier after the tile is filled", failed), "");
+  EXPECT_EQ(refusalOfCause("e2", "49152 bytes are too many", failed), "");
+  EXPECT_EQ(refusalOfCause("e1", "missing barrier", failed), "e1 did not fail");
+  EXPECT_EQ(refusalOfCause("e9", "missing barrier", failed), "there is no evidence 'e9' in this batch");
+  EXPECT_EQ(refusalOfCause("e2", "8 barriers", failed), "its figure 8 is not in e2");
+  EXPECT_NE(refusalOfCause("e2", std::string(73, 'x'), failed), "");
+  EXPECT_NE(refusalOfCause("e2", "two\nlines", failed), "");
+  // Said by the gap analyst, it is in the record at the end.
+  ScriptedModel model;
+  model.answers[ModelRole::GapAnalyst] =
+      R"({"causes":[{"evidence":["e1"],"cause":"it does not compile at all","short":"undeclared name"}]})";
+  FakeEnvironment world;
+  world.passes = {{"hoist-loop-invariant"}};
+  world.passes[0].compiles = false;
+  world.model = &model;
+  FakeClock clock;
+  SearchResult result =
+      llvm::cantFail(llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), {}, clock));
+  ASSERT_EQ(result.evidence.size(), 1u);
+  EXPECT_EQ(result.evidence[0].cause, "undeclared name");
+}
+
 TEST(Learning, ThreeRolesOneAfterTheOther) {
   ScriptedModel model;
   model.answers[ModelRole::Evaluator] =
