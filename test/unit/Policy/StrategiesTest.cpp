@@ -291,6 +291,25 @@ TEST(Crossover, TwoWinnersBecomeOne) {
   }
 }
 
+TEST(Crossover, OnOneKernelTheCatalogueOrdersTheSteps) {
+  for (bool swapped : {false, true}) {
+    FakeEnvironment world;
+    std::vector<FakePass> passes = {{"unroll-loop", {{"", swapped ? 0.6 : 0.7}}},
+                                    {"coalesce-accesses", {{"", swapped ? 0.7 : 0.6}}}};
+    world.passes = passes;
+    SearchOptions options;
+    options.trajectories = 2;
+    options.steps = 1;
+    options.crossover = true;
+    options.tune = false;
+    SearchResult result = search(world, options, "rollout");
+    ASSERT_EQ(result.pipeline.size(), 2u);
+    unsigned first = Catalogue::builtin().find(result.pipeline[0].pass)->number;
+    unsigned second = Catalogue::builtin().find(result.pipeline[1].pass)->number;
+    EXPECT_LT(first, second) << "whichever of the two is the faster";
+  }
+}
+
 TEST(Crossover, ItIsOffForRolloutUnlessAskedFor) {
   FakeEnvironment world;
   fillTwoKernels(world);
