@@ -23,6 +23,7 @@ llvm::Error cannot(const llvm::Twine &message, const llvm::Twine &note = "") {
 struct Run {
   const clang::FunctionDecl *function = nullptr;
   LineSpan lines;
+  std::vector<unsigned> spans; ///< of the request
   const clang::Stmt *first = nullptr, *last = nullptr;
   std::optional<Anchor> anchor;
 };
@@ -86,7 +87,7 @@ llvm::Error Grounder::findKernel(StringRef name, const KernelFact *&found) {
 
 void Grounder::add(SlotKind kind, Anchor anchor, std::string what) {
   kinds.push_back(kind);
-  source.anchors.push_back({"", std::move(anchor), std::move(what)});
+  source.anchors.push_back({"", std::move(anchor), std::move(what), {}});
 }
 
 llvm::Error Grounder::addBody(const KernelFact &kernel) {
@@ -151,6 +152,7 @@ llvm::Error Grounder::addLines() {
   for (const LineSpan &lines : request.lines) {
     Run run;
     run.lines = lines;
+    run.spans = {unsigned(&lines - request.lines.data())};
     for (const clang::FunctionDecl *function : functions) {
       LineSpan body = linesOf(function->getBody()->getSourceRange());
       if (isDeviceFunction(function) && body.first <= lines.first && body.last >= lines.last)
@@ -175,6 +177,8 @@ llvm::Error Grounder::addLines() {
         a.lines = {std::min(a.lines.first, b.lines.first), std::max(a.lines.last, b.lines.last)};
         if (llvm::Error error = settle(a))
           return error;
+        a.spans.insert(a.spans.end(), b.spans.begin(), b.spans.end());
+        llvm::sort(a.spans);
         runs.erase(runs.begin() + j);
         merged = true;
       }
@@ -186,6 +190,7 @@ llvm::Error Grounder::addLines() {
                             ? "line " + std::to_string(lines.first)
                             : "lines " + std::to_string(lines.first) + " to " + std::to_string(lines.last);
     add(SlotKind::Code, *run.anchor, where + " of '" + run.function->getQualifiedNameAsString() + "'");
+    source.anchors.back().spans = run.spans;
   }
   return llvm::Error::success();
 }

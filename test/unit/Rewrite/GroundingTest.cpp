@@ -119,6 +119,10 @@ TEST(Grounding, SeveralPlaces) {
   EXPECT_EQ(textOf(apart, "a1"), "float y = x;");
   EXPECT_EQ(textOf(apart, "a2"), "float a = j;");
   EXPECT_EQ(textOf(apart, "a3"), "out[i] = 1;");
+  // In the order of the text; which line was asked for first is kept.
+  EXPECT_THAT(apart.anchor("a1")->spans, ElementsAre(1));
+  EXPECT_THAT(apart.anchor("a2")->spans, ElementsAre(2));
+  EXPECT_THAT(apart.anchor("a3")->spans, ElementsAre(0));
   // New declarations stand before the first function that may use them.
   EXPECT_LT(apart.anchor("decls")->anchor.begin, apart.anchor("a1")->anchor.begin);
   // One inside the other, and two that share a statement: one anchor.
@@ -127,6 +131,7 @@ TEST(Grounding, SeveralPlaces) {
   EXPECT_TRUE(textOf(nested, "a1").starts_with("for (int j"));
   GroundedSource shared = grounded(*parsed, {{10, 11}, {11, 12}});
   EXPECT_FALSE(shared.anchor("a2"));
+  EXPECT_THAT(shared.anchor("a1")->spans, ElementsAre(0, 1));
   EXPECT_TRUE(textOf(shared, "a1").ends_with("out[j] = half_(b);"));
 }
 

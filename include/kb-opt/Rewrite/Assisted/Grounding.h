@@ -35,6 +35,9 @@ struct GroundedAnchor {
   std::string id; ///< "a1", "launch1", "decls", "includes", "parameters"
   Anchor anchor;
   std::string what; ///< "the body of kernel 'gemm'", for prompts
+  /// Which of the request's lines it stands for, from 0, in their order; several where they
+  /// touched.
+  std::vector<unsigned> spans = {};
 };
 
 /// A program with the places that may be filled. Valid without the program.
