@@ -102,24 +102,55 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
   return std::nullopt;
 }
 
+namespace {
+/// Lines to be anchored, and what the planner wants there.
+struct PlannedLines {
+  std::vector<LineSpan> lines;
+  std::vector<std::string> instructions; ///< one for each
+};
+} // namespace
+
 /// The lines of the places that \p plan names; sites are those of its pass and kernel.
-static llvm::Expected<std::vector<LineSpan>> spansOf(RewriteSession &program, const PlannerReply &plan) {
+static llvm::Expected<PlannedLines> linesOf(RewriteSession &program, const PlannerReply &plan) {
   auto sites = program.opportunities(/*assisted=*/true);
   if (!sites)
     return sites.takeError();
-  std::vector<LineSpan> spans;
+  PlannedLines planned;
+  auto add = [&](unsigned first, unsigned last, const PlannedPlace &place) {
+    planned.lines.push_back({first, last});
+    planned.instructions.push_back(place.instruction);
+  };
   for (const PlannedPlace &place : plan.places) {
     if (!place.site) {
-      spans.push_back({place.first, place.last});
+      add(place.first, place.last, place);
       continue;
     }
     for (const Opportunity &site : *sites)
       if (site.pass->name == plan.pass && site.step.kernel == plan.kernel && site.step.site == place.site &&
           site.pass->site != SiteKind::Kernel && site.pass->site != SiteKind::Launch &&
           site.pass->site != SiteKind::Parameter)
-        spans.push_back({site.line, site.endLine});
+        add(site.line, site.endLine, place);
   }
-  return spans;
+  return planned;
+}
+
+/// Places that touch have become one anchor; what was wanted of places that have none is wanted
+/// of the body.
+static std::map<std::string, std::string> instructionsFor(const GroundedSource &source,
+                                                          const PlannedLines &planned,
+                                                          const PlannerReply &plan) {
+  std::map<std::string, std::string> instructions;
+  auto add = [&](const std::string &anchor, const std::string &instruction) {
+    std::string &text = instructions[anchor];
+    text += (text.empty() ? "" : "; ") + instruction;
+  };
+  for (const GroundedAnchor &anchor : source.anchors)
+    for (unsigned span : anchor.spans)
+      add(anchor.id, planned.instructions[span]);
+  if (instructions.empty() && source.anchor("a1"))
+    for (const PlannedPlace &place : plan.places)
+      add("a1", place.instruction);
+  return instructions;
 }
 
 llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &plan, Work &work,
@@ -127,12 +158,12 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
   const PassInfo &info = *passes.lookup(plan.pass)->info;
   bool grounded = true;
   llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
-    auto spans = spansOf(program, plan);
-    if (!spans)
-      return spans.takeError();
+    auto planned = linesOf(program, plan);
+    if (!planned)
+      return planned.takeError();
     GroundingRequest request;
     request.kernel = plan.kernel;
-    request.lines = std::move(*spans);
+    request.lines = planned->lines;
     request.allow = info.assisted->allow;
     auto source = kbopt::ground(program.parsed(), request);
     if (!source && !request.lines.empty()) {
@@ -141,10 +172,12 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
       request.lines.clear();
       source = kbopt::ground(program.parsed(), request);
     }
-    if (source)
+    if (source) {
+      work.instructions = instructionsFor(*source, *planned, plan);
       work.source = std::move(*source);
-    else
+    } else {
       grounded = account.end("constraints", "no anchors: " + llvm::toString(source.takeError()));
+    }
     return llvm::Error::success();
   });
   if (error)
@@ -193,7 +226,8 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest
 }
 
 static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &source,
-                                 const PlannerReply &plan) {
+                                 const PlannerReply &plan,
+                                 const std::map<std::string, std::string> &instructions) {
   CoderWindow window;
   window.pass = info.name.str();
   window.passPrompt = info.assisted->prompt.str();
@@ -207,13 +241,9 @@ static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &sou
                                  llvm::join(parameter.values, ", "))
                                     .str());
   window.marked = withoutWorkload(source.marked());
-  size_t next = 0;
   for (const GroundedAnchor &anchor : source.anchors) {
-    // Places and anchors of code are both in the planner's order where their numbers agree.
-    bool code = slotKind(anchor.id) == SlotKind::Code;
-    window.anchors.push_back({anchor.id, anchor.what,
-                              code && next < plan.places.size() ? plan.places[next].instruction : ""});
-    next += code;
+    auto wanted = instructions.find(anchor.id);
+    window.anchors.push_back({anchor.id, anchor.what, wanted == instructions.end() ? "" : wanted->second});
   }
   return window;
 }
@@ -253,7 +283,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
   if (!*grounded)
     return std::move(account.proposal);
   const PassInfo &info = *passes.lookup(planned.pass)->info;
-  work.window = coderWindowOf(info, work.source, planned);
+  work.window = coderWindowOf(info, work.source, planned, work.instructions);
   work.window.task = task(node, request, work.action, request.ofPass);
   if (!request.minimal)
     work.window.task.example = example(request.ofPass, info);

@@ -69,6 +69,8 @@ private:
   struct Work {
     Action action;
     GroundedSource source;
+    /// What the planner wants at each anchor, by its name.
+    std::map<std::string, std::string> instructions;
     CoderWindow window;
     CoderReply reply;
   };
