@@ -4,43 +4,9 @@
 
 using namespace kbopt;
 
-static llvm::Expected<ModelSettings> settingsOf(Context &context) {
-  const Options &options = context.options;
-  ModelSettings settings;
-  if (!options.llmConfig.empty()) {
-    auto text = context.files.read(options.llmConfig);
-    if (!text)
-      return text.takeError();
-    if (llvm::Error error = readModelSettings(*text, options.llmConfig, settings))
-      return std::move(error);
-  }
-  auto take = [](const std::string &given, std::string &into) {
-    if (!given.empty())
-      into = given;
-  };
-  if (options.llm)
-    settings.provider = *options.llm;
-  if (!options.llmModel.empty())
-    settings.defaults.model = options.llmModel;
-  take(options.llmBaseUrl, settings.baseUrl);
-  take(options.llmRecord, settings.recordFile);
-  take(options.llmPrices, settings.pricesFile);
-  const BudgetLimits &budget = options.llmBudget;
-  if (budget.dollars)
-    settings.budget.dollars = budget.dollars;
-  if (budget.tokens)
-    settings.budget.tokens = budget.tokens;
-  if (budget.calls)
-    settings.budget.calls = budget.calls;
-  return settings;
-}
-
 llvm::Expected<ModelSession> kbopt::openModel(Context &context) {
-  auto settings = settingsOf(context);
-  if (!settings)
-    return settings.takeError();
   ModelSession session;
-  session.settings = std::move(*settings);
+  session.settings = context.model;
   // Replies of the journal are part of the record, too.
   std::swap(session.recordFile, session.settings.recordFile);
   ModelWorld world;
