@@ -4,6 +4,7 @@
 // the search needs, tells what happens, and keeps what was learnt.
 //
 //===----------------------------------------------------------------------===//
+#include "HtmlReport.h"
 #include "ModelSession.h"
 #include "Modes.h"
 #include "SearchReport.h"
@@ -95,9 +96,11 @@ static llvm::Expected<ExitStatus> search(Context &context) {
                                  context.clock, &report);
   if (!result)
     return result.takeError();
-  if (model->service)
+  if (model->service) {
+    report.roles = reportRoles(model->service->perRole());
     context.progress.line("model: " + model->service->total().describe() +
                           (result->modelEnd.empty() ? "" : "; asked no more: " + result->modelEnd));
+  }
   auto kept = keepEvidence(context, *knowledge, directory, *result);
   double seconds = context.clock.monotonicSeconds() - startSeconds;
   auto status = report.finish(environment, *session.journal, *result, kept ? *kept : 0,

@@ -94,7 +94,7 @@ llvm::Expected<double> ProgramEnvironment::acceptedUs(const NodeId &id, const Ti
   return kbopt::acceptedUs(timing.cold, root->timeUs);
 }
 
-llvm::Expected<std::string> ProgramEnvironment::computeCounters(const NodeId &id,
+llvm::Expected<json::Value> ProgramEnvironment::computeCounters(const NodeId &id,
                                                                 const ProgramArtefacts &program) {
   TimedPart timed(&context.timings, "effects", "counters of the GPU");
   GpuProfile profile;
@@ -120,16 +120,13 @@ llvm::Expected<std::string> ProgramEnvironment::computeCounters(const NodeId &id
     profile.degraded = "profiling ended with: " + profile.message;
   if (id == rootNode && !profile.degraded.empty())
     context.progress.line("gpu: no counters, so that states are modelled: " + profile.degraded);
-  return llvm::formatv("{0}", json::Value(countersJson(profile))).str();
+  return json::Value(countersJson(profile));
 }
 
 llvm::Expected<json::Object> ProgramEnvironment::counters(const NodeId &id, const ProgramArtefacts &program,
                                                           const Digest &code) {
-  auto answer = journal.getOrCompute("counters", request({code}), [&] { return computeCounters(id, program); });
+  auto answer = answered("counters", request({code}), [&] { return computeCounters(id, program); });
   if (!answer)
     return answer.takeError();
-  auto parsed = json::parse(*answer);
-  if (!parsed)
-    return parsed.takeError();
-  return std::move(*parsed->getAsObject());
+  return std::move(*answer->getAsObject());
 }

@@ -37,14 +37,14 @@ static json::Array linesJson(const Context &context, const RunResult &counted, c
   return lines;
 }
 
-llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefacts &program) {
+llvm::Expected<json::Value> ProgramEnvironment::computeModel(const ProgramArtefacts &program) {
   TimedPart timed(&context.timings, "effects", "counters and model");
   auto counted = judgeOf.count(program, countOptions(chip));
   if (!counted)
     return counted.takeError();
   json::Object answer;
   if (counted->status != RunStatus::Ok)
-    return llvm::formatv("{0}", json::Value(std::move(answer))).str();
+    return json::Value(std::move(answer));
   auto code = judgeOf.code(program);
   if (!code)
     return code.takeError();
@@ -67,7 +67,7 @@ llvm::Expected<std::string> ProgramEnvironment::computeModel(const ProgramArtefa
                                    {"lines", linesJson(context, *counted, *modelled, kernel)}};
   }
   answer["kernels"] = std::move(kernels);
-  return llvm::formatv("{0}", json::Value(std::move(answer))).str();
+  return json::Value(std::move(answer));
 }
 
 llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &program,
@@ -83,13 +83,10 @@ llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &p
     if (!first->getNumber("us"))
       return json::Object();
   }
-  auto answer = journal.getOrCompute("model", request({code}), [&] { return computeModel(program); });
+  auto answer = answered("model", request({code}), [&] { return computeModel(program); });
   if (!answer)
     return answer.takeError();
-  auto parsed = json::parse(*answer);
-  if (!parsed)
-    return parsed.takeError();
-  return std::move(*parsed->getAsObject());
+  return std::move(*answer->getAsObject());
 }
 
 /// Every kernel of the source that ran, with the metrics and shape of the instance

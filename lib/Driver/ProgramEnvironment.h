@@ -68,6 +68,10 @@ private:
   /// One line on the reply that \p step carries out; empty: it carries out none.
   std::string replySummary(const Move &step) const;
 
+  /// The journal's answer to \p request, or \p compute's.
+  llvm::Expected<llvm::json::Value>
+  answered(llvm::StringRef kind, const Digest &request,
+           llvm::function_ref<llvm::Expected<llvm::json::Value>()> compute);
   NodeId addNode(std::string text, Digest host, const CandidatePromise &promise);
   /// Stays where it is; all but what its own mutex guards is constant.
   Node &node(const NodeId &id);
@@ -86,7 +90,7 @@ private:
   /// Counters and modelled time of \p program, whose machine code and host are named by
   /// \p code; empty if it does not run to its end on the CPU device. Counted once per code.
   llvm::Expected<llvm::json::Object> model(const ProgramArtefacts &program, const Digest &code);
-  llvm::Expected<std::string> computeModel(const ProgramArtefacts &program);
+  llvm::Expected<llvm::json::Value> computeModel(const ProgramArtefacts &program);
   /// Times and metrics of a correct program: measured where \p timing is, else modelled.
   llvm::Error addSpeed(const NodeId &node, const ProgramArtefacts &program, const TimingReport *timing,
                        llvm::json::Object &answer);
@@ -95,12 +99,12 @@ private:
                                               const Digest &code);
   std::optional<llvm::json::Object> withoutCounters(const NodeId &node, const TimingReport &timing,
                                                     const llvm::json::Object &modelled);
-  llvm::Expected<std::string> computeCounters(const NodeId &node, const ProgramArtefacts &program);
+  llvm::Expected<llvm::json::Value> computeCounters(const NodeId &node, const ProgramArtefacts &program);
   /// The time that \p timing stands for in the search.
   llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);
-  llvm::Expected<std::string> computeActions(const NodeId &node);
-  llvm::Expected<std::string> computeRewrite(const NodeId &node, const Move &step);
-  llvm::Expected<std::string> computeJudgement(const NodeId &node, JudgeEffort effort);
+  llvm::Expected<llvm::json::Value> computeActions(const NodeId &node);
+  llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Move &step);
+  llvm::Expected<llvm::json::Value> computeJudgement(const NodeId &node, JudgeEffort effort);
   llvm::Expected<NodeJudgement> judgeWith(const NodeId &node, JudgeEffort effort);
 
   Context &context;

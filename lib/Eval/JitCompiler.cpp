@@ -29,11 +29,14 @@ static bool mayHaveVariables(StringRef cubinPath) {
   return true;
 }
 
-/// Whether \p ptx declares variables of the module.
-static bool declaresVariables(StringRef ptx) {
+/// Whether \p ptx declares variables of the module, or functions of CUDA's device runtime
+/// (malloc, vprintf).
+static bool declaresMore(StringRef ptx) {
   SmallVector<StringRef> lines;
   ptx.split(lines, '\n', -1, /*KeepEmpty=*/false);
   return any_of(lines, [](StringRef line) {
+    if (line.starts_with(".extern .func"))
+      return true;
     for (StringRef linkage : {".visible ", ".extern ", ".weak ", ".common "})
       line.consume_front(linkage);
     return line.starts_with(".global ") || line.starts_with(".const ");
@@ -55,7 +58,7 @@ bool JitCompiler::decide() {
   // NVRTC keeps static members that nobody refers to as variables, nvcc does not.
   withVariables = mayHaveVariables(exact->cubinPath);
   usesShared = StringRef(exact->ptx).contains(".shared");
-  usesVariables = declaresVariables(exact->ptx);
+  usesMore = declaresMore(exact->ptx);
   std::optional<DeviceCode> quick = compileSlice(original);
   if (!quick)
     return refuse(reason.empty() ? "the device part does not stand alone" : reason);
@@ -84,7 +87,7 @@ Expected<DeviceCode> JitCompiler::compileNow(const ProgramArtefacts &program) {
     if (std::optional<DeviceCode> code = compileSlice(program))
       // What the original does not have was not compared.
       if ((usesShared || !StringRef(code->ptx).contains(".shared")) &&
-          (usesVariables || !declaresVariables(code->ptx)))
+          (usesMore || !declaresMore(code->ptx)))
         return std::move(*code);
   return nvcc.compile(program);
 }

@@ -50,7 +50,7 @@ private:
   OnceMap<int, bool> decision; ///< one entry
   std::string reason;          ///< written while that is made
   bool usesShared = false;     ///< likewise: the original has shared memory
-  bool usesVariables = false;  ///< likewise: variables of the module
+  bool usesMore = false;       ///< likewise: variables, or functions of the device runtime
   bool withVariables = true;   ///< likewise: whether their values count in digests
 };
 

@@ -136,6 +136,9 @@ TEST_F(JitCompilerTest, NewVariablesAreForNvcc) {
   ProgramArtefacts counting = program("__device__ int calls;\n__global__ void k(float *x) {\n"
                                       "  atomicAdd(&calls, 1);\n  x[threadIdx.x] = calls;\n}\n");
   EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(counting)).producer).starts_with("nvcc"));
+  ProgramArtefacts keeping = program("__global__ void k(float *x) {\n  auto *kept = static_cast<float *>(malloc(4));\n"
+                                     "  *kept = x[threadIdx.x];\n  x[threadIdx.x] = *kept + 1;\n  free(kept);\n}\n");
+  EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(keeping)).producer).starts_with("nvcc"));
 }
 
 TEST_F(JitCompilerTest, ASliceOfAnotherProgramIsNone) {

@@ -1,0 +1,164 @@
+//===- NodeJudgement.cpp - What the judge says of a program -----------------===//
+//
+// Owns the half of ProgramEnvironment that judges nodes and reads verdicts back
+// from the journal.
+//
+//===----------------------------------------------------------------------===//
+#include "ProgramEnvironment.h"
+#include "kb-opt/Knowledge/State.h"
+#include "kb-opt/Source/DeviceText.h"
+#include "kb-opt/Support/Error.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id) {
+  ProgramArtefacts program = original;
+  program.text = node(id).text;
+  auto bitcode = bitcodeFile(program.text);
+  if (!bitcode)
+    return bitcode.takeError();
+  program.bitcodePath = std::move(*bitcode);
+  if (id != rootNode)
+    program.slice = [this, id]() -> std::optional<DeviceSlice> {
+      Node &of = node(id);
+      std::lock_guard<std::mutex> lock(of.mutex);
+      auto open = session(of);
+      if (open)
+        return deviceSlice(open->parsed());
+      llvm::consumeError(open.takeError());
+      return std::nullopt;
+    };
+  return program;
+}
+
+llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &id, JudgeEffort effort) {
+  TimedPart timed(&context.timings, "effects",
+                  id == rootNode                 ? "judge the original"
+                  : effort == JudgeEffort::Final ? "confirm"
+                                                 : "judge");
+  auto program = artefacts(id);
+  if (!program)
+    return program.takeError();
+  Verdict verdict;
+  if (id == rootNode) {
+    auto baseline = judgeOf.baseline();
+    if (!baseline)
+      return baseline.takeError();
+    verdict.kind = VerdictKind::Correct;
+    if (baseline->problem)
+      verdict.add(*baseline->problem);
+    else if (gpu) {
+      auto timing = judgeOf.originalTiming();
+      if (!timing)
+        return timing.takeError();
+      if (timing->status == RunStatus::Ok)
+        verdict.timing = *timing;
+      else
+        verdict.add(GateRecord::undecided(GateId::G12, "the original cannot be timed: " + timing->message));
+    }
+  } else {
+    auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort);
+    if (!judged)
+      return judged.takeError();
+    verdict = std::move(*judged);
+    for (const GateRecord &gate : verdict.gates)
+      if (gate.outcome != GateOutcome::NotRun)
+        context.timings.add(effort == JudgeEffort::Final ? "gates of the final check" : "gates of the search",
+                            (toString(gate.gate) + " " + gateTitle(gate.gate)).str(), gate.seconds);
+  }
+  json::Object answer{{"verdict", toJSON(verdict)}};
+  if (verdict.isCorrect())
+    if (llvm::Error error =
+            addSpeed(id, *program, verdict.timing ? &*verdict.timing : nullptr, answer))
+      return std::move(error);
+  return json::Value(std::move(answer));
+}
+
+static AttemptVerdict outcomeOf(const Verdict &verdict) {
+  switch (verdict.kind) {
+  case VerdictKind::Correct:
+    return AttemptVerdict::Correct;
+  case VerdictKind::Incorrect:
+    return AttemptVerdict::Incorrect;
+  case VerdictKind::Inconclusive:
+    return AttemptVerdict::Inconclusive;
+  }
+  llvm_unreachable("unknown verdict");
+}
+
+static MetricMap metricsFrom(const json::Object &metrics) {
+  MetricMap map;
+  for (const auto &[name, value] : metrics)
+    map[name.str()] = value.getAsNumber().value_or(std::numeric_limits<double>::quiet_NaN());
+  return map;
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, JudgeEffort effort) {
+  const char *kind = effort == JudgeEffort::Final ? "confirm" : "judge";
+  auto answer = answered(kind, request({id}), [&] { return computeJudgement(id, effort); });
+  if (!answer)
+    return answer.takeError();
+  const json::Object &object = *answer->getAsObject();
+  Verdict verdict;
+  json::Path::Root path;
+  if (!fromJSON(*object.get("verdict"), verdict, path))
+    return path.getError();
+  if (effort == JudgeEffort::Final) {
+    Node &of = node(id);
+    std::lock_guard<std::mutex> lock(of.mutex);
+    of.gates = verdict.gates;
+    of.timing = verdict.timing;
+  }
+  NodeJudgement judgement;
+  judgement.verdict = outcomeOf(verdict);
+  judgement.gate = verdict.gate ? toString(*verdict.gate).str() : "";
+  judgement.failure = toString(verdict.failure).str();
+  judgement.reason = verdict.reason;
+  if (const json::Object *metrics = object.getObject("metrics")) {
+    judgement.metrics = metricsFrom(*metrics);
+    judgement.state = StateRules::builtin().classify(judgement.metrics);
+    judgement.timeUs = object.getNumber("us").value_or(0);
+    judgement.modelledUs = object.getNumber("modelledUs").value_or(0);
+    judgement.floorUs = object.getNumber("floorUs").value_or(0);
+    judgement.code = codeWithHost(object.getString("code").value_or(""), id);
+    judgement.shape = object.getString("shape").value_or("").str();
+  }
+  if (effort == JudgeEffort::Final && verdict.isCorrect() && verdict.timing &&
+      verdict.timing->cold.decision != TimingDecision::Faster) {
+    judgement.verdict = AttemptVerdict::Inconclusive;
+    judgement.reason = "measured longer it is not faster than the original: " + verdict.timing->cold.reason;
+  }
+  if (const json::Object *kernels = object.getObject("kernels"))
+    for (const auto &[name, value] : *kernels) {
+      const json::Object &entry = *value.getAsObject();
+      MetricMap metrics = metricsFrom(*entry.getObject("metrics"));
+      State state = StateRules::builtin().classify(metrics);
+      judgement.kernels[name.str()] = {entry.getNumber("us").value_or(0), std::move(state),
+                                       entry.getString("shape").value_or("").str(), std::move(metrics)};
+    }
+  return judgement;
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::judge(const NodeId &node) {
+  return judgeWith(node, JudgeEffort::Search);
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {
+  auto judgement = judgeWith(node, JudgeEffort::Final);
+  if (!judgement)
+    return judgement.takeError();
+  return verified(node, std::move(*judgement));
+}
+
+std::optional<TimingReport> ProgramEnvironment::timing(const NodeId &id) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  return of.timing;
+}
+
+std::vector<GateRecord> ProgramEnvironment::gates(const NodeId &id) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  return of.gates;
+}

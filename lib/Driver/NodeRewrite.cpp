@@ -1,0 +1,199 @@
+//===- NodeRewrite.cpp - From a program to the next -------------------------===//
+//
+// Owns the half of ProgramEnvironment that applies moves: what a pass or a reply
+// makes of a node, and what the new program promises.
+//
+//===----------------------------------------------------------------------===//
+#include "HostText.h"
+#include "ProgramEnvironment.h"
+#include "kb-opt/Support/Error.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+static PipelineStep toPipelineStep(const Move &step, const PassRegistry &passes) {
+  PipelineStep result;
+  result.pass = step.pass;
+  result.kernel = step.kernel;
+  if (!step.site.empty())
+    (void)!llvm::StringRef(step.site).getAsInteger(10, result.site);
+  const PassRegistration *pass = passes.lookup(step.pass);
+  for (const auto &[name, value] : step.parameters) {
+    if (name == replyOption) {
+      result.reply = value;
+      continue;
+    }
+    const OptionInfo *option = pass ? pass->info->option(name) : nullptr;
+    if (!option || option->defaultValue != value)
+      result.options.emplace_back(name, value);
+  }
+  return result;
+}
+
+/// Adds what a rewrite promises and assumes, as `promiseJson` wrote it, to what the steps
+/// before promised.
+static CandidatePromise weaken(CandidatePromise promise, const json::Object &rewrite) {
+  llvm::StringRef own = rewrite.getString("promise").value_or("");
+  promise.result = std::max(promise.result, parseResultPromise(own).value_or(ResultPromise::LowerPrecision));
+  if (const json::Array *assumes = rewrite.getArray("assumes"))
+    for (const json::Value &each : *assumes)
+      if (auto assumption = assumptionFromName(each.getAsString().value_or("")))
+        promise.assumes.insert(*assumption);
+  return promise;
+}
+
+static void promiseJson(const StepResult &result, json::Object &into) {
+  into["promise"] = promiseName(result.promise);
+  json::Array assumes;
+  for (Assumption assumption : result.assumes)
+    assumes.push_back(assumptionName(assumption));
+  into["assumes"] = std::move(assumes);
+}
+
+static json::Array editsJson(const Edits &edits) {
+  json::Array list;
+  for (const Edit &edit : edits)
+    list.push_back(json::Object{
+        {"offset", edit.offset},
+        {"length", edit.length},
+        {"anchor", edit.anchor.nodeKind + " at line " + std::to_string(edit.anchor.line)},
+        {"begin", edit.anchor.begin},
+        {"end", edit.anchor.end}});
+  return list;
+}
+
+static std::vector<JudgedEdit> editsFrom(const json::Object &answer) {
+  std::vector<JudgedEdit> edits;
+  const json::Array *list = answer.getArray("edits");
+  for (const json::Value &value : list ? *list : json::Array()) {
+    const json::Object &object = *value.getAsObject();
+    auto number = [&](llvm::StringRef key) {
+      return static_cast<size_t>(object.getInteger(key).value_or(0));
+    };
+    edits.push_back({number("offset"), number("length"),
+                     object.getString("anchor").value_or("").str(), number("begin"), number("end")});
+  }
+  return edits;
+}
+
+llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id, const Move &step) {
+  TimedPart timed(&context.timings, "effects", "rewrite");
+  Node &parent = node(id);
+  StepResult result;
+  std::unique_ptr<RewriteSession> derived;
+  {
+    std::lock_guard<std::mutex> lock(parent.mutex);
+    auto open = session(parent);
+    if (!open)
+      return open.takeError();
+    auto rewritten = open->derive(toPipelineStep(step, context.passes), result);
+    if (!rewritten)
+      return rewritten.takeError();
+    derived = std::move(*rewritten);
+  }
+  json::Object answer;
+  if (!derived) {
+    answer["reason"] = result.remarks.empty() ? "no site" : result.remarks.front().message;
+    if (result.refusal)
+      answer["rule"] = editRuleName(result.refusal->rule);
+  } else {
+    std::string text = derived->text().str();
+    Digest host = digestOf(hostText(derived->parsed()));
+    answer["text"] = text;
+    answer["edits"] = editsJson(result.edits);
+    answer["host"] = host;
+    // Whoever judges the new program need not parse it again.
+    promiseJson(result, answer);
+    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, answer)));
+    std::lock_guard<std::mutex> lock(made.mutex);
+    if (!made.session)
+      made.session = std::move(derived);
+  }
+  return json::Value(std::move(answer));
+}
+
+/// An order of the ways to one program: shorter ones first.
+static bool isBefore(llvm::ArrayRef<JudgedStep> a, llvm::ArrayRef<JudgedStep> b) {
+  if (a.size() != b.size())
+    return a.size() < b.size();
+  for (auto [x, y] : llvm::zip(a, b))
+    if (std::tie(x.pass, x.before) != std::tie(y.pass, y.before))
+      return std::tie(x.pass, x.before) < std::tie(y.pass, y.before);
+  return false;
+}
+
+std::vector<JudgedStep> ProgramEnvironment::stepsTo(const NodeId &id) {
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  return of.steps;
+}
+
+/// A compiler that refuses \p candidate is a verdict; a full disk or an interrupt
+/// says nothing about it and stays an error.
+static llvm::Expected<MoveResult> blameCandidate(MoveResult candidate, llvm::Error error) {
+  llvm::Error rest =
+      llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> refusal) -> llvm::Error {
+        if (refusal->status != ExitStatus::Diagnostics)
+          return llvm::Error(std::move(refusal));
+        candidate.gate = "G1";
+        candidate.failure = "compile";
+        candidate.reason = refusal->message;
+        return llvm::Error::success();
+      });
+  if (rest)
+    return std::move(rest);
+  return candidate;
+}
+
+llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
+  auto answer = answered("rewrite", request({id, step.text()}), [&] { return computeRewrite(id, step); });
+  if (!answer)
+    return answer.takeError();
+  const json::Object &object = *answer->getAsObject();
+  MoveResult candidate;
+  auto text = object.getString("text");
+  if (!text) {
+    candidate.reason = object.getString("reason").value_or("").str();
+    llvm::StringRef rule = object.getString("rule").value_or("");
+    if (rule == editRuleName(EditRule::Parse)) {
+      candidate.applied = true;
+      candidate.gate = toString(GateId::G1);
+      candidate.failure = toString(FailureClass::Compile);
+    } else if (!rule.empty()) {
+      candidate.failure = rule == editRuleName(EditRule::Library)
+                              ? "library"
+                              : toString(FailureClass::Constraints).str();
+    }
+    return candidate;
+  }
+  candidate.applied = true;
+  Digest host = object.getString("host").value_or("").str();
+  candidate.node = addNode(text->str(), host, weaken(node(id).promise, object));
+  Node &made = node(candidate.node);
+  std::vector<JudgedStep> steps = stepsTo(id);
+  steps.push_back({step.pass, node(id).text, made.text, editsFrom(object), replySummary(step)});
+  if (candidate.node != rootNode) {
+    std::lock_guard<std::mutex> lock(made.mutex);
+    // Of several ways to the same program one stands, whichever thread came first.
+    if (made.steps.empty() || isBefore(steps, made.steps))
+      made.steps = std::move(steps);
+  }
+  cases.setHostDigest(*text, std::move(host));
+  auto program = artefacts(candidate.node);
+  if (!program)
+    return blameCandidate(std::move(candidate), program.takeError());
+  if (auto judged = journal.find("judge", request({candidate.node})); !judged)
+    return judged.takeError();
+  else if (!*judged)
+    judgeOf.prepare(*program);
+  auto code = judgeOf.code(*program);
+  if (!code)
+    return blameCandidate(std::move(candidate), code.takeError());
+  candidate.code = codeWithHost(code->digest, candidate.node);
+  auto modelled = model(*program, candidate.code);
+  if (modelled)
+    candidate.floorUs = modelled->getNumber("floorUs").value_or(0);
+  else // Then the floor is unknown, and the gates say what is wrong.
+    llvm::consumeError(modelled.takeError());
+  return candidate;
+}
