@@ -109,6 +109,7 @@ AssistantFacts ProgramEnvironment::assistantFacts() const {
   AssistantFacts facts;
   facts.file = context.command.shownFile;
   facts.chip = (gpu ? gpuFacts.name : chip.name) + ", " + context.command.arch;
+  facts.facts.push_back(gpu ? "Times are measured on it." : "Times and metrics are modelled for it, not measured.");
   std::string sizes;
   for (const auto &[name, value] : workload.sizes)
     sizes += (sizes.empty() ? "" : ", ") + name + " = " + std::to_string(value);
@@ -147,7 +148,17 @@ llvm::Expected<Reflection> ProgramEnvironment::suggest(const SuggestionRequest &
 }
 
 llvm::Expected<Reflection> ProgramEnvironment::reflect(const ReplayBuffer &buffer) {
-  return languageModel ? reflectWith(*languageModel, buffer) : Environment::reflect(buffer);
+  if (!languageModel)
+    return Environment::reflect(buffer);
+  ReplayBuffer told = buffer;
+  for (ReplaySample &sample : told.samples)
+    if (!sample.record.reply.empty()) {
+      auto reply = replies.get(sample.record.reply);
+      if (!reply)
+        return reply.takeError();
+      sample.summary = reply->summary;
+    }
+  return reflectWith(*languageModel, told);
 }
 
 //===-- Soft verification ---------------------------------------------------===//

@@ -117,10 +117,16 @@ std::string kbopt::withoutWorkload(StringRef source) {
   std::optional<CommentText> comment = findComment(source);
   if (!comment)
     return text;
-  for (size_t i = 0; i != comment->yaml.size(); ++i)
-    if (comment->yaml[i] != ' ' && comment->yaml[i] != '\n')
-      text[comment->begin + i] = ' ';
-  return text;
+  // What stands before and after stays; of the workload only its line breaks and
+  // what leads its lines (`//`).
+  std::string kept = text.substr(0, comment->begin);
+  for (size_t i = 0; i != comment->yaml.size(); ++i) {
+    char c = text[comment->begin + i];
+    if (c == '\n')
+      kept.resize(StringRef(kept).rtrim(' ').size());
+    kept += comment->yaml[i] == ' ' || comment->yaml[i] == '\n' ? c : ' ';
+  }
+  return kept + text.substr(comment->begin + comment->yaml.size());
 }
 
 Expected<std::optional<Workload>> kbopt::findWorkload(StringRef sourcePath,

@@ -78,6 +78,8 @@ std::string lineOf(const ReplaySample &sample) {
     line += " (" + record.failure + ")";
   if (!record.reason.empty())
     line += ", said " + quoted(record.reason);
+  if (!sample.summary.empty())
+    line += ", did " + quoted(sample.summary);
   if (std::string changes = changesOf(sample); !changes.empty())
     line += "; " + changes;
   return line + "\n";

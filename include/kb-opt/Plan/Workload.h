@@ -111,7 +111,7 @@ llvm::Expected<Workload> parseWorkload(llvm::StringRef text, llvm::StringRef fil
 llvm::Expected<std::optional<Workload>> workloadInComment(llvm::StringRef source,
                                                           llvm::StringRef file);
 
-/// \p source with blanks in place of the workload in its comment; lines and offsets stay. For
+/// \p source without the words of the workload in its comment; the numbers of lines stay. For
 /// readers who must not know which sizes the last gate keeps to itself.
 std::string withoutWorkload(llvm::StringRef source);
 

@@ -22,6 +22,7 @@ struct ReplaySample {
   std::string name; ///< "e1", …: of the run, the same in every batch
   Evidence record;  ///< predicted, achieved and credited gain; state; verdict
   MetricMap before, after; ///< of the kernel, where known
+  std::string summary = {}; ///< what the model's reply says that it did; empty: no reply, or unknown
 };
 
 struct ReplayBuffer {

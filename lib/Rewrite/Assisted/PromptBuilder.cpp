@@ -62,7 +62,7 @@ void addTask(Page &page, const PromptTask &task) {
 
 void addMeasurements(Page &page, const PromptTask &task) {
   page.list("State", task.state);
-  page.list("Measured", task.metrics);
+  page.list("Metrics", task.metrics);
   page.list("Hottest lines", task.hotLines);
 }
 

@@ -56,6 +56,7 @@ ReplayBuffer buffer() {
                     sample("e3", "vectorize-loads", 0.1, 0.2, "uncoalesced_access")};
   buffer.samples[0].record.parameters = {{"factor", "8"}};
   buffer.samples[1].record.reason = "needs 49152 bytes of shared memory";
+  buffer.samples[2].summary = "read four floats at once";
   buffer.states = StateRules::builtin().names();
   buffer.passes = {"invent", "unroll-loop", "vectorize-loads"};
   return buffer;
@@ -182,6 +183,7 @@ TEST(Learning, ThreeRolesOneAfterTheOther) {
   auto shown = [&](int i) { return llvm::StringRef(model.asked[i].messages.front().text); };
   EXPECT_TRUE(shown(0).contains("e1: state memory_latency_bound, pass unroll-loop")) << shown(0).str();
   EXPECT_TRUE(shown(0).contains("predicted 50.0 %, achieved 10.0 %"));
+  EXPECT_TRUE(shown(0).contains("did \"read four floats at once\""));
   EXPECT_TRUE(shown(1).contains("unrolling promised too much"));
   EXPECT_TRUE(shown(2).contains("registers limit the warps"));
   ASSERT_EQ(reflection.findings.size(), 1u);
