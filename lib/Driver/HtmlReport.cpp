@@ -292,9 +292,12 @@ ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment, 
   return page;
 }
 
-llvm::Error kbopt::writeHtmlReport(Context &context, const ReportPage &page) {
+llvm::Error kbopt::writeReportFile(Context &context, const ReportPage &page) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  writeReport(os, page);
+  if (llvm::StringRef(context.options.reportFile).ends_with(".json"))
+    writeReportJson(os, page);
+  else
+    writeReport(os, page);
   return context.files.write(context.options.reportFile, text);
 }

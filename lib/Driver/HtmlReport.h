@@ -27,8 +27,9 @@ struct ReportInputs {
 ReportPage reportPage(Session &session, ProgramEnvironment &environment, const SearchResult &result,
                       ReportInputs inputs);
 
-/// Writes --report whole or not at all; a `StoreError` names the file.
-llvm::Error writeHtmlReport(Context &context, const ReportPage &page);
+/// Writes --report whole or not at all, figures alone into a file that ends in .json; a
+/// `StoreError` names the file.
+llvm::Error writeReportFile(Context &context, const ReportPage &page);
 
 /// For `ReportInputs::roles`. The cost of a role is unknown if that of one of its calls is.
 std::vector<ReportRole> reportRoles(const std::map<ModelRole, ModelSpend> &spent);

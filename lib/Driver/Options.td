@@ -62,7 +62,7 @@ def budget_calls : Value<"budget-calls", "<n>", "Ask the model at most n times">
 
 def group_report : OptionGroup<"report">, HelpText<"REPORTS AND DEBUGGING">;
 let Group = group_report in {
-def report : Value<"report", "<file.html>", "Write the search as one page: tree, gain, roofline, patch, proof, cost">;
+def report : Value<"report", "<file.html>", "Write the search as one page (figures alone: <file.json>)">;
 def remarks : Value<"remarks-file", "<file>", "Write remarks as LLVM YAML">;
 def time_passes : Flag_<"time-passes", "Print where the time went, to stderr">;
 def bisect : Value<"opt-bisect-limit", "<n>", "Perform at most n rewrites">;

@@ -293,7 +293,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     inputs.effects = std::move(effects);
     inputs.seconds = seconds;
     inputs.roles = roles;
-    if (llvm::Error error = writeHtmlReport(context, reportPage(session, environment, result, std::move(inputs))))
+    if (llvm::Error error = writeReportFile(context, reportPage(session, environment, result, std::move(inputs))))
       return std::move(error);
     progress.line("report: " + context.options.reportFile);
   }

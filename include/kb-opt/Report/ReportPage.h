@@ -110,6 +110,9 @@ struct ReportPage {
 /// its own. Sections without data are left out with a line that says why.
 void writeReport(llvm::raw_ostream &os, const ReportPage &page);
 
+/// The figures alone (times, attempts, tokens), for programs: docs/Report.md.
+void writeReportJson(llvm::raw_ostream &os, const ReportPage &page);
+
 } // namespace kbopt
 
 #endif // KBOPT_REPORT_REPORTPAGE_H
