@@ -248,6 +248,15 @@ static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &sou
   return window;
 }
 
+/// What is known of the pass of \p action, which need not be the one that was drawn.
+static PromptKnowledge knowledgeOf(const Action &action, const ProposalRequest &request) {
+  if (action.pass == request.action.pass)
+    return request.ofPass;
+  PromptKnowledge knowledge = request.knowledge;
+  llvm::erase_if(knowledge.entries, [&](const PromptEntry &entry) { return entry.pass != action.pass; });
+  return knowledge;
+}
+
 llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRequest &request,
                                             llvm::ArrayRef<Action> choices) {
   Account account;
@@ -284,9 +293,10 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     return std::move(account.proposal);
   const PassInfo &info = *passes.lookup(planned.pass)->info;
   work.window = coderWindowOf(info, work.source, planned, work.instructions);
-  work.window.task = task(node, request, work.action, request.ofPass);
+  PromptKnowledge known = knowledgeOf(work.action, request);
+  work.window.task = task(node, request, work.action, known);
   if (!request.minimal)
-    work.window.task.example = example(request.ofPass, info);
+    work.window.task.example = example(known, info);
   work.window.children = shown(request.coder.attempts);
   ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
