@@ -13,6 +13,9 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
+/// Where the knowledge base leaves a planner fewer passes than this, all that apply are offered.
+static constexpr size_t fewestChoices = 4;
+
 //===-- What roles are shown ----------------------------------------------===//
 
 std::string ProgramEnvironment::shownText(const NodeId &id) { return withoutWorkload(node(id).text); }
@@ -130,11 +133,17 @@ llvm::Expected<Proposal> ProgramEnvironment::propose(const NodeId &id, const Pro
     return all.takeError();
   // The drawn one first; then those that the knowledge base would try in this state.
   std::vector<Action> choices{request.action};
+  auto offer = [&](const Action &action) {
+    if (action.assisted && action.kernel == request.action.kernel &&
+        llvm::none_of(choices, [&](const Action &choice) { return choice.pass == action.pass; }))
+      choices.push_back(action);
+  };
   for (const PromptEntry &entry : request.knowledge.entries)
     for (const Action &action : *all)
-      if (action.assisted && action.pass == entry.pass && action.kernel == request.action.kernel &&
-          action.pass != request.action.pass)
-        choices.push_back(action);
+      if (action.pass == entry.pass)
+        offer(action);
+  if (choices.size() < fewestChoices)
+    llvm::for_each(*all, offer);
   return assistant->propose(id, request, choices);
 }
 
