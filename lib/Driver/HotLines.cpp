@@ -78,6 +78,39 @@ std::vector<HotLine> kbopt::hotLines(const Context &context, llvm::ArrayRef<cons
   return lines;
 }
 
+/// "long_scoreboard 71 %, wait 12 %".
+static std::string stallText(const SampledLine &line) {
+  std::vector<std::pair<uint64_t, std::string>> stalls;
+  for (const auto &[reason, count] : line.stalls)
+    stalls.emplace_back(count, reason);
+  llvm::sort(stalls, [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::string text;
+  for (const auto &[count, reason] : llvm::ArrayRef(stalls).take_front(3))
+    if (100 * count >= 5 * line.samples)
+      text += llvm::formatv("{0}{1} {2:f0} %", text.empty() ? "" : ", ", reason,
+                            100.0 * static_cast<double>(count) / static_cast<double>(line.samples));
+  return text;
+}
+
+std::vector<HotLine> kbopt::sampledLines(const Context &context, const GpuProfile &profile,
+                                         llvm::StringRef kernel) {
+  std::vector<HotLine> lines;
+  auto found = profile.lines.find(kernel.str());
+  if (found == profile.lines.end())
+    return lines;
+  uint64_t all = 0;
+  for (const SampledLine &line : found->second)
+    all += line.samples;
+  for (const SampledLine &line : found->second)
+    if (line.samples && 100 * line.samples >= all)
+      lines.push_back(hotLine(context, line.file, line.line,
+                              static_cast<double>(line.samples) / static_cast<double>(all), stallText(line)));
+  sortLines(lines);
+  return lines;
+}
+
 HotLine kbopt::hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
                        std::string note) {
   HotLine hot;
@@ -103,4 +136,11 @@ void kbopt::keepHottest(std::vector<HotLine> &lines) {
   constexpr size_t shownLines = 5;
   if (lines.size() > shownLines)
     lines.resize(shownLines);
+}
+
+std::string kbopt::sentence(const Context &context, const HotLine &line, llvm::StringRef measure) {
+  bool own = line.file == context.command.shownFile;
+  return llvm::formatv("line {0}{1}: {2:f0} % of the kernel's {3}{4}{5}", line.line, own ? "" : " of " + line.file,
+                       100 * line.share, measure, line.note.empty() ? "" : "; ", line.note)
+      .str();
 }

@@ -9,6 +9,7 @@
 
 #include "Context.h"
 #include "kb-opt/Eval/CostModel.h"
+#include "kb-opt/Eval/GpuDevice.h"
 #include "kb-opt/Report/ProfilePage.h"
 
 namespace kbopt {
@@ -20,6 +21,12 @@ llvm::StringRef measureOf(Limiter limiter);
 std::vector<HotLine> hotLines(const Context &context, llvm::ArrayRef<const LaunchRecord *> records,
                               Limiter limiter);
 
+/// The lines of \p kernel (mangled) that the GPU's samples fell on, with what their warps
+/// waited for; those of at least one per cent, most important first.
+std::vector<HotLine> sampledLines(const Context &context, const GpuProfile &profile, llvm::StringRef kernel);
+/// What the share of a sampled line is a share of.
+inline constexpr llvm::StringLiteral sampleMeasure = "stall samples";
+
 /// A line of a profile with the text of the input file, if it is one of its lines.
 HotLine hotLine(const Context &context, llvm::StringRef file, unsigned line, double share,
                 std::string note);
@@ -27,6 +34,8 @@ HotLine hotLine(const Context &context, llvm::StringRef file, unsigned line, dou
 void sortLines(std::vector<HotLine> &lines);
 /// Of sorted lines the few that people and models are shown.
 void keepHottest(std::vector<HotLine> &lines);
+/// "line 14: 61 % of the kernel's global sectors; 32.0 sectors per request where 4.0 suffice".
+std::string sentence(const Context &context, const HotLine &line, llvm::StringRef measure);
 
 } // namespace kbopt
 

@@ -11,7 +11,6 @@
 #include "Shape.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
 namespace json = llvm::json;
@@ -31,9 +30,7 @@ static json::Array linesJson(const Context &context, const RunResult &counted, c
   keepHottest(hottest);
   json::Array lines;
   for (const HotLine &line : hottest)
-    lines.push_back(llvm::formatv("line {0}: {1:f0} % of the kernel's {2}{3}{4}", line.line, 100 * line.share,
-                                  measureOf(longest->limiter), line.note.empty() ? "" : "; ", line.note)
-                        .str());
+    lines.push_back(sentence(context, line, measureOf(longest->limiter)));
   return lines;
 }
 

@@ -37,38 +37,6 @@ std::string limiterOf(const std::map<std::string, double> &metrics) {
   return most < 60 ? "latency" : busiest.str();
 }
 
-/// "long_scoreboard 71 %, wait 12 %".
-std::string stallText(const SampledLine &line) {
-  std::vector<std::pair<uint64_t, std::string>> stalls;
-  for (const auto &[reason, count] : line.stalls)
-    stalls.emplace_back(count, reason);
-  llvm::sort(stalls, [](const auto &a, const auto &b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
-  std::string text;
-  for (const auto &[count, reason] : llvm::ArrayRef(stalls).take_front(3))
-    if (100 * count >= 5 * line.samples)
-      text += llvm::formatv("{0}{1} {2:f0} %", text.empty() ? "" : ", ", reason,
-                            100.0 * static_cast<double>(count) / static_cast<double>(line.samples));
-  return text;
-}
-
-std::vector<HotLine> sampledLines(const Context &context, const GpuProfile &profile, llvm::StringRef kernel) {
-  std::vector<HotLine> lines;
-  auto found = profile.lines.find(kernel.str());
-  if (found == profile.lines.end())
-    return lines;
-  uint64_t all = 0;
-  for (const SampledLine &line : found->second)
-    all += line.samples;
-  for (const SampledLine &line : found->second)
-    if (line.samples && 100 * line.samples >= all)
-      lines.push_back(hotLine(context, line.file, line.line,
-                              static_cast<double>(line.samples) / static_cast<double>(all), stallText(line)));
-  sortLines(lines);
-  return lines;
-}
-
 /// The longest launch of \p kernel; null if there is none.
 const LaunchMetrics *longestLaunch(const GpuProfile &profile, llvm::StringRef kernel) {
   const LaunchMetrics *longest = nullptr;
@@ -120,7 +88,7 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context, const
       for (const auto &[name, value] : kernelMetrics(counted->plan, kernel.longest))
         if (isStaticMetric(name))
           page.metrics.try_emplace(name, value);
-    page.measure = "stall samples";
+    page.measure = sampleMeasure.str();
     page.lines = sampledLines(context, profile, kernel.longest);
     kernels.push_back(std::move(kernel));
   }

@@ -99,6 +99,9 @@ private:
                                               const Digest &code);
   std::optional<llvm::json::Object> withoutCounters(const NodeId &node, const TimingReport &timing,
                                                     const llvm::json::Object &modelled);
+  /// The sentences of the hottest lines by kernel (mangled): sampled where a GPU does it, else modelled.
+  llvm::Expected<llvm::json::Object> lines(const NodeId &node);
+  llvm::Expected<llvm::json::Value> computeSamples(const ProgramArtefacts &program);
   llvm::Expected<llvm::json::Value> computeCounters(const NodeId &node, const ProgramArtefacts &program);
   /// The time that \p timing stands for in the search.
   llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);

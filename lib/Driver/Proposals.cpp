@@ -45,33 +45,6 @@ llvm::Expected<std::vector<std::string>> ProgramEnvironment::instances(const Nod
   return names;
 }
 
-std::vector<std::string> ProgramEnvironment::hotLines(const NodeId &id, llvm::StringRef kernel) {
-  std::vector<std::string> lines;
-  auto find = [&]() -> llvm::Error {
-    auto program = artefacts(id);
-    if (!program)
-      return program.takeError();
-    auto code = judgeOf.code(*program);
-    if (!code)
-      return code.takeError();
-    auto modelled = model(*program, codeWithHost(code->digest, id));
-    if (!modelled)
-      return modelled.takeError();
-    auto names = instances(id, kernel);
-    if (!names)
-      return names.takeError();
-    const json::Object *kernels = modelled->getObject("kernels");
-    for (const std::string &name : *names)
-      if (const json::Object *found = kernels ? kernels->getObject(name) : nullptr)
-        for (const json::Value &line : *found->getArray("lines"))
-          lines.push_back(line.getAsString()->str());
-    return llvm::Error::success();
-  };
-  // A prompt without them is a prompt all the same.
-  llvm::consumeError(find());
-  return lines;
-}
-
 std::string ProgramEnvironment::generatedCode(const NodeId &id, llvm::StringRef kernel) {
   std::string text;
   auto find = [&]() -> llvm::Error {
