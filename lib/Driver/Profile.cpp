@@ -121,9 +121,8 @@ static llvm::Expected<std::vector<ProfiledKernel>> fromGpu(Session &session, con
   return measuredKernels(session.context, program, *profile, counted ? &*counted : nullptr);
 }
 
-void kbopt::addState(KernelPage &kernel) {
-  State state = StateRules::builtin().classify(kernel.metrics);
-  kernel.state = state.primary + (state.secondary.empty() ? "" : ", then " + state.secondary);
+void kbopt::addState(KernelPage &kernel, const State &state) {
+  kernel.state = state.fullName() + (state.secondary.empty() ? "" : ", then " + state.secondary);
   kernel.why = state.why();
 }
 
@@ -134,10 +133,8 @@ kbopt::profileOriginal(Session &session, const ParsedProgram &program, ProfilePa
     return kernels.takeError();
   for (const ProfiledKernel &kernel : *kernels)
     page.us += kernel.page.us;
-  for (ProfiledKernel &kernel : *kernels) {
+  for (ProfiledKernel &kernel : *kernels)
     kernel.page.share = page.us > 0 ? kernel.page.us / page.us : 0;
-    addState(kernel.page);
-  }
   return kernels;
 }
 
@@ -169,7 +166,8 @@ llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
     keepHottest(entry.lines);
     for (HotLine &line : entry.lines)
       line.sites = sitesAround(line, entry.kernel, *opportunities);
-    State state = StateRules::builtin().classify(entry.metrics);
+    State state = knowledge->classify(entry.metrics);
+    addState(entry, state);
     entry.advice = adviceFor(entry.kernel, state, shapeOf(**rewrites, kernel.longest), *knowledge, *opportunities);
   }
   std::string text;

@@ -9,6 +9,7 @@
 
 #include "Session.h"
 #include "kb-opt/Eval/CostModel.h"
+#include "kb-opt/Knowledge/State.h"
 #include "kb-opt/Report/ProfilePage.h"
 
 namespace kbopt {
@@ -35,12 +36,12 @@ std::vector<ProfiledKernel> modelledKernels(const Context &context, const Parsed
 std::vector<ProfiledKernel> measuredKernels(const Context &context, const ParsedProgram &program,
                                             const GpuProfile &profile, const CountedProgram *counted);
 
-/// Kernels of the original, longest first, with shares, states and all their lines. Where
+/// Kernels of the original, longest first, with shares and all their lines. Where
 /// figures come from, their sum and what is missing go into \p page.
 llvm::Expected<std::vector<ProfiledKernel>> profileOriginal(Session &session, const ParsedProgram &program,
                                                             ProfilePage &page);
-/// Sets the state that \p kernel's metrics say.
-void addState(KernelPage &kernel);
+/// What the page says of \p kernel's state.
+void addState(KernelPage &kernel, const State &state);
 
 /// "grid (8, 8, 1), block (16, 16, 1)".
 std::string launchText(const unsigned (&grid)[3], const unsigned (&block)[3]);

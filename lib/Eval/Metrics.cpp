@@ -42,6 +42,8 @@ void Metrics::time(double floorUs) {
   values["kbopt__occupancy"] = model.occupancy.fraction;
   values["kbopt__limited_by_registers"] = model.occupancy.limiter == OccupancyLimiter::Registers;
   values["kbopt__limited_by_shared"] = model.occupancy.limiter == OccupancyLimiter::SharedMemory;
+  values["kbopt__block_starts_us"] =
+      limiter == Limiter::BlockStarts ? model.blockStarts / model.chip.clockHz() * 1e6 : 0;
   if (model.resources && model.resources->registers)
     values["kbopt__registers"] = *model.resources->registers;
   values["gpu__time_duration.sum"] = us * 1000;

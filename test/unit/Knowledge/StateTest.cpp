@@ -16,6 +16,7 @@ MetricMap quiet() {
   m["gpu__time_duration.sum"] = 100000;
   m["kbopt__floor_us"] = 90;
   m["kbopt__waves"] = 8;
+  m["kbopt__block_starts_us"] = 0;
   m["kbopt__occupancy"] = 0.9;
   m["kbopt__limited_by_registers"] = 0;
   m["kbopt__limited_by_shared"] = 0;
@@ -100,6 +101,7 @@ TEST(State, EachRule) {
            {"thread_divergence_high",
             {{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 9}}},
            {"launch_overhead_dominant", {{"gpu__time_duration.sum", 3000}}},
+           {"launch_overhead_dominant", {{"kbopt__block_starts_us", 80}}},
        }) {
     MetricMap metrics = quiet();
     for (const auto &[name, value] : row.change)
