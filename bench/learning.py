@@ -37,12 +37,12 @@ def proposals(report):
 
 
 def steps_to_share(report, share=0.95):
-    """Attempts until the fastest program had `share` of the final gain (as a logarithm); None where nothing was found
-    before the winner was tuned."""
+    """Attempts, those of tuning included, until the fastest program had `share` of the final gain (as a logarithm);
+    None where nothing was found, or ablation alone found it."""
     final = math.log(gain(report))
     if final <= 0:
         return None
-    attempts = [a for a in report["attempts"] if a["trajectory"]]
+    attempts = [a for a in report["attempts"] if a["phase"] != "confirm"]
     for count, attempt in enumerate(attempts, 1):
         if attempt["outcome"] == "correct" and attempt["us"]:
             if math.log(report["originalUs"] / attempt["us"]) >= share * final:

@@ -69,6 +69,7 @@ static std::string verdictText(const Attempt &attempt) {
 
 static ReportAttempt toRecord(const Attempt &attempt) {
   ReportAttempt record;
+  record.phase = phaseName(attempt.phase).str();
   record.trajectory = attempt.trajectory;
   record.pass = attempt.move.pass;
   record.move = attempt.move.text();
@@ -83,12 +84,12 @@ static ReportAttempt toRecord(const Attempt &attempt) {
     record.shortcut = "a program seen before";
   record.us = attempt.correct() ? attempt.timeUs : 0;
   record.parentUs = attempt.parentTimeUs;
-  record.predicted = std::exp(attempt.predictedGain);
+  record.predicted = attempt.phase == AttemptPhase::Search ? std::exp(attempt.predictedGain) : 0;
   record.state = attempt.primary + (attempt.secondary.empty() ? "" : ", then " + attempt.secondary);
   record.repair = attempt.repair > 0;
   record.tokens = attempt.tokens;
   record.dollars = attempt.cost;
-  record.judged = attempt.trajectory && attempt.shortcut.empty() && !attempt.node.empty();
+  record.judged = attempt.judged();
   return record;
 }
 
@@ -110,7 +111,7 @@ static std::vector<KernelPage> kernelsOf(const NodeJudgement &judgement) {
     // The metrics are of one launch, the time is of all.
     double launchUs = metric("gpu__time_duration.sum") / 1000;
     kernel.floorUs = launchUs > 0 ? figures.timeUs * metric("kbopt__floor_us") / launchUs : 0;
-    addState(kernel);
+    addState(kernel, figures.state);
     all += kernel.us;
   }
   for (KernelPage &kernel : kernels)

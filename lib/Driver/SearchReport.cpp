@@ -62,7 +62,7 @@ void SearchReport::started(const NodeJudgement &original) {
   if (original.verdict != AttemptVerdict::Correct)
     return;
   const State &state = original.state;
-  context.progress.line("state: " + state.primary +
+  context.progress.line("state: " + state.fullName() +
                         (state.secondary.empty() ? "" : ", then " + state.secondary));
   context.progress.line("  why: " + state.why());
   std::string line =
@@ -81,8 +81,9 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
     return attempt.reason;
   switch (attempt.verdict) {
   case AttemptVerdict::Correct: {
-    std::string text = llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the step before", source,
-                                     attempt.timeUs, attempt.parentTimeUs / attempt.timeUs);
+    std::string text = llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
+                                     attempt.parentTimeUs / attempt.timeUs,
+                                     attempt.phase == AttemptPhase::Tune ? "winner so far" : "step before");
     if (attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
       text += llvm::formatv(" (modelled {0:f2} x)", attempt.parentModelledUs / attempt.modelledUs);
     return text;
@@ -100,7 +101,7 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
 }
 
 void SearchReport::attempted(const Attempt &attempt) {
-  judged += attempt.trajectory && attempt.shortcut.empty() && !attempt.node.empty();
+  judged += attempt.judged();
   std::string note;
   if (attempt.shortcut == "identical")
     note = " (identical machine code, not measured again)";
@@ -108,11 +109,11 @@ void SearchReport::attempted(const Attempt &attempt) {
     note = " (known)";
   else if (attempt.repair)
     note = llvm::formatv(" (repair {0})", attempt.repair);
-  std::string text = llvm::formatv("{0}{1}  {2}{3}",
-                                   attempt.trajectory ? llvm::formatv("[{0}] ", attempt.trajectory).str()
-                                                      : std::string("[winner] "),
-                                   attempt.move.text(), outcomeText(attempt, source()), note)
-                         .str();
+  std::string where = attempt.phase == AttemptPhase::Search ? std::to_string(attempt.trajectory)
+                      : attempt.phase == AttemptPhase::Tune ? "tuning"
+                                                            : "winner";
+  std::string text =
+      llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.move.text(), outcomeText(attempt, source()), note);
   // What was seen before is news to nobody.
   if (attempt.shortcut == "known")
     context.progress.status(text);

@@ -1,87 +1,13 @@
-//===- Finish.cpp - Tuning, ablation and confirmation of the winner -------===//
-#include "Parameters.h"
+//===- Finish.cpp - Ablation and confirmation of the winner ---------------===//
 #include "kb-opt/Policy/Explorer.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
 
-namespace {
 /// A step whose removal costs less than this leaves.
-constexpr double freeOfCost = 0.005;
+static constexpr double freeOfCost = 0.005;
 /// So many leaders are offered for confirmation.
-constexpr size_t mostConfirmations = 5;
-} // namespace
-
-/// Follows \p pipeline from the root and judges where it ends. Nothing if a step
-/// does not apply or the end does not compile. \p counted: against the budget.
-llvm::Expected<std::optional<NodeId>> Explorer::replay(llvm::ArrayRef<Move> pipeline,
-                                                       bool counted) {
-  NodeId at = rootId;
-  Digest code = nodes.at(rootId).code;
-  for (const Move &move : pipeline) {
-    if (const Attempt *known = tried(at, move); known && !known->node.empty()) {
-      at = known->node;
-      code = nodes.at(at).code;
-      continue;
-    }
-    llvm::Expected<MoveResult> made = environment.apply(at, move);
-    if (!made)
-      return made.takeError();
-    if (!made->applied || !made->gate.empty())
-      return std::nullopt;
-    at = made->node;
-    code = made->code;
-  }
-  if (nodes.count(at))
-    return at;
-  auto twin = code.empty() ? byCode.end() : byCode.find(code);
-  if (twin != byCode.end()) {
-    ++result.merged;
-    addNode(at, code, NodeJudgement(nodes.at(twin->second).judgement), pipeline.vec(), "");
-    return at;
-  }
-  llvm::Expected<NodeJudgement> judgement = environment.judge(at);
-  if (!judgement)
-    return judgement.takeError();
-  result.judged += counted;
-  addNode(at, code, *judgement, pipeline.vec(), "");
-  return at;
-}
-
-/// Climbs from the winner's parameters: one option of one step, one place up or
-/// down, as long as that is faster.
-llvm::Error Explorer::tune(NodeId &winner, std::vector<Move> &pipeline) {
-  std::set<std::vector<Move>> seen = {pipeline};
-  for (size_t i = 0; i != pipeline.size(); ++i) {
-    bool climbed = false;
-    for (Parameters &parameters : neighbours(pipeline[i].parameters,
-                                             rangesOf[{pipeline[i].pass, pipeline[i].reply()}])) {
-      if (mustEnd())
-        return llvm::Error::success();
-      std::vector<Move> other = pipeline;
-      other[i].parameters = std::move(parameters);
-      if (!seen.insert(other).second)
-        continue;
-      llvm::Expected<std::optional<NodeId>> end = replay(other, /*counted=*/true);
-      if (!end)
-        return end.takeError();
-      if (!*end)
-        continue;
-      const NodeJudgement &now = nodes.at(**end).judgement, &then = nodes.at(winner).judgement;
-      if (now.verdict != AttemptVerdict::Correct || now.timeUs >= then.timeUs * (1 - freeOfCost))
-        continue;
-      winner = **end;
-      pipeline = std::move(other);
-      climbed = true;
-      noteBest(winner);
-      break;
-    }
-    // From the new place on, this step and those before it once more.
-    if (climbed)
-      i = static_cast<size_t>(-1);
-  }
-  return llvm::Error::success();
-}
+static constexpr size_t mostConfirmations = 5;
 
 std::optional<NodeId> Explorer::judgedAlready(llvm::ArrayRef<Move> pipeline) const {
   NodeId at = rootId;
@@ -111,12 +37,12 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool m
         skipped = true;
         continue;
       }
-      llvm::Expected<std::optional<NodeId>> end = replay(shorter, /*counted=*/false);
+      llvm::Expected<Replayed> end = replay(shorter);
       if (!end)
         return end.takeError();
-      if (!*end)
+      if (end->node.empty())
         continue;
-      const NodeJudgement &without = nodes.at(**end).judgement;
+      const NodeJudgement &without = nodes.at(end->node).judgement;
       const NodeJudgement &with = nodes.at(winner).judgement;
       if (without.verdict != AttemptVerdict::Correct)
         continue;
@@ -125,7 +51,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool m
         continue;
       result.ablated.push_back(pipeline[i]);
       result.stepGains.erase(result.stepGains.begin() + static_cast<ptrdiff_t>(i));
-      winner = **end;
+      winner = end->node;
       pipeline = std::move(shorter);
       changed = true;
     }
@@ -206,10 +132,11 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
       return finished(nodes.at(winner).judgement, false);
     }
     if (judgement->verdict == AttemptVerdict::Correct)
-      return finished(*judgement, true);
+      return finished(refined(std::move(*judgement)), true);
     // It passed the search and failed a gate of the end: say so and go on.
     refused.insert(code);
     Attempt attempt;
+    attempt.phase = AttemptPhase::Confirm;
     attempt.move = pipeline.back();
     attempt.parent = rootId;
     attempt.node = winner;
@@ -218,9 +145,7 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
     attempt.failure = judgement->failure;
     attempt.reason = "the winner was refused: " + judgement->reason;
     attempt.parentTimeUs = result.original.timeUs;
-    if (observer)
-      observer->attempted(attempt);
-    result.attempts.push_back(std::move(attempt));
+    tell(std::move(attempt));
   }
   result.ablated.clear();
   result.stepGains.clear();

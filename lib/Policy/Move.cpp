@@ -1,5 +1,6 @@
 //===- Move.cpp - Moves and attempts in words -----------------------------===//
-#include "kb-opt/Policy/Move.h"
+#include "kb-opt/Policy/Environment.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <cmath>
 
 using namespace kbopt;
@@ -16,6 +17,27 @@ std::string Move::text() const {
   if (!site.empty())
     add("site", site);
   return inside.empty() ? pass : pass + "{" + inside + "}";
+}
+
+llvm::StringRef kbopt::phaseName(AttemptPhase phase) {
+  switch (phase) {
+  case AttemptPhase::Search:
+    return "search";
+  case AttemptPhase::Tune:
+    return "tune";
+  case AttemptPhase::Confirm:
+    return "confirm";
+  }
+  llvm_unreachable("unknown phase");
+}
+
+void Attempt::setVerdict(const NodeJudgement &judgement) {
+  verdict = judgement.verdict;
+  gate = judgement.gate;
+  failure = judgement.failure;
+  reason = judgement.reason;
+  timeUs = correct() ? judgement.timeUs : 0;
+  modelledUs = correct() ? judgement.modelledUs : 0;
 }
 
 double Attempt::gain() const {

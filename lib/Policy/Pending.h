@@ -2,8 +2,8 @@
 #ifndef KBOPT_LIB_POLICY_PENDING_H
 #define KBOPT_LIB_POLICY_PENDING_H
 
-#include "Parallel.h"
 #include "kb-opt/Policy/Explorer.h"
+#include "kb-opt/Support/Parallel.h"
 
 namespace kbopt {
 

@@ -28,7 +28,8 @@ static json::Value words(llvm::StringRef text) { return json::fixUTF8(text); }
 static json::Value known(double figure) { return figure > 0 ? json::Value(figure) : json::Value(nullptr); }
 
 static json::Value toJson(const ReportAttempt &attempt) {
-  json::Object object{{"trajectory", attempt.trajectory},
+  json::Object object{{"phase", attempt.phase},
+                      {"trajectory", attempt.trajectory},
                       {"pass", words(attempt.pass)},
                       {"move", words(attempt.move)},
                       {"outcome", outcomeName(attempt.outcome)},

@@ -78,7 +78,7 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
     const ReportAttempt &attempt = page.attempts[i];
     os << formatv("<tr id=\"{0}\">", rowId(i));
     cell(os, llvm::Twine(i + 1), "n");
-    cell(os, attempt.trajectory ? std::to_string(attempt.trajectory) : "winner", "n");
+    cell(os, attempt.phase == "search" ? std::to_string(attempt.trajectory) : attempt.phase == "tune" ? "tuning" : "winner", "n");
     cell(os, code(attempt.move) + (attempt.repair ? " <span class=\"soft\">repair</span>" : ""));
     cell(os, escaped(attempt.verdict), ("verdict " + outcomeClass(attempt)).str());
     bool timed = attempt.us > 0;

@@ -44,6 +44,8 @@ private:
   }
   void growAttempts();
   void markWinner();
+  /// The way from the original to \p end becomes the top row.
+  void markWay(size_t end);
   void place();
   std::string labelOf(const TreeNode &node) const;
   /// About as wide as a browser draws it.
@@ -75,7 +77,7 @@ void SearchTree::growAttempts() {
   for (size_t i = 0; i != page.attempts.size(); ++i) {
     const ReportAttempt &attempt = page.attempts[i];
     // A refused winner hangs at itself.
-    auto from = made.find(!attempt.trajectory && made.count(attempt.node) ? attempt.node : attempt.parent);
+    auto from = made.find(attempt.phase == "confirm" && made.count(attempt.node) ? attempt.node : attempt.parent);
     size_t at = add(from == made.end() ? 0 : from->second, static_cast<int>(i));
     ofAttempt.push_back(at);
     if (!attempt.node.empty())
@@ -83,7 +85,20 @@ void SearchTree::growAttempts() {
   }
 }
 
+void SearchTree::markWay(size_t end) {
+  for (size_t at = end; at; at = nodes[at].parent) {
+    nodes[at].wins = true;
+    auto &siblings = nodes[nodes[at].parent].children;
+    std::rotate(siblings.begin(), llvm::find(siblings, at), llvm::find(siblings, at) + 1);
+  }
+  winner = end;
+}
+
 void SearchTree::markWinner() {
+  // What tuning made stands behind the program that it tuned.
+  for (size_t i = 0; i != page.attempts.size(); ++i)
+    if (page.attempts[i].phase == "tune" && page.attempts[i].node == page.winner)
+      return markWay(ofAttempt[i]);
   size_t at = 0;
   std::vector<int> path = winningAttempts(page);
   for (size_t i = 0; i != path.size(); ++i) {
@@ -95,11 +110,8 @@ void SearchTree::markWinner() {
     } else {
       at = ofAttempt[path[i]];
     }
-    nodes[at].wins = true;
-    auto &siblings = nodes[nodes[at].parent].children;
-    std::rotate(siblings.begin(), llvm::find(siblings, at), llvm::find(siblings, at) + 1);
   }
-  winner = at;
+  markWay(at);
 }
 
 /// Rows from top to bottom; a first child stays in its parent's row.
@@ -127,14 +139,14 @@ std::string SearchTree::labelOf(const TreeNode &node) const {
   const ReportAttempt &attempt = page.attempts[node.attempt];
   std::string end = attempt.us > 0 && page.originalUs > 0 ? factor(page.originalUs / attempt.us) : "";
   if (inner)
-    return shortened(attempt.pass, 19) + (end.empty() ? "" : " " + end);
-  if (!attempt.trajectory)
+    return shortened(attempt.phase == "tune" ? "tuned " + attempt.pass : attempt.pass, 19) + (end.empty() ? "" : " " + end);
+  if (attempt.phase == "confirm")
     return "the final check refused it";
   if (end.empty())
     end = shortened(attempt.shortcut.empty() ? attempt.verdict : attempt.shortcut, 40);
   if (attempt.repair)
     end += ", repair";
-  return shortened(attempt.move, 52) + "  " + end;
+  return shortened(attempt.phase == "tune" ? "tuned " + attempt.move : attempt.move, 52) + "  " + end;
 }
 
 void SearchTree::draw(llvm::raw_ostream &os) const {

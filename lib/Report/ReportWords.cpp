@@ -190,7 +190,7 @@ std::vector<int> report::winningAttempts(const ReportPage &page) {
     int found = -1;
     for (size_t i = 0; i != page.attempts.size() && found < 0; ++i) {
       const ReportAttempt &attempt = page.attempts[i];
-      if (attempt.parent == at && attempt.move == step.move && !attempt.node.empty() && attempt.trajectory)
+      if (attempt.parent == at && attempt.move == step.move && !attempt.node.empty() && attempt.phase == "search")
         found = static_cast<int>(i);
     }
     path.push_back(found);

@@ -116,6 +116,8 @@ private:
   void take(Reflection reflection);
   void believe();
   std::vector<Finding> namedFindings() const;
+  /// \p judgement with states that somebody discovered in place of those of the rules.
+  NodeJudgement refined(NodeJudgement judgement) const;
   /// What of \p judgement this search may know.
   NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyAll(std::vector<Pending> &pending);
@@ -133,7 +135,17 @@ private:
            clock.monotonicSeconds() - startSeconds >= options.budgetSeconds;
   }
 
-  llvm::Expected<std::optional<NodeId>> replay(llvm::ArrayRef<Move> pipeline, bool counted);
+  /// Where a whole pipeline led.
+  struct Replayed {
+    NodeId node;          ///< judged; empty: a step was refused
+    MoveResult refusal;   ///< of that step
+    Move refused;
+    std::string shortcut; ///< as in Attempt
+  };
+  llvm::Expected<Replayed> replay(llvm::ArrayRef<Move> pipeline);
+  Attempt tuned(const NodeId &winner, const Move &move, const Replayed &end) const;
+  /// Keeps \p attempt and shows it.
+  void tell(Attempt attempt);
   llvm::Error tune(NodeId &winner, std::vector<Move> &pipeline);
   llvm::Error ablate(NodeId &winner, std::vector<Move> &pipeline, bool mayJudge);
   /// Where \p pipeline leads from the root, if the search has judged that.

@@ -53,11 +53,24 @@ struct Action {
   Move move(std::map<std::string, std::string> parameters = {}) const;
 };
 
+struct NodeJudgement;
+
+/// What an attempt was for.
+enum class AttemptPhase {
+  Search,
+  Tune,   ///< the winner with other parameters of one step
+  Confirm ///< a winner that the final check refused
+};
+/// "search", "tune", "confirm".
+llvm::StringRef phaseName(AttemptPhase phase);
+
 /// One attempt, for people and for tests.
 struct Attempt {
+  AttemptPhase phase = AttemptPhase::Search;
   unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
-  Move move;
-  NodeId parent, node; ///< `node` empty if nothing was made or it was dropped
+  Move move;               ///< Tune: the step that changed; the others are the winner's
+  /// `node` empty if nothing was made or it was dropped. Tune: the parent is the winner.
+  NodeId parent, node;
   AttemptVerdict verdict = AttemptVerdict::NotApplied;
   std::string gate, failure, reason;
   double timeUs = 0, parentTimeUs = 0;         ///< `timeUs` only where correct
@@ -75,6 +88,10 @@ struct Attempt {
   std::optional<double> cost; ///< US dollars; nothing: unknown, or nobody was asked
 
   bool correct() const { return verdict == AttemptVerdict::Correct; }
+  /// Whether it counts as a candidate that was judged.
+  bool judged() const { return phase != AttemptPhase::Confirm && shortcut.empty() && !node.empty(); }
+  /// Takes verdict, gate, words and, where correct, times.
+  void setVerdict(const NodeJudgement &judgement);
   /// Logarithm of parent's over own time; 0 where not correct.
   double gain() const;
   /// "correct", the kind of failure ("compile", "correctness", "malformed", …), or

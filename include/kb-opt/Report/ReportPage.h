@@ -19,6 +19,9 @@ enum class ReportOutcome { Correct, Incorrect, Inconclusive, NotApplied, Refused
 
 /// One move that was tried, or proposed and refused.
 struct ReportAttempt {
+  /// "search"; "tune": the winner with other parameters of the step `move`; "confirm": a
+  /// winner that the final check refused.
+  std::string phase = "search";
   unsigned trajectory = 0;  ///< from 1; 0: at the end, with the winner
   std::string pass, move;   ///< "unroll-loop", "unroll-loop{factor=4 kernel=k}"
   std::string parent, node; ///< names of programs; `node` empty: none was made

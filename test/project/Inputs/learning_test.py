@@ -8,8 +8,8 @@ sys.dont_write_bytecode = True
 import learning
 
 
-def attempt(outcome="correct", us=None, tokens=0, trajectory=1, repair=False, verdict=None):
-    return {"outcome": outcome, "us": us, "tokens": tokens, "trajectory": trajectory, "repair": repair,
+def attempt(outcome="correct", us=None, tokens=0, trajectory=1, repair=False, verdict=None, phase="search"):
+    return {"phase": phase, "outcome": outcome, "us": us, "tokens": tokens, "trajectory": trajectory, "repair": repair,
             "verdict": verdict or outcome}
 
 
@@ -38,8 +38,14 @@ class Figures(unittest.TestCase):
         self.assertEqual(learning.steps_to_share(run, 0.3), 2)
         self.assertIsNone(learning.steps_to_share(report(10, 10)))
 
-    def test_what_tuning_alone_found_took_no_step(self):
-        self.assertIsNone(learning.steps_to_share(report(100, 10, [attempt(us=90), attempt(us=10, trajectory=0)])))
+    def test_tuning_takes_steps_too(self):
+        tuned = [attempt(us=30, trajectory=0, phase="tune"), attempt(us=10, trajectory=0, phase="tune")]
+        self.assertEqual(learning.steps_to_share(report(100, 10, [attempt(us=90)] + tuned)), 3)
+
+    def test_a_refused_winner_is_no_step(self):
+        refused = attempt("incorrect", trajectory=0, phase="confirm")
+        self.assertEqual(learning.steps_to_share(report(100, 10, [refused, attempt(us=10)])), 1)
+        self.assertIsNone(learning.steps_to_share(report(100, 10, [refused])))
 
     def test_tokens_over_the_sum_of_logarithms(self):
         runs = [report(math.e, 1, tokens=100), report(10, 10, tokens=50)]

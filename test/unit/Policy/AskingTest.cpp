@@ -42,13 +42,6 @@ struct World {
   }
 };
 
-SearchResult search(FakeEnvironment &world, const SearchOptions &options,
-                    llvm::StringRef strategy = "rollout") {
-  FakeClock clock;
-  return llvm::cantFail(
-      llvm::cantFail(createStrategy(strategy))->run(world, seedKnowledge(), options, clock));
-}
-
 } // namespace
 
 TEST(Asking, AProposalIsAppliedAndJudged) {
@@ -223,6 +216,48 @@ TEST(Asking, NumbersOfTheWinnerAreTunedAtTheEnd) {
   EXPECT_NEAR(result.bestUs, 50, 1e-9);
   EXPECT_EQ(result.pipeline.at(0).parameters.at("T"), "4");
   EXPECT_EQ(run.world.questions.size(), 1u);
+  // What was tried is told, and is no evidence.
+  ASSERT_EQ(result.attempts.size(), 3u);
+  EXPECT_EQ(result.attempts[0].phase, AttemptPhase::Search);
+  for (size_t i : {1, 2}) {
+    const Attempt &before = result.attempts[i - 1], &tuned = result.attempts[i];
+    EXPECT_EQ(tuned.phase, AttemptPhase::Tune);
+    EXPECT_EQ(tuned.trajectory, 0u);
+    EXPECT_EQ(tuned.move.parameters.at("T"), i == 1 ? "2" : "4");
+    EXPECT_EQ(tuned.parent, before.node);
+    EXPECT_EQ(tuned.parentTimeUs, before.timeUs);
+    EXPECT_NEAR(tuned.timeUs, i == 1 ? 80 : 50, 1e-9);
+    EXPECT_TRUE(tuned.judged());
+  }
+  EXPECT_EQ(result.attempts[2].node, result.best);
+  EXPECT_EQ(result.judged, 3u);
+  EXPECT_EQ(result.evidence.size(), 1u);
+}
+
+TEST(Asking, NumbersThatFailAreToldToo) {
+  World run;
+  FakePass pass{"invent"};
+  FakeReply reply{"r"};
+  reply.factors = {{"1", 0.9}, {"2", 0.8}};
+  reply.values = {"1", "2"};
+  pass.replies = {reply};
+  // What stands behind the tuned step does not go with the other number.
+  FakePass after{"unroll-loop", {{"", 0.5}}};
+  run.world.passes = {pass, after};
+  run.start();
+  std::vector<Attempt> first = run.ask("invent");
+  ExplorerRequest second{first[0].node, {"unroll-loop", "k", "", {}}, 0, 1};
+  ASSERT_EQ(llvm::cantFail(run.explorer->evaluate(second)).size(), 1u);
+  run.world.passes[1].requires_ = "nothing";
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  ASSERT_EQ(result.attempts.size(), 3u);
+  const Attempt &tuned = result.attempts[2];
+  EXPECT_EQ(tuned.phase, AttemptPhase::Tune);
+  EXPECT_EQ(tuned.verdict, AttemptVerdict::NotApplied);
+  EXPECT_EQ(tuned.reason, "unroll-loop{kernel=k} behind it: needs nothing");
+  EXPECT_TRUE(tuned.node.empty());
+  EXPECT_FALSE(tuned.judged());
+  EXPECT_EQ(result.pipeline.at(0).parameters.at("T"), "1");
 }
 
 TEST(Asking, AFailedReplyOffersNoNumbers) {

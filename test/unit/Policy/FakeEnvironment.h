@@ -294,6 +294,15 @@ inline void fillWorld(FakeEnvironment &world) {
 
 inline KnowledgeBase seedKnowledge() { return KnowledgeBase(llvm::cantFail(loadChip("h200"))); }
 
+/// A search to its end.
+inline SearchResult search(Environment &world, const SearchOptions &options = {},
+                           llvm::StringRef strategy = "rollout", SearchObserver *observer = nullptr,
+                           const KnowledgeBase &knowledge = seedKnowledge()) {
+  FakeClock clock;
+  return llvm::cantFail(llvm::cantFail(createStrategy(strategy))
+                            ->run(world, knowledge, options, clock, observer));
+}
+
 inline std::string textOf(llvm::ArrayRef<Move> pipeline) {
   std::string text;
   for (const Move &move : pipeline)

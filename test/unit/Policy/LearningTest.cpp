@@ -159,9 +159,7 @@ TEST(Learning, FailuresAreFiledByCause) {
   world.passes = {{"hoist-loop-invariant"}};
   world.passes[0].compiles = false;
   world.model = &model;
-  FakeClock clock;
-  SearchResult result =
-      llvm::cantFail(llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), {}, clock));
+  SearchResult result = search(world);
   ASSERT_EQ(result.evidence.size(), 1u);
   EXPECT_EQ(result.evidence[0].cause, "undeclared name");
 }
@@ -253,12 +251,6 @@ public:
     return ScriptedModel::complete(request);
   }
 };
-
-SearchResult search(FakeEnvironment &world, const SearchOptions &options) {
-  FakeClock clock;
-  return llvm::cantFail(
-      llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), options, clock));
-}
 
 } // namespace
 
@@ -386,9 +378,9 @@ TEST(Learning, ADiscoveredStateRefinesThatOfTheRules) {
   set.insert(state);
   KnowledgeBase knowledge = seedKnowledge();
   knowledge.learn(set);
-  FakeClock clock;
-  SearchResult result =
-      llvm::cantFail(llvm::cantFail(createStrategy("rollout"))->run(world, knowledge, {}, clock));
+  SearchResult result = search(world, {}, "rollout", nullptr, knowledge);
   for (const Evidence &record : result.evidence)
     EXPECT_EQ(record.primary, rule.primary + "/tiny_grid");
+  // What is reported of the original and the winner says so too.
+  EXPECT_EQ(result.original.state.fullName(), rule.primary + "/tiny_grid");
 }

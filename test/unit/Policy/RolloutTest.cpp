@@ -7,19 +7,6 @@ using namespace kbopt;
 
 namespace {
 
-SearchResult search(FakeEnvironment &world, const SearchOptions &options = {},
-                    const KnowledgeBase &knowledge = seedKnowledge(), FakeClock *clock = nullptr,
-                    SearchObserver *observer = nullptr) {
-  FakeClock own;
-  std::unique_ptr<Strategy> strategy = llvm::cantFail(createStrategy("rollout"));
-  llvm::Expected<SearchResult> result =
-      strategy->run(world, knowledge, options, clock ? *clock : own, observer);
-  if (result)
-    return std::move(*result);
-  ADD_FAILURE() << llvm::toString(result.takeError());
-  return {};
-}
-
 bool has(llvm::ArrayRef<Move> pipeline, llvm::StringRef pass) {
   return llvm::any_of(pipeline, [&](const Move &move) { return move.pass == pass; });
 }
@@ -176,7 +163,7 @@ TEST(Rollout, LearnsBetweenRuns) {
       options.seed = seed;
       options.batch = 1;
       Watch watch;
-      SearchResult result = search(world, options, knowledge, nullptr, &watch);
+      SearchResult result = search(world, options, "rollout", &watch, knowledge);
       EXPECT_LT(result.bestUs, 36);
       total += watch.atBest;
     }

@@ -172,6 +172,31 @@ TEST(ReportPage, TextsAreNeverMarkup) {
   EXPECT_NE(text.find("&lt;/script&gt;&lt;/t…"), std::string::npos);
 }
 
+TEST(ReportPage, TuningStandsBehindWhatItTuned) {
+  ReportPage page = fullPage();
+  page.steps[1].move = "q{n=4}";
+  page.winner = "tuned";
+  page.attempts.push_back(attempt("q{n=4}", "two", "tuned", ReportOutcome::Correct, 3));
+  page.attempts.back().phase = "tune";
+  page.attempts.back().trajectory = 0;
+  std::string text = htmlOf(page);
+  EXPECT_EQ(wrongMarkup(text), "");
+  // The way goes by p and q{n=2}, which the last edge leaves.
+  EXPECT_EQ(count(text, "class=\"edge win\""), 3u);
+  EXPECT_NE(text.find("tuned q{n=4}  3.33 ×</text>"), std::string::npos);
+  EXPECT_NE(text.find("<td class=\"n\">tuning</td>"), std::string::npos);
+  EXPECT_EQ(text.find("at the end"), std::string::npos);
+
+  std::string json;
+  llvm::raw_string_ostream os(json);
+  writeReportJson(os, page);
+  llvm::Expected<llvm::json::Value> figures = llvm::json::parse(json);
+  ASSERT_TRUE(bool(figures)) << llvm::toString(figures.takeError());
+  const llvm::json::Array &attempts = *figures->getAsObject()->getArray("attempts");
+  EXPECT_EQ(attempts[0].getAsObject()->getString("phase"), "search");
+  EXPECT_EQ(attempts[4].getAsObject()->getString("phase"), "tune");
+}
+
 TEST(ReportPage, ShowsWhatHides) {
   std::string text = htmlOf(poisoned("a\x1b[31m\xE2\x80\xAE \xff\xC2\x9B\r\nb\x01"));
   EXPECT_TRUE(llvm::json::isUTF8(text));

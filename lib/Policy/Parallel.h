@@ -1,2 +1,0 @@
-//===- Parallel.h - The loop over threads, for this library -----*- C++ -*-===//
-#include "kb-opt/Support/Parallel.h" // IWYU pragma: export
