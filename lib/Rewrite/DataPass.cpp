@@ -16,7 +16,13 @@ using llvm::StringRef;
 
 static std::optional<DynTypedMatcher>
 parseMatcher(StringRef text, ast_matchers::dynamic::Diagnostics &diagnostics) {
-  text = text.trim();
+  // For the parser an end of line ends the matcher, too, if all brackets are closed: what a line with
+  // nothing but .bind("site") says would be lost.
+  std::string joined = text.trim().str();
+  for (size_t i = 0; i < joined.size(); ++i)
+    if (joined[i] == '\n' && StringRef(joined).drop_front(i).ltrim().starts_with("."))
+      joined[i] = ' ';
+  text = joined;
   return ast_matchers::dynamic::Parser::parseMatcherExpression(text, &diagnostics);
 }
 

@@ -7,6 +7,7 @@
 #include "clang/AST/StmtCXX.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <set>
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -199,23 +200,36 @@ void Grounder::addLaunches() {
   std::vector<Anchor> code;
   for (const GroundedAnchor &each : source.anchors)
     code.push_back(each.anchor);
-  for (const KernelFact *kernel : chosen)
-    for (const LaunchFact &launch : findLaunches(program, kernel->usr)) {
-      std::string what = "the launch of kernel '" + kernel->name + "' at line " +
-                         std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
-      AnchorOrReason anchor = anchorOfLaunch(program, launch.call, launch.host);
-      if (!anchor) {
-        source.left.push_back(what + ": " + anchor.reason().str());
-        continue;
-      }
-      // A kernel may launch itself, and one statement may launch twice.
-      if (llvm::none_of(code, [&](const Anchor &each) {
-            return anchor->begin < each.end && each.begin < anchor->end;
-          })) {
-        code.push_back(*anchor);
-        add(SlotKind::Launch, *anchor, what);
-      }
+  // What may join or remove launches is shown those beside the kernel's, too.
+  bool all = llvm::is_contained(request.allow, "launches");
+  std::set<const clang::FunctionDecl *> hosts;
+  std::vector<LaunchFact> launches = findLaunches(program);
+  auto chosenOf = [&](const LaunchFact &launch) -> const KernelFact * {
+    auto found = llvm::find_if(chosen, [&](const KernelFact *kernel) { return launch.kernelUsr == kernel->usr; });
+    return found == chosen.end() ? nullptr : *found;
+  };
+  for (const LaunchFact &launch : launches)
+    if (chosenOf(launch))
+      hosts.insert(launch.host);
+  for (const LaunchFact &launch : launches) {
+    const KernelFact *kernel = chosenOf(launch);
+    if (!kernel && !(all && launch.kernel && hosts.count(launch.host)))
+      continue;
+    std::string what = "the launch of kernel '" + (kernel ? kernel->name : launch.kernel->getNameAsString()) +
+                       "' at line " + std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
+    AnchorOrReason anchor = anchorOfLaunch(program, launch.call, launch.host);
+    if (!anchor) {
+      source.left.push_back(what + ": " + anchor.reason().str());
+      continue;
     }
+    // A kernel may launch itself, and one statement may launch twice.
+    if (llvm::none_of(code, [&](const Anchor &each) {
+          return anchor->begin < each.end && each.begin < anchor->end;
+        })) {
+      code.push_back(*anchor);
+      add(SlotKind::Launch, *anchor, what);
+    }
+  }
 }
 
 void Grounder::addSlots() {
