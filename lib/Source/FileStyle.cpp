@@ -115,14 +115,43 @@ format::FormatStyle kbopt::styleOf(StringRef file, StringRef text) {
   return style;
 }
 
+/// Where clang-format takes the brackets of launches for comparisons, and splits them: from the first thing on
+/// such a line to the end of the statement.
+static std::vector<clang::tooling::Range> misreadLaunches(StringRef text, const clang::tooling::Replacements &changes) {
+  std::vector<clang::tooling::Range> misread;
+  for (const clang::tooling::Replacement &change : changes)
+    for (unsigned back : {1u, 2u}) {
+      unsigned offset = change.getOffset();
+      if (change.getLength() || offset < back)
+        continue;
+      StringRef brackets = text.substr(offset - back, 3);
+      if (brackets != "<<<" && brackets != ">>>")
+        continue;
+      size_t begin = text.take_front(offset).rfind('\n') + 1;
+      begin = text.find_first_not_of(" \t", begin);
+      size_t end = std::min(text.find(';', offset), text.size());
+      misread.emplace_back(begin, end - begin);
+    }
+  return misread;
+}
+
 llvm::Expected<std::string> kbopt::formatRanges(StringRef text,
                                                 llvm::ArrayRef<clang::tooling::Range> ranges,
                                                 StringRef file, StringRef original) {
   format::FormatStyle style = styleOf(file, original);
   clang::tooling::Replacements inside;
-  for (const clang::tooling::Replacement &change :
-       format::reformat(style, text, ranges, file.empty() ? "kernel.cu" : file)) {
+  clang::tooling::Replacements changes =
+      format::reformat(style, text, ranges, file.empty() ? "kernel.cu" : file);
+  std::vector<clang::tooling::Range> misread = misreadLaunches(text, changes);
+  for (const clang::tooling::Replacement &change : changes) {
     clang::tooling::Range changed(change.getOffset(), change.getLength());
+    // The margin of a line that was misread is right all the same.
+    if (llvm::any_of(misread, [&](const auto &range) {
+          return change.getOffset() >= range.getOffset() &&
+                 change.getOffset() < range.getOffset() + range.getLength();
+        }) && change.getReplacementText().count('\n') == 0 &&
+        text.substr(change.getOffset(), change.getLength()).count('\n') == 0)
+      continue;
     if (llvm::any_of(ranges, [&](const auto &range) { return range.contains(changed); }))
       if (llvm::Error error = inside.add(change))
         return std::move(error);
