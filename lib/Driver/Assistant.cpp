@@ -45,9 +45,10 @@ static llvm::Error keepFatal(llvm::Error error, Proposal &proposal) {
 
 llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &request,
                                                           llvm::StringRef schema, const NodeId &node,
-                                                          llvm::StringRef kernel, Account &account) {
+                                                          llvm::StringRef kernel, Account &account,
+                                                          const ReplyCheck &check) {
   auto answer = askStructured(model, request, llvm::cantFail(json::parse(schema)),
-                              assistantTools(documents, programs, node, kernel.str()));
+                              assistantTools(documents, programs, node, kernel.str()), {}, check);
   if (!answer) {
     if (llvm::Error error = keepFatal(answer.takeError(), account.proposal))
       return std::move(error);
@@ -62,6 +63,41 @@ llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &re
 }
 
 //===-- Planner -----------------------------------------------------------===//
+
+static std::string numbersOf(llvm::ArrayRef<PromptSite> sites) {
+  std::string text;
+  for (const PromptSite &site : sites)
+    text += (text.empty() ? "" : ", ") + std::to_string(site.number);
+  return text.empty() ? "none" : text;
+}
+
+/// What is wrong with an answer of the planner's: a name or a place that it was not shown.
+static std::string faultOfPlan(const json::Value &answer, const PlannerWindow &window) {
+  auto plan = readPlannerReply(answer);
+  if (!plan)
+    return llvm::toString(plan.takeError());
+  if (plan->pass == "none")
+    return "";
+  auto chosen = llvm::find_if(window.passes, [&](const PromptPass &pass) {
+    return pass.name == plan->pass && pass.kernel == plan->kernel;
+  });
+  if (chosen == window.passes.end()) {
+    std::string choices;
+    for (const PromptPass &pass : window.passes)
+      choices += pass.name + " on '" + pass.kernel + "', ";
+    return "pass '" + plan->pass + "' on kernel '" + plan->kernel + "' is not among the choices: " + choices + "or none";
+  }
+  size_t lines = 1 + llvm::StringRef(window.source).rtrim('\n').count('\n');
+  for (const PlannedPlace &place : plan->places) {
+    bool known = llvm::any_of(chosen->sites, [&](const PromptSite &site) { return site.number == place.site; });
+    if (place.site && !known)
+      return llvm::formatv("'{0}' on '{1}' has no site {2}: its sites are {3}", plan->pass, plan->kernel,
+                           place.site, numbersOf(chosen->sites));
+    if (place.last > lines)
+      return llvm::formatv("there is no line {0}: the source has {1}", place.last, lines);
+  }
+  return "";
+}
 
 llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
                                                             const ProposalRequest &request,
@@ -92,14 +128,11 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
     return std::move(looked);
   ModelRequest question = plannerRequest(window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
-  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account);
+  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account,
+                    [&](const json::Value &value) { return faultOfPlan(value, window); });
   if (!answer || !*answer)
     return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
-  auto reply = readPlannerReply(**answer);
-  if (reply)
-    return std::move(*reply);
-  account.end("malformed", "the planner: " + llvm::toString(reply.takeError()));
-  return std::nullopt;
+  return llvm::cantFail(readPlannerReply(**answer)); // as the check did
 }
 
 namespace {
@@ -187,6 +220,18 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
 
 //===-- Coder, debugger, minimal agent --------------------------------------===//
 
+/// What is wrong with the form of a coder's answer: a name or a number that it was not offered.
+/// What its texts do is for the rules of edits to refuse, and for the evidence to remember.
+static std::string faultOfCode(const json::Value &answer, const GroundedSource &source, const PassInfo &info) {
+  auto code = readCoderReply(answer);
+  if (!code)
+    return llvm::toString(code.takeError());
+  ReplyOrRefusal made = makeReply(source, info, std::move(*code));
+  if (!made.refusal)
+    made.refusal = checkReply(made.reply, info);
+  return made.refusal && made.refusal->rule <= EditRule::Promise ? made.refusal->text() : "";
+}
+
 /// What stays the same from a proposal through all its repairs.
 static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
   const Action &action = request.action;
@@ -195,14 +240,10 @@ static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
 
 llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest &question, Work work,
                                          Account account) {
-  auto code = readCoderReply(answer);
-  if (!code) {
-    account.end("malformed", llvm::toString(code.takeError()));
-    return std::move(account.proposal);
-  }
-  work.reply = *code;
+  CoderReply code = llvm::cantFail(readCoderReply(answer)); // as the check did
+  work.reply = code;
   const PassInfo &info = *passes.lookup(work.action.pass)->info;
-  ReplyOrRefusal made = makeReply(work.source, info, std::move(*code));
+  ReplyOrRefusal made = makeReply(work.source, info, std::move(code));
   if (!made.refusal)
     made.refusal = checkReply(made.reply, info);
   if (made.refusal) {
@@ -225,12 +266,28 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest
   return std::move(account.proposal);
 }
 
+/// \p markdown without the section that is headed \p title.
+static std::string withoutSection(llvm::StringRef markdown, llvm::StringRef title) {
+  std::string kept;
+  bool inside = false;
+  while (!markdown.empty()) {
+    llvm::StringRef line = markdown.take_until([](char c) { return c == '\n'; });
+    markdown = markdown.drop_front(std::min(markdown.size(), line.size() + 1));
+    if (line.starts_with("#"))
+      inside = line.ltrim('#').trim() == title;
+    if (!inside)
+      kept += line.str() + "\n";
+  }
+  return kept;
+}
+
 static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &source,
                                  const PlannerReply &plan,
                                  const std::map<std::string, std::string> &instructions) {
   CoderWindow window;
   window.pass = info.name.str();
-  window.passPrompt = info.assisted->prompt.str();
+  // Whether it pays was the planner's question.
+  window.passPrompt = withoutSection(info.assisted->prompt, "It pays when");
   window.kernel = source.kernel;
   window.instruction = plan.instruction;
   window.promise = promiseName(info.promise).str();
@@ -276,15 +333,9 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
       account.end("declined", "the planner sees no use: " + planned.why);
       return std::move(account.proposal);
     }
-    const Action *chosen = llvm::find_if(choices, [&](const Action &choice) {
+    work.action = *llvm::find_if(choices, [&](const Action &choice) {
       return choice.pass == planned.pass && choice.kernel == planned.kernel;
     });
-    if (chosen == choices.end()) {
-      account.end("malformed", "the planner chose '" + planned.pass + "' for '" + planned.kernel +
-                                   "', which is not among its choices");
-      return std::move(account.proposal);
-    }
-    work.action = *chosen;
   }
   auto grounded = ground(node, planned, work, account);
   if (!grounded)
@@ -294,13 +345,14 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
   const PassInfo &info = *passes.lookup(planned.pass)->info;
   work.window = coderWindowOf(info, work.source, planned, work.instructions);
   PromptKnowledge known = knowledgeOf(work.action, request);
-  work.window.task = task(node, request, work.action, known);
+  work.window.task = task(node, request, work.action, wordsFor(known));
   if (!request.minimal)
     work.window.task.example = example(known, info);
   work.window.children = shown(request.coder.attempts);
   ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
-  auto answer = ask(question, coderSchema(), node, planned.kernel, account);
+  auto answer = ask(question, coderSchema(), node, planned.kernel, account,
+                    [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
   if (!answer)
     return answer.takeError();
   if (!*answer)
@@ -328,7 +380,9 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   window.words = failed.reason;
   window.siblings = shown(request.debugger.attempts);
   ModelRequest question = debuggerRequest(window);
-  auto answer = ask(question, coderSchema(), node, work.action.kernel, account);
+  const PassInfo &info = *passes.lookup(work.action.pass)->info;
+  auto answer = ask(question, coderSchema(), node, work.action.kernel, account,
+                    [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
   if (!answer)
     return answer.takeError();
   if (!*answer)

@@ -41,6 +41,9 @@ struct AssistantFacts {
   std::vector<std::string> facts;  ///< of the workload, a line each
 };
 
+/// \p knowledge without entries of which only the prediction is known: that is for planners.
+PromptKnowledge wordsFor(PromptKnowledge knowledge);
+
 /// Thread-safe. A question depends on its arguments alone.
 class Assistant {
 public:
@@ -86,7 +89,8 @@ private:
   /// The answer to \p request; nothing where \p account says why it is no use.
   llvm::Expected<std::optional<llvm::json::Value>> ask(const ModelRequest &request,
                                                        llvm::StringRef schema, const NodeId &node,
-                                                       llvm::StringRef kernel, Account &account);
+                                                       llvm::StringRef kernel, Account &account,
+                                                       const ReplyCheck &check);
   /// All false or empty answers of these have ended the account.
   llvm::Expected<std::optional<PlannerReply>> plan(const NodeId &node, const ProposalRequest &request,
                                                    llvm::ArrayRef<Action> choices, Account &account);

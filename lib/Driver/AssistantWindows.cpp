@@ -1,13 +1,10 @@
 //===- AssistantWindows.cpp - What roles are shown of a search -------------===//
 #include "Assistant.h"
-#include "llvm/Support/Format.h"
+#include "ShownMetrics.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace kbopt;
-
-/// So many metrics are shown, and none that is zero; more are noise to a reader.
-static constexpr size_t shownMetrics = 40;
 
 std::string Assistant::summaryOf(const Move &move) {
   if (move.reply().empty())
@@ -71,18 +68,22 @@ std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge
     PromptExample shown;
     shown.title = llvm::formatv("{0}, {1:f2} times as fast then", reply->summary, std::exp(worked->gain));
     for (const ReplyEdit &edit : reply->edits)
-      shown.after += edit.anchor + ":\n" + edit.text + "\n";
+      shown.text += edit.anchor + ":\n" + edit.text + "\n";
     return shown;
   }
-  if (!info.assisted || info.assisted->before.empty())
+  if (!info.assisted || info.assisted->after.empty())
     return std::nullopt;
-  return PromptExample{info.name.str(), info.assisted->before.str(), info.assisted->after.str()};
+  return PromptExample{info.name.str(), info.assisted->after.str()};
 }
 
-static std::string metricLine(llvm::StringRef name, double value) {
-  std::string line;
-  llvm::raw_string_ostream(line) << name << ": " << llvm::format("%.4g", value);
-  return line;
+/// Whether an entry has more to say than its prediction, which is the planner's to weigh.
+static bool hasWords(const PromptEntry &entry) {
+  return !entry.lessons.empty() || !entry.failures.empty() || !entry.parameters.empty() || !entry.proposal.empty();
+}
+
+PromptKnowledge kbopt::wordsFor(PromptKnowledge knowledge) {
+  llvm::erase_if(knowledge.entries, [](const PromptEntry &entry) { return !hasWords(entry); });
+  return knowledge;
 }
 
 PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, const Action &action,
@@ -97,9 +98,7 @@ PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, c
         request.timeUs, request.originalUs, action.kernel, 100 * request.share));
   if (request.profile) {
     task.state = stateLines(request);
-    for (const auto &[name, value] : request.metrics)
-      if (task.metrics.size() < shownMetrics && std::isfinite(value) && value != 0)
-        task.metrics.push_back(metricLine(name, value));
+    task.metrics = shownMetrics(request.state, request.metrics);
     task.hotLines = programs.hotLines(node, action.kernel);
   }
   if (!knowledge.entries.empty() || !knowledge.lessons.empty())

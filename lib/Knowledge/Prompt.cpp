@@ -96,7 +96,8 @@ std::vector<KnownFailure> kbopt::knownFailures(const KnowledgeBase &knowledge, c
 PromptKnowledge kbopt::retrieveForPrompt(const KnowledgeBase &knowledge, const State &state,
                                          llvm::StringRef pass, unsigned limit,
                                          llvm::StringRef shape,
-                                         const std::vector<std::string> &predecessors) {
+                                         const std::vector<std::string> &predecessors,
+                                         const std::set<std::string> *among) {
   PromptKnowledge result;
   result.state = state.fullName();
   result.lessons = lessonsOf(knowledge, state, "");
@@ -104,11 +105,16 @@ PromptKnowledge kbopt::retrieveForPrompt(const KnowledgeBase &knowledge, const S
     if (refinement.parent == state.primary)
       result.refinements.push_back(refinement);
   std::vector<RetrievedEntry> rows;
-  if (pass.empty())
-    rows = knowledge.retrieve(state, shape, limit, predecessors);
-  else
+  if (pass.empty()) {
+    rows = knowledge.retrieve(state, shape, ~0u, predecessors);
+    if (among)
+      llvm::erase_if(rows, [&](const RetrievedEntry &row) { return !among->count(row.pass); });
+    if (rows.size() > limit)
+      rows.resize(limit);
+  } else {
     rows.push_back({knowledge.catalogue().find(pass), pass.str(),
                     knowledge.predict(state, pass, predecessors, shape)});
+  }
   for (RetrievedEntry &row : rows) {
     PromptEntry entry;
     entry.pass = row.pass;

@@ -271,3 +271,60 @@ static Finding match(const json::Value &value, const json::Value &schema, const 
 std::optional<std::string> kbopt::mismatch(const json::Value &value, const json::Value &schema) {
   return match(value, schema, "$");
 }
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+static std::string alternatives(const json::Array &values,
+                                llvm::function_ref<std::string(const json::Value &)> text) {
+  std::vector<std::string> texts;
+  for (const json::Value &value : values)
+    texts.push_back(text(value));
+  return llvm::join(texts, " | ");
+}
+
+static std::string shapeOfObject(const json::Object &schema) {
+  const json::Object *properties = schema.getObject("properties");
+  const json::Array *required = schema.getArray("required");
+  std::vector<StringRef> names, optional;
+  if (required)
+    for (const json::Value &name : *required)
+      names.push_back(name.getAsString().value_or(""));
+  if (properties)
+    for (const auto &[name, property] : *properties)
+      if (!llvm::is_contained(names, StringRef(name)))
+        optional.push_back(StringRef(name));
+  llvm::sort(optional);
+  std::string text;
+  auto add = [&](StringRef name, StringRef mark) {
+    const json::Value *property = properties ? properties->get(name) : nullptr;
+    text += (text.empty() ? "\"" : ", \"") + name.str() + "\"" + mark.str() + ": " +
+            (property ? shapeOf(*property) : "any");
+  };
+  for (StringRef name : names)
+    add(name, "");
+  for (StringRef name : optional)
+    add(name, "?");
+  return "{" + text + "}";
+}
+
+std::string kbopt::shapeOf(const json::Value &schema) {
+  const json::Object *object = schema.getAsObject();
+  if (!object)
+    return "any";
+  if (const json::Array *several = object->getArray("anyOf"))
+    return alternatives(*several, [](const json::Value &one) { return shapeOf(one); });
+  if (const json::Array *values = object->getArray("enum"))
+    return alternatives(*values, [](const json::Value &one) { return shown(one); });
+  if (object->get("properties"))
+    return shapeOfObject(*object);
+  if (const json::Array *types = object->getArray("type"))
+    return alternatives(*types, [](const json::Value &one) { return one.getAsString().value_or("").str(); });
+  StringRef type = object->getString("type").value_or("any");
+  if (type == "array") {
+    const json::Value *items = object->get("items");
+    return "[" + (items ? shapeOf(*items) : "any") + ", …]";
+  }
+  return type == "object" ? "{}" : type.str();
+}

@@ -30,8 +30,8 @@ namespace {
 class Conversation {
 public:
   Conversation(Model &model, ModelRequest request, const json::Value &schema,
-               llvm::ArrayRef<ModelTool> tools, const StructuredLimits &limits)
-      : model(model), request(std::move(request)), schema(schema), tools(tools), limits(limits) {}
+               llvm::ArrayRef<ModelTool> tools, const StructuredLimits &limits, const ReplyCheck &check)
+      : model(model), request(std::move(request)), schema(schema), tools(tools), limits(limits), check(check) {}
 
   llvm::Expected<StructuredReply> run();
 
@@ -51,6 +51,7 @@ private:
   const json::Value &schema;
   llvm::ArrayRef<ModelTool> tools;
   StructuredLimits limits;
+  const ReplyCheck &check;
   StructuredReply result;
   ReplyEnd end = ReplyEnd::Complete;
   bool warned = false; ///< that no tool call is left
@@ -65,21 +66,20 @@ static std::string textOf(const json::Value &value) {
 }
 
 void Conversation::describeShape() {
-  std::string shape = textOf(schema);
   std::string &system = request.system;
   if (!system.empty())
     system += StringRef(system).ends_with("\n") ? "\n" : "\n\n";
   if (request.schema.empty())
-    system += "Answer with one JSON object and nothing else. It fits this JSON schema:\n" + shape + "\n";
+    system += "Answer with one JSON object of this form and nothing else:\n" + shapeOf(schema) + "\n";
   if (tools.empty() || !limits.toolCalls) {
-    request.schema = shape;
+    request.schema = textOf(schema);
     return;
   }
   json::Array names;
   system += "\nBefore you answer you may use tools, at most " + std::to_string(limits.toolCalls) +
-            " times, one at a time, with an object {\"tool\": NAME, \"arguments\": {…}} in place of the answer:\n";
+            " times, one at a time: reply {\"tool\": NAME, \"arguments\": {…}}.\n";
   for (const ModelTool &tool : tools) {
-    system += "- " + tool.name + ": " + tool.summary + " Arguments: " + textOf(tool.arguments) + "\n";
+    system += "- " + tool.name + ": " + tool.summary + " Arguments: " + shapeOf(tool.arguments) + "\n";
     names.push_back(tool.name);
   }
   request.schema = textOf(json::Object{
@@ -185,6 +185,9 @@ bool Conversation::take() {
   std::string finding;
   for (json::Value &object : objects) {
     auto misfit = mismatch(object, schema);
+    if (!misfit && check)
+      if (std::string fault = check(object); !fault.empty())
+        misfit = std::move(fault);
     if (!misfit) {
       result.outcome = Outcome::Ok;
       result.problem.clear();
@@ -219,6 +222,7 @@ llvm::Expected<StructuredReply> Conversation::run() {
 llvm::Expected<StructuredReply> kbopt::askStructured(Model &model, ModelRequest request,
                                                      const json::Value &schema,
                                                      llvm::ArrayRef<ModelTool> tools,
-                                                     const StructuredLimits &limits) {
-  return Conversation(model, std::move(request), schema, tools, limits).run();
+                                                     const StructuredLimits &limits,
+                                                     const ReplyCheck &check) {
+  return Conversation(model, std::move(request), schema, tools, limits, check).run();
 }

@@ -61,6 +61,18 @@ static Action actionOf(const ExplorerNode &node, const Move &move) {
   return {move.pass, move.kernel, move.site, {}, /*assisted=*/true};
 }
 
+/// What a planner may choose for \p kernel; nothing where the node's actions are not known.
+static std::optional<std::set<std::string>> choicesOf(const ExplorerNode &node,
+                                                      const std::string &kernel) {
+  if (!node.actions)
+    return std::nullopt;
+  std::set<std::string> choices;
+  for (const Action &action : *node.actions)
+    if (action.assisted && action.kernel == kernel)
+      choices.insert(action.pass);
+  return choices;
+}
+
 ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repair) const {
   const ExplorerNode &node = nodes.at(request.parent);
   const std::string &kernel = request.move.kernel;
@@ -106,8 +118,9 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   if (!options.memory)
     return question;
   std::vector<std::string> before = node.predecessors(kernel);
-  question.knowledge =
-      retrieveForPrompt(believed, question.state, "", mostEntries, question.shape, before);
+  std::optional<std::set<std::string>> choices = choicesOf(node, kernel);
+  question.knowledge = retrieveForPrompt(believed, question.state, "", mostEntries, question.shape,
+                                         before, choices ? &*choices : nullptr);
   question.ofPass = retrieveForPrompt(believed, question.state, request.move.pass, 1,
                                       question.shape, before);
   return question;

@@ -67,7 +67,7 @@ std::vector<double> knownFigures(const Samples &samples) {
       text(value);
     text(record.reason);
     for (const MetricMap *metrics : {&sample->before, &sample->after})
-      for (const auto &[name, value] : *metrics)
+      for (const auto &[name, value] : StateRules::builtin().figures(*metrics))
         known.push_back(value);
   }
   // How many they are, and how many of them did what.

@@ -46,12 +46,13 @@ struct PromptKnowledge {
 /// Lessons and failures shown per entry, parameters too.
 inline constexpr size_t shownPerEntry = 3;
 
-/// The \p limit best entries for \p state, or, where \p pass is not empty, that
-/// pass alone.
+/// The \p limit best entries for \p state, of those in \p among where that is given; or,
+/// where \p pass is not empty, that pass alone.
 PromptKnowledge retrieveForPrompt(const KnowledgeBase &knowledge, const State &state,
                                   llvm::StringRef pass = "", unsigned limit = 4,
                                   llvm::StringRef shape = "",
-                                  const std::vector<std::string> &predecessors = {});
+                                  const std::vector<std::string> &predecessors = {},
+                                  const std::set<std::string> *among = nullptr);
 
 /// What went wrong with \p pass before, for a role that tries again.
 std::vector<KnownFailure> knownFailures(const KnowledgeBase &knowledge, const State &state,

@@ -23,6 +23,10 @@ llvm::Error checkSchema(const llvm::json::Value &schema);
 /// ("$.edits[1].text: expected a string, got a number"); nothing if it fits.
 std::optional<std::string> mismatch(const llvm::json::Value &value, const llvm::json::Value &schema);
 
+/// \p schema as people write a form, for prompts: {"edits": [{"anchor": string}, …],
+/// "promise"?: "bitwise" | "reassociates"}. Limits on numbers and sizes are left to the check.
+std::string shapeOf(const llvm::json::Value &schema);
+
 } // namespace kbopt
 
 #endif // KBOPT_LLM_JSONSCHEMA_H

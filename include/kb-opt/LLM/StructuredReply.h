@@ -42,7 +42,7 @@ struct StructuredReply {
     ToolLimit, ///< asked for tools instead of answering
   };
   Outcome outcome = Outcome::Malformed;
-  llvm::json::Value value = nullptr; ///< with Ok: fits the schema
+  llvm::json::Value value = nullptr; ///< with Ok: fits the schema and the check
   std::string problem;               ///< without Ok: one line of what was wrong last
   std::string text;                  ///< of the last reply, as it came
   std::string model;                 ///< of the last reply
@@ -57,14 +57,19 @@ struct StructuredReply {
 /// "ok", "refused", "truncated", "malformed", "tool-limit".
 llvm::StringRef outcomeName(StructuredReply::Outcome outcome);
 
+/// What is wrong with an object that fits the schema, in one line; empty: nothing. For what a
+/// schema cannot say, such as a name that has to be one of those in the request.
+using ReplyCheck = std::function<std::string(const llvm::json::Value &)>;
+
 /// Asks \p model until a reply fits \p schema, which describes an object and lies in the subset of
-/// JsonSchema.h. The request's system text is given the tools, and the schema unless the request
+/// JsonSchema.h, and \p check finds no fault with it. The request's system text is given the tools, and the schema unless the request
 /// names one: then its text tells the shape already. Errors are the provider's and the
 /// budget's; whatever a model may say is an outcome.
 llvm::Expected<StructuredReply> askStructured(Model &model, ModelRequest request,
                                               const llvm::json::Value &schema,
                                               llvm::ArrayRef<ModelTool> tools = {},
-                                              const StructuredLimits &limits = {});
+                                              const StructuredLimits &limits = {},
+                                              const ReplyCheck &check = {});
 
 /// The JSON objects in \p text, likeliest first: the whole text, fenced blocks, then
 /// balanced braces. Raw line breaks within strings are forgiven. \p problem is

@@ -58,7 +58,7 @@ struct ProposalRequest {
   /// its children, which are the siblings of what is to be repaired.
   ContextWindow planner, coder, debugger;
 
-  /// Of the state, the few entries that matter; and of the action's pass alone, with
+  /// Of the state, the best entries of passes that may be chosen; and of the action's pass alone, with
   /// one worked example. Lessons of this run are in both. Empty without memory.
   PromptKnowledge knowledge, ofPass;
 };

@@ -2,6 +2,7 @@
 
 #include "kb-opt/Rewrite/Assisted/PromptBuilder.h"
 #include "RolePrompts.h"
+#include "kb-opt/LLM/JsonSchema.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,6 +15,8 @@ namespace {
 constexpr size_t programBytes = 96 << 10;
 constexpr size_t attemptBytes = 6 << 10;
 constexpr size_t wordsBytes = 6 << 10;
+constexpr size_t reasonBytes = 600;
+constexpr size_t exampleBytes = 3 << 10;
 /// Attempts of each kind that are shown, the last ones.
 constexpr size_t shownAttempts = 6;
 
@@ -61,8 +64,10 @@ void addTask(Page &page, const PromptTask &task) {
 }
 
 void addMeasurements(Page &page, const PromptTask &task) {
-  page.list("State", task.state);
-  page.list("Metrics", task.metrics);
+  std::vector<std::string> lines = task.state;
+  if (!task.metrics.empty())
+    lines.push_back(llvm::join(task.metrics, "; "));
+  page.list("State", lines);
   page.list("Hottest lines", task.hotLines);
 }
 
@@ -71,8 +76,7 @@ void addKnowledge(Page &page, const PromptTask &task) {
   if (!task.example)
     return;
   page.heading("A worked example: " + task.example->title);
-  page.text += quotedAsData("example before", clipped(task.example->before, attemptBytes));
-  page.text += quotedAsData("example after", clipped(task.example->after, attemptBytes));
+  page.text += quotedAsData("example", clipped(task.example->text, exampleBytes));
 }
 
 void addAttempts(Page &page, StringRef title, llvm::ArrayRef<PromptAttempt> attempts) {
@@ -84,7 +88,7 @@ void addAttempts(Page &page, StringRef title, llvm::ArrayRef<PromptAttempt> atte
   for (const PromptAttempt &attempt : attempts.take_back(shownAttempts)) {
     page.line("- " + attempt.what + " → " + attempt.verdict);
     if (!attempt.reason.empty())
-      page.text += quotedAsData("its reason", clipped(attempt.reason, wordsBytes));
+      page.text += quotedAsData("its reason", clipped(attempt.reason, reasonBytes));
     if (!attempt.text.empty())
       page.text += quotedAsData("its text", clipped(attempt.text, attemptBytes));
   }
@@ -102,13 +106,13 @@ std::string numbered(StringRef text) {
   return result;
 }
 
-void addSchema(Page &page, StringRef schema) {
-  page.heading("Schema of the answer");
-  page.line(schema);
+void addForm(Page &page, StringRef schema) {
+  page.heading("Form of the answer");
+  page.line(shapeOf(llvm::cantFail(llvm::json::parse(schema))));
 }
 
 ModelRequest request(ModelRole role, std::string system, Page page, StringRef schema) {
-  addSchema(page, schema);
+  addForm(page, schema);
   ModelRequest result;
   result.role = role;
   result.system = std::move(system);
@@ -137,7 +141,7 @@ void addAnchors(Page &page, llvm::ArrayRef<PromptAnchor> anchors) {
 void addWork(Page &page, const CoderWindow &window) {
   addTask(page, window.task);
   page.heading("Pass '" + window.pass + "' on kernel '" + window.kernel + "'");
-  page.line("Results may change as little as '" + window.promise + "' says.");
+  page.line("Promise: " + window.promise);
   if (!window.passPrompt.empty())
     page.line("\n" + StringRef(window.passPrompt).trim());
   if (!window.instruction.empty()) {

@@ -2,7 +2,8 @@
 """A model for tests: reads a request of kb-opt's on stdin, answers as its role would for blocked.cu.
 
 MODEL_MODE chooses what goes wrong: nothing, or garbage, library, skips, typo (which the debugger mends),
-rejects, leaks (fails if the request names an unseen size).
+rejects, leaks (fails if the request names an unseen size), stranger (names a pass and an anchor that it was not
+shown, until it is told).
 """
 import json
 import os
@@ -29,9 +30,13 @@ if role == "planner":
     chosen = re.search(r"^- (\S+) on '(\w+)':", request, re.M)
     answer = {"pass": chosen[1], "kernel": chosen[2], "why": "lanes are sixteen elements apart",
               "instruction": "let lanes be neighbours"}
+    if mode == "stranger" and "pass 'conjure' on kernel 'scaleKernel' is not among the choices: " not in request:
+        answer["pass"] = "conjure"
 elif role in ("coder", "minimal"):
     answer = {"library": body("cublasSscal(0, n, 0, y, 1);"), "skips": body("if (i < 16) y[i] = 2.0f * x[i];"),
               "typo": body("y[i] = 2.0f * z[i];")}.get(mode, good)
+    if mode == "stranger" and "rule 'unknown-anchor': there is no anchor 'a9'" not in request:
+        answer = json.loads(json.dumps(good).replace('"a1"', '"a9"'))
 elif role == "debugger":
     answer = good
 elif role == "verifier":

@@ -51,6 +51,15 @@ TEST(Schema, NumbersChoicesAndAlternatives) {
   EXPECT_EQ(finding(R"({"n":"x"})", any), "$.n: expected an integer, got \"x\"") << "the alternative that comes farthest";
 }
 
+TEST(Schema, AFormForPeople) {
+  EXPECT_EQ(shapeOf(parsed(R"({"type":"object","required":["summary","edits"],"properties":{
+                "edits":{"type":"array","items":{"type":"object","required":["anchor"],
+                  "properties":{"anchor":{"type":"string"},"line":{"type":"integer"}}}},
+                "summary":{"type":"string"},"promise":{"enum":["bitwise","reassociates"]}}})")),
+            R"({"summary": string, "edits": [{"anchor": string, "line"?: integer}, …], "promise"?: "bitwise" | "reassociates"})");
+  EXPECT_EQ(shapeOf(parsed(R"({"anyOf":[{"type":["string","null"]},{"type":"object"}]})")), "string | null | {}");
+}
+
 TEST(Schema, OutsideTheSubsetIsAnError) {
   EXPECT_NE(errorText(checkSchema(parsed(R"({"properties":{"a":{"oneOf":[]}}})"))).find("schema at $.properties.a.oneOf: the keyword is not understood"), std::string::npos);
   EXPECT_NE(errorText(checkSchema(parsed(R"({"type":"text"})"))).find("unknown type \"text\""), std::string::npos);
@@ -123,6 +132,25 @@ TEST(Structured, AsksAgainWithTheFinding) {
   ASSERT_EQ(model.asked[1].messages.size(), 3u);
   EXPECT_NE(model.asked[1].messages[2].text.find("$.edits[0]: lacks 'text'"), std::string::npos);
   EXPECT_NE(model.asked[2].messages[4].text.find("it holds no JSON object"), std::string::npos);
+}
+
+TEST(Structured, AsksAgainWithWhatTheCallerFinds) {
+  FunctionModel model = scripted({replyWith(R"({"edits":[{"anchor":"a9","text":""}]})"), replyWith(goodEdit)});
+  auto known = [](const json::Value &reply) -> std::string {
+    llvm::StringRef anchor = *(*reply.getAsObject()->getArray("edits"))[0].getAsObject()->getString("anchor");
+    return anchor == "a9" ? "there is no anchor 'a9'" : "";
+  };
+  auto reply = llvm::cantFail(askStructured(model, question("go"), parsed(editSchema), {}, {}, known));
+  EXPECT_TRUE(reply.ok());
+  EXPECT_EQ(reply.repairs, 1u);
+  EXPECT_NE(model.asked[1].messages[2].text.find("cannot be used: there is no anchor 'a9'"), std::string::npos);
+
+  auto never = [](const json::Value &) -> std::string { return "never right"; };
+  FunctionModel stubborn = scripted({replyWith(goodEdit), replyWith(goodEdit), replyWith(goodEdit)});
+  reply = llvm::cantFail(askStructured(stubborn, question("go"), parsed(editSchema), {}, {}, never));
+  EXPECT_EQ(reply.outcome, Outcome::Malformed);
+  EXPECT_EQ(reply.problem, "never right");
+  EXPECT_EQ(reply.asked, 3u);
 }
 
 TEST(Structured, OutcomesAreNoErrors) {

@@ -376,6 +376,19 @@ TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
   EXPECT_EQ(textOf(atChild.pipeline), "unroll-loop{kernel=k}");
 }
 
+TEST(Asking, ShownKnowledgeIsOfWhatMayBeChosen) {
+  World run;
+  FakePass drawn{"invent"}, other{"aos-to-soa"};
+  drawn.replies = other.replies = {{"r", "", {{"", 0.5}}}};
+  run.world.passes = {drawn, other, {"coalesce-accesses", {{"", 0.1}}}};
+  run.start();
+  run.ask("invent");
+  std::vector<std::string> shown;
+  for (const PromptEntry &entry : run.world.questions[0].second.knowledge.entries)
+    shown.push_back(entry.pass);
+  EXPECT_EQ(shown, (std::vector<std::string>{"aos-to-soa", "invent"})) << "what a rule does is no choice of a planner's";
+}
+
 TEST(Asking, AWindowHasAtMostFivePrograms) {
   World run;
   FakePass pass{"invent"};

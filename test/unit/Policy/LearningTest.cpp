@@ -183,6 +183,8 @@ TEST(Learning, ThreeRolesOneAfterTheOther) {
   EXPECT_TRUE(shown(0).contains("predicted 50.0 %, achieved 10.0 %"));
   EXPECT_TRUE(shown(0).contains("did \"read four floats at once\""));
   EXPECT_TRUE(shown(1).contains("unrolling promised too much"));
+  EXPECT_TRUE(shown(1).contains("e2: ")) << "cited";
+  EXPECT_FALSE(shown(1).contains("e3: ")) << "nobody spoke of it";
   EXPECT_TRUE(shown(2).contains("registers limit the warps"));
   ASSERT_EQ(reflection.findings.size(), 1u);
   EXPECT_EQ(reflection.findings[0].text, "more registers cost warps");

@@ -28,7 +28,7 @@ struct PromptAttempt {
 /// A change worth imitating.
 struct PromptExample {
   std::string title;
-  std::string before, after;
+  std::string text; ///< what it became
 };
 
 /// What every role is shown.
@@ -37,7 +37,7 @@ struct PromptTask {
   std::string chip;                   ///< "NVIDIA H200, sm_90"
   std::vector<std::string> facts;     ///< of the workload and the launches, a line each
   std::vector<std::string> state;     ///< performance state, bottlenecks, headroom
-  std::vector<std::string> metrics;   ///< "sectors per request: 31.9"
+  std::vector<std::string> metrics;   ///< "31.9 sectors per request", the few that matter
   std::vector<std::string> hotLines;  ///< "line 14: 61 % of samples, long_scoreboard"
   std::vector<std::string> knowledge; ///< the few entries and lessons that matter
   std::optional<PromptExample> example;

@@ -1,7 +1,7 @@
 //===- Refusal.h - Why a reply is not taken ---------------------*- C++ -*-===//
 //
 // Owns the table of rules that a model's edits must keep. What each refuses is
-// said once, here, for prompts, remarks and docs/Security.md. The checks themselves
+// said once, here, for prompts and remarks. The checks themselves
 // are in EditRules.h. No Clang.
 //
 //===----------------------------------------------------------------------===//
@@ -52,7 +52,8 @@ struct EditRuleInfo {
   EditRule rule;
   /// As remarks, evidence and docs name it: "mutable-state".
   llvm::StringRef name;
-  /// What a reply must not do, as an instruction: lower case, no full stop.
+  /// What a reply has to keep, as few words as say it: lower case, no full stop. Every question to
+  /// a coder holds it; docs/Security.md has the long form.
   llvm::StringRef demand;
   /// The allowance of a pass (`allowances()` in PassInfo.h) that lifts it; empty if none does.
   llvm::StringRef liftedBy;
