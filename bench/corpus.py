@@ -37,19 +37,20 @@ def fetch(folder):
         subprocess.run(["git", "-C", root, "checkout", "-q", commit], check=True)
 
 
-def workload_of(program, arguments, seconds):
+def workload_of(program, arguments, seconds, is_best=False):
     if "workload" in program:
-        return "\n".join(program["workload"]) + "\n"
+        text = "\n".join(program["workload"]) + "\n"
+        return re.sub(r"(?m)^entry: .*", "entry: " + program["best-entry"], text) if is_best else text
     limits = {"seconds": seconds, "gibibytes": 16}
     if "launches" in program:
         limits["launches"] = program["launches"]
     return "program: " + json.dumps({"arguments": arguments, "limits": limits}) + "\n"
 
 
-def command_of(program, root, out, options, extra, arguments, name):
+def command_of(program, root, out, options, extra, arguments, name, is_best=False):
     workload = os.path.join(out, name + ".yaml")
     with open(workload, "w") as file:
-        file.write(workload_of(program, arguments, options["seconds"]))
+        file.write(workload_of(program, arguments, options["seconds"], is_best))
     flags = [flag.replace("{root}", root) for flag in program["flags"]]
     return [options["kb-opt"], f"--workload={workload}", os.path.join(root, program["file"]), *extra, "--", *flags]
 
@@ -87,8 +88,9 @@ def run_one(program, folder, out, options, extra):
     with open(os.path.join(out, name + ".log"), "w") as log:
         log.write(done.stderr + done.stdout)
     result = {"name": program["name"], **understand(done.returncode, done.stderr + done.stdout)}
-    if options["best"] and "best" in program:
-        command = command_of(program, root, out, options, extra, [program["best"], *arguments[1:]], name + "-best")
+    if options["best"] and ("best" in program or "best-entry" in program):
+        best = [program["best"], *arguments[1:]] if "best" in program else arguments
+        command = command_of(program, root, out, options, extra, best, name + "-best", is_best=True)
         command[1:1] = ["--emit=profile-json"]
         best = subprocess.run(command, capture_output=True, text=True, errors="replace")
         with open(os.path.join(out, name + "-best.log"), "w") as log:

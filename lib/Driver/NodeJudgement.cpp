@@ -8,6 +8,7 @@
 #include "kb-opt/Knowledge/State.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Support/Error.h"
+#include <future>
 
 using namespace kbopt;
 namespace json = llvm::json;
@@ -42,6 +43,13 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
     return program.takeError();
   Verdict verdict;
   if (id == rootNode) {
+    // The CPU device counts as long as it checks, and can do both at once.
+    std::future<void> counting;
+    if (gpu)
+      counting = std::async(std::launch::async, [this, &program] {
+        if (auto counted = judgeOf.count(*program, countOptions(chip)); !counted)
+          llvm::consumeError(counted.takeError()); // who asks for it next is told
+      });
     auto baseline = judgeOf.baseline();
     if (!baseline)
       return baseline.takeError();

@@ -131,6 +131,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   std::string key = "host " + digestOf(program.text) + (whole ? "" : " " + recipe.test.name);
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
     std::string text = program.text;
+    CompileCommand command = context.command;
     if (!whole) {
       std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
       if (llvm::Error error = context.files.write(copy, text))
@@ -139,8 +140,12 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
       if (!main)
         return main.takeError();
       text = std::move(*main);
+      // What the copy includes lies beside the original.
+      if (llvm::StringRef(program.text).contains("#include \""))
+        command.hostFlags.insert(command.hostFlags.end(),
+                                 {"-iquote", llvm::sys::path::parent_path(program.sourcePath).str()});
     }
-    return emitter.linkHostProgram(context.command, text, {}, *library, joinPath(folder, "program"));
+    return emitter.linkHostProgram(command, text, {}, *library, joinPath(folder, "program"));
   });
   if (!folder)
     return folder.takeError();

@@ -3,6 +3,7 @@
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/FileSystem.h"
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -149,8 +150,28 @@ Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const Tes
 }
 
 JudgedProgram::~JudgedProgram() {
+  if (allKept)
+    *allKept -= keptBytes;
   for (const std::string &folder : folders)
     (void)sys::fs::remove_directories(folder);
+}
+
+/// Runs with outputs of so many bytes are always kept: the original's for good, a candidate's
+/// until its verdict. Larger ones are as long as all of them together are not too much.
+static constexpr uint64_t smallRun = uint64_t(1) << 20;
+
+/// 8 GiB, or a quarter of this machine's memory.
+static uint64_t mostKept() {
+  static const uint64_t most = [] {
+    uint64_t memory = static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) *
+                      static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+    return std::min(uint64_t(8) << 30, memory / 4);
+  }();
+  return most;
+}
+
+bool Judge::Impl::mayKeep(uint64_t bytes) const {
+  return bytes <= smallRun || keptBytes + bytes <= mostKept();
 }
 
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &request) {
@@ -184,16 +205,23 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
       return result.takeError();
     return std::make_shared<const RunResult>(std::move(*result));
   };
-  // Several gates want the run of the same case; large results are not worth their memory.
-  if (request.mode == RunMode::Plain && outputBytes > largestKeptRun)
-    return compute();
   const RunOptions &options = request.options;
   std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}|{9}|{10}|{11}", on.name(),
                             request.test.name, toString(request.mode), options.seed,
                             options.memoryPoison, options.sharedPoison, toString(options.rounding),
                             options.sampledBlocks, options.l1Bytes, options.l2Bytes,
                             options.repetitions, request.audited);
-  Expected<const RunPointer &> kept = program.runs.get(key, compute);
+  // Several gates want the run of the same case.
+  if (request.mode == RunMode::Plain && !program.runs.has(key) && !mayKeep(outputBytes))
+    return compute();
+  Expected<const RunPointer &> kept = program.runs.get(key, [&]() -> Expected<RunPointer> {
+    Expected<RunPointer> run = compute();
+    if (run && program.allKept) {
+      program.keptBytes += outputBytes;
+      *program.allKept += outputBytes;
+    }
+    return run;
+  });
   if (!kept)
     return kept.takeError();
   return *kept;

@@ -1,6 +1,6 @@
 //===- Comparator.cpp - Gate G6's rule -------------------------------------===//
 #include "kb-opt/Eval/Comparator.h"
-#include "llvm/ADT/APFloat.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
@@ -37,80 +37,6 @@ template <typename T> static T loadElement(ArrayRef<uint8_t> bytes, size_t index
   T value;
   std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
   return value;
-}
-
-static double halfToDouble(uint16_t bits) {
-  int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  double value;
-  if (exponent == 31)
-    value = mantissa ? std::nan("") : HUGE_VAL;
-  else if (exponent == 0)
-    value = std::ldexp(mantissa, -24);
-  else
-    value = std::ldexp(mantissa + 1024, exponent - 25);
-  return bits & 0x8000 ? -value : value;
-}
-
-double elementAsDouble(ElementType type, ArrayRef<uint8_t> bytes, size_t index) {
-  switch (type) {
-  case ElementType::F64: return loadElement<double>(bytes, index);
-  case ElementType::F32: return loadElement<float>(bytes, index);
-  case ElementType::F16: return halfToDouble(loadElement<uint16_t>(bytes, index));
-  case ElementType::BF16: {
-    uint32_t wide = static_cast<uint32_t>(loadElement<uint16_t>(bytes, index)) << 16;
-    float value;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
-  }
-  case ElementType::I8: return loadElement<int8_t>(bytes, index);
-  case ElementType::I16: return loadElement<int16_t>(bytes, index);
-  case ElementType::I32: return loadElement<int32_t>(bytes, index);
-  case ElementType::I64: return static_cast<double>(loadElement<int64_t>(bytes, index));
-  case ElementType::U16: return loadElement<uint16_t>(bytes, index);
-  case ElementType::U32: return loadElement<uint32_t>(bytes, index);
-  case ElementType::U64: return static_cast<double>(loadElement<uint64_t>(bytes, index));
-  case ElementType::Bool:
-  case ElementType::U8:
-  case ElementType::Unknown: return bytes[index];
-  }
-  return 0;
-}
-
-void storeElement(ElementType type, MutableArrayRef<uint8_t> bytes, size_t index, double value) {
-  auto put = [&](auto typed) {
-    std::memcpy(bytes.data() + index * sizeof typed, &typed, sizeof typed);
-  };
-  auto putFloat = [&](const fltSemantics &semantics) {
-    APFloat rounded(value);
-    bool losesInfo;
-    rounded.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
-    put(static_cast<uint16_t>(rounded.bitcastToAPInt().getZExtValue()));
-  };
-  auto putInteger = [&](auto typed) {
-    using T = decltype(typed);
-    double low = static_cast<double>(std::numeric_limits<T>::min());
-    double high = static_cast<double>(std::numeric_limits<T>::max());
-    double whole = std::nearbyint(value);
-    put(!(whole > low) ? std::numeric_limits<T>::min()
-        : whole >= high ? std::numeric_limits<T>::max()
-                        : static_cast<T>(whole));
-  };
-  switch (type) {
-  case ElementType::F64: return put(value);
-  case ElementType::F32: return put(static_cast<float>(value));
-  case ElementType::F16: return putFloat(APFloat::IEEEhalf());
-  case ElementType::BF16: return putFloat(APFloat::BFloat());
-  case ElementType::I8: return putInteger(int8_t());
-  case ElementType::I16: return putInteger(int16_t());
-  case ElementType::I32: return putInteger(int32_t());
-  case ElementType::I64: return putInteger(int64_t());
-  case ElementType::U16: return putInteger(uint16_t());
-  case ElementType::U32: return putInteger(uint32_t());
-  case ElementType::U64: return putInteger(uint64_t());
-  case ElementType::Bool: return put(static_cast<uint8_t>(value != 0));
-  case ElementType::U8:
-  case ElementType::Unknown: return putInteger(uint8_t());
-  }
 }
 
 StringRef toString(ResultPromise promise) {
@@ -239,6 +165,72 @@ double medianMagnitude(const OutputView &output, size_t count) {
   return *middle;
 }
 
+/// Elements that one thread looks at without asking for more. Sums are made piece by piece and
+/// added in order, so that no number of threads changes a result.
+constexpr size_t pieceElements = size_t(1) << 18;
+
+unsigned threadsFor(size_t elements) {
+  return elements < 4 * pieceElements ? 1 : std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// What one piece of an output adds to its comparison.
+struct Piece {
+  uint64_t differing = 0;
+  std::optional<size_t> first; ///< the first element out of bounds
+  double worstRatio = 0;
+  double squaredError = 0, squaredReference = 0, squaredBaseline = 0;
+};
+
+/// Elements that must be the same bits, NaNs apart.
+void compareBits(const OutputView &output, ArrayRef<uint8_t> candidate, unsigned width, size_t begin,
+                 size_t end, bool stopAtFirst, Piece &piece) {
+  if (std::memcmp(candidate.data() + begin * width, output.oracle.data() + begin * width,
+                  (end - begin) * width) == 0)
+    return;
+  for (size_t i = begin; i < end; ++i) {
+    if (std::memcmp(candidate.data() + i * width, output.oracle.data() + i * width, width) == 0 ||
+        (std::isnan(elementAsDouble(output.type, candidate, i)) &&
+         std::isnan(elementAsDouble(output.type, output.oracle, i))))
+      continue;
+    ++piece.differing;
+    if (!piece.first)
+      piece.first = i;
+    if (stopAtFirst)
+      return;
+  }
+}
+
+/// Elements that may be off by the rule's bound.
+void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, size_t end,
+                   bool stopAtFirst, Piece &piece) {
+  const OutputView &output = rule.output;
+  auto note = [&](size_t index) {
+    ++piece.differing;
+    if (!piece.first)
+      piece.first = index;
+  };
+  for (size_t i = begin; i < end && !(stopAtFirst && piece.first); ++i) {
+    double c = elementAsDouble(output.type, candidate, i),
+           r = elementAsDouble(output.type, output.oracle, i);
+    if (finiteClass(c) != finiteClass(r)) {
+      if (!rule.sumsMayOverflow())
+        note(i);
+      continue;
+    }
+    if (finiteClass(r) != 0)
+      continue;
+    double difference = std::fabs(c - r), known = std::max(rule.originalError(i), rule.terms(i));
+    piece.squaredError += difference * difference;
+    piece.squaredReference += r * r;
+    piece.squaredBaseline += known * known;
+    double bound = rule.bound(i);
+    if (difference > 0)
+      piece.worstRatio = std::max(piece.worstRatio, bound > 0 ? difference / bound : HUGE_VAL);
+    if (difference > bound)
+      note(i);
+  }
+}
+
 Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
                    const Tolerance &tolerance, bool stopAtFirst) {
   Comparison result;
@@ -267,44 +259,39 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
   if (!exact && tolerance.reductionLength)
     rule.typical = medianMagnitude(view, count);
 
-  auto note = [&](size_t index, double c, double r, StringRef why) {
-    ++result.differing;
-    if (result.firstIndex)
+  std::vector<Piece> pieces((count + pieceElements - 1) / pieceElements);
+  std::atomic<bool> isOver = false;
+  parallelFor(threadsFor(count), pieces.size(), [&](size_t which) {
+    if (isOver)
       return;
-    result.firstIndex = index;
-    result.accepted = false;
-    result.reason = formatv("{0}[{1}] is {2}, expected {3}{4}", name, index,
-                            shown(type, c, candidate, index), shown(type, r, output.oracle, index),
-                            why);
-  };
+    size_t begin = which * pieceElements, end = std::min(count, begin + pieceElements);
+    if (exact)
+      compareBits(view, candidate, width, begin, end, stopAtFirst, pieces[which]);
+    else
+      compareValues(rule, candidate, begin, end, stopAtFirst, pieces[which]);
+    if (stopAtFirst && pieces[which].first)
+      isOver = true;
+  });
   double squaredError = 0, squaredReference = 0, squaredBaseline = 0;
-  for (size_t i = 0; i < count && !(stopAtFirst && !result.accepted); ++i) {
-    const bool sameBits =
-        std::memcmp(candidate.data() + i * width, output.oracle.data() + i * width, width) == 0;
-    if (exact && sameBits)
+  for (const Piece &piece : pieces) {
+    result.differing += piece.differing;
+    result.worstRatio = std::max(result.worstRatio, piece.worstRatio);
+    squaredError += piece.squaredError;
+    squaredReference += piece.squaredReference;
+    squaredBaseline += piece.squaredBaseline;
+    if (!piece.first || result.firstIndex)
       continue;
+    const size_t i = *piece.first;
     double c = elementAsDouble(type, candidate, i), r = elementAsDouble(type, output.oracle, i);
-    if (exact) {
-      if (!(std::isnan(c) && std::isnan(r)))
-        note(i, c, r, c == r ? " with other bits" : "");
-      continue;
-    }
-    if (finiteClass(c) != finiteClass(r)) {
-      if (!rule.sumsMayOverflow())
-        note(i, c, r, "");
-      continue;
-    }
-    if (finiteClass(r) != 0)
-      continue;
-    double difference = std::fabs(c - r), known = std::max(rule.originalError(i), rule.terms(i));
-    squaredError += difference * difference;
-    squaredReference += r * r;
-    squaredBaseline += known * known;
-    double bound = rule.bound(i);
-    if (difference > 0)
-      result.worstRatio = std::max(result.worstRatio, bound > 0 ? difference / bound : HUGE_VAL);
-    if (difference > bound)
-      note(i, c, r, formatv(" (off by {0:e2}, allowed {1:e2})", difference, bound).str());
+    std::string why;
+    if (exact)
+      why = c == r ? " with other bits" : "";
+    else if (finiteClass(c) == finiteClass(r))
+      why = formatv(" (off by {0:e2}, allowed {1:e2})", std::fabs(c - r), rule.bound(i)).str();
+    result.firstIndex = i;
+    result.accepted = false;
+    result.reason = formatv("{0}[{1}] is {2}, expected {3}{4}", name, i, shown(type, c, candidate, i),
+                            shown(type, r, output.oracle, i), why);
   }
   if (result.differing > 1)
     result.reason += formatv("; {0} of {1} elements differ", result.differing, count);
@@ -330,13 +317,19 @@ void widenMoves(ElementType type, ArrayRef<uint8_t> origin, ArrayRef<uint8_t> ot
     return;
   moved.resize(origin.size());
   const double largest = largestFinite(type);
-  for (size_t i = 0; i < origin.size() / width; ++i) {
-    if (std::memcmp(origin.data() + i * width, other.data() + i * width, width) == 0)
-      continue;
-    double difference = std::fabs(elementAsDouble(type, other, i) - elementAsDouble(type, origin, i));
-    if (std::isfinite(difference) && difference > elementAsDouble(type, moved, i))
-      storeElement(type, moved, i, std::min(difference, largest));
-  }
+  const size_t count = origin.size() / width;
+  parallelFor(threadsFor(count), (count + pieceElements - 1) / pieceElements, [&](size_t which) {
+    const size_t begin = which * pieceElements, end = std::min(count, begin + pieceElements);
+    if (std::memcmp(origin.data() + begin * width, other.data() + begin * width, (end - begin) * width) == 0)
+      return;
+    for (size_t i = begin; i < end; ++i) {
+      if (std::memcmp(origin.data() + i * width, other.data() + i * width, width) == 0)
+        continue;
+      double difference = std::fabs(elementAsDouble(type, other, i) - elementAsDouble(type, origin, i));
+      if (std::isfinite(difference) && difference > elementAsDouble(type, moved, i))
+        storeElement(type, moved, i, std::min(difference, largest));
+    }
+  });
 }
 
 Comparison compareOutput(const OutputView &output, ArrayRef<uint8_t> candidate,

@@ -165,7 +165,7 @@ Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolde
     Expected<std::string> bytes = files.read(folder.path + "/" + kbrt::observablesFileName);
     if (!bytes)
       return bytes.takeError();
-    if (Error error = cutOutputs(planFolder, *bytes, result))
+    if (Error error = cutOutputs(planFolder, std::move(*bytes), result))
       return std::move(error);
   }
   return result;

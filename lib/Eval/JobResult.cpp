@@ -114,18 +114,24 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
   return true;
 }
 
-Error cutOutputs(StringRef planFolder, StringRef observables, RunResult &result) {
+Error cutOutputs(StringRef planFolder, std::string observables, RunResult &result) {
   std::string error;
   std::optional<kbrt::Plan> plan = kbrt::readPlan(planFolder.str(), error);
   if (!plan)
     return make_error<StoreError>(error);
+  std::vector<std::pair<uint64_t, uint64_t>> reads; // place and bytes
   for (const kbrt::Step &step : plan->steps)
     if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
-      if (read->observable + read->from.bytes() > observables.size())
+      reads.push_back({read->observable, read->from.bytes()});
+      if (reads.back().first + reads.back().second > observables.size())
         return make_error<StoreError>(("kb-run wrote fewer results than the plan in '" + planFolder +
                                        "' reads").str());
-      result.outputs.push_back(observables.substr(read->observable, read->from.bytes()).str());
     }
+  if (reads.size() == 1 && reads[0].first == 0 && reads[0].second == observables.size())
+    result.outputs.push_back(std::move(observables)); // may be large
+  else
+    for (const auto &[place, bytes] : reads)
+      result.outputs.push_back(observables.substr(place, bytes));
   return Error::success();
 }
 

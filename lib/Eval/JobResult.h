@@ -24,7 +24,7 @@ bool readRunResult(const llvm::json::Value &value, RunResult &result, llvm::json
 void readDim(const llvm::json::Object &object, llvm::StringRef key, unsigned (&dim)[3]);
 
 /// Cuts \p observables into the reads of the plan in \p planFolder.
-llvm::Error cutOutputs(llvm::StringRef planFolder, llvm::StringRef observables, RunResult &result);
+llvm::Error cutOutputs(llvm::StringRef planFolder, std::string observables, RunResult &result);
 
 } // namespace kbopt
 

@@ -134,8 +134,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
     verdict.add(*known->problem);
     return verdict;
   }
-  JudgedProgram program;
-  program.program = &candidate;
+  JudgedProgram program(candidate, impl->keptBytes);
   GateContext context{*impl, program, promise, effort};
   const DeviceCode *code = nullptr;
   std::optional<PtxCensus> before, after;

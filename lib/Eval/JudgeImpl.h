@@ -10,6 +10,7 @@
 #include "kb-opt/Eval/Decoys.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Eval/PtxCensus.h"
+#include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/OnceMap.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -50,6 +51,10 @@ struct AuditedPlan {
 
 /// One program under judgement: the original, which all threads share, or a candidate.
 struct JudgedProgram {
+  JudgedProgram() = default;
+  /// A candidate of the judge that counts in \p allKept.
+  JudgedProgram(const ProgramArtefacts &program, std::atomic<uint64_t> &allKept)
+      : program(&program), allKept(&allKept) {}
   ~JudgedProgram();
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
@@ -60,14 +65,13 @@ struct JudgedProgram {
   OnceMap<std::string, AuditedPlan> audits; ///< by case name
   std::mutex mutex;
   std::vector<std::string> folders; ///< of `audits`
+  /// Of the outputs in `runs`, and of those of all programs.
+  std::atomic<uint64_t> keptBytes = 0;
+  std::atomic<uint64_t> *allKept = nullptr;
 };
 
 /// Where a run is made: plain ones on the GPU if there is one, all others on the CPU device.
 enum class Where { Usual, Cpu };
-
-/// Outputs of a run that is kept, in bytes: the original's for good, a candidate's until
-/// its verdict.
-inline constexpr uint64_t largestKeptRun = uint64_t(16) << 20;
 
 /// A run that a gate asks for.
 struct RunRequest {
@@ -125,6 +129,7 @@ struct Judge::Impl {
         clock(clock), options(options) {
     baselineProgram.program = &this->original;
     baselineProgram.isOriginal = true;
+    baselineProgram.allKept = &keptBytes;
   }
 
   ProgramArtefacts original;
@@ -134,6 +139,7 @@ struct Judge::Impl {
   CaseSource &cases;
   Clock &clock;
   JudgeOptions options;
+  std::atomic<uint64_t> keptBytes = 0; ///< outputs of runs that are kept; outlives the programs
   JudgedProgram baselineProgram;
   /// Written under the mutex by the first who asks; only read once it is complete.
   std::mutex baselineMutex;
@@ -157,9 +163,7 @@ struct Judge::Impl {
   std::mutex refusedMutex;
   std::optional<std::pair<double, std::string>> refusedWork;
   double endedWork = 0; ///< the most that it did end
-  /// Digests of large files, with what tells whether they changed (G0).
-  std::mutex stampMutex;
-  std::map<std::string, std::pair<std::string, Digest>> largeFiles;
+  FileDigests files; ///< G0's
   /// Changed copies of plans (G8) and directed machine code lie here.
   OnceMap<unsigned, TemporaryDirectory> scratch;
   std::atomic<unsigned> scratchCount = 0;
@@ -179,8 +183,10 @@ struct Judge::Impl {
   llvm::Expected<const PlanFacts &> facts(JudgedProgram &program, const TestCase &test);
   /// A private folder, removed with the judge; \p name inside it is the caller's own.
   llvm::Expected<std::string> scratchFile(llvm::StringRef name);
-  /// Small runs are made once.
+  /// Runs that are kept are made once.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const RunRequest &request);
+  /// Whether a plain run with outputs of \p bytes is worth its memory.
+  bool mayKeep(uint64_t bytes) const;
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
                                  const RunOptions &options, Where where = Where::Usual) {
     return run(program, RunRequest{test, mode, options, where});
@@ -233,9 +239,6 @@ struct Judge::Impl {
   /// The cheapest case that is not a degenerate shape.
   TestCase checkCase();
 
-  /// Of the bytes on disk. A large file is read again only if the file system says that it
-  /// was written to.
-  llvm::Expected<Digest> fileDigest(const std::string &path);
   /// Digests of what the original's recorded run rests on, from disk.
   llvm::Expected<RunIdentity> identify();
 

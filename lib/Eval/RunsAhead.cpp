@@ -122,17 +122,17 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
       return isDone(std::move(run));
     return (*run)->status == RunStatus::Ok && (*run)->defects().empty();
   };
-  // Large results are not kept, and would be made twice.
+  // What is not kept would be made twice.
   auto isKept = [&](const RunRequest &request) {
     Expected<const PlanFacts &> known = facts(program, request.test);
     if (!known) {
       consumeError(known.takeError());
       return true; // where it is made, the same error ends the row
     }
-    if (request.mode != RunMode::Plain || known->outputBytes > largestKeptRun || !request.audited)
-      return request.mode != RunMode::Plain || known->outputBytes <= largestKeptRun;
+    if (request.mode != RunMode::Plain || !mayKeep(known->outputBytes) || !request.audited)
+      return request.mode != RunMode::Plain || mayKeep(known->outputBytes);
     Expected<const AuditedPlan &> changed = audited(program, request.test);
-    return changed ? changed->outputBytes <= largestKeptRun : isDone(std::move(changed));
+    return changed ? mayKeep(changed->outputBytes) : isDone(std::move(changed));
   };
   for (auto *list : {&onGpu, &others})
     llvm::erase_if(*list, [&](const RunRequest *request) { return !isKept(*request); });

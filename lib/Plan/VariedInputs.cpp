@@ -1,8 +1,10 @@
 //===- VariedInputs.cpp - Other input values for a plan ---------------------===//
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Parallel.h"
 #include "kb-opt/Support/Random.h"
 #include "llvm/ADT/APFloat.h"
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -27,6 +29,10 @@ const llvm::fltSemantics &semanticsOf(ElementType element) {
 }
 
 uint64_t rounded(double value, const llvm::fltSemantics &semantics) {
+  if (&semantics == &llvm::APFloat::IEEEdouble())
+    return std::bit_cast<uint64_t>(value);
+  if (&semantics == &llvm::APFloat::IEEEsingle())
+    return std::bit_cast<uint32_t>(static_cast<float>(value));
   llvm::APFloat number(value);
   bool losesInfo;
   number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
@@ -40,6 +46,17 @@ public:
       : semantics(semanticsOf(element)), distribution(distribution), random(seed),
         equal(random.normal()),
         large(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4) {}
+
+  /// Whether `skip` goes anywhere at once: an element takes a known number of draws.
+  bool canSkip() const {
+    return distribution != InputDistribution::Denormal && distribution != InputDistribution::NonFinite;
+  }
+  /// As if \p elements more had been asked for.
+  void skip(uint64_t elements) {
+    count += elements;
+    if (distribution != InputDistribution::AllEqual)
+      random.skip(2 * elements);
+  }
 
   /// Bits of the next element.
   uint64_t next() {
@@ -115,11 +132,21 @@ void kbopt::fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, ElementType e
                              InputDistribution distribution, uint64_t seed) {
   unsigned size = elementBytes(element);
   assert(isFloatingPoint(element) && "only floating-point values are varied");
-  Values values(element, distribution, seed);
-  for (size_t at = 0; at + size <= bytes.size(); at += size) {
-    uint64_t bits = values.next();
-    std::memcpy(bytes.data() + at, &bits, size); // little endian
-  }
+  const size_t count = bytes.size() / size, piece = size_t(1) << 18;
+  const Values first(element, distribution, seed);
+  auto fill = [&](Values values, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      uint64_t bits = values.next();
+      std::memcpy(bytes.data() + i * size, &bits, size); // little endian
+    }
+  };
+  if (!first.canSkip() || count < 4 * piece)
+    return fill(first, 0, count);
+  parallelFor(std::max(1u, std::thread::hardware_concurrency()), (count + piece - 1) / piece, [&](size_t i) {
+    Values values = first;
+    values.skip(i * piece);
+    fill(values, i * piece, std::min(count, (i + 1) * piece));
+  });
 }
 
 /// The type by which \p upload may be varied; Unknown if it may not.

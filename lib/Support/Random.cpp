@@ -13,7 +13,7 @@ Random Random::fork(llvm::StringRef purpose) const {
 }
 
 uint64_t Random::next() {
-  uint64_t z = (state += 0x9e3779b97f4a7c15u);
+  uint64_t z = (state += step);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);

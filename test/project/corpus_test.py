@@ -3,6 +3,7 @@ import sys
 import unittest
 
 sys.path.insert(0, sys.argv.pop(1))
+import candidates_per_minute
 import corpus
 
 
@@ -35,6 +36,20 @@ class Understand(unittest.TestCase):
             self.assertIn(program["repository"], corpus.MANIFEST["commits"])
             self.assertTrue(program["file"].endswith((".cu", ".cuh")))
         self.assertEqual(len(names), len(corpus.MANIFEST["programs"]))
+
+    def test_the_best_of_a_workload_is_another_entry(self):
+        program = {"workload": ["entry: slow1", "sizes: {n: 8}"], "best-entry": "slow7"}
+        self.assertEqual(corpus.workload_of(program, [], 60), "entry: slow1\nsizes: {n: 8}\n")
+        self.assertEqual(corpus.workload_of(program, [], 60, is_best=True), "entry: slow7\nsizes: {n: 8}\n")
+
+    def test_seconds_of_a_candidate(self):
+        text = ("time: 20.0 s in all\n  effects\n        6.000 s  30.0%      4 x    1.500 s  judge\n"
+                "        4.000 s  20.0%      1 x    4.000 s  judge the original\n  gates of the search\n"
+                "        2.000 s  10.0%      4 x    0.500 s  G12 timed outputs\n        1.000 s   5.0%      4 x    0.250 s  G6 numerics\n"
+                "  gates of the final check\n        9.000 s  45.0%      1 x    9.000 s  G12 timed outputs\n")
+        self.assertEqual(candidates_per_minute.seconds_of(text, "effects", "judge"), (6.0, 4))
+        self.assertEqual(candidates_per_minute.seconds_of(text, "effects", "confirm"), (0.0, 0))
+        self.assertEqual(candidates_per_minute.gates_of(text), 3.0)
 
 
 unittest.main()

@@ -97,9 +97,24 @@ void track(const Plan &plan, Progress &progress, PlanInputs &inputs) {
 }
 
 std::string digestOf(std::string_view bytes) {
-  uint64_t hash = 14695981039346656037ull;
-  for (unsigned char c : bytes)
-    hash = (hash ^ c) * 1099511628211ull;
+  constexpr uint64_t prime = 1099511628211ull;
+  constexpr size_t lanes = 8, word = sizeof(uint64_t);
+  uint64_t lane[lanes];
+  for (size_t i = 0; i < lanes; ++i)
+    lane[i] = 14695981039346656037ull + i;
+  size_t whole = bytes.size() / (lanes * word) * (lanes * word);
+  for (size_t at = 0; at < whole; at += lanes * word)
+    for (size_t i = 0; i < lanes; ++i) {
+      uint64_t next;
+      memcpy(&next, bytes.data() + at + i * word, word);
+      lane[i] = (lane[i] ^ next) * prime;
+      lane[i] ^= lane[i] >> 32; // a product's low bits know nothing of a word's high ones
+    }
+  uint64_t hash = bytes.size();
+  for (uint64_t each : lane)
+    hash = (hash ^ each) * prime;
+  for (unsigned char c : bytes.substr(whole))
+    hash = (hash ^ c) * prime;
   char text[17];
   snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   return text;

@@ -10,6 +10,7 @@
 
 #include "kb-opt/Eval/GpuDevice.h"
 #include "kb-opt/Eval/JobChannel.h"
+#include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Timings.h"
 #include <set>
@@ -66,6 +67,7 @@ private:
   DeviceCompiler &compiler;
   std::unique_ptr<JobChannel> channel;
   CudaDeviceOptions options;
+  mutable FileDigests files;
   OnceMap<unsigned, GpuFacts> known;
   OnceMap<Digest, TimingReport> timings;
   std::mutex mutex; ///< of what follows

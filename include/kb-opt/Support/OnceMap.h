@@ -33,6 +33,12 @@ public:
     return *entry->value;
   }
 
+  /// Whether \p key has its value, or is computed at this moment.
+  bool has(const Key &key) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return entries.count(key) != 0;
+  }
+
   /// While nobody else uses the map.
   void clear() { entries.clear(); }
 

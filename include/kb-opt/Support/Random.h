@@ -21,6 +21,8 @@ public:
   Random fork(llvm::StringRef purpose) const;
 
   uint64_t next();
+  /// As if `next` had been called \p draws times.
+  void skip(uint64_t draws) { state += draws * step; }
   /// Uniform in [0, bound); \p bound > 0.
   uint64_t below(uint64_t bound);
   /// Uniform in [0, 1).
@@ -31,6 +33,7 @@ public:
   size_t weighted(llvm::ArrayRef<double> weights);
 
 private:
+  static constexpr uint64_t step = 0x9e3779b97f4a7c15u;
   uint64_t state;
 };
 

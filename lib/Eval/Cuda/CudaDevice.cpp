@@ -23,13 +23,6 @@ static Error badAnswer(json::Path::Root &root) {
                                "kb-run and kb-opt must come from one build");
 }
 
-static Expected<Digest> digestOfFile(const std::string &path) {
-  auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!bytes)
-    return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
-  return digestOf((*bytes)->getBuffer());
-}
-
 /// The machine cannot; \p result says why and what to do.
 static Error environmentError(const json::Object &result) {
   return make_error<ToolError>(result.getString("message").value_or("the device does not answer").str(),
@@ -72,7 +65,7 @@ Expected<DeviceIdentity> CudaDevice::identify(const DeviceImage &image) {
   Expected<GpuFacts> device = facts();
   if (!device)
     return device.takeError();
-  Expected<Digest> bytes = digestOfFile(image.path);
+  Expected<Digest> bytes = files.get(image.path);
   if (!bytes)
     return bytes.takeError();
   return DeviceIdentity{DigestBuilder().add(device->name).add(device->driver).finish(), *bytes};
@@ -86,7 +79,7 @@ Expected<JobRequest> CudaDevice::request(const GpuSubject &subject, StringRef ap
   request.subject = {subject.cubinPath, subject.planFolder};
   request.limitSeconds = 2 * runSeconds;
   if (!subject.cubinPath.empty()) {
-    Expected<Digest> image = digestOfFile(subject.cubinPath);
+    Expected<Digest> image = files.get(subject.cubinPath);
     if (!image)
       return image.takeError();
     request.fields["session"] = apart.empty() ? *image : (*image + " " + apart).str();
@@ -211,18 +204,18 @@ Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFold
   json::Path::Root root("result");
   if (!readRunResult(json::Value(std::move(answer->result)), result, root))
     return badAnswer(root);
-  if (Error error = cutOutputs(planFolder, answer->observables, result))
+  if (Error error = cutOutputs(planFolder, std::move(answer->observables), result))
     return std::move(error);
   return result;
 }
 
 /// Everything that decides what is executed.
-static Error addSubject(const GpuSubject &subject, DigestBuilder &builder) {
+static Error addSubject(const GpuSubject &subject, FileDigests &files, DigestBuilder &builder) {
   for (const std::string &path : {subject.cubinPath, subject.planFolder + "/" + kbrt::planFileName,
                                   subject.planFolder + "/" + kbrt::dataFileName}) {
     if (StringRef(path).ends_with(kbrt::dataFileName) && !realFileSystem().exists(path))
       continue;
-    Expected<Digest> digest = digestOfFile(path);
+    Expected<Digest> digest = files.get(path);
     if (!digest)
       return digest.takeError();
     builder.add(*digest);
@@ -233,9 +226,9 @@ static Error addSubject(const GpuSubject &subject, DigestBuilder &builder) {
 Expected<TimingReport> CudaDevice::measure(const GpuSubject &candidate, const GpuSubject &baseline,
                                            const TimingRequest &timing) {
   DigestBuilder builder;
-  if (Error error = addSubject(candidate, builder))
+  if (Error error = addSubject(candidate, files, builder))
     return std::move(error);
-  if (Error error = addSubject(baseline, builder))
+  if (Error error = addSubject(baseline, files, builder))
     return std::move(error);
   builder.add(formatv("{0} {1} {2} {3} {4} {5}", timing.minSamples, timing.minSeconds, timing.maxSeconds,
                       timing.warmUpSeconds, timing.hot, timing.seed)

@@ -8,8 +8,56 @@ namespace kbopt {
 
 /// Checked runs are slow: at most as many cases, even for a winner.
 static constexpr size_t mostCheckedCases = 8;
+/// Seconds of the original's checked run beyond which a search looks for a shorter case.
+static constexpr double longCheck = 1;
 /// Seeds of the shuffled orders; far from those of the other gates.
 static constexpr uint64_t shuffleSeed = 0x5EED;
+
+/// What a search checks beside a GPU: \p test, or the largest smaller case that does not take the
+/// original long. \p isLong: there is none. The final check takes them all.
+static Expected<TestCase> shorterCase(Judge::Impl &judge, const TestCase &test, bool &isLong) {
+  isLong = false;
+  auto isShort = [&](const TestCase &which) -> Expected<bool> {
+    Expected<RunPointer> own = judge.run(judge.baselineProgram, which, RunMode::Check,
+                                         judge.cpuOptions(judge.baselineProgram));
+    if (!own)
+      return own.takeError();
+    return (*own)->status == RunStatus::Ok && (*own)->defects().empty() && (*own)->wallSeconds <= longCheck;
+  };
+  auto workOf = [&](const TestCase &which) -> Expected<double> {
+    Expected<const PlanFacts &> facts = judge.facts(judge.baselineProgram, which);
+    if (!facts)
+      return facts.takeError();
+    return facts->work;
+  };
+  Expected<bool> suffices = isShort(test);
+  if (!suffices || *suffices)
+    return suffices ? Expected<TestCase>(test) : suffices.takeError();
+  Expected<double> least = workOf(test);
+  if (!least)
+    return least.takeError();
+  std::vector<std::pair<double, TestCase>> others;
+  for (const TestCase &other : judge.seenCases(judge.options.searchCases + 1)) {
+    Expected<double> work = workOf(other);
+    if (!work)
+      return work.takeError();
+    if (other.small)
+      others.push_back({*work, other});
+  }
+  llvm::sort(others, [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first > b.first : a.second.name < b.second.name;
+  });
+  for (const auto &[work, other] : others) {
+    if (work >= *least) // as much takes as long
+      continue;
+    *least = work;
+    suffices = isShort(other);
+    if (!suffices || *suffices)
+      return suffices ? Expected<TestCase>(other) : suffices.takeError();
+  }
+  isLong = true;
+  return test;
+}
 
 Expected<GateRecord> runDeviceChecks(GateContext &context) {
   Judge::Impl &judge = context.judge;
@@ -20,6 +68,13 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
     return checkable.takeError();
   if (!*checkable)
     return GateRecord::notRun(GateId::G4, why);
+  bool isLong = false;
+  if (search && judge.gpu) {
+    Expected<TestCase> shorter = shorterCase(judge, **checkable, isLong);
+    if (!shorter)
+      return shorter.takeError();
+    *checkable = std::move(*shorter);
+  }
   // Without a small case the recorded run is checked once, in one order.
   std::vector<TestCase> tests = {**checkable};
   if (!search)
@@ -40,6 +95,9 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
     }
     ++cases;
     unsigned orders = test.small ? 1 + (search ? 1 : judge.options.shuffles) : 1;
+    // Where a search could take no shorter case, the natural order is left to the final check.
+    if (search && judge.gpu && isLong)
+      orders = 1;
     for (unsigned order = 0; order < orders; ++order) {
       RunOptions options = judge.cpuOptions(context.candidate);
       // The last order of each case is a shuffled one.

@@ -145,10 +145,18 @@ Expected<const std::map<uint32_t, bool> &> originalAudit(Judge::Impl &judge, con
 } // namespace
 
 Expected<const AuditedPlan &> Judge::Impl::audited(JudgedProgram &program, const TestCase &test) {
+  Expected<std::string> folder = plan(program, test);
+  if (!folder)
+    return folder.takeError();
+  if (!program.isOriginal) {
+    // Candidates that have the original's plan have its copy, too.
+    Expected<std::string> own = plan(baselineProgram, test);
+    if (!own)
+      return own.takeError();
+    if (*own == *folder)
+      return audited(baselineProgram, test);
+  }
   return program.audits.get(test.name, [&]() -> Expected<AuditedPlan> {
-    Expected<std::string> folder = plan(program, test);
-    if (!folder)
-      return folder.takeError();
     Expected<RecordedPlan> recorded = readRecordedPlan(*folder);
     if (!recorded)
       return recorded.takeError();

@@ -8,14 +8,10 @@
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <sys/stat.h>
 
 using namespace llvm;
 
 namespace kbopt {
-
-/// Files up to this size are hashed for every candidate.
-static constexpr uint64_t rehashedBytes = uint64_t(64) << 20;
 
 static size_t lineAt(StringRef text, size_t offset) {
   return 1 + text.take_front(offset).count('\n');
@@ -78,34 +74,6 @@ static std::optional<std::string> breaksChain(StringRef original, StringRef cand
   return std::nullopt;
 }
 
-/// What changes when somebody writes to \p path; empty if it cannot be told.
-static std::string stampOf(const std::string &path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0)
-    return "";
-  return formatv("{0} {1} {2} {3}.{4}", status.st_dev, status.st_ino, status.st_size,
-                 status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
-Expected<Digest> Judge::Impl::fileDigest(const std::string &path) {
-  std::string stamp = stampOf(path);
-  {
-    std::lock_guard<std::mutex> lock(stampMutex);
-    auto known = largeFiles.find(path);
-    if (known != largeFiles.end() && known->second.first == stamp)
-      return known->second.second;
-  }
-  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!file)
-    return make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
-  Digest digest = digestOf((*file)->getBuffer());
-  if ((*file)->getBufferSize() > rehashedBytes && !stamp.empty()) {
-    std::lock_guard<std::mutex> lock(stampMutex);
-    largeFiles[path] = {std::move(stamp), digest};
-  }
-  return digest;
-}
-
 Expected<RunIdentity> Judge::Impl::identify() {
   RunIdentity identity;
   Expected<std::string> folder = plan(baselineProgram, recordedCase());
@@ -116,7 +84,7 @@ Expected<RunIdentity> Judge::Impl::identify() {
     std::string path = *folder + "/" + name;
     if (!realFileSystem().exists(path))
       continue; // a plan without uploads has no data
-    Expected<Digest> digest = fileDigest(path);
+    Expected<Digest> digest = files.get(path);
     if (!digest)
       return digest.takeError();
     input.add(*digest);

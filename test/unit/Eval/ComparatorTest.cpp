@@ -45,6 +45,27 @@ TEST(Comparator, BitwiseNamesTheFirstDifferingElement) {
   EXPECT_EQ(result.reason, "out[1] is 2.00000024, expected 2; 2 of 3 elements differ");
 }
 
+TEST(Comparator, LargeOutputsAreComparedPieceByPiece) {
+  FloatCase test{std::vector<float>(size_t(1) << 21, 1), {}};
+  std::vector<float> other = test.oracle;
+  EXPECT_TRUE(test.compare(other, {}).accepted);
+  EXPECT_TRUE(test.compare(other, reassociates(100)).accepted);
+  for (size_t at : {size_t(300000), size_t(1000000), other.size() - 1})
+    other[at] = 2;
+  for (const Tolerance &tolerance : {Tolerance{}, reassociates(100)}) {
+    Comparison result = test.compare(other, tolerance);
+    EXPECT_FALSE(result.accepted);
+    EXPECT_EQ(result.firstIndex, 300000u);
+    EXPECT_EQ(result.differing, 3u);
+    EXPECT_EQ(result.elements, other.size());
+  }
+  // What moves in the last piece allows for it there alone.
+  test.spread = {other};
+  EXPECT_TRUE(test.compare(other, reassociates(100)).accepted);
+  other[0] = 2;
+  EXPECT_EQ(test.compare(other, reassociates(100)).firstIndex, 0u);
+}
+
 TEST(Comparator, BitwiseTellsZerosApartButNotNaNs) {
   FloatCase test{{0.0f, -nan}, {}};
   EXPECT_TRUE(test.compare({0.0f, nan}, {}).accepted);

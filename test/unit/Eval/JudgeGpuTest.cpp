@@ -236,6 +236,41 @@ TEST_F(JudgeGpuTest, ASmallerCaseIsCheckedInPlaceOfALargeOne) {
   EXPECT_EQ(record.cases, 1u);
 }
 
+TEST_F(JudgeGpuTest, ASearchChecksAShorterCaseAndTheFinalCheckThemAll) {
+  cases.list.insert(cases.list.begin() + 1, {"n=32", false, true, false});
+  cases.folders["n=64"] = temporary->file("large");
+  writeRecording(cases.folders["n=64"], 1000);
+  std::mutex mutex;
+  std::vector<std::string> checked; // of the candidate: "large" or "small", with the order
+  for (const char *text : {"original", "good"}) {
+    Behaviour plain = device.programs[text];
+    device.programs[text] = [=, this, &mutex, &checked](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+      RunResult result = plain(mode, folder, options);
+      const bool isLarge = folder == cases.folders["n=64"];
+      result.wallSeconds = isLarge ? 5 : 0.1;
+      if (mode == RunMode::Check && text == std::string("good")) {
+        std::lock_guard<std::mutex> lock(mutex);
+        checked.push_back(std::string(isLarge ? "large" : "small") + (options.seed ? " shuffled" : ""));
+      }
+      return result;
+    };
+  }
+  auto checksOf = [&](JudgeEffort effort) {
+    checked.clear();
+    Judge judge(artefacts("original"), compiler, device, cases, clock, options, gpu);
+    auto result = judge.judge(artefacts("good"), rewritten("good"), promise, effort);
+    EXPECT_TRUE(bool(result) && result->isCorrect());
+    llvm::sort(checked);
+    return checked;
+  };
+  EXPECT_EQ(checksOf(JudgeEffort::Search), (std::vector<std::string>{"small", "small shuffled"}));
+  EXPECT_EQ(checksOf(JudgeEffort::Final),
+            (std::vector<std::string>{"large", "large shuffled", "large shuffled", "small", "small shuffled", "small shuffled"}));
+  // Where all cases take long, a search leaves the natural order to the final check.
+  cases.list.erase(cases.list.begin() + 1);
+  EXPECT_EQ(checksOf(JudgeEffort::Search), std::vector<std::string>{"large shuffled"});
+}
+
 TEST_F(JudgeGpuTest, ConstructsThatTheCpuDeviceLacksStopNothing) {
   slowOnCpu(RunStatus::Unsupported);
   GateRecord record = gate(GateId::G4);

@@ -145,6 +145,20 @@ TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
     EXPECT_EQ((bytes[i + 1] & 0x7f) << 1 | bytes[i] >> 7, 0); // exponent 0
 }
 
+TEST(VariedInputs, LargeBuffersHaveTheValuesOfOneStream) {
+  // The longest that is filled in one go, and one that is filled in pieces.
+  const size_t whole = 4 * (size_t(1) << 18) - 1, more = whole + 5;
+  for (InputDistribution distribution : allInputDistributions)
+    for (ElementType element : {ElementType::F32, ElementType::BF16}) {
+      const size_t size = elementBytes(element);
+      std::vector<uint8_t> one(whole * size), many(more * size);
+      fillDistribution(one, element, distribution, 5);
+      fillDistribution(many, element, distribution, 5);
+      EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size()), 0) << toString(distribution).str();
+      EXPECT_NE(std::memcmp(many.data() + one.size(), std::string(5 * size, 0).data(), 5 * size), 0);
+    }
+}
+
 TEST(VariedInputs, SharedBytesShareValuesUnlessTheirTypesDiffer) {
   Plan plan;
   plan.buffers.resize(3);

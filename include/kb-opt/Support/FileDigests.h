@@ -1,0 +1,25 @@
+//===- FileDigests.h - Digests of files that are asked for often -*- C++ -*-===//
+#ifndef KBOPT_SUPPORT_FILEDIGESTS_H
+#define KBOPT_SUPPORT_FILEDIGESTS_H
+
+#include "kb-opt/Support/Digest.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <mutex>
+
+namespace kbopt {
+
+/// Digests of the bytes on disk. A file of more than 64 MiB is read again only if the file
+/// system says that it was written to or is another file. Thread-safe.
+class FileDigests {
+public:
+  llvm::Expected<Digest> get(const std::string &path);
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::pair<std::string, Digest>> large; ///< by path: stamp and digest
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_SUPPORT_FILEDIGESTS_H
