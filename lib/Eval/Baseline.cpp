@@ -85,7 +85,7 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
   // Does it run, and does it keep to its own memory?
   TestCase test = checkCase();
   for (const TestCase &which : {recordedCase(), test}) {
-    Expected<const Reference *> known = reference(which, false);
+    Expected<const Reference *> known = reference(which, Spread::None);
     if (!known) {
       if (Error error = blame(known.takeError(), GateId::G4))
         return std::move(error);
@@ -129,7 +129,7 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     return report;
   // References made before this was known lack the other orders.
   if (!report.deterministic)
-    for (auto *known : {&references, &spreadReferences})
+    for (auto *known : {&references, &spreadReferences, &narrowedReferences})
       known->clear();
   baseline = report;
   CandidatePromise bitwise;

@@ -152,9 +152,15 @@ struct Rule {
 
 double medianMagnitude(const OutputView &output, size_t count) {
   std::vector<double> magnitudes;
-  size_t stride = std::max<size_t>(1, count / 4096);
-  for (size_t i = 0; i < count; i += stride) {
-    double value = std::fabs(elementAsDouble(output.type, output.oracle, i));
+  // Places of a golden-ratio sequence: equal steps would meet one column of a matrix only.
+  const size_t samples = std::min<size_t>(count, 4096);
+  for (size_t i = 0; i < samples; ++i) {
+    const double turns = static_cast<double>(i) * 0.6180339887498949;
+    const size_t at = samples == count
+                          ? i
+                          : std::min(count - 1, static_cast<size_t>((turns - std::floor(turns)) *
+                                                                    static_cast<double>(count)));
+    double value = std::fabs(elementAsDouble(output.type, output.oracle, at));
     if (std::isfinite(value))
       magnitudes.push_back(value);
   }
@@ -179,6 +185,8 @@ struct Piece {
   std::optional<size_t> first; ///< the first element out of bounds
   double worstRatio = 0;
   double squaredError = 0, squaredReference = 0, squaredBaseline = 0;
+  /// Elements beyond the type's range: of the original, and those that it has within.
+  uint64_t beyond = 0, left = 0;
 };
 
 /// Elements that must be the same bits, NaNs apart.
@@ -212,7 +220,9 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
   for (size_t i = begin; i < end && !(stopAtFirst && piece.first); ++i) {
     double c = elementAsDouble(output.type, candidate, i),
            r = elementAsDouble(output.type, output.oracle, i);
+    piece.beyond += finiteClass(r) != 0;
     if (finiteClass(c) != finiteClass(r)) {
+      piece.left += finiteClass(r) == 0;
       if (!rule.sumsMayOverflow())
         note(i);
       continue;
@@ -273,7 +283,10 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
       isOver = true;
   });
   double squaredError = 0, squaredReference = 0, squaredBaseline = 0;
+  uint64_t beyond = 0, left = 0;
   for (const Piece &piece : pieces) {
+    beyond += piece.beyond;
+    left += piece.left;
     result.differing += piece.differing;
     result.worstRatio = std::max(result.worstRatio, piece.worstRatio);
     squaredError += piece.squaredError;
@@ -295,6 +308,11 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
   }
   if (result.differing > 1)
     result.reason += formatv("; {0} of {1} elements differ", result.differing, count);
+  // Where sums overflow by their order, the original's order is no exception among them.
+  if (result.accepted && left > 2 * beyond)
+    return reject(formatv("{0} leaves the finite numbers in {1} elements where the original does "
+                          "not, which itself does so in {2} of {3}",
+                          name, left, beyond, count));
   if (exact || squaredReference == 0)
     return result;
   result.relativeL2 = std::sqrt(squaredError / squaredReference);

@@ -8,6 +8,7 @@
 #define KBOPT_LIB_EVAL_JUDGEIMPL_H
 
 #include "kb-opt/Eval/Decoys.h"
+#include "kb-opt/Eval/DirectedRounding.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Eval/PtxCensus.h"
 #include "kb-opt/Support/FileDigests.h"
@@ -88,6 +89,14 @@ struct OperationCounts {
   std::string limits; ///< why they are unknown
 };
 
+/// What is asked of a reference beside the original's results.
+enum class Spread {
+  None,
+  Rounded, ///< how far other roundings move them
+  Narrowed ///< and float64 arithmetic that is rounded to float32
+};
+Spread spreadFor(const CandidatePromise &promise);
+
 /// What an original is known to give on one case.
 struct Reference {
   std::string planFolder;
@@ -102,8 +111,9 @@ struct Reference {
   uint64_t reductionLength = 0, roundings = 0;
   std::string limits; ///< what of the spread could not be had, and why; empty if all could
 
-  /// Takes \p other, another run on the same inputs, into `moved`.
-  void widen(const RunResult &other);
+  /// Takes \p other, another run on the same inputs, into `moved`; if it was \p narrowed, for
+  /// outputs that have no more than float32's precision themselves.
+  void widen(const RunResult &other, bool narrowed = false);
 };
 
 /// What no right rewrite of a program can do without on the recorded case.
@@ -146,7 +156,7 @@ struct Judge::Impl {
   std::optional<BaselineReport> baseline;
   bool baselineComplete = false;
   OnceMap<Digest, DeviceCode> codes;
-  OnceMap<std::string, Reference> references, spreadReferences;
+  OnceMap<std::string, Reference> references, spreadReferences, narrowedReferences;
   OnceMap<std::string, Admission> admissions; ///< by case and promise
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
@@ -156,7 +166,7 @@ struct Judge::Impl {
   OnceMap<unsigned, GpuProfile> profiles;
   OnceMap<unsigned, MandatoryWork> mandatoryWork;
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
-  OnceMap<Rounding, DeviceImage> directedImages;
+  OnceMap<Rerounding, DeviceImage> directedImages;
   OnceMap<std::string, OperationCounts> operationCounts;
   OnceMap<std::string, std::optional<std::string>> cpuRefusals; ///< by case
   /// The least work that the CPU device did not end in time, and the case's name.
@@ -174,6 +184,10 @@ struct Judge::Impl {
   llvm::Error checkOrders(BaselineReport &report, const TestCase &test, Where where);
   llvm::Expected<Reference> measureReference(const TestCase &test);
   llvm::Expected<Reference> withRoundings(const TestCase &test, Reference reference);
+  llvm::Expected<Reference> withNarrowing(const TestCase &test, Reference reference);
+  /// Runs the original under each of \p roundings, into \p reference.
+  llvm::Error addRoundings(const TestCase &test, Reference &reference,
+                           llvm::ArrayRef<Rerounding> roundings);
   llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise);
 
   Device &deviceFor(RunMode mode, Where where);
@@ -200,12 +214,13 @@ struct Judge::Impl {
   llvm::Expected<const AuditedPlan &> audited(JudgedProgram &program, const TestCase &test);
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
-  /// \p withSpread: with the runs under other roundings.
-  llvm::Expected<const Reference *> reference(const TestCase &test, bool withSpread);
+  llvm::Expected<const Reference *> reference(const TestCase &test, Spread spread);
   /// The original's run on \p test under \p rounding; null where it cannot be had, with the
   /// reason in \p limits.
-  llvm::Expected<RunPointer> directedRun(const TestCase &test, Rounding rounding,
+  llvm::Expected<RunPointer> directedRun(const TestCase &test, const Rerounding &rounding,
                                          std::string &limits);
+  /// The original's device code, written again for it.
+  llvm::Expected<DeviceImage> directedImage(const Rerounding &rounding);
   /// n on \p test from the CPU device's counts, or else from the GPU's.
   llvm::Expected<OperationCounts> countOperations(const TestCase &test);
   /// Options of a plain run under the judge's limits.

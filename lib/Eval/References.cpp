@@ -15,7 +15,7 @@ using namespace llvm;
 
 namespace kbopt {
 
-void Reference::widen(const RunResult &other) {
+void Reference::widen(const RunResult &other, bool narrowed) {
   // Under another rounding a program may take another path and fail; such a
   // run says nothing about rounding.
   if (other.status != RunStatus::Ok || other.outputs.size() != outputs.size() ||
@@ -23,7 +23,8 @@ void Reference::widen(const RunResult &other) {
     return;
   moved.resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
-    widenMoves(outputs[i].type, bytesOf(run->outputs[i]), bytesOf(other.outputs[i]), moved[i]);
+    if (!narrowed || unitRoundoff(outputs[i].type) >= unitRoundoff(Precision::Float32))
+      widenMoves(outputs[i].type, bytesOf(run->outputs[i]), bytesOf(other.outputs[i]), moved[i]);
 }
 
 Expected<Reference> Judge::Impl::measureReference(const TestCase &test) {
@@ -158,35 +159,44 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
   return counts;
 }
 
-Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, Rounding rounding,
-                                              std::string &limits) {
+Expected<DeviceImage> Judge::Impl::directedImage(const Rerounding &rounding) {
+  Expected<std::string> path = scratchFile(rounding.name() + (gpu ? ".ptx" : ".bc"));
+  if (!path)
+    return path.takeError();
   if (!gpu) {
-    RunOptions directed = runOptions();
-    directed.rounding = rounding;
-    return run(baselineProgram, test, RunMode::Plain, directed);
+    if (Error error = writeRerounded(original.bitcodePath, rounding, *path))
+      return std::move(error);
+    ProgramArtefacts again = original;
+    again.bitcodePath = *path;
+    return device.build(again, RunMode::Plain);
   }
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled)
     return compiled.takeError();
-  Expected<const DeviceImage &> built =
-      directedImages.get(rounding, [&]() -> Expected<DeviceImage> {
-        DeviceImage image;
-        std::string text = withRounding(compiled->ptx, rounding);
-        image.digest = digestOf(text);
-        Expected<std::string> path = scratchFile((toString(rounding) + ".ptx").str());
-        if (!path)
-          return path.takeError();
-        image.path = *path;
-        if (Error error = realFileSystem().write(image.path, text))
-          return std::move(error);
-        return image;
-      });
-  if (!built)
-    return built.takeError();
+  DeviceImage image;
+  std::string text = withRounding(compiled->ptx, rounding);
+  image.digest = digestOf(text);
+  image.path = *path;
+  if (Error error = realFileSystem().write(image.path, text))
+    return std::move(error);
+  return image;
+}
+
+Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, const Rerounding &rounding,
+                                              std::string &limits) {
+  RunOptions directed = runOptions();
+  directed.rounding = rounding.direction;
+  // The host rounds all operations alike by itself.
+  if (!gpu && !rounding.pattern && !rounding.narrow)
+    return run(baselineProgram, test, RunMode::Plain, directed);
   Expected<std::string> folder = plan(baselineProgram, test);
   if (!folder)
     return folder.takeError();
-  Expected<RunResult> result = gpu->run(*built, *folder, runOptions());
+  Expected<const DeviceImage &> built =
+      directedImages.get(rounding, [&] { return directedImage(rounding); });
+  Expected<RunResult> result =
+      built ? (gpu ? gpu->run(*built, *folder, runOptions()) : device.run(*built, *folder, directed))
+            : Expected<RunResult>(built.takeError());
   if (result)
     return std::make_shared<const RunResult>(std::move(*result));
   // A driver older than the compiler takes no PTX of it; that is not the program's fault.
@@ -194,6 +204,22 @@ Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, Rounding rou
     return result.takeError();
   limits = "no runs under other roundings: " + llvm::toString(result.takeError());
   return RunPointer();
+}
+
+Error Judge::Impl::addRoundings(const TestCase &test, Reference &reference,
+                                ArrayRef<Rerounding> roundings) {
+  for (const Rerounding &rounding : roundings) {
+    std::string limits;
+    Expected<RunPointer> moved = directedRun(test, rounding, limits);
+    if (!moved)
+      return moved.takeError();
+    if (!*moved) {
+      reference.limits += (reference.limits.empty() ? "" : "; ") + limits;
+      break;
+    }
+    reference.widen(**moved, rounding.narrow);
+  }
+  return Error::success();
 }
 
 Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
@@ -208,32 +234,67 @@ Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference r
   reference.reductionLength = counts->reductionLength;
   reference.roundings = counts->roundings;
   reference.limits = counts->limits;
-  for (Rounding rounding : {Rounding::Up, Rounding::Down, Rounding::Zero}) {
-    std::string limits;
-    Expected<RunPointer> moved = directedRun(test, rounding, limits);
-    if (!moved)
-      return moved.takeError();
-    if (!*moved) {
-      reference.limits += (reference.limits.empty() ? "" : "; ") + limits;
-      break;
-    }
-    reference.widen(**moved);
-  }
+  // Two mixtures beside the usual three: why, and why two, is in docs/Verification.md.
+  if (Error error = addRoundings(test, reference,
+                                 {Rounding::Up, Rounding::Down, Rounding::Zero,
+                                  Rerounding::mixed(1), Rerounding::mixed(2)}))
+    return std::move(error);
   return reference;
 }
 
-Expected<const Reference *> Judge::Impl::reference(const TestCase &test, bool withSpread) {
+/// Whether \p ptx has float64 arithmetic, and none that takes its numbers apart: mathematical
+/// functions do, and rounded to float32 their tricks with bits give anything.
+static bool canNarrow(StringRef ptx) {
+  for (StringRef rest = ptx; !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    rest = after;
+    if (line.contains("mov.b64") && (line.contains("%fd") || line.contains('{')))
+      return false;
+  }
+  const Rerounding up = Rounding::Up;
+  return withRounding(ptx, up) != withRounding(ptx, up.narrowed());
+}
+
+Expected<Reference> Judge::Impl::withNarrowing(const TestCase &test, Reference reference) {
+  Expected<const DeviceCode &> compiled = code(original);
+  if (!compiled)
+    return compiled.takeError();
+  if (!canNarrow(compiled->ptx))
+    return reference;
+  if (Error error = addRoundings(test, reference,
+                                 {Rerounding(Rounding::Up).narrowed(), Rerounding(Rounding::Down).narrowed(),
+                                  Rerounding::mixed(1).narrowed(), Rerounding::mixed(2).narrowed()}))
+    return std::move(error);
+  return reference;
+}
+
+Spread spreadFor(const CandidatePromise &promise) {
+  switch (promise.result) {
+  case ResultPromise::Bitwise: return Spread::None;
+  case ResultPromise::Reassociates: return Spread::Rounded;
+  case ResultPromise::LowerPrecision: return Spread::Narrowed;
+  }
+  return Spread::None;
+}
+
+Expected<const Reference *> Judge::Impl::reference(const TestCase &test, Spread spread) {
   Expected<const Reference &> plain =
       references.get(test.name, [&] { return measureReference(test); });
   if (!plain)
     return plain.takeError();
-  if ((!withSpread && plain->deterministic) || plain->run->status != RunStatus::Ok)
+  if ((spread == Spread::None && plain->deterministic) || plain->run->status != RunStatus::Ok)
     return &*plain;
-  Expected<const Reference &> spread =
+  Expected<const Reference &> rounded =
       spreadReferences.get(test.name, [&] { return withRoundings(test, *plain); });
-  if (!spread)
-    return spread.takeError();
-  return &*spread;
+  if (!rounded)
+    return rounded.takeError();
+  if (spread != Spread::Narrowed)
+    return &*rounded;
+  Expected<const Reference &> narrowed =
+      narrowedReferences.get(test.name, [&] { return withNarrowing(test, *rounded); });
+  if (!narrowed)
+    return narrowed.takeError();
+  return &*narrowed;
 }
 
 } // namespace kbopt

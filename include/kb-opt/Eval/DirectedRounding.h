@@ -1,7 +1,8 @@
-//===- DirectedRounding.h - PTX that rounds another way ---------*- C++ -*-===//
+//===- DirectedRounding.h - Device code that rounds another way -*- C++ -*-===//
 //
-// Owns W. Kahan's test on a GPU: the same program with every rounding of float32 and
-// float64 arithmetic directed. Nothing here runs anything.
+// Owns how the original is written again so that its arithmetic rounds in other
+// directions: W. Kahan's test, and mixtures of directions (docs/Verification.md).
+// Nothing here runs anything.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_DIRECTEDROUNDING_H
@@ -11,11 +12,47 @@
 
 namespace kbopt {
 
+/// Another way to round every operation of float32 and float64 arithmetic.
+struct Rerounding {
+  /*implicit*/ Rerounding(Rounding direction) : direction(direction) {}
+  /// A direction, up or down, for each operation of the code by itself. Patterns are numbered
+  /// from 1 and do not depend on each other.
+  static Rerounding mixed(unsigned pattern) {
+    Rerounding result(Rounding::Up);
+    result.pattern = pattern;
+    return result;
+  }
+  /// The same, and float64 operations and constants are rounded to float32 as well.
+  Rerounding narrowed() const {
+    Rerounding result = *this;
+    result.narrow = true;
+    return result;
+  }
+  std::string name() const; ///< "up", "mixed-1", "narrow-up", …
+  bool operator<(const Rerounding &other) const { return name() < other.name(); }
+
+  Rounding direction;
+  unsigned pattern = 0; ///< 0: all operations alike
+  bool narrow = false;
+};
+
+/// Whether \p pattern rounds the operation number \p ordinal of the code down.
+bool roundsDown(unsigned pattern, uint64_t ordinal);
+
 /// \p ptx with add, sub, mul, fma, div, sqrt and rcp of float32 and float64 rounded as
 /// \p rounding says, where they round to nearest, and conversions to them from float64 and
 /// integers. Approximate instructions and narrower types stay; so does an instruction that
 /// states another rounding.
-std::string withRounding(llvm::StringRef ptx, Rounding rounding);
+std::string withRounding(llvm::StringRef ptx, const Rerounding &rounding);
+
+/// Named metadata by which device bitcode asks the builder of CPU images for a mixture of
+/// directions, or for narrowing: a node with the pattern and whether to narrow. Operations that
+/// round up then do so by the host's mode.
+inline constexpr llvm::StringLiteral reroundingMetadata = "kb.rerounding";
+
+/// Writes the device code at \p bitcodePath to \p outputPath with that request in it.
+llvm::Error writeRerounded(llvm::StringRef bitcodePath, const Rerounding &rounding,
+                           llvm::StringRef outputPath);
 
 } // namespace kbopt
 

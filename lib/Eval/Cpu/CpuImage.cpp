@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Eval/CpuImage.h"
+#include "Reround.h"
 #include "Steps.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -65,6 +66,7 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   if (Error error = optimizeDevice(context))
     return error;
   contractMultiplyAdd(context);
+  reround(context);
   markSpinLoops(context);
   for (Kernel &kernel : context.kernels)
     kernel.usesAtomics = usesAtomics(context, *kernel.function);

@@ -88,7 +88,7 @@ Expected<Admission> Judge::Impl::admission(const TestCase &test, const Candidate
 
 Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
                                                  const CandidatePromise &promise) {
-  Expected<const Reference *> known = reference(test, promise.result != ResultPromise::Bitwise);
+  Expected<const Reference *> known = reference(test, spreadFor(promise));
   if (!known)
     return known.takeError();
   const Reference &reference = **known;

@@ -41,7 +41,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
                          !context.promise.assumes.count(*test.breaks)))
       continue;
     Expected<const Reference *> reference =
-        judge.reference(test, context.promise.result != ResultPromise::Bitwise);
+        judge.reference(test, spreadFor(context.promise));
     if (!reference)
       return reference.takeError();
     Expected<bool> allowed = (*reference)->run->status == RunStatus::Ok

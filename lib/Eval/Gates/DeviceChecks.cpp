@@ -119,7 +119,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
 Expected<GateRecord> runDeterminism(GateContext &context) {
   Judge::Impl &judge = context.judge;
   TestCase test = judge.checkCase();
-  Expected<const Reference *> reference = judge.reference(test, false);
+  Expected<const Reference *> reference = judge.reference(test, Spread::None);
   if (!reference)
     return reference.takeError();
   // All of them in one job, and one by one only where they do not agree: then the comparison

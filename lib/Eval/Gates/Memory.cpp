@@ -187,7 +187,7 @@ Expected<const AuditedPlan &> Judge::Impl::audited(JudgedProgram &program, const
 Expected<GateRecord> runMemory(GateContext &context) {
   Judge::Impl &judge = context.judge;
   TestCase test = judge.checkCase();
-  Expected<const Reference *> reference = judge.reference(test, false);
+  Expected<const Reference *> reference = judge.reference(test, Spread::None);
   if (!reference)
     return reference.takeError();
   GateRecord record = GateRecord::pass(GateId::G8, "", 1);

@@ -98,11 +98,10 @@ std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
 
 Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tests, GateId gate) {
   Judge::Impl &judge = context.judge;
-  const bool spread = context.promise.result != ResultPromise::Bitwise;
   unsigned cases = 0;
   std::set<std::string> limits;
   for (const TestCase &test : tests) {
-    Expected<const Reference *> reference = judge.reference(test, spread);
+    Expected<const Reference *> reference = judge.reference(test, spreadFor(context.promise));
     if (!reference)
       return reference.takeError();
     if ((*reference)->run->status != RunStatus::Ok)

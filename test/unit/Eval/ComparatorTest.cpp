@@ -90,6 +90,30 @@ TEST(Comparator, SumsNearOverflowMayReachInfinityInOneOrderOnly) {
   EXPECT_FALSE(test.compare({3e38f, 3e38f, 1e38f}, {}).accepted) << "bitwise";
 }
 
+TEST(Comparator, OverflowByOrderIsNoLeaveForEverythingLarge) {
+  FloatCase none{std::vector<float>(64, 1e37f), {}};
+  std::vector<float> candidate = none.oracle;
+  EXPECT_TRUE(none.compare(candidate, reassociates(100)).accepted);
+  candidate[3] = inf;
+  EXPECT_EQ(none.compare(candidate, reassociates(100)).reason,
+            "out leaves the finite numbers in 1 elements where the original does not, which itself does "
+            "so in 0 of 64");
+  FloatCase some = none;
+  some.oracle[0] = inf;
+  EXPECT_TRUE(some.compare(candidate, reassociates(100)).accepted) << "another one, and one that is finite now";
+  EXPECT_FALSE(some.compare(std::vector<float>(64, nan), reassociates(100)).accepted);
+}
+
+TEST(Comparator, TheTypicalMagnitudeIsNotThatOfOneColumn) {
+  // 4096 rows of 64; the first column is a thousand times the others.
+  FloatCase test{std::vector<float>(4096 * 64, 1.0f), {}};
+  for (size_t row = 0; row < 4096; ++row)
+    test.oracle[row * 64] = 1000.0f;
+  std::vector<float> candidate = test.oracle;
+  candidate[5] += 10 * 100 * 6e-8f;
+  EXPECT_FALSE(test.compare(candidate, reassociates(100)).accepted);
+}
+
 TEST(Comparator, ReassociationIsBoundedByLengthAndUnitRoundoff) {
   FloatCase test{std::vector<float>(64, 1.0f), {}};
   std::vector<float> candidate = test.oracle;

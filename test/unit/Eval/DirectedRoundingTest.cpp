@@ -31,6 +31,39 @@ TEST(DirectedRounding, LeavesEverythingElse) {
     EXPECT_EQ(withRounding(line, Rounding::Up), line);
 }
 
+TEST(DirectedRounding, MixturesGiveEachOperationItsOwnDirection) {
+  std::string ptx;
+  for (int i = 0; i < 64; ++i)
+    ptx += "add.f32 a, b, c;\nmov.f32 a, b;\n";
+  auto downs = [&](unsigned pattern) {
+    std::string text = withRounding(ptx, Rerounding::mixed(pattern));
+    EXPECT_EQ(llvm::StringRef(text).count("add.rp.f32") + llvm::StringRef(text).count("add.rm.f32"), 64u);
+    return llvm::StringRef(text).count("add.rm.f32");
+  };
+  EXPECT_GT(downs(1), 16u);
+  EXPECT_LT(downs(1), 48u);
+  EXPECT_NE(withRounding(ptx, Rerounding::mixed(1)), withRounding(ptx, Rerounding::mixed(2)));
+  EXPECT_EQ(withRounding(ptx, Rerounding::mixed(1)), withRounding(ptx, Rerounding::mixed(1)));
+  // Two patterns agree on about half of the operations: they are independent, not mirror images.
+  int same = 0;
+  for (int i = 0; i < 1000; ++i)
+    same += roundsDown(1, i) == roundsDown(2, i);
+  EXPECT_NEAR(same, 500, 60);
+}
+
+TEST(DirectedRounding, NarrowedFloat64IsRoundedToFloat32) {
+  const Rerounding down = Rerounding(Rounding::Down).narrowed();
+  EXPECT_EQ(down.name(), "narrow-down");
+  EXPECT_EQ(withRounding("\t@%p1 add.f64 \t%fd3, %fd1, %fd2;\n", down),
+            "\t{ .reg .f32 %kb_narrow; @%p1 add.rm.f64 %fd3, %fd1, %fd2; @%p1 cvt.rm.f32.f64 %kb_narrow, "
+            "%fd3; @%p1 cvt.f64.f32 %fd3, %kb_narrow; }\n");
+  // 0.2 becomes 0.2f.
+  EXPECT_NE(withRounding("fma.rn.f64 a, b, 0d3FC999999999999A, c;", down).find("0d3FC99999A0000000"),
+            std::string::npos);
+  EXPECT_EQ(withRounding("cvt.rn.f32.f64 %f1, %d1;", down), "cvt.rm.f32.f64 %f1, %d1;");
+  EXPECT_EQ(withRounding("add.f32 a, b, c;", down), "add.rm.f32 a, b, c;");
+}
+
 TEST(DirectedRounding, ToNearestIsSaidAloud) {
   EXPECT_EQ(withRounding("add.f32 a, b, c;", Rounding::Nearest), "add.rn.f32 a, b, c;");
 }

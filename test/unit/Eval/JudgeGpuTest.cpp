@@ -45,6 +45,11 @@ struct FakeGpu : GpuDevice {
       actual.rounding = llvm::sys::path::stem(text) == "up"     ? Rounding::Up
                         : llvm::sys::path::stem(text) == "down" ? Rounding::Down
                                                                 : Rounding::Zero;
+      // A mixture of directions is another order of threads to these programs.
+      if (llvm::StringRef(text).contains("mixed-1"))
+        actual.seed = 71;
+      if (llvm::StringRef(text).contains("narrow-"))
+        actual.seed += 1000;
       text = "original";
     } else {
       note("run " + text);
@@ -330,6 +335,48 @@ TEST_F(JudgeGpuTest, RoundingIsDirectedInPtxWhereTheGpuRuns) {
   ASSERT_EQ(record.details.size(), 1u);
   EXPECT_NE(record.details[0].find("no runs under other roundings: the driver is older"), std::string::npos)
       << record.details[0];
+}
+
+TEST_F(JudgeGpuTest, MixturesOfDirectionsJoinTheSpread) {
+  // Moves of the two errors cancel where both are rounded alike.
+  auto scaled = [](float factor) {
+    return [factor](const RunOptions &) {
+      return floats([factor](unsigned i) { return factor * (2.0f * (i + 1)); });
+    };
+  };
+  program("original", [scaled](const RunOptions &options) {
+    return scaled(options.seed == 71 ? 1.00001f : 1.0f)(options);
+  });
+  program("good", scaled(1.000015f));
+  promise.result = ResultPromise::Reassociates;
+  EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
+  program("good", scaled(1.0001f));
+  EXPECT_EQ(verdict("good").gate, GateId::G6);
+}
+
+TEST_F(JudgeGpuTest, NarrowedRunsAreForLowerPrecisionAndFloat64Alone) {
+  auto scaled = [](float factor) {
+    return [factor](const RunOptions &) {
+      return floats([factor](unsigned i) { return factor * (2.0f * (i + 1)); });
+    };
+  };
+  program("original", [scaled](const RunOptions &options) {
+    return scaled(options.seed >= 1000 ? 1.00001f : 1.0f)(options);
+  });
+  program("good", scaled(1.000015f));
+  promise.result = ResultPromise::LowerPrecision;
+  EXPECT_EQ(verdict("good").gate, GateId::G6) << "no float64 in its code";
+  EXPECT_EQ(fake.count("ptx narrow-up"), 0);
+  const char *wide = ".visible .entry k()\n{\nadd.f64 %d1, %d2, %d3;\nret;\n}\n";
+  compiler.ptx["original"] = compiler.ptx["good"] = wide;
+  promise.result = ResultPromise::Reassociates;
+  EXPECT_EQ(verdict("good").gate, GateId::G6);
+  EXPECT_EQ(fake.count("ptx narrow-up"), 0);
+  promise.result = ResultPromise::LowerPrecision;
+  EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
+  EXPECT_GE(fake.count("ptx narrow-up"), 1);
+  compiler.ptx["original"] = ".visible .entry k()\n{\nadd.f64 %fd1, %fd2, %fd3;\nmov.b64 {%r1, %r2}, %fd1;\nret;\n}\n";
+  EXPECT_EQ(verdict("good").gate, GateId::G6) << "its numbers are taken apart";
 }
 
 /// Counters of one launch of \p threads threads that store one float each.
