@@ -49,6 +49,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeModel(const ProgramArtefa
   if (!modelled)
     return modelled.takeError();
   answer["us"] = modelled->us;
+  answer["seconds"] = counted->wallSeconds;
   answer["floorUs"] = modelled->floorUs;
   answer["longest"] = modelled->longestKernel;
   std::map<std::string, double> timeOf;
@@ -67,9 +68,12 @@ llvm::Expected<json::Value> ProgramEnvironment::computeModel(const ProgramArtefa
   return json::Value(std::move(answer));
 }
 
+/// Where a GPU measures, a candidate is not counted if that took the original longer, in seconds.
+static constexpr double longCount = 3;
+
 llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &program,
                                                        const Digest &code) {
-  // What the CPU device cannot do with the original it is not asked for again.
+  // What the CPU device cannot do with the original, or not soon, it is not asked for again.
   if (gpu && program.text != original.text) {
     auto own = judgeOf.code(original);
     if (!own)
@@ -77,7 +81,7 @@ llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &p
     auto first = model(original, codeWithHost(own->digest, rootNode));
     if (!first)
       return first.takeError();
-    if (!first->getNumber("us"))
+    if (!first->getNumber("us") || first->getNumber("seconds").value_or(0) > longCount)
       return json::Object();
   }
   auto answer = answered("model", request({code}), [&] { return computeModel(program); });

@@ -50,6 +50,7 @@ RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArte
         continue;
       Recipe recipe = recorded;
       recipe.test.recorded = false;
+      recipe.test.variesRecorded = true;
       recipe.seed = seed;
       recipe.distribution = distribution;
       recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();

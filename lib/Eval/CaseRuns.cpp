@@ -125,6 +125,9 @@ Expected<GpuSubject> Judge::Impl::subject(JudgedProgram &program, const TestCase
 }
 
 Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const TestCase &test) {
+  // Its own plan need not be made to know them.
+  if (test.variesRecorded)
+    return facts(program, recordedCase());
   return program.facts.get(test.name, [&]() -> Expected<PlanFacts> {
     Expected<std::string> folder = plan(program, test);
     if (!folder)

@@ -194,6 +194,7 @@ struct Judge::Impl {
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
                                             Where where = Where::Usual);
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
+  /// A case that varies the recorded one has its facts, and no plan is made for them.
   llvm::Expected<const PlanFacts &> facts(JudgedProgram &program, const TestCase &test);
   /// A private folder, removed with the judge; \p name inside it is the caller's own.
   llvm::Expected<std::string> scratchFile(llvm::StringRef name);

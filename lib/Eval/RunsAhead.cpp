@@ -113,7 +113,7 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   };
   // Recording a changed host program takes longer than executing its kernels.
   (void)eachInParallel(options.threads, all, stop, [&](const RunRequest &request) {
-    (void)isDone(facts(program, request.test));
+    (void)isDone(plan(program, request.test));
     return true;
   });
   auto make = [&](const RunRequest &request) {

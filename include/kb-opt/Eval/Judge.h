@@ -58,6 +58,8 @@ struct TestCase {
   /// The caller's pointers break this, as the workload lets it. Only for G7, and
   /// only if the original can do without.
   std::optional<Assumption> breaks = std::nullopt;
+  /// The recorded case's plan with other input values.
+  bool variesRecorded = false;
 };
 
 /// Recordings of the original and of candidates. Thread-safe. Errors are the

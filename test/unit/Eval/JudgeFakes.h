@@ -94,10 +94,12 @@ struct FakeCases : CaseSource {
   std::map<std::string, size_t> wholeCalls;
   std::mutex mutex;
   std::string asked; ///< the case last asked for
+  std::set<std::string> planned; ///< all that were
   std::map<std::string, std::string> folders; ///< of cases with a plan of their own
   const std::string &folderOf(const TestCase &test) {
     std::lock_guard<std::mutex> lock(mutex);
     asked = test.name;
+    planned.insert(test.name);
     auto own = folders.find(test.name);
     return own == folders.end() ? folder : own->second;
   }

@@ -222,6 +222,21 @@ TEST_F(JudgeGpuTest, WhatTakesTheCpuDeviceTooLongIsFoundOutOnce) {
   EXPECT_EQ(device.log, std::vector<std::string>{"original check"});
 }
 
+TEST_F(JudgeGpuTest, OtherInputsOfALargeCaseAreNotMadeToFindThatItIsLarge) {
+  slowOnCpu();
+  cases.list = {{"recorded", true, true, false}};
+  for (const char *name : {"seed=1", "seed=2", "seed=3", "seed=4", "seed=5"}) {
+    TestCase varied{name, false, true, false};
+    varied.variesRecorded = true;
+    cases.list.push_back(varied);
+  }
+  Judge judge(artefacts("original"), compiler, device, cases, clock, options, gpu);
+  auto baseline = judge.baseline();
+  ASSERT_TRUE(bool(baseline));
+  EXPECT_EQ(baseline->unchecked, "case recorded does not end on the CPU device within 10 s");
+  EXPECT_EQ(cases.planned, (std::set<std::string>{"recorded", "seed=1", "seed=2", "seed=3"})) << "those of a search";
+}
+
 TEST_F(JudgeGpuTest, ASmallerCaseIsCheckedInPlaceOfALargeOne) {
   // The first case is the large one.
   cases.list.insert(cases.list.begin() + 1, {"n=32", false, true, false});

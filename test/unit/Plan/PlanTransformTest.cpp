@@ -1,5 +1,6 @@
 //===- PlanTransformTest.cpp - Comparing, renaming, other inputs ------------===//
 #include "kb-opt/Plan/PlanTransform.h"
+#include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>
@@ -143,6 +144,27 @@ TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
   fillDistribution(bytes, ElementType::BF16, InputDistribution::Denormal, 3);
   for (size_t i = 0; i < bytes.size(); i += 2)
     EXPECT_EQ((bytes[i + 1] & 0x7f) << 1 | bytes[i] >> 7, 0); // exponent 0
+}
+
+TEST(VariedInputs, NarrowTypesHaveTheNearestOfTheSameValues) {
+  const size_t count = 20000;
+  for (InputDistribution distribution : {InputDistribution::Normal, InputDistribution::OutlierRows, InputDistribution::NonFinite})
+    for (auto [element, semantics] : {std::pair(ElementType::BF16, &llvm::APFloat::BFloat()),
+                                      std::pair(ElementType::F16, &llvm::APFloat::IEEEhalf())}) {
+      std::vector<uint8_t> wide(count * 8), narrow(count * 2);
+      fillDistribution(wide, ElementType::F64, distribution, 9);
+      fillDistribution(narrow, element, distribution, 9);
+      for (size_t i = 0; i < count; ++i) {
+        double value;
+        uint16_t bits;
+        std::memcpy(&value, wide.data() + i * 8, 8);
+        std::memcpy(&bits, narrow.data() + i * 2, 2);
+        llvm::APFloat number(value);
+        bool losesInfo;
+        number.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+        ASSERT_EQ(number.bitcastToAPInt().getZExtValue(), bits) << value;
+      }
+    }
 }
 
 TEST(VariedInputs, LargeBuffersHaveTheValuesOfOneStream) {
