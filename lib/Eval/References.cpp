@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "JudgeImpl.h"
+#include "WideIslands.h"
 #include "kb-opt/Eval/DirectedRounding.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
@@ -242,24 +243,11 @@ Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference r
   return reference;
 }
 
-/// Whether \p ptx has float64 arithmetic, and none that takes its numbers apart: mathematical
-/// functions do, and rounded to float32 their tricks with bits give anything.
-static bool canNarrow(StringRef ptx) {
-  for (StringRef rest = ptx; !rest.empty();) {
-    auto [line, after] = rest.split('\n');
-    rest = after;
-    if (line.contains("mov.b64") && (line.contains("%fd") || line.contains('{')))
-      return false;
-  }
-  const Rerounding up = Rounding::Up;
-  return withRounding(ptx, up) != withRounding(ptx, up.narrowed());
-}
-
 Expected<Reference> Judge::Impl::withNarrowing(const TestCase &test, Reference reference) {
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled)
     return compiled.takeError();
-  if (!canNarrow(compiled->ptx))
+  if (!isWideBetweenFloats(compiled->ptx))
     return reference;
   if (Error error = addRoundings(test, reference,
                                  {Rerounding(Rounding::Up).narrowed(), Rerounding(Rounding::Down).narrowed(),

@@ -382,16 +382,27 @@ TEST_F(JudgeGpuTest, NarrowedRunsAreForLowerPrecisionAndFloat64Alone) {
   promise.result = ResultPromise::LowerPrecision;
   EXPECT_EQ(verdict("good").gate, GateId::G6) << "no float64 in its code";
   EXPECT_EQ(fake.count("ptx narrow-up"), 0);
-  const char *wide = ".visible .entry k()\n{\nadd.f64 %d1, %d2, %d3;\nret;\n}\n";
-  compiler.ptx["original"] = compiler.ptx["good"] = wide;
+  auto wide = [&](llvm::StringRef more) {
+    compiler.ptx["original"] = compiler.ptx["good"] =
+        (".visible .entry k()\n{\n\tcvt.f64.f32 \t%fd1, %f1;\n\tfma.rn.f64 \t%fd2, %fd1, 0d3FC999999999999A, %fd1;\n" +
+         more + "\tcvt.rn.f32.f64 \t%f2, %fd2;\n\tret;\n}\n").str();
+  };
+  wide("");
   promise.result = ResultPromise::Reassociates;
   EXPECT_EQ(verdict("good").gate, GateId::G6);
   EXPECT_EQ(fake.count("ptx narrow-up"), 0);
   promise.result = ResultPromise::LowerPrecision;
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   EXPECT_GE(fake.count("ptx narrow-up"), 1);
-  compiler.ptx["original"] = ".visible .entry k()\n{\nadd.f64 %fd1, %fd2, %fd3;\nmov.b64 {%r1, %r2}, %fd1;\nret;\n}\n";
-  EXPECT_EQ(verdict("good").gate, GateId::G6) << "its numbers are taken apart";
+  for (const char *more :
+       {"\tmov.b64 \t{%r1, %r2}, %fd2;\n", "\tadd.f64 \t%fd2, %fd2, %fd1;\n", "\tst.global.f64 \t[%rd1], %fd2;\n",
+        "\tld.global.f64 \t%fd3, [%rd1];\n\tadd.f64 \t%fd4, %fd2, %fd3;\n", "\t@%p1 mov.f64 \t%fd2, 0d0000000000000000;\n",
+        "\trsqrt.approx.ftz.f64 \t%fd3, %fd2;\n", "\t{ mov.b64 %rd3, %fd2; }\n", "\tst.param.f64 \t[param0+0], %fd2;\n"}) {
+    wide(more);
+    EXPECT_EQ(verdict("good").gate, GateId::G6) << more;
+  }
+  wide("\tneg.f64 \t%fd3, %fd2;\n\tsetp.lt.f64 \t%p1, %fd3, 0d0000000000000000;\n\tselp.f64 \t%fd4, %fd1, %fd3, %p1;\n");
+  EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
 }
 
 /// Counters of one launch of \p threads threads that store one float each.
