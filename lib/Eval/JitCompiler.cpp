@@ -137,6 +137,8 @@ std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &prog
     process.argv = {kbRun, "compile", request};
     process.workingDirectory = folder;
     process.wallSeconds = mostSeconds;
+    process.memoryBytes = compilerMemoryBytes;
+    process.fileBytes = compilerFileBytes;
     process.environment = {"TMPDIR=" + folder};
     if (sandboxed)
       process.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};

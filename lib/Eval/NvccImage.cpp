@@ -153,6 +153,8 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     request.argv.insert(request.argv.end(), {"-o", cubin, source});
     request.workingDirectory = program.workingDirectory;
     request.wallSeconds = 120;
+    request.memoryBytes = compilerMemoryBytes;
+    request.fileBytes = compilerFileBytes;
     request.environment = {"TMPDIR=" + folder};
     if (sandboxed)
       request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};

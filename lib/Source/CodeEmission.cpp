@@ -85,6 +85,7 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
   request.workingDirectory = command.directory;
   request.wallSeconds = limits.wallSeconds;
   request.memoryBytes = limits.memoryBytes;
+  request.fileBytes = limits.fileBytes;
   request.environment = {"LC_ALL=C", "TMPDIR=" + folder};
   llvm::Expected<ProcessResult> result = runner.run(request);
   if (!result)

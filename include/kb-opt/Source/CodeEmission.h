@@ -16,7 +16,8 @@ namespace kbopt {
 /// How clang is run, and what one run may cost.
 struct CompileLimits {
   double wallSeconds = 120;
-  uint64_t memoryBytes = 8ull << 30;
+  uint64_t memoryBytes = compilerMemoryBytes;
+  uint64_t fileBytes = compilerFileBytes;
   /// Where CUDA's headers are kept precompiled; empty: the user's cache folder.
   std::string cacheFolder = {};
   /// No network, and nothing to write but its own output.

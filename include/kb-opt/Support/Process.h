@@ -29,6 +29,10 @@ struct Sandbox {
   bool seesGpus = false;
 };
 
+/// What one run of a compiler may take: address space, and the largest file that it may
+/// write. A text that needs more, a table of gigabytes say, is refused for it.
+inline constexpr uint64_t compilerMemoryBytes = uint64_t{8} << 30, compilerFileBytes = uint64_t{1} << 30;
+
 /// One child process. A zero limit means no limit.
 struct ProcessRequest {
   std::vector<std::string> argv; ///< argv[0] is looked up in PATH

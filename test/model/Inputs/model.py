@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A model for tests: reads a request of kb-opt's on stdin, answers as its role would for blocked.cu.
 
-MODEL_MODE chooses what goes wrong: nothing, or garbage, library, skips, typo (which the debugger mends),
-rejects, leaks (fails if the request names an unseen size), stranger (names a pass and an anchor that it was not
-shown, until it is told).
+MODEL_MODE chooses what goes wrong: nothing, or garbage, library, skips, fills (machine code of 16 GiB), typo
+(which the debugger mends), rejects, leaks (fails if the request names an unseen size), stranger (names a pass and
+an anchor that it was not shown, until it is told).
 """
 import json
 import os
@@ -26,6 +26,8 @@ def body(loop):
 
 
 good = body("y[i] = 2.0f * x[i];")
+filling = body("y[i] = table[i & 1] * x[i];")
+filling["edits"].append({"anchor": "decls", "text": "__device__ const float table[1ull << 32] = {2.0f, 2.0f};\n"})
 if role == "planner":
     chosen = re.search(r"^- (\S+) on '(\w+)':", request, re.M)
     answer = {"pass": chosen[1], "kernel": chosen[2], "why": "lanes are sixteen elements apart",
@@ -34,7 +36,7 @@ if role == "planner":
         answer["pass"] = "conjure"
 elif role in ("coder", "minimal"):
     answer = {"library": body("cublasSscal(0, n, 0, y, 1);"), "skips": body("if (i < 16) y[i] = 2.0f * x[i];"),
-              "typo": body("y[i] = 2.0f * z[i];")}.get(mode, good)
+              "fills": filling, "typo": body("y[i] = 2.0f * z[i];")}.get(mode, good)
     if mode == "stranger" and "rule 'unknown-anchor': there is no anchor 'a9'" not in request:
         answer = json.loads(json.dumps(good).replace('"a1"', '"a9"'))
 elif role == "debugger":
