@@ -3,6 +3,7 @@
 
 #include "kb-opt/Source/ProgramFacts.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/AST/RawCommentList.h"
@@ -21,6 +22,8 @@ StringRef kbopt::anchorKindName(AnchorKind kind) {
     return "launch-site";
   case AnchorKind::Includes:
     return "includes";
+  case AnchorKind::BeforeName:
+    return "before-name";
   }
   llvm_unreachable("all kinds are named");
 }
@@ -213,6 +216,17 @@ AnchorOrReason kbopt::anchorOfStatements(const ParsedProgram &program, const cla
   if (holdsDirective(program.text(), range))
     return AnchorOrReason::refuse("a preprocessor directive stands in it");
   return makeAnchor(program, AnchorKind::Node, owner, "Statements", range);
+}
+
+AnchorOrReason kbopt::anchorBeforeName(const ParsedProgram &program, const clang::FunctionDecl *function) {
+  if (function->hasAttr<clang::CUDALaunchBoundsAttr>())
+    return AnchorOrReason::refuse("it has launch bounds already");
+  if (function->getQualifier())
+    return AnchorOrReason::refuse("its name is qualified");
+  AnchorOrReason name = anchorOfRange(program, function->getNameInfo().getSourceRange(), function, "Name");
+  if (!name)
+    return name;
+  return makeAnchor(program, AnchorKind::BeforeName, function, "Name", {name->begin, name->begin});
 }
 
 /// Offset of the beginning of the line that \p offset stands on.

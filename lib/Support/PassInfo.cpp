@@ -83,6 +83,7 @@ llvm::ArrayRef<Allowance> kbopt::allowances() {
       {"host-transfers", "other ways of copying between host and device, pinned host memory"},
       {"l2-policy", "access policy windows on streams"},
       {"launches", "kernels, and launches of them, may be added, joined and removed"},
+      {"register-limits", "launch bounds or a number of registers for the kernel"},
       {"signatures", "kernels may get other parameters"},
       {"streams", "streams and events of its own"},
       {"tensor-maps", "tensor maps, made with the driver's interface"},

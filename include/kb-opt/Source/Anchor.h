@@ -19,6 +19,7 @@ enum class AnchorKind {
   BeforeFunction, ///< an insertion point before a function: new declarations
   LaunchSite,     ///< a kernel launch with the statement around it
   Includes,       ///< an insertion point after the last leading #include
+  BeforeName,     ///< an insertion point before a function's name: attributes
 };
 
 llvm::StringRef anchorKindName(AnchorKind kind);
@@ -82,6 +83,8 @@ AnchorOrReason anchorOfStatements(const ParsedProgram &program, const clang::Stm
                                   const clang::Stmt *last, const clang::Decl *owner);
 /// Before \p function and its template header, attributes and doc comment.
 AnchorOrReason anchorBefore(const ParsedProgram &program, const clang::FunctionDecl *function);
+/// Before \p function's name: attributes. Refused where it has launch bounds already, and where the name is qualified.
+AnchorOrReason anchorBeforeName(const ParsedProgram &program, const clang::FunctionDecl *function);
 /// The full statement around the launch \p call in \p host.
 AnchorOrReason anchorOfLaunch(const ParsedProgram &program, const clang::Expr *call,
                               const clang::Decl *host);

@@ -18,6 +18,8 @@ std::optional<SlotKind> kbopt::slotKind(StringRef id) {
     return SlotKind::Includes;
   if (id == "parameters")
     return SlotKind::Parameters;
+  if (id == "attributes")
+    return SlotKind::Attributes;
   SlotKind kind = SlotKind::Code;
   if (id.consume_front("launch"))
     kind = SlotKind::Launch;

@@ -246,10 +246,18 @@ void Grounder::addSlots() {
   else
     source.left.push_back("new declarations before '" + first->getNameAsString() + "': " +
                           decls.reason().str());
-  if (!llvm::is_contained(request.allow, "signatures"))
-    return;
   const KernelFact &kernel = *chosen.front();
   const clang::FunctionDecl *function = kernel.function;
+  if (llvm::is_contained(request.allow, "register-limits")) {
+    AnchorOrReason name = anchorBeforeName(program, function);
+    if (name)
+      add(SlotKind::Attributes, *name,
+          "the place for __launch_bounds__(…) or __maxnreg__(…) of kernel '" + kernel.name + "'");
+    else
+      source.left.push_back("attributes of kernel '" + kernel.name + "': " + name.reason().str());
+  }
+  if (!llvm::is_contained(request.allow, "signatures"))
+    return;
   bool alone = function->getFirstDecl() == function->getMostRecentDecl();
   AnchorOrReason parameters =
       alone ? anchorOfRange(program, function->getParametersSourceRange(), function, "Parameters")
@@ -288,6 +296,9 @@ void Grounder::name() {
       break;
     case SlotKind::Parameters:
       anchor.id = "parameters";
+      break;
+    case SlotKind::Attributes:
+      anchor.id = "attributes";
       break;
     }
     sorted.push_back(std::move(anchor));

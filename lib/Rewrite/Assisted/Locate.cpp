@@ -65,6 +65,8 @@ static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedA
       add(anchorBefore(program, function));
     else if (kind == SlotKind::Parameters)
       add(anchorOfRange(program, function->getParametersSourceRange(), function, "Parameters"));
+    else if (kind == SlotKind::Attributes)
+      add(anchorBeforeName(program, function));
     else if (saved.nodeKind == "FunctionBody")
       add(anchorOfBody(program, function));
     else

@@ -42,6 +42,9 @@ public:
       return finding;
     if (*slotKind(edit.id) == SlotKind::Includes)
       return checkIncludes();
+    if (*slotKind(edit.id) == SlotKind::Attributes)
+      if (Finding finding = checkAttributes())
+        return finding;
     if (Finding finding = checkDirectives())
       return finding;
     return checkWords();
@@ -66,6 +69,7 @@ private:
 
   Finding checkBalance();
   Finding checkIncludes();
+  Finding checkAttributes();
   Finding checkDirectives();
   Finding checkWords();
 
@@ -120,6 +124,22 @@ Finding TextChecker::checkIncludes() {
     if (!llvm::is_contained(allowedIncludes(), rest))
       return refuse(EditRule::Include, "'" + rest + "' is not among the headers that may be included: " +
                                            llvm::join(allowedIncludes(), ", "));
+  }
+  return std::nullopt;
+}
+
+/// One of two words and its brackets, nothing else.
+Finding TextChecker::checkAttributes() {
+  unsigned depth = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    bool fits = i == 0   ? tokens[i].spelling == "__launch_bounds__" || tokens[i].spelling == "__maxnreg__"
+                : i == 1 ? tokens[i].kind == tok::l_paren
+                         : depth > 0;
+    if (!fits)
+      return refuse(EditRule::Attribute, lineOf(tokens[i]) + " holds '" + tokens[i].spelling +
+                                             "', which is no part of one __launch_bounds__(…) or __maxnreg__(…)");
+    depth += tokens[i].kind == tok::l_paren;
+    depth -= tokens[i].kind == tok::r_paren;
   }
   return std::nullopt;
 }
@@ -194,6 +214,9 @@ PlacedEdit kbopt::place(std::string id, Anchor anchor, std::string text, StringR
     break;
   case SlotKind::Parameters:
     edit.inserted = onLines();
+    break;
+  case SlotKind::Attributes:
+    edit.inserted = body.empty() ? "" : body.str() + " ";
     break;
   case SlotKind::Decls:
     edit.inserted = body.empty() ? "" : body.str() + "\n\n";

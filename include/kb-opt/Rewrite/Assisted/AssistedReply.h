@@ -20,13 +20,15 @@
 
 namespace kbopt {
 
-/// What an anchor's id says about it: "a1", "launch1", "decls", "includes", "parameters".
+/// What an anchor's id says about it: "a1", "launch1", "decls", "includes", "parameters",
+/// "attributes".
 enum class SlotKind {
   Code,       ///< statements, or the whole body of a function
   Launch,     ///< a statement that launches a kernel
   Decls,      ///< the place before the kernel, for new declarations
   Includes,   ///< the place after the file's #include lines
   Parameters, ///< a kernel's parameter list, where the pass may change it
+  Attributes, ///< the place before a kernel's name, where the pass may limit its registers
 };
 /// None for an id of no known form.
 std::optional<SlotKind> slotKind(llvm::StringRef anchorId);

@@ -26,13 +26,14 @@ struct GroundingRequest {
   std::vector<LineSpan> lines;
   /// Further kernels whose bodies and launches may be replaced: those to be fused.
   std::vector<std::string> alsoKernels;
-  /// The pass's allowances (PassInfo.h); `signatures` adds the slot `parameters`.
+  /// The pass's allowances (PassInfo.h); `signatures` adds the slot `parameters`,
+  /// `register-limits` the slot `attributes`.
   llvm::ArrayRef<llvm::StringRef> allow;
 };
 
 /// An anchor with its name.
 struct GroundedAnchor {
-  std::string id; ///< "a1", "launch1", "decls", "includes", "parameters"
+  std::string id; ///< "a1", "launch1", "decls", "includes", "parameters", "attributes"
   Anchor anchor;
   std::string what; ///< "the body of kernel 'gemm'", for prompts
   /// Which of the request's lines it stands for, from 0, in their order; several where they
