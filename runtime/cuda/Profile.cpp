@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <span>
 
 using namespace kbrt;
@@ -138,6 +139,46 @@ private:
   const Cupti &cupti;
   CUpti_Profiler_Host_Object *host = nullptr;
 };
+
+/// What was configured last in this process: loading CUPTI's tables takes longer than replaying a
+/// small kernel, and may be done before there is a job.
+struct Prepared {
+  std::string chip;
+  std::vector<std::string> wanted, unknown;
+  std::unique_ptr<MetricConfig> config;
+};
+/// Never destroyed: at the end of a process CUPTI may have gone first.
+Prepared &prepared = *new Prepared;
+
+std::vector<std::string> wantedMetrics(const std::string &sets, const std::string &chip) {
+  std::vector<std::string> wanted = metricNames(sets, chip);
+  if (std::find(wanted.begin(), wanted.end(), durationMetric) == wanted.end())
+    wanted.push_back(durationMetric);
+  return wanted;
+}
+
+/// Configures the metrics of \p sets; on failure \p what names the part.
+CUptiResult prepare(const Cupti &cupti, const Device &device, const std::string &sets, const char *&what) {
+  auto chip = KBRT_PARAMETERS(CUpti_Device_GetChipName);
+  chip.deviceIndex = device.getFacts().index;
+  what = "CUPTI does not know the chip";
+  if (CUptiResult code = cupti.cuptiDeviceGetChipName(&chip); code != CUPTI_SUCCESS)
+    return code;
+  std::vector<std::string> wanted = wantedMetrics(sets, chip.pChipName);
+  if (prepared.config && prepared.chip == chip.pChipName && prepared.wanted == wanted)
+    return CUPTI_SUCCESS;
+  prepared = {chip.pChipName, std::move(wanted), {}, nullptr};
+  auto config = std::make_unique<MetricConfig>(cupti);
+  what = "CUPTI has no counters for the chip";
+  if (CUptiResult code = config->create(prepared.chip, prepared.wanted, prepared.unknown);
+      code != CUPTI_SUCCESS)
+    return code;
+  what = "CUPTI cannot configure the metrics";
+  if (CUptiResult code = config->finish(); code != CUPTI_SUCCESS)
+    return code;
+  prepared.config = std::move(config);
+  return CUPTI_SUCCESS;
+}
 
 /// The device half.
 class RangeProfiler {
@@ -277,6 +318,13 @@ std::optional<MetricCheck> kbrt::cuda::checkMetrics(const std::string &chip,
   return std::nullopt;
 }
 
+void kbrt::cuda::prepareCounters(const Device &device, const std::string &sets) {
+  Problem problem;
+  const char *what = nullptr;
+  if (const Cupti *cupti = Cupti::get(Cupti::Counters, problem))
+    (void)prepare(*cupti, device, sets, what);
+}
+
 ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
                                   const ProfileOptions &options) {
   ProfileResult result;
@@ -296,23 +344,16 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
     result.degraded = std::string(what) + ": " + cupti->describe(code);
     return result;
   };
-  MetricConfig config(*cupti);
   auto start = KBRT_PARAMETERS(CUpti_Profiler_Initialize);
   if (CUptiResult code = cupti->cuptiProfilerInitialize(&start); code != CUPTI_SUCCESS)
     return degrade("CUPTI does not start", code);
-  auto chip = KBRT_PARAMETERS(CUpti_Device_GetChipName);
-  chip.deviceIndex = device.getFacts().index;
-  if (CUptiResult code = cupti->cuptiDeviceGetChipName(&chip); code != CUPTI_SUCCESS)
-    return degrade("CUPTI does not know the chip", code);
-  result.chip = chip.pChipName;
-  std::vector<std::string> wanted = metricNames(options.sets, result.chip);
-  if (std::find(wanted.begin(), wanted.end(), durationMetric) == wanted.end())
-    wanted.push_back(durationMetric);
-  if (CUptiResult code = config.create(result.chip, wanted, result.unknownMetrics);
-      code != CUPTI_SUCCESS)
-    return degrade("CUPTI has no counters for the chip", code);
-  if (CUptiResult code = config.finish(); code != CUPTI_SUCCESS)
-    return degrade("CUPTI cannot configure the metrics", code);
+  const char *what = nullptr;
+  CUptiResult known = prepare(*cupti, device, options.sets, what);
+  result.chip = prepared.chip;
+  result.unknownMetrics = prepared.unknown;
+  if (known != CUPTI_SUCCESS)
+    return degrade(what, known);
+  MetricConfig &config = *prepared.config;
   result.passes = config.passes;
 
   SlabLayout layout = SlabLayout::of(*subject.plan);

@@ -322,12 +322,17 @@ Outcome runOnCuda(const Job &job, Progress &progress) {
   return outcome;
 }
 
-void warmUpCuda() {
+void warmUpCuda(const std::string &counterSets) {
   Problem problem;
-  std::optional<Turn> turn;
-  warmDevice = Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
-  if (warmDevice)
-    warmUp(*warmDevice);
+  {
+    std::optional<Turn> turn;
+    warmDevice = Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
+    if (warmDevice)
+      warmUp(*warmDevice);
+  }
+  // That is the host's work alone, and disturbs nobody who measures.
+  if (warmDevice && !counterSets.empty())
+    prepareCounters(*warmDevice, counterSets);
 }
 
 } // namespace kbrun

@@ -87,7 +87,9 @@ private:
 
   Outcome runOnce(const Job &job, const std::string &text, const std::string &name,
                   const std::string &folder, const std::function<void()> &whileWaiting) {
-    std::unique_ptr<Child> child = job.isCuda ? take(job.session) : Child::start(false);
+    std::unique_ptr<Child> child = !job.isCuda        ? Child::start(false)
+                                   : job.cuda.profile ? takeForCounters(job)
+                                                      : take(job.session);
     if (!child)
       return {exitEnvironment, plainResult(job.id, "environment",
                                            std::string("cannot start a process: ") +
@@ -131,6 +133,18 @@ private:
     return child;
   }
 
+  /// A process that ends with this job: CUPTI would be in the way of the session's next ones.
+  std::unique_ptr<Child> takeForCounters(const Job &job) {
+    const std::string &sets = job.cuda.profile->sets;
+    const bool isReady = counting && countedSets == sets && !counting->hasEnded();
+    std::unique_ptr<Child> child = isReady ? std::move(counting) : take(job.session);
+    hadWaited |= isReady;
+    // Who asks for counters will ask again.
+    counting = Child::start(true, sets);
+    countedSets = sets;
+    return child;
+  }
+
   void keep(const std::string &session, std::unique_ptr<Child> child) {
     sessions.push_back({session, std::move(child)});
     if (sessions.size() <= mostSessions)
@@ -142,8 +156,9 @@ private:
 
   /// Ends all processes that wait; whether there were any.
   bool giveUpOthers() {
-    bool any = !spares.empty() || !sessions.empty() || !ending.empty();
+    bool any = !spares.empty() || !sessions.empty() || !ending.empty() || counting;
     spares.clear();
+    counting.reset();
     sessions.clear();
     ending.clear();
     return any;
@@ -155,6 +170,8 @@ private:
   };
   std::vector<Session> sessions; ///< the one that waits longest comes first
   std::vector<std::unique_ptr<Child>> spares;
+  std::unique_ptr<Child> counting; ///< waits for the next profile, with the counters of `countedSets`
+  std::string countedSets;
   bool hadWaited = false; ///< the process of the job that runs
   std::vector<std::unique_ptr<Child>> ending; ///< they take their devices' contexts down
 };
