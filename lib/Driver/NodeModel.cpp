@@ -84,7 +84,7 @@ llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &p
     if (!first->getNumber("us") || first->getNumber("seconds").value_or(0) > longCount)
       return json::Object();
   }
-  auto answer = answered("model", request({code}), [&] { return computeModel(program); });
+  auto answer = answered("count", request({code}), [&] { return computeModel(program); });
   if (!answer)
     return answer.takeError();
   return std::move(*answer->getAsObject());

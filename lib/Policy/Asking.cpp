@@ -155,11 +155,8 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     unsigned &count = asked[{entry.request.parent, entry.request.move.pass,
                              entry.request.move.kernel, entry.request.move.site}];
     count = std::max(count, entry.request.ask);
-    uint64_t left = options.budgetProposals - std::min(options.budgetProposals, result.asked);
     if (!mayAsk()) {
       entry.proposal = Proposal{{}, {}, "budget", result.modelEnd};
-    } else if (options.budgetProposals && open.size() >= left) {
-      entry.proposal = Proposal{{}, {}, "budget", "the budget of proposals is spent"};
     } else {
       open.push_back(&entry);
       questions[&entry] = question(entry.request, entry.repair);

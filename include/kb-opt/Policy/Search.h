@@ -44,8 +44,6 @@ struct SearchOptions {
   //===-- Where a model is there ------------------------------------------===//
   unsigned asks = 3;    ///< proposals for one action at one place
   unsigned repairs = 2; ///< debugger's replies to one proposal
-  /// Proposals and repairs together; 0: no limit but the model's own.
-  uint64_t budgetProposals = 0;
   unsigned leaders = 2;     ///< shown as context (STARK, appendix B)
   unsigned windowNodes = 5; ///< programs in one context window (likewise)
 
