@@ -30,19 +30,6 @@ bool Assistant::Account::end(llvm::StringRef failure, std::string reason) {
   return false;
 }
 
-/// A spent budget and a service that does not answer now say nothing about the pass, and the
-/// search goes on without. Anything else (a refused key, a transcript that lacks the question)
-/// is for the user to mend.
-static llvm::Error keepFatal(llvm::Error error, Proposal &proposal) {
-  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<ProviderError> why) -> llvm::Error {
-    if (why->status != ExitStatus::Budget && !why->retryable)
-      return llvm::Error(std::move(why));
-    proposal.failure = why->status == ExitStatus::Budget ? "budget" : "unavailable";
-    proposal.reason = why->message;
-    return llvm::Error::success();
-  });
-}
-
 llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &request,
                                                           llvm::StringRef schema, const NodeId &node,
                                                           llvm::StringRef kernel, Account &account,
@@ -50,8 +37,10 @@ llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &re
   auto answer = askStructured(model, request, llvm::cantFail(json::parse(schema)),
                               assistantTools(documents, programs, node, kernel.str()), {}, check);
   if (!answer) {
-    if (llvm::Error error = keepFatal(answer.takeError(), account.proposal))
-      return std::move(error);
+    auto none = noReply(answer.takeError());
+    if (!none)
+      return none.takeError();
+    account.end(none->failure, std::move(none->reason));
     return std::nullopt;
   }
   account.add(*answer);
@@ -404,11 +393,11 @@ llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original
   window.promise = promise.str();
   window.steps = steps;
   auto answer = askStructured(model, verifierRequest(window), llvm::cantFail(json::parse(verifierSchema())));
-  Account account;
   if (!answer) {
-    if (llvm::Error error = keepFatal(answer.takeError(), account.proposal))
-      return std::move(error);
-    return Verification{false, "not asked: " + account.proposal.reason};
+    auto none = noReply(answer.takeError());
+    if (!none)
+      return none.takeError();
+    return Verification{false, "not asked: " + none->reason};
   }
   if (!answer->ok())
     return Verification{false, ("no verdict: " + outcomeName(answer->outcome) + ", " + answer->problem).str()};

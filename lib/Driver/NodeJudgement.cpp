@@ -33,6 +33,16 @@ llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id)
   return program;
 }
 
+llvm::Expected<ProgramEnvironment::CompiledNode> ProgramEnvironment::compiled(const NodeId &id) {
+  auto program = artefacts(id);
+  if (!program)
+    return program.takeError();
+  auto code = judgeOf.code(*program);
+  if (!code)
+    return code.takeError();
+  return CompiledNode{std::move(*program), *code};
+}
+
 llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &id, JudgeEffort effort) {
   TimedPart timed(&context.timings, "effects",
                   id == rootNode                 ? "judge the original"

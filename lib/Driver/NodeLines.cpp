@@ -35,22 +35,19 @@ llvm::Expected<json::Value> ProgramEnvironment::computeSamples(const ProgramArte
 }
 
 llvm::Expected<json::Object> ProgramEnvironment::lines(const NodeId &id) {
-  auto program = artefacts(id);
-  if (!program)
-    return program.takeError();
-  auto code = judgeOf.code(*program);
-  if (!code)
-    return code.takeError();
-  Digest key = codeWithHost(code->digest, id);
+  auto node = compiled(id);
+  if (!node)
+    return node.takeError();
+  Digest key = codeWithHost(node->code.digest, id);
   if (gpu) {
-    auto sampled = answered("stalls", request({key}), [&] { return computeSamples(*program); });
+    auto sampled = answered("stalls", request({key}), [&] { return computeSamples(node->program); });
     if (!sampled)
       return sampled.takeError();
     const json::Object *kernels = sampled->getAsObject()->getObject("kernels");
     if (kernels && !kernels->empty())
       return std::move(*sampled->getAsObject());
   }
-  return model(*program, key);
+  return model(node->program, key);
 }
 
 std::vector<std::string> ProgramEnvironment::hotLines(const NodeId &id, llvm::StringRef kernel) {

@@ -83,6 +83,11 @@ private:
   /// Call with the node's mutex held, and keep it while using the session.
   llvm::Expected<RewriteSession &> session(Node &node);
   llvm::Expected<ProgramArtefacts> artefacts(const NodeId &node);
+  struct CompiledNode {
+    ProgramArtefacts program;
+    const DeviceCode &code; ///< the judge's
+  };
+  llvm::Expected<CompiledNode> compiled(const NodeId &node);
   /// Digest of a request that depends on \p parts and on everything that is the
   /// same for the whole run.
   Digest request(std::initializer_list<llvm::StringRef> parts) const;

@@ -48,18 +48,16 @@ llvm::Expected<std::vector<std::string>> ProgramEnvironment::instances(const Nod
 std::string ProgramEnvironment::generatedCode(const NodeId &id, llvm::StringRef kernel) {
   std::string text;
   auto find = [&]() -> llvm::Error {
-    auto program = artefacts(id);
-    if (!program)
-      return program.takeError();
-    auto code = judgeOf.code(*program);
-    if (!code)
-      return code.takeError();
+    auto node = compiled(id);
+    if (!node)
+      return node.takeError();
+    const DeviceCode &code = node->code;
     auto names = instances(id, kernel);
     if (!names)
       return names.takeError();
     for (const std::string &name : *names) {
-      auto found = code->kernels.find(name);
-      if (found != code->kernels.end()) {
+      auto found = code.kernels.find(name);
+      if (found != code.kernels.end()) {
         const KernelResources &of = found->second;
         auto line = [&](llvm::StringRef what, const std::optional<unsigned> &value) {
           if (value)
@@ -70,7 +68,7 @@ std::string ProgramEnvironment::generatedCode(const NodeId &id, llvm::StringRef 
         line("bytes of spilled stores", of.spillStoreBytes);
         line("bytes of spilled loads", of.spillLoadBytes);
       }
-      text += kernelPtx(code->ptx, name) + "\n";
+      text += kernelPtx(code.ptx, name) + "\n";
     }
     return llvm::Error::success();
   };

@@ -6,50 +6,50 @@ using namespace kbopt;
 namespace json = llvm::json;
 using llvm::StringRef;
 
+/// Calls \p visit for the characters of \p text, an escape as one, with whether they stand in a
+/// string; until it returns false.
+template <typename Visit> static void scan(StringRef text, Visit visit) {
+  bool quoted = false;
+  for (size_t i = 0; i < text.size();) {
+    StringRef piece = text.substr(i, quoted && text[i] == '\\' ? 2 : 1);
+    if (piece == "\"")
+      quoted = !quoted;
+    i += piece.size();
+    if (!visit(piece, quoted))
+      return;
+  }
+}
+
 /// The length of the object that begins \p text, by its braces; npos if it does not end.
 static size_t balancedLength(StringRef text) {
   unsigned depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{') {
+  size_t length = 0;
+  bool ended = false;
+  scan(text, [&](StringRef piece, bool quoted) {
+    length += piece.size();
+    if (!quoted && piece == "{")
       ++depth;
-    } else if (c == '}' && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return StringRef::npos;
+    else if (!quoted && piece == "}")
+      ended = --depth == 0;
+    return !ended;
+  });
+  return ended ? length : StringRef::npos;
 }
 
 /// With line breaks and tabs within strings escaped: models forget to.
 static std::string escapeControls(StringRef text) {
   std::string result;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted && c == '\\' && i + 1 < text.size()) {
-      result += c;
-      result += text[++i];
-      continue;
-    }
-    if (c == '"')
-      quoted = !quoted;
-    if (quoted && c == '\n')
+  scan(text, [&](StringRef piece, bool quoted) {
+    if (quoted && piece == "\n")
       result += "\\n";
-    else if (quoted && c == '\t')
+    else if (quoted && piece == "\t")
       result += "\\t";
-    else if (quoted && c == '\r')
+    else if (quoted && piece == "\r")
       result += "\\r";
     else
-      result += c;
-  }
+      result += piece;
+    return true;
+  });
   return result;
 }
 
@@ -59,24 +59,15 @@ static constexpr unsigned mostTries = 64;
 static constexpr unsigned deepestNesting = 200;
 
 static bool tooDeep(StringRef text) {
-  unsigned depth = 0, deepest = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == '}' || c == ']') && depth) {
+  unsigned depth = 0;
+  scan(text, [&](StringRef piece, bool quoted) {
+    if (!quoted && (piece == "{" || piece == "["))
+      ++depth;
+    else if (!quoted && (piece == "}" || piece == "]") && depth)
       --depth;
-    }
-  }
-  return deepest > deepestNesting;
+    return depth <= deepestNesting;
+  });
+  return depth > deepestNesting;
 }
 
 static bool tryParse(StringRef text, std::vector<json::Value> &objects, std::string &problem) {

@@ -1,6 +1,7 @@
 //===- StructuredReply.cpp ------------------------------------------------===//
 #include "kb-opt/LLM/StructuredReply.h"
 #include "kb-opt/LLM/JsonSchema.h"
+#include "kb-opt/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -8,6 +9,21 @@ using namespace kbopt;
 namespace json = llvm::json;
 using llvm::StringRef;
 using Outcome = StructuredReply::Outcome;
+
+llvm::Expected<NoReply> kbopt::noReply(llvm::Error error) {
+  NoReply none;
+  llvm::Error other =
+      llvm::handleErrors(std::move(error), [&](std::unique_ptr<ProviderError> why) -> llvm::Error {
+        bool spent = why->status == ExitStatus::Budget;
+        if (!spent && !why->retryable)
+          return llvm::Error(std::move(why));
+        none = {spent ? "budget" : "unavailable", why->message};
+        return llvm::Error::success();
+      });
+  if (other)
+    return std::move(other);
+  return none;
+}
 
 StringRef kbopt::outcomeName(Outcome outcome) {
   switch (outcome) {

@@ -171,10 +171,6 @@ void forEach(const json::Object &answer, llvm::StringRef key, size_t limit, Take
         take(*object);
 }
 
-double proposedGain(const json::Object &object) {
-  return std::min(largestProposal, std::log(object.getNumber("speedup").value_or(1)));
-}
-
 /// One role after the other, and what they take together.
 class Conversation {
 public:
@@ -190,8 +186,11 @@ public:
     transcript = request.digest();
     auto answer = askStructured(model, std::move(request), llvm::cantFail(json::parse(schema)));
     if (!answer) {
-      if (llvm::Error error = keepFatal(answer.takeError()))
-        return std::move(error);
+      // A search goes on without words.
+      auto none = noReply(answer.takeError());
+      if (!none)
+        return none.takeError();
+      reflection.failure = std::move(none->failure);
       return std::nullopt;
     }
     reflection.tokens += answer->usage.total();
@@ -205,69 +204,59 @@ public:
     return *answer->value.getAsObject();
   }
 
-  Digest transcript; ///< of the last question
-
-private:
-  /// A search goes on without words; a refused key is for the user to mend.
-  llvm::Error keepFatal(llvm::Error error) {
-    return llvm::handleErrors(std::move(error),
-                              [&](std::unique_ptr<ProviderError> why) -> llvm::Error {
-                                bool spent = why->status == ExitStatus::Budget;
-                                if (!spent && !why->retryable)
-                                  return llvm::Error(std::move(why));
-                                reflection.failure = spent ? "budget" : "unavailable";
-                                return llvm::Error::success();
-                              });
-  }
-
-  Model &model;
-  Reflection &reflection;
-  bool priced = true;
-  double cost = 0;
-};
-
-/// What the updater answered, checked one by one.
-void takeAnswer(const json::Object &answer, const ReplayBuffer &buffer, const Digest &transcript,
-                Reflection &reflection) {
-  auto take = [&](Finding finding) {
-    finding.role = roleName(ModelRole::Updater).str();
+  /// Takes what \p role wrote into the reflection, or says why not.
+  void take(Finding finding, ModelRole role, const ReplayBuffer &buffer) {
+    finding.role = roleName(role).str();
     finding.transcript = transcript;
     std::string refusal = refusalOf(finding, buffer);
     if (refusal.empty())
       reflection.findings.push_back(std::move(finding));
     else
-      reflection.refused.push_back((findingKindName(finding.kind) + " " + quoted(finding.text) +
-                                    " is not taken: " + refusal)
-                                       .str());
-  };
+      reflection.refused.push_back(
+          (findingKindName(finding.kind) + " " + quoted(finding.text) + " is not taken: " + refusal).str());
+  }
+
+private:
+  Model &model;
+  Reflection &reflection;
+  Digest transcript; ///< of the last question
+  bool priced = true;
+  double cost = 0;
+};
+
+Finding findingOf(FindingKind kind, std::string state, std::string text) {
+  Finding finding;
+  finding.kind = kind;
+  finding.state = std::move(state);
+  finding.text = std::move(text);
+  return finding;
+}
+
+Finding proposalOf(std::string state, const json::Object &object) {
+  Finding finding = findingOf(FindingKind::Proposal, std::move(state), textOf(object, "why"));
+  finding.pass = textOf(object, "pass");
+  finding.predictedGain = std::min(largestProposal, std::log(object.getNumber("speedup").value_or(1)));
+  return finding;
+}
+
+/// What the updater answered, checked one by one.
+void takeAnswer(const json::Object &answer, const ReplayBuffer &buffer, Conversation &conversation) {
+  auto take = [&](Finding finding) { conversation.take(std::move(finding), ModelRole::Updater, buffer); };
   forEach(answer, "lessons", mostLessons, [&](const json::Object &object) {
-    Finding finding;
-    finding.kind = FindingKind::Lesson;
-    finding.state = textOf(object, "state");
+    Finding finding = findingOf(FindingKind::Lesson, textOf(object, "state"), textOf(object, "text"));
     finding.pass = textOf(object, "pass");
-    finding.text = textOf(object, "text");
     finding.evidence = namesOf(object);
     take(std::move(finding));
   });
   forEach(answer, "states", mostStates, [&](const json::Object &object) {
-    Finding finding;
-    finding.kind = FindingKind::State;
-    finding.state = textOf(object, "parent");
+    Finding finding = findingOf(FindingKind::State, textOf(object, "parent"), textOf(object, "why"));
     finding.name = textOf(object, "name");
     finding.rule = textOf(object, "when");
-    finding.text = textOf(object, "why");
     finding.evidence = namesOf(object);
     take(std::move(finding));
   });
-  forEach(answer, "proposals", mostProposals, [&](const json::Object &object) {
-    Finding finding;
-    finding.kind = FindingKind::Proposal;
-    finding.state = textOf(object, "state");
-    finding.pass = textOf(object, "pass");
-    finding.text = textOf(object, "why");
-    finding.predictedGain = proposedGain(object);
-    take(std::move(finding));
-  });
+  forEach(answer, "proposals", mostProposals,
+          [&](const json::Object &object) { take(proposalOf(textOf(object, "state"), object)); });
 }
 
 } // namespace
@@ -331,7 +320,7 @@ llvm::Expected<Reflection> kbopt::reflectWith(Model &model, const ReplayBuffer &
       fenced(dataOf(buffer, cited) + causes), updaterSchema);
   if (!update || !*update)
     return update ? llvm::Expected<Reflection>(std::move(reflection)) : update.takeError();
-  takeAnswer(**update, buffer, conversation.transcript, reflection);
+  takeAnswer(**update, buffer, conversation);
   return std::move(reflection);
 }
 
@@ -362,19 +351,7 @@ llvm::Expected<Reflection> kbopt::suggestWith(Model &model, const SuggestionRequ
   buffer.states = {request.state.fullName()};
   buffer.passes = request.passes;
   forEach(**answer, "proposals", mostProposals, [&](const json::Object &object) {
-    Finding finding;
-    finding.kind = FindingKind::Proposal;
-    finding.state = request.state.fullName();
-    finding.pass = textOf(object, "pass");
-    finding.text = textOf(object, "why");
-    finding.predictedGain = proposedGain(object);
-    finding.role = roleName(ModelRole::State).str();
-    finding.transcript = conversation.transcript;
-    std::string refusal = refusalOf(finding, buffer);
-    if (refusal.empty())
-      reflection.findings.push_back(std::move(finding));
-    else
-      reflection.refused.push_back("proposal " + quoted(finding.text) + " is not taken: " + refusal);
+    conversation.take(proposalOf(request.state.fullName(), object), ModelRole::State, buffer);
   });
   return std::move(reflection);
 }

@@ -71,6 +71,15 @@ llvm::Expected<StructuredReply> askStructured(Model &model, ModelRequest request
                                               const StructuredLimits &limits = {},
                                               const ReplyCheck &check = {});
 
+/// Why there is no reply, where a search goes on without one.
+struct NoReply {
+  std::string failure; ///< "budget": one is spent; "unavailable": the service does not answer now
+  std::string reason;
+};
+/// The error of `askStructured` as that. Anything else (a refused key, a transcript that lacks
+/// the question) is for the user to mend and stays an error.
+llvm::Expected<NoReply> noReply(llvm::Error error);
+
 /// The JSON objects in \p text, likeliest first: the whole text, fenced blocks, then
 /// balanced braces. Raw line breaks within strings are forgiven. \p problem is
 /// set where there is none.
