@@ -1,7 +1,10 @@
 //===- ProgramEnvironment.cpp ---------------------------------------------===//
 #include "ProgramEnvironment.h"
 #include "Version.h"
+#include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
@@ -121,8 +124,38 @@ llvm::Expected<RewriteSession &> ProgramEnvironment::session(Node &node) {
 
 //===-- Actions -----------------------------------------------------------===//
 
+llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() {
+  return idle.get(0, [&]() -> llvm::Expected<std::set<std::string>> {
+    auto folder = cases.original(cases.recorded());
+    if (!folder)
+      return folder.takeError();
+    std::string error;
+    auto plan = kbrt::readPlan(*folder, error);
+    if (!plan)
+      return llvm::make_error<StoreError>(error);
+    const std::vector<std::string> launched = launchedKernels(*plan);
+    Node &first = node(rootNode);
+    std::lock_guard<std::mutex> lock(first.mutex);
+    auto open = session(first);
+    if (!open)
+      return open.takeError();
+    std::set<std::string> names;
+    for (const KernelFact &kernel : findKernels(open->parsed()))
+      if (llvm::none_of(kernel.instances, [&](const KernelFact::Instance &instance) {
+            return llvm::is_contained(launched, instance.mangledName);
+          }))
+        names.insert(kernel.name);
+    if (!names.empty())
+      context.progress.line("left alone, as the workload does not launch them: " + llvm::join(names, ", "));
+    return names;
+  });
+}
+
 llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id) {
   TimedPart timed(&context.timings, "effects", "sites");
+  auto unused = idleKernels();
+  if (!unused)
+    return unused.takeError();
   Node &of = node(id);
   std::lock_guard<std::mutex> lock(of.mutex);
   auto open = session(of);
@@ -134,7 +167,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   json::Array list;
   std::set<std::pair<std::string, std::string>> seen;
   auto add = [&](const Opportunity &site, bool assisted) {
-    if (seen.emplace(site.step.pass, site.step.kernel).second)
+    if (!unused->count(site.step.kernel) && seen.emplace(site.step.pass, site.step.kernel).second)
       list.push_back(json::Object{
           {"pass", site.step.pass}, {"kernel", site.step.kernel}, {"assisted", assisted}});
   };

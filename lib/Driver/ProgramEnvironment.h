@@ -110,6 +110,8 @@ private:
   llvm::Expected<llvm::json::Value> computeCounters(const NodeId &node, const ProgramArtefacts &program);
   /// The time that \p timing stands for in the search.
   llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);
+  /// Kernels of the original that its recorded run does not launch: nothing done to them shows.
+  llvm::Expected<const std::set<std::string> &> idleKernels();
   llvm::Expected<llvm::json::Value> computeActions(const NodeId &node);
   llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Move &step);
   llvm::Expected<llvm::json::Value> computeJudgement(const NodeId &node, JudgeEffort effort);
@@ -134,6 +136,7 @@ private:
   std::map<NodeId, Node> nodes;
   std::mutex mutex; ///< of `nodes`
   OnceMap<Digest, std::string> bitcodes; ///< of texts, paths
+  OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
 };
 
 } // namespace kbopt
