@@ -31,7 +31,7 @@ struct Sandbox {
 
 /// What one run of a compiler may take: address space, and the largest file that it may
 /// write. A text that needs more, a table of gigabytes say, is refused for it.
-inline constexpr uint64_t compilerMemoryBytes = uint64_t{8} << 30, compilerFileBytes = uint64_t{1} << 30;
+inline constexpr uint64_t compilerMemoryBytes = uint64_t{8} << 30, compilerFileBytes = uint64_t{256} << 20;
 
 /// One child process. A zero limit means no limit.
 struct ProcessRequest {
