@@ -1,6 +1,7 @@
 //===- ModelSession.cpp ---------------------------------------------------===//
 #include "ModelSession.h"
 #include "kb-opt/LLM/Transcript.h"
+#include "kb-opt/Support/OnceMap.h"
 
 using namespace kbopt;
 
@@ -19,14 +20,21 @@ llvm::Expected<ModelSession> kbopt::openModel(Context &context) {
 }
 
 namespace {
-/// \p inner, which somebody else owns.
-class Borrowed : public Model {
+/// Equal questions of a run are one, as they were when the journal stood in between: a
+/// replay costs what its recording did. \p inner is somebody else's.
+class AskedOnce : public Model {
 public:
-  explicit Borrowed(Model &inner) : inner(inner) {}
-  llvm::Expected<ModelReply> complete(const ModelRequest &request) override { return inner.complete(request); }
+  explicit AskedOnce(Model &inner) : inner(inner) {}
+  llvm::Expected<ModelReply> complete(const ModelRequest &request) override {
+    auto reply = replies.get(request.digest(), [&] { return inner.complete(request); });
+    if (!reply)
+      return reply.takeError();
+    return *reply;
+  }
 
 private:
   Model &inner;
+  OnceMap<Digest, ModelReply> replies;
 };
 } // namespace
 
@@ -34,7 +42,7 @@ llvm::Expected<Model *> ModelSession::model(Journal &journal, FileSystem &files)
   if (!service)
     return nullptr;
   if (settings.provider.kind == ProviderKind::Replay)
-    asked = std::make_unique<Borrowed>(*service);
+    asked = std::make_unique<AskedOnce>(*service);
   else
     asked = std::make_unique<JournaledModel>(*service, journal, settings);
   if (!recordFile.empty()) {
