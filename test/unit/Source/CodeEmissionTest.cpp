@@ -190,7 +190,7 @@ TEST_F(CodeEmissionTest, PrecompiledHeadersChangeNothing) {
   llvm::StringRef text = "#include <cuda_fp16.h>\n"
                          "__global__ void k(float *a, __half *h) { *a = sqrtf(*a) + float(*h); }\n";
   std::string cache = folder.file("cache");
-  CodeEmitter cached(realProcessRunner(), CompileLimits{120, 0, cache});
+  CodeEmitter cached(realProcessRunner(), CompileLimits{120, 0, 0, cache});
   std::string made = llvm::cantFail(cached.emitDeviceBitcode(command(), text));
   ASSERT_EQ(realFileSystem().list(cache + "/cuda-headers").size(), 1u);
   std::string entry = cache + "/cuda-headers/" + realFileSystem().list(cache + "/cuda-headers")[0];
@@ -199,7 +199,7 @@ TEST_F(CodeEmissionTest, PrecompiledHeadersChangeNothing) {
   EXPECT_TRUE(made == used);
   // A file where the cache would be: the headers are read each time.
   writeFile(folder.file("no-folder"), "");
-  CodeEmitter uncached(realProcessRunner(), CompileLimits{120, 0, folder.file("no-folder")});
+  CodeEmitter uncached(realProcessRunner(), CompileLimits{120, 0, 0, folder.file("no-folder")});
   EXPECT_TRUE(used == llvm::cantFail(uncached.emitDeviceBitcode(command(), text)));
   // A damaged entry costs time and nothing else.
   writeFile(entry + "/toolkit.pch", "not a precompiled header");
