@@ -3,6 +3,7 @@
 #include "kb-opt/Eval/PtxCensus.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/ShownNames.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -161,6 +162,8 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     Expected<ProcessResult> run = runner.run(request);
     if (!run)
       return run.takeError();
+    run->err = withShownName(run->err, program.sourcePath, program.name);
+    run->out = withShownName(run->out, program.sourcePath, program.name);
     if (!run->succeeded())
       return make_error<ToolError>(
           formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()),

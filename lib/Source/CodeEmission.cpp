@@ -7,6 +7,7 @@
 #include "ToolkitPch.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/ShownNames.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -92,6 +93,7 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
     return result.takeError();
   if (result->succeeded())
     return llvm::Error::success();
+  result->err = withShownName(result->err, command.file, command.shownFile);
   // clang's own exit status for a program with errors is 1.
   if (result->exitStatus == 1 && !result->timedOut)
     return llvm::make_error<UsageError>("the " + what.str() + " of '" + command.shownFile +
