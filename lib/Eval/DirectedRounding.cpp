@@ -1,5 +1,6 @@
 //===- DirectedRounding.cpp -----------------------------------------------===//
 #include "kb-opt/Eval/DirectedRounding.h"
+#include "DrawnRounding.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -22,7 +23,8 @@ using namespace llvm;
 namespace kbopt {
 
 std::string Rerounding::name() const {
-  std::string text = pattern ? "mixed-" + std::to_string(pattern) : toString(direction).str();
+  std::string text = pattern ? (isDrawn ? "drawn-" : "mixed-") + std::to_string(pattern)
+                             : toString(direction).str();
   return narrow ? "narrow-" + text : text;
 }
 
@@ -117,13 +119,21 @@ std::string withRounding(StringRef ptx, const Rerounding &rounding) {
     StringRef opcode = at == StringRef::npos ? StringRef() : line.substr(at).take_until([](char c) {
       return c == ' ' || c == '\t' || c == ';';
     });
-    const bool isDown = rounding.pattern && roundsDown(rounding.pattern, ordinal);
+    const bool isDown =
+        rounding.pattern && !rounding.isDrawn && roundsDown(rounding.pattern, ordinal);
     const StringRef suffix = suffixOf(isDown ? Rounding::Down : rounding.direction);
     std::string other = opcode.empty() ? "" : redirected(opcode, suffix);
     ordinal += !other.empty();
     StringRef operands = other.empty() ? StringRef() : line.substr(at + opcode.size()).trim();
+    std::string drawn;
+    if (rounding.isDrawn && !other.empty())
+      drawn = drawnOperation(line.slice(start, at), other,
+                             rounding.narrow ? withNarrowConstants(operands) : operands.str(),
+                             {rounding.pattern, ordinal, rounding.narrow});
     if (other.empty())
       result += line;
+    else if (!drawn.empty())
+      result += line.take_front(start).str() + drawn;
     else if (rounding.narrow && opcode.ends_with(".f64") && !opcode.starts_with("cvt") &&
              operands.ends_with(";") && operands.count(';') == 1)
       result += line.take_front(start).str() +
@@ -147,7 +157,8 @@ Error writeRerounded(StringRef bitcodePath, const Rerounding &rounding, StringRe
     return ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), value));
   };
   module->getOrInsertNamedMetadata(reroundingMetadata)
-      ->addOperand(MDNode::get(context, {number(rounding.pattern), number(rounding.narrow)}));
+      ->addOperand(MDNode::get(context, {number(rounding.pattern), number(rounding.narrow),
+                                         number(rounding.isDrawn)}));
   std::string bytes;
   raw_string_ostream stream(bytes);
   WriteBitcodeToFile(*module, stream);

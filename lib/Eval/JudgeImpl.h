@@ -109,6 +109,7 @@ struct Reference {
   /// Rounded additions, and all rounded operations, behind one element; counted
   /// together with the spread, 0: unknown.
   uint64_t reductionLength = 0, roundings = 0;
+  bool narrows = false; ///< its float64 arithmetic is rounded to float32 in `moved`, too
   std::string limits; ///< what of the spread could not be had, and why; empty if all could
 
   /// Takes \p other, another run on the same inputs, into `moved`; if it was \p narrowed, for
@@ -157,6 +158,7 @@ struct Judge::Impl {
   bool baselineComplete = false;
   OnceMap<Digest, DeviceCode> codes;
   OnceMap<std::string, Reference> references, spreadReferences, narrowedReferences;
+  OnceMap<std::pair<std::string, Spread>, Reference> closerReferences;
   OnceMap<std::string, Admission> admissions; ///< by case and promise
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
@@ -185,6 +187,7 @@ struct Judge::Impl {
   llvm::Expected<Reference> measureReference(const TestCase &test);
   llvm::Expected<Reference> withRoundings(const TestCase &test, Reference reference);
   llvm::Expected<Reference> withNarrowing(const TestCase &test, Reference reference);
+  llvm::Expected<Reference> withDraws(const TestCase &test, Reference reference);
   /// Runs the original under each of \p roundings, into \p reference.
   llvm::Error addRoundings(const TestCase &test, Reference &reference,
                            llvm::ArrayRef<Rerounding> roundings);
@@ -216,6 +219,8 @@ struct Judge::Impl {
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
   llvm::Expected<const Reference *> reference(const TestCase &test, Spread spread);
+  /// The same with directions drawn at each execution in its spread, for a candidate that just missed it.
+  llvm::Expected<const Reference *> closerReference(const TestCase &test, Spread spread);
   /// The original's run on \p test under \p rounding; null where it cannot be had, with the
   /// reason in \p limits.
   llvm::Expected<RunPointer> directedRun(const TestCase &test, const Rerounding &rounding,
@@ -310,10 +315,11 @@ std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, llvm::
 /// record; any other stays an error.
 llvm::Expected<GateRecord> blameProgram(llvm::Error error, GateId gate, FailureClass failure);
 
-/// Outputs of \p candidate against the reference of \p test under the promise.
+/// Outputs of \p candidate against the reference of \p test under the promise. \p nearMiss, if
+/// given, becomes whether what was refused may be the draw of the spread, not the candidate.
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
-                                CaseSource &cases, GateId gate);
+                                CaseSource &cases, GateId gate, bool *nearMiss = nullptr);
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output);
 inline llvm::ArrayRef<uint8_t> bytesOf(const std::string &text) {

@@ -235,7 +235,7 @@ Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference r
   reference.reductionLength = counts->reductionLength;
   reference.roundings = counts->roundings;
   reference.limits = counts->limits;
-  // Two mixtures beside the usual three: why, and why two, is in docs/Verification.md.
+  // Two mixtures beside the three directions: why, and why two, is in docs/Verification.md.
   if (Error error = addRoundings(test, reference,
                                  {Rounding::Up, Rounding::Down, Rounding::Zero,
                                   Rerounding::mixed(1), Rerounding::mixed(2)}))
@@ -247,11 +247,24 @@ Expected<Reference> Judge::Impl::withNarrowing(const TestCase &test, Reference r
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled)
     return compiled.takeError();
-  if (!isWideBetweenFloats(compiled->ptx))
+  reference.narrows = isWideBetweenFloats(compiled->ptx);
+  if (!reference.narrows)
     return reference;
   if (Error error = addRoundings(test, reference,
                                  {Rerounding(Rounding::Up).narrowed(), Rerounding(Rounding::Down).narrowed(),
                                   Rerounding::mixed(1).narrowed(), Rerounding::mixed(2).narrowed()}))
+    return std::move(error);
+  return reference;
+}
+
+Expected<Reference> Judge::Impl::withDraws(const TestCase &test, Reference reference) {
+  /// As many as leave a few elements in a million of those that the usual runs left.
+  constexpr unsigned draws = 8;
+  std::vector<Rerounding> drawn;
+  for (unsigned pattern = 1; pattern <= draws; ++pattern)
+    drawn.push_back(reference.narrows ? Rerounding::drawn(pattern).narrowed()
+                                      : Rerounding::drawn(pattern));
+  if (Error error = addRoundings(test, reference, drawn))
     return std::move(error);
   return reference;
 }
@@ -283,6 +296,17 @@ Expected<const Reference *> Judge::Impl::reference(const TestCase &test, Spread 
   if (!narrowed)
     return narrowed.takeError();
   return &*narrowed;
+}
+
+Expected<const Reference *> Judge::Impl::closerReference(const TestCase &test, Spread spread) {
+  Expected<const Reference *> usual = reference(test, spread);
+  if (!usual)
+    return usual.takeError();
+  Expected<const Reference &> closer = closerReferences.get(
+      {test.name, spread}, [&] { return withDraws(test, **usual); });
+  if (!closer)
+    return closer.takeError();
+  return &*closer;
 }
 
 } // namespace kbopt

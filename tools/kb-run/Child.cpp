@@ -80,9 +80,12 @@ std::unique_ptr<Child> Child::start(bool warm, const std::string &counterSets) {
   }
   signal(SIGPIPE, SIG_IGN); // a child may die before it reads its job
   fflush(nullptr);
+  const pid_t self = getpid();
   child->pid = fork();
   if (child->pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self)
+      _exit(exitEnvironment); // it died before we asked to die with it
     close(down[1]);
     close(up[0]);
     child->toChild = down[0];

@@ -87,10 +87,13 @@ pid_t startQuiet(const std::vector<std::string> &words) {
   for (const std::string &word : words)
     arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
+  const pid_t self = getpid();
   pid_t pid = fork();
   if (pid == 0) {
     setpgid(0, 0); // so that what it starts ends with it
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self)
+      _exit(127); // it died before we asked to die with it
     if (int null = open("/dev/null", O_RDWR); null >= 0)
       for (int fd : {0, 1, 2})
         dup2(null, fd);

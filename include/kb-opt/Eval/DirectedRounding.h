@@ -22,17 +22,27 @@ struct Rerounding {
     result.pattern = pattern;
     return result;
   }
+  /// A direction for each *execution* of an operation, drawn from the bits of its operands
+  /// (CESTAC), so that errors of one operation do not add up in one direction, nor cancel
+  /// between two sums of the same code. Repeatable: equal operands have equal directions.
+  /// Square roots, saturating operations and conversions of integers round up.
+  static Rerounding drawn(unsigned pattern) {
+    Rerounding result = mixed(pattern);
+    result.isDrawn = true;
+    return result;
+  }
   /// The same, and float64 operations and constants are rounded to float32 as well.
   Rerounding narrowed() const {
     Rerounding result = *this;
     result.narrow = true;
     return result;
   }
-  std::string name() const; ///< "up", "mixed-1", "narrow-up", …
+  std::string name() const; ///< "up", "mixed-1", "drawn-1", "narrow-up", …
   bool operator<(const Rerounding &other) const { return name() < other.name(); }
 
   Rounding direction;
   unsigned pattern = 0; ///< 0: all operations alike
+  bool isDrawn = false;
   bool narrow = false;
 };
 
@@ -46,8 +56,8 @@ bool roundsDown(unsigned pattern, uint64_t ordinal);
 std::string withRounding(llvm::StringRef ptx, const Rerounding &rounding);
 
 /// Named metadata by which device bitcode asks the builder of CPU images for a mixture of
-/// directions, or for narrowing: a node with the pattern and whether to narrow. Operations that
-/// round up then do so by the host's mode.
+/// directions, or for narrowing: a node with the pattern, whether to narrow, and whether to draw.
+/// Operations that round up then do so by the host's mode.
 inline constexpr llvm::StringLiteral reroundingMetadata = "kb.rerounding";
 
 /// Writes the device code at \p bitcodePath to \p outputPath with that request in it.

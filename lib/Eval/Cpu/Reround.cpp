@@ -2,7 +2,7 @@
 //
 // Owns what kb-opt/Eval/DirectedRounding.h asks of device bitcode. The image runs with
 // the host rounding up; rounding down is rounding up between two changes of sign, as in
-// interval arithmetic.
+// interval arithmetic. A drawn direction is such a change of sign by a bit of the operands.
 //
 //===----------------------------------------------------------------------===//
 #include "Reround.h"
@@ -62,7 +62,8 @@ namespace {
 /// Of one module.
 class Rerounder {
 public:
-  Rerounder(unsigned pattern, bool narrow) : pattern(pattern), narrow(narrow) {}
+  Rerounder(unsigned pattern, bool narrow, bool isDrawn)
+      : pattern(pattern), narrow(narrow), isDrawn(isDrawn) {}
   void rewrite(Instruction &instruction, ArrayRef<unsigned> signs);
 
 private:
@@ -76,18 +77,48 @@ private:
     return value;
   }
 
+  /// The sign bit or zero, as an integer of 64 bits, by a hash of the operands' bits.
+  Value *drawnSign(Instruction &instruction);
+  /// \p value with its sign changed where \p sign, of drawnSign, says so.
+  Value *withSign(Value *value, Value *sign);
+
   unsigned pattern;
-  bool narrow;
+  bool narrow, isDrawn;
   uint64_t ordinal = 0;
   IRBuilder<> *builder = nullptr;
   SmallPtrSet<Value *, 8> own; ///< made for the instruction at hand
 };
 } // namespace
 
+static Value *bitsOf(IRBuilder<> &builder, Value *value) {
+  return builder.CreateBitCast(value, builder.getIntNTy(value->getType()->getScalarSizeInBits()));
+}
+
+Value *Rerounder::drawnSign(Instruction &instruction) {
+  // Multipliers of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+  Value *hash = builder->getInt64((ordinal + 1) * 0x9e3779b97f4a7c15u + pattern);
+  for (Value *operand : instruction.operand_values())
+    if (operand->getType()->isFloatingPointTy()) {
+      Value *bits = builder->CreateZExt(bitsOf(*builder, operand), builder->getInt64Ty());
+      hash = builder->CreateMul(builder->CreateXor(hash, bits), builder->getInt64(0xbf58476d1ce4e5b9u));
+      hash = builder->CreateXor(hash, builder->CreateLShr(hash, 29));
+    }
+  hash = builder->CreateMul(hash, builder->getInt64(0x94d049bb133111ebu));
+  return builder->CreateAnd(hash, builder->getInt64(uint64_t(1) << 63));
+}
+
+Value *Rerounder::withSign(Value *value, Value *sign) {
+  const unsigned width = value->getType()->getScalarSizeInBits();
+  Value *mask = builder->CreateTrunc(builder->CreateLShr(sign, 64 - width), builder->getIntNTy(width));
+  Value *bits = keep(bitsOf(*builder, value));
+  return builder->CreateBitCast(builder->CreateXor(bits, mask), value->getType());
+}
+
 void Rerounder::rewrite(Instruction &instruction, ArrayRef<unsigned> signs) {
-  const bool isDown = pattern && roundsDown(pattern, ordinal++);
+  const bool isDown = pattern && !isDrawn && roundsDown(pattern, ordinal);
   const bool isNarrowed = narrow && instruction.getType()->isDoubleTy();
-  if (!isDown && !isNarrowed)
+  ++ordinal;
+  if (!isDown && !isNarrowed && !isDrawn)
     return;
   own.clear();
   if (isNarrowed)
@@ -101,6 +132,13 @@ void Rerounder::rewrite(Instruction &instruction, ArrayRef<unsigned> signs) {
     for (unsigned index : signs)
       instruction.setOperand(index, fence(builder->CreateFNeg(instruction.getOperand(index))));
   }
+  Value *sign = nullptr;
+  if (isDrawn) {
+    builder = &before;
+    sign = drawnSign(instruction);
+    for (unsigned index : signs)
+      instruction.setOperand(index, fence(withSign(instruction.getOperand(index), sign)));
+  }
   builder = &after;
   Value *result = fence(&instruction);
   if (isNarrowed) {
@@ -109,6 +147,8 @@ void Rerounder::rewrite(Instruction &instruction, ArrayRef<unsigned> signs) {
   }
   if (isDown)
     result = keep(builder->CreateFNeg(result));
+  if (isDrawn)
+    result = withSign(result, sign);
   instruction.replaceUsesWithIf(result, [&](Use &use) { return !own.count(use.getUser()); });
 }
 
@@ -120,7 +160,8 @@ void reround(ImageContext &context) {
     return static_cast<unsigned>(
         mdconst::extract<ConstantInt>(asked->getOperand(0)->getOperand(index))->getZExtValue());
   };
-  Rerounder rerounder(number(0), number(1) != 0 && !usesBitsOfFloat64(context.module));
+  Rerounder rerounder(number(0), number(1) != 0 && !usesBitsOfFloat64(context.module),
+                      number(2) != 0);
   for (Function &function : context.module) {
     SmallVector<std::pair<Instruction *, SmallVector<unsigned, 2>>> found;
     for (Instruction &instruction : instructions(function))

@@ -48,9 +48,18 @@ OutputView viewOf(const Reference &reference, unsigned index) {
   return view;
 }
 
+/// A few elements whose moves happened to cancel in every run under other roundings, as
+/// docs/Verification.md reckons with; a mistake shows in more of them, or farther off.
+static bool isNearMiss(const Comparison &comparison) {
+  constexpr uint64_t elementsPerMiss = 1000;
+  constexpr double farthest = 8;
+  return comparison.firstIndex && comparison.worstRatio <= farthest &&
+         comparison.differing <= std::max<uint64_t>(1, comparison.elements / elementsPerMiss);
+}
+
 GateRecord compareWithReference(const Reference &reference, const RunResult &candidate,
                                 const TestCase &test, const CandidatePromise &promise,
-                                CaseSource &cases, GateId gate) {
+                                CaseSource &cases, GateId gate, bool *nearMiss) {
   std::string on = " on case " + test.name;
   if (reference.run->status != RunStatus::Ok)
     return GateRecord::undecided(gate, "the original fails" + on + ": " + reference.run->message);
@@ -68,6 +77,8 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
         compareOutput(viewOf(reference, i), bytesOf(candidate.outputs[i]), tolerance);
     if (comparison.accepted)
       continue;
+    if (nearMiss)
+      *nearMiss = tolerance.promise != ResultPromise::Bitwise && isNearMiss(comparison);
     std::vector<std::string> details = {
         formatv("case {0}, {1} ({2}), promise {3}", test.name, reference.outputs[i].name,
                 kbrt::elementTypeName(reference.outputs[i].type), toString(promise.result)),
@@ -99,7 +110,7 @@ std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
 Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tests, GateId gate) {
   Judge::Impl &judge = context.judge;
   unsigned cases = 0;
-  std::set<std::string> limits;
+  std::set<std::string> notes;
   for (const TestCase &test : tests) {
     Expected<const Reference *> reference = judge.reference(test, spreadFor(context.promise));
     if (!reference)
@@ -108,20 +119,29 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
       continue; // the original cannot do this case either: nothing to hold against
     ++cases;
     if (!(*reference)->limits.empty())
-      limits.insert((*reference)->limits);
+      notes.insert((*reference)->limits);
     Expected<RunPointer> run =
         judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
     if (!run)
       return blameProgram(run.takeError(), gate, FailureClass::Runtime);
     if (std::optional<GateRecord> failure = failureOf(**run, gate, test.name))
       return std::move(*failure);
-    GateRecord record =
-        compareWithReference(**reference, **run, test, context.promise, judge.cases, gate);
+    bool nearMiss = false;
+    GateRecord record = compareWithReference(**reference, **run, test, context.promise,
+                                             judge.cases, gate, &nearMiss);
+    if (nearMiss) {
+      reference = judge.closerReference(test, spreadFor(context.promise));
+      if (!reference)
+        return reference.takeError();
+      record = compareWithReference(**reference, **run, test, context.promise, judge.cases, gate);
+      if (!record.stops())
+        notes.insert("case " + test.name + " was held against the original with directions drawn at each execution");
+    }
     if (record.stops())
       return record;
   }
   GateRecord record = GateRecord::pass(gate, "", cases);
-  record.details.assign(limits.begin(), limits.end());
+  record.details.assign(notes.begin(), notes.end());
   return record;
 }
 

@@ -137,6 +137,15 @@ void addAnchors(Page &page, llvm::ArrayRef<PromptAnchor> anchors) {
               (anchor.instruction.empty() ? "" : ". " + anchor.instruction));
 }
 
+StringRef meaningOf(StringRef promise) {
+  if (promise == "bitwise")
+    return "Results are the same bits.";
+  if (promise == "reassociates")
+    return "Results may be rounded otherwise, as by another order of the terms, a fused operation, or a "
+           "product with a reciprocal for a division; no operation has less precision than before.";
+  return "Operations may have less precision than before, where the workload's tolerance allows it.";
+}
+
 /// The coder's window without its history.
 void addWork(Page &page, const CoderWindow &window) {
   addTask(page, window.task);
@@ -217,7 +226,7 @@ ModelRequest kbopt::debuggerRequest(const DebuggerWindow &window) {
 ModelRequest kbopt::verifierRequest(const VerifierWindow &window) {
   Page page;
   addTask(page, window.task);
-  page.line("Results may differ as little as '" + window.promise + "' says.");
+  page.line("Promise: " + window.promise + ". " + meaningOf(window.promise).str());
   page.list("What was done", window.steps);
   page.quote("The original", "original", window.original, programBytes);
   page.quote("The candidate", "candidate", window.candidate, programBytes);

@@ -37,9 +37,9 @@ Rules:
 )";
 
 const llvm::StringLiteral verifierDuty =
-    R"(You compare a rewritten CUDA program with the original before it is kept. It has passed all tests: bitwise or tolerance comparison over many inputs, checks of bounds and races. You look for what tests can miss: work that was left out and not replaced, results that are kept from an earlier launch, values or sizes of the tests built in, code that acts otherwise when it is tested or timed, a library called in place of the kernel, precision below what is promised.
+    R"(You compare a rewritten CUDA program with the original before it is kept. It has passed all tests: bitwise or tolerance comparison over many inputs, checks of bounds and races. You look for what tests can miss: work that was left out and not replaced, results that are kept from an earlier launch, values of the tests built in, sizes built in so that others are computed wrongly or not at all, code that acts otherwise when it is tested or timed, a library called in place of the kernel, precision below what is promised.
 
-Answer 'reject' if you find one of these, and say in 'reason' where it stands and how it shows. Answer 'accept' if you do not. A change that is merely unusual, or that you would have made otherwise, is no reason to reject.
+Answer 'reject' if you find one of these, and say in 'reason' where it stands and how it shows. Answer 'accept' if you do not. A change that is merely unusual, or that you would have made otherwise, is no reason to reject; nor is a faster way for some sizes, also the timed ones, beside one that is right for all others, nor code that is left over and never run.
 )";
 
 const llvm::StringLiteral minimalDuty =

@@ -28,6 +28,18 @@ def pipe():
     assert os.path.getsize(f"{folder}/served-increment/observables.bin") == 256
 
 
+def serving(root):
+    """Processes of a server of that folder."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/cmdline", "rb") as file:
+                found += [process] if root.encode() in file.read().split(b"\0") else []
+        except OSError:
+            pass  # it has ended
+    return found
+
+
 def spool():
     root = f"{folder}/spool"
     shutil.rmtree(root, ignore_errors=True)
@@ -41,6 +53,11 @@ def spool():
         time.sleep(0.01)
     server.kill()
     server.wait()
+    for _ in range(1000):
+        if not serving(root):
+            break
+        time.sleep(0.01)
+    assert not serving(root), "its job ends with it"
     assert sorted(os.listdir(f"{root}/claims")) == ["0.json", "0.owner"], "the claim outlives its server"
     # The same job, quicker this time, and as if half a minute had passed.
     with open(f"{root}/claims/0.json", "w") as file:

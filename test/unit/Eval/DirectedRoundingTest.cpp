@@ -51,6 +51,27 @@ TEST(DirectedRounding, MixturesGiveEachOperationItsOwnDirection) {
   EXPECT_NEAR(same, 500, 60);
 }
 
+TEST(DirectedRounding, DrawnDirectionsTurnSignsByTheBitsOfTheOperands) {
+  const Rerounding drawn = Rerounding::drawn(1);
+  EXPECT_EQ(drawn.name(), "drawn-1");
+  std::string text = withRounding("\t@%p1 fma.rn.f32 \t%f4, %f1, %f2, 0f3F800000;\n", drawn);
+  auto has = [&](llvm::StringRef part) { return llvm::StringRef(text).contains(part); };
+  EXPECT_TRUE(has("mov.f32 %kb_in2, 0f3F800000;")) << text;
+  EXPECT_TRUE(has("xor.b32 %kb_bits32, %kb_bits32, %kb_sign32; mov.b32 %kb_in2, %kb_bits32;"));
+  EXPECT_FALSE(has("mov.b32 %kb_in1,")) << "the product's sign is that of one factor";
+  EXPECT_TRUE(has("fma.rp.f32 %kb_out, %kb_in0, %kb_in1, %kb_in2;"));
+  EXPECT_TRUE(has("@%p1 mov.b32 %f4, %kb_bits32; }\n")) << "only the result depends on the guard";
+  EXPECT_NE(text, withRounding("\t@%p1 fma.rn.f32 \t%f4, %f1, %f2, 0f3F800000;\n", Rerounding::drawn(2)));
+  // What no change of signs turns rounds up.
+  for (const char *operation : {"add.sat.f32 %f1, %f2, %f3;", "sqrt.rn.f32 %f1, %f2;", "cvt.rn.f32.s32 %f1, %r1;"})
+    EXPECT_EQ(withRounding(operation, drawn), withRounding(operation, Rounding::Up));
+  // Of a narrowed operation the step to float32 is drawn.
+  text = withRounding("sqrt.rn.f64 %fd1, %fd2;", drawn.narrowed());
+  EXPECT_TRUE(has("sqrt.rp.f64 %kb_out, %kb_in0;")) << text;
+  EXPECT_TRUE(has("xor.b64 %kb_bits64, %kb_bits64, %kb_sign64; mov.b64 %kb_out, %kb_bits64; "
+                  "cvt.rp.f32.f64 %kb_narrow, %kb_out;"));
+}
+
 TEST(DirectedRounding, NarrowedFloat64IsRoundedToFloat32) {
   const Rerounding down = Rerounding(Rounding::Down).narrowed();
   EXPECT_EQ(down.name(), "narrow-down");

@@ -45,9 +45,13 @@ struct FakeGpu : GpuDevice {
       actual.rounding = llvm::sys::path::stem(text) == "up"     ? Rounding::Up
                         : llvm::sys::path::stem(text) == "down" ? Rounding::Down
                                                                 : Rounding::Zero;
-      // A mixture of directions is another order of threads to these programs.
-      if (llvm::StringRef(text).contains("mixed-1"))
-        actual.seed = 71;
+      // A mixture of directions, or a draw, is another order of threads to these programs.
+      llvm::StringRef mixture = llvm::sys::path::stem(text);
+      mixture.consume_front("narrow-");
+      unsigned pattern = 0;
+      const bool isDrawn = mixture.consume_front("drawn-");
+      if ((isDrawn || mixture.consume_front("mixed-")) && !mixture.getAsInteger(10, pattern))
+        actual.seed = (isDrawn ? 80 : 70) + pattern;
       if (llvm::StringRef(text).contains("narrow-"))
         actual.seed += 1000;
       text = "original";
@@ -366,6 +370,38 @@ TEST_F(JudgeGpuTest, MixturesOfDirectionsJoinTheSpread) {
   promise.result = ResultPromise::Reassociates;
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   program("good", scaled(1.0001f));
+  EXPECT_EQ(verdict("good").gate, GateId::G6);
+}
+
+TEST_F(JudgeGpuTest, ANearMissIsHeldAgainstDrawnDirections) {
+  // One element does not move in the usual runs, and a right rewrite moves it by 4 bounds.
+  auto off = [](std::set<unsigned> which, float factor) {
+    return [=](const RunOptions &) {
+      return floats([=](unsigned i) { return (which.count(i) ? factor : 1.0f) * (2.0f * (i + 1)); });
+    };
+  };
+  program("original", [off](const RunOptions &options) {
+    return off({3, 5}, options.seed == 83 ? 1.000005f : 1.0f)(options);
+  });
+  promise.result = ResultPromise::Reassociates;
+  program("good", off({5}, 1.000001f));
+  EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
+  EXPECT_GE(fake.count("ptx drawn-3"), 1);
+  ASSERT_EQ(gate(GateId::G6).details.size(), 1u);
+  EXPECT_NE(gate(GateId::G6).details[0].find("directions drawn"), std::string::npos);
+  // What no other rounding moves stays refused; so do more elements than chance leaves, and
+  // farther misses, of which no more is asked.
+  program("good", off({7}, 1.000001f));
+  EXPECT_EQ(verdict("good").gate, GateId::G6);
+  EXPECT_GE(fake.count("ptx drawn-3"), 1);
+  for (auto wrong : {off({3, 5}, 1.000001f), off({5}, 1.00001f)}) {
+    program("good", wrong);
+    fake.log.clear();
+    EXPECT_EQ(verdict("good").gate, GateId::G6);
+    EXPECT_EQ(fake.count("ptx drawn-3"), 0);
+  }
+  promise.result = ResultPromise::Bitwise;
+  program("good", off({5}, 1.000001f));
   EXPECT_EQ(verdict("good").gate, GateId::G6);
 }
 

@@ -1,6 +1,9 @@
+#include "kb-opt/Eval/DirectedRounding.h"
 #include "kb-opt/Eval/NvccImage.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Process.h"
+#include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
 using namespace kbopt;
@@ -75,6 +78,26 @@ struct NvccTest : testing::Test {
     return NvccCompiler(realProcessRunner(), folder->path().str()).compile(program);
   }
 };
+
+TEST_F(NvccTest, ReroundedPtxAssembles) {
+  auto code = compile("__global__ void k(float *x, double *y, int n) {\n"
+                      "  int i = threadIdx.x; float a = x[i]; double b = y[i];\n"
+                      "  if (n > 3) a = a * x[n] + 2.5f;\n"
+                      "  x[i] = (a + 1.5f) / x[i + 1] - sqrtf(a) + __saturatef(a - x[i + 2]) + 1 / x[i + 3] + n;\n"
+                      "  y[i] = (b * 0.1 - y[i + 1]) / y[i + 2] + sqrt(b) + 1 / b; x[i + 4] = (float)b; }\n");
+  ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
+  std::string ptxas = llvm::sys::path::parent_path(*findNvcc()).str() + "/ptxas";
+  for (const Rerounding &rounding :
+       {Rerounding(Rounding::Up), Rerounding::mixed(1), Rerounding::mixed(1).narrowed(), Rerounding::drawn(1),
+        Rerounding::drawn(1).narrowed()}) {
+    std::string path = folder->file(rounding.name() + ".ptx");
+    ASSERT_FALSE(bool(realFileSystem().write(path, withRounding(code->ptx, rounding))));
+    ProcessRequest request;
+    request.argv = {ptxas, "-arch=sm_90", "-o", path + ".cubin", path};
+    ProcessResult done = llvm::cantFail(realProcessRunner().run(request));
+    EXPECT_TRUE(done.succeeded()) << rounding.name() << ": " << done.err << done.out;
+  }
+}
 
 TEST_F(NvccTest, CodeIsNamedByWhatItDoes) {
   auto text = [](std::string operation) {
