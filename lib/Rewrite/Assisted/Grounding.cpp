@@ -202,6 +202,7 @@ void Grounder::addLaunches() {
     code.push_back(each.anchor);
   // What may join or remove launches is shown those beside the kernel's, too.
   bool all = llvm::is_contained(request.allow, "launches");
+  bool wholeHosts = llvm::is_contained(request.allow, "host-code");
   std::set<const clang::FunctionDecl *> hosts;
   std::vector<LaunchFact> launches = findLaunches(program);
   auto chosenOf = [&](const LaunchFact &launch) -> const KernelFact * {
@@ -217,7 +218,10 @@ void Grounder::addLaunches() {
       continue;
     std::string what = "the launch of kernel '" + (kernel ? kernel->name : launch.kernel->getNameAsString()) +
                        "' at line " + std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
-    AnchorOrReason anchor = anchorOfLaunch(program, launch.call, launch.host);
+    if (wholeHosts)
+      what = "the body of '" + launch.host->getQualifiedNameAsString() + "', which has " + what;
+    AnchorOrReason anchor = wholeHosts ? anchorOfBody(program, launch.host)
+                                       : anchorOfLaunch(program, launch.call, launch.host);
     if (!anchor) {
       source.left.push_back(what + ": " + anchor.reason().str());
       continue;

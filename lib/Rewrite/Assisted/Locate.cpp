@@ -48,11 +48,12 @@ static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedA
       places.push_back(*anchor);
   };
   SlotKind kind = *slotKind(saved.id);
+  const bool isBody = saved.nodeKind == "FunctionBody"; // a kernel's, or a function's that launches
   if (kind == SlotKind::Includes) {
     add(anchorAfterIncludes(program));
     return places;
   }
-  if (kind == SlotKind::Launch) {
+  if (kind == SlotKind::Launch && !isBody) {
     for (const LaunchFact &launch : findLaunches(program))
       add(anchorOfLaunch(program, launch.call, launch.host));
     llvm::erase_if(places, [&](const Anchor &each) { return each.usr != saved.usr; });
@@ -67,7 +68,7 @@ static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedA
       add(anchorOfRange(program, function->getParametersSourceRange(), function, "Parameters"));
     else if (kind == SlotKind::Attributes)
       add(anchorBeforeName(program, function));
-    else if (saved.nodeKind == "FunctionBody")
+    else if (isBody)
       add(anchorOfBody(program, function));
     else
       collectRuns(program, function->getBody(), function, saved, places);

@@ -27,7 +27,8 @@ struct GroundingRequest {
   /// Further kernels whose bodies and launches may be replaced: those to be fused.
   std::vector<std::string> alsoKernels;
   /// The pass's allowances (PassInfo.h); `signatures` adds the slot `parameters`,
-  /// `register-limits` the slot `attributes`.
+  /// `register-limits` the slot `attributes`; with `host-code` the anchors of launches are the
+  /// bodies of the functions that they stand in.
   llvm::ArrayRef<llvm::StringRef> allow;
 };
 
