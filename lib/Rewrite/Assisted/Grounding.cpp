@@ -218,10 +218,12 @@ void Grounder::addLaunches() {
       continue;
     std::string what = "the launch of kernel '" + (kernel ? kernel->name : launch.kernel->getNameAsString()) +
                        "' at line " + std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
-    if (wholeHosts)
+    // The program's own output and checks, which stand in main, are nobody's to change.
+    const bool whole = wholeHosts && launch.host && !launch.host->isMain();
+    if (whole)
       what = "the body of '" + launch.host->getQualifiedNameAsString() + "', which has " + what;
-    AnchorOrReason anchor = wholeHosts ? anchorOfBody(program, launch.host)
-                                       : anchorOfLaunch(program, launch.call, launch.host);
+    AnchorOrReason anchor = whole ? anchorOfBody(program, launch.host)
+                                  : anchorOfLaunch(program, launch.call, launch.host);
     if (!anchor) {
       source.left.push_back(what + ": " + anchor.reason().str());
       continue;

@@ -28,7 +28,7 @@ struct GroundingRequest {
   std::vector<std::string> alsoKernels;
   /// The pass's allowances (PassInfo.h); `signatures` adds the slot `parameters`,
   /// `register-limits` the slot `attributes`; with `host-code` the anchors of launches are the
-  /// bodies of the functions that they stand in.
+  /// bodies of the functions that they stand in, but for `main`.
   llvm::ArrayRef<llvm::StringRef> allow;
 };
 
