@@ -132,7 +132,7 @@ TEST(Prompt, VerifierSeesBothPrograms) {
   window.steps = {"unroll-loop: unrolled"};
   ModelRequest request = verifierRequest(window);
   EXPECT_EQ(request.role, ModelRole::Verifier);
-  for (const char *part : {"int original;", "int candidate;", "'bitwise'", "unroll-loop: unrolled"})
+  for (const char *part : {"int original;", "int candidate;", "Promise: bitwise. Results are the same bits.", "unroll-loop: unrolled"})
     EXPECT_THAT(user(request), HasSubstr(part));
 }
 
