@@ -2,12 +2,15 @@
 #include "Modes.h"
 #include "Session.h"
 #include "kb-opt/Analysis/Import.h"
+#include "kb-opt/Raise/Raise.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "mlir/IR/MLIRContext.h"
 
 using namespace kbopt;
 
-llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
+/// The program's IR as text, after \p change.
+static llvm::Expected<ExitStatus> emitIr(Context &context,
+                                         llvm::function_ref<void(ImportedProgram &)> change) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
   auto parsed = context.parser.parse(context.command, context.text);
@@ -20,6 +23,7 @@ llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
   auto imported = importProgram(**parsed, *bitcode, mlirContext);
   if (!imported)
     return imported.takeError();
+  change(*imported);
   std::string text;
   llvm::raw_string_ostream os(text);
   mlir::OpPrintingFlags flags;
@@ -27,6 +31,20 @@ llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
   if (llvm::Error error = writeResult(context, text))
     return std::move(error);
   return ExitStatus::Success;
+}
+
+llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
+  return emitIr(context, [](ImportedProgram &) {});
+}
+
+llvm::Expected<ExitStatus> kbopt::emitKbNest(Context &context) {
+  return emitIr(context, [](ImportedProgram &program) {
+    raiseProgram(program);
+    // Only the raised form: what it was made of is --emit=kb-ir.
+    for (mlir::Operation &each : llvm::make_early_inc_range(program.program.getBody().front()))
+      if (mlir::isa<kb::KernelOp, kb::LaunchOp>(each))
+        each.erase();
+  });
 }
 
 llvm::Expected<ExitStatus> kbopt::emitWorkload(Context &context) {

@@ -33,6 +33,8 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   switch (options.emit) {
   case Emit::KbIr:
     return emitKbIr(context);
+  case Emit::KbNest:
+    return emitKbNest(context);
   case Emit::Plan:
     return emitPlan(context);
   case Emit::Job:

@@ -118,6 +118,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("diff", Emit::Diff)
                     .Case("source", Emit::Source)
                     .Case("kb-ir", Emit::KbIr)
+                    .Case("kb-nest", Emit::KbNest)
                     .Case("plan", Emit::Plan)
                     .Case("job", Emit::Job)
                     .Case("workload", Emit::Workload)
@@ -129,7 +130,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, plan, job, workload, profile, profile-json, anchors");
+                  "it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors");
   }
   readDevice(arguments, reader, options);
   if (const Arg *arg = arguments.getLastArg(OPT_promise)) {

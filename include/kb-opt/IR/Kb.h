@@ -45,6 +45,10 @@ llvm::StringRef symbolName(unsigned index, llvm::ArrayRef<mlir::StringAttr> symb
 /// The loops around \p op inside its kernel, outermost first.
 llvm::SmallVector<LoopOp> enclosingLoops(mlir::Operation *op);
 
+/// The dimensions that expressions of \p op, a kb.nest or an operation in one, are
+/// over: those of the nest, then of each kb.over around \p op, outermost first.
+llvm::SmallVector<mlir::StringAttr> nestDims(mlir::Operation *op);
+
 /// The innermost source range of \p loc: the callee's for a call-site
 /// location. Null if the location has none.
 mlir::FileLineColRange sourceRange(mlir::Location loc);

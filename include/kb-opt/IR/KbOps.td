@@ -7,6 +7,7 @@
 #define KBOPT_IR_KBOPS_TD
 
 include "kb-opt/IR/KbAttrs.td"
+include "kb-opt/IR/KbNest.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
