@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "LinearSystem.h"
 #include "kb-opt/Analysis/Legality.h"
+#include "kb-opt/Analysis/Reuse.h"
 
 using namespace mlir;
 
@@ -22,8 +23,8 @@ namespace {
 class OverlapQuestion {
 public:
   OverlapQuestion(kb::AccessOp first, kb::AccessOp second, const LaunchValues &given,
-                  LinearSystem::Sharing sharing)
-      : first(first), second(second), values(given), base(values) {
+                  LinearSystem::Sharing sharing, bool estimate = false)
+      : first(first), second(second), values(given), base(values), estimate(estimate) {
     base.sharing = sharing;
   }
 
@@ -64,6 +65,8 @@ public:
 
   /// \p disjoint, unless the addresses or domains rest on what is not proven.
   Answer ifCertain(Answer disjoint) const {
+    if (estimate)
+      return disjoint;
     for (kb::AccessOp access : {first, second})
       if (std::string doubt = unprovenAssumption(access); !doubt.empty())
         return Answer::dontKnow("accesses to '" + access.getBase().getName().str() + "' are disjoint only if " +
@@ -129,6 +132,7 @@ private:
   kb::AccessOp first, second;
   LaunchValues values;
   LinearSystem base;
+  bool estimate; ///< what is not proven may be assumed
   bool complete = true;
 };
 
@@ -161,7 +165,8 @@ LaunchValues withLaunches(kb::AccessOp access, const LaunchValues &given) {
 
 } // namespace
 
-static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock);
+static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock,
+                         bool estimate = false);
 
 Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock) {
   sameBlock |= first.getSpace() == kb::MemorySpace::Shared || second.getSpace() == kb::MemorySpace::Shared;
@@ -172,8 +177,9 @@ Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchVa
   });
 }
 
-static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock) {
-  OverlapQuestion question(first, second, values, LinearSystem::Sharing::Apart);
+static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock,
+                         bool estimate) {
+  OverlapQuestion question(first, second, values, LinearSystem::Sharing::Apart, estimate);
   if (!question.prepare())
     return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
   // One case per way in which two threads differ: a component of the thread
@@ -199,10 +205,11 @@ static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchVa
 }
 
 static Answer askThread(kb::AccessOp first, kb::AccessOp second, bool acrossIterations,
-                        const LaunchValues &values) {
+                        const LaunchValues &values, bool estimate = false) {
   OverlapQuestion question(first, second, values,
                            acrossIterations ? LinearSystem::Sharing::SameThread
-                                            : LinearSystem::Sharing::SameIteration);
+                                            : LinearSystem::Sharing::SameIteration,
+                           estimate);
   if (!question.prepare())
     return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
   SmallVector<kb::LoopOp> loopsA = kb::enclosingLoops(first), loopsB = kb::enclosingLoops(second);
@@ -225,6 +232,44 @@ Answer sameThreadMayOverlap(kb::AccessOp first, kb::AccessOp second, bool across
   return askTwice(withLaunches(first, values), [&](const LaunchValues &known) {
     return askThread(first, second, acrossIterations, known);
   });
+}
+
+/// What is likely of \p access's launches: axes that no address of the kernel uses have the
+/// extent 1; others, where \p invent, a small one.
+static LaunchValues likelyValues(kb::AccessOp access, bool invent) {
+  LaunchValues values = withLaunches(access, {});
+  std::array<bool, 3> used = {};
+  access->getParentOfType<kb::KernelOp>()->walk([&](kb::AccessOp other) {
+    if (kb::ExprAttr address = other.getAddressAttr())
+      for (unsigned c = 0; c < 3; ++c)
+        used[c] |= address.getMap().isFunctionOfDim(kb::tidDim + c) || address.getMap().isFunctionOfDim(kb::bidDim + c);
+  });
+  for (unsigned c = 0; c < 3; ++c) {
+    if (!values.block[c] && (invent || !used[c]))
+      values.block[c] = used[c] ? 8 : 1;
+    if (!values.grid[c] && (invent || !used[c]))
+      values.grid[c] = used[c] ? 4 : 1;
+  }
+  return values;
+}
+
+Answer isTouchedAgain(kb::AccessOp first, kb::AccessOp second) {
+  for (kb::LoopOp loop : kb::enclosingLoops(first)) {
+    StrideClass stride = loopStride(first, loop.getName(), likelyValues(first, false)).kind;
+    if (first == second && (stride == StrideClass::Uniform || stride == StrideClass::Unknown))
+      return Answer::yes("loop '" + loop.getName().str() + "' comes back to the same elements of '" +
+                         first.getBase().getName().str() + "'");
+  }
+  Answer answer;
+  for (bool invent : {false, true}) {
+    LaunchValues values = likelyValues(first, invent);
+    answer = askThreads(first, second, values, /*sameBlock=*/false, /*estimate=*/true);
+    if (answer.refuted() && first != second)
+      answer = askThread(first, second, /*acrossIterations=*/true, values, /*estimate=*/true);
+    if (!answer.unknown())
+      break;
+  }
+  return answer;
 }
 
 } // namespace kbopt
