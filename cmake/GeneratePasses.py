@@ -153,7 +153,7 @@ def add_assisted_form(record):
         raise DeclarationError(f"{folder / 'pass.yaml'}: the matcher binds no node as \"site\"")
     for parameter in record.setdefault("parameters", []):
         if set(parameter) != {"name", "summary", "default", "values"} or parameter["default"] not in parameter["values"]:
-            raise DeclarationError(f"{folder / 'pass.yaml'}: a parameter has name, summary, values and, of these, a default")
+            raise DeclarationError(f"{folder}: a parameter has name, summary, values and, of these, a default")
 
 
 def check_neighbours(records):
@@ -189,6 +189,8 @@ def load(tblgen, include, folder):
     record["site"] = follow(record["site"])["cpp"]
     record["assumes"] = [follow(each)["cpp"] for each in record["assumes"]]
     record["options"] = [follow(option) for option in record["options"]]
+    record["parameters"] = [{"name": p["name"], "summary": p["summary"], "default": p["defaultValue"], "values": p["values"]}
+                            for p in map(follow, record["parameters"])]
     record["deterministic"] = True
     return record
 

@@ -50,6 +50,14 @@ class BooleanOption<string name, bit default, string summary>
 class StringOption<string name, string default, string summary>
     : PassOption<name, "String", default, summary>;
 
+// A number that a reply leaves open, as `{{NAME}}`, for tuning to fill.
+class ReplyParameter<string parameterName, string default, list<string> tried, string text> {
+  string name = parameterName;
+  string defaultValue = default;
+  list<string> values = tried;
+  string summary = text;
+}
+
 // The def's name is the C++ class: `def UnrollLoop` is made by
 // `createUnrollLoop()` in UnrollLoop.cpp.
 class RewritePass<string passName> {
@@ -73,6 +81,8 @@ class RewritePass<string passName> {
   int minimumChip = 0;
   // What replies of the assisted form may use (`allowances` in PassInfo.h).
   list<string> allow = [];
+  // Numbers that replies of the assisted form leave open.
+  list<ReplyParameter> parameters = [];
 }
 
 #endif // KBOPT_REWRITE_PASS_TD
