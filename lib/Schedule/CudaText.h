@@ -1,0 +1,104 @@
+//===- CudaText.h - Pieces of a raised nest as CUDA text --------*- C++ -*-===//
+//
+// Owns how names, expressions, array elements, statements with holes, and parameter lists of a
+// kb.nest are written in C++. Knows nothing of schedules. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SCHEDULE_CUDATEXT_H
+#define KBOPT_LIB_SCHEDULE_CUDATEXT_H
+
+#include "kb-opt/IR/Kb.h"
+#include "kb-opt/Schedule/GeneratedKernel.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace kbopt {
+
+/// What stands in for an operand in place of its element or value; empty: nothing does.
+using OperandText = llvm::function_ref<std::string(kb::OperandAttr)>;
+
+/// Writes the parts of one nest. A dimension stands under its own name, which the printer declares, unless
+/// `setName` says otherwise.
+class CudaText {
+public:
+  explicit CudaText(kb::NestOp nest);
+
+  kb::NestOp nest() const { return theNest; }
+  /// The raised kernel; null if the program lacks it.
+  kb::KernelOp kernel() const { return theKernel; }
+
+  /// \p wanted, or \p wanted with a number if the nest, the kernel or an earlier call uses it.
+  std::string freshName(llvm::StringRef wanted);
+  /// From now on, dimension or symbol \p name is written as \p text.
+  void setName(llvm::StringRef name, llvm::StringRef text) { written[name] = text.str(); }
+
+  /// In the type of its parts, `int` for dimensions.
+  std::string expression(kb::ExprAttr expr);
+  /// The same, multiplications of dimensions by sizes in `size_t`: what stands between `[` and `]`.
+  std::string offset(kb::ExprAttr expr);
+  /// Conditions joined by `&&`; "true" if there are none.
+  std::string condition(kb::DomainAttr domain);
+  /// `x[i * n + j]`, or the value of an index operand.
+  std::string operand(kb::OperandAttr operand);
+  /// `x[at]`, with a cast where the element's type is not the one \p operand's base points to.
+  std::string elementAt(kb::OperandAttr operand, llvm::StringRef at);
+  /// \p text with its holes filled, by \p replaced first.
+  std::string fill(llvm::StringRef text, mlir::ArrayAttr operands, OperandText replaced = {});
+  /// The combined value of \p a and \p b.
+  static std::string combine(llvm::StringRef text, llvm::StringRef a, llvm::StringRef b);
+  /// The condition of \p when, in its own text where it has one.
+  std::string condition(kb::WhenOp when, OperandText replaced = {});
+
+  /// The parameters as in the raised kernel, then `extraParameters`. Pointers to what is only read become `const`;
+  /// those that the kernel declares `__restrict__` or that are in \p unaliased are `__restrict__`.
+  std::string parameters(const llvm::StringSet<> &unaliased = {});
+  /// For `GeneratedKernel`: the values of the raised launch that `expression` used (`bdim.x`), as parameters.
+  const std::vector<std::pair<std::string, std::string>> &extraParameters() const { return extra; }
+  /// \p expr for the host: over kernel parameters and `blockDim.x`. Empty if only the device can tell.
+  std::string hostExpression(kb::ExprAttr expr, bool wide = false);
+
+  /// Whether \p text is a name, number or member, which needs no parentheses.
+  static bool isAtom(llvm::StringRef text);
+
+private:
+  kb::NestOp theNest;
+  kb::KernelOp theKernel;
+  llvm::StringSet<> taken;
+  llvm::StringSet<> inTexts; ///< words of the user's expressions
+  llvm::StringMap<std::string> written;
+  std::vector<std::pair<std::string, std::string>> extra;
+
+  std::string launchValue(llvm::StringRef symbol);
+  std::string wideExpression(kb::ExprAttr expr, llvm::StringRef type);
+  bool isWritten(kb::BaseAttr base);
+  void reserveNames();
+};
+
+/// Every identifier of \p text.
+void collectIdentifiers(llvm::StringRef text, llvm::function_ref<void(llvm::StringRef)> found);
+
+/// "float" of "const float *__restrict__".
+std::string pointeeType(llvm::StringRef pointerType);
+
+/// Indented lines of code.
+class CodeLines {
+public:
+  explicit CodeLines(unsigned depth = 0) : depth(depth) {}
+  CodeLines &line(const llvm::Twine &text);
+  /// `text {`, and the lines up to `close` one step deeper.
+  CodeLines &open(const llvm::Twine &text);
+  CodeLines &close(const llvm::Twine &text = "}");
+  /// `#pragma unroll` before the next line.
+  CodeLines &unroll() { return line("#pragma unroll"); }
+  std::string take() { return std::move(code); }
+  bool empty() const { return code.empty(); }
+
+private:
+  unsigned depth;
+  std::string code;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SCHEDULE_CUDATEXT_H
