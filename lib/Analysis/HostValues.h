@@ -6,7 +6,7 @@
 #ifndef KBOPT_LIB_ANALYSIS_HOSTVALUES_H
 #define KBOPT_LIB_ANALYSIS_HOSTVALUES_H
 
-#include "Poly.h"
+#include "kb-opt/Analysis/Poly.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include <array>
 #include <optional>

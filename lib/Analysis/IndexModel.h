@@ -9,7 +9,7 @@
 #ifndef KBOPT_LIB_ANALYSIS_INDEXMODEL_H
 #define KBOPT_LIB_ANALYSIS_INDEXMODEL_H
 
-#include "Poly.h"
+#include "kb-opt/Analysis/Poly.h"
 #include "ThreadDependence.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"

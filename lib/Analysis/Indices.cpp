@@ -3,7 +3,7 @@
 // Owns what the source does with threadIdx and its relatives.
 //
 //===----------------------------------------------------------------------===//
-#include "Poly.h"
+#include "kb-opt/Analysis/Poly.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"

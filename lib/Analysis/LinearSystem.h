@@ -9,7 +9,7 @@
 #ifndef KBOPT_LIB_ANALYSIS_LINEARSYSTEM_H
 #define KBOPT_LIB_ANALYSIS_LINEARSYSTEM_H
 
-#include "Poly.h"
+#include "kb-opt/Analysis/Poly.h"
 #include "kb-opt/Analysis/AccessQueries.h"
 
 namespace kbopt::analysis {

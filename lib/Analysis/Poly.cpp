@@ -4,7 +4,7 @@
 // expressions.
 //
 //===----------------------------------------------------------------------===//
-#include "Poly.h"
+#include "kb-opt/Analysis/Poly.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -1,11 +1,11 @@
 //===- Poly.h - Polynomials over the index space ----------------*- C++ -*-===//
 //
 // Owns exact integer polynomials over the variables of a kernel's index space,
-// and what is known of the variables' ranges. Private to the library.
+// and what is known of the variables' ranges.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_LIB_ANALYSIS_POLY_H
-#define KBOPT_LIB_ANALYSIS_POLY_H
+#ifndef KBOPT_ANALYSIS_POLY_H
+#define KBOPT_ANALYSIS_POLY_H
 
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/SmallVector.h"
@@ -136,4 +136,4 @@ private:
 
 } // namespace kbopt::analysis
 
-#endif // KBOPT_LIB_ANALYSIS_POLY_H
+#endif // KBOPT_ANALYSIS_POLY_H

@@ -1,0 +1,125 @@
+//===- ThreadProgram.cpp - What one thread of a kernel does ----------------===//
+//
+// Owns walking, rewriting and printing the tree.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadProgram.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace kbopt::raise {
+
+void walk(std::vector<Statement> &body, llvm::function_ref<bool(Statement &)> visit) {
+  for (Statement &each : body)
+    if (visit(each))
+      walk(each.body, visit);
+}
+
+static void forEachOperand(Text &text, llvm::function_ref<void(Operand &)> visit) {
+  for (Operand &operand : text.operands) {
+    visit(operand);
+    for (Text &argument : operand.arguments)
+      forEachOperand(argument, visit);
+  }
+}
+
+void forEachOperand(Statement &statement, llvm::function_ref<void(Operand &)> visit) {
+  forEachOperand(statement.value, visit);
+  if (statement.kind == Statement::Store || statement.kind == Statement::Atomic)
+    visit(statement.target);
+}
+
+void rewritePolys(std::vector<Statement> &body, llvm::function_ref<Poly(const Poly &)> change) {
+  walk(body, [&](Statement &each) {
+    forEachOperand(each, [&](Operand &operand) { operand.offset = change(operand.offset); });
+    if (each.kind == Statement::For)
+      for (Poly *poly : {&each.begin, &each.end, &each.step})
+        *poly = change(*poly);
+    for (Constraint &constraint : each.constraints)
+      constraint.poly = change(constraint.poly);
+    return true;
+  });
+}
+
+namespace {
+
+class Printer {
+public:
+  Printer(const Space &space, llvm::raw_ostream &os) : space(space), os(os) {}
+
+  void body(const std::vector<Statement> &statements, unsigned depth) {
+    for (const Statement &each : statements) {
+      os.indent(2 * depth);
+      statement(each);
+      os << '\n';
+      body(each.body, depth + 1);
+    }
+  }
+
+private:
+  std::string operand(const Operand &each) {
+    switch (each.kind) {
+    case Operand::Element: return each.base.name + "[" + space.text(each.offset) + "]";
+    case Operand::Index: return "(" + each.type + ")(" + space.text(each.offset) + ")";
+    case Operand::Collective: break;
+    }
+    std::string call = each.function + "(";
+    for (const Text &argument : each.arguments)
+      call += (&argument == each.arguments.data() ? "" : ", ") + text(argument);
+    return call + ")";
+  }
+
+  std::string text(const Text &value) {
+    std::string result;
+    llvm::StringRef rest = value.text;
+    for (size_t at; (at = rest.find('$')) != llvm::StringRef::npos;) {
+      result += rest.take_front(at);
+      rest = rest.drop_front(at + 1);
+      unsigned hole = 0;
+      rest.consumeInteger(10, hole);
+      result += hole < value.operands.size() ? operand(value.operands[hole]) : "$?";
+    }
+    return result + rest.str();
+  }
+
+  void statement(const Statement &each) {
+    switch (each.kind) {
+    case Statement::Let: os << "let " << each.type << " " << each.name << " = " << text(each.value); return;
+    case Statement::Assign: os << each.name << " = " << text(each.value); return;
+    case Statement::Combine:
+      os << each.reduction << " " << each.name << " <- " << text(each.value) << " by " << each.combine;
+      return;
+    case Statement::Store: os << operand(each.target) << " = " << text(each.value); return;
+    case Statement::Atomic: os << each.function << " " << operand(each.target) << ", " << text(each.value); return;
+    case Statement::For: {
+      static const char *const words[] = {"+=", "halved to", "doubled to", "-="};
+      os << "for " << space[each.variable].name << " = " << space.text(each.begin) << " to "
+         << space.text(each.end) << " " << words[each.progress] << " " << space.text(each.step)
+         << (each.team ? " team" : "");
+      return;
+    }
+    case Statement::If:
+      os << "if";
+      for (const Constraint &constraint : each.constraints)
+        os << " [" << space.text(constraint.poly) << (constraint.isEquality ? " == 0]" : " >= 0]");
+      if (!each.value.text.empty())
+        os << " " << text(each.value);
+      return;
+    case Statement::Barrier: os << "barrier " << each.function; return;
+    case Statement::Opaque: os << "opaque: " << each.reason; return;
+    }
+  }
+
+  const Space &space;
+  llvm::raw_ostream &os;
+};
+
+} // namespace
+
+std::string print(const ThreadProgram &program) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  Printer(program.space, os).body(program.body, 0);
+  return result;
+}
+
+} // namespace kbopt::raise
