@@ -1,0 +1,168 @@
+//===- NestSystem.cpp - Integer systems over two instances of a nest ---------===//
+//
+// Owns polynomials, their linearisation, and the call into Presburger arithmetic.
+//
+//===----------------------------------------------------------------------===//
+#include "NestSystem.h"
+
+#include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kbopt::raise {
+
+Polynomial Polynomial::constant(int64_t value) {
+  Polynomial result;
+  if (value)
+    result.terms[{}] = value;
+  return result;
+}
+
+Polynomial Polynomial::operator+(const Polynomial &other) const {
+  Polynomial sum = *this;
+  sum.valid &= other.valid;
+  for (const auto &[monomial, coefficient] : other.terms) {
+    int64_t &to = sum.terms[monomial];
+    sum.valid &= !llvm::AddOverflow(to, coefficient, to);
+    if (!to)
+      sum.terms.erase(monomial);
+  }
+  return sum;
+}
+
+Polynomial Polynomial::operator*(const Polynomial &other) const {
+  Polynomial product;
+  for (const auto &[left, a] : terms)
+    for (const auto &[right, b] : other.terms) {
+      Polynomial term;
+      Monomial monomial = left;
+      monomial.insert(monomial.end(), right.begin(), right.end());
+      llvm::sort(monomial);
+      term.valid = !llvm::MulOverflow(a, b, term.terms[monomial]);
+      product = product + term;
+    }
+  product.valid &= valid && other.valid;
+  return product;
+}
+
+Polynomial NestSystem::dim(unsigned position, unsigned instance) {
+  return Polynomial::variable(id("d" + std::to_string(position) + "/" + std::to_string(instance)));
+}
+
+/// The text of \p poly, the same for equal polynomials.
+static std::string key(const Polynomial &poly) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    os << " " << coefficient;
+    for (unsigned variable : monomial)
+      os << "*" << variable;
+  }
+  return text;
+}
+
+Polynomial NestSystem::import(AffineExpr expr, ArrayRef<StringAttr> symbols, unsigned instance) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Polynomial::constant(constant.getValue());
+  if (auto dimension = dyn_cast<AffineDimExpr>(expr))
+    return dim(dimension.getPosition() - kb::firstLoopDim, instance);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    StringRef name = kb::symbolName(symbol.getPosition(), symbols);
+    std::string key = "s" + name.str();
+    for (auto known : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+      if (known.getName() == name && known.getOrigin() == kb::SymbolOrigin::Varying)
+        key += "/" + std::to_string(instance);
+    Polynomial value = Polynomial::variable(id(key));
+    if (symbol.getPosition() < kb::firstNamedSymbol)
+      add(value - Polynomial::constant(1));
+    return value;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Polynomial left = import(binary.getLHS(), symbols, instance), right = import(binary.getRHS(), symbols, instance);
+  if (expr.getKind() == AffineExprKind::Add)
+    return left + right;
+  if (expr.getKind() == AffineExprKind::Mul)
+    return left * right;
+  // left = right * quotient + rest, 0 <= rest < right.
+  Polynomial quotient = Polynomial::variable(id("q" + key(left) + " /" + key(right)));
+  Polynomial rest = left - right * quotient;
+  add(rest);
+  add(right - rest - Polynomial::constant(1));
+  if (expr.getKind() == AffineExprKind::FloorDiv)
+    return quotient;
+  if (expr.getKind() == AffineExprKind::Mod)
+    return rest;
+  Polynomial unknown;
+  unknown.valid = false;
+  return unknown;
+}
+
+Polynomial NestSystem::import(kb::ExprAttr expr, unsigned instance) {
+  return import(expr.getExpr(), expr.getSymbols(), instance);
+}
+
+void NestSystem::addDomain(kb::DomainAttr domain, unsigned instance) {
+  if (!domain || domain.isUnknown())
+    return;
+  for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i)
+    add(import(domain.getSet().getConstraint(i), domain.getSymbols(), instance), domain.getSet().isEq(i));
+}
+
+void NestSystem::addInstance(Operation *op, unsigned instance) {
+  auto addRange = [&](unsigned position, kb::ExprAttr extent) {
+    Polynomial index = dim(position, instance);
+    add(index);
+    add(import(extent, instance) - index - Polynomial::constant(1));
+  };
+  unsigned position = 0;
+  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>())
+    addRange(position++, extent);
+  addDomain(nest.getDomainAttr(), instance);
+  if (auto requirements = nest.getRequirements())
+    for (auto each : requirements->getAsRange<kb::ExprAttr>())
+      add(import(each, instance));
+  SmallVector<Operation *> around;
+  for (Operation *up = op->getParentOp(); up != nest.getOperation(); up = up->getParentOp())
+    around.push_back(up);
+  for (Operation *up : llvm::reverse(around)) {
+    if (auto over = dyn_cast<kb::OverOp>(up))
+      addRange(position++, over.getExtent());
+    else if (auto when = dyn_cast<kb::WhenOp>(up))
+      addDomain(when.getDomainAttr(), instance);
+  }
+}
+
+void NestSystem::add(const Polynomial &poly, bool isEquality) {
+  if (!poly.valid)
+    return;
+  Row row;
+  row.isEquality = isEquality;
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    if (monomial.empty())
+      row.constant = coefficient;
+    else
+      row.coefficients[columns.try_emplace(monomial, columns.size()).first->second] = coefficient;
+  }
+  rows.push_back(std::move(row));
+}
+
+bool NestSystem::isEmpty() const {
+  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(columns.size()));
+  for (const Row &row : rows) {
+    SmallVector<int64_t> dense(columns.size() + 1, 0);
+    for (auto [column, coefficient] : row.coefficients)
+      dense[column] = coefficient;
+    dense.back() = row.constant;
+    if (row.isEquality)
+      set.addEquality(dense);
+    else
+      set.addInequality(dense);
+  }
+  // The search for an integer point can take long in many dimensions; without it the answer is
+  // still a proof where it says empty.
+  constexpr unsigned manyColumns = 32;
+  return set.isEmpty() || (columns.size() <= manyColumns && set.isIntegerEmpty());
+}
+
+} // namespace kbopt::raise

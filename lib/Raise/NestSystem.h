@@ -1,0 +1,63 @@
+//===- NestSystem.h - Integer systems over two instances of a nest -*- C++ -*-===//
+//
+// Owns turning what is known of two executions of raised statements into an integer
+// system that MLIR's Presburger library can decide. Products become free variables, which only ever
+// adds solutions: emptiness remains a proof. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_RAISE_NESTSYSTEM_H
+#define KBOPT_LIB_RAISE_NESTSYSTEM_H
+
+#include "kb-opt/IR/Kb.h"
+#include <map>
+
+namespace kbopt::raise {
+
+/// A sum of products of variables. Overflow makes it invalid, and an invalid constraint is left out.
+struct Polynomial {
+  using Monomial = std::vector<unsigned>; ///< sorted
+  std::map<Monomial, int64_t> terms;
+  bool valid = true;
+
+  static Polynomial constant(int64_t value);
+  static Polynomial variable(unsigned id) { return {{{{id}, 1}}, true}; }
+  Polynomial operator+(const Polynomial &other) const;
+  Polynomial operator-(const Polynomial &other) const { return *this + other * constant(-1); }
+  Polynomial operator*(const Polynomial &other) const;
+};
+
+class NestSystem {
+public:
+  explicit NestSystem(kb::NestOp nest) : nest(nest) {}
+
+  /// That \p op is executed, as \p instance (0 or 1): extents, domains, requirements.
+  void addInstance(mlir::Operation *op, unsigned instance);
+  /// \p expr with the dimensions and varying symbols of \p instance.
+  Polynomial import(kb::ExprAttr expr, unsigned instance);
+  /// Dimension number \p position of kb::nestDims.
+  Polynomial dim(unsigned position, unsigned instance);
+  void add(const Polynomial &poly, bool isEquality = false); ///< poly >= 0 or == 0
+  void addEqual(const Polynomial &a, const Polynomial &b) { add(a - b, true); }
+
+  /// Empty for certain.
+  bool isEmpty() const;
+
+private:
+  struct Row {
+    std::map<unsigned, int64_t> coefficients;
+    int64_t constant = 0;
+    bool isEquality = false;
+  };
+  Polynomial import(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> symbols, unsigned instance);
+  void addDomain(kb::DomainAttr domain, unsigned instance);
+  unsigned id(const std::string &name) { return ids.try_emplace(name, ids.size()).first->second; }
+
+  kb::NestOp nest;
+  std::map<std::string, unsigned> ids;
+  std::map<Polynomial::Monomial, unsigned> columns;
+  std::vector<Row> rows;
+};
+
+} // namespace kbopt::raise
+
+#endif // KBOPT_LIB_RAISE_NESTSYSTEM_H
