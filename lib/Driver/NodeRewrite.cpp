@@ -192,7 +192,8 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   candidate.code = codeWithHost(code->digest, candidate.node);
   auto modelled = model(*program, candidate.code);
   if (modelled)
-    candidate.floorUs = modelled->getNumber("floorUs").value_or(0);
+    std::tie(candidate.floorUs, candidate.modelledUs) =
+        std::pair(modelled->getNumber("floorUs").value_or(0), modelled->getNumber("us").value_or(0));
   else // Then the floor is unknown, and the gates say what is wrong.
     llvm::consumeError(modelled.takeError());
   return candidate;

@@ -77,7 +77,7 @@ void SearchReport::started(const NodeJudgement &original) {
 
 /// \p source: "modelled" or "measured".
 static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
-  if (attempt.shortcut == "roofline")
+  if (attempt.shortcut == "roofline" || attempt.shortcut == "outranked")
     return attempt.reason;
   switch (attempt.verdict) {
   case AttemptVerdict::Correct: {
@@ -109,9 +109,10 @@ void SearchReport::attempted(const Attempt &attempt) {
     note = " (known)";
   else if (attempt.repair)
     note = llvm::formatv(" (repair {0})", attempt.repair);
-  std::string where = attempt.phase == AttemptPhase::Search ? std::to_string(attempt.trajectory)
-                      : attempt.phase == AttemptPhase::Tune ? "tuning"
-                                                            : "winner";
+  std::string where = attempt.phase == AttemptPhase::Search   ? std::to_string(attempt.trajectory)
+                      : attempt.phase == AttemptPhase::Sketch ? "sketch"
+                      : attempt.phase == AttemptPhase::Tune   ? "tuning"
+                                                              : "winner";
   std::string text =
       llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.move.text(), outcomeText(attempt, source()), note);
   // What was seen before is news to nobody.

@@ -67,7 +67,27 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
   coming.insert(made.node);
 }
 
-llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
+/// Leaves the \p mostJudged entries of \p open that the cost model ranks first; of those it knows
+/// nothing of, the earlier ones. What waits for the judgement of another one goes with it.
+void Explorer::outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged) {
+  if (mostJudged == 0 || open.size() <= mostJudged)
+    return;
+  std::vector<Pending *> ranked = open;
+  llvm::stable_sort(ranked, [](const Pending *a, const Pending *b) {
+    return a->made.modelledUs > 0 && b->made.modelledUs > 0 && a->made.modelledUs < b->made.modelledUs;
+  });
+  std::set<NodeId> left;
+  for (Pending *entry : llvm::drop_begin(ranked, mostJudged)) {
+    entry->fate = Pending::Fate::Outranked;
+    left.insert(entry->made.node);
+  }
+  llvm::erase_if(open, [](const Pending *entry) { return entry->fate == Pending::Fate::Outranked; });
+  for (Pending &entry : pending)
+    if (left.count(entry.twin))
+      entry.fate = Pending::Fate::Outranked;
+}
+
+llvm::Error Explorer::judgeAll(std::vector<Pending> &pending, size_t mostJudged) {
   std::set<NodeId> coming;
   std::map<Digest, NodeId> comingCode;
   std::vector<Pending *> open;
@@ -82,6 +102,7 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending) {
     if (entry.fate == Pending::Fate::Judge)
       open.push_back(&entry);
   }
+  outrank(pending, open, mostJudged);
   llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
     if (stopped() || outOfTime())
       return llvm::Error::success();
@@ -99,6 +120,7 @@ Attempt Explorer::resolve(const Pending &pending) {
   const ExplorerRequest &request = pending.request;
   const ExplorerNode &parent = nodes.at(request.parent);
   Attempt attempt;
+  attempt.phase = request.phase;
   attempt.trajectory = request.trajectory;
   attempt.move = request.move;
   attempt.parent = request.parent;
@@ -153,6 +175,11 @@ Attempt Explorer::resolve(const Pending &pending) {
                                    "{1:f2} us is reached already",
                                    pending.made.floorUs, best);
     break;
+  case Pending::Fate::Outranked:
+    attempt.shortcut = "outranked";
+    attempt.verdict = AttemptVerdict::Inconclusive;
+    attempt.reason = "not measured: the cost model ranks enough others before it";
+    break;
   default:
     take(*pending.judgement);
     break;
@@ -161,10 +188,11 @@ Attempt Explorer::resolve(const Pending &pending) {
 }
 
 /// Applies and judges what has a move, and keeps all of it in order.
-llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pending) {
+llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pending,
+                                                                size_t mostJudged) {
   if (llvm::Error error = applyAll(pending))
     return std::move(error);
-  if (llvm::Error error = judgeAll(pending))
+  if (llvm::Error error = judgeAll(pending, mostJudged))
     return std::move(error);
   std::vector<Attempt> attempts;
   for (const Pending &entry : pending) {
@@ -197,13 +225,13 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
 }
 
 llvm::Expected<std::vector<Attempt>>
-Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests) {
+Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests, size_t mostJudged) {
   std::vector<Pending> pending(requests.size());
   for (auto [entry, request] : llvm::zip(pending, requests))
     entry.request = request;
   if (llvm::Error error = askAll(pending))
     return std::move(error);
-  llvm::Expected<std::vector<Attempt>> attempts = carryOut(pending);
+  llvm::Expected<std::vector<Attempt>> attempts = carryOut(pending, mostJudged);
   if (!attempts)
     return attempts.takeError();
   for (unsigned repair = 1; repair <= options.repairs && !mustEnd(); ++repair) {
@@ -221,7 +249,7 @@ Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests) {
       break;
     if (llvm::Error error = askAll(broken))
       return std::move(error);
-    llvm::Expected<std::vector<Attempt>> repaired = carryOut(broken);
+    llvm::Expected<std::vector<Attempt>> repaired = carryOut(broken, 0);
     if (!repaired)
       return repaired.takeError();
     for (auto [place, attempt] : llvm::zip(places, *repaired))

@@ -19,7 +19,7 @@ class Beam {
 public:
   explicit Beam(Explorer &explorer)
       : explorer(explorer), options(explorer.settings()),
-        random(Random(options.seed).fork("beam")), members{explorer.root()} {}
+        random(Random(options.seed).fork("beam")), members{explorer.origin()} {}
 
   llvm::Expected<SearchEnd> run() {
     for (round = 1; round <= options.steps; ++round) {

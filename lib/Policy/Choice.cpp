@@ -153,6 +153,8 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
                                        llvm::ArrayRef<Action> actions, const Planned &planned) {
   std::vector<MoveOption> options;
   for (const Action &action : actions) {
+    if (action.sketch)
+      continue; // tried before anything else
     Prediction prediction =
         explorer.knowledge().predict(node.stateOf(action.kernel), action.pass,
                                      node.predecessors(action.kernel), node.shapeOf(action.kernel));

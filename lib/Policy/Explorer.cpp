@@ -95,7 +95,7 @@ llvm::Expected<bool> Explorer::start() {
   if (!judgement)
     return judgement.takeError();
   result.original = refined(*judgement);
-  result.best = bestNode = rootId;
+  result.best = bestNode = originId = rootId;
   addNode(rootId, judgement->code, *judgement, {}, "");
   best = judgement->timeUs;
   if (observer)
@@ -161,7 +161,7 @@ void Explorer::tell(Attempt attempt) {
 
 void Explorer::record(const Attempt &attempt, const Digest &code) {
   // What was not measured says nothing about the pass; nor does a silent provider.
-  if (attempt.shortcut == "roofline" || attempt.shortcut == "known" ||
+  if (attempt.shortcut == "roofline" || attempt.shortcut == "known" || attempt.shortcut == "outranked" ||
       attempt.failure == "unavailable")
     return;
   const ExplorerNode &parent = nodes.at(attempt.parent);

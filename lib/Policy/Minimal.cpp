@@ -24,7 +24,7 @@ llvm::Expected<SearchEnd> MinimalStrategy::explore(Explorer &explorer) {
   const SearchOptions &options = explorer.settings();
   unsigned batch = std::max(1u, options.batch);
   for (unsigned first = 1; first <= options.trajectories; first += batch) {
-    std::vector<NodeId> places(std::min(batch, options.trajectories + 1 - first), explorer.root());
+    std::vector<NodeId> places(std::min(batch, options.trajectories + 1 - first), explorer.origin());
     for (unsigned step = 0; step != options.steps; ++step) {
       if (std::optional<SearchEnd> end = explorer.mustEnd())
         return *end;

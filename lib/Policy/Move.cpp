@@ -21,6 +21,8 @@ std::string Move::text() const {
 
 llvm::StringRef kbopt::phaseName(AttemptPhase phase) {
   switch (phase) {
+  case AttemptPhase::Sketch:
+    return "sketch";
   case AttemptPhase::Search:
     return "search";
   case AttemptPhase::Tune:

@@ -28,7 +28,7 @@ public:
         return end.takeError();
       if (*end)
         return **end;
-      if (exhausted.count(explorer.root()))
+      if (exhausted.count(explorer.origin()))
         return SearchEnd::NothingLeft;
       if (llvm::Error error = explorer.learn())
         return std::move(error);
@@ -51,9 +51,9 @@ private:
     for (unsigned number = first; number != last; ++number)
       batch.push_back({number,
                        Random(options.seed).fork("trajectory " + std::to_string(number)),
-                       explorer.root(),
+                       explorer.origin(),
                        {},
-                       {explorer.root()}});
+                       {explorer.origin()}});
     std::optional<SearchEnd> end;
     for (unsigned step = 0; step != options.steps && !end; ++step) {
       if ((end = explorer.mustEnd()))
@@ -107,8 +107,8 @@ private:
   void restart(Trajectory &trajectory) {
     giveCredit(explorer, trajectory.steps);
     trajectory.steps.clear();
-    trajectory.at = explorer.root();
-    trajectory.visited = {explorer.root()};
+    trajectory.at = explorer.origin();
+    trajectory.visited = {explorer.origin()};
   }
 
   /// Draws until a move comes up that is new at its place; known ones are followed
@@ -125,7 +125,7 @@ private:
         bool busy = planned.anyAt(trajectory.at);
         if (!busy)
           exhausted.insert(trajectory.at);
-        if (busy || trajectory.at == explorer.root())
+        if (busy || trajectory.at == explorer.origin())
           return std::nullopt;
         restart(trajectory);
         continue;

@@ -3,6 +3,7 @@
 #include "Beam.h"
 #include "Minimal.h"
 #include "Rollout.h"
+#include "Sketches.h"
 #include "Tree.h"
 #include "kb-opt/Policy/Explorer.h"
 #include "kb-opt/Support/Error.h"
@@ -58,7 +59,10 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment,
     return usable.takeError();
   if (!*usable)
     return explorer.finish(SearchEnd::NothingLeft);
-  llvm::Expected<SearchEnd> end = explore(explorer);
+  llvm::Expected<std::optional<SearchEnd>> early = trySketches(explorer);
+  llvm::Expected<SearchEnd> end = !early    ? llvm::Expected<SearchEnd>(early.takeError())
+                                  : *early  ? llvm::Expected<SearchEnd>(**early)
+                                            : explore(explorer);
   if (end)
     return explorer.finish(*end == SearchEnd::NothingLeft && !explorer.mayAsk()
                                ? SearchEnd::BudgetModel

@@ -18,7 +18,7 @@ class Tree {
 public:
   explicit Tree(Explorer &explorer)
       : explorer(explorer), options(explorer.settings()),
-        random(Random(options.seed).fork("tree")), nodes{explorer.root()} {}
+        random(Random(options.seed).fork("tree")), nodes{explorer.origin()} {}
 
   llvm::Expected<SearchEnd> run() {
     unsigned total = options.trajectories * options.steps;
@@ -95,8 +95,8 @@ private:
       if (!planned.anyAt(chosen))
         exhausted.insert(chosen);
       llvm::erase(left, chosen);
-      if (left.empty() && chosen != explorer.root() && mayReopen(planned))
-        left = {explorer.root()};
+      if (left.empty() && chosen != explorer.origin() && mayReopen(planned))
+        left = {explorer.origin()};
     }
     return std::nullopt;
   }
@@ -115,21 +115,21 @@ private:
       if (!exhausted.count(node) && !isDead(node) && !isThrottled(node, planned))
         result.push_back(node);
     if (result.empty() && mayReopen(planned))
-      result.push_back(explorer.root());
+      result.push_back(explorer.origin());
     return result;
   }
 
   /// The original is opened again where nothing else is left, nor on its way.
   bool mayReopen(const Planned &planned) const {
-    return planned.empty() && !exhausted.count(explorer.root());
+    return planned.empty() && !exhausted.count(explorer.origin());
   }
 
   bool isDead(const NodeId &node) {
-    return node != explorer.root() && children[node].made >= options.deadAfter &&
+    return node != explorer.origin() && children[node].made >= options.deadAfter &&
            children[node].correct == 0;
   }
   bool isThrottled(const NodeId &node, const Planned &planned) {
-    return node == explorer.root() &&
+    return node == explorer.origin() &&
            children[node].made + planned.countAt(node) >= options.rootChildren;
   }
 

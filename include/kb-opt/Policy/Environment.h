@@ -21,6 +21,8 @@ struct MoveResult {
   Digest code;
   /// Least time that the roofline allows, microseconds; 0: unknown.
   double floorUs = 0;
+  /// What the cost model says of the program; 0: unknown.
+  double modelledUs = 0;
   /// A gate that failed already (G0 to G3), else empty. A move that does not apply
   /// may have a `failure`, too: a reply that breaks a rule on edits ("constraints").
   std::string gate, failure;

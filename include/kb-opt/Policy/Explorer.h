@@ -45,6 +45,7 @@ struct ExplorerRequest {
   unsigned trajectory = 0;
   unsigned ask = 0; ///< from 1: ask a model, for this action at this place as so often
   bool minimal = false; ///< ProposalRequest::minimal
+  AttemptPhase phase = AttemptPhase::Search;
 };
 
 /// Not thread-safe; uses threads inside.
@@ -59,14 +60,19 @@ public:
   /// Tries all of \p requests and returns one attempt for each, in order, or
   /// fewer where a budget ended first. A move that was tried at its parent before
   /// is answered from memory. Where a model is to be asked, all are asked at once, and
-  /// what fails goes to the debugger; the attempt is then the last one.
-  llvm::Expected<std::vector<Attempt>> evaluate(llvm::ArrayRef<ExplorerRequest> requests);
+  /// what fails goes to the debugger; the attempt is then the last one. With \p mostJudged
+  /// only so many are judged, those that the cost model ranks first; 0: all.
+  llvm::Expected<std::vector<Attempt>> evaluate(llvm::ArrayRef<ExplorerRequest> requests,
+                                                size_t mostJudged = 0);
 
   /// Why the search must end now, if it must.
   std::optional<SearchEnd> mustEnd();
 
   const ExplorerNode &node(const NodeId &id) const { return nodes.at(id); }
   const NodeId &root() const { return rootId; }
+  /// Where strategies begin: the best of the sketches, or the root.
+  const NodeId &origin() const { return originId; }
+  void setOrigin(const NodeId &id) { originId = id; }
   /// Passes that apply to \p id; asked of the environment once.
   llvm::Expected<llvm::ArrayRef<Action>> actions(const NodeId &id);
   /// The attempt of \p move at \p parent, or null. Valid until the next call.
@@ -102,7 +108,7 @@ private:
   /// Whether a debugger may mend what became of \p attempt.
   static bool isRepairable(const ExplorerRequest &request, const Attempt &attempt);
   llvm::Error askAll(std::vector<Pending> &pending);
-  llvm::Expected<std::vector<Attempt>> carryOut(std::vector<Pending> &pending);
+  llvm::Expected<std::vector<Attempt>> carryOut(std::vector<Pending> &pending, size_t mostJudged);
   ProposalRequest question(const ExplorerRequest &request, unsigned repair) const;
   ContextWindow window(std::vector<Attempt> attempts, std::vector<Leader> leaders,
                        const std::string &purpose) const;
@@ -121,7 +127,8 @@ private:
   /// What of \p judgement this search may know.
   NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyAll(std::vector<Pending> &pending);
-  llvm::Error judgeAll(std::vector<Pending> &pending);
+  llvm::Error judgeAll(std::vector<Pending> &pending, size_t mostJudged);
+  void outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged);
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
               uint64_t open);
   Attempt resolve(const Pending &pending);
@@ -159,7 +166,7 @@ private:
   SearchObserver *observer;
 
   double startSeconds = 0;
-  NodeId rootId;
+  NodeId rootId, originId;
   std::map<NodeId, ExplorerNode> nodes;
   std::map<Digest, NodeId> byCode;
   std::map<std::pair<NodeId, Move>, size_t> triedAt; ///< index of the attempt

@@ -48,6 +48,9 @@ struct Action {
   /// Its moves carry out this reply with other numbers (`Proposal::ranges`); such
   /// actions are made by the search itself.
   std::string reply = {};
+  /// Its only range lists whole schedules, most promising first, which the search tries
+  /// together before anything else (Sketches.h).
+  bool sketch = false;
 
   /// The move with \p parameters, which do not name the reply.
   Move move(std::map<std::string, std::string> parameters = {}) const;
@@ -57,11 +60,12 @@ struct NodeJudgement;
 
 /// What an attempt was for.
 enum class AttemptPhase {
+  Sketch, ///< one of the schedules that are tried before anything else
   Search,
   Tune,   ///< the winner with other parameters of one step
   Confirm ///< a winner that the final check refused
 };
-/// "search", "tune", "confirm".
+/// "sketch", "search", "tune", "confirm".
 llvm::StringRef phaseName(AttemptPhase phase);
 
 /// One attempt, for people and for tests.
@@ -78,7 +82,7 @@ struct Attempt {
   double predictedGain = 0;                    ///< logarithmic, of the kernel
   std::string primary, secondary;              ///< the state of the kernel before
   /// How it was answered without measuring: "" (measured), "identical" (machine
-  /// code seen before), "known" (program seen before), "roofline" (dropped).
+  /// code seen before), "known" (program seen before), "roofline" and "outranked" (dropped).
   std::string shortcut;
   /// From 1: a model was asked, so many times by now for this action at this place;
   /// 0: nobody was asked. A refused proposal has a move without a reply.

@@ -67,8 +67,10 @@ TEST(Crossover, AStepThatFailsIsLeftOut) {
   struct Clash : FakeEnvironment {
     llvm::Expected<MoveResult> apply(const NodeId &node, const Move &move) override {
       llvm::Expected<MoveResult> made = FakeEnvironment::apply(node, move);
-      if (made && move.pass == "vectorize-loads" && !programs.at(node).empty())
-        made = MoveResult{false, "the other step took its place", "", "", 0, "", ""};
+      if (made && move.pass == "vectorize-loads" && !programs.at(node).empty()) {
+        made = MoveResult();
+        made->reason = "the other step took its place";
+      }
       return made;
     }
   } world;

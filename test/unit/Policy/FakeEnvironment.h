@@ -43,6 +43,8 @@ struct FakePass {
   /// Of the debugger, by the digest of what failed, one after the other.
   std::map<std::string, std::vector<FakeReply>> repairs = {};
   std::string kernel = "k";
+  bool sketch = false; ///< its values are whole schedules
+  std::map<std::string, double> modelled = {}; ///< time by value that the cost model tells
 
   const FakeReply *reply(llvm::StringRef digest) const {
     auto named = [&](const FakeReply &reply) { return reply.digest == digest; };
@@ -88,6 +90,7 @@ public:
         continue;
       Action action{pass.name, pass.kernel, "", {}};
       action.assisted = !pass.replies.empty();
+      action.sketch = pass.sketch;
       if (!pass.values.empty())
         action.ranges.push_back({"n", pass.values, pass.defaultValue});
       result.push_back(std::move(action));
@@ -116,6 +119,9 @@ public:
     result.node = put(moves);
     result.code = codeOf(moves);
     result.floorUs = pass.floorUs;
+    if (auto value = move.parameters.find("n"); value != move.parameters.end())
+      if (auto us = pass.modelled.find(value->second); us != pass.modelled.end())
+        result.modelledUs = us->second;
     return result;
   }
 

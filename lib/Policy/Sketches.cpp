@@ -1,0 +1,96 @@
+//===- Sketches.cpp -------------------------------------------------------===//
+#include "Sketches.h"
+#include "kb-opt/Policy/Choice.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace kbopt;
+
+namespace {
+
+/// Schedules of a kernel that are judged; the others are only modelled.
+constexpr size_t mostJudged = 8;
+/// A kernel that takes less of the program's time is not worth eight judgements.
+constexpr double leastShare = 0.02;
+/// Less is noise.
+constexpr double leastGain = 0.005;
+
+class SketchPhase {
+public:
+  explicit SketchPhase(Explorer &explorer) : explorer(explorer), at(explorer.origin()) {}
+
+  llvm::Expected<std::optional<SearchEnd>> run() {
+    for (;;) {
+      if (std::optional<SearchEnd> end = explorer.mustEnd())
+        return end;
+      llvm::Expected<std::optional<Action>> next = nextAction();
+      if (!next)
+        return next.takeError();
+      if (!*next)
+        return std::nullopt;
+      done.insert((*next)->kernel);
+      if (llvm::Error error = tryAll(**next))
+        return std::move(error);
+    }
+  }
+
+private:
+  /// The sketches of the kernel that takes most time and was not tried. Kernels that a sketch
+  /// printed are not sketched again.
+  llvm::Expected<std::optional<Action>> nextAction() {
+    const ExplorerNode &node = explorer.node(at);
+    if (isAtFloor(node))
+      return std::nullopt;
+    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
+    if (!actions)
+      return actions.takeError();
+    std::optional<Action> chosen;
+    double most = leastShare;
+    for (const Action &action : *actions) {
+      if (!action.sketch || action.ranges.empty() || done.count(action.kernel))
+        continue;
+      if (at == explorer.root())
+        given.insert(action.kernel);
+      double share = node.shareOf(action.kernel);
+      if (given.count(action.kernel) && share >= most && (!chosen || share > most)) {
+        most = share;
+        chosen = action;
+      }
+    }
+    return chosen;
+  }
+
+  llvm::Error tryAll(const Action &action) {
+    const ParameterRange &range = action.ranges.front();
+    std::vector<ExplorerRequest> requests;
+    for (const std::string &value : range.values) {
+      ExplorerRequest request{at, action.move({{range.name, value}})};
+      request.phase = AttemptPhase::Sketch;
+      request.trajectory = 1;
+      requests.push_back(std::move(request));
+    }
+    llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, mostJudged);
+    if (!attempts)
+      return attempts.takeError();
+    const Attempt *best = nullptr;
+    for (const Attempt &attempt : *attempts)
+      if (attempt.correct() && !attempt.node.empty() &&
+          attempt.timeUs < attempt.parentTimeUs * (1 - leastGain) &&
+          (!best || attempt.timeUs < best->timeUs))
+        best = &attempt;
+    if (!best)
+      return llvm::Error::success();
+    at = best->node;
+    explorer.setOrigin(at);
+    return llvm::Error::success();
+  }
+
+  Explorer &explorer;
+  NodeId at;
+  std::set<std::string> given, done;
+};
+
+} // namespace
+
+llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) {
+  return SketchPhase(explorer).run();
+}

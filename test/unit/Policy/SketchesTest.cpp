@@ -1,0 +1,108 @@
+//===- SketchesTest.cpp - Whole schedules before single steps -------------===//
+#include "FakeEnvironment.h"
+#include "gtest/gtest.h"
+
+using namespace kbopt;
+
+namespace {
+
+/// A pass with the schedules 0 to 11, of which the model and the measurement prefer others.
+FakePass sketches(llvm::StringRef name, llvm::StringRef kernel) {
+  FakePass pass{name.str()};
+  pass.kernel = kernel.str();
+  pass.sketch = true;
+  pass.factors.clear();
+  for (int i = 0; i != 12; ++i) {
+    std::string value = std::to_string(i);
+    pass.values.push_back(value);
+    pass.factors[value] = i == 9 ? 0.25 : i == 2 ? 0.1 : 0.5;
+    pass.modelled[value] = 100 - i; // the last eight are judged
+  }
+  pass.defaultValue = "0";
+  return pass;
+}
+
+std::vector<const Attempt *> attemptsOf(const SearchResult &result, AttemptPhase phase) {
+  std::vector<const Attempt *> found;
+  for (const Attempt &attempt : result.attempts)
+    if (attempt.phase == phase)
+      found.push_back(&attempt);
+  return found;
+}
+
+} // namespace
+
+TEST(Sketches, JudgesTheEightThatTheModelPrefers) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k")};
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  auto tried = attemptsOf(result, AttemptPhase::Sketch);
+  ASSERT_EQ(tried.size(), 12u);
+  EXPECT_EQ(llvm::count_if(tried, [](const Attempt *each) { return each->judged(); }), 8);
+  for (const Attempt *each : tried)
+    EXPECT_EQ(each->shortcut == "outranked", std::stoi(each->move.parameters.at("n")) < 4);
+  EXPECT_NEAR(result.bestUs, 25, 1e-9); // schedule 2 would be 10, but the model does not see it
+}
+
+TEST(Sketches, AreNotRecordedWhereNothingWasMeasured) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k")};
+  SearchOptions options;
+  options.tune = false;
+  EXPECT_EQ(search(world, options).evidence.size(), 8u);
+}
+
+TEST(Sketches, TheSearchGoesOnFromTheBest) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k"), FakePass{"unroll-loop", {{"", 0.8}}}};
+  SearchResult result = search(world);
+  EXPECT_NEAR(result.bestUs, 20, 1e-9);
+  ASSERT_EQ(result.pipeline.size(), 2u);
+  EXPECT_EQ(result.pipeline[0].pass, "schedule");
+  for (const Attempt *each : attemptsOf(result, AttemptPhase::Search))
+    EXPECT_NE(each->parent, world.root());
+}
+
+TEST(Sketches, AreTriedForEveryKernelThatTakesTime) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k"), sketches("schedule-other", "other"),
+                  sketches("schedule-idle", "idle")};
+  world.adjust = [](const FakeEnvironment::Moves &, NodeJudgement &judgement) {
+    judgement.kernels["k"] = {40, judgement.state, ""};
+    judgement.kernels["other"] = {59, judgement.state, ""};
+    judgement.kernels["idle"] = {1, judgement.state, ""};
+  };
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  auto tried = attemptsOf(result, AttemptPhase::Sketch);
+  ASSERT_EQ(tried.size(), 24u);
+  EXPECT_EQ(tried.front()->move.kernel, "other");
+  EXPECT_EQ(tried.back()->move.kernel, "k");
+  EXPECT_NE(tried.back()->parent, world.root());
+  EXPECT_EQ(result.pipeline.size(), 2u);
+}
+
+TEST(Sketches, ABudgetEndsThem) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k"), FakePass{"unroll-loop", {{"", 0.8}}}};
+  SearchOptions options;
+  options.budgetCandidates = 5;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  EXPECT_EQ(result.judged, 5u);
+  EXPECT_EQ(result.end, SearchEnd::BudgetCandidates);
+}
+
+TEST(Sketches, WhereNoneHelpsTheSearchBeginsAtTheOriginal) {
+  FakeEnvironment world;
+  FakePass slow = sketches("schedule", "k");
+  for (auto &[value, factor] : slow.factors)
+    factor = 1.5;
+  world.passes = {slow, FakePass{"unroll-loop", {{"", 0.8}}}};
+  SearchResult result = search(world);
+  EXPECT_NEAR(result.bestUs, 80, 1e-9);
+  ASSERT_EQ(result.pipeline.size(), 1u);
+}
