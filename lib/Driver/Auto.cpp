@@ -89,6 +89,14 @@ static llvm::Expected<ExitStatus> search(Context &context) {
 
   ProgramEnvironment environment(session, *asked);
   SearchReport report(session, startSeconds);
+  // Without a pass that applies there is nothing to judge the original for.
+  if (!*asked) {
+    auto applies = environment.appliesAnywhere();
+    if (!applies)
+      return applies.takeError();
+    if (!*applies)
+      return report.nothingApplies(environment);
+  }
   std::vector<BadLine> told;
   report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(), directory);
 

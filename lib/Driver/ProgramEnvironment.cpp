@@ -181,6 +181,18 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   return json::Value(std::move(list));
 }
 
+llvm::Expected<bool> ProgramEnvironment::appliesAnywhere() {
+  Node &of = node(rootNode);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  if (!open)
+    return open.takeError();
+  auto opportunities = open->opportunities();
+  if (!opportunities)
+    return opportunities.takeError();
+  return llvm::any_of(*opportunities, [](const Opportunity &each) { return each.applies; });
+}
+
 llvm::Expected<std::vector<Remark>> ProgramEnvironment::missed() {
   Node &of = node(rootNode);
   std::lock_guard<std::mutex> lock(of.mutex);

@@ -42,6 +42,8 @@ public:
 
   /// The text of a node that `apply` made.
   llvm::StringRef text(const NodeId &node);
+  /// Whether some rule applies somewhere in the original, whether or not the workload launches it.
+  llvm::Expected<bool> appliesAnywhere();
   /// Why passes do not apply to the original, by pass and site.
   llvm::Expected<std::vector<Remark>> missed();
   /// The gates that the last `confirm` of \p node ran.

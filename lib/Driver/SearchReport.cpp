@@ -212,6 +212,51 @@ static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const Sea
   return remarks;
 }
 
+llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &environment) {
+  auto missed = environment.missed();
+  if (!missed)
+    return missed.takeError();
+  context.progress.clear();
+  for (const Remark &remark : *missed)
+    context.progress.line(formatRemark(remark));
+  context.progress.line("result: no pass applies, so nothing was run or judged; the program stays as it is");
+  if (!context.options.remarksFile.empty())
+    if (llvm::Error error = writeRemarks(context, *missed))
+      return std::move(error);
+  if (llvm::Error error = writeProgram(context, context.text))
+    return std::move(error);
+  return ExitStatus::Success;
+}
+
+void SearchReport::describeFailure(const SearchResult &result) {
+  struct Tried {
+    unsigned count = 0, refused = 0;
+    double best = 0; ///< the largest gain of a correct one
+  };
+  std::map<std::string, Tried> tried;
+  for (const Attempt &attempt : result.attempts) {
+    if (attempt.verdict == AttemptVerdict::NotApplied || !attempt.shortcut.empty())
+      continue;
+    Tried &pass = tried[attempt.move.pass];
+    ++pass.count;
+    pass.refused += attempt.verdict == AttemptVerdict::Incorrect;
+    if (attempt.correct() && attempt.timeUs > 0)
+      pass.best = std::max(pass.best, attempt.parentTimeUs / attempt.timeUs);
+  }
+  std::vector<std::string> parts;
+  for (const auto &[pass, what] : tried)
+    parts.push_back(formatv("{0} ({1}{2}{3})", pass, what.count,
+                            what.best > 0 ? formatv(", best {0:f2} x", what.best).str() : "",
+                            what.refused ? formatv(", {0} refused", what.refused).str() : ""));
+  context.progress.line("  tried: " + (parts.empty() ? std::string("nothing") : llvm::join(parts, ", ")));
+  const NodeJudgement &original = result.original;
+  if (original.floorUs > 0)
+    context.progress.line(formatv("  the roofline allows {0:f2} us, {1:f2} x less; in the way stands {2}: {3}",
+                                  original.floorUs, original.timeUs / original.floorUs,
+                                  original.state.fullName(), original.state.why())
+                              .str());
+}
+
 llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment, const Journal &journal,
                                                 const SearchResult &result, size_t recordsKept,
                                                 const std::string &evidenceFile, double seconds) {
@@ -250,6 +295,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     describeGain(environment, result);
   else
     progress.line("result: nothing better was found; the program stays as it is");
+  if (!found && !nothingApplied)
+    describeFailure(result);
   if (result.merged || result.pruned)
     progress.line(llvm::formatv("not judged: {0} with machine code seen before, {1} that the roofline rules out",
                                 result.merged, result.pruned)

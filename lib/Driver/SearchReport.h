@@ -30,6 +30,8 @@ public:
   void reflected(const Reflection &reflection) override;
   void improved(double timeUs, llvm::ArrayRef<Move> pipeline) override;
 
+  /// The end where no rule applies and no model is asked: says why, and leaves the program as it is.
+  llvm::Expected<ExitStatus> nothingApplies(ProgramEnvironment &environment);
   /// Writes the result as the options ask, and the summary; returns the exit status.
   llvm::Expected<ExitStatus> finish(ProgramEnvironment &environment, const Journal &journal,
                                     const SearchResult &result, size_t recordsKept,
@@ -39,6 +41,8 @@ private:
   llvm::StringRef source() const { return gpu.empty() ? "modelled" : "measured"; }
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
+  /// What was tried, how far the roofline is, and why.
+  void describeFailure(const SearchResult &result);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
   /// "best 1.32 x, 12 of 24 candidates", and what models have cost.
   std::string standing() const;
