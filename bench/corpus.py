@@ -7,10 +7,11 @@
         --only=REGEX        programs by name
         --jobs=N            so many at once (default 1)
         --seconds=S         for each program (default 120)
-        --best              also profile the author's best kernel, where the program has several
+        --replay            also run the found pipeline alone and compare what it prints with what the search wrote
     bench/corpus.py report OUT                          table and geometric means; failures count as 1.0
 
-Nothing of the programs is kept: OUT has kb-opt's words, the evidence in OUT/evidence.jsonl and results.json.
+Programs without a repository are this one's own. Nothing of the others is kept: OUT has kb-opt's words, the evidence in OUT/evidence.jsonl and
+results.json. The author's best and cuBLAS: bench/native.py. Raised kernels: bench/raised.py.
 """
 import concurrent.futures
 import json
@@ -26,7 +27,7 @@ MANIFEST = json.load(open(os.path.join(HERE, "corpus.json")))
 
 
 def root_of(folder, program):
-    return os.path.join(folder, program["repository"].split("/")[1])
+    return os.path.join(folder, program["repository"].split("/")[1]) if program["repository"] else os.path.dirname(HERE)
 
 
 def fetch(folder):
@@ -37,22 +38,24 @@ def fetch(folder):
         subprocess.run(["git", "-C", root, "checkout", "-q", commit], check=True)
 
 
-def workload_of(program, arguments, seconds, is_best=False):
+def workload_of(program, arguments, seconds):
+    """The workload file of a program; nothing for one that says in its source how to run it."""
     if "workload" in program:
-        text = "\n".join(program["workload"]) + "\n"
-        return re.sub(r"(?m)^entry: .*", "entry: " + program["best-entry"], text) if is_best else text
+        return "\n".join(program["workload"]) + "\n"
+    if not program["repository"]:
+        return ""
     limits = {"seconds": seconds, "gibibytes": 16}
     if "launches" in program:
         limits["launches"] = program["launches"]
     return "program: " + json.dumps({"arguments": arguments, "limits": limits}) + "\n"
 
 
-def command_of(program, root, out, options, extra, arguments, name, is_best=False):
-    workload = os.path.join(out, name + ".yaml")
+def command_of(program, root, out, options, extra, arguments, name):
+    workload, text = os.path.join(out, name + ".yaml"), workload_of(program, arguments, options["seconds"])
     with open(workload, "w") as file:
-        file.write(workload_of(program, arguments, options["seconds"], is_best))
+        file.write(text)
     flags = [flag.replace("{root}", root) for flag in program["flags"]]
-    return [options["kb-opt"], f"--workload={workload}", os.path.join(root, program["file"]), *extra, "--", *flags]
+    return [options["kb-opt"], *([f"--workload={workload}"] if text else []), os.path.join(root, program["file"]), *extra, "--", *flags]
 
 
 def last(pattern, text):
@@ -74,6 +77,16 @@ def understand(status, text):
     return result
 
 
+def does_replay(program, root, out, options, arguments, name, pipeline):
+    """Whether the pipeline alone writes the file that the search wrote."""
+    again = os.path.join(out, name + ".replayed.cu")
+    command = command_of(program, root, out, options, ["--quiet", "--unsafe-no-sandbox"], arguments, name)
+    command[1:1] = [f"-passes={pipeline}", "-o", again]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    found = os.path.join(out, name + ".cu")
+    return done.returncode == 0 and os.path.exists(found) and open(found).read() == open(again).read()
+
+
 def run_one(program, folder, out, options, extra):
     root = root_of(folder, program)
     name = program["name"].replace("/", "-")
@@ -88,16 +101,9 @@ def run_one(program, folder, out, options, extra):
     with open(os.path.join(out, name + ".log"), "w") as log:
         log.write(done.stderr + done.stdout)
     result = {"name": program["name"], **understand(done.returncode, done.stderr + done.stdout)}
-    if options["best"] and ("best" in program or "best-entry" in program):
-        best = [program["best"], *arguments[1:]] if "best" in program else arguments
-        command = command_of(program, root, out, options, extra, best, name + "-best", is_best=True)
-        command[1:1] = ["--emit=profile-json"]
-        best = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        with open(os.path.join(out, name + "-best.log"), "w") as log:
-            log.write(best.stderr)
-        if best.returncode == 0:
-            result["bestUs"] = json.loads(best.stdout)["us"]
     result["seconds"] = round(time.time() - start, 1)
+    if options["replay"] and result["pipeline"]:
+        result["replays"] = does_replay(program, root, out, options, arguments, name, result["pipeline"])
     print(f"{result['name']}: {result['gain']:.2f} x, status {result['status']}, {result['seconds']} s"
           + (f", {result['note']}" if result["note"] else ""), flush=True)
     return result
@@ -153,24 +159,24 @@ def summary(results):
 
 def report(out):
     results = json.load(open(os.path.join(out, "results.json")))
-    print("| program | given, us | best, us | gain | roofline, us | author's best, us | pipeline or why not |\n|---|---|---|---|---|---|---|")
+    print("| program | given, us | kept, us | gain | roofline, us | seconds | pipeline, or why not |\n|---|---:|---:|---:|---:|---:|---|")
     for r in results:
         cell = lambda key: f"{float(r[key]):.1f}" if r.get(key) else ""
-        print(f"| {r['name']} | {cell('beforeUs')} | {cell('afterUs')} | {r['gain']:.2f} | {cell('floorUs')} | {cell('bestUs')} | "
-              f"{'`' + r['pipeline'] + '`' if r['pipeline'] else r['note'] or 'nothing better was found'} |")
+        print(f"| {r['name']} | {cell('beforeUs')} | {cell('afterUs')} | {r['gain']:.2f} | {cell('floorUs')} | {r.get('seconds', 0):.0f} | "
+              f"{'`' + r['pipeline'] + '`' if r['pipeline'] else r['note'] or 'nothing better was found'}{' (replays differently)' if r.get('replays') is False else ''} |")
     print("\n| family | programs | geometric mean | median | above 1 | 1.1 | 1.5 | 2 |\n|---|---|---|---|---|---|---|---|")
     for family, count, mean, middle, shares in summary(results):
         print(f"| {family} | {count} | {mean:.2f} | {middle:.2f} | " + " | ".join(f"{100 * s:.0f} %" for s in shares) + " |")
 
 
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "best": False}
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "replay": False}
     extra = argv[argv.index("--") + 1:] if "--" in argv else []
     words = argv[:argv.index("--")] if "--" in argv else argv
     names = [w for w in words if not w.startswith("--")]
     for word in words:
-        if word == "--best":
-            options["best"] = True
+        if word == "--replay":
+            options["replay"] = True
         elif word.startswith("--"):
             key, _, value = word[2:].partition("=")
             if key not in options or not value:

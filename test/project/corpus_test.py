@@ -1,10 +1,13 @@
-"""What bench/corpus.py reads in kb-opt's words, and its arithmetic."""
+"""What bench/corpus.py, native.py and raised.py read, and their arithmetic."""
+import os
 import sys
 import unittest
 
 sys.path.insert(0, sys.argv.pop(1))
 import candidates_per_minute
 import corpus
+import native
+import raised
 
 
 class Understand(unittest.TestCase):
@@ -33,14 +36,41 @@ class Understand(unittest.TestCase):
         names = set()
         for program in corpus.MANIFEST["programs"]:
             names.add(program["name"])
-            self.assertIn(program["repository"], corpus.MANIFEST["commits"])
+            if program["repository"]:
+                self.assertIn(program["repository"], corpus.MANIFEST["commits"])
+            else:
+                self.assertTrue(os.path.exists(os.path.join(corpus.root_of("", program), program["file"])))
             self.assertTrue(program["file"].endswith((".cu", ".cuh")))
         self.assertEqual(len(names), len(corpus.MANIFEST["programs"]))
 
-    def test_the_best_of_a_workload_is_another_entry(self):
-        program = {"workload": ["entry: slow1", "sizes: {n: 8}"], "best-entry": "slow7"}
-        self.assertEqual(corpus.workload_of(program, [], 60), "entry: slow1\nsizes: {n: 8}\n")
-        self.assertEqual(corpus.workload_of(program, [], 60, is_best=True), "entry: slow7\nsizes: {n: 8}\n")
+    def test_workload(self):
+        self.assertEqual(corpus.workload_of({"repository": "a/b", "workload": ["entry: f", "sizes: {n: 8}"]}, [], 60), "entry: f\nsizes: {n: 8}\n")
+        self.assertEqual(corpus.workload_of({"repository": ""}, [], 60), "")
+        self.assertIn('"launches": 2', corpus.workload_of({"repository": "a/b", "launches": 2}, ["1"], 60))
+
+    def test_every_timed_program_is_one_of_the_corpus(self):
+        names = {program["name"] for program in corpus.MANIFEST["programs"]}
+        for program in native.PROGRAMS:
+            self.assertIn(program["name"], names)
+            self.assertNotIn(native.label_of(program["call"]), [native.label_of(call) for call in program["best"]])
+
+    def test_label(self):
+        self.assertEqual(native.label_of("scale(3, x)"), "scale 3")
+        self.assertEqual(native.label_of("scale7(x, 3, y)"), "scale7")
+
+    def test_ratio_to_the_best(self):
+        program = {"name": "A/a", "call": "f1(x, block)", "given-blocks": [32, 64]}
+        original = "sum 10 y\ntime 32 9.0 f1\ntime 64 8.0 f1\ntime 32 5.0 f2\nfailed 64 f2\ntime 32 2.0 f3\ntime 64 3.0 f3\n"
+        row = native.summarize(program, {"original": original, "ours": "sum 10.01 y\ntime 32 4.5 f1\ntime 64 4.0 f1\n"})
+        self.assertEqual((row["givenUs"], row["oursUs"], row["bestUs"], row["ratio"], row["best"]), (8.0, 4.0, 2.0, 0.5, "f3, block 32"))
+        self.assertEqual(row["note"], "")
+        self.assertEqual(native.summarize(program, {"original": original, "ours": "sum 11 y\ntime 32 1.0 f1\n"})["note"], "sums apart")
+        self.assertEqual(native.summarize(program, {"original": original})["ratio"], 0.25)
+
+    def test_reasons(self):
+        text = ('    kb.nest @a dims ["i"] extents [] symbols [] {\n    }\n    kb.unraised @b "a \\"loop\\" of \'n\' trips"\n    kb.unraised @c "reads \'x\'"\n')
+        self.assertEqual(raised.kernels_of(text), [("a", ""), ("b", "a \"loop\" of 'n' trips"), ("c", "reads 'x'")])
+        self.assertEqual(raised.kind_of("the bound of 'n' is 12 trips"), "the bound of … is … trips")
 
     def test_seconds_of_a_candidate(self):
         text = ("time: 20.0 s in all\n  effects\n        6.000 s  30.0%      4 x    1.500 s  judge\n"
