@@ -52,6 +52,22 @@ public:
         reading.insert(root);
     return true;
   }
+  // In a template no cast says that an operand is read. A subscript of a pointer and the
+  // operators on numbers read theirs, whatever the element becomes.
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *subscript) {
+    QualType base = subscript->getLHS()->getType();
+    if (subscript->isTypeDependent() && (base->isPointerType() || base->isArrayType()))
+      read(subscript->getRHS());
+    return true;
+  }
+  bool VisitBinaryOperator(BinaryOperator *op) {
+    if (!op->isTypeDependent() || op->isShiftOp() || op->isPtrMemOp() || op->isCommaOp())
+      return true;
+    if (!op->isAssignmentOp())
+      read(op->getLHS());
+    read(op->getRHS());
+    return true;
+  }
   bool VisitDeclRefExpr(DeclRefExpr *use) {
     if (use->getDecl()->getCanonicalDecl() == variable && !reading.count(use) &&
         !use->getType().isConstQualified() && !use->isNonOdrUse())
@@ -63,6 +79,11 @@ public:
   bool changed = false;
 
 private:
+  void read(const Expr *operand) {
+    if (const DeclRefExpr *root = rootOf(operand); root && root->getType()->isArithmeticType())
+      reading.insert(root);
+  }
+
   const ValueDecl *variable;
   llvm::DenseSet<const DeclRefExpr *> reading;
 };

@@ -9,7 +9,6 @@ __global__ void evolve(const float *start, const float *step, float *end, int n)
 #pragma unroll
   for (int k = 0; k < kState; ++k)
     state[k] = start[k * n + i];
-  // Only the steps are a loop. Those that index the state stay unrolled: so it stays in registers.
 #pragma unroll 1
   for (int s = 0; s < kSteps; ++s) {
     float next[kState];
