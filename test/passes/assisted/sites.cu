@@ -1,5 +1,5 @@
 // Sites by matcher and by kind; without a reply nothing is rewritten, and the reason says so.
-// RUN: kb-opt -passes=shared-memory-tiling,warp-shuffle-reduction,remove-redundant-barrier,swizzle-shared-array,raise-shared-carveout,fuse-kernels-vertical,use-ldg-readonly,invent -o %t %s 2>&1 | FileCheck %s
+// RUN: kb-opt -passes=shared-memory-tiling,warp-shuffle-reduction,swizzle-shared-array,raise-shared-carveout,fuse-kernels-vertical,use-ldg-readonly,invent -o %t %s 2>&1 | FileCheck %s
 // RUN: diff %s %t
 
 // CHECK-NOT: remark: {{(applied|rewrote)}}
@@ -8,8 +8,6 @@
 // CHECK-NEXT: :[[#PRODUCT+7]]:17: {{.*}}[shared-memory-tiling, site 2]
 // The loop that halves a shared array, in a template.
 // CHECK-NEXT: :[[#PRODUCT+18]]:3: {{.*}}[warp-shuffle-reduction, site 1]
-// CHECK-NEXT: :[[#PRODUCT+17]]:3: {{.*}}[remove-redundant-barrier, site 1]
-// CHECK-NEXT: :[[#PRODUCT+21]]:5: {{.*}}[remove-redundant-barrier, site 2]
 // CHECK-NEXT: :[[#PRODUCT+15]]:{{.*}}[swizzle-shared-array, site 1]
 // By kind: every launch, of which one has another beside it; the kernels.
 // CHECK-NEXT: :[[#PRODUCT+29]]:3: {{.*}}[raise-shared-carveout, site 1]
