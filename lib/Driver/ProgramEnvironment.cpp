@@ -2,6 +2,7 @@
 #include "ProgramEnvironment.h"
 #include "Version.h"
 #include "kb-opt/Plan/PlanTransform.h"
+#include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
@@ -103,6 +104,10 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
   options.parser = &context.parser;
   options.timings = &context.timings;
   options.replies = repliesFolder(context);
+  options.recorded = [this](llvm::StringRef kernel) -> const RecordedLaunch * {
+    auto found = recorded.find(kernel);
+    return found == recorded.end() ? nullptr : &found->second;
+  };
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
     if (!path)
@@ -124,6 +129,29 @@ llvm::Expected<RewriteSession &> ProgramEnvironment::session(Node &node) {
 
 //===-- Actions -----------------------------------------------------------===//
 
+/// The largest launch of each kernel in \p plan.
+static llvm::StringMap<RecordedLaunch> recordedLaunches(const kbrt::Plan &plan) {
+  llvm::StringMap<RecordedLaunch> largest;
+  llvm::StringMap<uint64_t> threads;
+  for (const kbrt::Step &step : plan.steps) {
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
+    if (!launch)
+      continue;
+    uint64_t count = uint64_t(launch->grid.x) * launch->grid.y * launch->grid.z * launch->block.x *
+                     launch->block.y * launch->block.z;
+    if (count <= threads[launch->kernel])
+      continue;
+    threads[launch->kernel] = count;
+    RecordedLaunch &kept = largest[launch->kernel];
+    kept.grid = {launch->grid.x, launch->grid.y, launch->grid.z};
+    kept.block = {launch->block.x, launch->block.y, launch->block.z};
+    kept.arguments.clear();
+    for (const kbrt::Argument &argument : launch->arguments)
+      kept.arguments.emplace_back(argument.bytes.begin(), argument.bytes.end());
+  }
+  return largest;
+}
+
 llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() {
   return idle.get(0, [&]() -> llvm::Expected<std::set<std::string>> {
     auto folder = cases.original(cases.recorded());
@@ -134,6 +162,7 @@ llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() 
     if (!plan)
       return llvm::make_error<StoreError>(error);
     const std::vector<std::string> launched = launchedKernels(*plan);
+    recorded = recordedLaunches(*plan);
     Node &first = node(rootNode);
     std::lock_guard<std::mutex> lock(first.mutex);
     auto open = session(first);
@@ -168,8 +197,10 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   std::set<std::pair<std::string, std::string>> seen;
   auto add = [&](const Opportunity &site, bool assisted) {
     if (!unused->count(site.step.kernel) && seen.emplace(site.step.pass, site.step.kernel).second)
-      list.push_back(json::Object{
-          {"pass", site.step.pass}, {"kernel", site.step.kernel}, {"assisted", assisted}});
+      list.push_back(json::Object{{"pass", site.step.pass},
+                                  {"kernel", site.step.kernel},
+                                  {"assisted", assisted},
+                                  {"choices", json::Array(assisted ? std::vector<std::string>() : site.choices)}});
   };
   for (const Opportunity &site : *opportunities)
     if (site.applies)
@@ -238,6 +269,13 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
       action.assisted = value.getAsObject()->getBoolean("assisted").value_or(false);
       if (!action.assisted)
         action.ranges = rangesOf(*pass->info);
+      if (const json::Array *choices = value.getAsObject()->getArray("choices"); choices && !choices->empty()) {
+        action.sketch = true;
+        ParameterRange range{choiceOption.str(), {}, choices->front().getAsString()->str()};
+        for (const json::Value &choice : *choices)
+          range.values.push_back(choice.getAsString()->str());
+        action.ranges = {std::move(range)};
+      }
       actions.push_back(std::move(action));
     }
   }

@@ -139,6 +139,9 @@ private:
   std::mutex mutex; ///< of `nodes`
   OnceMap<Digest, std::string> bitcodes; ///< of texts, paths
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
+  /// How the recorded run launches each kernel, by mangled name; written once, with `idle`, before
+  /// anything asks for it.
+  llvm::StringMap<RecordedLaunch> recorded;
 };
 
 } // namespace kbopt

@@ -47,7 +47,7 @@ llvm::Error RewriteSession::State::import() {
   if (!program)
     return program.takeError();
   imported.emplace(std::move(*program));
-  passContext.emplace(*parsed, *imported, options.chip);
+  passContext.emplace(*parsed, *imported, options.chip, options.recorded);
   ++generation;
   return llvm::Error::success();
 }
@@ -263,6 +263,8 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
                             : tooOld ? Decision::doesNotApply("the chip is too old for the pass")
                                      : pass->prepare(*passContext, site, values);
         each.applies = bool(decision);
+        if (each.applies)
+          each.choices = pass->choices(*passContext, site);
         each.assisted = info.assisted && !comment && !tooOld;
         each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());

@@ -6,8 +6,8 @@
 using namespace kbopt;
 
 PassContext::PassContext(const ParsedProgram &parsed, const ImportedProgram &imported,
-                         unsigned chip)
-    : program(&parsed), ir(&imported), computeCapability(chip) {
+                         unsigned chip, RecordedLaunches recorded)
+    : program(&parsed), ir(&imported), computeCapability(chip), recorded(std::move(recorded)) {
   for (KernelFact &fact : findKernels(parsed)) {
     if (!fact.inMainFile)
       continue;
@@ -18,6 +18,10 @@ PassContext::PassContext(const ParsedProgram &parsed, const ImportedProgram &imp
     view.fact = std::move(fact);
     views.push_back(std::move(view));
   }
+}
+
+const RecordedLaunch *PassContext::recordedLaunch(kb::KernelOp kernel) const {
+  return recorded ? recorded(kernel.getSymName()) : nullptr;
 }
 
 Answer PassContext::forAllInstances(const KernelView &kernel,

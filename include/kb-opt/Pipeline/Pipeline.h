@@ -10,6 +10,7 @@
 
 #include "kb-opt/Pipeline/PipelineStep.h"
 #include "kb-opt/Rewrite/Assisted/Refusal.h"
+#include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Source/Edits.h"
 #include "kb-opt/Support/Remark.h"
 #include "kb-opt/Support/Timings.h"
@@ -35,6 +36,8 @@ struct PipelineOptions {
   std::string replies;
   /// Compute capability that passes may rely on, 10 * major + minor.
   unsigned chip = 90;
+  /// How the workload launched kernels, for estimates; empty where nothing was recorded.
+  RecordedLaunches recorded;
   /// Runs at most this many rewrites (pass at site), then only reports; -1 for
   /// all. `onBisect` is told of each rewrite and whether it ran.
   int64_t bisectLimit = -1;
@@ -82,6 +85,8 @@ struct Opportunity {
   /// the rule applies, too.
   bool assisted = false;
   std::string reason;
+  /// Where it applies: RewritePass::choices.
+  std::vector<std::string> choices;
   std::string file;
   unsigned line = 0;
   unsigned column = 0;

@@ -9,6 +9,7 @@
 
 #include "kb-opt/Analysis/Import.h"
 #include "kb-opt/Analysis/Legality.h"
+#include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include <set>
@@ -31,12 +32,16 @@ struct KernelView {
 /// Valid as long as the programs that it refers to.
 class PassContext {
 public:
-  PassContext(const ParsedProgram &parsed, const ImportedProgram &imported, unsigned chip);
+  PassContext(const ParsedProgram &parsed, const ImportedProgram &imported, unsigned chip,
+              RecordedLaunches recorded = {});
 
   const ParsedProgram &parsed() const { return *program; }
   const ImportedProgram &imported() const { return *ir; }
   /// Compute capability that a rewrite may rely on, 10 * major + minor.
   unsigned chip() const { return computeCapability; }
+
+  /// How the workload launched \p kernel, for estimates; null if that is not known.
+  const RecordedLaunch *recordedLaunch(kb::KernelOp kernel) const;
 
   /// Kernels whose text is in the main file, in source order.
   llvm::ArrayRef<KernelView> kernels() const { return views; }
@@ -58,6 +63,7 @@ private:
   const ParsedProgram *program;
   const ImportedProgram *ir;
   unsigned computeCapability;
+  RecordedLaunches recorded;
   std::vector<KernelView> views;
   mutable std::set<std::string> givenNames;
 };

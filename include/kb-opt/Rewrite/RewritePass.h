@@ -75,6 +75,9 @@ struct Rewrite {
   std::string summary;
 };
 
+/// The option of a pass whose values `RewritePass::choices` lists.
+inline constexpr llvm::StringLiteral choiceOption = "as";
+
 /// One optimization. Stateless: `prepare` and `apply` are functions of their
 /// arguments.
 class RewritePass {
@@ -89,6 +92,10 @@ public:
   /// there would be a change. Unknown means that it does not apply.
   virtual Decision prepare(const PassContext &context, const Site &site,
                            const PassOptions &options) const = 0;
+
+  /// Values of the option `choiceOption` that are worth trying at \p site, where the pass applies; most
+  /// promising first. A search tries them together before anything else. By default none.
+  virtual std::vector<std::string> choices(const PassContext &context, const Site &site) const;
 
   /// The edits. Called only where `prepare` said that the pass applies. Errors
   /// are bugs or anchors that cannot be made.
