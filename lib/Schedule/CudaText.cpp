@@ -36,14 +36,22 @@ CodeLines &CodeLines::line(const llvm::Twine &text) {
 }
 
 CodeLines &CodeLines::open(const llvm::Twine &text) {
-  line(text + " {");
+  line(text.isTriviallyEmpty() ? "{" : text + " {");
   ++depth;
+  opened.push_back(code.size());
   return *this;
 }
 
-CodeLines &CodeLines::close(const llvm::Twine &text) {
+CodeLines &CodeLines::close() {
   --depth;
-  return line(text);
+  size_t start = opened.pop_back_val();
+  StringRef body = StringRef(code).substr(start), head = StringRef(code).substr(0, start);
+  StringRef statement = body.trim();
+  bool isOne = body.count('\n') == 1 && statement.ends_with(";") && head.ends_with(") {\n");
+  if (!isOne)
+    return line("}");
+  code.erase(start - 3, 2);
+  return *this;
 }
 
 CudaText::CudaText(kb::NestOp nest) : theNest(nest) {
@@ -68,7 +76,8 @@ void CudaText::reserveNames() {
     });
     walker.addWalk([&](kb::SymbolAttr symbol) { take(symbol.getName()); });
     for (NamedAttribute each : op->getAttrs())
-      walker.walk(each.getValue());
+      if (each.getName() != "schedule" && each.getName() != "kernel")
+        walker.walk(each.getValue());
     if (auto text = op->getAttrOfType<StringAttr>("text"))
       collectIdentifiers(text.getValue(), [&](StringRef word) { inTexts.insert(word); });
   });
@@ -337,15 +346,17 @@ std::string CudaText::fill(StringRef text, ArrayAttr operands, OperandText repla
 
 std::string CudaText::combine(StringRef text, StringRef a, StringRef b) {
   std::string result;
-  auto isTerm = [](StringRef each) { return isAtom(each) ? each.str() : "(" + each.str() + ")"; };
   for (size_t at = 0; at < text.size(); ++at) {
     StringRef rest = text.substr(at);
-    if (rest.starts_with("%a") || rest.starts_with("%b")) {
-      result += isTerm(rest[1] == 'a' ? a : b);
-      ++at;
-    } else {
+    if (!rest.starts_with("%a") && !rest.starts_with("%b")) {
       result += rest.front();
+      continue;
     }
+    StringRef value = rest[1] == 'a' ? a : b, before = text.substr(0, at).rtrim(), after = text.substr(at + 2).ltrim();
+    bool isArgument = (before.ends_with("(") || before.ends_with(",")) && (after.starts_with(")") || after.starts_with(","));
+    bool isPlain = llvm::all_of(value, [](char c) { return llvm::isAlnum(c) || StringRef("_.[]").contains(c); });
+    result += isArgument || isPlain ? value.str() : "(" + value.str() + ")";
+    ++at;
   }
   return result;
 }

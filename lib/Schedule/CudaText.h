@@ -86,17 +86,22 @@ class CodeLines {
 public:
   explicit CodeLines(unsigned depth = 0) : depth(depth) {}
   CodeLines &line(const llvm::Twine &text);
-  /// `text {`, and the lines up to `close` one step deeper.
-  CodeLines &open(const llvm::Twine &text);
-  CodeLines &close(const llvm::Twine &text = "}");
-  /// `#pragma unroll` before the next line.
-  CodeLines &unroll() { return line("#pragma unroll"); }
+  /// `text {`, and the lines up to `close` one step deeper. A single statement stands without braces.
+  CodeLines &open(const llvm::Twine &text = "");
+  CodeLines &close();
+  /// `#pragma unroll` for the next line, as often as \p times says.
+  CodeLines &unroll(unsigned times = 0) {
+    return code += "#pragma unroll" + (times ? " " + std::to_string(times) : "") + "\n", *this;
+  }
+  CodeLines &indent() { return ++depth, *this; }
+  CodeLines &outdent() { return --depth, *this; }
   std::string take() { return std::move(code); }
   bool empty() const { return code.empty(); }
 
 private:
   unsigned depth;
   std::string code;
+  llvm::SmallVector<size_t> opened; ///< where the bodies of open blocks start
 };
 
 } // namespace kbopt

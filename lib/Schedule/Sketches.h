@@ -10,7 +10,14 @@
 
 namespace kbopt {
 
-// const Sketch &rowsSketch();
+const Sketch &rowsSketch();
+
+/// The schedules of the sketch `rows` for \p nest.
+std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
+                                    const Freedom &freedom);
+
+/// The value of \p expr for \p sizes where it does not depend on dimensions.
+std::optional<int64_t> valueAt(kb::ExprAttr expr, const LaunchSizes &sizes);
 
 } // namespace kbopt
 

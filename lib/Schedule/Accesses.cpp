@@ -1,0 +1,155 @@
+//===- Accesses.cpp - How elements of a nest lie along a dimension ----------===//
+
+#include "Accesses.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+static std::optional<unsigned> positionOf(kb::ExprAttr expr, StringRef dim) {
+  for (auto [index, name] : llvm::enumerate(expr.getLoops()))
+    if (name.getValue() == dim)
+      return kb::firstLoopDim + index;
+  return std::nullopt;
+}
+
+static AffineExpr simplified(kb::ExprAttr expr, AffineExpr other) {
+  return simplifyAffineExpr(other, expr.getMap().getNumDims(), expr.getMap().getNumSymbols());
+}
+
+std::optional<int64_t> kbopt::strideAlong(kb::ExprAttr expr, StringRef dim) {
+  auto position = positionOf(expr, dim);
+  if (!position)
+    return 0;
+  AffineExpr self = getAffineDimExpr(*position, expr.getContext());
+  AffineExpr gain = simplified(expr, expr.getExpr().replace(self, self + 1) - expr.getExpr());
+  if (auto constant = dyn_cast<AffineConstantExpr>(gain))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+bool kbopt::dependsOn(kb::ExprAttr expr, StringRef dim) {
+  auto position = positionOf(expr, dim);
+  return position && expr.getExpr().isFunctionOfDim(*position);
+}
+
+bool kbopt::usesNameOf(kb::ExprAttr expr, Block &scope) {
+  bool found = false;
+  for (auto [index, symbol] : llvm::enumerate(expr.getSymbols()))
+    if (expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
+      scope.walk([&](kb::LetOp let) { found |= let.getName() == symbol.getValue(); });
+  return found;
+}
+
+namespace {
+
+void addends(AffineExpr expr, SmallVectorImpl<AffineExpr> &to) {
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr); sum && sum.getKind() == AffineExprKind::Add) {
+    addends(sum.getLHS(), to);
+    addends(sum.getRHS(), to);
+    return;
+  }
+  to.push_back(expr);
+}
+
+/// Splits a product into its constant, its symbols, and whether there is more.
+void factors(AffineExpr expr, int64_t &constant, SmallVectorImpl<unsigned> &symbols, bool &more) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
+    constant *= number.getValue();
+  } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    symbols.push_back(symbol.getPosition());
+  } else if (expr.getKind() == AffineExprKind::Mul) {
+    factors(cast<AffineBinaryOpExpr>(expr).getLHS(), constant, symbols, more);
+    factors(cast<AffineBinaryOpExpr>(expr).getRHS(), constant, symbols, more);
+  } else {
+    more = true;
+  }
+}
+
+} // namespace
+
+std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nest, kb::ExprAttr expr, StringRef dim,
+                                                                  int64_t width) {
+  AffineExpr rest = expr.getExpr();
+  if (auto position = positionOf(expr, dim))
+    rest = simplified(expr, rest.replace(getAffineDimExpr(*position, expr.getContext()),
+                                         getAffineConstantExpr(0, expr.getContext())));
+  SmallVector<AffineExpr> terms;
+  addends(rest, terms);
+  std::vector<std::string> conditions;
+  CudaText text(nest);
+  for (AffineExpr term : terms) {
+    int64_t constant = 1;
+    SmallVector<unsigned> symbols;
+    bool more = false;
+    factors(term, constant, symbols, more);
+    if (constant % width == 0)
+      continue;
+    // One symbol that is a multiple suffices; take the last, which is the innermost size.
+    std::string condition;
+    for (unsigned symbol : symbols) {
+      auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(),
+                                getAffineSymbolExpr(symbol, expr.getContext()));
+      std::string host = text.hostExpression(kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map));
+      if (!host.empty())
+        condition = (CudaText::isAtom(host) ? host : "(" + host + ")") + " % " + std::to_string(width) + " == 0";
+    }
+    if (condition.empty())
+      return std::nullopt;
+    if (!llvm::is_contained(conditions, condition))
+      conditions.push_back(condition);
+  }
+  return conditions;
+}
+
+std::string kbopt::elementKey(CudaText &text, kb::OperandAttr operand, StringRef dim) {
+  text.setName(dim, "@");
+  std::string key = operand.getBase().getName().str() + "[" + text.expression(operand.getOffset()) + "]";
+  text.setName(dim, dim);
+  return key;
+}
+
+std::string kbopt::vectorType(StringRef type, int64_t bytes) {
+  struct Scalar {
+    StringRef name, vector;
+    int64_t bytes;
+  };
+  static constexpr Scalar scalars[] = {{"float", "float", 4}, {"int", "int", 4}, {"unsigned int", "uint", 4},
+                                       {"unsigned", "uint", 4}, {"double", "double", 8}};
+  type.consume_front("const ");
+  for (const Scalar &scalar : scalars)
+    if (type == scalar.name && bytes > scalar.bytes)
+      return scalar.vector.str() + std::to_string(bytes / scalar.bytes);
+  return bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : bytes == 4 ? "unsigned int" : "unsigned short";
+}
+
+bool kbopt::isIntegerType(StringRef type) {
+  type.consume_front("const ");
+  for (StringRef word : {"int", "unsigned", "long", "short", "char", "bool", "size_t", "signed"})
+    if (type == word || type.starts_with((word + " ").str()) || type.ends_with((" " + word).str()))
+      return type != "long double";
+  return type.ends_with("int_t") || type.ends_with("32_t") || type.ends_with("64_t") || type.ends_with("16_t") ||
+         type.ends_with("8_t");
+}
+
+ArrayAttr kbopt::operandsOf(Operation *op) {
+  auto operands = op->getAttrOfType<ArrayAttr>("operands");
+  return operands ? operands : ArrayAttr::get(op->getContext(), {});
+}
+
+SmallVector<kb::OperandAttr> kbopt::loadsOf(Operation *op) {
+  SmallVector<kb::OperandAttr> loads;
+  for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
+    if (operand.getKind() == kb::OperandKind::Element)
+      loads.push_back(operand);
+  return loads;
+}
+
+bool kbopt::mayOverlap(kb::KernelOp kernel, kb::BaseAttr a, kb::BaseAttr b) {
+  if (a == b)
+    return true;
+  auto isRestrict = [&](kb::BaseAttr base) {
+    return kernel && base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0 && base.getArgument() >= 0 &&
+           cast<kb::ParamAttr>(kernel.getParams()[base.getArgument()]).getIsRestrict();
+  };
+  return !isRestrict(a) && !isRestrict(b);
+}

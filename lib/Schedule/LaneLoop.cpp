@@ -1,0 +1,308 @@
+//===- LaneLoop.cpp - A dimension shared out among threads ------------------===//
+
+#include "LaneLoop.h"
+#include "Accesses.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+void Needs::expression(StringRef text) {
+  LaunchCondition condition{LaunchCondition::Expression, text.str(), {}, 0};
+  if (!text.empty() && !llvm::is_contained(conditions, condition))
+    conditions.push_back(condition);
+}
+
+void Needs::aligned(kb::BaseAttr base, unsigned bytes) {
+  for (LaunchCondition &known : conditions)
+    if (known.kind == LaunchCondition::Aligned && known.text == base.getName()) {
+      known.bytes = std::max(known.bytes, bytes);
+      return;
+    }
+  conditions.push_back({LaunchCondition::Aligned, base.getName().str(), {}, bytes});
+}
+
+void Needs::disjoint(kb::BaseAttr a, kb::BaseAttr b) {
+  std::string first = std::min(a.getName(), b.getName()).str(), second = std::max(a.getName(), b.getName()).str();
+  LaunchCondition condition{LaunchCondition::Disjoint, first, second, 0};
+  if (!llvm::is_contained(conditions, condition))
+    conditions.push_back(condition);
+}
+
+llvm::StringSet<> kbopt::keepApart(CudaText &text, Needs &needs) {
+  llvm::SetVector<kb::BaseAttr> stored, all;
+  text.nest().walk([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      all.insert(load.getBase());
+    if (auto store = dyn_cast<kb::StoreOp>(op)) {
+      all.insert(store.getTarget().getBase());
+      stored.insert(store.getTarget().getBase());
+    }
+  });
+  auto isParameter = [](kb::BaseAttr base) { return base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0; };
+  llvm::StringSet<> names;
+  for (kb::BaseAttr base : all) {
+    if (isParameter(base))
+      names.insert(base.getName());
+    for (kb::BaseAttr other : stored)
+      if (base != other && isParameter(base) && isParameter(other) && mayOverlap(text.kernel(), base, other))
+        needs.disjoint(base, other);
+  }
+  return names;
+}
+
+std::string kbopt::arrayName(CudaText &text, kb::OperandAttr operand) {
+  std::string name = operand.getBase().getName().str();
+  return text.freshName(name + (StringRef(name).ends_with("s") ? "es" : "s"));
+}
+
+/// Every access to \p base in \p body stands in \p body itself and is the element \p key.
+static bool isOnlyElement(CudaText &text, Block &body, StringRef dim, kb::BaseAttr base, StringRef key) {
+  bool isStored = false, isOnly = true;
+  auto look = [&](Operation *op, kb::OperandAttr operand) {
+    if (operand.getBase() == base)
+      isOnly &= op->getBlock() == &body && elementKey(text, operand, dim) == key;
+  };
+  body.walk([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      look(op, load);
+    if (auto store = dyn_cast<kb::StoreOp>(op)) {
+      isStored |= store.getTarget().getBase() == base;
+      isOnly &= !store.getAtomic() || store.getTarget().getBase() != base;
+      look(op, store.getTarget());
+    }
+  });
+  return !isStored || isOnly;
+}
+
+bool kbopt::isVector(CudaText &text, kb::OperandAttr operand, Block &body, StringRef dim, int64_t vector, Needs *needs) {
+  kb::BaseAttr base = operand.getBase();
+  int64_t bytes = vector * operand.getBytes();
+  if (vector == 1 || operand.getKind() != kb::OperandKind::Element || strideAlong(operand.getOffset(), dim) != 1 ||
+      base.getKind() != kb::BaseKind::Argument || base.getByteOffset() != 0 || usesNameOf(operand.getOffset(), body) ||
+      !llvm::isPowerOf2_64(bytes) || bytes > 64)
+    return false;
+  auto conditions = multipleConditions(text.nest(), operand.getOffset(), dim, vector);
+  if (!conditions)
+    return false;
+  if (needs) {
+    for (const std::string &condition : *conditions)
+      needs->expression(condition);
+    needs->aligned(base, std::min<int64_t>(bytes, 16));
+  }
+  return true;
+}
+
+namespace {
+
+/// Finds the streams of a loop and what their order requires.
+struct StreamFinder {
+  CudaText &text;
+  Block &body;
+  StringRef dim;
+  const LaneShape &shape;
+  ArrayRef<Stream> cached;
+  Needs &needs;
+  std::vector<Stream> streams;
+  SmallVector<std::pair<kb::BaseAttr, bool>> stored; ///< so far, and whether the store waits to the end
+
+  Stream *find(kb::OperandAttr operand) {
+    std::string key = elementKey(text, operand, dim);
+    for (Stream &stream : streams)
+      if (stream.key == key)
+        return &stream;
+    for (const Stream &each : cached)
+      if (each.key == key) {
+        streams.push_back(each);
+        streams.back().operand = operand; // the same element in this loop's names
+        streams.back().loads = streams.back().stores = false;
+        streams.back().isVector = isVector(text, operand, body, dim, shape.vector, &needs);
+        return &streams.back();
+      }
+    if (!isOnlyElement(text, body, dim, operand.getBase(), key) ||
+        !isVector(text, operand, body, dim, shape.vector, &needs))
+      return nullptr;
+    streams.push_back({key, "", operand, Stream::Local});
+    streams.back().isVector = true;
+    return &streams.back();
+  }
+
+  void load(Operation *op, kb::OperandAttr operand) {
+    Stream *stream = op->getBlock() == &body ? find(operand) : nullptr;
+    if (stream && !stream->stores)
+      stream->loads = true;
+    for (auto [base, waits] : stored)
+      if (base != operand.getBase() && (waits || stream) && mayOverlap(text.kernel(), base, operand.getBase()))
+        needs.disjoint(base, operand.getBase());
+  }
+
+  void store(kb::StoreOp op) {
+    kb::OperandAttr target = op.getTarget();
+    Stream *stream = op->getBlock() == &body && !op.getAtomic() ? find(target) : nullptr;
+    if (stream)
+      stream->stores = true;
+    for (auto [base, waits] : stored)
+      if (base != target.getBase() && waits != bool(stream) && mayOverlap(text.kernel(), base, target.getBase()))
+        needs.disjoint(base, target.getBase());
+    stored.push_back({target.getBase(), bool(stream)});
+  }
+
+  void run() {
+    body.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (kb::OperandAttr operand : loadsOf(op))
+        load(op, operand);
+      if (auto each = dyn_cast<kb::StoreOp>(op))
+        store(each);
+    });
+    for (Stream &stream : streams)
+      if (stream.array.empty())
+        stream.array = arrayName(text, stream.operand);
+  }
+};
+
+std::string elementType(const Stream &stream) {
+  StringRef type = stream.operand.getType();
+  type.consume_front("const ");
+  return type.str();
+}
+
+/// Moves one vector between \p array (a pointer expression) and memory.
+void copyVector(CodeLines &code, const Stream &stream, int64_t vector, const std::string &array,
+                const std::string &memory, bool isLoad) {
+  int64_t bytes = vector * stream.operand.getBytes();
+  std::string type = vectorType(elementType(stream), std::min<int64_t>(bytes, 16));
+  auto cast = [&](const std::string &pointer, bool isConst) {
+    return "reinterpret_cast<" + std::string(isConst ? "const " : "") + type + " *>(" + pointer + ")";
+  };
+  std::string to = cast(isLoad ? array : "&" + memory, false), from = cast(isLoad ? "&" + memory : array, true);
+  if (bytes <= 16)
+    code.line("*" + to + " = *" + from + ";");
+  for (int64_t part = 0; bytes > 16 && part < bytes / 16; ++part)
+    code.line(to + "[" + std::to_string(part) + "] = " + from + "[" + std::to_string(part) + "];");
+}
+
+/// Opens the loop over turns or with a step and declares the first iteration of each; `close` ends it.
+struct TurnLoop {
+  CodeLines &code;
+  const LaneShape &shape;
+  std::string first;
+  bool isUnrolled;
+
+  TurnLoop(CodeLines &code, const LaneShape &shape, StringRef dim, StringRef extent)
+      : code(code), shape(shape), first(shape.vector == 1 ? dim.str() : shape.first), isUnrolled(shape.turns > 0) {
+    std::string times = shape.vector == 1 ? "" : " * " + shape.width;
+    if (isUnrolled) {
+      std::string turn = shape.chunk + " * " + shape.lanes + " + " + shape.lane;
+      code.unroll().open("for (int " + shape.chunk + " = 0; " + shape.chunk + " < " + shape.chunks + "; ++" + shape.chunk + ")");
+      code.line("const int " + first + " = " + (times.empty() ? turn : "(" + turn + ")" + times) + ";");
+      code.open("if (" + first + " < " + extent + ")");
+      return;
+    }
+    if (shape.inflight > 1)
+      code.unroll(shape.inflight);
+    code.open("for (int " + first + " = " + shape.lane + times + "; " + first + " < " + extent + "; " + first + " += " +
+              shape.lanes + times + ")");
+  }
+  void close() {
+    code.close();
+    if (isUnrolled)
+      code.close();
+  }
+};
+
+/// `xs[k][e]`, without the parts that the stream or the shape lacks.
+std::string held(const Stream &stream, const LaneShape &shape, StringRef element) {
+  std::string text = stream.array;
+  if (stream.place == Stream::Registers)
+    text += "[" + shape.chunk + "]";
+  if (shape.vector > 1)
+    text += element.empty() ? "" : "[" + element.str() + "]";
+  return text;
+}
+
+} // namespace
+
+std::vector<Stream> kbopt::streamsOf(CudaText &text, Block &body, StringRef dim, const LaneShape &shape,
+                                     ArrayRef<Stream> cached, Needs &needs) {
+  StreamFinder finder{text, body, dim, shape, cached, needs, {}, {}};
+  finder.streams.reserve(64);
+  finder.run();
+  return std::move(finder.streams);
+}
+
+std::string kbopt::declaration(const Stream &stream, const LaneShape &shape) {
+  std::string text = (shape.vector > 1 ? "alignas(16) " : "") + elementType(stream) + " " + stream.array;
+  if (stream.place == Stream::Registers)
+    text += "[" + shape.chunks + "]";
+  return text + (shape.vector > 1 ? "[" + shape.width + "];" : ";");
+}
+
+static void fillOne(CudaText &text, CodeLines &code, StringRef dim, const LaneShape &shape, const Stream &stream,
+                    StringRef first) {
+  text.setName(dim, first);
+  std::string memory = text.operand(stream.operand);
+  if (shape.vector == 1) {
+    code.line(held(stream, shape, "") + " = " + memory + ";");
+  } else if (stream.isVector) {
+    copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, true);
+  } else {
+    text.setName(dim, first.str() + " + " + shape.element);
+    code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
+    code.indent().line(held(stream, shape, shape.element) + " = " + text.operand(stream.operand) + ";").outdent();
+  }
+  text.setName(dim, dim);
+}
+
+void kbopt::printFill(CudaText &text, CodeLines &code, StringRef dim, StringRef extent, const LaneShape &shape,
+                      ArrayRef<Stream> streams) {
+  TurnLoop loop(code, shape, dim, extent);
+  for (const Stream &stream : streams)
+    fillOne(text, code, dim, shape, stream, loop.first);
+  loop.close();
+}
+
+void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef extent,
+                          const LaneShape &shape, ArrayRef<Stream> streams,
+                          const std::map<std::string, std::string> &partial) {
+  auto streamOf = [&](kb::OperandAttr operand) -> const Stream * {
+    if (operand.getKind() != kb::OperandKind::Element)
+      return nullptr;
+    std::string key = elementKey(text, operand, dim);
+    auto found = llvm::find_if(streams, [&](const Stream &each) { return each.key == key; });
+    return found == streams.end() ? nullptr : &*found;
+  };
+  TurnLoop loop(code, shape, dim, extent);
+  for (const Stream &stream : streams)
+    if (stream.place == Stream::Local) {
+      code.line(declaration(stream, shape));
+      if (stream.loads)
+        fillOne(text, code, dim, shape, stream, loop.first);
+    }
+  bool isVector = shape.vector > 1;
+  if (isVector)
+    code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
+  if (isVector && usesDim(body, dim, [&](kb::OperandAttr operand) { return streamOf(operand) != nullptr; }))
+    code.line("const int " + dim.str() + " = " + loop.first + " + " + shape.element + ";");
+  StatementPrinter printer{text, code, [&](kb::OperandAttr operand) {
+                             const Stream *stream = streamOf(operand);
+                             return stream ? held(*stream, shape, shape.element) : std::string();
+                           }, partial};
+  printer.print(body);
+  auto writeBack = [&](const Stream &stream, bool vectors) {
+    if (!stream.stores || !stream.writesBack || (isVector && stream.isVector) != vectors)
+      return;
+    text.setName(dim, vectors ? loop.first : isVector ? loop.first + " + " + shape.element : loop.first);
+    std::string memory = text.operand(stream.operand);
+    if (vectors)
+      copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, false);
+    else
+      code.line(memory + " = " + held(stream, shape, shape.element) + ";");
+    text.setName(dim, dim);
+  };
+  for (const Stream &stream : streams)
+    writeBack(stream, false);
+  if (isVector)
+    code.close();
+  for (const Stream &stream : streams)
+    writeBack(stream, true);
+  loop.close();
+}

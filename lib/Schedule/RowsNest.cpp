@@ -1,0 +1,232 @@
+//===- RowsNest.cpp - A nest as rows that teams compute ---------------------===//
+
+#include "RowsNest.h"
+#include "Accesses.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+static unsigned freeLoopsAround(kb::OverOp over) {
+  unsigned count = 0;
+  for (auto up = over->getParentOfType<kb::OverOp>(); up; up = up->getParentOfType<kb::OverOp>())
+    count += up.getOrder() != kb::LoopOrder::Ascending;
+  return count;
+}
+
+SmallVector<kb::OverOp> kbopt::laneLoops(kb::NestOp nest, int64_t level) {
+  SmallVector<kb::OverOp> found;
+  nest.walk<WalkOrder::PreOrder>([&](kb::OverOp over) {
+    if (over.getOrder() == kb::LoopOrder::Ascending)
+      return WalkResult::advance();
+    bool hasInner = false;
+    over.getBody().walk([&](kb::OverOp inner) { hasInner |= inner.getOrder() != kb::LoopOrder::Ascending; });
+    if (freeLoopsAround(over) + 1 < level && hasInner)
+      return WalkResult::advance();
+    found.push_back(over);
+    return WalkResult::skip();
+  });
+  return found;
+}
+
+kb::LetOp kbopt::declarationOf(kb::NestOp nest, StringRef name) {
+  kb::LetOp found;
+  nest.walk([&](kb::LetOp let) {
+    if (!found && !let.getReassigns() && let.getName() == name)
+      found = let;
+  });
+  return found;
+}
+
+SmallVector<kb::ReduceOp> kbopt::reductionsOf(kb::OverOp over) {
+  SmallVector<kb::ReduceOp> found;
+  over.getBody().walk([&](kb::ReduceOp reduce) {
+    bool isInner = false;
+    over.getBody().walk([&](kb::LetOp let) { isInner |= !let.getReassigns() && let.getName() == reduce.getName(); });
+    bool isKnown = llvm::any_of(found, [&](kb::ReduceOp each) { return each.getName() == reduce.getName(); });
+    if (!isInner && !isKnown)
+      found.push_back(reduce);
+  });
+  return found;
+}
+
+/// Whether \p over can be given to several threads.
+static std::string whyNotShared(kb::NestOp nest, kb::OverOp over) {
+  std::string reason, where = "'" + over.getName().str() + "'";
+  SmallVector<kb::ReduceOp> reductions = reductionsOf(over);
+  for (kb::ReduceOp reduce : reductions) {
+    if (StringRef(reduce.getReduction()).starts_with("arg"))
+      return "the position of a maximum or minimum is not shared out yet";
+    if (!declarationOf(nest, reduce.getName()))
+      return "'" + reduce.getName().str() + "' is not declared where it is seen";
+  }
+  over.getBody().walk([&](Operation *op) {
+    if (auto let = dyn_cast<kb::LetOp>(op); let && let.getReassigns()) {
+      bool isInner = false;
+      over.getBody().walk([&](kb::LetOp each) { isInner |= !each.getReassigns() && each.getName() == let.getName(); });
+      if (!isInner)
+        reason = "'" + let.getName().str() + "' is carried from one iteration of " + where + " to the next";
+    }
+    if (auto reduce = dyn_cast<kb::ReduceOp>(op))
+      for (kb::ReduceOp each : reductions)
+        if (each.getName() == reduce.getName() && each.getCombine() != reduce.getCombine())
+          reason = "'" + reduce.getName().str() + "' is combined in two ways";
+    if (auto text = op->getAttrOfType<StringAttr>("text"))
+      collectIdentifiers(text.getValue(), [&](StringRef word) {
+        for (kb::ReduceOp each : reductions)
+          if (each.getName() == word)
+            reason = "'" + word.str() + "' is read while " + where + " forms it";
+      });
+  });
+  return reason;
+}
+
+std::string kbopt::whyNoBox(kb::NestOp nest) {
+  CudaText text(nest);
+  if (!text.kernel())
+    return "the kernel is not in the program";
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
+    for (StringAttr other : extent.getLoops())
+      if (dependsOn(extent, other))
+        return "the extent of '" + dim.getValue().str() + "' depends on '" + other.getValue().str() + "'";
+    if (text.hostExpression(extent).empty())
+      return "the host does not know the extent of '" + dim.getValue().str() + "'";
+  }
+  std::string reason;
+  nest.walk([&](Operation *op) {
+    auto look = [&](kb::OperandAttr operand) {
+      kb::BaseKind kind = operand.getBase().getKind();
+      if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument && kind != kb::BaseKind::Global)
+        reason = operand.getBase().getName().empty() ? "it uses memory that is not one of its parameters"
+                                                     : "'" + operand.getBase().getName().str() + "' is not a parameter";
+    };
+    for (kb::OperandAttr load : loadsOf(op))
+      look(load);
+    if (auto store = dyn_cast<kb::StoreOp>(op))
+      look(store.getTarget());
+  });
+  return reason;
+}
+
+std::string kbopt::whyNotRows(kb::NestOp nest, int64_t level) {
+  if (std::string reason = whyNoBox(nest); !reason.empty())
+    return reason;
+  SmallVector<kb::OverOp> lanes = laneLoops(nest, level);
+  if (lanes.empty())
+    return "no inner dimension can be shared out among threads";
+  for (kb::OverOp over : lanes)
+    if (std::string reason = whyNotShared(nest, over); !reason.empty())
+      return reason;
+  return "";
+}
+
+RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
+  RowCache cache;
+  for (kb::OverOp over : lanes) {
+    if (!isa<kb::NestOp>(over->getParentOp()))
+      continue;
+    if (!cache.extent)
+      cache.extent = over.getExtent();
+    if (text.expression(over.getExtent()) == text.expression(cache.extent))
+      cache.loops.push_back(over);
+  }
+  std::map<std::string, unsigned> uses; // loops by key
+  std::map<std::string, bool> direct;   // whether every access to the base is this key of a loop's own
+  for (auto [index, over] : llvm::enumerate(cache.loops)) {
+    std::map<std::string, bool> here;
+    for (Operation &op : over.getBody().front()) {
+      auto add = [&](kb::OperandAttr operand, bool stores) {
+        std::string key = elementKey(text, operand, over.getName());
+        bool isNew = llvm::none_of(cache.streams, [&](const Stream &each) { return each.key == key; });
+        if (isNew && !usesNameOf(operand.getOffset(), over.getBody().front()) && dependsOn(operand.getOffset(), over.getName()))
+          cache.streams.push_back({key, "", operand, Stream::Registers, !stores, stores});
+        uses[key] += here.insert({key, true}).second;
+        if (stores)
+          cache.lastStore[key] = index;
+      };
+      if (!isa<kb::WhenOp>(op))
+        for (kb::OperandAttr load : loadsOf(&op))
+          add(load, false);
+      if (auto store = dyn_cast<kb::StoreOp>(op))
+        add(store.getTarget(), true);
+    }
+  }
+  auto isAlone = [&](const Stream &stream) {
+    bool isStored = false, isAlone = true;
+    text.nest().walk([&](Operation *op) {
+      auto look = [&](kb::OperandAttr operand, bool stores) {
+        if (operand.getBase() != stream.operand.getBase())
+          return;
+        auto over = dyn_cast<kb::OverOp>(op->getParentOp());
+        isStored |= stores;
+        isAlone &= over && llvm::is_contained(cache.loops, over) && elementKey(text, operand, over.getName()) == stream.key;
+      };
+      for (kb::OperandAttr load : loadsOf(op))
+        look(load, false);
+      if (auto store = dyn_cast<kb::StoreOp>(op)) {
+        look(store.getTarget(), true);
+        isAlone &= !store.getAtomic() || store.getTarget().getBase() != stream.operand.getBase();
+      }
+    });
+    return !isStored || isAlone;
+  };
+  llvm::erase_if(cache.streams, [&](const Stream &stream) { return uses[stream.key] < 2 || !isAlone(stream); });
+  return cache;
+}
+
+kb::ExprAttr kbopt::largestExtent(kb::NestOp nest, kb::ExprAttr extent) {
+  AffineExpr expr = extent.getExpr();
+  for (auto [index, name] : llvm::enumerate(extent.getLoops())) {
+    if (!dependsOn(extent, name))
+      continue;
+    auto gain = strideAlong(extent, name);
+    kb::ExprAttr range;
+    for (auto [dim, each] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+      if (dim == name)
+        range = each;
+    // The extents of the nest use its symbols in their own order.
+    if (!gain || !range || (*gain > 0 && range.getSymbols() != extent.getSymbols() && !range.getConstant()))
+      return {};
+    AffineExpr last = range.getConstant() ? getAffineConstantExpr(*range.getConstant() - 1, expr.getContext())
+                                          : range.getExpr() - 1;
+    AffineExpr self = getAffineDimExpr(kb::firstLoopDim + index, expr.getContext());
+    expr = expr.replace(self, *gain > 0 ? last : getAffineConstantExpr(0, expr.getContext()));
+  }
+  auto map = AffineMap::get(extent.getMap().getNumDims(), extent.getMap().getNumSymbols(), expr);
+  return kb::ExprAttr::get(extent.getContext(), extent.getLoops(), extent.getSymbols(), simplifyAffineMap(map));
+}
+
+std::string kbopt::countPoints(CudaText &text, Needs &needs) {
+  std::string count, wide;
+  bool isOne = text.nest().getExtents().size() == 1;
+  for (auto extent : text.nest().getExtents().getAsRange<kb::ExprAttr>()) {
+    std::string size = text.hostExpression(extent);
+    std::string factor = isOne || CudaText::isAtom(size) ? size : "(" + size + ")";
+    if (!extent.getConstant())
+      needs.expression(size + " > 0");
+    count += (count.empty() ? "" : " * ") + factor;
+    wide += (wide.empty() ? "(size_t)" : " * ") + (CudaText::isAtom(size) ? size : "(" + size + ")");
+  }
+  if (!isOne && llvm::any_of(text.nest().getExtents().getAsRange<kb::ExprAttr>(), [](kb::ExprAttr e) { return !e.getConstant(); }))
+    needs.expression(wide + " <= 0x7fffffff");
+  return count.empty() ? "1" : count;
+}
+
+void kbopt::declarePoint(CudaText &text, CodeLines &code, StringRef flat, llvm::function_ref<bool(StringRef)> isUsed) {
+  auto dims = llvm::to_vector(text.nest().getDims().getAsRange<StringAttr>());
+  auto extents = llvm::to_vector(text.nest().getExtents().getAsRange<kb::ExprAttr>());
+  for (size_t i = dims.size(); dims.size() > 1 && i-- > 0;) {
+    std::string inner;
+    for (size_t k = i + 1; k < dims.size(); ++k) {
+      std::string size = text.expression(extents[k]);
+      inner += (inner.empty() ? "" : " * ") + (CudaText::isAtom(size) ? size : "(" + size + ")");
+    }
+    std::string value = flat.str();
+    if (!inner.empty())
+      value += " / " + (dims.size() - i > 2 ? "(" + inner + ")" : inner);
+    std::string size = text.expression(extents[i]);
+    if (i > 0)
+      value += " % " + (CudaText::isAtom(size) ? size : "(" + size + ")");
+    if (isUsed(dims[i]))
+      code.line("const int " + dims[i].getValue() + " = " + value + ";");
+  }
+}

@@ -1,0 +1,49 @@
+//===- RowsNest.h - A nest as rows that teams compute -----------*- C++ -*-===//
+//
+// Owns what the `rows` sketch finds in a nest: which inner dimensions a team shares, whether
+// that is sound, and which elements of a row are worth keeping. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SCHEDULE_ROWSNEST_H
+#define KBOPT_LIB_SCHEDULE_ROWSNEST_H
+
+#include "LaneLoop.h"
+
+namespace kbopt {
+
+/// The inner dimensions of \p nest that a team shares: the outermost ones whose order allows it, or with \p level 2 those
+/// inside these where there are any.
+llvm::SmallVector<kb::OverOp> laneLoops(kb::NestOp nest, int64_t level);
+
+/// Empty if a team can compute each point of \p nest; otherwise why not.
+std::string whyNotRows(kb::NestOp nest, int64_t level);
+
+/// The kb.let that declares scalar \p name; null if there is none.
+kb::LetOp declarationOf(kb::NestOp nest, llvm::StringRef name);
+
+/// The variables from outside \p over that kb.reduce operations in it change, one operation each.
+llvm::SmallVector<kb::ReduceOp> reductionsOf(kb::OverOp over);
+
+/// Loops of one row that keep its elements from one to the next.
+struct RowCache {
+  llvm::SmallVector<kb::OverOp> loops; ///< in order, all of `extent`
+  kb::ExprAttr extent;
+  std::vector<Stream> streams;
+  std::map<std::string, unsigned> lastStore; ///< by key: loop of the store that reaches memory
+};
+/// The elements that several of the \p lanes loops at the top of \p nest use.
+RowCache rowCacheOf(CudaText &text, llvm::ArrayRef<kb::OverOp> lanes);
+
+/// The extent of \p extent that no point exceeds; null if that cannot be told.
+kb::ExprAttr largestExtent(kb::NestOp nest, kb::ExprAttr extent);
+
+/// Names of dimensions and extents of the points, checked to be a box of sizes that the host knows.
+std::string whyNoBox(kb::NestOp nest);
+/// Adds that there is a point and that their number fits `int`; the number of points, for the host.
+std::string countPoints(CudaText &text, Needs &needs);
+/// Declares the dimensions of the point number \p flat that \p isUsed wants.
+void declarePoint(CudaText &text, CodeLines &code, llvm::StringRef flat, llvm::function_ref<bool(llvm::StringRef)> isUsed);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SCHEDULE_ROWSNEST_H

@@ -1,0 +1,183 @@
+//===- RowsSchedules.cpp - Which teams are worth trying ---------------------===//
+//
+// Owns the list of schedules of the sketch `rows` and its order. The figures behind it were measured on an
+// H200: up to 1024 floats a row, a warp with the row in registers is best, with 8 rows a block; above, a
+// block with 8 to 32 floats a thread. Reading a row again costs up to twice the time.
+//
+//===----------------------------------------------------------------------===//
+#include "Accesses.h"
+#include "RowsNest.h"
+#include "Sketches.h"
+#include <cmath>
+
+using namespace kbopt;
+using namespace mlir;
+
+std::optional<int64_t> kbopt::valueAt(kb::ExprAttr expr, const LaunchSizes &sizes) {
+  SmallVector<AffineExpr> dims, symbols;
+  for (unsigned i = 0; i < expr.getMap().getNumDims(); ++i)
+    dims.push_back(getAffineDimExpr(i, expr.getContext()));
+  for (unsigned i = 0; i < expr.getMap().getNumSymbols(); ++i) {
+    auto found = sizes.find(kb::symbolName(i, expr.getSymbols()));
+    symbols.push_back(found == sizes.end() ? getAffineSymbolExpr(i, expr.getContext())
+                                           : getAffineConstantExpr(found->second, expr.getContext()));
+  }
+  auto constant = dyn_cast<AffineConstantExpr>(expr.getExpr().replaceDimsAndSymbols(dims, symbols));
+  return constant ? std::optional(constant.getValue()) : std::nullopt;
+}
+
+namespace {
+
+struct Ranked {
+  double cost = 0;
+  Schedule schedule;
+};
+
+/// What the choice of a team depends on.
+struct RowFacts {
+  std::optional<int64_t> length, points; ///< of a row; rows
+  int64_t vector = 1, streams = 0;       ///< widest access in elements; elements kept for each iteration
+  int64_t level = 1;
+};
+
+RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
+  RowFacts facts;
+  facts.level = level;
+  CudaText text(nest);
+  SmallVector<kb::OverOp> lanes = laneLoops(nest, level);
+  RowCache cache = rowCacheOf(text, lanes);
+  int64_t bytes = 16;
+  for (kb::OverOp over : lanes) {
+    if (kb::ExprAttr largest = largestExtent(nest, over.getExtent()))
+      if (auto length = valueAt(largest, sizes))
+        facts.length = std::max(facts.length.value_or(0), *length);
+    if (!multipleConditions(nest, over.getExtent(), "", 2))
+      continue;
+    over.getBody().walk([&](Operation *op) {
+      auto look = [&](kb::OperandAttr operand) {
+        if (isVector(text, operand, over.getBody().front(), over.getName(), 2, nullptr))
+          bytes = std::min(bytes, operand.getBytes());
+      };
+      for (kb::OperandAttr load : loadsOf(op))
+        look(load);
+      if (auto store = dyn_cast<kb::StoreOp>(op))
+        look(store.getTarget());
+    });
+  }
+  facts.vector = 16 / std::max<int64_t>(bytes, 2);
+  while (facts.length && *facts.length % facts.vector != 0)
+    facts.vector /= 2;
+  facts.streams = cache.streams.size();
+  facts.points = 1;
+  for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>()) {
+    auto size = valueAt(extent, sizes);
+    facts.points = facts.points && size ? std::optional(*facts.points * *size) : std::nullopt;
+  }
+  return facts;
+}
+
+Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector, int64_t chunks, int64_t inflight) {
+  Schedule schedule("rows");
+  schedule.set("team", team).set("rows", rows).set("block", team * rows).set("vector", vector).set("level", facts.level);
+  return schedule.set("cache", chunks ? "registers" : "none").set("chunks", chunks).set("inflight", inflight);
+}
+
+/// Estimated relative time: idle lanes, too few threads for the chip, loads in flight, rows read again.
+double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t rows, int64_t vector, int64_t chunks,
+              int64_t inflight) {
+  double length = facts.length.value_or(1024), points = facts.points.value_or(8192);
+  double turns = std::ceil(length / (team * vector));
+  double cost = turns * team * vector / length; // idle lanes
+  double threads = points * team, slots = chip.smCount * chip.maxThreadsPerSm;
+  if (threads < slots)
+    cost *= 1 + 0.4 * std::log2(slots / threads);
+  double inFlight = (chunks ? chunks : std::min<double>(inflight, turns)) * vector;
+  if (inFlight < 4)
+    cost *= 1.25;
+  if (inFlight < 8)
+    cost *= 1.05;
+  if (chunks * vector * facts.streams > 32)
+    cost *= 1.1 + chunks * vector * facts.streams / 256.0;
+  if (!chunks && facts.streams)
+    cost *= 1.5;
+  if (team > 32)
+    cost *= 1.04 + 20.0 / length; // barriers
+  if (team == 1024)
+    cost *= 1.05;
+  if (team * rows != 256)
+    cost *= 1.01;
+  if (vector == 1)
+    cost *= 1.05;
+  return cost;
+}
+
+void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo &chip, double factor) {
+  std::vector<int64_t> vectors = {facts.vector};
+  if (facts.vector > 1)
+    vectors.push_back(1);
+  for (int64_t vector : vectors)
+    for (int64_t team : {32, 256, 128, 512, 1024, 16, 8, 64})
+      for (int64_t rows : team <= 32 ? std::vector<int64_t>{256 / team, 128 / team} : std::vector<int64_t>{1}) {
+        if (team < 32 && facts.length && *facts.length > team * vector * 4)
+          continue;
+        auto add = [&](int64_t chunks, int64_t inflight) {
+          double held = chunks * vector * std::max<int64_t>(facts.streams, 1);
+          if (chunks > 64 || 32 + held > chip.registersPerThread - 40 ||
+              (40 + held) * team * rows > chip.registersPerBlock)
+            return;
+          ranked.push_back({factor * costOf(facts, chip, team, rows, vector, chunks, inflight),
+                            make(facts, team, rows, vector, chunks, inflight)});
+        };
+        if (facts.streams && facts.length)
+          add((*facts.length + team * vector - 1) / (team * vector), 1);
+        else if (facts.streams)
+          add(team <= 32 ? 32 / vector : 16 / vector, 1);
+        for (int64_t inflight : {1, 2, 4})
+          if (facts.streams ? inflight == 4 : true)
+            add(0, inflight);
+      }
+}
+
+/// Loads of the shared loops whose neighbours in a warp are neighbours in memory, as a share of all.
+double unitShare(kb::NestOp nest, int64_t level) {
+  double unit = 0, all = 0;
+  for (kb::OverOp over : laneLoops(nest, level))
+    over.getBody().walk([&](Operation *op) {
+      for (kb::OperandAttr load : loadsOf(op)) {
+        auto stride = strideAlong(load.getOffset(), over.getName());
+        all += 1;
+        unit += stride && *stride >= 0 && *stride <= 1;
+      }
+    });
+  return all ? unit / all : 1;
+}
+
+bool formsFloatSums(kb::NestOp nest, int64_t level) {
+  bool found = false;
+  for (kb::OverOp over : laneLoops(nest, level))
+    for (kb::ReduceOp reduce : reductionsOf(over))
+      if (reduce.getReduction() == "add" || reduce.getReduction() == "mul")
+        found |= !isIntegerType(declarationOf(nest, reduce.getName()).getType());
+  return found;
+}
+
+} // namespace
+
+std::vector<Schedule> kbopt::rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
+                                           const Freedom &freedom) {
+  std::vector<Ranked> ranked;
+  SmallVector<kb::OverOp> outer = laneLoops(nest, 1);
+  for (int64_t level : {1, 2}) {
+    if ((level == 2 && laneLoops(nest, 2) == outer) || !whyNotRows(nest, level).empty())
+      continue;
+    if (!freedom.reassociate && formsFloatSums(nest, level))
+      continue;
+    addLevel(ranked, factsOf(nest, level, sizes), chip, 4 - 3 * unitShare(nest, level));
+  }
+  llvm::stable_sort(ranked, [](const Ranked &a, const Ranked &b) { return a.cost < b.cost; });
+  std::vector<Schedule> best;
+  for (Ranked &each : ranked)
+    if (best.size() < 24)
+      best.push_back(std::move(each.schedule));
+  return best;
+}

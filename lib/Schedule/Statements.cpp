@@ -1,0 +1,85 @@
+//===- Statements.cpp - Statements of a nest for one thread -----------------===//
+
+#include "Statements.h"
+#include "Accesses.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+void StatementPrinter::print(Block &block) {
+  for (Operation &op : block)
+    print(&op);
+}
+
+std::string StatementPrinter::store(kb::StoreOp store) {
+  std::string target = replaced(store.getTarget());
+  if (target.empty())
+    target = text.operand(store.getTarget());
+  std::string value = text.fill(store.getText(), store.getOperands(), replaced);
+  if (auto atomic = store.getAtomic())
+    return atomic->str() + "(&" + target + ", " + value + ");";
+  return target + " = " + value + ";";
+}
+
+void StatementPrinter::combine(kb::ReduceOp reduce, StringRef name, StringRef term) {
+  StringRef how = reduce.getCombine();
+  if (how == "%a + %b" || how == "%a * %b") {
+    code.line(name + " " + how.substr(3, 1) + "= " + term + ";");
+    return;
+  }
+  bool isShort = llvm::all_of(term, [](char c) { return llvm::isAlnum(c) || StringRef("_.[]").contains(c); });
+  if (how.count("%b") < 2 || isShort) {
+    code.line(name + " = " + CudaText::combine(how, name, term) + ";");
+    return;
+  }
+  // The combination names the term twice, but it is to be computed once.
+  std::string value = text.freshName("value");
+  code.line("const auto " + value + " = " + term + ";");
+  code.line(name + " = " + CudaText::combine(how, name, value) + ";");
+}
+
+void StatementPrinter::over(kb::OverOp over) {
+  StringRef name = over.getName();
+  code.open("for (int " + name + " = 0; " + name + " < " + text.expression(over.getExtent()) + "; ++" + name + ")");
+  print(over.getBody().front());
+  code.close();
+}
+
+void StatementPrinter::print(Operation *op) {
+  if (auto let = dyn_cast<kb::LetOp>(op)) {
+    std::string value = text.fill(let.getText(), let.getOperands(), replaced);
+    code.line((let.getReassigns() ? "" : let.getType() + " ") + let.getName() + " = " + value + ";");
+  } else if (auto when = dyn_cast<kb::WhenOp>(op)) {
+    code.open("if (" + text.condition(when, replaced) + ")");
+    print(when.getBody().front());
+    code.close();
+  } else if (auto over = dyn_cast<kb::OverOp>(op)) {
+    this->over(over);
+  } else if (auto reduce = dyn_cast<kb::ReduceOp>(op)) {
+    auto found = partial.find(reduce.getName().str());
+    combine(reduce, found == partial.end() ? reduce.getName() : StringRef(found->second), text.fill(reduce.getText(), reduce.getOperands(), replaced));
+  } else if (auto store = dyn_cast<kb::StoreOp>(op)) {
+    code.line(this->store(store));
+  }
+}
+
+bool kbopt::usesDim(Block &block, StringRef dim, llvm::function_ref<bool(kb::OperandAttr)> isReplaced) {
+  bool uses = false;
+  auto look = [&](kb::OperandAttr operand) {
+    uses |= dependsOn(operand.getOffset(), dim) && !isReplaced(operand);
+  };
+  block.walk([&](Operation *op) {
+    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
+      look(operand);
+    if (auto store = dyn_cast<kb::StoreOp>(op))
+      look(store.getTarget());
+    if (auto over = dyn_cast<kb::OverOp>(op))
+      uses |= dependsOn(over.getExtent(), dim);
+    if (auto when = dyn_cast<kb::WhenOp>(op))
+      if (when.getText().empty() && when.getDomain())
+        uses = true;
+    if (auto text = op->getAttrOfType<StringAttr>("text"))
+      collectIdentifiers(text.getValue(), [&](StringRef word) { uses |= word == dim; });
+  });
+  return uses;
+}
