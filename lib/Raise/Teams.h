@@ -1,0 +1,28 @@
+//===- Teams.h - Undoing the cooperation of threads -------------*- C++ -*-===//
+//
+// Owns the step of raising that turns what the threads of a block, warp or part of a warp do
+// together for one point into what a single thread would do. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_RAISE_TEAMS_H
+#define KBOPT_LIB_RAISE_TEAMS_H
+
+#include "ThreadProgram.h"
+
+namespace kbopt::raise {
+
+/// Rewrites \p program so that no thread waits for another: loops that a team shares out become
+/// plain loops with `team`, reductions over a team and what broadcasts their result become Combine in such loops,
+/// barriers go. Leaves a program alone that has nothing of the kind; sets `reason` where it does not
+/// understand how the threads work together.
+///
+/// Why it is right: a team whose threads execute one statement after the other, each for all threads before the
+/// next, is one of the orders in which the given kernel may run, and it keeps every barrier. So
+/// each statement can become a loop over the threads; what has to be shown is only
+/// that no scalar of a single thread lives from one such loop to the next except as a
+/// partial result, and that partial results are combined exactly once.
+void undoCooperation(ThreadProgram &program);
+
+} // namespace kbopt::raise
+
+#endif // KBOPT_LIB_RAISE_TEAMS_H
