@@ -5,7 +5,7 @@
 using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
-  static const std::vector<const Sketch *> all = {&rowsSketch()};
+  static const std::vector<const Sketch *> all = {&rowsSketch(), &contractionSketch()};
   return all;
 }
 

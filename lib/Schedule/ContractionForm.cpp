@@ -1,0 +1,275 @@
+//===- ContractionForm.cpp - Which nests are contractions --------------------===//
+
+#include "Contraction.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+bool Contraction::isSum(StringRef name) const {
+  return llvm::any_of(sums, [&](const auto &sum) { return sum.first == name; });
+}
+
+const ContractionTile *Contraction::tileOf(kb::OperandAttr operand) const {
+  for (const ContractionTile &tile : tiles)
+    if (tile.operand == operand)
+      return &tile;
+  return nullptr;
+}
+
+bool kbopt::mentions(Operation *op, StringRef name) {
+  bool found = false;
+  auto look = [&](StringRef text) { collectIdentifiers(text, [&](StringRef word) { found |= word == name; }); };
+  auto lookIn = [&](kb::OperandAttr operand) {
+    for (auto [index, symbol] : llvm::enumerate(operand.getOffset().getSymbols()))
+      found |= symbol.getValue() == name && operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
+    look(operand.getBase().getName());
+  };
+  op->walk([&](Operation *each) {
+    if (auto text = each->getAttrOfType<StringAttr>("text"))
+      look(text.getValue());
+    if (auto let = dyn_cast<kb::LetOp>(each))
+      found |= let.getReassigns() && let.getName() == name;
+    for (auto operand : operandsOf(each).getAsRange<kb::OperandAttr>())
+      lookIn(operand);
+    if (auto store = dyn_cast<kb::StoreOp>(each))
+      lookIn(store.getTarget());
+  });
+  return found;
+}
+
+namespace {
+
+bool isExact(std::optional<kb::DomainAttr> domain) { return domain && domain->getExact(); }
+
+class Finder {
+public:
+  Finder(kb::NestOp nest, Contraction &to) : nest(nest), to(to) { to.nest = nest; }
+
+  std::string find() {
+    std::string reason;
+    for (auto step : {&Finder::findBody, &Finder::findSum, &Finder::findDims, &Finder::findConditions,
+                      &Finder::sortPrologue, &Finder::findTiles})
+      if (reason = (this->*step)(); !reason.empty())
+        return reason;
+    return "";
+  }
+
+private:
+  kb::NestOp nest;
+  Contraction &to;
+  Block *body = nullptr;
+  kb::OverOp sumLoop;
+  std::vector<NestDim> parallel;
+  std::vector<kb::DomainAttr> domains;
+
+  /// Parallel dimensions, also those that one thread of the given kernel runs over, and the block in them.
+  std::string findBody() {
+    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+      parallel.push_back({dim.getValue().str(), extent});
+    if (auto domain = nest.getDomain())
+      domains.push_back(*domain);
+    body = &nest.getBody().front();
+    while (llvm::hasSingleElement(*body)) {
+      if (auto over = dyn_cast<kb::OverOp>(body->front()); over && over.getOrder() == kb::LoopOrder::Any) {
+        parallel.push_back({over.getName().str(), over.getExtent()});
+        body = &over.getBody().front();
+      } else if (auto when = dyn_cast<kb::WhenOp>(body->front()); when && isExact(when.getDomain())) {
+        domains.push_back(*when.getDomain());
+        body = &when.getBody().front();
+      } else {
+        break;
+      }
+    }
+    for (kb::DomainAttr domain : domains)
+      if (!domain.getExact())
+        return "the condition on its points is not affine";
+    return "";
+  }
+
+  std::string findSum() {
+    for (Operation &op : *body) {
+      auto over = dyn_cast<kb::OverOp>(op);
+      if (!over) {
+        if (sumLoop)
+          to.after.push_back(&op);
+        else if (auto let = dyn_cast<kb::LetOp>(op))
+          to.perOutput.push_back(let);
+        else
+          return "there are stores or conditions before the sum";
+        continue;
+      }
+      if (sumLoop)
+        return ("there is another loop beside that over " + sumLoop.getName()).str();
+      sumLoop = over;
+    }
+    if (!sumLoop)
+      return "there is no loop that sums";
+    for (Block *inner = body; sumLoop;) {
+      auto over = to.depth.empty() ? sumLoop : dyn_cast<kb::OverOp>(inner->front());
+      if (!over || (!to.depth.empty() && !llvm::hasSingleElement(*inner)))
+        break;
+      if (over.getOrder() != kb::LoopOrder::Reduction)
+        return ("the loop over " + over.getName() + " is not a sum").str();
+      to.depth.push_back({over.getName().str(), over.getExtent()});
+      inner = &over.getBody().front();
+      sumLoop = over;
+    }
+    return findTerm();
+  }
+
+  std::string findTerm() {
+    for (Operation &op : sumLoop.getBody().front()) {
+      if (auto reduce = dyn_cast<kb::ReduceOp>(op)) {
+        if (reduce.getName().contains(','))
+          return "the loop also looks for a position (" + reduce.getName().str() + ")";
+        if (!to.isSum(reduce.getName()))
+          to.sums.emplace_back(reduce.getName().str(), "");
+      } else if (auto let = dyn_cast<kb::LetOp>(op); !let || let.getReassigns()) {
+        return "the loop over " + to.depth.front().name + " does more than to sum";
+      }
+      to.term.push_back(&op);
+    }
+    if (to.sums.empty())
+      return "the loop over " + to.depth.front().name + " sums nothing";
+    for (auto &[name, type] : to.sums)
+      for (kb::LetOp let : to.perOutput)
+        if (let.getName() == name && !let.getReassigns())
+          type = let.getType().str();
+    for (auto &[name, type] : to.sums)
+      if (type.empty())
+        return name + " is not declared at the point that it belongs to";
+    return "";
+  }
+
+  bool termDependsOn(kb::OperandAttr operand, StringRef dim) { return dependsOn(operand.getOffset(), dim); }
+
+  /// Empty if \p row and \p column are reused by the term's operands.
+  std::string whyNoReuse(StringRef row, StringRef column) {
+    bool hasRows = false, hasColumns = false;
+    for (Operation *op : to.term)
+      for (kb::OperandAttr load : loadsOf(op)) {
+        bool isRow = dependsOn(load.getOffset(), row), isColumn = dependsOn(load.getOffset(), column);
+        if (isRow && isColumn)
+          return (load.getBase().getName() + " varies with both " + row + " and " + column).str();
+        hasRows |= isRow;
+        hasColumns |= isColumn;
+      }
+    return hasRows && hasColumns ? "" : ("no element is used for several " + (hasRows ? column : row)).str();
+  }
+
+  int score(const NestDim &row, const NestDim &column) {
+    int score = 0;
+    for (Operation *op : to.after)
+      op->walk([&](kb::StoreOp store) {
+        score += strideAlong(store.getTarget().getOffset(), column.name) == 1 ? 8 : 0;
+        score -= strideAlong(store.getTarget().getOffset(), row.name) == 1 ? 4 : 0;
+      });
+    for (const NestDim &dim : {row, column})
+      if (auto extent = dim.extent.getConstant(); extent && *extent < 32)
+        score -= *extent < 8 ? 6 : 3;
+    return score;
+  }
+
+  std::string findDims() {
+    if (parallel.size() < 2)
+      return "each point is a single sum: there is no second dimension that uses its elements again";
+    std::string reason;
+    std::optional<std::pair<size_t, size_t>> best;
+    // Inner dimensions first: outer ones are usually batches.
+    for (size_t row = parallel.size(); row-- > 0;)
+      for (size_t column = parallel.size(); column-- > 0;) {
+        if (row == column)
+          continue;
+        std::string why = whyNoReuse(parallel[row].name, parallel[column].name);
+        if (why.empty() && (!best || score(parallel[row], parallel[column]) > score(parallel[best->first], parallel[best->second])))
+          best = {row, column};
+        if (row < column)
+          reason = why;
+      }
+    if (!best)
+      return reason;
+    to.row = parallel[best->first];
+    to.column = parallel[best->second];
+    for (auto [index, dim] : llvm::enumerate(parallel))
+      if (index != best->first && index != best->second)
+        to.batch.push_back(dim);
+    return "";
+  }
+
+  std::string findConditions() {
+    for (const NestDim &dim : parallel)
+      for (const NestDim &other : parallel)
+        if (dependsOn(dim.extent, other.name))
+          return "the extent of " + dim.name + " depends on " + other.name;
+    for (const NestDim &dim : to.depth)
+      for (const NestDim &other : parallel)
+        if (dependsOn(dim.extent, other.name))
+          return "the length of the sum over " + dim.name + " depends on " + other.name;
+    for (size_t i = 0; i < to.depth.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (dependsOn(to.depth[i].extent, to.depth[j].name))
+          return "the extent of " + to.depth[i].name + " depends on " + to.depth[j].name;
+    if (!domains.empty())
+      return "a condition selects some of its points";
+    return "";
+  }
+
+  /// Splits the statements before the sum into those that all outputs share and the others.
+  std::string sortPrologue() {
+    std::vector<kb::LetOp> all = std::exchange(to.perOutput, {});
+    for (kb::LetOp let : all) {
+      bool isShared = !to.isSum(let.getName()) && !let.getReassigns();
+      for (auto operand : operandsOf(let).getAsRange<kb::OperandAttr>())
+        isShared &= !dependsOn(operand.getOffset(), to.row.name) && !dependsOn(operand.getOffset(), to.column.name);
+      for (kb::LetOp other : all)
+        if (other.getName() != let.getName() && mentions(let, other.getName()))
+          isShared &= llvm::is_contained(to.shared, other);
+      // One that changes later is not shared.
+      for (kb::LetOp other : all)
+        isShared &= other == let || other.getName() != let.getName();
+      (isShared ? to.shared : to.perOutput).push_back(let);
+    }
+    for (kb::LetOp let : to.perOutput)
+      for (Operation *op : to.term)
+        if (mentions(op, let.getName()))
+          return "the sum uses " + let.getName().str() + ", which differs between outputs";
+    return "";
+  }
+
+  std::string findTiles() {
+    for (Operation *op : to.term) {
+      for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>()) {
+        bool isRow = dependsOn(operand.getOffset(), to.row.name), isColumn = dependsOn(operand.getOffset(), to.column.name);
+        if (usesNameOf(operand.getOffset(), *body))
+          return operand.getBase().getName().str() + " is read at a place that is computed at each point";
+        if (operand.getKind() == kb::OperandKind::Index) {
+          if (isRow || isColumn)
+            return "the sum uses the values of " + to.row.name + " or " + to.column.name;
+          continue;
+        }
+        if ((!isRow && !isColumn) || to.tileOf(operand))
+          continue;
+        StringRef side = isRow ? to.row.name : to.column.name, depth = to.depth.back().name;
+        bool alongDepth = to.depth.size() == 1 && strideAlong(operand.getOffset(), depth) == 1;
+        to.tiles.push_back({operand, isRow, strideAlong(operand.getOffset(), side) == 1 && !alongDepth, alongDepth});
+      }
+    }
+    std::string reason = "it stores nothing after the sum";
+    nest.walk([&](kb::StoreOp store) {
+      if (reason == "it stores nothing after the sum")
+        reason.clear();
+      for (Operation *op : to.term)
+        for (kb::OperandAttr load : loadsOf(op))
+          if (load.getBase() == store.getTarget().getBase())
+            reason = load.getBase().getName().str() + " is both read in the sum and stored";
+    });
+    return reason;
+  }
+};
+
+} // namespace
+
+std::string kbopt::findContraction(kb::NestOp nest, Contraction &contraction) {
+  return Finder(nest, contraction).find();
+}

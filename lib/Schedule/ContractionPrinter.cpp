@@ -1,0 +1,310 @@
+//===- ContractionPrinter.cpp - What all contraction kernels print ----------===//
+
+#include "ContractionPrinter.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+ContractionPrinter::ContractionPrinter(const Contraction &contraction, const ContractionShape &shape, StringRef name)
+    : contraction(contraction), shape(shape), text(contraction.nest) {
+  kernel.name = name.str();
+  auto fresh = [&](const llvm::Twine &wanted) { return text.freshName(wanted.str()); };
+  bm = fresh("BM"), bn = fresh("BN"), bk = fresh("BK"), tm = fresh("TM"), tn = fresh("TN"), threads = fresh("THREADS");
+  row0 = fresh(contraction.row.name + "0"), column0 = fresh(contraction.column.name + "0");
+  depth = contraction.depth.size() == 1 ? contraction.depth[0].name : fresh("depth");
+  depth0 = fresh(depth + "0");
+  rowOfThread = fresh(contraction.row.name + "OfThread"), columnOfThread = fresh(contraction.column.name + "OfThread");
+  stage = fresh("stage"), slot = fresh("slot");
+  auto index = [&](StringRef wanted, StringRef other) {
+    std::string name = text.freshName(wanted);
+    return name == wanted ? name : text.freshName(other);
+  };
+  i = index("i", "u"), j = index("j", "v");
+  for (const ContractionTile &tile : contraction.tiles) {
+    std::string base;
+    collectIdentifiers(tile.operand.getBase().getName(), [&](StringRef word) { base = word.str(); });
+    tiles.push_back({&tile, fresh(base + "Tile"), fresh(base + "Next"), fresh(base + "Regs")});
+  }
+  for (const auto &[sum, type] : contraction.sums)
+    sums[sum] = fresh(sum + "s");
+  chooseWidths();
+}
+
+void ContractionPrinter::chooseWidths() {
+  Block &body = text.nest().getBody().front();
+  for (NamedTile &named : tiles) {
+    const ContractionTile &tile = *named.tile;
+    StringRef dim = tile.alongDepth ? StringRef(contraction.depth.back().name) : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
+    int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
+    const NestDim &extent = tile.alongDepth ? contraction.depth.back() : tile.isRow ? contraction.row : contraction.column;
+    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 || width > 4)
+      continue;
+    auto whole = multipleConditions(text.nest(), extent.extent, "", width);
+    if (!whole || !isVector(text, tile.operand, body, dim, width, &needs))
+      continue;
+    for (const std::string &condition : *whole)
+      needs.expression(condition);
+    named.width = width;
+  }
+}
+
+std::string ContractionPrinter::vectorOf(const NamedTile &tile) const {
+  return vectorType(tile.tile->operand.getType(), 16);
+}
+
+static bool isPlainInt(CudaText &text, kb::ExprAttr expr) {
+  if (expr.getConstant())
+    return true;
+  auto symbol = dyn_cast<AffineSymbolExpr>(expr.getExpr());
+  if (!symbol || symbol.getPosition() < kb::firstNamedSymbol)
+    return false;
+  StringRef name = expr.getSymbols()[symbol.getPosition() - kb::firstNamedSymbol].getValue();
+  for (auto known : text.nest().getSymbols().getAsRange<kb::SymbolAttr>())
+    if (known.getName() == name)
+      return known.getOrigin() == kb::SymbolOrigin::Param && known.getBits() == 32 && known.getIsSigned() && CudaText::isAtom(name);
+  return false;
+}
+
+std::string ContractionPrinter::extentOf(const NestDim &dim) {
+  std::string extent = text.expression(dim.extent);
+  if (isPlainInt(text, dim.extent))
+    return extent;
+  std::string name = text.freshName(dim.name + "Count");
+  code.line("const int " + name + " = " + extent + ";");
+  std::string host = hostExtent(dim);
+  for (StringAttr symbol : dim.extent.getSymbols())
+    for (auto known : text.nest().getSymbols().getAsRange<kb::SymbolAttr>())
+      if (known.getName() == symbol.getValue() && (known.getBits() > 32 || !known.getIsSigned()))
+        return needs.expression(host + " <= 2147483647"), name;
+  return name;
+}
+
+std::string ContractionPrinter::hostExtent(const NestDim &dim) {
+  std::string host = text.hostExpression(dim.extent);
+  fails |= host.empty();
+  return CudaText::isAtom(host) ? host : "(" + host + ")";
+}
+
+void ContractionPrinter::printPosition() {
+  code.line("constexpr int " + bm + " = " + llvm::Twine(shape.bm) + ", " + bn + " = " + llvm::Twine(shape.bn) + ", " + bk + " = " +
+            llvm::Twine(shape.bk) + ", " + tm + " = " + llvm::Twine(shape.tm) + ", " + tn + " = " + llvm::Twine(shape.tn) + ", " +
+            threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ");");
+  rows = extentOf(contraction.row), columns = extentOf(contraction.column);
+  std::string product;
+  for (const NestDim &dim : contraction.depth)
+    product += (product.empty() ? "" : " * ") + (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
+  length = product;
+  if (contraction.depth.size() > 1) {
+    length = text.freshName("length");
+    code.line("const int " + length + " = " + product + ";");
+  }
+  std::string across = text.freshName("columnTiles"), tile = "blockIdx.x";
+  code.line("const int " + across + " = (" + columns + " + " + bn + " - 1) / " + bn + ";");
+  if (!contraction.batch.empty() || shape.group > 1) {
+    std::string down = text.freshName("rowTiles");
+    code.line("const int " + down + " = (" + rows + " + " + bm + " - 1) / " + bm + ";");
+    std::string batch = "blockIdx.x / (" + across + " * " + down + ")";
+    for (size_t k = contraction.batch.size(); k-- > 0;) {
+      const NestDim &dim = contraction.batch[k];
+      std::string extent = k ? extentOf(dim) : "";
+      code.line("const int " + dim.name + " = " + batch + (k ? " % " + extent : "") + ";");
+      batch += " / " + extent;
+    }
+    if (!contraction.batch.empty()) {
+      tile = text.freshName("tile");
+      code.line("const int " + tile + " = blockIdx.x % (" + across + " * " + down + ");");
+    }
+    if (shape.group > 1) {
+      std::string size = text.freshName("GROUP"), first = text.freshName("firstRow"), many = text.freshName("groupRows"),
+                  in = text.freshName("inGroup");
+      code.line("constexpr int " + size + " = " + llvm::Twine(shape.group) + "; // rows of tiles whose blocks run together");
+      code.line("const int " + first + " = " + tile + " / (" + size + " * " + across + ") * " + size + ", " + in + " = " + tile +
+                " % (" + size + " * " + across + "), " + many + " = min(" + down + " - " + first + ", " + size + ");");
+      code.line("const int " + row0 + " = (" + first + " + " + in + " % " + many + ") * " + bm + ", " + column0 + " = " + in + " / " + many +
+                " * " + bn + ";");
+    }
+  }
+  if (shape.group <= 1)
+    code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 + " = " + tile + " % " + across + " * " + bn + ";");
+  StatementPrinter print{text, code};
+  for (kb::LetOp let : contraction.shared)
+    print.print(let);
+}
+
+void ContractionPrinter::printDigits() {
+  if (contraction.depth.size() == 1)
+    return;
+  std::string rest = depth;
+  for (size_t k = contraction.depth.size(); k-- > 0;) {
+    const NestDim &dim = contraction.depth[k];
+    std::string extent = text.expression(dim.extent);
+    extent = CudaText::isAtom(extent) ? extent : "(" + extent + ")";
+    code.line("const int " + dim.name + " = " + rest + (k ? " % " + extent : "") + ";");
+    rest += " / " + extent;
+  }
+}
+
+std::string ContractionPrinter::rowAt(StringRef i) const {
+  return row0 + " + " + rowOfThread + " + " + i.str() + " / 4 * 16 + " + i.str() + " % 4";
+}
+
+std::string ContractionPrinter::columnAt(StringRef j) const {
+  return column0 + " + " + columnOfThread + " + " + j.str() + " / 4 * 32 + " + j.str() + " % 4";
+}
+
+/// The statements of \p all that \p users need, in order.
+static std::vector<kb::LetOp> needed(ArrayRef<kb::LetOp> all, ArrayRef<Operation *> users, const Contraction &contraction) {
+  std::vector<kb::LetOp> chosen;
+  SmallVector<Operation *> reached(users);
+  for (size_t k = all.size(); k-- > 0;) {
+    kb::LetOp let = all[k];
+    bool isUsed = !contraction.isSum(let.getName()) && llvm::any_of(reached, [&](Operation *op) { return mentions(op, let.getName()); });
+    if (!isUsed)
+      continue;
+    reached.push_back(let);
+    chosen.insert(chosen.begin(), let);
+  }
+  return chosen;
+}
+
+/// Whether \p text is the number +0.
+static bool isZero(StringRef text) { return text == "0" || text == "0.0f" || text == "0.f" || text == "0.0" || text == "0."; }
+
+void ContractionPrinter::printInitialValues() {
+  SmallVector<Operation *> initial;
+  bool reads = false;
+  for (kb::LetOp let : contraction.perOutput)
+    if (contraction.isSum(let.getName())) {
+      initial.push_back(let);
+      reads |= !operandsOf(let).empty();
+    }
+  std::vector<kb::LetOp> before = needed(contraction.perOutput, initial, contraction);
+  bool areZero = before.empty() && initial.size() == contraction.sums.size() &&
+                 llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
+  for (const auto &[sum, type] : contraction.sums)
+    code.line(type + " " + sums[sum] + "[" + tm + "][" + tn + "]" + (areZero ? " = {};" : ";"));
+  if (areZero)
+    return;
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+  reads |= !before.empty();
+  if (reads)
+    code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
+  if (reads) {
+    code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
+    code.line("if (" + contraction.row.name + " >= " + rows + " || " + contraction.column.name + " >= " + columns + ")").indent().line("continue;").outdent();
+  }
+  StatementPrinter print{text, code};
+  bool isSimple = initial.size() == contraction.sums.size() && !reads;
+  for (kb::LetOp let : contraction.perOutput) {
+    bool isSum = contraction.isSum(let.getName());
+    if (!isSum && !llvm::is_contained(before, let))
+      continue;
+    if (isSum && isSimple)
+      code.line(sums[let.getName().str()] + "[" + i + "][" + j + "] = " + text.fill(let.getText(), let.getOperands()) + ";");
+    else
+      print.print(let);
+  }
+  if (!isSimple)
+    for (const auto &[sum, type] : contraction.sums)
+      code.line(sums[sum] + "[" + i + "][" + j + "] = " + sum + ";");
+  code.close().close();
+}
+
+bool ContractionPrinter::storesVectors() {
+  auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
+  if (!shape.isVector || !store || store.getAtomic() || store.getTarget().getBytes() != 4)
+    return false;
+  for (Operation *op : ArrayRef(contraction.after).drop_back())
+    if (!isa<kb::LetOp>(op))
+      return false;
+  Needs more = needs;
+  auto whole = multipleConditions(text.nest(), contraction.column.extent, "", 4);
+  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(), contraction.column.name, 4, &more))
+    return false;
+  for (const std::string &condition : *whole)
+    more.expression(condition);
+  needs = more;
+  return true;
+}
+
+void ContractionPrinter::printAfter() {
+  bool isVector = storesVectors();
+  const std::string &row = contraction.row.name, &column = contraction.column.name;
+  std::string part = isVector ? text.freshName("q") : "", out = isVector ? text.freshName("out") : "";
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+  code.line("const int " + row + " = " + rowAt(i) + ";");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; " + (isVector ? j + " += 4" : "++" + j) + ")");
+  std::string first = isVector ? column0 + " + " + columnOfThread + " + " + j + " * 8" : columnAt(j);
+  std::string chunk = isVector ? text.freshName(column + "First") : column;
+  code.line("const int " + chunk + " = " + first + ";");
+  code.line("if (" + row + " >= " + rows + " || " + chunk + " >= " + columns + ")").indent().line("continue;").outdent();
+  auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
+  std::string type = isVector ? store.getTarget().getType().str() : "";
+  if (isVector) {
+    code.line("alignas(16) " + type + " " + out + "[4];");
+    code.unroll().open("for (int " + part + " = 0; " + part + " < 4; ++" + part + ")");
+    code.line("const int " + column + " = " + chunk + " + " + part + ";");
+  }
+  StatementPrinter print{text, code};
+  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
+    print.print(let);
+  for (const auto &[sum, sumType] : contraction.sums)
+    code.line(sumType + " " + sum + " = " + sums[sum] + "[" + i + "][" + j + (isVector ? " + " + part : "") + "];");
+  for (Operation *op : contraction.after)
+    if (op != store.getOperation())
+      print.print(op);
+  if (isVector) {
+    code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
+    text.setName(column, chunk);
+    std::string vector = vectorType(type, 16);
+    code.line("*reinterpret_cast<" + vector + " *>(&" + text.operand(store.getTarget()) + ") = *reinterpret_cast<" + vector + " *>(" + out + ");");
+    text.setName(column, column);
+  }
+  code.close().close();
+}
+
+void ContractionPrinter::addConditions() {
+  SmallVector<kb::BaseAttr> stored, read;
+  text.nest().walk([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      if (!llvm::is_contained(read, load.getBase()))
+        read.push_back(load.getBase());
+    if (auto store = dyn_cast<kb::StoreOp>(op); store && !llvm::is_contained(stored, store.getTarget().getBase()))
+      stored.push_back(store.getTarget().getBase());
+  });
+  for (kb::BaseAttr to : stored)
+    for (kb::BaseAttr from : read)
+      if (to != from && mayOverlap(text.kernel(), to, from))
+        needs.disjoint(to, from);
+  if (stored.size() == 1)
+    for (kb::BaseAttr base : llvm::concat<kb::BaseAttr>(stored, read))
+      unaliased.insert(base.getName());
+  std::vector<const NestDim *> dims = {&contraction.row, &contraction.column};
+  for (const NestDim &dim : contraction.batch)
+    dims.push_back(&dim);
+  for (const NestDim *dim : dims)
+    if (!dim->extent.getConstant())
+      needs.expression(hostExtent(*dim) + " > 0");
+}
+
+llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment) {
+  addConditions();
+  auto tilesOf = [&](const NestDim &dim, int64_t size) {
+    std::string extent = hostExtent(dim);
+    return "(" + extent + " + " + std::to_string(size - 1) + ") / " + std::to_string(size);
+  };
+  kernel.gridX = tilesOf(contraction.row, shape.bm) + " * (" + tilesOf(contraction.column, shape.bn) + ")";
+  for (const NestDim &dim : contraction.batch)
+    kernel.gridX += " * " + hostExtent(dim);
+  if (fails)
+    return llvm::createStringError("an extent is only known on the device");
+  kernel.blockX = std::to_string(shape.threads());
+  kernel.extraParameters = text.extraParameters();
+  kernel.conditions = needs.conditions;
+  kernel.threads = shape.threads();
+  std::string header = text.nest().getHeader() ? text.nest().getHeader()->str() + "\n" : "";
+  kernel.definition = comment.str() + header;
+  return kernel;
+}

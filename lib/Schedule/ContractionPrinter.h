@@ -1,0 +1,72 @@
+//===- ContractionPrinter.h - What all contraction kernels print -*- C++ -*-===//
+//
+// Owns the parts that the printers of a contraction share: where a block's tile lies, loads of operand tiles,
+// initial values and what follows the sum. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SCHEDULE_CONTRACTIONPRINTER_H
+#define KBOPT_LIB_SCHEDULE_CONTRACTIONPRINTER_H
+
+#include "Contraction.h"
+#include "LaneLoop.h"
+#include "Statements.h"
+
+namespace kbopt {
+
+/// A tile with the names of its arrays.
+struct NamedTile {
+  const ContractionTile *tile;
+  std::string shared, next, registers;
+  int64_t width = 1; ///< elements per access
+  bool isVector() const { return width > 1; }
+};
+
+class ContractionPrinter {
+protected:
+  ContractionPrinter(const Contraction &contraction, const ContractionShape &shape, llvm::StringRef name);
+
+  const Contraction &contraction;
+  const ContractionShape &shape;
+  CudaText text;
+  CodeLines code{1};
+  Needs needs;
+  GeneratedKernel kernel;
+  std::vector<NamedTile> tiles;
+  std::map<std::string, std::string> sums; ///< arrays of the sums, by the variable's name
+  std::string rows, columns, length;       ///< extents
+  std::string row0, column0, depth0, rowOfThread, columnOfThread, depth, stage, slot, i, j;
+  std::string bm, bn, bk, tm, tn, threads;
+
+  /// The extent of \p dim as a name or number; declares one if it is longer.
+  std::string extentOf(const NestDim &dim);
+  /// `const int row0 = …`: the tile and batch of the block, and what all outputs share.
+  void printPosition();
+  /// Declares the dimensions of the sum from their combined index \p depth.
+  void printDigits();
+  /// Row of the thread's \p i-th output within the nest, likewise for columns.
+  std::string rowAt(llvm::StringRef i) const;
+  std::string columnAt(llvm::StringRef j) const;
+  void printInitialValues();
+  void printAfter();
+  /// Completes the kernel around the printed body.
+  llvm::Expected<GeneratedKernel> finish(llvm::StringRef comment);
+  std::string sideExtent(const ContractionTile &tile) const { return tile.isRow ? rows : columns; }
+  std::string sideName(const ContractionTile &tile) const { return tile.isRow ? contraction.row.name : contraction.column.name; }
+  std::string side0(const ContractionTile &tile) const { return tile.isRow ? row0 : column0; }
+  std::string sideSize(const ContractionTile &tile) const { return tile.isRow ? bm : bn; }
+  std::string vectorOf(const NamedTile &tile) const;
+  bool fails = false;          ///< the launch cannot tell an extent
+  llvm::StringSet<> unaliased; ///< pointer parameters whose memory does not overlap
+
+private:
+  void chooseWidths();
+  void addConditions();
+  std::string hostExtent(const NestDim &dim);
+  bool storesVectors();
+  void printOutputs(bool isVector);
+  std::string bindSums(bool declares);
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SCHEDULE_CONTRACTIONPRINTER_H

@@ -1,0 +1,171 @@
+//===- ContractionSketch.cpp - Tiling with reuse ----------------------------===//
+
+#include "Contraction.h"
+#include "Sketches.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+ContractionShape::ContractionShape(const Schedule &schedule)
+    : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")), tm(schedule.integer("tm")),
+      tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)), group(schedule.integer("group", 1)),
+      isVector(schedule.integer("vector", 4) > 1) {}
+
+Schedule ContractionShape::schedule() const {
+  Schedule schedule("contraction");
+  return schedule.set("bm", bm).set("bn", bn).set("bk", bk).set("tm", tm).set("tn", tn).set("stages", stages).set("group", group)
+      .set("vector", isVector ? 4 : 1).set("core", "simt");
+}
+
+/// Registers that hold a value of \p type.
+static int64_t words(StringRef type) { return type.contains("double") || type.contains("long") ? 2 : 1; }
+
+int64_t ContractionShape::registers(const Contraction &contraction) const {
+  int64_t count = 26;
+  for (const auto &[sum, type] : contraction.sums)
+    count += tm * tn * words(type);
+  for (const ContractionTile &tile : contraction.tiles)
+    count += (2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) * words(tile.operand.getType());
+  return count;
+}
+
+int64_t ContractionShape::sharedBytes(const Contraction &contraction) const {
+  int64_t bytes = 0;
+  for (const ContractionTile &tile : contraction.tiles)
+    bytes += stages * bk * ((tile.isRow ? bm : bn) + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
+  return bytes;
+}
+
+int64_t ContractionShape::residentBlocks(const Contraction &contraction, const ChipInfo &chip) const {
+  int64_t byRegisters = static_cast<int64_t>(chip.registersPerSm / (threads() * (0.98 * registers(contraction))));
+  int64_t byShared = static_cast<int64_t>(chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
+  return std::max<int64_t>(1, std::min({byRegisters, byShared, 768 / threads(), int64_t(4)}));
+}
+
+std::string ContractionShape::whyNot(const Contraction &contraction, const ChipInfo &chip) const {
+  auto isOneOf = [](int64_t value, std::initializer_list<int64_t> values) { return llvm::is_contained(values, value); };
+  if (!isOneOf(tm, {4, 8, 16}) || !isOneOf(tn, {4, 8, 16}))
+    return llvm::formatv("a thread tile of {0} x {1} is not one of 4, 8 or 16 by 4, 8 or 16", tm, tn);
+  if (bm <= 0 || bn <= 0 || bm % (4 * tm) || bn % (8 * tn))
+    return llvm::formatv("a block tile of {0} x {1} is not a multiple of a warp's {2} x {3}", bm, bn, 4 * tm, 8 * tn);
+  if (threads() > chip.maxThreadsPerBlock)
+    return llvm::formatv("{0} threads do not fit a block", threads());
+  if (stages != 2)
+    return llvm::formatv("{0} stages are not among those that can be printed", stages);
+  if (!isOneOf(bk, {8, 16, 32}))
+    return llvm::formatv("{0} terms per tile are not one of 8, 16 and 32", bk);
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t each = (tile.isRow ? bm : bn) * bk / (isVector ? 16 / std::max<int64_t>(tile.operand.getBytes(), 4) : 1); each % threads())
+      return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each, threads());
+  if (registers(contraction) > chip.registersPerThread)
+    return llvm::formatv("a thread needs about {0} registers", registers(contraction));
+  if (sharedBytes(contraction) > chip.sharedBytesPerBlock)
+    return llvm::formatv("a block needs {0} bytes of shared memory", sharedBytes(contraction));
+  return "";
+}
+
+namespace {
+
+/// Share of the chip's multiply-add rate that a tile reaches on large sizes, relative to cuBLAS (measured on an H200).
+struct MeasuredTile {
+  int64_t bm, bn, bk, tm, tn, stages;
+  double efficiency;
+};
+constexpr MeasuredTile measured[] = {
+    {128, 128, 8, 8, 8, 2, 0.90}, {256, 128, 8, 16, 8, 2, 0.88}, {64, 128, 16, 8, 8, 2, 0.77}, {64, 64, 16, 4, 8, 2, 0.72},
+    {64, 64, 16, 4, 4, 2, 0.64},  {128, 128, 16, 8, 8, 2, 0.66}, {32, 64, 16, 4, 4, 2, 0.5},   {32, 32, 16, 4, 4, 2, 0.35},
+    {64, 32, 16, 4, 4, 2, 0.5},   {16, 32, 16, 4, 4, 2, 0.2},
+};
+
+std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
+  SmallVector<AffineExpr> dims, symbols;
+  MLIRContext *context = expr.getContext();
+  for (unsigned i = 0; i < expr.getMap().getNumDims(); ++i)
+    dims.push_back(getAffineDimExpr(i, context));
+  for (unsigned i = 0; i < expr.getMap().getNumSymbols(); ++i) {
+    auto known = sizes.find(kb::symbolName(i, expr.getSymbols()));
+    symbols.push_back(known == sizes.end() ? getAffineSymbolExpr(i, context) : getAffineConstantExpr(known->second, context));
+  }
+  AffineExpr value = simplifyAffineExpr(expr.getExpr().replaceDimsAndSymbols(dims, symbols), dims.size(), symbols.size());
+  if (auto constant = dyn_cast<AffineConstantExpr>(value))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+/// Share of the tile's efficiency that is left with so many outputs: part tiles and waves.
+double usefulShare(const Contraction &contraction, const ContractionShape &shape, const ChipInfo &chip, const LaunchSizes &sizes) {
+  auto rows = valueOf(contraction.row.extent, sizes), columns = valueOf(contraction.column.extent, sizes);
+  if (!rows || !columns || *rows < 1 || *columns < 1)
+    return 1;
+  double tiles = double(llvm::divideCeil(*rows, shape.bm)) * double(llvm::divideCeil(*columns, shape.bn));
+  double covered = double(*rows) * double(*columns) / (tiles * double(shape.bm * shape.bn));
+  for (const NestDim &dim : contraction.batch)
+    tiles *= double(valueOf(dim.extent, sizes).value_or(1));
+  double rounds = std::ceil(tiles / chip.smCount);
+  return covered * tiles / (rounds * chip.smCount);
+}
+
+bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
+  bool any = false;
+  for (const ContractionTile &tile : contraction.tiles) {
+    const NestDim &along = tile.alongDepth ? contraction.depth.back() : tile.isRow ? contraction.row : contraction.column;
+    auto extent = valueOf(along.extent, sizes);
+    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 4 && tile.operand.getBytes() <= 8 && (!extent || *extent % 4 == 0);
+  }
+  return any;
+}
+
+class ContractionSketch : public Sketch {
+public:
+  StringRef name() const override { return "contraction"; }
+
+  std::string whyNot(kb::NestOp nest) const override {
+    Contraction contraction;
+    return findContraction(nest, contraction);
+  }
+
+  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes, const Freedom &) const override {
+    Contraction contraction;
+    if (!findContraction(nest, contraction).empty())
+      return {};
+    std::vector<std::pair<double, ContractionShape>> ranked;
+    for (const MeasuredTile &tile : measured)
+      for (bool isVector : {true, false})
+        for (int64_t group : {1, 8}) {
+          ContractionShape shape;
+          shape.bm = tile.bm, shape.bn = tile.bn, shape.bk = tile.bk, shape.tm = tile.tm, shape.tn = tile.tn;
+          shape.stages = tile.stages, shape.group = group, shape.isVector = isVector;
+          if ((isVector && !mayUseVectors(contraction, sizes)) || !shape.whyNot(contraction, chip).empty())
+            continue;
+          double value = tile.efficiency * usefulShare(contraction, shape, chip, sizes);
+          ranked.emplace_back(value * (isVector ? 1 : 0.8) * (group > 1 ? 0.97 : 1), shape);
+        }
+    llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
+    std::vector<Schedule> all;
+    for (const auto &[value, shape] : ranked)
+      if (value >= 0.3 * ranked.front().first && all.size() < 24)
+        all.push_back(shape.schedule());
+    return all;
+  }
+
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &chip) const override {
+    Contraction contraction;
+    if (std::string reason = findContraction(nest, contraction); !reason.empty())
+      return llvm::createStringError(reason);
+    Schedule schedule = nest.getSchedule() ? Schedule(*nest.getSchedule()) : Schedule();
+    ContractionShape shape(schedule);
+    if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
+      return llvm::createStringError(reason);
+    if (schedule.has("core") && schedule.string("core") != "simt")
+      return llvm::createStringError("its terms cannot be left to " + schedule.string("core") + " matrix units");
+    return printSimtContraction(contraction, shape, name, chip);
+  }
+};
+
+} // namespace
+
+const Sketch &kbopt::contractionSketch() {
+  static const ContractionSketch sketch;
+  return sketch;
+}

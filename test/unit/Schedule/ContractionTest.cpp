@@ -1,0 +1,121 @@
+//===- ContractionTest.cpp - Tiling with reuse -----------------------------===//
+#include "Nests.h"
+
+using namespace kbopt;
+
+namespace {
+
+struct Contraction : Nests {
+  const Sketch &sketch = *findSketch("contraction");
+
+  static std::string element(llvm::StringRef name, int argument, llvm::StringRef over, llvm::StringRef at) {
+    return ("<element <argument \"" + name + "\" argument " + llvm::Twine(argument) + "> : \"float\" bytes 4 at <over [" + over +
+            "] with [M, N, K] : " + at + ">>").str();
+  }
+
+  /// C[row, col] = after(init + sum over k of term), with A at \p a and B at \p b.
+  static std::string product(llvm::StringRef a, llvm::StringRef b, llvm::StringRef term = "$0 * $1", llvm::StringRef between = "",
+                             llvm::StringRef length = "K") {
+    std::string space = "#kb.expr<over [row, col] with [M, N, K] : ";
+    return program(R"(#kb.param<"M" : "int" bytes 4>, #kb.param<"N" : "int" bytes 4>, #kb.param<"K" : "int" bytes 4>,
+          #kb.param<"A" : "const float *" bytes 8 pointer true element 4 const true>,
+          #kb.param<"B" : "const float *" bytes 8 pointer true element 4 const true>,
+          #kb.param<"C" : "float *" bytes 8 pointer true element 4>)",
+                   "kb.nest @k dims [\"row\", \"col\"] extents [" + space + "M>, " + space + "N>] symbols [" +
+                       R"(#kb.symbol<"M" param argument 0 signed true>, #kb.symbol<"N" param argument 1 signed true>,
+          #kb.symbol<"K" param argument 2 signed true>] {
+            kb.let "sum" : "float" "0.0f" [])" +
+                       "\nkb.over \"k\" reduction extent <over [row, col] with [M, N, K] : " + length.str() + "> {\n" + between.str() +
+                       "\nkb.reduce \"sum\" \"add\" \"%a + %b\" identity \"0\" \"" + term.str() + "\" [#kb.operand" +
+                       element("A", 3, "row, col, k", a) + ", #kb.operand" + element("B", 4, "row, col, k", b) + "]\n}\nkb.store " +
+                       element("C", 5, "row, col", "row * N + col") + " \"fmaxf(sum, 0.0f)\" []\n}");
+  }
+
+  static Schedule tile(int bm, int bn, int bk, int tm, int tn, int vector = 4) {
+    return Schedule("contraction").set("bm", bm).set("bn", bn).set("bk", bk).set("tm", tm).set("tn", tn).set("stages", 2).set("vector", vector);
+  }
+
+  std::string definition(const std::string &program, const Schedule &schedule) {
+    auto kernel = sketch.print(parse(program, schedule), "fast", chip);
+    EXPECT_TRUE(bool(kernel));
+    return kernel ? kernel->definition : toString(kernel.takeError());
+  }
+};
+
+TEST_F(Contraction, KeepsRowsTransposedAndCopiesTheUsersExpressions) {
+  auto kernel = cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(128, 128, 8, 8, 8)), "fast", chip));
+  const std::string &text = kernel.definition;
+  for (llvm::StringRef part :
+       {"__launch_bounds__(256, 2)\nfast(int M, int N, int K, const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {",
+        "float ATile[2][BK][BM + 4];", "float BTile[2][BK][BN];", "reinterpret_cast<const float4 *>(&A[(size_t)row * K + k]);",
+        "const int row = min(row0 + at / (BK / 4), M - 1), k = min(k0 + at % (BK / 4) * 4, K - 4);",
+        "sums[i][j] += ARegs[slot][i] * BRegs[slot][j];", "out[q] = fmaxf(sum, 0.0f);", "for (int step = 0; step < K - k0; ++step)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
+  EXPECT_EQ(kernel.gridX, "(M + 127) / 128 * ((N + 127) / 128)");
+  EXPECT_EQ(kernel.blockX, "256");
+  EXPECT_FALSE(kernel.reassociates);
+  auto has = [&](const LaunchCondition &condition) { return llvm::is_contained(kernel.conditions, condition); };
+  EXPECT_TRUE(has({LaunchCondition::Expression, "K % 4 == 0", "", 0}));
+  EXPECT_TRUE(has({LaunchCondition::Expression, "N % 4 == 0", "", 0}));
+  EXPECT_TRUE(has({LaunchCondition::Aligned, "C", "", 16}));
+  EXPECT_TRUE(has({LaunchCondition::Disjoint, "A", "C", 0}));
+  EXPECT_TRUE(has({LaunchCondition::Expression, "M > 0", "", 0}));
+}
+
+TEST_F(Contraction, NeedsNeitherAlignmentNorMultiplesWithSingleElements) {
+  auto kernel = cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(128, 128, 8, 8, 8, 1)), "fast", chip));
+  EXPECT_EQ(kernel.definition.find("float4"), std::string::npos) << kernel.definition;
+  for (const LaunchCondition &condition : kernel.conditions) {
+    EXPECT_NE(condition.kind, LaunchCondition::Aligned);
+    EXPECT_EQ(condition.text.find('%'), std::string::npos);
+  }
+}
+
+TEST_F(Contraction, TransposesBothOperandsOfARowTimesRowProduct) {
+  std::string text = definition(product("row * K + k", "col * K + k"), tile(64, 64, 16, 4, 4));
+  EXPECT_NE(text.find("float BTile[2][BK][BN + 4];"), std::string::npos) << text;
+  EXPECT_NE(text.find("BTile[stage][at % (BK / 4) * 4 + step][at / (BK / 4)] = BNext[chunk][step];"), std::string::npos) << text;
+}
+
+TEST_F(Contraction, TakesAnyTermBetweenTheTwoOperands) {
+  std::string text = definition(product("k * M + row", "k * N + col", "fabsf($0 - $1)"), tile(64, 64, 16, 4, 4));
+  EXPECT_NE(text.find("sums[i][j] += fabsf(ARegs[slot][i] - BRegs[slot][j]);"), std::string::npos) << text;
+  EXPECT_NE(text.find("float ATile[2][BK][BM];"), std::string::npos) << text;
+}
+
+TEST_F(Contraction, SaysWhyNot) {
+  EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col"))), "");
+  EXPECT_EQ(sketch.whyNot(parse(product("row * N + col", "k * N + col"))), "A varies with both row and col");
+  EXPECT_EQ(sketch.whyNot(parse(product("k", "k * N + col"))), "no element is used for several row");
+  EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col", "$0 * $1",
+                                        "kb.store " + element("C", 5, "row, col, k", "row * N + col") + " \"0.0f\" []"))),
+            "the loop over k does more than to sum");
+}
+
+TEST_F(Contraction, RefusesTilesThatDoNotFit) {
+  auto reason = [&](const Schedule &schedule) {
+    auto kernel = sketch.print(parse(product("row * K + k", "k * N + col"), schedule), "fast", chip);
+    return kernel ? std::string() : toString(kernel.takeError());
+  };
+  EXPECT_EQ(reason(tile(128, 128, 8, 8, 5)), "a thread tile of 8 x 5 is not one of 4, 8 or 16 by 4, 8 or 16");
+  EXPECT_EQ(reason(tile(48, 64, 8, 8, 8)), "a block tile of 48 x 64 is not a multiple of a warp's 32 x 64");
+  EXPECT_EQ(reason(tile(64, 64, 8, 4, 4)), "128 loads of a tile are not shared evenly among 256 threads");
+}
+
+TEST_F(Contraction, PrefersTilesThatFillTheChip) {
+  kb::NestOp nest = parse(product("row * K + k", "k * N + col"));
+  auto first = [&](int64_t size) {
+    LaunchSizes sizes;
+    sizes["M"] = sizes["N"] = sizes["K"] = size;
+    auto all = sketch.schedules(nest, chip, sizes, {});
+    EXPECT_FALSE(all.empty());
+    EXPECT_LE(all.size(), 24u);
+    return all.front();
+  };
+  EXPECT_GE(first(4096).integer("bm"), 128);
+  EXPECT_LE(first(512).integer("bm"), 64);
+  EXPECT_EQ(first(4096).integer("vector"), 4);
+  EXPECT_EQ(first(1033).integer("vector"), 1);
+}
+
+} // namespace
