@@ -2,7 +2,9 @@
 #include "Modes.h"
 #include "Session.h"
 #include "kb-opt/Analysis/Import.h"
+#include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Raise/Raise.h"
+#include "kb-opt/Report/RemarkYaml.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -37,7 +39,29 @@ llvm::Expected<ExitStatus> kbopt::emitKbIr(Context &context) {
   return emitIr(context, [](ImportedProgram &) {});
 }
 
+/// The raised kernels after -passes=, with the schedules that the passes set.
+static llvm::Expected<ExitStatus> emitScheduledNests(Context &context) {
+  if (llvm::Error error = openInput(context))
+    return std::move(error);
+  PipelineOptions pipeline;
+  pipeline.registry = &context.passes;
+  pipeline.parser = &context.parser;
+  pipeline.replies = repliesFolder(context);
+  pipeline.target = context.options.chip;
+  pipeline.keepNests = true;
+  auto result = runPipeline(context.text, context.command, context.options.passes, pipeline);
+  if (!result)
+    return result.takeError();
+  for (const Remark &remark : result->remarks)
+    context.progress.line(formatRemark(remark));
+  if (llvm::Error error = writeResult(context, result->nests))
+    return std::move(error);
+  return ExitStatus::Success;
+}
+
 llvm::Expected<ExitStatus> kbopt::emitKbNest(Context &context) {
+  if (!context.options.passes.empty() && !context.options.isAuto())
+    return emitScheduledNests(context);
   return emitIr(context, [](ImportedProgram &program) {
     raiseProgram(program);
     // Only the raised form: what it was made of is --emit=kb-ir.

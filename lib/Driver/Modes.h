@@ -23,7 +23,8 @@ llvm::Expected<ExitStatus> applyAnswer(Context &context);
 llvm::Expected<ExitStatus> runAuto(Context &context);
 /// --emit=kb-ir.
 llvm::Expected<ExitStatus> emitKbIr(Context &context);
-/// --emit=kb-nest: the raised form of every kernel, or the reason why it has none.
+/// --emit=kb-nest: the raised form of every kernel, or the reason why it has none; with -passes=
+/// after the pipeline, with the schedules that it set.
 llvm::Expected<ExitStatus> emitKbNest(Context &context);
 /// --emit=plan: plan.json of the program's own run.
 llvm::Expected<ExitStatus> emitPlan(Context &context);

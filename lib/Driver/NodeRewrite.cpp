@@ -76,6 +76,27 @@ static std::vector<JudgedEdit> editsFrom(const json::Object &answer) {
   return edits;
 }
 
+static void runJson(const std::optional<ScheduleRun> &run, json::Object &into) {
+  if (!run)
+    return;
+  json::Object schedules;
+  for (const auto &[kernel, schedule] : run->schedules)
+    schedules[kernel] = schedule;
+  into["base"] = run->base;
+  into["schedules"] = std::move(schedules);
+}
+
+static std::optional<ScheduleRun> runFrom(const json::Object &answer) {
+  auto base = answer.getString("base");
+  const json::Object *schedules = answer.getObject("schedules");
+  if (!base || !schedules)
+    return std::nullopt;
+  ScheduleRun run{base->str(), {}};
+  for (const auto &[kernel, schedule] : *schedules)
+    run.schedules[kernel.str()] = schedule.getAsString().value_or("").str();
+  return run;
+}
+
 llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id, const Move &step) {
   TimedPart timed(&context.timings, "effects", "rewrite");
   Node &parent = node(id);
@@ -104,7 +125,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id,
     answer["host"] = host;
     // Whoever judges the new program need not parse it again.
     promiseJson(result, answer);
-    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, answer)));
+    runJson(result.run, answer);
+    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, answer), result.run));
     std::lock_guard<std::mutex> lock(made.mutex);
     if (!made.session)
       made.session = std::move(derived);
@@ -168,10 +190,15 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   }
   candidate.applied = true;
   Digest host = object.getString("host").value_or("").str();
-  candidate.node = addNode(text->str(), host, weaken(node(id).promise, object));
+  std::optional<ScheduleRun> run = runFrom(object);
+  candidate.node = addNode(text->str(), host, weaken(node(id).promise, object), run);
   Node &made = node(candidate.node);
   std::vector<JudgedStep> steps = stepsTo(id);
-  steps.push_back({step.pass, node(id).text, made.text, editsFrom(object), replySummary(step)});
+  // The steps of one run are one edit of the text before the first of them.
+  std::string before = run ? run->base : node(id).text;
+  while (!steps.empty() && steps.back().after != before)
+    steps.pop_back();
+  steps.push_back({step.pass, std::move(before), made.text, editsFrom(object), replySummary(step)});
   if (candidate.node != rootNode) {
     std::lock_guard<std::mutex> lock(made.mutex);
     // Of several ways to the same program one stands, whichever thread came first.

@@ -52,7 +52,8 @@ llvm::Expected<json::Value> ProgramEnvironment::answered(
   return json::parse(*text);
 }
 
-NodeId ProgramEnvironment::addNode(std::string text, Digest host, const CandidatePromise &promise) {
+NodeId ProgramEnvironment::addNode(std::string text, Digest host, const CandidatePromise &promise,
+                                   const std::optional<ScheduleRun> &run) {
   DigestBuilder builder;
   builder.add(text).add(toString(promise.result));
   for (Assumption assumption : promise.assumes)
@@ -64,6 +65,7 @@ NodeId ProgramEnvironment::addNode(std::string text, Digest host, const Candidat
     it->second.text = std::move(text);
     it->second.host = std::move(host);
     it->second.promise = promise;
+    it->second.run = run;
   }
   return id;
 }
@@ -108,6 +110,7 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
     auto found = recorded.find(kernel);
     return found == recorded.end() ? nullptr : &found->second;
   };
+  options.target = chip.name;
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
     if (!path)
@@ -119,7 +122,7 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
 
 llvm::Expected<RewriteSession &> ProgramEnvironment::session(Node &node) {
   if (!node.session) {
-    auto created = RewriteSession::create(node.text, context.command, pipelineOptions());
+    auto created = RewriteSession::create(node.text, context.command, pipelineOptions(), node.run);
     if (!created)
       return created.takeError();
     node.session = std::move(*created);

@@ -56,6 +56,7 @@ private:
     std::string text;
     Digest host;              ///< of its host text
     CandidatePromise promise; ///< of all the steps behind it
+    std::optional<ScheduleRun> run; ///< the steps that the next schedule composes with
     std::mutex mutex;         ///< of what follows
     std::vector<JudgedStep> steps;           ///< from the original to it
     std::unique_ptr<RewriteSession> session; ///< made when first needed
@@ -74,7 +75,8 @@ private:
   llvm::Expected<llvm::json::Value>
   answered(llvm::StringRef kind, const Digest &request,
            llvm::function_ref<llvm::Expected<llvm::json::Value>()> compute);
-  NodeId addNode(std::string text, Digest host, const CandidatePromise &promise);
+  NodeId addNode(std::string text, Digest host, const CandidatePromise &promise,
+                 const std::optional<ScheduleRun> &run = std::nullopt);
   /// Stays where it is; all but what its own mutex guards is constant.
   Node &node(const NodeId &id);
   /// Device bitcode of \p text, compiled at most once.

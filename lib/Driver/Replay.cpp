@@ -17,6 +17,7 @@ llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
   pipeline.registry = &context.passes;
   pipeline.parser = &context.parser;
   pipeline.replies = repliesFolder(context);
+  pipeline.target = options.chip;
   // What a model wrote is compiled as a candidate is.
   CodeEmitter emitter(context.runner, compileLimits(context));
   if (llvm::any_of(*steps, [](const PipelineStep &step) { return !step.reply.empty(); }))

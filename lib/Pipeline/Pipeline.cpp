@@ -14,9 +14,10 @@ RewriteSession::~RewriteSession() = default;
 
 llvm::Expected<std::unique_ptr<RewriteSession>>
 RewriteSession::create(StringRef text, const CompileCommand &command,
-                       const PipelineOptions &options) {
+                       const PipelineOptions &options, std::optional<ScheduleRun> run) {
   std::unique_ptr<RewriteSession> session(new RewriteSession());
   session->state = std::make_unique<State>(command, options);
+  session->state->run = std::move(run);
   if (llvm::Error error = session->state->start(text))
     return std::move(error);
   return session;
@@ -48,7 +49,7 @@ llvm::Expected<std::unique_ptr<RewriteSession>> RewriteSession::derive(const Pip
   result = std::move(*done);
   if (result.rewritten == 0)
     return nullptr;
-  auto derived = create(text, state->command, state->options);
+  auto derived = create(text, state->command, state->options, result.run);
   if (!derived)
     return unparsableAfter(step.pass, derived.takeError());
   return derived;
@@ -59,7 +60,8 @@ namespace {
 /// Runs the steps of one pass manager and collects what they did.
 class Collector : public StepRunner {
 public:
-  Collector(RewriteSession &session, PipelineResult &result) : session(session), result(result) {}
+  Collector(RewriteSession &session, PipelineResult &result, bool keepNests)
+      : session(session), result(result), keepNests(keepNests) {}
 
   mlir::LogicalResult runStep(const PipelineStep &step, kb::ProgramOp carrier) override {
     --remaining;
@@ -70,19 +72,20 @@ public:
     if (done->rewritten == 0)
       return mlir::success();
     result.applied.push_back(step);
-    if (remaining == 0)
+    if (remaining == 0 && !keepNests)
       return mlir::success(); // nobody looks at the IR any more
     return refresh(carrier);
   }
 
-  /// Makes the operation that the pass manager runs on equal to the import.
+  /// Makes the operation that the pass manager runs on equal to the program: the import, with the nests
+  /// that schedules were given to.
   mlir::LogicalResult refresh(kb::ProgramOp carrier) {
-    llvm::Expected<const ImportedProgram &> imported = session.imported();
-    if (!imported)
-      return fail(imported.takeError());
-    mlir::OwningOpRef<mlir::Operation *> copy(imported->program->clone());
-    carrier->setAttrs((*copy)->getAttrDictionary());
-    carrier->getRegion(0).takeBody((*copy)->getRegion(0));
+    auto program = session.program(/*all=*/keepNests);
+    if (!program)
+      return fail(program.takeError());
+    mlir::Operation *copy = program->get();
+    carrier->setAttrs(copy->getAttrDictionary());
+    carrier->getRegion(0).takeBody(copy->getRegion(0));
     return mlir::success();
   }
 
@@ -97,7 +100,22 @@ public:
 private:
   RewriteSession &session;
   PipelineResult &result;
+  bool keepNests;
 };
+
+/// The raised kernels of \p program as text.
+std::string nestsOf(kb::ProgramOp program) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(program.getLoc());
+  auto copy = mlir::cast<kb::ProgramOp>(program->clone());
+  module->push_back(copy);
+  for (mlir::Operation &each : llvm::make_early_inc_range(copy.getBody().front()))
+    if (mlir::isa<kb::KernelOp, kb::LaunchOp>(each))
+      each.erase();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, mlir::OpPrintingFlags().enableDebugInfo(false));
+  return text;
+}
 
 } // namespace
 
@@ -116,7 +134,7 @@ llvm::Expected<PipelineResult> kbopt::runPipeline(StringRef text, const CompileC
     return imported.takeError();
 
   PipelineResult result;
-  Collector collector(**session, result);
+  Collector collector(**session, result, options.keepNests);
   mlir::MLIRContext *context = imported->program->getContext();
   mlir::OwningOpRef<kb::ProgramOp> carrier(
       mlir::cast<kb::ProgramOp>(imported->program->clone()));
@@ -147,5 +165,10 @@ llvm::Expected<PipelineResult> kbopt::runPipeline(StringRef text, const CompileC
     timer.print();
   timer.clear();
   result.text = (*session)->text().str();
+  if (options.keepNests) {
+    if (mlir::failed(collector.refresh(*carrier)))
+      return std::move(collector.error);
+    result.nests = nestsOf(*carrier);
+  }
   return result;
 }

@@ -1,6 +1,7 @@
 //===- SessionState.cpp - One program under rewriting ----------------------===//
 
 #include "SessionState.h"
+#include "kb-opt/Schedule/ScheduleText.h"
 #include "kb-opt/Source/CodeEmission.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
@@ -8,8 +9,11 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-RewriteSession::State::State(const CompileCommand &command, const PipelineOptions &options)
-    : command(command), options(options) {
+RewriteSession::State::State(const CompileCommand &command, const PipelineOptions &options,
+                             std::shared_ptr<mlir::MLIRContext> context)
+    : command(command), options(options),
+      mlirContext(context ? std::move(context)
+                          : std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
   if (!this->options.parser) {
     ownParser = std::make_unique<ProgramParser>();
     this->options.parser = ownParser.get();
@@ -43,11 +47,15 @@ llvm::Error RewriteSession::State::import() {
   if (!bitcode)
     return bitcode.takeError();
   TimedPart timed(options.timings, "rewriting", "import");
-  auto program = importProgram(*parsed, *bitcode, mlirContext);
+  auto program = importProgram(*parsed, *bitcode, *mlirContext);
   if (!program)
     return program.takeError();
+  auto chip = loadChip(options.target.empty() ? "h200" : options.target);
+  if (!chip)
+    return chip.takeError();
+  target = std::move(*chip);
   imported.emplace(std::move(*program));
-  passContext.emplace(*parsed, *imported, options.chip, options.recorded);
+  passContext.emplace(*parsed, *imported, options.chip, target, options.recorded);
   ++generation;
   return llvm::Error::success();
 }
@@ -146,6 +154,9 @@ llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step
     return result;
   if (llvm::Error error = start(edited))
     return unparsableAfter(step.pass, std::move(error));
+  run = result->run;
+  if (!run || (base && base->parsed->text() != run->base))
+    base.reset();
   if (options.afterStep)
     options.afterStep(step, parsed->text());
   return result;
@@ -159,14 +170,27 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
   const PassInfo &info = *registration->info;
   if (!step.reply.empty())
     return rewriteFromReply(step, info, edited);
+  std::unique_ptr<RewritePass> pass = registration->create();
+  if (!pass->composes() || !run)
+    return rewriteByRule(*pass, info, step, edited);
+  llvm::Expected<State &> from = scheduled();
+  if (!from)
+    return from.takeError();
+  from->rewrites = rewrites;
+  llvm::Expected<StepResult> result = from->rewriteByRule(*pass, info, step, edited);
+  rewrites = from->rewrites;
+  return result;
+}
+
+llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePass &pass, const PassInfo &info,
+                                                                const PipelineStep &step, std::string &edited) {
   PassOptions values(info);
   for (const auto &[name, value] : step.options)
     if (llvm::Error error = values.set(name, value))
       return std::move(error);
   if (llvm::Error error = import())
     return std::move(error);
-  std::unique_ptr<RewritePass> pass = registration->create();
-  llvm::Expected<std::vector<Found>> found = selectSites(*pass, step);
+  llvm::Expected<std::vector<Found>> found = selectSites(pass, step);
   if (!found)
     return found.takeError();
 
@@ -174,6 +198,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
   result.promise = info.promise;
   result.assumes = info.assumes.vec();
   Edits all;
+  KernelSchedules changed;
+  std::optional<Promise> promise;
   for (size_t i = 0; i < found->size(); ++i) {
     const Found &each = (*found)[i];
     unsigned number = i + 1;
@@ -193,12 +219,12 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
       miss(*reason);
       continue;
     }
-    Decision decision = pass->prepare(*passContext, each.site, values);
+    Decision decision = pass.prepare(*passContext, each.site, values);
     if (!decision) {
       miss(decision.reason());
       continue;
     }
-    llvm::Expected<Rewrite> rewrite = pass->apply(*passContext, each.site, values);
+    llvm::Expected<Rewrite> rewrite = pass.apply(*passContext, each.site, values);
     if (!rewrite) {
       // An anchor cannot be made: macros, headers.
       miss(llvm::toString(rewrite.takeError()));
@@ -226,10 +252,25 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
     }
     all = std::move(together);
     ++result.rewritten;
+    promise = std::max(promise.value_or(Promise::Bitwise), rewrite->promise.value_or(info.promise));
+    if (rewrite->schedule)
+      changed[each.kernel->fact.usr] = std::move(*rewrite->schedule);
     result.remarks.push_back(std::move(remark));
   }
   if (result.rewritten == 0)
     return result;
+  result.promise = promise.value_or(info.promise);
+  if (pass.composes()) {
+    if (llvm::Error error = addScheduled(changed, all))
+      return std::move(error);
+    result.run.emplace();
+    result.run->base = parsed->text().str();
+    for (const auto &[kernel, schedule] : changed)
+      result.run->schedules[kernel] = scheduleText(schedule);
+    for (const KernelView &kernel : passContext->kernels())
+      if (const Schedule *schedule = passContext->scheduleOf(kernel))
+        result.run->schedules.emplace(kernel.fact.usr, scheduleText(*schedule));
+  }
   llvm::Expected<std::string> text =
       applyEdits(parsed->text(), all, {FormatChoice::FileStyle, command.file});
   if (!text)
@@ -249,6 +290,15 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
       continue;
     std::unique_ptr<RewritePass> pass = registration.create();
     PassOptions values(info);
+    State *from = this;
+    if (pass->composes() && run) {
+      llvm::Expected<State &> before = scheduled();
+      if (!before)
+        return before.takeError();
+      from = &*before;
+    }
+    const std::unique_ptr<ParsedProgram> &parsed = from->parsed;
+    const std::optional<PassContext> &passContext = from->passContext;
     for (const KernelView &kernel : passContext->kernels()) {
       unsigned number = 0;
       for (Site &site : pass->sites(*passContext, kernel)) {
@@ -257,7 +307,7 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
         each.step.pass = info.name.str();
         each.step.kernel = kernel.name().str();
         each.step.site = ++number;
-        std::optional<std::string> comment = suppressedAt(info, site);
+        std::optional<std::string> comment = from->suppressedAt(info, site);
         bool tooOld = info.minimumChip > options.chip;
         Decision decision = comment  ? Decision::doesNotApply(*comment)
                             : tooOld ? Decision::doesNotApply("the chip is too old for the pass")

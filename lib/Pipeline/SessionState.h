@@ -27,7 +27,9 @@ bool isNamed(llvm::StringRef qualified, llvm::StringRef name);
 std::string suppressionText(unsigned line);
 
 struct RewriteSession::State {
-  State(const CompileCommand &command, const PipelineOptions &options);
+  /// \p context: null for one of its own.
+  State(const CompileCommand &command, const PipelineOptions &options,
+        std::shared_ptr<mlir::MLIRContext> context = nullptr);
 
   llvm::Error start(llvm::StringRef text);
   /// Imports if the text has changed since, and makes `passContext`.
@@ -35,6 +37,8 @@ struct RewriteSession::State {
   llvm::Expected<StepResult> apply(const PipelineStep &step);
   /// What \p step does; \p edited receives the text if it rewrites anything.
   llvm::Expected<StepResult> rewrite(const PipelineStep &step, std::string &edited);
+  /// The program that passes which compose work on, imported: `base` in a run, else this one.
+  llvm::Expected<State &> scheduled();
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted);
 
   const PassRegistry &registry() const {
@@ -44,12 +48,16 @@ struct RewriteSession::State {
   CompileCommand command;
   PipelineOptions options;
   std::unique_ptr<ProgramParser> ownParser;
-  mlir::MLIRContext mlirContext{mlir::MLIRContext::Threading::DISABLED};
+  std::shared_ptr<mlir::MLIRContext> mlirContext;
   std::unique_ptr<ParsedProgram> parsed;
   std::optional<ImportedProgram> imported;
   std::optional<PassContext> passContext;
   /// Counts imports, so that a carrier can tell whether it is up to date.
   unsigned generation = 0;
+  ChipInfo target;
+  /// The adjacent steps before that compose, if the last step was one.
+  std::optional<ScheduleRun> run;
+  std::unique_ptr<State> base; ///< parsed from `run->base` when first needed
   /// Rewrites so far, for bisection.
   int64_t rewrites = 0;
   /// Bitcode that a reply's text was compiled to, for the import that may follow.
@@ -60,6 +68,11 @@ private:
     const KernelView *kernel;
     Site site;
   };
+  /// `rewrite` of this very program by a rule.
+  llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info, const PipelineStep &step,
+                                           std::string &edited);
+  /// Adds the edits of kernels that steps before scheduled and \p changed does not hold.
+  llvm::Error addScheduled(const KernelSchedules &changed, Edits &edits);
   /// The assisted form of a pass: what a reply says, held to the rules on edits.
   llvm::Expected<StepResult> rewriteFromReply(const PipelineStep &step, const PassInfo &info,
                                               std::string &edited);

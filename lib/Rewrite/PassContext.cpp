@@ -1,13 +1,14 @@
 //===- PassContext.cpp - The program as passes see it ----------------------===//
 
 #include "kb-opt/Rewrite/PassContext.h"
+#include "kb-opt/Raise/Raise.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
 
-PassContext::PassContext(const ParsedProgram &parsed, const ImportedProgram &imported,
-                         unsigned chip, RecordedLaunches recorded)
-    : program(&parsed), ir(&imported), computeCapability(chip), recorded(std::move(recorded)) {
+PassContext::PassContext(const ParsedProgram &parsed, ImportedProgram &imported, unsigned chip,
+                         const ChipInfo &target, RecordedLaunches recorded)
+    : program(&parsed), ir(&imported), computeCapability(chip), targetChip(&target), recorded(std::move(recorded)) {
   for (KernelFact &fact : findKernels(parsed)) {
     if (!fact.inMainFile)
       continue;
@@ -37,21 +38,84 @@ Answer PassContext::forAllInstances(const KernelView &kernel,
   return Answer::yes();
 }
 
-std::string PassContext::freshName(llvm::StringRef base) const {
+bool PassContext::isUsed(llvm::StringRef name) const {
   llvm::StringRef text = program->text();
-  auto isUsed = [&](llvm::StringRef name) {
-    auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-    for (size_t at = text.find(name); at != llvm::StringRef::npos; at = text.find(name, at + 1)) {
-      bool startsWord = at == 0 || !isWord(text[at - 1]);
-      bool endsWord = at + name.size() == text.size() || !isWord(text[at + name.size()]);
-      if (startsWord && endsWord)
-        return true;
-    }
-    return false;
-  };
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at = text.find(name); at != llvm::StringRef::npos; at = text.find(name, at + 1)) {
+    bool startsWord = at == 0 || !isWord(text[at - 1]);
+    bool endsWord = at + name.size() == text.size() || !isWord(text[at + name.size()]);
+    if (startsWord && endsWord)
+      return true;
+  }
+  return false;
+}
+
+std::string PassContext::freshName(llvm::StringRef base) const {
   std::string name = base.str();
   for (unsigned number = 2; isUsed(name) || givenNames.count(name); ++number)
     name = (base + llvm::Twine(number)).str();
   givenNames.insert(name);
   return name;
+}
+
+std::string PassContext::unusedName(llvm::StringRef base) const {
+  std::string name = base.str();
+  for (unsigned number = 2; isUsed(name); ++number)
+    name = (base + llvm::Twine(number)).str();
+  return name;
+}
+
+const Schedule *PassContext::scheduleOf(const KernelView &kernel) const {
+  auto found = schedules.find(kernel.fact.usr);
+  return found == schedules.end() ? nullptr : &found->second;
+}
+
+/// The raised form of \p kernel that \p program has, or a new one.
+static mlir::Operation *raisedOp(ImportedProgram &program, kb::KernelOp kernel) {
+  for (mlir::Operation &each : program.program.getBody().front()) {
+    if (auto nest = mlir::dyn_cast<kb::NestOp>(each); nest && nest.getKernel() == kernel.getSymName())
+      return &each;
+    if (auto unraised = mlir::dyn_cast<kb::UnraisedOp>(each); unraised && unraised.getKernel() == kernel.getSymName())
+      return &each;
+  }
+  return raiseKernel(program, kernel);
+}
+
+/// \p nest as text, without the kernel that it is of.
+static std::string formOf(kb::NestOp nest) {
+  mlir::OwningOpRef<kb::NestOp> copy(nest.clone());
+  copy->setKernel("kernel");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  copy->print(os, mlir::OpPrintingFlags().enableDebugInfo(false));
+  return text;
+}
+
+RaisedKernel PassContext::raised(const KernelView &kernel) const {
+  llvm::SmallVector<kb::KernelOp> launched;
+  for (kb::KernelOp op : kernel.ops)
+    if (llvm::any_of(kernel.launches, [&](const LaunchFact &launch) {
+          return llvm::is_contained(launch.mangledNames, op.getSymName());
+        }))
+      launched.push_back(op);
+  if (launched.empty())
+    launched.assign(kernel.ops.begin(), kernel.ops.end());
+  if (launched.empty())
+    return {nullptr, nullptr, "nothing is known about the kernel's device code"};
+  RaisedKernel result{launched.front(), nullptr, ""};
+  for (kb::KernelOp instance : launched) {
+    mlir::Operation *op = raisedOp(*ir, instance);
+    auto nest = mlir::dyn_cast_or_null<kb::NestOp>(op);
+    if (!nest) {
+      auto unraised = mlir::dyn_cast_or_null<kb::UnraisedOp>(op);
+      return {instance, nullptr, unraised ? unraised.getReason().str() : "the kernel is not raised"};
+    }
+    if (!result.nest)
+      result.nest = nest;
+    else if (formOf(result.nest) != formOf(nest))
+      return {instance, nullptr, "the instances of '" + kernel.name().str() + "' do not compute the same"};
+    if (!nest.getHeader() || nest.getHeader()->empty())
+      break; // of this instance alone
+  }
+  return result;
 }

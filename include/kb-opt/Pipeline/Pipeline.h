@@ -8,6 +8,7 @@
 #ifndef KBOPT_PIPELINE_PIPELINE_H
 #define KBOPT_PIPELINE_PIPELINE_H
 
+#include "kb-opt/IR/Kb.h"
 #include "kb-opt/Pipeline/PipelineStep.h"
 #include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
@@ -22,6 +23,7 @@ namespace kbopt {
 struct CompileCommand;
 class ImportedProgram;
 class ParsedProgram;
+class PassContext;
 class ProgramParser;
 
 struct PipelineOptions {
@@ -38,6 +40,10 @@ struct PipelineOptions {
   unsigned chip = 90;
   /// How the workload launched kernels, for estimates; empty where nothing was recorded.
   RecordedLaunches recorded;
+  /// The chip that schedules are chosen for, by name; empty: an H200.
+  std::string target;
+  /// Fills `PipelineResult::nests`.
+  bool keepNests = false;
   /// Runs at most this many rewrites (pass at site), then only reports; -1 for
   /// all. `onBisect` is told of each rewrite and whether it ran.
   int64_t bisectLimit = -1;
@@ -48,6 +54,13 @@ struct PipelineOptions {
   Timings *timings = nullptr;
   /// Called after each element of the pipeline that changed the program.
   std::function<void(const PipelineStep &step, llvm::StringRef text)> afterStep;
+};
+
+/// Adjacent steps that change schedules, as one: the text before the first of them and, by USR of the kernel,
+/// what they have set by now (`scheduleText`). The next such step begins with both.
+struct ScheduleRun {
+  std::string base;
+  std::map<std::string, std::string> schedules;
 };
 
 /// What one step did.
@@ -61,8 +74,10 @@ struct StepResult {
   /// What the rewrite promises and assumes: the pass's own, or its reply's.
   Promise promise = Promise::Bitwise;
   std::vector<Assumption> assumes;
-  /// What was committed; offsets refer to the text before the step.
+  /// What was committed; offsets refer to the text before the step, or to `run->base` where there is one.
   Edits edits;
+  /// The run of steps that this one belongs to, after a pass that composes.
+  std::optional<ScheduleRun> run;
 };
 
 struct PipelineResult {
@@ -73,6 +88,9 @@ struct PipelineResult {
   std::vector<Remark> remarks;
   /// MLIR's timing report; empty unless asked for.
   std::string timing;
+  /// The raised kernels with their schedules after the last step, as `--emit=kb-nest` shows them; empty
+  /// unless asked for.
+  std::string nests;
 };
 
 /// A site at which a pass could act now, or the reason why it cannot.
@@ -105,14 +123,23 @@ llvm::Expected<PipelineResult> runPipeline(llvm::StringRef text, const CompileCo
 /// thread at a time; independent sessions may run in parallel.
 class RewriteSession {
 public:
+  /// \p run: the steps that made \p text compose with those that follow.
   static llvm::Expected<std::unique_ptr<RewriteSession>>
-  create(llvm::StringRef text, const CompileCommand &command, const PipelineOptions &options = {});
+  create(llvm::StringRef text, const CompileCommand &command, const PipelineOptions &options = {},
+         std::optional<ScheduleRun> run = std::nullopt);
   ~RewriteSession();
 
   llvm::StringRef text() const;
   const ParsedProgram &parsed() const;
   /// Imported when it is first asked for.
   llvm::Expected<const ImportedProgram &> imported();
+
+  /// Calls \p look with what passes see: the program before the first of the adjacent steps that compose, with
+  /// the schedules that they set, or else the program as it is.
+  llvm::Error withPassContext(llvm::function_ref<llvm::Error(const PassContext &)> look);
+  /// The kb.program after the steps so far, with the nests of kernels that have a schedule; with \p all the
+  /// raised form of every kernel.
+  llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> program(bool all);
 
   /// Every site of every pass that rewrites by a rule, in the registry's and source
   /// order; with \p assisted, also those of passes that need a model.

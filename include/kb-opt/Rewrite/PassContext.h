@@ -29,16 +29,36 @@ struct KernelView {
   const clang::FunctionDecl *function() const { return fact.function; }
 };
 
+/// The raised form of a kernel, or why there is none.
+struct RaisedKernel {
+  kb::KernelOp instance; ///< that was raised
+  kb::NestOp nest;       ///< null: see `reason`
+  std::string reason;    ///< in the user's words
+};
+
+/// By USR of the kernel: what steps before have decided about who computes what.
+using KernelSchedules = std::map<std::string, Schedule>;
+
 /// Valid as long as the programs that it refers to.
 class PassContext {
 public:
-  PassContext(const ParsedProgram &parsed, const ImportedProgram &imported, unsigned chip,
+  /// Raised forms are added to \p imported when they are first asked for. \p target outlives the context.
+  PassContext(const ParsedProgram &parsed, ImportedProgram &imported, unsigned chip, const ChipInfo &target,
               RecordedLaunches recorded = {});
 
   const ParsedProgram &parsed() const { return *program; }
   const ImportedProgram &imported() const { return *ir; }
   /// Compute capability that a rewrite may rely on, 10 * major + minor.
   unsigned chip() const { return computeCapability; }
+  /// The chip that schedules are chosen for.
+  const ChipInfo &target() const { return *targetChip; }
+
+  /// The form of the instance that is launched. A template's instances must agree if the form has a
+  /// template header.
+  RaisedKernel raised(const KernelView &kernel) const;
+  /// What steps before have set; null if nothing.
+  const Schedule *scheduleOf(const KernelView &kernel) const;
+  void setSchedules(KernelSchedules newSchedules) { schedules = std::move(newSchedules); }
 
   /// How the workload launched \p kernel, for estimates; null if that is not known.
   const RecordedLaunch *recordedLaunch(kb::KernelOp kernel) const;
@@ -58,12 +78,18 @@ public:
   /// \p base, or \p base with a number: a name that neither the text nor an
   /// earlier call has. Depends on nothing but the text and the calls so far.
   std::string freshName(llvm::StringRef base) const;
+  /// The same, but whatever was asked before: one name for one text.
+  std::string unusedName(llvm::StringRef base) const;
 
 private:
+  bool isUsed(llvm::StringRef name) const;
+
   const ParsedProgram *program;
-  const ImportedProgram *ir;
+  ImportedProgram *ir;
   unsigned computeCapability;
+  const ChipInfo *targetChip;
   RecordedLaunches recorded;
+  KernelSchedules schedules;
   std::vector<KernelView> views;
   mutable std::set<std::string> givenNames;
 };

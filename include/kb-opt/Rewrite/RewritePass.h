@@ -73,6 +73,10 @@ struct Rewrite {
   /// For the remark: what was done, in the past tense ("loaded 'x' four floats
   /// at a time").
   std::string summary;
+  /// What it promises, where the pass's own promise is that of its worst case.
+  std::optional<Promise> promise = std::nullopt;
+  /// Of a rewrite by `composes`: the schedule that the kernel now has.
+  std::optional<Schedule> schedule = std::nullopt;
 };
 
 /// The option of a pass whose values `RewritePass::choices` lists.
@@ -101,6 +105,10 @@ public:
   /// are bugs or anchors that cannot be made.
   virtual llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
                                         const PassOptions &options) const = 0;
+
+  /// Whether it changes the schedule of raised kernels: then adjacent steps of a pipeline work on
+  /// one nest, and `apply` is given the program before the first of them.
+  virtual bool composes() const { return false; }
 };
 
 } // namespace kbopt

@@ -1,0 +1,39 @@
+//===- Dispatch.h - A scheduled kernel beside the original ------*- C++ -*-===//
+//
+// Owns the edits that put a generated kernel into a program: its text after the
+// original's, and at each launch a choice between the two.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_REWRITE_SCHEDULE_DISPATCH_H
+#define KBOPT_REWRITE_SCHEDULE_DISPATCH_H
+
+#include "kb-opt/Rewrite/PassContext.h"
+#include "kb-opt/Schedule/GeneratedKernel.h"
+#include "kb-opt/Source/Edits.h"
+
+namespace kbopt {
+
+/// What `dispatchEdits` did.
+struct Dispatch {
+  Edits edits;
+  unsigned launches = 0;    ///< at which the new kernel may run
+  unsigned conditional = 0; ///< of these, where the original may run, too
+};
+
+/// Adds \p generated, which computes \p nest, after the definition of \p kernel and
+/// launches it wherever that can be written:
+///
+///     if (n % 4 == 0 && (size_t)x % 16 == 0)
+///       scaleWide<<<(n / 4 + 255) / 256, 256>>>(x, n);
+///     else
+///       scale<<<(n + 255) / 256, 256>>>(x, n);
+///
+/// A condition that the launch proves is left out; without any only the new kernel is
+/// launched. \p instance is the kernel that \p nest was raised from. Launches that cannot
+/// be changed stay as they are; an error is the reason why none can.
+llvm::Expected<Dispatch> dispatchEdits(const PassContext &context, const KernelView &kernel,
+                                       kb::KernelOp instance, kb::NestOp nest, const GeneratedKernel &generated);
+
+} // namespace kbopt
+
+#endif // KBOPT_REWRITE_SCHEDULE_DISPATCH_H

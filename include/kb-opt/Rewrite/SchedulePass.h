@@ -1,0 +1,69 @@
+//===- SchedulePass.h - A pass that changes a schedule ----------*- C++ -*-===//
+//
+// Owns what all passes over the schedule of a raised kernel share: where they apply,
+// and how the nest with its new schedule becomes edits. A pass says which schedule.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_REWRITE_SCHEDULEPASS_H
+#define KBOPT_REWRITE_SCHEDULEPASS_H
+
+#include "kb-opt/Rewrite/RewritePass.h"
+#include "kb-opt/Schedule/ScheduleText.h"
+
+namespace kbopt {
+
+/// One site per kernel. It applies where the kernel is raised, the schedule can be printed, and some launch
+/// can choose the new kernel.
+class SchedulePass : public RewritePass {
+public:
+  std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override;
+  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override;
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &options) const override;
+  bool composes() const override { return true; }
+
+protected:
+  /// The schedule that \p nest is to have after the pass. \p before: what steps before it set; null if nothing.
+  /// An error is the reason why there is none.
+  virtual llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
+                                              const PassOptions &options) const = 0;
+};
+
+/// A pass whose options are keys of the schedule. It goes on with what steps before it set, or else begins
+/// with the most promising schedule of the first of its sketches that fits.
+class KeysPass : public SchedulePass {
+public:
+  /// \p sketchNames: the sketches in which the keys have a meaning, most specific first. Keys beyond the
+  /// options are set to constants by \p fixed.
+  explicit KeysPass(std::vector<llvm::StringRef> sketchNames,
+                    std::vector<std::pair<llvm::StringRef, llvm::StringRef>> fixed = {})
+      : sketchNames(std::move(sketchNames)), fixed(std::move(fixed)) {}
+
+protected:
+  llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
+                                      const PassOptions &options) const override;
+
+private:
+  std::vector<llvm::StringRef> sketchNames;
+  std::vector<std::pair<llvm::StringRef, llvm::StringRef>> fixed;
+};
+
+/// The edits that give \p kernel the schedule \p schedule. An error is the reason why it cannot be had.
+llvm::Expected<Rewrite> scheduleKernel(const PassContext &context, const KernelView &kernel,
+                                       const Schedule &schedule);
+
+/// \p schedule with a value for every key of its sketch: where it says nothing, that of the most promising
+/// schedule for \p nest that agrees with the rest. An error: the sketch does not fit, or has no such key.
+llvm::Expected<Schedule> completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule);
+
+/// The first schedule of the first sketch that fits \p nest. An error: none does.
+llvm::Expected<Schedule> mostPromising(const PassContext &context, kb::NestOp nest);
+
+/// Every schedule of \p kernel that is worth trying, as `schedule{as=…}` takes it: the schedules of each
+/// sketch that fits, most promising first. Empty if the kernel is not raised.
+std::vector<std::string> scheduleChoices(const PassContext &context, const KernelView &kernel,
+                                         const LaunchSizes &sizes, const Freedom &freedom);
+
+} // namespace kbopt
+
+#endif // KBOPT_REWRITE_SCHEDULEPASS_H

@@ -1,0 +1,23 @@
+//===- ScheduleText.h - Schedules as people write them ----------*- C++ -*-===//
+//
+// Owns the text of a schedule, as in schedule{as='rows team=32 rows=8'}: the sketch,
+// then its keys in alphabetical order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_SCHEDULE_SCHEDULETEXT_H
+#define KBOPT_SCHEDULE_SCHEDULETEXT_H
+
+#include "kb-opt/Schedule/Sketch.h"
+
+namespace kbopt {
+
+/// "rows cache=registers rows=8 team=32".
+std::string scheduleText(const Schedule &schedule);
+
+/// The schedule that \p text writes. Errors are reasons: a word that is no key=value, a sketch
+/// that there is not.
+llvm::Expected<Schedule> parseSchedule(llvm::StringRef text);
+
+} // namespace kbopt
+
+#endif // KBOPT_SCHEDULE_SCHEDULETEXT_H

@@ -1,0 +1,43 @@
+//===- Conditions.h - When a scheduled kernel may be launched ---*- C++ -*-===//
+//
+// Owns the conditions of a generated kernel and its nest as C++ over the names of the
+// kernel: requirements, alignment, and memory that must not overlap.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_REWRITE_SCHEDULE_CONDITIONS_H
+#define KBOPT_LIB_REWRITE_SCHEDULE_CONDITIONS_H
+
+#include "kb-opt/Rewrite/PassContext.h"
+#include "kb-opt/Schedule/GeneratedKernel.h"
+
+namespace kbopt {
+
+/// One condition; all of them must hold.
+struct HostCondition {
+  std::string text;         ///< over parameters, gridDim and blockDim
+  kb::ExprAttr requirement; ///< what it was made of; null: the text is all there is
+  /// Parameters that have to be aligned to `bytes`: conditions of equal bytes are written as one.
+  std::string pointer;
+  unsigned bytes = 0;
+};
+
+/// \p expr of \p nest as an integer expression; 64 bits wide wherever a product or sum could
+/// need it. Nothing if it is over dimensions.
+std::optional<std::string> hostText(kb::ExprAttr expr, kb::NestOp nest);
+
+/// `expr >= 0` as C++.
+std::optional<std::string> atLeastZero(kb::ExprAttr expr, kb::NestOp nest);
+
+/// The bytes after the pointer \p parameter that \p nest may touch, as an expression; an error if
+/// that is not known. \p notNegative gets names of symbols that it takes to be >= 0.
+llvm::Expected<std::string> touchedBytes(kb::NestOp nest, llvm::StringRef parameter,
+                                         std::vector<std::string> &notNegative);
+
+/// Everything that must hold at a launch, but for overlap that \p context refutes at every
+/// launch. An error is a reason.
+llvm::Expected<std::vector<HostCondition>> conditionsOf(const PassContext &context, kb::KernelOp kernel,
+                                                        kb::NestOp nest, const GeneratedKernel &generated);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_REWRITE_SCHEDULE_CONDITIONS_H

@@ -1,0 +1,297 @@
+//===- Dispatch.cpp - A scheduled kernel beside the original ---------------===//
+
+#include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include "Conditions.h"
+#include "HostText.h"
+#include "LaunchAlgebra.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ParentMapContext.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+using namespace clang;
+using llvm::StringRef;
+
+namespace {
+
+/// More than this is tested in a function of its own.
+constexpr size_t longestCondition = 150;
+/// What a kernel may use of dynamic shared memory without asking.
+constexpr int64_t sharedWithoutAsking = 48 * 1024;
+
+/// One launch that gets the choice.
+struct Choice {
+  LaunchText launch;
+  std::vector<const HostCondition *> open; ///< neither proven nor refuted
+};
+
+class Dispatcher {
+public:
+  Dispatcher(const PassContext &context, const KernelView &kernel, kb::KernelOp instance, kb::NestOp nest,
+             const GeneratedKernel &generated)
+      : context(context), kernel(kernel), instance(instance), nest(nest), generated(generated),
+        function(context.imported().declOf(instance)) {}
+
+  llvm::Expected<Dispatch> run() {
+    auto found = conditionsOf(context, instance, nest, generated);
+    if (!found)
+      return found.takeError();
+    conditions = std::move(*found);
+    if (llvm::Error error = chooseLaunches())
+      return std::move(error);
+    Dispatch result;
+    if (llvm::Error error = addDefinition(result.edits))
+      return std::move(error);
+    for (const Choice &choice : choices) {
+      llvm::Expected<std::string> text = launchText(choice);
+      if (!text)
+        return text.takeError();
+      if (llvm::Error error = result.edits.replaceAll(choice.launch.anchor(), *text))
+        return std::move(error);
+      ++result.launches;
+      result.conditional += !choice.open.empty();
+    }
+    return result;
+  }
+
+private:
+  bool isTemplate() { return nest.getHeader() && !nest.getHeader()->empty(); }
+
+  /// Why \p fact may not launch the new kernel whatever its arguments are; empty if it may.
+  std::string whyNot(const LaunchFact &fact) {
+    std::string place = ast::lineText(context, fact.call->getBeginLoc());
+    bool launchesThis = llvm::is_contained(fact.mangledNames, instance.getSymName());
+    if (!isTemplate() && (!launchesThis || fact.mangledNames.size() > 1))
+      return "the launch at " + place + " is of another instance of '" + kernel.name().str() + "'";
+    const SourceManager &sources = context.parsed().sources();
+    if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
+      return "the launch at " + place + " stands before the definition of '" + kernel.name().str() + "'";
+    // The other branch of such a choice.
+    for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*fact.call))
+      if (const auto *branch = parent.get<IfStmt>())
+        if (branch->getElse() == fact.call && !ast::findAll<CUDAKernelCallExpr>(branch->getThen()).empty())
+          return "the launch at " + place + " only runs where a faster kernel cannot";
+    return "";
+  }
+
+  llvm::Error chooseLaunches() {
+    std::string reason = "no launch of '" + kernel.name().str() + "' is in sight";
+    bool first = true;
+    for (const LaunchFact &fact : kernel.launches) {
+      std::string why = whyNot(fact);
+      if (why.empty()) {
+        llvm::Expected<LaunchText> launch = LaunchText::create(context, fact, function);
+        if (launch)
+          why = choose(std::move(*launch));
+        else
+          why = llvm::toString(launch.takeError());
+      }
+      if (!why.empty() && first)
+        reason = std::move(why);
+      first = false;
+    }
+    return choices.empty() ? llvm::createStringError(reason) : llvm::Error::success();
+  }
+
+  /// Adds the choice at \p launch; the reason if there is none.
+  std::string choose(LaunchText launch) {
+    Choice choice{std::move(launch), {}};
+    LaunchAlgebra algebra(context, choice.launch);
+    auto valueOf = [&](StringRef name) { return choice.launch.value(name); };
+    for (const HostCondition &condition : conditions) {
+      std::optional<bool> known;
+      if (condition.requirement)
+        known = algebra.holds(condition.requirement);
+      if (!known)
+        if (auto value = evaluate(condition.text, valueOf))
+          known = *value != 0;
+      if (known && !*known)
+        return "'" + condition.text + "' does not hold for the launch at " +
+               ast::lineText(context, choice.launch.fact().call->getBeginLoc());
+      if (!known)
+        choice.open.push_back(&condition);
+    }
+    llvm::Expected<std::string> text = launchText(choice);
+    if (!text)
+      return llvm::toString(text.takeError());
+    choices.push_back(std::move(choice));
+    return "";
+  }
+
+  /// \p open as one C++ condition over the kernel's names.
+  static std::string joined(llvm::ArrayRef<const HostCondition *> open) {
+    std::vector<std::string> parts;
+    llvm::MapVector<unsigned, std::vector<std::string>> aligned;
+    for (const HostCondition *each : open)
+      if (each->bytes)
+        aligned[each->bytes].push_back("(size_t)" + asOperand(each->pointer));
+      else
+        parts.push_back(each->text);
+    for (const auto &[bytes, pointers] : aligned) {
+      std::string together = llvm::join(pointers, " | ");
+      parts.push_back((pointers.size() > 1 ? "(" + together + ")" : together) + " % " + std::to_string(bytes) + " == 0");
+    }
+    // a || b is a part of &&.
+    if (parts.size() == 1 && StringRef(parts[0]).starts_with("(") && StringRef(parts[0]).ends_with(")"))
+      return parts[0].substr(1, parts[0].size() - 2);
+    return llvm::join(parts, " && ");
+  }
+
+  std::string helperName() const { return context.unusedName("can_use_" + generated.name); }
+
+  /// The names of the kernel in \p text, each once.
+  static llvm::SmallVector<StringRef> used(StringRef text, const LaunchText &launch) {
+    llvm::SmallVector<StringRef> names;
+    for (StringRef name : namesIn(text))
+      if (launch.meaning(name) && !llvm::is_contained(names, name))
+        names.push_back(name);
+    return names;
+  }
+
+  /// The test at \p choice, in the launch's names or as a call of the helper.
+  llvm::Expected<std::string> conditionText(const Choice &choice) {
+    if (choice.open.empty())
+      return std::string();
+    llvm::Expected<std::string> text = choice.launch.translate(joined(choice.open));
+    if (!text || text->size() <= longestCondition || isTemplate())
+      return text;
+    // It tests all conditions, so that one helper serves every launch.
+    needsHelper = true;
+    std::string call = helperName() + "(";
+    bool first = true;
+    for (StringRef name : helperParameters(choice.launch)) {
+      llvm::Expected<std::string> argument = choice.launch.translate(name);
+      if (!argument)
+        return argument.takeError();
+      call += (first ? "" : ", ") + *argument;
+      first = false;
+    }
+    return choice.launch.spelled(call + ")", false);
+  }
+
+  /// Parameters first, then gridDim and blockDim; template arguments are no parameters.
+  llvm::SmallVector<StringRef> helperParameters(const LaunchText &launch) const {
+    llvm::SmallVector<StringRef> all, names;
+    for (const HostCondition &each : conditions)
+      for (StringRef name : used(each.text, launch))
+        if (!llvm::is_contained(all, name))
+          all.push_back(name);
+    for (const ParmVarDecl *parameter : function->parameters())
+      if (llvm::is_contained(all, parameter->getName()))
+        names.push_back(parameter->getName());
+    for (StringRef name : all)
+      if (name.contains('.'))
+        names.push_back(name);
+    return names;
+  }
+
+  std::string helperDefinition() {
+    const LaunchText &launch = choices.front().launch;
+    auto localName = [](StringRef name) {
+      return (name.starts_with("grid") ? "grid_" : "block_") + name.take_back().str();
+    };
+    std::vector<std::string> parameters;
+    for (StringRef name : helperParameters(launch))
+      if (name.contains('.'))
+        parameters.push_back("unsigned " + localName(name));
+      else
+        for (const ParmVarDecl *parameter : kernel.function()->parameters())
+          if (parameter->getName() == name)
+            parameters.push_back(writtenText(context, parameter->getSourceRange()).str());
+    std::vector<const HostCondition *> every;
+    for (const HostCondition &each : conditions)
+      every.push_back(&each);
+    std::string body = replaceNames(joined(every), [&](StringRef name) -> std::optional<std::string> {
+      return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
+    });
+    return "// Whether " + generated.name + " computes what " + kernel.function()->getNameAsString() +
+           " does.\nstatic inline bool " + helperName() + "(" + llvm::join(parameters, ", ") + ") {\n  return " +
+           body + ";\n}";
+  }
+
+  /// `fast<<<grid, block, shared, stream>>>(arguments)` for \p launch, with what must come before.
+  llvm::Expected<std::string> fastLaunch(const LaunchText &launch) {
+    std::string problem;
+    auto translate = [&](StringRef text) {
+      llvm::Expected<std::string> result = launch.translate(text);
+      if (result)
+        return std::move(*result);
+      problem = llvm::toString(result.takeError());
+      return std::string();
+    };
+    auto shape = [&](StringRef x, StringRef y, StringRef z) {
+      std::string text = translate(x);
+      if (y != "1" || z != "1")
+        text = "dim3(" + text + ", " + translate(y) + (z == "1" ? "" : ", " + translate(z)) + ")";
+      return text;
+    };
+    std::string name = launch.spelled(generated.name, isTemplate());
+    std::string configuration = shape(generated.gridX, generated.gridY, generated.gridZ) + ", " +
+                                shape(generated.blockX, generated.blockY, generated.blockZ);
+    std::string shared = translate(generated.dynamicSharedBytes), before;
+    if (!shared.empty() || !launch.stream().empty())
+      configuration += ", " + (shared.empty() ? "0" : shared);
+    if (!launch.stream().empty())
+      configuration += ", " + launch.stream().str();
+    std::string arguments = launch.arguments();
+    for (const auto &[declaration, value] : generated.extraParameters)
+      arguments += (arguments.empty() ? "" : ", ") + translate(value);
+    if (!problem.empty())
+      return llvm::createStringError(problem);
+    if (!shared.empty()) {
+      auto bytes = evaluate(generated.dynamicSharedBytes, [&](StringRef each) { return launch.value(each); });
+      if (!bytes || *bytes > sharedWithoutAsking)
+        before = "cudaFuncSetAttribute(" + name + ", cudaFuncAttributeMaxDynamicSharedMemorySize, " + shared + ");\n";
+    }
+    return before + name + "<<<" + configuration + ">>>(" + arguments + ");";
+  }
+
+  /// What takes the place of the launch statement.
+  llvm::Expected<std::string> launchText(const Choice &choice) {
+    llvm::Expected<std::string> fast = fastLaunch(choice.launch);
+    if (!fast)
+      return fast;
+    llvm::Expected<std::string> condition = conditionText(choice);
+    if (!condition)
+      return condition;
+    bool isPair = StringRef(*fast).contains('\n');
+    if (condition->empty())
+      return isPair && !choice.launch.isInList() ? "{\n" + *fast + "\n}" : *fast;
+    StringRef original = context.parsed().text().slice(choice.launch.anchor().begin, choice.launch.anchor().end);
+    if (isPair)
+      return "if (" + *condition + ") {\n" + *fast + "\n} else {\n" + original.str() + "\n}";
+    return "if (" + *condition + ")\n  " + *fast + "\nelse\n  " + original.str();
+  }
+
+  llvm::Error addDefinition(Edits &edits) {
+    const Decl *definition = kernel.function();
+    if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
+      definition = pattern;
+    AnchorOrReason anchor = anchorOf(context.parsed(), definition);
+    if (!anchor)
+      return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + anchor.reason());
+    std::string text = "\n\n" + StringRef(generated.definition).trim().str();
+    if (needsHelper)
+      text += "\n\n" + helperDefinition();
+    return edits.insertAfter(*anchor, text);
+  }
+
+  const PassContext &context;
+  const KernelView &kernel;
+  kb::KernelOp instance;
+  kb::NestOp nest;
+  const GeneratedKernel &generated;
+  const FunctionDecl *function;
+  std::vector<HostCondition> conditions;
+  bool needsHelper = false;
+  std::vector<Choice> choices;
+};
+
+} // namespace
+
+llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const KernelView &kernel,
+                                              kb::KernelOp instance, kb::NestOp nest,
+                                              const GeneratedKernel &generated) {
+  return Dispatcher(context, kernel, instance, nest, generated).run();
+}

@@ -1,0 +1,55 @@
+//===- LaunchAlgebra.h - What a launch shows of its sizes -------*- C++ -*-===//
+//
+// Owns proofs at compile time that a requirement of a nest holds at one launch: sizes
+// as polynomials over host expressions that cannot have changed, and grids that are a
+// count over the block, rounded up.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHALGEBRA_H
+#define KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHALGEBRA_H
+
+#include "LaunchText.h"
+#include "llvm/ADT/FoldingSet.h"
+
+namespace kbopt {
+
+class LaunchAlgebra {
+public:
+  LaunchAlgebra(const PassContext &context, const LaunchText &launch);
+
+  /// \p requirement >= 0 at the launch: true and false are proofs, none is unknown.
+  std::optional<bool> holds(kb::ExprAttr requirement);
+
+private:
+  /// Coefficients of products of leaves.
+  using Monomial = std::vector<unsigned>;
+  using Polynomial = std::map<Monomial, int64_t>;
+
+  static Polynomial constant(int64_t value);
+  static Polynomial product(const Polynomial &a, const Polynomial &b);
+  static Polynomial sum(Polynomial a, const Polynomial &b, int64_t factor = 1);
+  static std::optional<int64_t> constantOf(const Polynomial &polynomial);
+  Polynomial newLeaf() { return {{{leaves++}, 1}}; }
+  Polynomial namedLeaf(llvm::StringRef name);
+
+  Polynomial ofHost(const clang::Expr *expr, bool throughVariable);
+  Polynomial ofName(llvm::StringRef name);
+  Polynomial ofMap(mlir::AffineExpr expr, kb::ExprAttr space);
+  Polynomial withCoveredGrid(Polynomial polynomial);
+
+  const PassContext &context;
+  const LaunchText &launch;
+  unsigned leaves = 0;
+  std::vector<std::pair<llvm::FoldingSetNodeID, unsigned>> expressions;
+  std::map<std::string, Polynomial> names;
+  /// By dimension: the leaf that gridDim is, the block, and the count that both cover.
+  struct Cover {
+    unsigned grid;
+    Polynomial block, count;
+  };
+  std::vector<Cover> covers;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHALGEBRA_H

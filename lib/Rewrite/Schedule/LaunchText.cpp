@@ -1,0 +1,256 @@
+//===- LaunchText.cpp - One launch as a schedule sees it -------------------===//
+
+#include "LaunchText.h"
+#include "HostText.h"
+#include "clang/AST/ParentMapContext.h"
+#include "clang/Lex/Lexer.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+using namespace clang;
+using llvm::StringRef;
+
+StringRef kbopt::writtenText(const PassContext &context, SourceRange range) {
+  if (range.isInvalid())
+    return "";
+  const SourceManager &sources = context.parsed().sources();
+  CharSourceRange chars = sources.getExpansionRange(range);
+  if (sources.getFileID(chars.getBegin()) != sources.getMainFileID() ||
+      sources.getFileID(chars.getEnd()) != sources.getMainFileID())
+    return "";
+  return Lexer::getSourceText(chars, sources, context.parsed().language());
+}
+
+/// A function of which a call changes nothing: constant, or no more than a returned expression.
+static bool isPure(const FunctionDecl *function, unsigned depth) {
+  if (!function)
+    return false;
+  if (const auto *method = dyn_cast<CXXMethodDecl>(function))
+    return method->isConst();
+  if (function->isConstexpr() || function->hasAttr<PureAttr>() || function->hasAttr<ConstAttr>())
+    return true;
+  const FunctionDecl *definition = nullptr;
+  if (depth > 3 || !function->hasBody(definition))
+    return false;
+  const auto *body = dyn_cast<CompoundStmt>(definition->getBody());
+  const auto *returned = body && body->size() == 1 ? dyn_cast<ReturnStmt>(body->body_front()) : nullptr;
+  return returned && returned->getRetValue() && isRepeatable(returned->getRetValue());
+}
+
+bool kbopt::isRepeatable(const Expr *expr) {
+  bool repeatable = true;
+  ast::walk(expr, [&](const Stmt *each) {
+    if (const auto *unary = dyn_cast<UnaryOperator>(each))
+      repeatable &= !unary->isIncrementDecrementOp();
+    else if (const auto *binary = dyn_cast<BinaryOperator>(each))
+      repeatable &= !binary->isAssignmentOp();
+    else if (const auto *call = dyn_cast<CallExpr>(each))
+      repeatable &= isPure(call->getDirectCallee(), 0);
+    else if (isa<CXXNewExpr, CXXDeleteExpr, LambdaExpr, StmtExpr, CXXThrowExpr>(each))
+      repeatable = false;
+    return repeatable;
+  });
+  return repeatable;
+}
+
+const LaunchText::Meaning *LaunchText::meaning(StringRef name) const {
+  auto found = names.find(name);
+  return found == names.end() ? nullptr : &found->second;
+}
+
+std::optional<int64_t> LaunchText::value(StringRef name) const {
+  const Meaning *found = meaning(name);
+  return found ? found->value : std::nullopt;
+}
+
+llvm::Expected<std::string> LaunchText::translate(StringRef text) const {
+  std::string problem;
+  std::string result = replaceNames(text, [&](StringRef name) -> std::optional<std::string> {
+    const Meaning *found = meaning(name);
+    if (!found)
+      return std::nullopt;
+    if (found->text.empty())
+      problem = "what '" + name.str() + "' is at " + place + " cannot be written there";
+    else if (!found->repeatable)
+      problem = "'" + found->text + "' at " + place + " has side effects";
+    return asOperand(found->text);
+  });
+  if (!problem.empty())
+    return llvm::createStringError(problem);
+  // A name alone needs no parentheses.
+  const Meaning *whole = meaning(text.trim());
+  return whole ? whole->text : result;
+}
+
+std::string LaunchText::spelled(StringRef name, bool withTemplateArguments) const {
+  return qualifier + name.str() + (withTemplateArguments ? templateArguments : "");
+}
+
+std::string LaunchText::arguments() const { return llvm::join(argumentTexts, ", "); }
+
+namespace {
+
+/// Components of grid or block as they are written at the launch, without looking through variables.
+void addExtent(llvm::StringMap<LaunchText::Meaning> &names, const PassContext &context,
+               const LaunchFact &fact, StringRef builtin, const Expr *configuration) {
+  const Expr *written = ast::strip(configuration);
+  while (const auto *construct = dyn_cast<CXXConstructExpr>(written)) {
+    if (!construct->getConstructor()->isCopyOrMoveConstructor() && construct->getNumArgs() != 1)
+      break;
+    if (!construct->getNumArgs())
+      break;
+    written = ast::strip(construct->getArg(0));
+  }
+  for (unsigned dimension = 0; dimension < 3; ++dimension) {
+    LaunchText::Meaning meaning;
+    bool known = false;
+    const Expr *settled = ast::launchComponent(configuration, dimension, fact.host, known);
+    if (known)
+      meaning.value = settled ? ast::constantOf(ast::resolve(settled, fact.host), context.parsed().context())
+                              : std::optional<int64_t>(1);
+    meaning.expr = known ? settled : nullptr;
+    StringRef component = StringRef("xyz").substr(dimension, 1);
+    const auto *construct = dyn_cast<CXXConstructExpr>(written);
+    if (const auto *cast = dyn_cast<CXXFunctionalCastExpr>(written))
+      construct = dyn_cast<CXXConstructExpr>(ast::strip(cast->getSubExpr()));
+    const Expr *part = nullptr;
+    if (written->getType()->isIntegralOrEnumerationType())
+      part = dimension == 0 ? written : nullptr;
+    else if (construct && !construct->getConstructor()->isCopyOrMoveConstructor())
+      part = dimension < construct->getNumArgs() && !isa<CXXDefaultArgExpr>(construct->getArg(dimension))
+                 ? construct->getArg(dimension)
+                 : nullptr;
+    else {
+      meaning.repeatable = isRepeatable(written);
+      if (StringRef text = writtenText(context, written->getSourceRange()); !text.empty())
+        meaning.text = asOperand(text) + "." + component.str();
+      names[(builtin + "." + component).str()] = std::move(meaning);
+      continue;
+    }
+    meaning.text = part ? writtenText(context, part->getSourceRange()).str() : "1";
+    meaning.repeatable = !part || isRepeatable(part);
+    names[(builtin + "." + component).str()] = std::move(meaning);
+  }
+}
+
+bool isFewerBits(const ASTContext &context, QualType to, QualType from) {
+  return to->isIntegralOrEnumerationType() && from->isIntegralOrEnumerationType() &&
+         (context.getIntWidth(to) < context.getIntWidth(from) ||
+          (context.getIntWidth(to) == context.getIntWidth(from) &&
+           to->isUnsignedIntegerOrEnumerationType() != from->isUnsignedIntegerOrEnumerationType()));
+}
+
+/// What the parameter \p parameter stands for where \p argument is passed.
+LaunchText::Meaning argumentMeaning(const PassContext &context, const ParmVarDecl *parameter,
+                                    const Expr *argument, const FunctionDecl *host) {
+  const ASTContext &ast = context.parsed().context();
+  LaunchText::Meaning meaning;
+  meaning.expr = argument;
+  meaning.text = writtenText(context, argument->getSourceRange()).str();
+  meaning.repeatable = isRepeatable(argument);
+  QualType to = parameter->getType().getNonReferenceType().getUnqualifiedType();
+  QualType from = argument->IgnoreParenImpCasts()->getType().getUnqualifiedType();
+  if (to->isIntegralOrEnumerationType()) {
+    meaning.value = ast::constantOf(ast::resolve(argument, host), ast);
+    meaning.narrows = isFewerBits(ast, to, from);
+  }
+  if (!meaning.value && to->isArithmeticType() && !ast.hasSameType(to, from) && !meaning.text.empty())
+    meaning.text = "(" + to.getAsString(ast.getPrintingPolicy()) + ")" + asOperand(meaning.text);
+  return meaning;
+}
+
+/// The values of a template's parameters, where they are integers, and its types.
+void addTemplateArguments(llvm::StringMap<LaunchText::Meaning> &names, const FunctionDecl *instance,
+                          const ASTContext &ast) {
+  const TemplateArgumentList *arguments = instance->getTemplateSpecializationArgs();
+  const FunctionTemplateDecl *pattern = instance->getPrimaryTemplate();
+  if (!arguments || !pattern)
+    return;
+  for (unsigned i = 0; i < std::min<unsigned>(arguments->size(), pattern->getTemplateParameters()->size()); ++i) {
+    LaunchText::Meaning meaning;
+    const TemplateArgument &argument = arguments->get(i);
+    if (argument.getKind() == TemplateArgument::Integral) {
+      meaning.value = argument.getAsIntegral().getExtValue();
+      meaning.text = std::to_string(*meaning.value);
+    } else if (argument.getKind() == TemplateArgument::Type) {
+      meaning.text = argument.getAsType().getAsString(ast.getPrintingPolicy());
+    }
+    names[pattern->getTemplateParameters()->getParam(i)->getName()] = std::move(meaning);
+  }
+}
+
+/// The namespace that has to be named where \p kernel is not in one around \p host.
+std::string missingQualifier(const FunctionDecl *kernel, const FunctionDecl *host) {
+  const DeclContext *space = kernel->getDeclContext()->getEnclosingNamespaceContext();
+  while (const auto *each = dyn_cast<NamespaceDecl>(space)) {
+    if (!each->isAnonymousNamespace() && !each->isInline())
+      break; // the others need not be named
+    space = each->getParent()->getEnclosingNamespaceContext();
+  }
+  for (const DeclContext *around = host; around; around = around->getParent())
+    if (around->Equals(space) || space->isTranslationUnit())
+      return "";
+  return cast<NamespaceDecl>(space)->getQualifiedNameAsString() + "::";
+}
+
+} // namespace
+
+llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const LaunchFact &fact,
+                                              const FunctionDecl *instance) {
+  LaunchText text;
+  text.launch = &fact;
+  text.place = ast::lineText(context, fact.call->getBeginLoc());
+  auto refuse = [&](const llvm::Twine &why) {
+    return llvm::createStringError("the launch at " + text.place + " " + why);
+  };
+  if (fact.byApi)
+    return refuse("calls cudaLaunchKernel");
+  if (fact.arguments.size() != instance->getNumParams())
+    return refuse("has another number of arguments");
+  AnchorOrReason anchor = anchorOfLaunch(context.parsed(), fact.call, fact.host);
+  if (!anchor)
+    return refuse("cannot be changed: " + anchor.reason());
+  text.statement = *anchor;
+  StringRef source = context.parsed().text();
+  StringRef whole = source.slice(anchor->begin, anchor->end);
+  StringRef call = writtenText(context, fact.call->getSourceRange());
+  if (!whole.ends_with(";") || call.empty() || whole.drop_back().rtrim() != call)
+    return refuse("is part of a larger expression");
+  for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*fact.call)) {
+    text.inList |= parent.get<CompoundStmt>() != nullptr;
+    if (const auto *full = parent.get<ExprWithCleanups>())
+      for (const DynTypedNode &outer : context.parsed().context().getParentMapContext().getParents(*full))
+        text.inList |= outer.get<CompoundStmt>() != nullptr;
+  }
+  const auto *callee = dyn_cast<DeclRefExpr>(ast::strip(fact.call->getCallee()));
+  if (!callee)
+    return refuse("does not name the kernel");
+  text.qualifier = writtenText(context, callee->getQualifierLoc().getSourceRange()).str();
+  if (text.qualifier.empty())
+    text.qualifier = missingQualifier(instance, fact.host);
+  if (callee->hasExplicitTemplateArgs())
+    text.templateArguments = writtenText(context, SourceRange(callee->getLAngleLoc(), callee->getRAngleLoc())).str();
+  addExtent(text.names, context, fact, "gridDim", fact.grid);
+  addExtent(text.names, context, fact, "blockDim", fact.block);
+  for (size_t i = 0; i < fact.arguments.size(); ++i) {
+    if (isa<CXXDefaultArgExpr>(fact.arguments[i]))
+      return refuse("leaves out arguments");
+    StringRef written = writtenText(context, fact.arguments[i]->getSourceRange());
+    if (written.empty())
+      return refuse("has arguments that come from a macro");
+    text.argumentTexts.push_back(written.str());
+    text.names[instance->getParamDecl(i)->getName()] =
+        argumentMeaning(context, instance->getParamDecl(i), fact.arguments[i], fact.host);
+  }
+  addTemplateArguments(text.names, instance, context.parsed().context());
+  if (fact.instances > 1) // Other instances may have other values here.
+    for (auto &each : text.names) {
+      each.second.value = std::nullopt;
+      each.second.expr = nullptr;
+    }
+  if (fact.stream)
+    text.streamText = writtenText(context, fact.stream->getSourceRange()).str();
+  if (fact.stream && text.streamText.empty())
+    return refuse("has a stream that comes from a macro");
+  return text;
+}

@@ -1,0 +1,68 @@
+//===- LaunchText.h - One launch as a schedule sees it ----------*- C++ -*-===//
+//
+// Owns what stands at a launch for the names of its kernel: text to write there, and
+// values that are known when the program is compiled.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHTEXT_H
+#define KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHTEXT_H
+
+#include "kb-opt/Rewrite/AstTools.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace kbopt {
+
+/// The program's text of \p range as it is written, also where it is the use of a macro;
+/// empty if it lies elsewhere.
+llvm::StringRef writtenText(const PassContext &context, clang::SourceRange range);
+
+/// Whether evaluating \p expr once more changes nothing: no side effects, and calls only of
+/// functions that visibly have none.
+bool isRepeatable(const clang::Expr *expr);
+
+/// A launch by <<<>>> that is a statement of its own.
+class LaunchText {
+public:
+  /// What a parameter's name, "gridDim.x" or "blockDim.x" stands for.
+  struct Meaning {
+    std::string text;
+    std::optional<int64_t> value;
+    const clang::Expr *expr = nullptr; ///< null: a value that is not written
+    bool repeatable = true;
+    bool narrows = false; ///< the parameter has fewer bits than the argument
+  };
+
+  /// An error is the reason, in the user's words. \p instance is the kernel that runs.
+  static llvm::Expected<LaunchText> create(const PassContext &context, const LaunchFact &fact,
+                                           const clang::FunctionDecl *instance);
+
+  const LaunchFact &fact() const { return *launch; }
+  const Anchor &anchor() const { return statement; }
+  /// Null if there is no such name.
+  const Meaning *meaning(llvm::StringRef name) const;
+  std::optional<int64_t> value(llvm::StringRef name) const;
+  /// \p text over the kernel's names, as it reads at the launch. An error: an argument in it
+  /// cannot be repeated, or a name of a template's parameter is not known.
+  llvm::Expected<std::string> translate(llvm::StringRef text) const;
+  /// `ns::name`, as the launch has to spell it; with the launch's template arguments if
+  /// \p withTemplateArguments.
+  std::string spelled(llvm::StringRef name, bool withTemplateArguments) const;
+  /// The arguments, joined by commas.
+  std::string arguments() const;
+  /// The stream as it is written; empty: the default one.
+  llvm::StringRef stream() const { return streamText; }
+  /// Whether it stands in braces, so that two statements may take its place.
+  bool isInList() const { return inList; }
+
+private:
+  const LaunchFact *launch = nullptr;
+  Anchor statement;
+  llvm::StringMap<Meaning> names;
+  std::vector<std::string> argumentTexts;
+  std::string qualifier, templateArguments, streamText, place;
+  bool inList = false;
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHTEXT_H

@@ -1,0 +1,170 @@
+//===- SchedulePass.cpp - A pass that changes a schedule -------------------===//
+
+#include "kb-opt/Rewrite/SchedulePass.h"
+#include "kb-opt/Rewrite/AstTools.h"
+#include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace kbopt;
+using llvm::StringRef;
+
+//===-- From a schedule to edits -------------------------------------------===//
+
+/// What the new kernel is called: the user's name and a word for the sketch, joined in the user's way.
+static std::string nameFor(const PassContext &context, const KernelView &kernel, const Schedule &schedule) {
+  StringRef word = llvm::StringSwitch<StringRef>(schedule.sketch())
+                       .Case("map", "wide")
+                       .Cases({"contraction", "stencil"}, "tiled")
+                       .Default(schedule.sketch());
+  std::string name = kernel.function()->getNameAsString();
+  bool isCamel = name.find('_') == std::string::npos && llvm::any_of(name, llvm::isUpper);
+  name += isCamel ? word.take_front().upper() + word.drop_front().str() : ("_" + word).str();
+  return context.unusedName(name);
+}
+
+static Promise promiseOf(const GeneratedKernel &generated) {
+  return generated.lowersPrecision ? Promise::LowerPrecision
+         : generated.reassociates  ? Promise::Reassociates
+                                   : Promise::Bitwise;
+}
+
+llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const KernelView &kernel,
+                                              const Schedule &schedule) {
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest)
+    return llvm::createStringError(raised.reason);
+  const Sketch *sketch = findSketch(schedule.sketch());
+  if (!sketch)
+    return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
+  mlir::OwningOpRef<kb::NestOp> nest(raised.nest.clone());
+  nest->setScheduleAttr(schedule.attribute(nest->getContext()));
+  llvm::Expected<GeneratedKernel> generated = sketch->print(*nest, nameFor(context, kernel, schedule), context.target());
+  if (!generated)
+    return generated.takeError();
+  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, *nest, *generated);
+  if (!dispatch)
+    return dispatch.takeError();
+  Rewrite rewrite;
+  rewrite.edits = std::move(dispatch->edits);
+  rewrite.promise = promiseOf(*generated);
+  rewrite.schedule = schedule;
+  rewrite.summary = "added '" + generated->name + "' (" + scheduleText(schedule) + "), launched at " +
+                    std::to_string(dispatch->launches) + (dispatch->launches == 1 ? " place" : " places");
+  if (dispatch->conditional)
+    rewrite.summary += dispatch->conditional == dispatch->launches
+                           ? " where its conditions hold"
+                           : ", at " + std::to_string(dispatch->conditional) + " of them where its conditions hold";
+  return rewrite;
+}
+
+//===-- The pass -----------------------------------------------------------===//
+
+std::vector<Site> SchedulePass::sites(const PassContext &, const KernelView &kernel) const {
+  return ast::kernelSites(kernel);
+}
+
+Decision SchedulePass::prepare(const PassContext &context, const Site &site, const PassOptions &options) const {
+  llvm::Expected<Rewrite> rewrite = apply(context, site, options);
+  if (!rewrite)
+    return Decision::doesNotApply(llvm::toString(rewrite.takeError()));
+  return Decision::applies();
+}
+
+llvm::Expected<Rewrite> SchedulePass::apply(const PassContext &context, const Site &site,
+                                            const PassOptions &options) const {
+  RaisedKernel raised = context.raised(*site.kernel);
+  if (!raised.nest)
+    return llvm::createStringError(raised.reason);
+  const Schedule *before = context.scheduleOf(*site.kernel);
+  llvm::Expected<Schedule> schedule = reschedule(context, raised.nest, before, options);
+  if (!schedule)
+    return schedule.takeError();
+  if (before && *before == *schedule)
+    return llvm::createStringError("'" + site.kernel->name().str() + "' has this schedule already");
+  return scheduleKernel(context, *site.kernel, *schedule);
+}
+
+//===-- Schedules ----------------------------------------------------------===//
+
+/// Whether \p full has all values of \p part.
+static bool agrees(const Schedule &full, const Schedule &part) {
+  return llvm::all_of(part.all(), [&](const auto &entry) { return full.string(entry.first) == entry.second; });
+}
+
+llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule) {
+  const Sketch *sketch = findSketch(schedule.sketch());
+  if (!sketch)
+    return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
+  if (std::string why = sketch->whyNot(nest); !why.empty())
+    return llvm::createStringError(why);
+  std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, true});
+  if (known.empty())
+    return llvm::createStringError("no schedule '" + sketch->name().str() + "' fits the chip");
+  auto found = llvm::find_if(known, [&](const Schedule &each) { return agrees(each, schedule); });
+  Schedule result = found == known.end() ? known.front() : *found;
+  for (const auto &[key, value] : schedule.all()) {
+    if (!result.has(key))
+      return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" + key + "'");
+    result.set(key, StringRef(value));
+  }
+  return result;
+}
+
+llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
+                                              const PassOptions &options) const {
+  Schedule wanted;
+  if (before) {
+    if (!llvm::is_contained(sketchNames, before->sketch()))
+      return llvm::createStringError("the kernel is scheduled as '" + before->sketch().str() + "' by an earlier step");
+    wanted = *before;
+  } else {
+    std::string reason;
+    for (StringRef name : sketchNames) {
+      const Sketch *sketch = findSketch(name);
+      std::string why = sketch ? sketch->whyNot(nest) : "there is no sketch '" + name.str() + "'";
+      if (why.empty()) {
+        wanted.set("sketch", name);
+        break;
+      }
+      if (reason.empty())
+        reason = why;
+    }
+    if (!wanted.has("sketch"))
+      return llvm::createStringError(reason);
+  }
+  for (const auto &[key, value] : options.all())
+    wanted.set(key, StringRef(value));
+  for (const auto &[key, value] : fixed)
+    wanted.set(key, value);
+  return completed(context, nest, wanted);
+}
+
+llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
+  std::string reason = "there is no sketch for it";
+  for (const Sketch *sketch : sketches()) {
+    std::string why = sketch->whyNot(nest);
+    if (why.empty()) {
+      std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, false});
+      if (!known.empty())
+        return known.front();
+      why = "no schedule '" + sketch->name().str() + "' fits the chip";
+    }
+    if (sketch == sketches().front())
+      reason = why;
+  }
+  return llvm::createStringError(reason);
+}
+
+std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, const KernelView &kernel,
+                                                const LaunchSizes &sizes, const Freedom &freedom) {
+  std::vector<std::string> choices;
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest)
+    return choices;
+  for (const Sketch *sketch : sketches())
+    if (sketch->whyNot(raised.nest).empty())
+      for (const Schedule &schedule : sketch->schedules(raised.nest, context.target(), sizes, freedom))
+        choices.push_back(scheduleText(schedule));
+  return choices;
+}
