@@ -185,26 +185,38 @@ struct TurnLoop {
   CodeLines &code;
   const LaneShape &shape;
   std::string first;
-  bool isUnrolled;
 
   TurnLoop(CodeLines &code, const LaneShape &shape, StringRef dim, StringRef extent)
-      : code(code), shape(shape), first(shape.vector == 1 ? dim.str() : shape.first), isUnrolled(shape.turns > 0) {
-    std::string times = shape.vector == 1 ? "" : " * " + shape.width;
-    if (isUnrolled) {
+      : code(code), shape(shape), first(shape.vector == 1 ? dim.str() : shape.first) {
+    std::string counter = shape.counter.empty() ? first : shape.counter;
+    if (shape.isSingle) {
+      code.line("const int " + counter + " = " + times(shape.lane) + ";");
+      code.line("if (" + counter + " >= " + extent + ")").indent().line("return;").outdent();
+    } else if (shape.turns > 0) {
       std::string turn = shape.chunk + " * " + shape.lanes + " + " + shape.lane;
       code.unroll().open("for (int " + shape.chunk + " = 0; " + shape.chunk + " < " + shape.chunks + "; ++" + shape.chunk + ")");
-      code.line("const int " + first + " = " + (times.empty() ? turn : "(" + turn + ")" + times) + ";");
-      code.open("if (" + first + " < " + extent + ")");
-      return;
+      code.line("const int " + counter + " = " + times(turn) + ";");
+      code.open("if (" + counter + " < " + extent + ")");
+    } else {
+      if (shape.inflight > 1)
+        code.unroll(shape.inflight);
+      code.open("for (int " + counter + " = " + times(shape.lane) + "; " + counter + " < " + extent + "; " + counter + " += " +
+                times(shape.lanes) + ")");
     }
-    if (shape.inflight > 1)
-      code.unroll(shape.inflight);
-    code.open("for (int " + first + " = " + shape.lane + times + "; " + first + " < " + extent + "; " + first + " += " +
-              shape.lanes + times + ")");
+    if (shape.declare)
+      shape.declare(code);
+  }
+
+  std::string times(const std::string &number) const {
+    if (shape.vector == 1)
+      return number;
+    return (StringRef(number).contains(' ') ? "(" + number + ")" : number) + " * " + shape.width;
   }
   void close() {
+    if (shape.isSingle)
+      return;
     code.close();
-    if (isUnrolled)
+    if (shape.turns > 0)
       code.close();
   }
 };

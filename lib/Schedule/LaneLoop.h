@@ -19,6 +19,9 @@ struct LaneShape {
   int64_t vector = 1;        ///< value of `width`
   int64_t turns = 0;         ///< value of `chunks`
   int64_t inflight = 1;      ///< unrolling of a loop with a step
+  bool isSingle = false;     ///< one turn, without a loop; a thread without an iteration returns
+  std::string counter;       ///< what counts iterations where it is not the dimension itself
+  std::function<void(CodeLines &)> declare = {}; ///< prints what a turn derives from `counter`
 };
 
 /// An array element that a loop keeps outside memory for a while.

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
+#include "Points.h"
 #include "RowsNest.h"
 #include "Sketches.h"
 #include "Team.h"
@@ -47,7 +48,6 @@ private:
 
   std::string whyNot();
   void nameThings();
-  void head(std::string &count);
   void chooseVectors();
   void printPoint(Block &block);
   void laneLoop(kb::OverOp over);
@@ -316,8 +316,9 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   nameThings();
   chooseVectors();
   GeneratedKernel kernel;
-  std::string count = countPoints(text, needs);
-  auto dims = llvm::to_vector(nest.getDims().getAsRange<StringAttr>());
+  Box box(nest);
+  std::string count = box.count(text, needs);
+  const auto &dims = box.names;
   std::string flat = dims.size() == 1 ? dims.front().str() : text.freshName("row"), rowsName = text.freshName("rows");
 
   if (size < 32) {
@@ -341,11 +342,7 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   printPoint(nest.getBody().front());
   std::string body = code.take();
   CodeLines start(1);
-  auto isMentioned = [&](StringRef word) {
-    bool found = false;
-    collectIdentifiers(body, [&](StringRef each) { found |= each == word; });
-    return found;
-  };
+  auto isMentioned = [&](StringRef word) { return mentions(body, word); };
   std::string constants = shape.lanes + " = " + std::to_string(size);
   if (!team.isBlock())
     constants += ", " + rowsName + " = " + std::to_string(rows);
@@ -360,15 +357,10 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   if (!dims.empty() && (!team.isBlock() || dims.size() > 1 || isMentioned(flat)))
     start.line("const int " + flat + " = " + row + ";");
   if (!team.isBlock()) {
-    std::string total;
-    for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>()) {
-      std::string each = text.expression(extent);
-      total += (total.empty() ? "" : " * ") + (dims.size() == 1 || CudaText::isAtom(each) ? each : "(" + each + ")");
-    }
-    start.line("if (" + (dims.empty() ? row : flat) + " >= " + (dims.empty() ? "1" : total) + ")").indent().line("return;").outdent();
+    start.line("if (" + (dims.empty() ? row : flat) + " >= " + box.total(text) + ")").indent().line("return;").outdent();
   }
   if (dims.size() > 1)
-    declarePoint(text, start, flat, [&](StringRef dim) { return isMentioned(dim) || nest.getDomain(); });
+    box.declare(text, start, flat, dims.back(), [&](StringRef dim) { return isMentioned(dim) || nest.getDomain(); });
   if (auto domain = nest.getDomain())
     start.line("if (!(" + text.condition(*domain) + "))").indent().line("return;").outdent();
   if (size < 32 && isMentioned(team.mask)) {

@@ -2,6 +2,7 @@
 
 #include "RowsNest.h"
 #include "Accesses.h"
+#include "Points.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -76,33 +77,6 @@ static std::string whyNotShared(kb::NestOp nest, kb::OverOp over) {
           if (each.getName() == word)
             reason = "'" + word.str() + "' is read while " + where + " forms it";
       });
-  });
-  return reason;
-}
-
-std::string kbopt::whyNoBox(kb::NestOp nest) {
-  CudaText text(nest);
-  if (!text.kernel())
-    return "the kernel is not in the program";
-  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
-    for (StringAttr other : extent.getLoops())
-      if (dependsOn(extent, other))
-        return "the extent of '" + dim.getValue().str() + "' depends on '" + other.getValue().str() + "'";
-    if (text.hostExpression(extent).empty())
-      return "the host does not know the extent of '" + dim.getValue().str() + "'";
-  }
-  std::string reason;
-  nest.walk([&](Operation *op) {
-    auto look = [&](kb::OperandAttr operand) {
-      kb::BaseKind kind = operand.getBase().getKind();
-      if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument && kind != kb::BaseKind::Global)
-        reason = operand.getBase().getName().empty() ? "it uses memory that is not one of its parameters"
-                                                     : "'" + operand.getBase().getName().str() + "' is not a parameter";
-    };
-    for (kb::OperandAttr load : loadsOf(op))
-      look(load);
-    if (auto store = dyn_cast<kb::StoreOp>(op))
-      look(store.getTarget());
   });
   return reason;
 }
@@ -193,40 +167,4 @@ kb::ExprAttr kbopt::largestExtent(kb::NestOp nest, kb::ExprAttr extent) {
   }
   auto map = AffineMap::get(extent.getMap().getNumDims(), extent.getMap().getNumSymbols(), expr);
   return kb::ExprAttr::get(extent.getContext(), extent.getLoops(), extent.getSymbols(), simplifyAffineMap(map));
-}
-
-std::string kbopt::countPoints(CudaText &text, Needs &needs) {
-  std::string count, wide;
-  bool isOne = text.nest().getExtents().size() == 1;
-  for (auto extent : text.nest().getExtents().getAsRange<kb::ExprAttr>()) {
-    std::string size = text.hostExpression(extent);
-    std::string factor = isOne || CudaText::isAtom(size) ? size : "(" + size + ")";
-    if (!extent.getConstant())
-      needs.expression(size + " > 0");
-    count += (count.empty() ? "" : " * ") + factor;
-    wide += (wide.empty() ? "(size_t)" : " * ") + (CudaText::isAtom(size) ? size : "(" + size + ")");
-  }
-  if (!isOne && llvm::any_of(text.nest().getExtents().getAsRange<kb::ExprAttr>(), [](kb::ExprAttr e) { return !e.getConstant(); }))
-    needs.expression(wide + " <= 0x7fffffff");
-  return count.empty() ? "1" : count;
-}
-
-void kbopt::declarePoint(CudaText &text, CodeLines &code, StringRef flat, llvm::function_ref<bool(StringRef)> isUsed) {
-  auto dims = llvm::to_vector(text.nest().getDims().getAsRange<StringAttr>());
-  auto extents = llvm::to_vector(text.nest().getExtents().getAsRange<kb::ExprAttr>());
-  for (size_t i = dims.size(); dims.size() > 1 && i-- > 0;) {
-    std::string inner;
-    for (size_t k = i + 1; k < dims.size(); ++k) {
-      std::string size = text.expression(extents[k]);
-      inner += (inner.empty() ? "" : " * ") + (CudaText::isAtom(size) ? size : "(" + size + ")");
-    }
-    std::string value = flat.str();
-    if (!inner.empty())
-      value += " / " + (dims.size() - i > 2 ? "(" + inner + ")" : inner);
-    std::string size = text.expression(extents[i]);
-    if (i > 0)
-      value += " % " + (CudaText::isAtom(size) ? size : "(" + size + ")");
-    if (isUsed(dims[i]))
-      code.line("const int " + dims[i].getValue() + " = " + value + ";");
-  }
 }

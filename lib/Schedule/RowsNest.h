@@ -34,15 +34,8 @@ struct RowCache {
 /// The elements that several of the \p lanes loops at the top of \p nest use.
 RowCache rowCacheOf(CudaText &text, llvm::ArrayRef<kb::OverOp> lanes);
 
-/// The extent of \p extent that no point exceeds; null if that cannot be told.
+/// An extent that \p extent does not exceed at any point, of sizes alone; null if that cannot be told.
 kb::ExprAttr largestExtent(kb::NestOp nest, kb::ExprAttr extent);
-
-/// Names of dimensions and extents of the points, checked to be a box of sizes that the host knows.
-std::string whyNoBox(kb::NestOp nest);
-/// Adds that there is a point and that their number fits `int`; the number of points, for the host.
-std::string countPoints(CudaText &text, Needs &needs);
-/// Declares the dimensions of the point number \p flat that \p isUsed wants.
-void declarePoint(CudaText &text, CodeLines &code, llvm::StringRef flat, llvm::function_ref<bool(llvm::StringRef)> isUsed);
 
 } // namespace kbopt
 

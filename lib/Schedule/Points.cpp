@@ -1,0 +1,93 @@
+//===- Points.cpp - The points of a nest as a box ---------------------------===//
+
+#include "Points.h"
+#include "Accesses.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+std::string kbopt::whyNoBox(kb::NestOp nest) {
+  CudaText text(nest);
+  if (!text.kernel())
+    return "the kernel is not in the program";
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
+    for (StringAttr other : extent.getLoops())
+      if (dependsOn(extent, other))
+        return "the extent of '" + dim.getValue().str() + "' depends on '" + other.getValue().str() + "'";
+    if (text.hostExpression(extent).empty())
+      return "the host does not know the extent of '" + dim.getValue().str() + "'";
+  }
+  std::string reason;
+  nest.walk([&](Operation *op) {
+    auto look = [&](kb::OperandAttr operand) {
+      kb::BaseKind kind = operand.getBase().getKind();
+      if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument && kind != kb::BaseKind::Global)
+        reason = operand.getBase().getName().empty() ? "it uses memory that is not one of its parameters"
+                                                     : "'" + operand.getBase().getName().str() + "' is not a parameter";
+    };
+    for (kb::OperandAttr load : loadsOf(op))
+      look(load);
+    if (auto store = dyn_cast<kb::StoreOp>(op))
+      look(store.getTarget());
+  });
+  return reason;
+}
+
+static std::string factor(const std::string &size) { return CudaText::isAtom(size) ? size : "(" + size + ")"; }
+
+Box::Box(kb::NestOp nest) {
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
+    names.push_back(dim.getValue());
+    extents.push_back(extent);
+  }
+}
+
+std::string Box::total(CudaText &text) const {
+  if (size() == 1)
+    return text.expression(extents.front());
+  std::string product;
+  for (kb::ExprAttr extent : extents)
+    product += (product.empty() ? "" : " * ") + factor(text.expression(extent));
+  return product.empty() ? "1" : product;
+}
+
+std::string Box::count(CudaText &text, Needs &needs) const {
+  std::string count, wide;
+  bool isConstant = true;
+  for (kb::ExprAttr extent : extents) {
+    std::string size = text.hostExpression(extent);
+    isConstant &= extent.getConstant().has_value();
+    if (!extent.getConstant())
+      needs.expression(size + " > 0");
+    count += (count.empty() ? "" : " * ") + (extents.size() == 1 ? size : factor(size));
+    wide += (wide.empty() ? "(size_t)" : " * ") + factor(size);
+  }
+  if (extents.size() > 1 && !isConstant)
+    needs.expression(wide + " <= 0x7fffffff");
+  return count.empty() ? "1" : count;
+}
+
+void Box::declare(CudaText &text, CodeLines &code, StringRef flat, StringRef last,
+                  llvm::function_ref<bool(StringRef)> isUsed) const {
+  std::string inner; // the points that share the dimensions so far
+  unsigned factors = 0;
+  for (size_t i = size(); i-- > 0;) {
+    std::string size = factor(text.expression(extents[i]));
+    std::string value = flat.str();
+    if (factors > 0)
+      value += " / " + (factors > 1 ? "(" + inner + ")" : inner);
+    if (i > 0)
+      value += " % " + size;
+    StringRef name = i + 1 == names.size() ? last : names[i];
+    if (name != flat && isUsed(name))
+      code.line("const int " + name + " = " + value + ";");
+    inner = factors == 0 ? size : size + " * " + inner;
+    ++factors;
+  }
+}
+
+bool kbopt::mentions(StringRef code, StringRef word) {
+  bool found = false;
+  collectIdentifiers(code, [&](StringRef each) { found |= each == word; });
+  return found;
+}

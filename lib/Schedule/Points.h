@@ -1,0 +1,39 @@
+//===- Points.h - The points of a nest as a box -----------------*- C++ -*-===//
+//
+// Owns how independent points are counted, numbered and found again from their number. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SCHEDULE_POINTS_H
+#define KBOPT_LIB_SCHEDULE_POINTS_H
+
+#include "LaneLoop.h"
+
+namespace kbopt {
+
+/// Dimensions that are independent of each other, the last one fastest in the numbering of points.
+struct Box {
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<kb::ExprAttr> extents;
+
+  /// The dimensions of \p nest.
+  explicit Box(kb::NestOp nest);
+  size_t size() const { return names.size(); }
+  /// Their product, in the kernel.
+  std::string total(CudaText &text) const;
+  /// The same for the host; requires that there is a point and that the number of points fits `int`.
+  std::string count(CudaText &text, Needs &needs) const;
+  /// Declares those dimensions of the point number \p flat that \p isUsed wants, the last one as \p last.
+  void declare(CudaText &text, CodeLines &code, llvm::StringRef flat, llvm::StringRef last,
+               llvm::function_ref<bool(llvm::StringRef)> isUsed) const;
+};
+
+/// Empty if the points of \p nest are a box of sizes that the host knows and all of its memory belongs to
+/// parameters and variables; otherwise why not.
+std::string whyNoBox(kb::NestOp nest);
+
+/// Whether \p word stands in \p code.
+bool mentions(llvm::StringRef code, llvm::StringRef word);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SCHEDULE_POINTS_H

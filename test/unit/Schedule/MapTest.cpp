@@ -1,0 +1,116 @@
+//===- MapTest.cpp - Threads over independent points -----------------------===//
+#include "Nests.h"
+
+using namespace kbopt;
+
+namespace {
+
+struct Map : Nests {
+  static std::string element(llvm::StringRef base, int argument, llvm::StringRef loops, llvm::StringRef at) {
+    return ("<element <argument \"" + base + "\" argument " + llvm::Twine(argument) + "> : \"float\" bytes 4 at <over [" +
+            loops + "] with [n] : " + at + ">>")
+        .str();
+  }
+  static constexpr llvm::StringLiteral params = R"(#kb.param<"out" : "float *" bytes 8 pointer true element 4>,
+    #kb.param<"a" : "float *" bytes 8 pointer true element 4>, #kb.param<"n" : "int" bytes 4>)";
+
+  /// out[at] = 2 * a[from] for i < n.
+  kb::NestOp line(const Schedule &schedule, llvm::StringRef at = "i", llvm::StringRef from = "i") {
+    return parse(program(params, (R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 2>] {
+        kb.store )" + element("out", 0, "i", at) + " \"2 * $0\" [#kb.operand" + element("a", 1, "i", from) + "]\n}")),
+                 schedule);
+  }
+  /// The same over two dimensions; transposed where \p at is "j * n + i".
+  kb::NestOp plane(const Schedule &schedule, llvm::StringRef at) {
+    return parse(program(params, R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 2>] {
+        kb.over "j" any extent <over [i] with [n] : n> {
+          kb.store )" + element("out", 0, "i, j", at) + " \"$0\" [#kb.operand" + element("a", 1, "i, j", at) + "]\n}\n}"),
+                 schedule);
+  }
+  GeneratedKernel print(kb::NestOp nest) {
+    auto kernel = findSketch("map")->print(nest, "fast", chip);
+    if (kernel)
+      return *kernel;
+    ADD_FAILURE() << llvm::toString(kernel.takeError());
+    return {};
+  }
+};
+
+Schedule map(int64_t vector, int64_t inflight) {
+  Schedule schedule("map");
+  return schedule.set("vector", vector).set("inflight", inflight);
+}
+
+TEST_F(Map, MovesVectors) {
+  GeneratedKernel kernel = print(line(map(4, 1)));
+  EXPECT_EQ(kernel.definition, R"(// Lanes run along 'i', so that they read and write neighbouring elements, 4
+// at a time.
+__global__ void __launch_bounds__(256) fast(float *out, const float *a, int n) {
+  constexpr int threads = 256, width = 4;
+  const int first = (blockIdx.x * threads + threadIdx.x) * width;
+  if (first >= n)
+    return;
+  alignas(16) float as[width];
+  *reinterpret_cast<float4 *>(as) = *reinterpret_cast<const float4 *>(&a[first]);
+  alignas(16) float outs[width];
+#pragma unroll
+  for (int e = 0; e < width; ++e)
+    outs[e] = 2 * as[e];
+  *reinterpret_cast<float4 *>(&out[first]) = *reinterpret_cast<const float4 *>(outs);
+}
+)");
+  EXPECT_EQ(kernel.gridX, "(n + 1023) / 1024");
+  EXPECT_EQ(kernel.conditions.size(), 4u);
+  EXPECT_FALSE(kernel.reassociates);
+}
+
+TEST_F(Map, LoadsBeforeItStoresWithSeveralInFlight) {
+  GeneratedKernel kernel = print(line(map(1, 4)));
+  llvm::StringRef text = kernel.definition;
+  EXPECT_LT(text.find("as[k] = a[i];"), text.find("out[i] = 2 * as[k];")) << text.str();
+  EXPECT_NE(text.find("out[i] = 2 * as[k];"), llvm::StringRef::npos) << text.str();
+}
+
+TEST_F(Map, AllowsOneArrayForBothOnlyWhereAPointUsesOneElement) {
+  auto apart = [](const GeneratedKernel &kernel) {
+    return llvm::any_of(kernel.conditions, [](const LaunchCondition &each) { return each.kind == LaunchCondition::Disjoint; });
+  };
+  EXPECT_FALSE(apart(print(line(map(1, 1)))));
+  EXPECT_TRUE(apart(print(line(map(1, 1), "i", "n - i - 1"))));
+}
+
+TEST_F(Map, MovesOneElementWhereNeighboursAreNotNeighboursInMemory) {
+  EXPECT_FALSE(llvm::StringRef(print(line(map(4, 1), "i * 2", "i * 2 + 1")).definition).contains("float4"));
+}
+
+TEST_F(Map, TakesInnerParallelDimensionsIntoTheGrid) {
+  llvm::StringRef text;
+  GeneratedKernel kernel = print(plane(map(4, 1), "i * n + j"));
+  text = kernel.definition;
+  EXPECT_TRUE(text.contains("const int first = point % n;\n  const int i = point / n;")) << text.str();
+  EXPECT_EQ(kernel.gridX, "(n * n + 1023) / 1024");
+}
+
+TEST_F(Map, RunsLanesAlongTheDimensionOfNeighbours) {
+  GeneratedKernel kernel = print(plane(map(1, 1), "j * n + i"));
+  llvm::StringRef text = kernel.definition;
+  EXPECT_TRUE(text.contains("const int i = blockIdx.x * threads + threadIdx.x;")) << text.str();
+  EXPECT_TRUE(text.contains("for (int j = 0; j < n; ++j)")) << text.str();
+}
+
+TEST_F(Map, RefusesADimensionThatIsNotOne) {
+  Schedule schedule = map(1, 1);
+  schedule.set("lanes", "q");
+  auto kernel = findSketch("map")->print(line(schedule), "fast", chip);
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(llvm::toString(kernel.takeError()), "'q' is not a dimension whose iterations are independent");
+}
+
+TEST_F(Map, ListsTheWidestAccessFirst) {
+  LaunchSizes sizes;
+  EXPECT_EQ(findSketch("map")->schedules(line({}), chip, sizes, {}).front().integer("vector"), 4);
+  sizes["n"] = 1001;
+  EXPECT_EQ(findSketch("map")->schedules(line({}), chip, sizes, {}).front().integer("vector"), 1);
+}
+
+} // namespace
