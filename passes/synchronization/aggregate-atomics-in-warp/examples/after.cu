@@ -1,10 +1,11 @@
-// The lanes of a warp vote, and the first one counts for all.
+// Every lane that finds a positive value takes a number from one counter.
 __global__ void countPositive(const float *x, unsigned *count, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  bool wants = i < n && x[i] > 0.0f;
-  unsigned mask = __ballot_sync(0xffffffffu, wants);
-  if (mask != 0 && threadIdx.x % 32 == 0)
-    atomicAdd(count, static_cast<unsigned>(__popc(mask)));
+  if (i < n && x[i] > 0.0f) {
+    const unsigned lanes = __activemask();
+    if (threadIdx.x % 32 == __ffs(lanes) - 1)
+      atomicAdd(count, static_cast<unsigned>(__popc(lanes)));
+  }
 }
 
 void run(const float *x, unsigned *count, int n) {
