@@ -9,11 +9,20 @@
 using namespace kbopt;
 using llvm::StringRef;
 
+/// What both the caller and the architecture that the program is compiled for allow.
+static unsigned reliableChip(unsigned chip, StringRef arch) {
+  unsigned named = 0;
+  if (!arch.consume_front("sm_") || arch.consumeInteger(10, named))
+    return chip;
+  return std::min(chip, named);
+}
+
 RewriteSession::State::State(const CompileCommand &command, const PipelineOptions &options,
                              std::shared_ptr<mlir::MLIRContext> context)
     : command(command), options(options),
       mlirContext(context ? std::move(context)
                           : std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
+  this->options.chip = reliableChip(options.chip, command.arch);
   if (!this->options.parser) {
     ownParser = std::make_unique<ProgramParser>();
     this->options.parser = ownParser.get();

@@ -23,13 +23,13 @@ __global__ void old(const int *x, int *sum) {
 }
 
 // CHECK: Function: wide
-// CHECK: String: 'warps add up 32-bit values only, unless what is added is a constant'
+// CHECK: String: warps add up 32-bit values only, unless what is added is a constant
 __global__ void wide(const int *x, unsigned long long *sum) {
   atomicAdd(sum, (unsigned long long)x[threadIdx.x]);
 }
 
 // CHECK: Function: used
-// CHECK: String: 'the result is used, and what is added is no constant'
+// CHECK: String: the result is used, and what is added is no constant
 __global__ void used(const int *x, int *sum, int *y) {
   int before = atomicAdd(sum, x[threadIdx.x]);
   y[threadIdx.x] = before;
