@@ -1,12 +1,32 @@
 //===- Raise.cpp - From a kernel to what it computes ------------------------===//
-
+//
+// Owns the way of one kernel through the steps that ThreadProgram.h lists.
+//
+//===----------------------------------------------------------------------===//
 #include "kb-opt/Raise/Raise.h"
+#include "EmitNest.h"
+#include "ThreadReader.h"
+#include "kb-opt/Analysis/Launches.h"
 
 using namespace kbopt;
+using namespace kbopt::raise;
 
-mlir::Operation *kbopt::raiseKernel(ImportedProgram &program, kb::KernelOp kernel) {
-  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&program.program.getBody().front());
-  return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), "raising is not written yet");
+mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
+  ThreadProgram program = readThread(imported.declOf(kernel));
+  std::vector<Dimension> dimensions;
+  auto step = [&](auto run) {
+    if (program.reason.empty())
+      run();
+  };
+  step([&] { dimensions = formPoints(program, launchRangesOf(imported, kernel)); });
+  step([&] { scalarize(program); });
+  step([&] { checkDependences(program, dimensions); });
+  kb::NestOp nest;
+  step([&] { nest = emitNest(program, dimensions, kernel, builder); });
+  if (nest)
+    return nest;
+  return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }
 
 void kbopt::raiseProgram(ImportedProgram &program) {

@@ -134,6 +134,36 @@ bool Space::isUniform(const Poly &poly) const {
   });
 }
 
+static __int128 clamp(__int128 value) {
+  constexpr __int128 most = (__int128)1 << 62;
+  return std::clamp(value, -most * 4, most * 4);
+}
+
+/// low and high of a product; far outside 64 bits where nothing is known.
+static std::pair<__int128, __int128> multiply(std::pair<__int128, __int128> a, std::pair<__int128, __int128> b) {
+  auto product = [](__int128 x, __int128 y) -> __int128 {
+    __int128 result;
+    return __builtin_mul_overflow(x, y, &result) ? clamp((x < 0) == (y < 0) ? INT64_MAX : INT64_MIN) * 4
+                                                 : clamp(result);
+  };
+  __int128 corners[] = {product(a.first, b.first), product(a.first, b.second), product(a.second, b.first),
+                        product(a.second, b.second)};
+  return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+}
+
+bool Space::isWithin(const Poly &poly, int64_t low, int64_t high) const {
+  constexpr __int128 unknown = (__int128)1 << 64;
+  std::pair<__int128, __int128> sum = {0, 0};
+  for (auto &[monomial, coefficient] : poly.monomials()) {
+    std::pair<__int128, __int128> term = {coefficient, coefficient};
+    for (VarId var : monomial)
+      term = multiply(term, {all[var].low ? (__int128)*all[var].low : -unknown,
+                             all[var].high ? (__int128)*all[var].high : unknown});
+    sum = {clamp(sum.first + term.first), clamp(sum.second + term.second)};
+  }
+  return poly.isValid() && sum.first >= low && sum.second <= high;
+}
+
 std::string Space::text(const Poly &poly) const {
   if (!poly.isValid())
     return "?";

@@ -71,6 +71,8 @@ public:
   Poly substitute(const Poly &poly, VarId var, const Poly &value);
   /// Only bdim, gdim, parameters, and divisions of such: the same for the whole launch.
   bool isUniform(const Poly &poly) const;
+  /// Whether low <= poly <= high by what is known of its variables alone.
+  bool isWithin(const Poly &poly, int64_t low, int64_t high) const;
   /// For messages and tests: "i * n + tid.x".
   std::string text(const Poly &poly) const;
 
@@ -151,6 +153,7 @@ struct Statement {
   enum Progress { Add, Halve, Double, Down } progress = Add;
   VarId variable = 0;
   Poly begin, end, step;
+  kb::LoopOrder order = kb::LoopOrder::Ascending; ///< of For, set by checkDependences
   bool team = false; ///< its iterations were shared out among threads
 
   /// Of If: a conjunction. The constraints hold and, if it is not empty, so does `value`.
@@ -173,6 +176,12 @@ struct Obligation {
   std::string what; ///< "'i * n' fits 32 bits"
 };
 
+/// The user's name for a value, for dimensions that stand for it.
+struct Hint {
+  Poly poly;
+  std::string name;
+};
+
 struct ThreadProgram {
   Space space;
   std::vector<Statement> body;
@@ -181,6 +190,10 @@ struct ThreadProgram {
   /// values only.
   std::vector<Poly> requirements;
   std::vector<Obligation> obligations;
+  /// The ranges of loops as they were read, for obligations: first and one past last value.
+  std::map<VarId, std::pair<Poly, Poly>> given;
+  std::vector<Hint> hints;
+  std::set<std::string> names; ///< taken: parameters, lets, loops
   std::string header; ///< template header, as in kb.nest
   /// Why the kernel is not raised; empty so far.
   std::string reason;

@@ -1,0 +1,20 @@
+//===- EmitNest.h - The raised form as operations ---------------*- C++ -*-===//
+//
+// Owns printing points and statements as kb.nest. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_RAISE_EMITNEST_H
+#define KBOPT_LIB_RAISE_EMITNEST_H
+
+#include "Points.h"
+
+namespace kbopt::raise {
+
+/// Appends the nest of \p kernel to \p builder's block; null, with a reason in \p program, where
+/// something has no form in it. The nest verifies.
+kb::NestOp emitNest(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions, kb::KernelOp kernel,
+                    mlir::OpBuilder &builder);
+
+} // namespace kbopt::raise
+
+#endif // KBOPT_LIB_RAISE_EMITNEST_H

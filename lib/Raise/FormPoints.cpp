@@ -1,0 +1,348 @@
+//===- FormPoints.cpp - From threads to points ------------------------------===//
+//
+// Owns turning blockIdx * blockDim + threadIdx, guards and grid-stride loops into dimensions.
+//
+//===----------------------------------------------------------------------===//
+#include "Points.h"
+
+namespace kbopt::raise {
+
+using analysis::BdimVar;
+using analysis::BidVar;
+using analysis::GdimVar;
+using analysis::TidVar;
+
+namespace {
+
+class PointFormer {
+public:
+  PointFormer(ThreadProgram &program, const analysis::LaunchRanges &launches)
+      : program(program), space(program.space), launches(launches) {}
+
+  std::vector<Dimension> form() {
+    for (unsigned axis : {2, 1, 0})
+      formAxis(axis);
+    if (program.reason.empty())
+      peel();
+    return std::move(dimensions);
+  }
+
+private:
+  bool uses(VarId var) {
+    bool found = false;
+    rewritePolys(program.body, [&](const Poly &poly) {
+      found |= space.dependsOn(poly, var);
+      return poly;
+    });
+    return found;
+  }
+
+  static Poly var(VarId id) { return Poly::variable(id); }
+  static Poly number(int64_t value) { return Poly::constant(value); }
+  void require(const Poly &poly) {
+    if (poly.isConstant() && poly.constantTerm() >= 0)
+      return;
+    if (!llvm::is_contained(program.requirements, poly))
+      program.requirements.push_back(poly);
+  }
+
+  VarId addDimension(llvm::StringRef name, Poly extent) {
+    Space::Variable dimension;
+    dimension.kind = Space::Loop;
+    dimension.name = name;
+    dimension.low = 0;
+    VarId id = space.add(dimension);
+    dimensions.push_back({id, std::move(extent)});
+    return id;
+  }
+
+  /// \p poly with block starts (bid * bdim, or bid * size) written as \p start.
+  Poly withStart(const Poly &poly, unsigned axis, int64_t size, const Poly &start) {
+    Poly sum;
+    for (auto &[monomial, coefficient] : poly.monomials()) {
+      Poly::Monomial rest = monomial;
+      auto take = [&](VarId id) {
+        auto *at = llvm::find(rest, id);
+        if (at == rest.end())
+          return false;
+        rest.erase(at);
+        return true;
+      };
+      bool isStart = llvm::is_contained(monomial, BidVar + axis) &&
+                     (size ? coefficient % size == 0 : llvm::is_contained(monomial, BdimVar + axis));
+      Poly term = number(coefficient);
+      if (isStart) {
+        take(BidVar + axis);
+        if (size)
+          term = number(coefficient / size);
+        else
+          take(BdimVar + axis);
+        term = term * start;
+      }
+      for (VarId id : rest) {
+        const Space::Variable division = space[id];
+        if (division.kind == Space::FloorDiv || division.kind == Space::Mod) {
+          Poly dividend = withStart(division.dividend, axis, size, start);
+          term = term * (division.kind == Space::Mod ? space.mod(dividend, division.divisor)
+                                                     : space.floorDiv(dividend, division.divisor));
+        } else {
+          term = term * var(id);
+        }
+      }
+      sum = sum + term;
+    }
+    return poly.isValid() ? sum : poly;
+  }
+
+  /// Whether threads of all blocks form one row of numbers along \p axis: bid * bdim + tid.
+  bool formGlobal(unsigned axis, int64_t size) {
+    VarId global = space.size();
+    Space::Variable dimension;
+    dimension.kind = Space::Loop;
+    dimension.low = 0;
+    space.add(dimension);
+    Poly start = var(global) - var(TidVar + axis);
+    bool isGlobal = true;
+    auto change = [&](const Poly &poly) { return withStart(poly, axis, size, start); };
+    rewritePolys(program.body, [&](const Poly &poly) {
+      Poly changed = change(poly);
+      isGlobal &= !space.dependsOn(changed, BidVar + axis) && !space.dependsOn(changed, TidVar + axis);
+      return poly;
+    });
+    if (!isGlobal)
+      return false;
+    rewritePolys(program.body, change);
+    space[global].name = nameOf([&](const Poly &hint) { return change(hint) == var(global); }, axis);
+    dimensions.push_back({global, var(GdimVar + axis) * var(BdimVar + axis)});
+    for (Hint &hint : program.hints)
+      hint.poly = change(hint.poly);
+    if (size) {
+      require(var(BdimVar + axis) - number(size));
+      require(number(size) - var(BdimVar + axis));
+    }
+    return true;
+  }
+
+  std::string nameOf(llvm::function_ref<bool(const Poly &)> fits, unsigned axis) {
+    for (const Hint &hint : program.hints)
+      if (fits(hint.poly))
+        return hint.name;
+    static const char *const plain[] = {"x", "y", "z"};
+    std::string name = plain[axis];
+    while (!program.names.insert(name).second)
+      name += "_";
+    return name;
+  }
+
+  /// Constants that the kernel writes where the size of a block is meant.
+  std::set<int64_t> blockSizes(unsigned axis) {
+    std::set<int64_t> sizes;
+    auto look = [&](const Poly &poly) {
+      for (auto &[monomial, coefficient] : poly.monomials())
+        if (monomial.size() == 1 && monomial[0] == BidVar + axis && coefficient > 1 && coefficient <= 1024)
+          sizes.insert(coefficient);
+    };
+    rewritePolys(program.body, [&](const Poly &poly) {
+      look(poly);
+      for (VarId id : space.variables(poly))
+        look(space[id].dividend);
+      return poly;
+    });
+    return sizes;
+  }
+
+  void formAxis(unsigned axis) {
+    bool usesBlock = uses(BidVar + axis), usesThread = uses(TidVar + axis);
+    if (usesBlock && usesThread) {
+      if (formGlobal(axis, 0))
+        return;
+      for (int64_t size : blockSizes(axis))
+        if (formGlobal(axis, size))
+          return;
+    }
+    auto form = [&](VarId from, VarId extent) {
+      VarId id = addDimension(nameOf([&](const Poly &hint) { return hint == var(from); }, axis), var(extent));
+      auto change = [&](const Poly &poly) { return space.substitute(poly, from, var(id)); };
+      rewritePolys(program.body, change);
+      for (Hint &hint : program.hints)
+        hint.poly = change(hint.poly);
+    };
+    if (usesBlock)
+      form(BidVar + axis, GdimVar + axis);
+    if (usesThread)
+      form(TidVar + axis, BdimVar + axis);
+    // Threads that do not know of each other do the same.
+    if (isIdempotent(program))
+      return;
+    bool isOneBlock = launches.grid[axis].high == 1, isOneThread = launches.block[axis].high == 1;
+    if (!usesBlock && !isOneBlock)
+      require(number(1) - var(GdimVar + axis));
+    if (!usesThread && !isOneThread)
+      require(number(1) - var(BdimVar + axis));
+  }
+
+  //===-- Guards and grid-stride loops ------------------------------------===//
+
+  /// Moves lets before the only other statement into it. Null if there is no such statement.
+  Statement *onlyStatement(Statement::Kind kind) {
+    std::vector<Statement> &body = program.body;
+    if (body.empty() || body.back().kind != kind)
+      return nullptr;
+    for (size_t i = 0; i + 1 < body.size(); ++i)
+      if (body[i].kind != Statement::Let)
+        return nullptr;
+    return &body.back();
+  }
+
+  bool dependsOnLets(const Poly &poly) {
+    return llvm::any_of(program.body, [&](const Statement &each) {
+      return each.kind == Statement::Let && each.symbol && space.dependsOn(poly, *each.symbol);
+    });
+  }
+
+  void replaceByBody(Statement *outer) {
+    std::vector<Statement> inner = std::move(outer->body);
+    program.body.pop_back();
+    for (Statement &each : inner)
+      program.body.push_back(std::move(each));
+  }
+
+  Dimension *dimensionOf(VarId id) {
+    auto at = llvm::find_if(dimensions, [&](const Dimension &each) { return each.variable == id; });
+    return at == dimensions.end() ? nullptr : &*at;
+  }
+
+  /// Takes bound - dim - 1 >= 0 as the extent of a dimension.
+  bool takeBound(const Constraint &constraint) {
+    if (constraint.isEquality)
+      return false;
+    for (Dimension &each : dimensions) {
+      Poly bound = constraint.poly + var(each.variable) + number(1);
+      if (!space.isUniform(bound))
+        continue;
+      if (!(bound == each.extent)) {
+        require(each.extent - bound);
+        each.extent = bound;
+      }
+      return true;
+    }
+    // dim >= 0
+    return constraint.poly.monomials().size() == 1 && constraint.poly.monomials().begin()->second == 1 &&
+           constraint.poly.monomials().begin()->first.size() == 1 &&
+           dimensionOf(constraint.poly.monomials().begin()->first[0]);
+  }
+
+  bool peelGuard() {
+    Statement *guard = onlyStatement(Statement::If);
+    if (!guard || llvm::any_of(guard->constraints, [&](const Constraint &each) { return dependsOnLets(each.poly); }))
+      return false;
+    size_t before = guard->constraints.size();
+    llvm::erase_if(guard->constraints, [&](const Constraint &each) { return takeBound(each); });
+    if (guard->constraints.empty() && guard->value.text.empty()) {
+      replaceByBody(guard);
+      return true;
+    }
+    return guard->constraints.size() < before;
+  }
+
+  /// for (i = dim; i < n; i += extent of dim).
+  bool peelStride() {
+    Statement *loop = onlyStatement(Statement::For);
+    if (!loop || loop->progress != Statement::Add || loop->begin.monomials().size() != 1)
+      return false;
+    auto &[monomial, coefficient] = *loop->begin.monomials().begin();
+    Dimension *dimension = monomial.size() == 1 && coefficient == 1 ? dimensionOf(monomial[0]) : nullptr;
+    if (!dimension || !(loop->step == dimension->extent) || !space.isUniform(loop->end))
+      return false;
+    bool isUsed = false;
+    for (Statement &each : program.body) {
+      std::vector<Statement> *inside = &each == loop ? &loop->body : nullptr;
+      auto look = [&](const Poly &poly) {
+        isUsed |= space.dependsOn(poly, dimension->variable);
+        return poly;
+      };
+      if (inside)
+        rewritePolys(*inside, look);
+      else
+        forEachOperand(each, [&](Operand &operand) { look(operand.offset); });
+    }
+    if (isUsed)
+      return false;
+    dimension->variable = loop->variable;
+    space[loop->variable].low = 0;
+    dimension->extent = loop->end;
+    replaceByBody(loop);
+    return true;
+  }
+
+  void peel() {
+    while (peelGuard() || peelStride()) {
+    }
+  }
+
+  ThreadProgram &program;
+  Space &space;
+  const analysis::LaunchRanges &launches;
+  std::vector<Dimension> dimensions;
+};
+
+} // namespace
+
+bool isIdempotent(ThreadProgram &program) {
+  std::vector<Base> stored, loaded;
+  bool isAtomic = false;
+  walk(program.body, [&](Statement &each) {
+    isAtomic |= each.kind == Statement::Atomic;
+    if (each.kind == Statement::Store)
+      stored.push_back(each.target.base);
+    for (Operand &operand : each.value.operands)
+      if (operand.kind == Operand::Element)
+        loaded.push_back(operand.base);
+    return true;
+  });
+  return !isAtomic && llvm::none_of(loaded, [&](const Base &base) { return llvm::is_contained(stored, base); });
+}
+
+/// Counts every loop from 0 by 1.
+static void normalize(ThreadProgram &program, std::vector<Statement> &body) {
+  Space &space = program.space;
+  for (Statement &each : body) {
+    if (each.kind == Statement::For) {
+      if (each.progress == Statement::Halve || each.progress == Statement::Double)
+        return program.refuse("the loop over '" + space[each.variable].name + "' does not count");
+      bool isDown = each.progress == Statement::Down;
+      Poly one = Poly::constant(1), length = isDown ? each.begin - each.end + one : each.end - each.begin;
+      bool isPlain = !isDown && each.begin == Poly() && each.step == one;
+      if (!isPlain) {
+        Space::Variable counter;
+        counter.kind = Space::Loop;
+        counter.name = space[each.variable].name;
+        counter.low = 0;
+        VarId id = space.add(counter);
+        Poly moved = each.step * Poly::variable(id), value = isDown ? each.begin - moved : each.begin + moved;
+        rewritePolys(each.body, [&](const Poly &poly) { return space.substitute(poly, each.variable, value); });
+        if (!(each.step == one))
+          length = space.floorDiv(length + each.step - one, each.step);
+        each.variable = id;
+        each.begin = Poly();
+        each.end = length;
+        each.step = one;
+        each.progress = Statement::Add;
+      }
+    }
+    normalize(program, each.body);
+  }
+}
+
+std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::LaunchRanges &launches) {
+  std::vector<Dimension> dimensions = PointFormer(program, launches).form();
+  if (program.reason.empty())
+    unflatten(program, dimensions);
+  if (program.reason.empty())
+    normalize(program, program.body);
+  if (program.reason.empty())
+    dischargeObligations(program, launches);
+  return dimensions;
+}
+
+} // namespace kbopt::raise

@@ -1,0 +1,56 @@
+//===- Points.h - From threads to points ------------------------*- C++ -*-===//
+//
+// Owns the raised form before it is printed as kb.nest: dimensions instead of threads and
+// blocks. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_RAISE_POINTS_H
+#define KBOPT_LIB_RAISE_POINTS_H
+
+#include "ThreadProgram.h"
+
+namespace kbopt::raise {
+
+/// 0 <= variable < extent, for each dimension independently of the others.
+struct Dimension {
+  VarId variable;
+  Poly extent;
+};
+
+/// Gives \p program's thread and block variables back as dimensions, outermost first. Afterwards no
+/// polynomial of its body mentions tid or bid, every loop counts from 0 by 1, and `requirements`
+/// say for which launches this holds; or its `reason` is set.
+std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::LaunchRanges &launches);
+
+/// Splits a dimension into the digits by which the kernel takes it apart (`i / n`, `i % n`).
+void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions);
+
+/// Turns every remaining obligation into requirements, or refuses.
+void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &launches);
+
+/// Whether stores of different points never meet, nor loads what another point stores; refuses
+/// \p program otherwise. Gives every loop its order.
+void checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
+
+/// Values that stay in memory during a loop become scalars; loads of what was just stored
+/// become the stored value.
+void scalarize(ThreadProgram &program);
+
+/// dividend / divisor if it is a polynomial.
+std::optional<Poly> exactQuotient(const Poly &dividend, const Poly &divisor);
+
+/// The least or greatest value of \p poly over the loops in \p ends (first and one past last value) and the
+/// thread and block variables, as a polynomial in uniform values and \p kept ones. Adds requirements that sizes
+/// are not negative to \p program.
+std::optional<Poly> bound(ThreadProgram &program, const std::map<VarId, std::pair<Poly, Poly>> &ends, Poly poly,
+                          bool isUpper, const std::set<VarId> &kept = {});
+/// The ranges of the loops of \p body.
+std::map<VarId, std::pair<Poly, Poly>> loopRanges(std::vector<Statement> &body);
+
+/// Whether nothing but the threads themselves could tell that several of them do the
+/// same: no atomics, and no element is loaded that the kernel stores.
+bool isIdempotent(ThreadProgram &program);
+
+} // namespace kbopt::raise
+
+#endif // KBOPT_LIB_RAISE_POINTS_H

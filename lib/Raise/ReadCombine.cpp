@@ -1,0 +1,188 @@
+//===- ReadCombine.cpp - Steps of reductions -------------------------------===//
+//
+// Owns the recognition of statements that combine a value into a scalar.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+static bool mentions(const Expr *expr, const VarDecl *variable) {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    const VarDecl *variable = nullptr;
+    bool found = false;
+    bool VisitDeclRefExpr(DeclRefExpr *reference) {
+      found |= reference->getDecl()->getCanonicalDecl() == variable->getCanonicalDecl();
+      return !found;
+    }
+  } finder;
+  finder.variable = variable;
+  finder.TraverseStmt(const_cast<Expr *>(expr));
+  return finder.found;
+}
+
+/// The neutral element of \p reduction as C++ text; empty where it is not known.
+static std::string identityOf(llvm::StringRef reduction, QualType type, llvm::StringRef typeText) {
+  bool isFloat = type->isRealFloatingType() && !type->isHalfType();
+  bool isDouble = type->isSpecificBuiltinType(BuiltinType::Double);
+  bool isInteger = type->isIntegerType();
+  if (reduction == "add" || reduction == "mul") {
+    std::string digit = reduction == "add" ? "0" : "1";
+    if (isInteger)
+      return digit;
+    return isFloat ? digit + (isDouble ? ".0" : ".0f") : typeText.str() + "(" + digit + ".0f)";
+  }
+  if (reduction == "max" || reduction == "min") {
+    if (isFloat)
+      return reduction == "max" ? "-INFINITY" : "INFINITY";
+    if (type->isSpecificBuiltinType(BuiltinType::Int))
+      return reduction == "max" ? "-2147483647 - 1" : "2147483647";
+    return isInteger ? "" : typeText.str() + (reduction == "max" ? "(-INFINITY)" : "(INFINITY)");
+  }
+  if (!isInteger)
+    return "";
+  return reduction == "and" ? "~0" : "0";
+}
+
+bool ThreadReader::combineBy(const std::string &name, QualType type, llvm::StringRef reduction,
+                             llvm::StringRef combine, const Expr *term, Body &out, bool negates) {
+  Statement result;
+  result.kind = Statement::Combine;
+  result.name = name;
+  result.type = typeText(type.getUnqualifiedType());
+  result.reduction = reduction;
+  result.combine = combine;
+  result.identity = identityOf(reduction, type, result.type);
+  if (result.identity.empty())
+    return false;
+  result.value = term ? textOf(term, out) : Text{"1", {}};
+  if (negates)
+    result.value.text = "-(" + result.value.text + ")";
+  out.push_back(std::move(result));
+  return true;
+}
+
+static llvm::StringRef reductionOfOperator(llvm::StringRef opcode) {
+  return llvm::StringSwitch<llvm::StringRef>(opcode)
+      .Cases({"+", "-"}, "add")
+      .Case("*", "mul")
+      .Case("&", "and")
+      .Case("|", "or")
+      .Case("^", "xor")
+      .Default("");
+}
+
+static llvm::StringRef reductionOfFunction(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .Cases({"fmaxf", "fmax", "max", "__hmax", "__hmax_nan"}, "max")
+      .Cases({"fminf", "fmin", "min", "__hmin", "__hmin_nan"}, "min")
+      .Cases({"__hadd", "__fadd_rn"}, "add")
+      .Default("");
+}
+
+bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+  const VarDecl *variable = variableOf(left);
+  auto at = values.find(variable);
+  if (at == values.end() || at->second.kind != Value::Scalar)
+    return false;
+  const std::string name = at->second.name;
+  QualType type = variable->getType();
+  if (!opcode.empty()) {
+    llvm::StringRef reduction = reductionOfOperator(opcode);
+    if (reduction.empty() || (right && mentions(right, variable)))
+      return false;
+    // A sum in a wider type than the variable's is rounded at each step.
+    if (right && !ast.hasSameUnqualifiedType(ast.getCanonicalType(type), ast.getCanonicalType(right->getType())) &&
+        type->isIntegerType() != right->getType()->isIntegerType())
+      if (type->isIntegerType())
+        return false;
+    bool negates = opcode == "-";
+    if (negates && type->isUnsignedIntegerType())
+      return false;
+    std::string combine = "%a " + (negates ? std::string("+") : opcode.str()) + " %b";
+    return combineBy(name, type, reduction, combine, right, out, negates);
+  }
+  const Expr *value = strip(right);
+  if (const auto *binary = llvm::dyn_cast<BinaryOperator>(value)) {
+    llvm::StringRef reduction = reductionOfOperator(binary->getOpcodeStr());
+    bool isFirst = variableOf(binary->getLHS()) == variable;
+    const Expr *other = isFirst ? binary->getRHS() : binary->getLHS();
+    bool isLast = variableOf(binary->getRHS()) == variable;
+    if (reduction.empty() || isFirst == isLast || mentions(other, variable) || binary->getOpcode() == BO_Sub)
+      return false;
+    std::string op = " " + binary->getOpcodeStr().str() + " ";
+    return combineBy(name, type, reduction, isFirst ? "%a" + op + "%b" : "%b" + op + "%a", other, out);
+  }
+  if (const auto *call = llvm::dyn_cast<CallExpr>(value); call && call->getNumArgs() == 2) {
+    llvm::StringRef function = calleeName(call), reduction = reductionOfFunction(function);
+    bool isOperator = llvm::isa<CXXOperatorCallExpr>(call);
+    if (isOperator)
+      reduction = reductionOfOperator(getOperatorSpelling(llvm::cast<CXXOperatorCallExpr>(call)->getOperator()));
+    if (reduction.empty() || !call->getDirectCallee() ||
+        !ast.getSourceManager().isInSystemHeader(call->getDirectCallee()->getLocation()))
+      return false;
+    bool isFirst = variableOf(call->getArg(0)) == variable, isLast = variableOf(call->getArg(1)) == variable;
+    const Expr *other = call->getArg(isFirst ? 1 : 0);
+    if (isFirst == isLast || mentions(other, variable))
+      return false;
+    std::string a = isFirst ? "%a" : "%b", b = isFirst ? "%b" : "%a";
+    if (isOperator) {
+      std::string op = getOperatorSpelling(llvm::cast<CXXOperatorCallExpr>(call)->getOperator());
+      return op != "-" && combineBy(name, type, reduction, a + " " + op + " " + b, other, out);
+    }
+    return combineBy(name, type, reduction, function.str() + "(" + a + ", " + b + ")", other, out);
+  }
+  if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(value)) {
+    const auto *test = llvm::dyn_cast<BinaryOperator>(strip(choice->getCond()));
+    if (!test || !test->isRelationalOp())
+      return false;
+    const Expr *other = variableOf(choice->getTrueExpr()) == variable ? choice->getFalseExpr() : choice->getTrueExpr();
+    bool keepsFirst = variableOf(choice->getTrueExpr()) == variable;
+    bool keepsLast = variableOf(choice->getFalseExpr()) == variable;
+    bool testsFirst = variableOf(test->getLHS()) == variable, testsLast = variableOf(test->getRHS()) == variable;
+    const Expr *tested = testsFirst ? test->getRHS() : test->getLHS();
+    if (keepsFirst == keepsLast || testsFirst == testsLast || mentions(other, variable) ||
+        sourceText(strip(tested)) != sourceText(strip(other)))
+      return false;
+    bool isGreater = test->getOpcode() == BO_GT || test->getOpcode() == BO_GE;
+    bool isMax = isGreater == (testsFirst == keepsFirst);
+    std::string op = " " + test->getOpcodeStr().str() + " ";
+    std::string condition = testsFirst ? "%a" + op + "%b" : "%b" + op + "%a";
+    return combineBy(name, type, isMax ? "max" : "min",
+                     condition + (keepsFirst ? " ? %a : %b" : " ? %b : %a"), other, out);
+  }
+  return false;
+}
+
+bool ThreadReader::readConditionalMaximum(const IfStmt *branch, Body &out) {
+  if (branch->getElse())
+    return false;
+  const Stmt *then = branch->getThen();
+  if (const auto *block = llvm::dyn_cast<CompoundStmt>(then))
+    then = block->size() == 1 ? block->body_front() : nullptr;
+  const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(then);
+  const auto *test = llvm::dyn_cast<BinaryOperator>(strip(branch->getCond()));
+  if (!assign || assign->getOpcode() != BO_Assign || !test || !test->isRelationalOp())
+    return false;
+  const VarDecl *variable = variableOf(assign->getLHS());
+  auto at = values.find(variable);
+  if (!variable || at == values.end() || at->second.kind != Value::Scalar)
+    return false;
+  bool testsFirst = variableOf(test->getLHS()) == variable, testsLast = variableOf(test->getRHS()) == variable;
+  const Expr *tested = testsFirst ? test->getRHS() : test->getLHS();
+  if (testsFirst == testsLast || mentions(assign->getRHS(), variable) ||
+      sourceText(strip(tested)) != sourceText(strip(assign->getRHS())) ||
+      !ast.hasSameUnqualifiedType(strip(tested)->getType(), variable->getType()))
+    return false;
+  bool isGreater = test->getOpcode() == BO_GT || test->getOpcode() == BO_GE;
+  std::string op = " " + test->getOpcodeStr().str() + " ";
+  std::string condition = testsFirst ? "%a" + op + "%b" : "%b" + op + "%a";
+  return combineBy(at->second.name, variable->getType(), isGreater == testsFirst ? "min" : "max",
+                   condition + " ? %b : %a", assign->getRHS(), out);
+}
+
+} // namespace kbopt::raise

@@ -1,0 +1,88 @@
+//===- ReadConditions.cpp - Conditions as constraints and text -------------===//
+//
+// Owns the splitting of a condition into integer constraints and the rest.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates, Statement &condition) {
+  BinaryOperatorKind opcode = comparison->getOpcode();
+  if (negates)
+    opcode = BinaryOperator::negateComparisonOp(opcode);
+  if (opcode == BO_NE || !comparison->getLHS()->getType()->isIntegralOrEnumerationType())
+    return false;
+  std::optional<Integer> left = evaluate(comparison->getLHS()), right = evaluate(comparison->getRHS());
+  if (!left || !right || !demand(*left, comparison->getLHS()) || !demand(*right, comparison->getRHS()))
+    return false;
+  Poly difference = left->poly - right->poly, one = Poly::constant(1);
+  Constraint constraint;
+  switch (opcode) {
+  case BO_LT: constraint.poly = Poly() - difference - one; break;
+  case BO_LE: constraint.poly = Poly() - difference; break;
+  case BO_GT: constraint.poly = difference - one; break;
+  case BO_GE: constraint.poly = difference; break;
+  case BO_EQ: constraint = {difference, true}; break;
+  default: return false;
+  }
+  constraint.poly = simplify(constraint.poly);
+  if (!constraint.poly.isConstant() || constraint.isEquality || constraint.poly.constantTerm() < 0)
+    condition.constraints.push_back(constraint);
+  return true;
+}
+
+void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &condition, Body &out) {
+  if (failed())
+    return;
+  expr = strip(expr);
+  bool value;
+  if (!expr->isValueDependent() && expr->EvaluateAsBooleanCondition(value, ast)) {
+    if (value == negates)
+      condition.constraints.push_back({Poly::constant(-1)});
+    return;
+  }
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_LNot)
+    return readCondition(unary->getSubExpr(), !negates, condition, out);
+  if (const auto *binary = llvm::dyn_cast<BinaryOperator>(expr)) {
+    if (binary->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
+      readCondition(binary->getLHS(), negates, condition, out);
+      return readCondition(binary->getRHS(), negates, condition, out);
+    }
+    if (binary->isComparisonOp() && readComparison(binary, negates, condition))
+      return;
+  }
+  Text text = textOf(expr, out);
+  std::string &joined = condition.value.text;
+  std::string part = shiftHoles(text.text, condition.value.operands.size());
+  bool isBinary = llvm::isa<BinaryOperator, ConditionalOperator>(expr);
+  if (negates)
+    part = "!(" + part + ")";
+  else if (isBinary && !joined.empty())
+    part = "(" + part + ")";
+  if (!joined.empty() && !negates && !llvm::StringRef(joined).starts_with("("))
+    joined = "(" + joined + ")";
+  joined = joined.empty() ? part : joined + " && " + part;
+  for (Operand &operand : text.operands)
+    condition.value.operands.push_back(std::move(operand));
+}
+
+bool ThreadReader::isStable(const Statement &condition, const Body &body) const {
+  // Constraints are over values that never change; text may name scalars and load elements.
+  if (condition.value.text.empty())
+    return true;
+  bool isStable = true;
+  walk(const_cast<Body &>(body), [&](Statement &each) {
+    if (each.kind == Statement::Assign || each.kind == Statement::Combine)
+      isStable &= condition.value.text.find(each.name) == std::string::npos;
+    if (each.kind == Statement::Store || each.kind == Statement::Atomic)
+      isStable &= llvm::none_of(condition.value.operands,
+                                [](const Operand &operand) { return operand.kind == Operand::Element; });
+    return true;
+  });
+  return isStable;
+}
+
+} // namespace kbopt::raise

@@ -1,0 +1,384 @@
+//===- ReadIntegers.cpp - Integer expressions as polynomials ---------------===//
+//
+// Owns the evaluation of index arithmetic, and what it rests on: signed overflow is undefined, so
+// that a polynomial is the value; unsigned arithmetic is one modulo 2^bits, until a comparison, a
+// division or a widening needs the value itself.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+#include "clang/AST/RecordLayout.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+const Expr *strip(const Expr *expr) {
+  while (expr) {
+    const Expr *inner = expr->IgnoreParenImpCasts();
+    if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(inner))
+      inner = pseudo->getSyntacticForm();
+    else if (const auto *opaque = llvm::dyn_cast<OpaqueValueExpr>(inner); opaque && opaque->getSourceExpr())
+      inner = opaque->getSourceExpr();
+    else if (const auto *full = llvm::dyn_cast<FullExpr>(inner))
+      inner = full->getSubExpr();
+    else if (const auto *temporary = llvm::dyn_cast<MaterializeTemporaryExpr>(inner))
+      inner = temporary->getSubExpr();
+    else if (const auto *substituted = llvm::dyn_cast<SubstNonTypeTemplateParmExpr>(inner))
+      inner = substituted->getReplacement();
+    if (inner == expr)
+      return expr;
+    expr = inner;
+  }
+  return expr;
+}
+
+const VarDecl *variableOf(const Expr *expr) {
+  const auto *reference = llvm::dyn_cast_or_null<DeclRefExpr>(expr ? strip(expr) : nullptr);
+  return reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+}
+
+std::optional<VarId> gridVariable(const Expr *expr) {
+  const Expr *base = nullptr;
+  llvm::StringRef component;
+  if (const auto *property = llvm::dyn_cast<MSPropertyRefExpr>(strip(expr))) {
+    base = property->getBaseExpr();
+    component = property->getPropertyDecl()->getName();
+  } else if (const auto *member = llvm::dyn_cast<MemberExpr>(strip(expr));
+             member && member->getMemberDecl()->getIdentifier()) {
+    base = member->getBase();
+    component = member->getMemberDecl()->getName();
+  } else {
+    return std::nullopt;
+  }
+  const VarDecl *variable = variableOf(base);
+  if (!variable || variable->isLocalVarDeclOrParm() || component.size() != 1 || component[0] < 'x' ||
+      component[0] > 'z')
+    return std::nullopt;
+  int first = llvm::StringSwitch<int>(variable->getName())
+                  .Case("threadIdx", analysis::TidVar)
+                  .Case("blockIdx", analysis::BidVar)
+                  .Case("blockDim", analysis::BdimVar)
+                  .Case("gridDim", analysis::GdimVar)
+                  .Default(-1);
+  if (first < 0)
+    return std::nullopt;
+  return VarId(first + component[0] - 'x');
+}
+
+//===-- What is known of values -------------------------------------------===//
+
+void ThreadReader::require(const Poly &poly) {
+  if (poly.isConstant() && poly.constantTerm() >= 0)
+    return;
+  if (!llvm::is_contained(program.requirements, poly))
+    program.requirements.push_back(poly);
+}
+
+bool ThreadReader::isNonNegative(const Poly &poly, bool mayRequire) {
+  if (!poly.isValid())
+    return false;
+  if (poly.isConstant())
+    return poly.constantTerm() >= 0;
+  llvm::SmallVector<VarId> needed;
+  bool isClear = true;
+  for (auto &[monomial, coefficient] : poly.monomials()) {
+    if (coefficient < 0)
+      isClear = false;
+    for (VarId var : monomial) {
+      const Space::Variable &known = space[var];
+      if (known.low && *known.low >= 0)
+        continue;
+      if (known.kind == Space::FloorDiv) {
+        if (!isNonNegative(Poly(known.dividend), mayRequire))
+          return false;
+        continue;
+      }
+      if (known.kind == Space::Param)
+        needed.push_back(var);
+      else
+        isClear = false;
+    }
+  }
+  if (isClear && (needed.empty() || mayRequire)) {
+    for (VarId var : needed)
+      require(Poly::variable(var));
+    return true;
+  }
+  if (mayRequire && space.isUniform(poly)) {
+    require(poly);
+    return true;
+  }
+  return false;
+}
+
+bool ThreadReader::isPositive(const Poly &poly) {
+  if (poly.isConstant())
+    return poly.constantTerm() > 0;
+  // A product is positive if its factors are.
+  if (poly.monomials().size() == 1 && poly.monomials().begin()->second > 0 && space.isUniform(poly)) {
+    for (VarId var : poly.monomials().begin()->first)
+      if (!space[var].low || *space[var].low < 1)
+        require(Poly::variable(var) - Poly::constant(1));
+    return true;
+  }
+  if (!space.isUniform(poly))
+    return false;
+  require(poly - Poly::constant(1));
+  return true;
+}
+
+Poly ThreadReader::simplify(const Poly &poly) {
+  for (auto &[monomial, coefficient] : poly.monomials())
+    for (VarId var : monomial) {
+      const Space::Variable division = space[var];
+      if (division.kind != Space::FloorDiv)
+        continue;
+      // ... + k * idx - k * d * (idx / d) is ... + k * (idx % d).
+      Poly quotient = Poly::variable(var) * division.divisor;
+      for (int64_t k : {int64_t(1), -coefficient}) {
+        Poly factor = Poly::constant(k);
+        Poly rest = poly - factor * (division.dividend - quotient);
+        if (!rest.contains(var) && rest.monomials().size() < poly.monomials().size())
+          return simplify(rest + factor * space.mod(division.dividend, division.divisor));
+      }
+    }
+  return poly;
+}
+
+/// The limits of a type; those of 64 bits unsigned are above what polynomials know.
+static std::pair<int64_t, int64_t> limits(const Integer &value) {
+  if (value.bits != 32)
+    return {value.isSigned ? INT64_MIN : 0, INT64_MAX};
+  return {value.isSigned ? INT32_MIN : 0, value.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX};
+}
+
+bool ThreadReader::demand(Integer &value, const Expr *shown) {
+  if (value.isExact)
+    return true;
+  if (!value.poly.isValid())
+    return false;
+  auto [low, high] = limits(value);
+  if (space.isWithin(value.poly, low, high)) {
+    value.isExact = true;
+    return true;
+  }
+  if (value.poly.isConstant())
+    return false;
+  program.obligations.push_back(
+      {value.poly, low, high, "'" + sourceText(shown) + "' fits " + std::to_string(value.bits) + " bits"});
+  value.isExact = true;
+  return true;
+}
+
+//===-- Expressions -------------------------------------------------------===//
+
+Integer ThreadReader::ofType(Poly poly, QualType type, bool isExact) const {
+  return {std::move(poly), unsigned(ast.getTypeSize(type)), type->isSignedIntegerOrEnumerationType(), isExact};
+}
+
+std::optional<Integer> ThreadReader::convert(Integer value, QualType type) {
+  if (!type->isIntegralOrEnumerationType() || type->isBooleanType())
+    return std::nullopt;
+  Integer result = ofType(value.poly, type, value.isExact);
+  if (result.bits < 32)
+    return std::nullopt;
+  if (result.bits > value.bits && !value.isExact)
+    return std::nullopt; // the caller demands first
+  auto [low, high] = limits(result);
+  if (value.isExact && space.isWithin(value.poly, low, high))
+    return result;
+  bool keepsSign = value.isSigned == result.isSigned || (!value.isSigned && result.bits > value.bits);
+  if (result.bits < value.bits || !keepsSign)
+    result.isExact = value.isExact && isNonNegative(value.poly, false) && result.bits >= value.bits &&
+                     (result.isSigned ? result.bits > value.bits : true);
+  return result;
+}
+
+std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
+  if (failed() || !expr->getType()->isIntegralOrEnumerationType() || expr->getType()->isBooleanType())
+    return std::nullopt;
+  Expr::EvalResult constant;
+  if (!expr->isValueDependent() && expr->EvaluateAsInt(constant, ast, Expr::SE_NoSideEffects)) {
+    llvm::APSInt value = constant.Val.getInt();
+    if (value.getSignificantBits() > 64)
+      return std::nullopt;
+    return ofType(Poly::constant(value.getExtValue()), expr->getType(), true);
+  }
+  const Expr *inner = expr->IgnoreParens();
+  if (auto *cast = llvm::dyn_cast<CastExpr>(inner)) {
+    const Expr *operand = cast->getSubExpr();
+    bool isConversion = cast->getCastKind() == CK_IntegralCast || cast->getCastKind() == CK_NoOp ||
+                        cast->getCastKind() == CK_LValueToRValue;
+    if (!isConversion)
+      return std::nullopt;
+    std::optional<Integer> value = evaluate(operand);
+    if (!value || cast->getCastKind() == CK_LValueToRValue)
+      return value;
+    bool widens = ast.getTypeSize(expr->getType()) > value->bits;
+    bool leavesSigned = !value->isExact && widens;
+    if (leavesSigned && !demand(*value, operand))
+      return std::nullopt;
+    return convert(*value, expr->getType());
+  }
+  if (std::optional<VarId> var = gridVariable(inner))
+    return Integer{Poly::variable(*var), 32, false, true};
+  inner = strip(inner);
+  if (auto *reference = llvm::dyn_cast<DeclRefExpr>(inner)) {
+    auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    if (variable && variable->getName() == "warpSize" && !variable->isLocalVarDeclOrParm())
+      return Integer{Poly::constant(32), 32, true, true};
+    auto at = values.find(variable);
+    if (at == values.end() || at->second.kind != Value::Number)
+      return std::nullopt;
+    return at->second.number;
+  }
+  if (auto *binary = llvm::dyn_cast<BinaryOperator>(inner))
+    return evaluateBinary(binary);
+  if (auto *unary = llvm::dyn_cast<UnaryOperator>(inner)) {
+    std::optional<Integer> value;
+    if (unary->getOpcode() == UO_Minus || unary->getOpcode() == UO_Plus)
+      value = evaluate(unary->getSubExpr());
+    if (!value || unary->getOpcode() == UO_Plus)
+      return value;
+    return arithmetic(BO_Sub, ofType({}, unary->getType(), true), *value, unary->getType(), unary);
+  }
+  if (auto *call = llvm::dyn_cast<CallExpr>(inner))
+    return evaluateCall(call);
+  if (auto *member = llvm::dyn_cast<MemberExpr>(inner))
+    return evaluateField(member);
+  if (inner != expr->IgnoreParens())
+    return evaluate(inner);
+  return std::nullopt;
+}
+
+std::optional<Integer> ThreadReader::evaluateBinary(const BinaryOperator *binary) {
+  if (binary->isAssignmentOp() || binary->isLogicalOp() || binary->isComparisonOp() || binary->isCommaOp())
+    return std::nullopt;
+  std::optional<Integer> left = evaluate(binary->getLHS());
+  if (!left)
+    return std::nullopt;
+  std::optional<Integer> right = evaluate(binary->getRHS());
+  if (!right)
+    return std::nullopt;
+  return arithmetic(binary->getOpcode(), *left, *right, binary->getType(), binary);
+}
+
+std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integer left, Integer right,
+                                                QualType type, const Expr *shown) {
+  bool isModular = type->isUnsignedIntegerOrEnumerationType();
+  bool isRing = opcode == BO_Add || opcode == BO_Sub || opcode == BO_Mul;
+  if (!isModular || !isRing)
+    if (!demand(left, shown) || !demand(right, shown))
+      return std::nullopt;
+  auto ring = [&](Poly poly) {
+    poly = simplify(poly);
+    // Of unsigned values, only what cannot leave the type stays exact.
+    Integer result = ofType(poly, type, true);
+    result.isExact = !isModular || space.isWithin(poly, limits(result).first, limits(result).second);
+    return result;
+  };
+  std::optional<int64_t> constant;
+  if (right.poly.isConstant())
+    constant = right.poly.constantTerm();
+  bool isPower = constant && *constant >= 0 && *constant < 31;
+  switch (opcode) {
+  case BO_Add: return ring(left.poly + right.poly);
+  case BO_Sub: return ring(left.poly - right.poly);
+  case BO_Mul: return ring(left.poly * right.poly);
+  case BO_Shl: return isPower ? std::optional(ring(left.poly * Poly::constant(1 << *constant))) : std::nullopt;
+  case BO_Shr:
+    if (!isPower || !isNonNegative(left.poly, true))
+      return std::nullopt;
+    return ofType(space.floorDiv(left.poly, Poly::constant(1 << *constant)), type, true);
+  case BO_And:
+    if (!constant || !llvm::isPowerOf2_64(*constant + 1) || !isNonNegative(left.poly, true))
+      return std::nullopt;
+    return ofType(space.mod(left.poly, right.poly + Poly::constant(1)), type, true);
+  case BO_Div:
+  case BO_Rem:
+    if (!isNonNegative(left.poly, true) || !isPositive(right.poly))
+      return std::nullopt;
+    return ofType(opcode == BO_Div ? space.floorDiv(left.poly, right.poly) : space.mod(left.poly, right.poly),
+                  type, true);
+  default: return std::nullopt;
+  }
+}
+
+llvm::StringRef calleeName(const CallExpr *call) {
+  const FunctionDecl *callee = call->getDirectCallee();
+  const IdentifierInfo *identifier = callee ? callee->getIdentifier() : nullptr;
+  return identifier ? identifier->getName() : llvm::StringRef();
+}
+
+/// The expression of `return x;` if that is all that \p function does.
+static const Expr *onlyReturn(const FunctionDecl *function) {
+  const auto *body = llvm::dyn_cast_or_null<CompoundStmt>(function->getBody());
+  if (!body || body->size() != 1)
+    return nullptr;
+  const auto *result = llvm::dyn_cast<ReturnStmt>(body->body_front());
+  return result ? result->getRetValue() : nullptr;
+}
+
+std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
+  llvm::StringRef name = calleeName(call);
+  if ((name == "__mul24" || name == "__umul24") && call->getNumArgs() == 2) {
+    std::optional<Integer> left = evaluate(call->getArg(0)), right = evaluate(call->getArg(1));
+    if (!left || !right)
+      return std::nullopt;
+    for (Integer *factor : {&*left, &*right}) {
+      if (!demand(*factor, call))
+        return std::nullopt;
+      program.obligations.push_back({factor->poly, name == "__mul24" ? -(1 << 23) : 0,
+                                     name == "__mul24" ? (1 << 23) - 1 : (1 << 24) - 1,
+                                     "a factor of " + name.str() + " fits 24 bits"});
+    }
+    return ofType(left->poly * right->poly, call->getType(), true);
+  }
+  const FunctionDecl *callee = call->getDirectCallee();
+  const Expr *result = callee && callee->isDefined(callee) ? onlyReturn(callee) : nullptr;
+  if (!result || inlineDepth > 4 || llvm::isa<CXXMethodDecl>(callee))
+    return std::nullopt;
+  llvm::SmallVector<Integer> arguments;
+  for (const Expr *argument : call->arguments()) {
+    std::optional<Integer> value = evaluate(argument);
+    if (!value)
+      return std::nullopt;
+    arguments.push_back(*value);
+  }
+  for (auto [parameter, value] : llvm::zip_equal(callee->parameters(), arguments)) {
+    if (parameter->getType()->isReferenceType() && !parameter->getType().getNonReferenceType().isConstQualified())
+      return std::nullopt;
+    values[parameter] = {Value::Number, value, {}, {}};
+  }
+  ++inlineDepth;
+  std::optional<Integer> value = evaluate(result);
+  --inlineDepth;
+  return value;
+}
+
+std::optional<Integer> ThreadReader::evaluateField(const MemberExpr *member) {
+  const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(member->getBase()));
+  const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
+  if (!parameter || !field || member->isArrow() || parameter->getDeclContext() != kernel ||
+      parameter->getType()->isReferenceType() || untracked.count(parameter) || field->isBitField())
+    return std::nullopt;
+  std::string text = (parameter->getName() + "." + field->getName()).str();
+  int64_t offset =
+      ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) / ast.getCharWidth();
+  for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
+    if (space[var].kind == Space::Param && space[var].name == text)
+      return ofType(Poly::variable(var), member->getType(), true);
+  Space::Variable symbol;
+  symbol.kind = Space::Param;
+  symbol.name = text;
+  symbol.argument = parameter->getFunctionScopeIndex();
+  symbol.byteOffset = offset;
+  symbol.bits = ast.getTypeSize(field->getType());
+  symbol.isSigned = field->getType()->isSignedIntegerOrEnumerationType();
+  if (!symbol.isSigned)
+    symbol.low = 0;
+  return ofType(Poly::variable(space.add(symbol)), member->getType(), true);
+}
+
+} // namespace kbopt::raise

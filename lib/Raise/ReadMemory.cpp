@@ -1,0 +1,137 @@
+//===- ReadMemory.cpp - Pointers and elements ------------------------------===//
+//
+// Owns the evaluation of pointers to a base and an offset in elements.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/RecordLayout.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+std::optional<Pointer> ThreadReader::evaluateArray(const Expr *expr) {
+  expr = strip(expr);
+  if (const VarDecl *variable = variableOf(expr)) {
+    auto at = values.find(variable);
+    if (at != values.end() && at->second.kind == Value::Address)
+      return at->second.address;
+    if (!variable->hasGlobalStorage() || variable->isLocalVarDecl())
+      return std::nullopt;
+    Pointer pointer;
+    pointer.base.kind = kb::BaseKind::Global;
+    pointer.base.name = variable->getName();
+    pointer.base.memory = variable->hasAttr<CUDAConstantAttr>() ? Base::Constant : Base::Global;
+    pointer.element = variable->getType();
+    return pointer;
+  }
+  const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(expr);
+  if (!subscript)
+    return std::nullopt;
+  std::optional<Pointer> outer = evaluatePointer(subscript->getBase());
+  std::optional<Integer> index = evaluate(subscript->getIdx());
+  if (!outer || !index || !demand(*index, subscript->getIdx()))
+    return std::nullopt;
+  outer->offset = outer->offset + index->poly;
+  return outer;
+}
+
+std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
+  expr = expr->IgnoreParens();
+  if (auto *cast = llvm::dyn_cast<CastExpr>(expr)) {
+    const Expr *operand = cast->getSubExpr();
+    if (cast->getCastKind() == CK_ArrayToPointerDecay) {
+      std::optional<Pointer> array = evaluateArray(operand);
+      const auto *type = array ? ast.getAsConstantArrayType(array->element) : nullptr;
+      if (array && !type)
+        return array->element->isArrayType() ? std::nullopt : array; // extern __shared__ x[]
+      if (!type)
+        return std::nullopt;
+      array->offset = array->offset * Poly::constant(type->getSize().getZExtValue());
+      array->element = type->getElementType();
+      return array;
+    }
+    if (cast->getCastKind() == CK_LValueToRValue || cast->getCastKind() == CK_NoOp ||
+        cast->getCastKind() == CK_BitCast) {
+      std::optional<Pointer> pointer = evaluatePointer(operand);
+      if (!pointer || cast->getCastKind() != CK_BitCast)
+        return pointer;
+      QualType to = expr->getType()->getPointeeType();
+      if (!ast.hasSameUnqualifiedType(to, pointer->element))
+        return std::nullopt;
+      return pointer;
+    }
+    return std::nullopt;
+  }
+  if (const VarDecl *variable = variableOf(expr)) {
+    auto at = values.find(variable);
+    if (at == values.end() || at->second.kind != Value::Address)
+      return std::nullopt;
+    return at->second.address;
+  }
+  if (auto *binary = llvm::dyn_cast<BinaryOperator>(expr); binary && binary->isAdditiveOp()) {
+    bool isLeft = binary->getLHS()->getType()->isPointerType();
+    const Expr *side = isLeft ? binary->getLHS() : binary->getRHS(), *offset = isLeft ? binary->getRHS() : binary->getLHS();
+    std::optional<Pointer> pointer = evaluatePointer(side);
+    if (!pointer)
+      return std::nullopt;
+    std::optional<Integer> index = evaluate(offset);
+    if (!index || !demand(*index, offset))
+      return std::nullopt;
+    pointer->offset =
+        simplify(binary->getOpcode() == BO_Add ? pointer->offset + index->poly : pointer->offset - index->poly);
+    return pointer;
+  }
+  if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_AddrOf) {
+    const Expr *lvalue = unary->getSubExpr()->IgnoreParens();
+    if (auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue))
+      return evaluateArray(subscript);
+    if (auto *deref = llvm::dyn_cast<UnaryOperator>(lvalue); deref && deref->getOpcode() == UO_Deref)
+      return evaluatePointer(deref->getSubExpr());
+    return std::nullopt;
+  }
+  if (auto *member = llvm::dyn_cast<MemberExpr>(expr)) {
+    const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(member->getBase()));
+    const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
+    if (!parameter || !field || member->isArrow() || parameter->getDeclContext() != kernel ||
+        parameter->getType()->isReferenceType() || untracked.count(parameter) || !field->getType()->isPointerType())
+      return std::nullopt;
+    Pointer pointer;
+    pointer.base.kind = kb::BaseKind::Argument;
+    pointer.base.name = (parameter->getName() + "." + field->getName()).str();
+    pointer.base.argument = parameter->getFunctionScopeIndex();
+    pointer.base.byteOffset =
+        ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) / ast.getCharWidth();
+    pointer.element = field->getType()->getPointeeType();
+    return pointer;
+  }
+  return std::nullopt;
+}
+
+Operand ThreadReader::elementAt(const Pointer &pointer) const {
+  Operand operand;
+  operand.kind = Operand::Element;
+  operand.base = pointer.base;
+  operand.offset = pointer.offset;
+  operand.type = typeText(pointer.element.getUnqualifiedType());
+  operand.bytes = ast.getTypeSizeInChars(pointer.element).getQuantity();
+  return operand;
+}
+
+std::optional<Operand> ThreadReader::evaluateElement(const Expr *lvalue) {
+  lvalue = strip(lvalue);
+  std::optional<Pointer> pointer;
+  if (llvm::isa<ArraySubscriptExpr>(lvalue))
+    pointer = evaluateArray(lvalue);
+  else if (auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue); unary && unary->getOpcode() == UO_Deref)
+    pointer = evaluatePointer(unary->getSubExpr());
+  else if (const VarDecl *variable = variableOf(lvalue); variable && !variable->getType()->isArrayType() &&
+           variable->hasGlobalStorage() && !variable->getType().isConstQualified())
+    pointer = evaluateArray(lvalue);
+  if (!pointer || pointer->element.isVolatileQualified() || pointer->element->isArrayType())
+    return std::nullopt;
+  return elementAt(*pointer);
+}
+
+} // namespace kbopt::raise

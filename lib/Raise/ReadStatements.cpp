@@ -1,0 +1,583 @@
+//===- ReadStatements.cpp - Statements of one thread -----------------------===//
+//
+// Owns the reading of a kernel's statements in the order of its text, with early returns and
+// `continue` turned into conditions.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+ThreadProgram readThread(const FunctionDecl *kernel) {
+  ThreadProgram program;
+  ThreadReader(kernel, program).read();
+  return program;
+}
+
+ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program)
+    : kernel(kernel), ast(kernel->getASTContext()), program(program), space(program.space) {}
+
+void ThreadReader::read() {
+  const Stmt *body = kernel->getBody();
+  if (!body)
+    return refuse("its body is not in sight");
+  findUntracked(body);
+  readParameters();
+  readSequence({body}, program.body);
+}
+
+namespace {
+
+/// Variables that are changed deeper than they are declared, or whose address is taken.
+class ChangeFinder : public RecursiveASTVisitor<ChangeFinder> {
+public:
+  explicit ChangeFinder(std::set<const VarDecl *> &untracked) : untracked(untracked) {}
+
+  bool VisitVarDecl(VarDecl *variable) {
+    depths[variable] = depth;
+    return true;
+  }
+  bool TraverseForStmt(ForStmt *loop) {
+    ++depth;
+    TraverseStmt(loop->getInit());
+    // The header may change the loop's own variable.
+    const VarDecl *own = nullptr;
+    if (auto *declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
+      own = declaration->isSingleDecl() ? llvm::dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
+    else if (auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit()))
+      own = assign->getOpcode() == BO_Assign ? variableOf(assign->getLHS()) : nullptr;
+    TraverseStmt(loop->getCond());
+    const VarDecl *outer = std::exchange(inHeader, own);
+    TraverseStmt(loop->getInc());
+    inHeader = outer;
+    ++depth;
+    TraverseStmt(loop->getBody());
+    depth -= 2;
+    return true;
+  }
+  bool TraverseWhileStmt(WhileStmt *loop) { return nested(loop, &ChangeFinder::base<WhileStmt>); }
+  bool TraverseDoStmt(DoStmt *loop) { return nested(loop, &ChangeFinder::base<DoStmt>); }
+  bool TraverseIfStmt(IfStmt *branch) { return nested(branch, &ChangeFinder::base<IfStmt>); }
+  bool TraverseSwitchStmt(SwitchStmt *branch) { return nested(branch, &ChangeFinder::base<SwitchStmt>); }
+  bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
+
+  bool VisitBinaryOperator(BinaryOperator *op) {
+    if (op->isAssignmentOp())
+      change(op->getLHS());
+    return true;
+  }
+  bool VisitUnaryOperator(UnaryOperator *op) {
+    if (op->isIncrementDecrementOp())
+      change(op->getSubExpr());
+    if (op->getOpcode() == UO_AddrOf)
+      escape(op->getSubExpr());
+    return true;
+  }
+  bool VisitCallExpr(CallExpr *call) {
+    const FunctionDecl *callee = call->getDirectCallee();
+    for (unsigned i = 0; callee && i < call->getNumArgs() && i < callee->getNumParams(); ++i) {
+      QualType type = callee->getParamDecl(i)->getType();
+      bool offset = llvm::isa<CXXOperatorCallExpr>(call) && llvm::isa<CXXMethodDecl>(callee);
+      if (type->isReferenceType() && !type.getNonReferenceType().isConstQualified() &&
+          i + offset < call->getNumArgs())
+        escape(call->getArg(i + offset));
+    }
+    return true;
+  }
+
+private:
+  template <class Node> bool base(Node *node) {
+    for (Stmt *child : node->children())
+      TraverseStmt(child);
+    return true;
+  }
+  template <class Node> bool nested(Node *node, bool (ChangeFinder::*visit)(Node *)) {
+    ++depth;
+    (this->*visit)(node);
+    --depth;
+    return true;
+  }
+  void change(const Expr *lvalue) {
+    const VarDecl *variable = variableOf(lvalue);
+    if (!variable || variable == inHeader)
+      return;
+    auto at = depths.find(variable);
+    unsigned declared = at == depths.end() ? 0 : at->second;
+    if (depth > declared)
+      untracked.insert(variable);
+  }
+  void escape(const Expr *lvalue) {
+    if (const VarDecl *variable = variableOf(lvalue))
+      untracked.insert(variable);
+  }
+
+  std::set<const VarDecl *> &untracked;
+  std::map<const VarDecl *, unsigned> depths;
+  const VarDecl *inHeader = nullptr;
+  unsigned depth = 0;
+};
+
+} // namespace
+
+void ThreadReader::findUntracked(const Stmt *body) {
+  ChangeFinder(untracked).TraverseStmt(const_cast<Stmt *>(body));
+}
+
+void ThreadReader::readParameters() {
+  for (const ParmVarDecl *parameter : kernel->parameters()) {
+    program.names.insert(parameter->getNameAsString());
+    QualType type = parameter->getType();
+    unsigned index = parameter->getFunctionScopeIndex();
+    if (type.isVolatileQualified() || (type->isPointerType() && type->getPointeeType().isVolatileQualified()))
+      return refuse("'" + parameter->getNameAsString() + "' is volatile");
+    if (untracked.count(parameter))
+      continue; // a scalar under its own name, or a pointer that is not understood
+    if (type->isPointerType()) {
+      Value value{Value::Address, {}, {}, {}};
+      value.address.base = {kb::BaseKind::Argument, parameter->getNameAsString(), int(index), 0, Base::Global};
+      value.address.element = type->getPointeeType();
+      values[parameter] = value;
+    } else if (type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32) {
+      Space::Variable symbol;
+      symbol.kind = Space::Param;
+      symbol.name = parameter->getNameAsString();
+      symbol.argument = index;
+      symbol.bits = ast.getTypeSize(type);
+      symbol.isSigned = type->isSignedIntegerOrEnumerationType();
+      if (symbol.bits == 32)
+        symbol.high = symbol.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX;
+      if (!symbol.isSigned)
+        symbol.low = 0;
+      values[parameter] = {Value::Number, ofType(Poly::variable(space.add(symbol)), type, true), {}, {}};
+    }
+  }
+}
+
+/// Whether the last thing that \p statement does is to leave the kernel or the iteration.
+static bool endsInExit(const Stmt *statement) {
+  if (const auto *block = llvm::dyn_cast_or_null<CompoundStmt>(statement))
+    return !block->body_empty() && endsInExit(block->body_back());
+  return llvm::isa_and_nonnull<ReturnStmt, ContinueStmt>(statement);
+}
+
+static bool containsExit(const Stmt *statement) {
+  if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt, LambdaExpr>(statement))
+    return false;
+  if (llvm::isa<ReturnStmt, ContinueStmt>(statement))
+    return true;
+  return llvm::any_of(statement->children(), [](const Stmt *child) { return containsExit(child); });
+}
+
+void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &out) {
+  for (size_t i = 0; i < statements.size() && !failed(); ++i) {
+    const Stmt *each = statements[i];
+    if (!each)
+      continue;
+    llvm::ArrayRef<const Stmt *> rest = statements.drop_front(i + 1);
+    if (const auto *attributed = llvm::dyn_cast<AttributedStmt>(each))
+      each = attributed->getSubStmt();
+    if (const auto *block = llvm::dyn_cast<CompoundStmt>(each)) {
+      Statements inner(block->body_begin(), block->body_end());
+      inner.append(rest.begin(), rest.end());
+      return readSequence(inner, out);
+    }
+    if (const auto *branch = llvm::dyn_cast<IfStmt>(each)) {
+      if (branch->isConstexpr())
+        if (std::optional<const Stmt *> taken = const_cast<IfStmt *>(branch)->getNondiscardedCase(ast)) {
+          Statements inner;
+          if (*taken)
+            inner.push_back(*taken);
+          inner.append(rest.begin(), rest.end());
+          return readSequence(inner, out);
+        }
+      if (containsExit(branch))
+        return readIf(branch, rest, out);
+      readIf(branch, {}, out);
+      continue;
+    }
+    if (llvm::isa<ReturnStmt, ContinueStmt>(each)) {
+      if (llvm::isa<ReturnStmt>(each) && loopDepth)
+        refuse("returns from within a loop");
+      return;
+    }
+    readStatement(each, out);
+  }
+}
+
+void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> rest, Body &out) {
+  if (branch->getInit() || branch->getConditionVariable())
+    return refuse("an if statement declares a variable in its head");
+  if (rest.empty() && readConditionalMaximum(branch, out))
+    return;
+  // What follows an exit belongs to the other side.
+  Statements thenSide{branch->getThen()}, elseSide;
+  if (branch->getElse())
+    elseSide.push_back(branch->getElse());
+  bool thenExits = endsInExit(branch->getThen()), elseExits = endsInExit(branch->getElse());
+  if (!rest.empty()) {
+    if (!thenExits && !elseExits)
+      return refuse("a return or continue stands deep inside of conditions");
+    if (!thenExits)
+      thenSide.append(rest.begin(), rest.end());
+    if (!elseExits)
+      elseSide.append(rest.begin(), rest.end());
+  }
+  Statement taken, other;
+  taken.kind = other.kind = Statement::If;
+  readCondition(branch->getCond(), false, taken, out);
+  if (failed())
+    return;
+  readSequence(thenSide, taken.body);
+  if (!elseSide.empty() && !taken.body.empty() && !isStable(taken, taken.body)) {
+    // The condition is asked once.
+    Statement asked;
+    asked.kind = Statement::Let;
+    asked.name = uniqueName("taken");
+    asked.type = "bool";
+    asked.value = std::exchange(taken.value, {});
+    taken.value.text = asked.name;
+    other.constraints = {};
+    bool isPlain = taken.constraints.empty();
+    if (!isPlain)
+      return refuse("'" + sourceText(branch->getCond()) + "' may change in its own branch");
+    out.push_back(std::move(asked));
+    other.value.text = "!" + taken.value.text;
+    readSequence(elseSide, other.body);
+  } else if (!elseSide.empty()) {
+    readCondition(branch->getCond(), true, other, out);
+    readSequence(elseSide, other.body);
+  }
+  if (!taken.body.empty())
+    out.push_back(std::move(taken));
+  if (!other.body.empty())
+    out.push_back(std::move(other));
+}
+
+void ThreadReader::readStatement(const Stmt *statement, Body &out) {
+  if (llvm::isa<NullStmt>(statement))
+    return;
+  if (const auto *declaration = llvm::dyn_cast<DeclStmt>(statement)) {
+    for (const Decl *each : declaration->decls())
+      if (const auto *variable = llvm::dyn_cast<VarDecl>(each))
+        readVariable(variable, out);
+    return;
+  }
+  if (const auto *loop = llvm::dyn_cast<ForStmt>(statement))
+    return readFor(loop, out);
+  if (const auto *expr = llvm::dyn_cast<Expr>(statement))
+    return readExpression(expr, out);
+  if (llvm::isa<BreakStmt>(statement))
+    return refuse("leaves a loop by break");
+  if (llvm::isa<AsmStmt>(statement))
+    return refuse("has inline assembly");
+  llvm::StringRef kind = llvm::isa<WhileStmt>(statement)    ? "a while loop"
+                         : llvm::isa<DoStmt>(statement)     ? "a do loop"
+                         : llvm::isa<SwitchStmt>(statement) ? "a switch"
+                                                            : "a statement";
+  refuse("has " + kind.str() + ": '" + sourceText(statement) + "'");
+}
+
+//===-- Variables ---------------------------------------------------------===//
+
+void ThreadReader::readShared(const VarDecl *variable) {
+  Pointer pointer;
+  pointer.base = {kb::BaseKind::Global, variable->getNameAsString(), -1, 0, Base::Shared};
+  pointer.element = variable->getType();
+  SharedArray shared;
+  shared.name = pointer.base.name;
+  QualType element = variable->getType();
+  Poly elements = Poly::constant(1);
+  while (const auto *array = ast.getAsArrayType(element)) {
+    const auto *sized = llvm::dyn_cast<ConstantArrayType>(array);
+    // An invalid polynomial stands for a size that the launch gives.
+    elements = sized ? elements * Poly::constant(sized->getSize().getZExtValue())
+                     : Poly::constant(INT64_MAX) * Poly::constant(2);
+    element = array->getElementType();
+  }
+  if (const auto *array = llvm::dyn_cast<IncompleteArrayType>(variable->getType()))
+    pointer.element = array->getElementType();
+  shared.type = typeText(element);
+  shared.elements = elements;
+  program.shared.push_back(shared);
+  values[variable] = {Value::Address, {}, pointer, {}};
+}
+
+void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
+  if (variable->hasAttr<CUDASharedAttr>())
+    return readShared(variable);
+  QualType type = variable->getType();
+  const Expr *init = variable->getInit();
+  std::string shown = "'" + variable->getNameAsString() + "'";
+  if (type.isVolatileQualified())
+    return refuse(shown + " is volatile");
+  if (variable->isStaticLocal())
+    return variable->isConstexpr() ? void() : refuse(shown + " is static");
+  if (type->isPointerType()) {
+    std::optional<Pointer> pointer;
+    if (init && !untracked.count(variable))
+      pointer = evaluatePointer(init);
+    if (!pointer)
+      return refuse("what " + shown + " points to is not understood");
+    pointer->element = type->getPointeeType();
+    values[variable] = {Value::Address, {}, *pointer, {}};
+    return;
+  }
+  if (type->isReferenceType())
+    return refuse(shown + " is a reference");
+  if (type->isArrayType())
+    return refuse(shown + " is an array of the thread");
+  bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+  if (isNumber && !untracked.count(variable)) {
+    if (!init) {
+      values.erase(variable); // assigned before it is used
+      return;
+    }
+    if (std::optional<Integer> number = evaluate(init)) {
+      if (number->bits < ast.getTypeSize(type) && !demand(*number, init))
+        return refuse("'" + sourceText(init) + "' is not understood");
+      if (std::optional<Integer> converted = convert(*number, type)) {
+        if (!demand(*converted, init))
+          return refuse("'" + sourceText(init) + "' is not understood");
+        values[variable] = {Value::Number, *converted, {}, {}};
+        if (!converted->poly.isConstant())
+          program.hints.push_back({converted->poly, uniqueName(variable->getName())});
+        return;
+      }
+    }
+  }
+  declareScalar(variable, init, out);
+}
+
+void ThreadReader::declareScalar(const VarDecl *variable, const Expr *init, Body &out) {
+  QualType type = variable->getType();
+  Statement let;
+  let.kind = Statement::Let;
+  let.type = typeText(type.getUnqualifiedType());
+  if (const auto *constructed = llvm::dyn_cast_or_null<CXXConstructExpr>(init);
+      constructed && constructed->getNumArgs() == 0)
+    init = nullptr;
+  if (init)
+    let.value = textOf(init, out);
+  if (failed())
+    return;
+  let.name = uniqueName(variable->getName());
+  bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+  values[variable] = {Value::Scalar, {}, {}, let.name};
+  if (isNumber && !untracked.count(variable)) {
+    Space::Variable symbol;
+    symbol.kind = Space::Varying;
+    symbol.name = let.name;
+    symbol.bits = ast.getTypeSize(type);
+    symbol.isSigned = type->isSignedIntegerOrEnumerationType();
+    if (symbol.bits == 32) {
+      symbol.low = symbol.isSigned ? (int64_t)INT32_MIN : 0;
+      symbol.high = symbol.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX;
+    }
+    let.symbol = space.add(symbol);
+    values[variable] = {Value::Number, ofType(Poly::variable(*let.symbol), type, true), {}, {}};
+  }
+  out.push_back(std::move(let));
+}
+
+//===-- Expressions as statements -----------------------------------------===//
+
+void ThreadReader::readExpression(const Expr *expr, Body &out) {
+  expr = strip(expr);
+  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr); cast && cast->getType()->isVoidType())
+    return;
+  if (const auto *binary = llvm::dyn_cast<BinaryOperator>(expr)) {
+    if (binary->getOpcode() == BO_Comma) {
+      readExpression(binary->getLHS(), out);
+      return readExpression(binary->getRHS(), out);
+    }
+    if (binary->isAssignmentOp()) {
+      llvm::StringRef opcode = binary->getOpcodeStr();
+      return readAssignment(binary->getLHS(), binary->getRHS(), opcode.drop_back(), out);
+    }
+  }
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->isIncrementDecrementOp())
+    return readAssignment(unary->getSubExpr(), nullptr, unary->isIncrementOp() ? "+" : "-", out);
+  if (const auto *operation = llvm::dyn_cast<CXXOperatorCallExpr>(expr); operation && operation->isAssignmentOp()) {
+    std::string opcode = getOperatorSpelling(operation->getOperator());
+    const FunctionDecl *callee = operation->getDirectCallee();
+    bool isKnown = callee && ast.getSourceManager().isInSystemHeader(callee->getLocation());
+    const auto *method = llvm::dyn_cast_or_null<CXXMethodDecl>(callee);
+    isKnown |= method && (method->isTrivial() || method->isDefaulted());
+    if (isKnown && operation->getNumArgs() == 2)
+      return readAssignment(operation->getArg(0), operation->getArg(1), llvm::StringRef(opcode).drop_back(), out);
+  }
+  if (const auto *call = llvm::dyn_cast<CallExpr>(expr); call && readCall(call, out))
+    return;
+  if (!expr->HasSideEffects(ast))
+    return;
+  refuse("'" + sourceText(expr) + "' is not understood");
+}
+
+/// \p text as an operand of a binary operator.
+static std::string operandText(const Expr *expr, const std::string &text) {
+  expr = expr->IgnoreImplicit();
+  bool isClosed = llvm::isa<ParenExpr, DeclRefExpr, IntegerLiteral, FloatingLiteral, ArraySubscriptExpr, CallExpr,
+                            MemberExpr>(expr) &&
+                  !llvm::isa<CXXOperatorCallExpr>(expr);
+  return isClosed ? text : "(" + text + ")";
+}
+
+void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+  const VarDecl *variable = variableOf(left);
+  bool isLocal = variable && (variable->isLocalVarDeclOrParm()) && !variable->hasAttr<CUDASharedAttr>();
+  if (isLocal && readCombine(left, right, opcode, out))
+    return;
+  Statement result;
+  auto append = [&](const std::string &before) {
+    Text value = right ? textOf(right, out) : Text{"1", {}};
+    result.value.operands = value.operands;
+    result.value.text = opcode.empty() ? value.text
+                                       : before + " " + opcode.str() + " " +
+                                             (right ? operandText(right, value.text) : value.text);
+  };
+  if (isLocal) {
+    QualType type = variable->getType();
+    if (type->isPointerType())
+      if (std::optional<Pointer> pointer; opcode.empty() && !untracked.count(variable)) {
+        pointer = evaluatePointer(right);
+        if (!pointer)
+          return refuse("what '" + variable->getNameAsString() + "' points to is not understood");
+        values[variable] = {Value::Address, {}, *pointer, {}};
+        return;
+      }
+    if (type->isPointerType()) {
+      auto at = values.find(variable);
+      std::optional<Integer> offset = right ? evaluate(right) : Integer{Poly::constant(1)};
+      if (untracked.count(variable) || at == values.end() || at->second.kind != Value::Address || !offset ||
+          !demand(*offset, right) || (opcode != "+" && opcode != "-"))
+        return refuse("'" + variable->getNameAsString() + "' moves in a way that is not understood");
+      Poly &moved = at->second.address.offset;
+      moved = opcode == "+" ? moved + offset->poly : moved - offset->poly;
+      return;
+    }
+    bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+    if (isNumber && !untracked.count(variable))
+      return readNumberAssignment(variable, left, right, opcode, out);
+    auto at = values.find(variable);
+    if (at == values.end() || at->second.kind != Value::Scalar)
+      return refuse("changes its parameter '" + variable->getNameAsString() + "'");
+    result.kind = Statement::Assign;
+    result.name = at->second.name;
+    append(result.name);
+    out.push_back(std::move(result));
+    return;
+  }
+  std::optional<Operand> target = evaluateElement(left);
+  if (!target)
+    return refuse("the address of '" + sourceText(left) + "' is not understood");
+  result.kind = Statement::Store;
+  if (!opcode.empty())
+    result.value.operands.push_back(*target);
+  // The holes of the right-hand side follow that of the old value.
+  Text value = right ? textOf(right, out) : Text{"1", {}};
+  if (opcode.empty()) {
+    result.value = std::move(value);
+  } else {
+    std::string shifted = shiftHoles(value.text, 1);
+    result.value.text = "$0 " + opcode.str() + " " + (right ? operandText(right, shifted) : shifted);
+    for (Operand &operand : value.operands)
+      result.value.operands.push_back(std::move(operand));
+  }
+  result.target = std::move(*target);
+  out.push_back(std::move(result));
+}
+
+/// An integer whose value is followed: nothing is emitted unless it is no polynomial.
+void ThreadReader::readNumberAssignment(const VarDecl *variable, const Expr *left, const Expr *right,
+                                        llvm::StringRef opcode, Body &out) {
+  QualType type = variable->getType();
+  std::optional<Integer> number = right ? evaluate(right) : Integer{Poly::constant(1)};
+  if (!opcode.empty()) {
+    std::optional<Integer> old = evaluate(left);
+    std::optional<BinaryOperatorKind> kind = llvm::StringSwitch<std::optional<BinaryOperatorKind>>(opcode)
+                                                 .Case("+", BO_Add).Case("-", BO_Sub).Case("*", BO_Mul)
+                                                 .Case("/", BO_Div).Case("%", BO_Rem).Case("<<", BO_Shl)
+                                                 .Case(">>", BO_Shr).Case("&", BO_And)
+                                                 .Default(std::nullopt);
+    QualType common = right && ast.getTypeSize(right->getType()) > ast.getTypeSize(type) ? right->getType() : type;
+    if (right && right->getType()->isUnsignedIntegerType() && ast.getTypeSize(right->getType()) >= ast.getTypeSize(type))
+      common = right->getType();
+    number = old && kind && number ? arithmetic(*kind, *old, *number, common, right ? right : left) : std::nullopt;
+    if (!number)
+      return refuse("the value of '" + variable->getNameAsString() + "' is not understood");
+  }
+  if (number && (number->bits >= ast.getTypeSize(type) || demand(*number, left)))
+    if (std::optional<Integer> converted = convert(*number, type); converted && demand(*converted, left)) {
+      values[variable] = {Value::Number, *converted, {}, {}};
+      return;
+    }
+  declareScalar(variable, right, out);
+}
+
+bool ThreadReader::readCall(const CallExpr *call, Body &out) {
+  llvm::StringRef name = calleeName(call);
+  Statement result;
+  if (name == "__syncthreads" || name == "__syncwarp" || name == "sync") {
+    const FunctionDecl *callee = call->getDirectCallee();
+    if (name == "sync" && callee->getQualifiedNameAsString().find("cooperative_groups") == std::string::npos)
+      return false;
+    result.kind = Statement::Barrier;
+    result.function = name.str();
+    if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
+      result.value.text = sourceText(member->getImplicitObjectArgument());
+    out.push_back(std::move(result));
+    return true;
+  }
+  if (name.starts_with("atomic") && call->getNumArgs() == 2)
+    return readAtomic(call, name, out);
+  static const llvm::StringSet<> stores = {"__stcs", "__stcg", "__stwb", "__stwt"};
+  if (stores.contains(name) && call->getNumArgs() == 2) {
+    std::optional<Pointer> pointer = evaluatePointer(call->getArg(0));
+    if (!pointer)
+      return false;
+    result.kind = Statement::Store;
+    result.target = elementAt(*pointer);
+    result.value = textOf(call->getArg(1), out);
+    out.push_back(std::move(result));
+    return true;
+  }
+  return false;
+}
+
+bool ThreadReader::readAtomic(const CallExpr *call, llvm::StringRef name, Body &out) {
+  std::optional<Pointer> pointer = evaluatePointer(call->getArg(0));
+  if (!pointer)
+    return false;
+  Statement result;
+  result.kind = Statement::Atomic;
+  result.function = name.str();
+  result.target = elementAt(*pointer);
+  result.value = textOf(call->getArg(1), out);
+  if (name == "atomicAdd") {
+    result.reduction = "add";
+    result.combine = "%a + %b";
+    result.identity = "0";
+  }
+  out.push_back(std::move(result));
+  return true;
+}
+
+std::string shiftHoles(llvm::StringRef text, unsigned by) {
+  std::string result;
+  for (size_t at; (at = text.find('$')) != llvm::StringRef::npos;) {
+    result += text.take_front(at + 1);
+    text = text.drop_front(at + 1);
+    unsigned hole = 0;
+    text.consumeInteger(10, hole);
+    result += std::to_string(hole + by);
+  }
+  return result + text.str();
+}
+
+} // namespace kbopt::raise

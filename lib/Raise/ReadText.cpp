@@ -1,0 +1,403 @@
+//===- ReadText.cpp - The user's expressions with holes --------------------===//
+//
+// Owns copying expressions: text as the user wrote it, with holes for elements and index values. What
+// stands in a macro's body is printed from the AST.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/PrettyPrinter.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Lex/Lexer.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+/// Builds one Text.
+class TextBuilder : public PrinterHelper {
+public:
+  TextBuilder(ThreadReader &reader, ThreadReader::Body &out) : reader(reader), out(out) {}
+
+  std::string print(const Stmt *node) {
+    if (std::optional<std::string> text = cached(node))
+      return *text;
+    llvm::SmallVector<Part> parts;
+    bool isSpliceable = collect(node, parts);
+    if (isSpliceable)
+      if (std::optional<std::string> text = splice(node, parts))
+        return *text;
+    const Stmt *outer = std::exchange(current, node);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    PrintingPolicy policy = reader.ast.getPrintingPolicy();
+    policy.adjustForCPlusPlus();
+    policy.SuppressImplicitBase = true;
+    node->printPretty(os, this, policy);
+    current = outer;
+    return text;
+  }
+
+  bool handledStmt(Stmt *node, llvm::raw_ostream &os) override {
+    if (node == current)
+      return false;
+    os << print(node);
+    return true;
+  }
+
+  Text result;
+
+private:
+  struct Part {
+    CharSourceRange range;
+    std::string text;
+  };
+
+  std::string hole(Operand operand) {
+    result.operands.push_back(std::move(operand));
+    return "$" + std::to_string(result.operands.size() - 1);
+  }
+
+  CharSourceRange fileRange(const Stmt *node) const {
+    return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(node->getSourceRange()),
+                                    reader.ast.getSourceManager(), reader.ast.getLangOpts());
+  }
+
+  /// The outermost replaced nodes below \p node. False if some has no place in the file.
+  bool collect(const Stmt *node, llvm::SmallVectorImpl<Part> &parts) {
+    const Stmt *inner = node;
+    if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(node))
+      inner = pseudo->getSyntacticForm();
+    if (const auto *opaque = llvm::dyn_cast<OpaqueValueExpr>(node))
+      inner = opaque->getSourceExpr();
+    bool isSpliceable = true;
+    for (const Stmt *child : inner->children()) {
+      if (!child || llvm::isa<CXXDefaultArgExpr>(child))
+        continue;
+      if (std::optional<std::string> text = cached(child)) {
+        CharSourceRange range = fileRange(child);
+        isSpliceable &= range.isValid();
+        parts.push_back({range, *text});
+      } else {
+        isSpliceable &= collect(child, parts);
+      }
+    }
+    return isSpliceable;
+  }
+
+  std::optional<std::string> cached(const Stmt *node) {
+    auto [at, isNew] = known.try_emplace(node);
+    if (isNew) {
+      std::optional<std::string> text = replacement(node);
+      known[node] = text;
+      return text;
+    }
+    return at->second;
+  }
+
+  std::optional<std::string> splice(const Stmt *node, llvm::ArrayRef<Part> parts) {
+    CharSourceRange range = fileRange(node);
+    if (range.isInvalid())
+      return std::nullopt;
+    const SourceManager &sources = reader.ast.getSourceManager();
+    auto [file, begin] = sources.getDecomposedLoc(range.getBegin());
+    unsigned end = sources.getFileOffset(range.getEnd());
+    std::string text = Lexer::getSourceText(range, sources, reader.ast.getLangOpts()).str();
+    llvm::SmallVector<Part> sorted(parts);
+    llvm::sort(sorted, [&](const Part &a, const Part &b) {
+      return sources.getFileOffset(a.range.getBegin()) > sources.getFileOffset(b.range.getBegin());
+    });
+    unsigned limit = end;
+    for (const Part &part : sorted) {
+      unsigned from = sources.getFileOffset(part.range.getBegin()), to = sources.getFileOffset(part.range.getEnd());
+      if (sources.getFileID(part.range.getBegin()) != file || from < begin || to > limit)
+        return std::nullopt;
+      text.replace(from - begin, to - from, part.text);
+      limit = from;
+    }
+    return oneLine(text);
+  }
+
+  /// Without line breaks; nothing if there is a comment.
+  static std::optional<std::string> oneLine(llvm::StringRef text) {
+    if (text.contains("//") || text.contains("/*") || text.contains('"'))
+      return std::nullopt;
+    std::string line;
+    bool breaks = false;
+    for (char c : text) {
+      if (c == '\n' || c == '\r' || (c == '\\') || (breaks && llvm::isSpace(c))) {
+        breaks = true;
+        continue;
+      }
+      if (breaks)
+        line += ' ';
+      breaks = false;
+      line += c;
+    }
+    return line;
+  }
+
+  std::optional<std::string> replacement(const Stmt *node);
+  std::optional<std::string> replaceCall(const CallExpr *call);
+
+  ThreadReader &reader;
+  ThreadReader::Body &out;
+  const Stmt *current = nullptr;
+  std::map<const Stmt *, std::optional<std::string>> known;
+};
+
+std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
+  const auto *expr = llvm::dyn_cast<Expr>(node);
+  if (!expr || reader.failed())
+    return std::nullopt;
+  if (llvm::isa<ParenExpr>(expr))
+    return std::nullopt;
+  QualType type = expr->getType();
+  if (type->isIntegralOrEnumerationType() && !type->isBooleanType() && expr->isPRValue()) {
+    if (const auto *cast = llvm::dyn_cast<ImplicitCastExpr>(expr); cast && cast->getCastKind() == CK_IntegralCast)
+      return std::nullopt; // the hole has the type that is written
+    std::optional<Integer> value = reader.evaluate(expr);
+    if (value) {
+      // What depends on no thread stays as it is written, unless it names a local variable.
+      bool isWritten = reader.space.isUniform(value->poly) && !reader.mentionsFollowed(expr);
+      if (isWritten)
+        return std::nullopt;
+      if (value->poly.monomials().size() == 1) {
+        auto &[monomial, coefficient] = *value->poly.monomials().begin();
+        if (monomial.size() == 1 && coefficient == 1 && reader.space[monomial[0]].kind == Space::Varying)
+          return reader.space[monomial[0]].name;
+      }
+      if (!reader.demand(*value, expr))
+        return std::nullopt;
+      Operand operand;
+      operand.kind = Operand::Index;
+      operand.type = reader.typeText(type.getUnqualifiedType());
+      operand.bytes = value->bits / 8;
+      operand.offset = value->poly;
+      return hole(operand);
+    }
+  }
+  if (llvm::isa<ArraySubscriptExpr>(expr) ||
+      (llvm::isa<UnaryOperator>(expr) && llvm::cast<UnaryOperator>(expr)->getOpcode() == UO_Deref)) {
+    std::optional<Operand> element = reader.evaluateElement(expr);
+    if (!element) {
+      reader.refuse("the address of '" + reader.sourceText(expr) + "' is not understood");
+      return std::nullopt;
+    }
+    return hole(*element);
+  }
+  if (auto *reference = llvm::dyn_cast<DeclRefExpr>(expr)) {
+    const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    if (!variable)
+      return std::nullopt;
+    auto at = reader.values.find(variable);
+    if (at != reader.values.end() && at->second.kind == Value::Scalar && !at->second.name.empty())
+      return at->second.name;
+    if (at == reader.values.end() && variable->hasGlobalStorage() && !variable->getType().isConstQualified()) {
+      if (std::optional<Operand> element = reader.evaluateElement(expr))
+        return hole(*element);
+    }
+    if (variable->getType().isVolatileQualified())
+      reader.refuse("'" + variable->getNameAsString() + "' is volatile");
+    return std::nullopt;
+  }
+  if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr)) {
+    if (unary->isIncrementDecrementOp() || unary->getOpcode() == UO_AddrOf)
+      reader.refuse("'" + reader.sourceText(expr) + "' stands inside an expression");
+  } else if (auto *binary = llvm::dyn_cast<BinaryOperator>(expr); binary && binary->isAssignmentOp()) {
+    reader.refuse("'" + reader.sourceText(expr) + "' stands inside an expression");
+  } else if (auto *call = llvm::dyn_cast<CallExpr>(expr)) {
+    return replaceCall(call);
+  } else if (llvm::isa<LambdaExpr, StmtExpr, CXXNewExpr>(expr)) {
+    reader.refuse("'" + reader.sourceText(expr) + "' is not understood");
+  } else if (reader.isGridObject(expr)) {
+    reader.refuse("'" + reader.sourceText(expr) + "' is used as a whole");
+  }
+  return std::nullopt;
+}
+
+static const llvm::StringSet<> &collectives() {
+  static const llvm::StringSet<> names = {
+      "__shfl_sync",     "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__shfl",        "__shfl_up",
+      "__shfl_down",     "__shfl_xor",     "__any_sync",       "__all_sync",      "__ballot_sync", "__reduce_add_sync",
+      "__reduce_max_sync", "__reduce_min_sync", "__activemask", "__match_any_sync", "__syncthreads_or",
+      "__syncthreads_and", "__syncthreads_count"};
+  return names;
+}
+
+std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
+  llvm::StringRef name = calleeName(call);
+  static const llvm::StringSet<> loads = {"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"};
+  if (loads.contains(name) && call->getNumArgs() == 1) {
+    std::optional<Pointer> pointer = reader.evaluatePointer(call->getArg(0));
+    if (!pointer) {
+      reader.refuse("the address of '" + reader.sourceText(call) + "' is not understood");
+      return std::nullopt;
+    }
+    return hole(reader.elementAt(*pointer));
+  }
+  const FunctionDecl *callee = call->getDirectCallee();
+  bool isCooperative = callee && callee->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
+  if (collectives().contains(name) || isCooperative) {
+    Operand operand;
+    operand.kind = Operand::Collective;
+    operand.function = name.str();
+    operand.type = reader.typeText(call->getType().getUnqualifiedType());
+    if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
+      operand.arguments.push_back({reader.sourceText(member->getImplicitObjectArgument()), {}});
+    for (const Expr *argument : call->arguments())
+      operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{} : reader.textOf(argument, out));
+    return hole(operand);
+  }
+  if (!callee || !reader.isPureFunction(callee))
+    reader.refuse("'" + (name.empty() ? reader.sourceText(call) : name.str()) +
+                  "' may do more than compute a value from scalars");
+  return std::nullopt;
+}
+
+Text ThreadReader::textOf(const Expr *expr, Body &out) {
+  TextBuilder builder(*this, out);
+  // Conversions that the compiler adds are made again where the text is used.
+  builder.result.text = builder.print(expr);
+  return std::move(builder.result);
+}
+
+bool ThreadReader::mentionsFollowed(const Expr *expr) const {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    const ThreadReader &reader;
+    bool found = false;
+    explicit Finder(const ThreadReader &reader) : reader(reader) {}
+    bool VisitDeclRefExpr(DeclRefExpr *reference) {
+      const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+      auto at = reader.values.find(variable);
+      bool isUnchangedParameter = llvm::isa_and_nonnull<ParmVarDecl>(variable) && at != reader.values.end() &&
+                                  variable->getDeclContext() == reader.kernel && reader.isGivenValue(at->second);
+      // A constant that is declared in the kernel is not in sight of another kernel.
+      found |= variable && variable->isLocalVarDeclOrParm() && !isUnchangedParameter;
+      return !found;
+    }
+    bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
+  } finder(*this);
+  finder.TraverseStmt(const_cast<Expr *>(expr));
+  return finder.found;
+}
+
+bool ThreadReader::isGivenValue(const Value &value) const {
+  if (value.kind != Value::Number || value.number.poly.monomials().size() != 1)
+    return false;
+  auto &[monomial, coefficient] = *value.number.poly.monomials().begin();
+  return coefficient == 1 && monomial.size() == 1 && space[monomial[0]].kind == Space::Param;
+}
+
+bool ThreadReader::isGridObject(const Expr *expr) const {
+  const VarDecl *variable = llvm::isa<DeclRefExpr>(expr) ? variableOf(expr) : nullptr;
+  return variable && !variable->isLocalVarDeclOrParm() &&
+         llvm::is_contained({"threadIdx", "blockIdx", "blockDim", "gridDim"}, variable->getName());
+}
+
+std::string ThreadReader::typeText(QualType type) const {
+  // The name of a template's parameter stays.
+  if (const auto *substituted = type->getAs<SubstTemplateTypeParmType>())
+    return substituted->getReplacedParameter()->getNameAsString();
+  PrintingPolicy policy = ast.getPrintingPolicy();
+  policy.adjustForCPlusPlus();
+  policy.SuppressScope = false;
+  return type.getAsString(policy);
+}
+
+std::string ThreadReader::sourceText(const Stmt *statement) const {
+  CharSourceRange range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(statement->getSourceRange()),
+                                                   ast.getSourceManager(), ast.getLangOpts());
+  std::string text;
+  if (range.isValid()) {
+    text = Lexer::getSourceText(range, ast.getSourceManager(), ast.getLangOpts()).str();
+  } else {
+    llvm::raw_string_ostream os(text);
+    statement->printPretty(os, nullptr, ast.getPrintingPolicy());
+  }
+  size_t end = text.find('\n');
+  return end == std::string::npos ? text : text.substr(0, end) + " ...";
+}
+
+std::string ThreadReader::uniqueName(llvm::StringRef wish) {
+  std::string name = wish.str();
+  for (unsigned i = 2; !program.names.insert(name).second; ++i)
+    name = wish.str() + "_" + std::to_string(i);
+  return name;
+}
+
+namespace {
+
+/// Whether a device function computes its result from its scalar parameters alone.
+class PurityCheck : public RecursiveASTVisitor<PurityCheck> {
+public:
+  explicit PurityCheck(llvm::function_ref<bool(const FunctionDecl *)> isPure) : isPure(isPure) {}
+  bool VisitCallExpr(CallExpr *call) {
+    const FunctionDecl *callee = call->getDirectCallee();
+    return callee && isPure(callee) ? true : refuse();
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *reference) {
+    const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    if (!variable)
+      return true;
+    bool isOutside = variable->hasGlobalStorage() && !variable->getType().isConstQualified();
+    return isOutside || variable->getType().isVolatileQualified() || (variable->getType()->isReferenceType() && !llvm::isa<ParmVarDecl>(variable)) ||
+                   variable->hasAttr<CUDASharedAttr>()
+               ? refuse()
+               : true;
+  }
+  bool VisitAsmStmt(AsmStmt *) { return refuse(); }
+  bool VisitCXXThisExpr(CXXThisExpr *) { return refuse(); }
+  bool VisitPseudoObjectExpr(PseudoObjectExpr *) { return refuse(); } // threadIdx
+  bool VisitLambdaExpr(LambdaExpr *) { return refuse(); }
+  bool refuse() {
+    impure = true;
+    return false;
+  }
+  bool impure = false;
+
+private:
+  llvm::function_ref<bool(const FunctionDecl *)> isPure;
+};
+
+} // namespace
+
+bool ThreadReader::isPureFunction(const FunctionDecl *function) {
+  function = function->getCanonicalDecl();
+  auto [at, isNew] = pureFunctions.try_emplace(function, true); // recursion adds nothing
+  if (!isNew)
+    return at->second;
+  bool isSystem = ast.getSourceManager().isInSystemHeader(function->getLocation()) || function->getBuiltinID();
+  const auto *method = llvm::dyn_cast<CXXMethodDecl>(function);
+  bool isPure = !method || isSystem || llvm::isa<CXXConstructorDecl>(method);
+  for (const ParmVarDecl *parameter : function->parameters()) {
+    QualType type = parameter->getType();
+    bool isConstReference = type->isReferenceType() && type.getNonReferenceType().isConstQualified();
+    isPure &= !type->isPointerType() && (!type->isReferenceType() || isConstReference ||
+                                         type->isRValueReferenceType());
+  }
+  if (isSystem) {
+    llvm::StringRef name = function->getIdentifier() ? function->getName() : "";
+    isPure &= !name.contains("sync") && !name.contains("atomic") && !name.starts_with("__threadfence") &&
+              !name.starts_with("clock") && !name.contains("shfl") && name != "printf" && name != "__trap" &&
+              !name.contains("assert") && !name.contains("mask") && !name.contains("pipeline") &&
+              !name.contains("nanosleep") && !function->getReturnType()->isVoidType();
+    if (method && !method->isStatic() && !llvm::isa<CXXConstructorDecl>(method))
+      isPure &= method->isConst();
+  } else if (isPure) {
+    const FunctionDecl *definition = nullptr;
+    if (function->isDefined(definition) && definition->getBody()) {
+      auto ask = [&](const FunctionDecl *callee) { return isPureFunction(callee); };
+      PurityCheck check(ask);
+      check.TraverseStmt(definition->getBody());
+      isPure = !check.impure;
+    } else {
+      isPure = false;
+    }
+  }
+  pureFunctions[function] = isPure;
+  return isPure;
+}
+
+} // namespace kbopt::raise

@@ -1,0 +1,150 @@
+//===- ThreadReader.h - From the AST to a thread program --------*- C++ -*-===//
+//
+// Owns the reading of one kernel's AST. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_RAISE_THREADREADER_H
+#define KBOPT_LIB_RAISE_THREADREADER_H
+
+#include "ThreadProgram.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+namespace kbopt::raise {
+
+/// What the thread does that executes \p kernel, or a program with a `reason`.
+ThreadProgram readThread(const clang::FunctionDecl *kernel);
+
+/// An integer expression. `poly` equals the value modulo 2^bits; with `isExact` it is the value.
+struct Integer {
+  Poly poly;
+  unsigned bits = 32;
+  bool isSigned = true, isExact = true;
+};
+
+struct Pointer {
+  Base base;
+  Poly offset; ///< in elements of `element`
+  clang::QualType element;
+};
+
+/// What a variable stands for at a place in the text.
+struct Value {
+  enum Kind { Number, Address, Scalar } kind = Scalar;
+  Integer number;
+  Pointer address;
+  std::string name; ///< of Scalar; empty: as written
+};
+
+/// Reads one kernel in the order of its text. Every variable has one value at a time: variables
+/// that are changed under a condition or in a loop are scalars, others are followed.
+class ThreadReader {
+public:
+  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program);
+  void read();
+
+private:
+  using Body = std::vector<Statement>;
+  using Statements = llvm::SmallVector<const clang::Stmt *>;
+
+  //===-- Statements (ReadStatements.cpp) ---------------------------------===//
+  void readParameters();
+  void readSequence(llvm::ArrayRef<const clang::Stmt *> statements, Body &out);
+  void readStatement(const clang::Stmt *statement, Body &out);
+  void readIf(const clang::IfStmt *statement, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
+  void readVariable(const clang::VarDecl *variable, Body &out);
+  void readShared(const clang::VarDecl *variable);
+  void declareScalar(const clang::VarDecl *variable, const clang::Expr *init, Body &out);
+  void readExpression(const clang::Expr *expr, Body &out);
+  void readAssignment(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
+  void readNumberAssignment(const clang::VarDecl *variable, const clang::Expr *left, const clang::Expr *right,
+                            llvm::StringRef opcode, Body &out);
+  bool readCall(const clang::CallExpr *call, Body &out);
+  bool readAtomic(const clang::CallExpr *call, llvm::StringRef name, Body &out);
+  void refuse(const std::string &why) { program.refuse(why); }
+  bool failed() const { return !program.reason.empty(); }
+
+  //===-- Loops (ReadLoops.cpp) -------------------------------------------===//
+  void readFor(const clang::ForStmt *loop, Body &out);
+  bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result);
+
+  //===-- Reductions (ReadCombine.cpp) ------------------------------------===//
+  /// `sum += x` and its relatives: a Combine instead of an Assign.
+  bool readCombine(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
+  /// `if (x > top) top = x;`.
+  bool readConditionalMaximum(const clang::IfStmt *statement, Body &out);
+  bool combineBy(const std::string &name, clang::QualType type, llvm::StringRef reduction,
+                 llvm::StringRef combine, const clang::Expr *term, Body &out, bool negates = false);
+
+  //===-- Conditions (ReadConditions.cpp) ---------------------------------===//
+  /// Appends \p expr, or its negation, to the conjunction that \p condition is.
+  void readCondition(const clang::Expr *expr, bool negates, Statement &condition, Body &out);
+  bool readComparison(const clang::BinaryOperator *comparison, bool negates, Statement &condition);
+  /// Whether \p condition still means the same after \p body.
+  bool isStable(const Statement &condition, const Body &body) const;
+
+  //===-- Integers (ReadIntegers.cpp) -------------------------------------===//
+  std::optional<Integer> evaluate(const clang::Expr *expr);
+  std::optional<Integer> evaluateBinary(const clang::BinaryOperator *binary);
+  std::optional<Integer> arithmetic(clang::BinaryOperatorKind opcode, Integer left, Integer right,
+                                    clang::QualType type, const clang::Expr *shown);
+  std::optional<Integer> evaluateCall(const clang::CallExpr *call);
+  std::optional<Integer> evaluateField(const clang::MemberExpr *member);
+  std::optional<Integer> convert(Integer value, clang::QualType type);
+  Integer ofType(Poly poly, clang::QualType type, bool isExact) const;
+  /// Makes \p value exact, by an obligation where it is not provable.
+  bool demand(Integer &value, const clang::Expr *shown);
+  /// Whether \p poly >= 0, or can be required to be.
+  bool isNonNegative(const Poly &poly, bool mayRequire);
+  bool isPositive(const Poly &poly);
+  void require(const Poly &poly);
+  /// idx - idx / n * n is idx % n.
+  Poly simplify(const Poly &poly);
+
+  //===-- Memory (ReadMemory.cpp) -----------------------------------------===//
+  std::optional<Pointer> evaluatePointer(const clang::Expr *expr);
+  /// The array or object that an lvalue of array type names.
+  std::optional<Pointer> evaluateArray(const clang::Expr *expr);
+  std::optional<Operand> evaluateElement(const clang::Expr *lvalue);
+  Operand elementAt(const Pointer &pointer) const;
+
+  //===-- Text (ReadText.cpp) ---------------------------------------------===//
+  friend class TextBuilder;
+  Text textOf(const clang::Expr *expr, Body &out);
+  /// Whether \p expr names a variable that another kernel would not see under that name.
+  bool mentionsFollowed(const clang::Expr *expr) const;
+  bool isGivenValue(const Value &value) const;
+  bool isGridObject(const clang::Expr *expr) const;
+  std::string typeText(clang::QualType type) const;
+  std::string sourceText(const clang::Stmt *statement) const;
+  bool isPureFunction(const clang::FunctionDecl *function);
+  std::string uniqueName(llvm::StringRef wish);
+
+  /// Variables whose value cannot be followed: changed under a condition or in a loop.
+  void findUntracked(const clang::Stmt *body);
+
+  const clang::FunctionDecl *kernel;
+  const clang::ASTContext &ast;
+  ThreadProgram &program;
+  Space &space;
+  std::map<const clang::VarDecl *, Value> values;
+  std::set<const clang::VarDecl *> untracked;
+  std::map<const clang::FunctionDecl *, bool> pureFunctions;
+  unsigned loopDepth = 0, inlineDepth = 0;
+};
+
+/// `threadIdx.x` and its relatives as a variable of analysis::FixedVar; none if it is something else.
+std::optional<VarId> gridVariable(const clang::Expr *expr);
+/// Without parentheses, implicit nodes and casts that the compiler added.
+const clang::Expr *strip(const clang::Expr *expr);
+/// The variable that \p expr names, stripped; null if it is anything else.
+const clang::VarDecl *variableOf(const clang::Expr *expr);
+/// \p text with every hole's number \p by higher.
+std::string shiftHoles(llvm::StringRef text, unsigned by);
+/// The function's name without qualification; empty for operators and unknown callees.
+llvm::StringRef calleeName(const clang::CallExpr *call);
+
+} // namespace kbopt::raise
+
+#endif // KBOPT_LIB_RAISE_THREADREADER_H
