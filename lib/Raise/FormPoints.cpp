@@ -177,7 +177,7 @@ private:
     bool isOneBlock = launches.grid[axis].high == 1, isOneThread = launches.block[axis].high == 1;
     if (!usesBlock && !isOneBlock)
       require(number(1) - var(GdimVar + axis));
-    if (!usesThread && !isOneThread)
+    if (!usesThread && !isOneThread && !program.isBlockUndone)
       require(number(1) - var(BdimVar + axis));
   }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Raise/Raise.h"
 #include "EmitNest.h"
+#include "Teams.h"
 #include "ThreadReader.h"
 #include "kb-opt/Analysis/Launches.h"
 
@@ -19,6 +20,7 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
     if (program.reason.empty())
       run();
   };
+  step([&] { undoCooperation(program); });
   step([&] { dimensions = formPoints(program, launchRangesOf(imported, kernel)); });
   step([&] { scalarize(program); });
   step([&] { checkDependences(program, dimensions); });

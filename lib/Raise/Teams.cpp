@@ -105,6 +105,7 @@ ThreadProgram undoBlock(ThreadProgram program, std::optional<int64_t> size) {
   TeamUndo(program, team).run();
   if (program.reason.empty())
     checkUndone(program, team.lane);
+  program.isBlockUndone = true;
   return program;
 }
 

@@ -194,6 +194,8 @@ struct ThreadProgram {
   std::map<VarId, std::pair<Poly, Poly>> given;
   std::vector<Hint> hints;
   std::set<std::string> names; ///< taken: parameters, lets, loops
+  /// The threads of a block already work as one: thread variables are gone, block sizes are required.
+  bool isBlockUndone = false;
   std::string header; ///< template header, as in kb.nest
   /// Why the kernel is not raised; empty so far.
   std::string reason;

@@ -44,7 +44,7 @@ __global__ void reverse(float *y, int n) {
 // CHECK: kb.unraised @_Z8spinning{{.*}} "'flag' is volatile"
 __global__ void spinning(volatile int *flag, float *y) { y[threadIdx.x] = *flag; }
 
-// CHECK: kb.unraised @_Z6shared{{.*}} "different threads may touch the same element of 'line'"
+// CHECK: kb.unraised @_Z6shared{{.*}} "the threads of a block read 'line' in a way that is not understood"
 __global__ void shared(float *y, const float *x) {
   __shared__ float line[256];
   line[threadIdx.x] = x[blockIdx.x * 256 + threadIdx.x];
