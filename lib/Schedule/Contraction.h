@@ -69,6 +69,8 @@ struct ContractionShape {
 
 llvm::Expected<GeneratedKernel> printSimtContraction(const Contraction &contraction, const ContractionShape &shape,
                                                      llvm::StringRef name, const ChipInfo &chip);
+llvm::Expected<GeneratedKernel> printAsyncContraction(const Contraction &contraction, const ContractionShape &shape,
+                                                      llvm::StringRef name, const ChipInfo &chip);
 
 } // namespace kbopt
 

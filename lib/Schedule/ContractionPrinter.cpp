@@ -15,7 +15,8 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   depth = contraction.depth.size() == 1 ? contraction.depth[0].name : fresh("depth");
   depth0 = fresh(depth + "0");
   rowOfThread = fresh(contraction.row.name + "OfThread"), columnOfThread = fresh(contraction.column.name + "OfThread");
-  stage = fresh("stage"), slot = fresh("slot");
+  stage = fresh("stage"), slot = fresh("slot"), lane = fresh("lane"), warp = fresh("warp");
+  at = fresh("at"), chunk = fresh("chunk"), step = fresh("step");
   auto index = [&](StringRef wanted, StringRef other) {
     std::string name = text.freshName(wanted);
     return name == wanted ? name : text.freshName(other);
@@ -24,11 +25,19 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   for (const ContractionTile &tile : contraction.tiles) {
     std::string base;
     collectIdentifiers(tile.operand.getBase().getName(), [&](StringRef word) { base = word.str(); });
-    tiles.push_back({&tile, fresh(base + "Tile"), fresh(base + "Next"), fresh(base + "Regs")});
+    tiles.push_back({&tile, fresh(base + "Tile"), shape.stages > 2 ? "" : fresh(base + "Next"), fresh(base + "Regs")});
   }
   for (const auto &[sum, type] : contraction.sums)
     sums[sum] = fresh(sum + "s");
+  for (Operation *op : contraction.term)
+    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
+      usesDepth |= !contraction.tileOf(operand);
   chooseWidths();
+  for (NamedTile &tile : tiles) {
+    // cp.async cannot transpose 16 bytes: such tiles keep their rows, and threads read four terms of a row at once.
+    tile.isTransposed = shape.stages <= 2 || !tile.isVector() || !tile.tile->alongDepth;
+    (tile.tile->isRow ? rowsApart : columnsApart) |= !tile.isTransposed;
+  }
 }
 
 void ContractionPrinter::chooseWidths() {
@@ -146,11 +155,62 @@ void ContractionPrinter::printDigits() {
 }
 
 std::string ContractionPrinter::rowAt(StringRef i) const {
-  return row0 + " + " + rowOfThread + " + " + i.str() + " / 4 * 16 + " + i.str() + " % 4";
+  return row0 + " + " + rowOfThread + " + " + i.str() + (rowsApart ? " * 4" : " / 4 * 16 + " + i.str() + " % 4");
 }
 
 std::string ContractionPrinter::columnAt(StringRef j) const {
-  return column0 + " + " + columnOfThread + " + " + j.str() + " / 4 * 32 + " + j.str() + " % 4";
+  return column0 + " + " + columnOfThread + " + " + j.str() + (columnsApart ? " * 8" : " / 4 * 32 + " + j.str() + " % 4");
+}
+
+void ContractionPrinter::printThread() {
+  std::string across = "(" + bn + " / (8 * " + tn + "))";
+  code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32; // 4 x 8 lanes of a warp");
+  code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " + lane + " / 8" + (rowsApart ? ";" : " * 4;"));
+  code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn + ") + " + lane + " % 8" + (columnsApart ? ";" : " * 4;"));
+}
+
+std::string ContractionPrinter::perThread(const NamedTile &tile) const {
+  return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " + threads;
+}
+
+std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile &tile) const {
+  std::string width = std::to_string(tile.width), times = tile.isVector() ? " * " + width : "";
+  std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
+  inner = tile.isVector() ? "(" + inner + " / " + width + ")" : inner;
+  std::string slow = at + " / " + inner, fast = at + " % " + inner + times;
+  return tile.tile->alongSide ? std::pair(fast, slow) : std::pair(slow, fast);
+}
+
+void ContractionPrinter::openTileLoop(const NamedTile &tile) {
+  code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" + chunk + ")");
+  code.line("const int " + at + " = threadIdx.x + " + chunk + " * " + threads + ";");
+}
+
+std::string ContractionPrinter::printElement(const NamedTile &tile) {
+  auto [side, inner] = placeOf(tile);
+  std::string sideStep = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
+  std::string depthStep = tile.isVector() && tile.tile->alongDepth ? std::to_string(tile.width) : "1";
+  code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " + sideExtent(*tile.tile) + " - " + sideStep +
+            "), " + depth + " = min(" + depth0 + " + " + inner + ", " + length + " - " + depthStep + ");");
+  printDigits();
+  return text.operand(tile.tile->operand);
+}
+
+void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf) {
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
+  StatementPrinter print{text, code};
+  print.replaced = [&](kb::OperandAttr operand) -> std::string {
+    for (const NamedTile &tile : tiles)
+      if (tile.tile->operand == operand)
+        return registersOf(tile);
+    return "";
+  };
+  for (const auto &[sum, array] : sums)
+    print.partial[sum] = array + "[" + i + "][" + j + "]";
+  for (Operation *op : contraction.term)
+    print.print(op);
+  code.close().close();
 }
 
 /// The statements of \p all that \p users need, in order.
@@ -214,7 +274,7 @@ void ContractionPrinter::printInitialValues() {
 
 bool ContractionPrinter::storesVectors() {
   auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
-  if (!shape.isVector || !store || store.getAtomic() || store.getTarget().getBytes() != 4)
+  if (!shape.isVector || columnsApart || !store || store.getAtomic() || store.getTarget().getBytes() != 4)
     return false;
   for (Operation *op : ArrayRef(contraction.after).drop_back())
     if (!isa<kb::LetOp>(op))
@@ -289,7 +349,7 @@ void ContractionPrinter::addConditions() {
       needs.expression(hostExtent(*dim) + " > 0");
 }
 
-llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment) {
+llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, int64_t blocks) {
   addConditions();
   auto tilesOf = [&](const NestDim &dim, int64_t size) {
     std::string extent = hostExtent(dim);
@@ -305,6 +365,9 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment) {
   kernel.conditions = needs.conditions;
   kernel.threads = shape.threads();
   std::string header = text.nest().getHeader() ? text.nest().getHeader()->str() + "\n" : "";
-  kernel.definition = comment.str() + header;
+  kernel.sharedBytes = shape.sharedBytes(contraction);
+  kernel.estimatedRegisters = shape.registers(contraction);
+  kernel.definition += comment.str() + header + "__global__ void __launch_bounds__(" + std::to_string(shape.threads()) + ", " +
+                       std::to_string(blocks) + ")\n" + kernel.name + "(" + text.parameters(unaliased) + ") {\n" + code.take() + "}\n";
   return kernel;
 }

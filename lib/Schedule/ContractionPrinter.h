@@ -17,7 +17,8 @@ namespace kbopt {
 struct NamedTile {
   const ContractionTile *tile;
   std::string shared, next, registers;
-  int64_t width = 1; ///< elements per access
+  int64_t width = 1;        ///< elements per access
+  bool isTransposed = true; ///< rows of the shared tile run over the side, not over the depth
   bool isVector() const { return width > 1; }
 };
 
@@ -35,7 +36,10 @@ protected:
   std::map<std::string, std::string> sums; ///< arrays of the sums, by the variable's name
   std::string rows, columns, length;       ///< extents
   std::string row0, column0, depth0, rowOfThread, columnOfThread, depth, stage, slot, i, j;
-  std::string bm, bn, bk, tm, tn, threads;
+  std::string bm, bn, bk, tm, tn, threads, lane, warp, at, chunk, step;
+  /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
+  bool rowsApart = false, columnsApart = false;
+  bool usesDepth = false; ///< the term reads something that lies in no tile
 
   /// The extent of \p dim as a name or number; declares one if it is longer.
   std::string extentOf(const NestDim &dim);
@@ -46,10 +50,22 @@ protected:
   /// Row of the thread's \p i-th output within the nest, likewise for columns.
   std::string rowAt(llvm::StringRef i) const;
   std::string columnAt(llvm::StringRef j) const;
+  /// `const int lane = …`: where the thread's outputs lie in the tile.
+  void printThread();
+  /// Accesses of one thread to \p tile.
+  std::string perThread(const NamedTile &tile) const;
+  /// Where access `at` to \p tile lies: along the side, and along the depth.
+  std::pair<std::string, std::string> placeOf(const NamedTile &tile) const;
+  /// The loop over a thread's accesses to \p tile, and `at` in it.
+  void openTileLoop(const NamedTile &tile);
+  /// Declares where access `at` to \p tile lies in memory, not beyond the last row, column or term; its element.
+  std::string printElement(const NamedTile &tile);
+  /// The statements of the sum for output \p i, \p j, with \p registersOf in place of the tiles' elements.
+  void printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf);
   void printInitialValues();
   void printAfter();
   /// Completes the kernel around the printed body.
-  llvm::Expected<GeneratedKernel> finish(llvm::StringRef comment);
+  llvm::Expected<GeneratedKernel> finish(llvm::StringRef comment, int64_t blocks);
   std::string sideExtent(const ContractionTile &tile) const { return tile.isRow ? rows : columns; }
   std::string sideName(const ContractionTile &tile) const { return tile.isRow ? contraction.row.name : contraction.column.name; }
   std::string side0(const ContractionTile &tile) const { return tile.isRow ? row0 : column0; }

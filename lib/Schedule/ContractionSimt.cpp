@@ -18,14 +18,11 @@ public:
   SimtPrinter(const Contraction &contraction, const ContractionShape &shape, StringRef name)
       : ContractionPrinter(contraction, shape, name) {}
 
-  llvm::Expected<GeneratedKernel> print() {
-    for (const Operation *op : contraction.term)
-      usesDepth |= readsDirectly(const_cast<Operation *>(op));
-    at = text.freshName("at"), load = text.freshName("load"), keep = text.freshName("keep");
-    fetch = text.freshName("fetch"), accumulate = text.freshName("accumulate"), step = text.freshName("step");
-    chunk = text.freshName("chunk");
-    lane = text.freshName("lane"), warp = text.freshName("warp");
+  llvm::Expected<GeneratedKernel> print(int64_t blocks) {
+    load = text.freshName("load"), keep = text.freshName("keep");
+    fetch = text.freshName("fetch"), accumulate = text.freshName("accumulate");
     printPosition();
+    printTiles();
     printThread();
     printLoad();
     printKeep();
@@ -34,47 +31,21 @@ public:
     printAccumulate();
     printLoop();
     printAfter();
-    return wrap();
+    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) + " outputs, a thread " + std::to_string(shape.tm) +
+                      " x " + std::to_string(shape.tn) + " of them in registers, from tiles in shared memory:\n// an element that is loaded once is used " +
+                      (shape.bm == shape.bn ? std::to_string(shape.bm) : std::to_string(shape.bn) + " or " + std::to_string(shape.bm)) +
+                      " times. The next tiles are loaded meanwhile. Rows and columns past\n// the end read the last one; what they sum is not stored.\n",
+                  blocks);
   }
 
 private:
-  std::string at, load, keep, fetch, accumulate, step, lane, warp, chunk;
-  bool usesDepth = false; ///< the term reads something that lies in no tile
+  std::string load, keep, fetch, accumulate;
 
-  bool readsDirectly(Operation *op) {
-    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
-      if (!contraction.tileOf(operand))
-        return true;
-    return false;
-  }
-
-  std::string perThread(const NamedTile &tile) {
-    return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " + threads;
-  }
-
-  void printThread() {
+  void printTiles() {
     for (const NamedTile &tile : tiles) {
       std::string pad = tile.tile->alongSide ? "" : " + 4";
       code.line("__shared__ __align__(16) " + tile.tile->operand.getType() + " " + tile.shared + "[2][" + bk + "][" + sideSize(*tile.tile) + pad + "];");
     }
-    code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32; // 4 x 8 lanes of a warp");
-    std::string across = "(" + bn + " / (8 * " + tn + "))";
-    code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " + lane + " / 8 * 4;");
-    code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn + ") + " + lane + " % 8 * 4;");
-  }
-
-  /// Where access \p at of \p tile lies: along the side, and along the depth.
-  std::pair<std::string, std::string> placeOf(const NamedTile &tile) {
-    std::string width = std::to_string(tile.width), times = tile.isVector() ? " * " + width : "";
-    std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
-    inner = tile.isVector() ? "(" + inner + " / " + width + ")" : inner;
-    std::string slow = at + " / " + inner, fast = at + " % " + inner + times;
-    return tile.tile->alongSide ? std::pair(fast, slow) : std::pair(slow, fast);
-  }
-
-  void openTileLoop(const NamedTile &tile) {
-    code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" + chunk + ")");
-    code.line("const int " + at + " = threadIdx.x + " + chunk + " * " + threads + ";");
   }
 
   void printLoad() {
@@ -83,14 +54,8 @@ private:
                 (tile.isVector() ? "[" + std::to_string(tile.width) + "];" : ";"));
     code.line("auto " + load + " = [&](int " + depth0 + ") {").indent();
     for (const NamedTile &tile : tiles) {
-      auto [side, inner] = placeOf(tile);
-      std::string sideStep = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
-      std::string depthStep = tile.isVector() && tile.tile->alongDepth ? std::to_string(tile.width) : "1";
       openTileLoop(tile);
-      code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " + sideExtent(*tile.tile) + " - " + sideStep + "), " + depth +
-                " = min(" + depth0 + " + " + inner + ", " + length + " - " + depthStep + ");");
-      printDigits();
-      std::string element = text.operand(tile.tile->operand), target = tile.next + "[" + chunk + "]", type = vectorOf(tile);
+      std::string element = printElement(tile), target = tile.next + "[" + chunk + "]", type = vectorOf(tile);
       code.line(tile.isVector() ? "*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " + type + " *>(&" + element + ");"
                                 : target + " = " + element + ";");
       code.close();
@@ -135,20 +100,8 @@ private:
     code.line("auto " + accumulate + " = [&](int " + slot + (usesDepth ? ", int " + depth : "") + ") {").indent();
     if (usesDepth)
       printDigits();
-    code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
-    code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
-    StatementPrinter print{text, code};
-    print.replaced = [&](kb::OperandAttr operand) -> std::string {
-      for (const NamedTile &tile : tiles)
-        if (tile.tile->operand == operand)
-          return tile.registers + "[" + slot + "][" + (tile.tile->isRow ? i : j) + "]";
-      return "";
-    };
-    for (const auto &[sum, array] : sums)
-      print.partial[sum] = array + "[" + i + "][" + j + "]";
-    for (Operation *op : contraction.term)
-      print.print(op);
-    code.close().close().outdent().line("};");
+    printTerm([&](const NamedTile &tile) { return tile.registers + "[" + slot + "][" + (tile.tile->isRow ? i : j) + "]"; });
+    code.outdent().line("};");
   }
 
   void printLoop() {
@@ -172,31 +125,11 @@ private:
     code.open(more).line(keep + "(" + stage + " ^ 1);").line("__syncthreads();").close();
     code.close();
   }
-
-  llvm::Expected<GeneratedKernel> wrap() {
-    kernel.sharedBytes = shape.sharedBytes(contraction);
-    kernel.estimatedRegisters = shape.registers(contraction);
-    std::string comment = "// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) + " outputs, a thread " + std::to_string(shape.tm) + " x " +
-                          std::to_string(shape.tn) + " of them in registers: each loaded element is used\n// " +
-                          (shape.bm == shape.bn ? std::to_string(shape.bm) : std::to_string(shape.bn) + " or " + std::to_string(shape.bm)) +
-                          " times. The next tiles are loaded while the present ones are used. Rows and columns past the\n// end read the last one; what they sum is not stored.\n";
-    auto done = finish(comment);
-    if (!done)
-      return done.takeError();
-    done->definition += "__global__ void __launch_bounds__(" + std::to_string(shape.threads()) + ", " + std::to_string(blocks) + ")\n" + done->name + "(" +
-                        text.parameters(unaliased) + ") {\n" + code.take() + "}\n";
-    return done;
-  }
-
-public:
-  int64_t blocks = 1;
 };
 
 } // namespace
 
 llvm::Expected<GeneratedKernel> kbopt::printSimtContraction(const Contraction &contraction, const ContractionShape &shape,
                                                             StringRef name, const ChipInfo &chip) {
-  SimtPrinter printer(contraction, shape, name);
-  printer.blocks = shape.residentBlocks(contraction, chip);
-  return printer.print();
+  return SimtPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
 }

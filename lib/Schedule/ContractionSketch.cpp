@@ -22,23 +22,27 @@ Schedule ContractionShape::schedule() const {
 static int64_t words(StringRef type) { return type.contains("double") || type.contains("long") ? 2 : 1; }
 
 int64_t ContractionShape::registers(const Contraction &contraction) const {
-  int64_t count = 26;
+  int64_t count = stages > 2 ? 56 : 26;
   for (const auto &[sum, type] : contraction.sums)
     count += tm * tn * words(type);
   for (const ContractionTile &tile : contraction.tiles)
-    count += (2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) * words(tile.operand.getType());
+    count += (stages > 2 ? (tile.isRow ? tm : tn) * (isVector && tile.alongDepth ? 4 : 1)
+                         : 2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) * words(tile.operand.getType());
   return count;
 }
 
 int64_t ContractionShape::sharedBytes(const Contraction &contraction) const {
   int64_t bytes = 0;
   for (const ContractionTile &tile : contraction.tiles)
-    bytes += stages * bk * ((tile.isRow ? bm : bn) + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
+    if (int64_t side = tile.isRow ? bm : bn; stages > 2 && isVector && tile.alongDepth)
+      bytes += stages * side * (bk + 4) * tile.operand.getBytes();
+    else
+      bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
   return bytes;
 }
 
 int64_t ContractionShape::residentBlocks(const Contraction &contraction, const ChipInfo &chip) const {
-  int64_t byRegisters = static_cast<int64_t>(chip.registersPerSm / (threads() * (0.98 * registers(contraction))));
+  int64_t byRegisters = static_cast<int64_t>(chip.registersPerSm / (threads() * (0.95 * registers(contraction))));
   int64_t byShared = static_cast<int64_t>(chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
   return std::max<int64_t>(1, std::min({byRegisters, byShared, 768 / threads(), int64_t(4)}));
 }
@@ -51,8 +55,13 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
     return llvm::formatv("a block tile of {0} x {1} is not a multiple of a warp's {2} x {3}", bm, bn, 4 * tm, 8 * tn);
   if (threads() > chip.maxThreadsPerBlock)
     return llvm::formatv("{0} threads do not fit a block", threads());
-  if (stages != 2)
-    return llvm::formatv("{0} stages are not among those that can be printed", stages);
+  if (!isOneOf(stages, {2, 3, 4}))
+    return llvm::formatv("{0} stages are not one of 2, 3 and 4", stages);
+  if (stages > 2 && chip.computeMajor < 8)
+    return chip.product + " has no cp.async";
+  for (const ContractionTile &tile : contraction.tiles)
+    if (stages > 2 && tile.operand.getBytes() != 4 && tile.operand.getBytes() != 8)
+      return "cp.async copies 4, 8 or 16 bytes, not the " + std::to_string(tile.operand.getBytes()) + " of " + tile.operand.getBase().getName().str();
   if (!isOneOf(bk, {8, 16, 32}))
     return llvm::formatv("{0} terms per tile are not one of 8, 16 and 32", bk);
   for (const ContractionTile &tile : contraction.tiles)
@@ -60,7 +69,7 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
       return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each, threads());
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
-  if (sharedBytes(contraction) > chip.sharedBytesPerBlock)
+  if (sharedBytes(contraction) > (stages > 2 ? chip.sharedBytesPerBlockOptIn : chip.sharedBytesPerBlock))
     return llvm::formatv("a block needs {0} bytes of shared memory", sharedBytes(contraction));
   return "";
 }
@@ -73,9 +82,10 @@ struct MeasuredTile {
   double efficiency;
 };
 constexpr MeasuredTile measured[] = {
-    {128, 128, 8, 8, 8, 2, 0.90}, {256, 128, 8, 16, 8, 2, 0.88}, {64, 128, 16, 8, 8, 2, 0.77}, {64, 64, 16, 4, 8, 2, 0.72},
-    {64, 64, 16, 4, 4, 2, 0.64},  {128, 128, 16, 8, 8, 2, 0.66}, {32, 64, 16, 4, 4, 2, 0.5},   {32, 32, 16, 4, 4, 2, 0.35},
-    {64, 32, 16, 4, 4, 2, 0.5},   {16, 32, 16, 4, 4, 2, 0.2},
+    {256, 128, 8, 16, 8, 2, 0.92}, {128, 128, 8, 8, 8, 2, 0.89}, {64, 128, 32, 8, 8, 3, 0.88},
+    {64, 64, 32, 8, 8, 3, 0.81},   {128, 64, 32, 8, 8, 3, 0.80},  {64, 64, 32, 4, 8, 4, 0.79},  {64, 128, 16, 8, 8, 3, 0.79},
+    {64, 128, 16, 8, 8, 2, 0.77},  {32, 64, 32, 4, 4, 3, 0.73},   {64, 64, 16, 4, 8, 2, 0.72},  {64, 64, 16, 4, 4, 2, 0.64},
+    {32, 64, 16, 4, 4, 2, 0.5},    {32, 32, 16, 4, 4, 2, 0.35},   {16, 32, 16, 4, 4, 2, 0.2},
 };
 
 std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
@@ -131,16 +141,16 @@ public:
       return {};
     std::vector<std::pair<double, ContractionShape>> ranked;
     for (const MeasuredTile &tile : measured)
-      for (bool isVector : {true, false})
-        for (int64_t group : {1, 8}) {
-          ContractionShape shape;
-          shape.bm = tile.bm, shape.bn = tile.bn, shape.bk = tile.bk, shape.tm = tile.tm, shape.tn = tile.tn;
-          shape.stages = tile.stages, shape.group = group, shape.isVector = isVector;
-          if ((isVector && !mayUseVectors(contraction, sizes)) || !shape.whyNot(contraction, chip).empty())
-            continue;
-          double value = tile.efficiency * usefulShare(contraction, shape, chip, sizes);
-          ranked.emplace_back(value * (isVector ? 1 : 0.8) * (group > 1 ? 0.97 : 1), shape);
-        }
+      for (bool isVector : {true, false}) {
+        ContractionShape shape;
+        shape.bm = tile.bm, shape.bn = tile.bn, shape.bk = tile.bk, shape.tm = tile.tm, shape.tn = tile.tn;
+        shape.stages = tile.stages, shape.isVector = isVector;
+        if ((isVector && !mayUseVectors(contraction, sizes)) || !shape.whyNot(contraction, chip).empty())
+          continue;
+        double value = tile.efficiency * usefulShare(contraction, shape, chip, sizes);
+        // Copies of 4 bytes cost cp.async more than loads through registers.
+        ranked.emplace_back(value * (isVector ? 1 : shape.stages > 2 ? 0.85 : 0.96), shape);
+      }
     llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
     std::vector<Schedule> all;
     for (const auto &[value, shape] : ranked)
@@ -159,7 +169,7 @@ public:
       return llvm::createStringError(reason);
     if (schedule.has("core") && schedule.string("core") != "simt")
       return llvm::createStringError("its terms cannot be left to " + schedule.string("core") + " matrix units");
-    return printSimtContraction(contraction, shape, name, chip);
+    return (shape.stages > 2 ? printAsyncContraction : printSimtContraction)(contraction, shape, name, chip);
   }
 };
 

@@ -83,6 +83,19 @@ TEST_F(Contraction, TakesAnyTermBetweenTheTwoOperands) {
   EXPECT_NE(text.find("float ATile[2][BK][BM];"), std::string::npos) << text;
 }
 
+TEST_F(Contraction, CopiesTilesAheadPastTheRegisters) {
+  auto kernel = cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(64, 128, 32, 8, 8).set("stages", 3)), "fast", chip));
+  const std::string &text = kernel.definition;
+  for (llvm::StringRef part :
+       {"#include <cuda_pipeline_primitives.h>", "float (*)[STAGES][BM][BK + 4]>(fastMemory);",
+        "__pipeline_memcpy_async(&ATile[stage][at / (BK / 4)][at % (BK / 4) * 4], &A[(size_t)row * K + k], 16);",
+        "sums[i][j] += ARegs[i][part] * BRegs[j];", "const int row = row0 + rowOfThread + i * 4;"})
+    EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
+  EXPECT_EQ(kernel.dynamicSharedBytes, "76800");
+  std::string single = definition(product("row * K + k", "k * N + col"), tile(32, 64, 16, 4, 4, 1).set("stages", 3));
+  EXPECT_NE(single.find("__pipeline_memcpy_async(&ATile[stage][at % BK][at / BK], &A[(size_t)row * K + k], 4);"), std::string::npos) << single;
+}
+
 TEST_F(Contraction, SaysWhyNot) {
   EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col"))), "");
   EXPECT_EQ(sketch.whyNot(parse(product("row * N + col", "k * N + col"))), "A varies with both row and col");
