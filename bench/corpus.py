@@ -6,7 +6,8 @@
         --kb-opt=PATH       the tool (default: build/bin/kb-opt)
         --only=REGEX        programs by name
         --jobs=N            so many at once (default 1)
-        --seconds=S         for each program (default 120)
+        --seconds=S         for the search of each program (default 120)
+        --deadline=S        after so many seconds nothing is begun and what runs is stopped (default: none)
         --replay            also run the found pipeline alone and compare what it prints with what the search wrote
     bench/corpus.py report OUT                          table and geometric means; failures count as 1.0
 
@@ -87,6 +88,18 @@ def does_replay(program, root, out, options, arguments, name, pipeline):
     return done.returncode == 0 and os.path.exists(found) and open(found).read() == open(again).read()
 
 
+def words_of(command, end):
+    """The exit status and all that the command said; no status where it was not over at `end`, a time or nothing."""
+    left = end - time.time() if end else None
+    if left is not None and left < 5:
+        return None, ""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=left)
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace")
+    return done.returncode, done.stdout
+
+
 def run_one(program, folder, out, options, extra):
     root = root_of(folder, program)
     name = program["name"].replace("/", "-")
@@ -97,10 +110,12 @@ def run_one(program, folder, out, options, extra):
     command[1:1] = ["-passes=auto", f"--knowledge={knowledge}", f"--journal={out}/{name}.sqlite",
                     f"--budget-seconds={options['seconds']}", "-o", os.path.join(out, name + ".cu")]
     start = time.time()
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    status, text = words_of(command, options["end"])
     with open(os.path.join(out, name + ".log"), "w") as log:
-        log.write(done.stderr + done.stdout)
-    result = {"name": program["name"], **understand(done.returncode, done.stderr + done.stdout)}
+        log.write(text)
+    result = {"name": program["name"], **understand(status, text)}
+    if status is None:
+        result["note"] = "stopped at the deadline"
     result["seconds"] = round(time.time() - start, 1)
     if options["replay"] and result["pipeline"]:
         result["replays"] = does_replay(program, root, out, options, arguments, name, result["pipeline"])
@@ -125,6 +140,7 @@ def keep(out, results):
 
 def run(folder, out, options, extra):
     os.makedirs(out, exist_ok=True)
+    options["end"] = time.time() + options["deadline"] if options["deadline"] else None
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     programs = [p for p in MANIFEST["programs"] if re.search(options["only"], p["name"])]
     results = []
@@ -170,7 +186,7 @@ def report(out):
 
 
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "replay": False}
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 1, "seconds": 120, "deadline": 0, "replay": False}
     extra = argv[argv.index("--") + 1:] if "--" in argv else []
     words = argv[:argv.index("--")] if "--" in argv else argv
     names = [w for w in words if not w.startswith("--")]
