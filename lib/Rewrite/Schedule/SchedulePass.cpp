@@ -37,7 +37,9 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
-  mlir::OwningOpRef<kb::NestOp> nest(raised.nest.clone());
+  // In the program for a while: printers look the kernel up there.
+  mlir::OpBuilder builder(raised.nest);
+  mlir::OwningOpRef<kb::NestOp> nest(mlir::cast<kb::NestOp>(builder.clone(*raised.nest)));
   nest->setScheduleAttr(schedule.attribute(nest->getContext()));
   llvm::Expected<GeneratedKernel> generated = sketch->print(*nest, nameFor(context, kernel, schedule), context.target());
   if (!generated)
