@@ -15,6 +15,26 @@ using mlir::AffineExprKind;
 
 namespace {
 
+/// The names of all symbols of \p nest: the space in which expressions of different operations are compared.
+llvm::SmallVector<mlir::StringAttr> symbolsOf(kb::NestOp nest) {
+  llvm::SmallVector<mlir::StringAttr> names;
+  for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+    names.push_back(mlir::StringAttr::get(nest.getContext(), symbol.getName()));
+  return names;
+}
+
+/// \p expr, which names only the symbols that it uses, in the space of \p symbols.
+AffineExpr inSpace(kb::ExprAttr expr, llvm::ArrayRef<mlir::StringAttr> symbols) {
+  llvm::SmallVector<AffineExpr> replacements;
+  for (unsigned i = 0; i < kb::firstNamedSymbol; ++i)
+    replacements.push_back(mlir::getAffineSymbolExpr(i, expr.getContext()));
+  for (mlir::StringAttr name : expr.getSymbols()) {
+    unsigned position = llvm::find(symbols, name) - symbols.begin();
+    replacements.push_back(mlir::getAffineSymbolExpr(kb::firstNamedSymbol + position, expr.getContext()));
+  }
+  return expr.getExpr().replaceSymbols(replacements);
+}
+
 /// The greatest value of \p expr over the points; null if it is not known. Symbols that are
 /// multiplied with a dimension count as positive and are added to \p factors.
 class Extreme {
@@ -47,8 +67,8 @@ public:
 private:
   AffineExpr extentOf(unsigned at) {
     auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
-    return at < extents.size() ? extents[at].getExpr()
-                               : kb::OverOp(loops[at - extents.size()]).getExtent().getExpr();
+    return inSpace(at < extents.size() ? extents[at] : kb::OverOp(loops[at - extents.size()]).getExtent(),
+                   symbolsOf(nest));
   }
 
   /// \p expr with dimension \p position at its greatest or least value, whichever makes it greater.
@@ -117,8 +137,8 @@ void forEachElement(kb::NestOp nest, llvm::function_ref<void(mlir::Operation *, 
 } // namespace
 
 /// Names of symbols at \p positions that are no extent around \p op: nothing else says that they are not negative.
-static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positions, kb::ExprAttr space,
-                                               kb::NestOp nest, llvm::ArrayRef<kb::OverOp> loops) {
+static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positions, kb::NestOp nest,
+                                               llvm::ArrayRef<kb::OverOp> loops) {
   auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
   for (kb::OverOp loop : loops)
     extents.push_back(loop.getExtent());
@@ -126,7 +146,7 @@ static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positio
   for (unsigned position : positions) {
     if (position < kb::firstNamedSymbol)
       continue;
-    StringRef name = kb::symbolName(position, space.getSymbols());
+    StringRef name = kb::symbolName(position, symbolsOf(nest));
     if (llvm::none_of(extents, [&](kb::ExprAttr extent) { return extent.str() == name; }))
       names.push_back(name.str());
   }
@@ -144,23 +164,24 @@ llvm::Expected<std::string> kbopt::touchedBytes(kb::NestOp nest, StringRef param
     unsigned dims = nest.getDims().size() + loops.size();
     Extreme extreme(nest, loops, dims);
     kb::ExprAttr offset = operand.getOffset();
-    AffineExpr most = extreme.greatest(offset.getExpr());
+    llvm::SmallVector<mlir::StringAttr> symbols = symbolsOf(nest);
+    AffineExpr most = extreme.greatest(inSpace(offset, symbols));
     // Nothing lies before the pointer: indices of array dimensions are not negative, nor are sums of
     // products of what is not.
-    bool fromZero = !operand.getIndices().empty() || extreme.isNeverNegative(offset.getExpr());
+    bool fromZero = !operand.getIndices().empty() || extreme.isNeverNegative(inSpace(offset, symbols));
     for (kb::ExprAttr stride : operand.getStrides())
-      fromZero &= extreme.isNeverNegative(stride.getExpr());
+      fromZero &= extreme.isNeverNegative(inSpace(stride, symbols));
     if (!most || !fromZero) {
       known = false;
       return;
     }
-    for (std::string &name : uncertainSigns(extreme.positive, offset, nest, loops))
+    for (std::string &name : uncertainSigns(extreme.positive, nest, loops))
       notNegative.push_back(std::move(name));
     AffineExpr bytes = (most + 1) * operand.getBytes();
-    mlir::AffineMap map = mlir::AffineMap::get(offset.getMap().getNumDims(), offset.getMap().getNumSymbols(),
-                                               mlir::simplifyAffineExpr(bytes, offset.getMap().getNumDims(),
-                                                                        offset.getMap().getNumSymbols()));
-    auto text = hostText(kb::ExprAttr::get(nest.getContext(), offset.getLoops(), offset.getSymbols(), map), nest);
+    unsigned numDims = offset.getMap().getNumDims(), numSymbols = kb::firstNamedSymbol + symbols.size();
+    mlir::AffineMap map =
+        mlir::AffineMap::get(numDims, numSymbols, mlir::simplifyAffineExpr(bytes, numDims, numSymbols));
+    auto text = hostText(kb::ExprAttr::get(nest.getContext(), offset.getLoops(), symbols, map), nest);
     known &= text.has_value();
     if (text && !llvm::is_contained(candidates, *text))
       candidates.push_back(*text);
