@@ -109,63 +109,123 @@ ThreadProgram undoBlock(ThreadProgram program, std::optional<int64_t> size) {
   return program;
 }
 
+/// A program and what bdim.x stands for in it.
+struct Attempt {
+  ThreadProgram program;
+  std::optional<Poly> width;
+};
+
+/// The name under which the launch's bdim.x waits until points are formed.
+constexpr llvm::StringLiteral setAside = "bdim.x of the launch";
+
 /// The program if groups of \p size consecutive threads are the teams.
-ThreadProgram undoGroups(ThreadProgram program, int64_t size) {
+Attempt undoGroups(ThreadProgram program, int64_t size) {
   Space &space = program.space;
-  Poly tid = Poly::variable(analysis::TidVar), number = Poly::constant(size);
-  Poly lane = space.mod(tid, number), group = space.floorDiv(tid, number);
-  VarId laneVar = lane.monomials().begin()->first[0];
-  Space::Variable variable;
-  variable.kind = Space::Loop;
-  variable.name = "lane";
-  variable.low = 0;
-  variable.high = size - 1;
+  auto addFixed = [&](llvm::StringRef name, int64_t low, int64_t high) {
+    Space::Variable variable;
+    variable.kind = Space::Fixed;
+    variable.name = name.str();
+    variable.low = low;
+    variable.high = high;
+    return space.add(variable);
+  };
+  Poly number = Poly::constant(size), tid = Poly::variable(analysis::TidVar), bdim = Poly::variable(analysis::BdimVar);
+  auto only = [](const Poly &poly) { return poly.monomials().begin()->first[0]; };
+  VarId lane = only(space.mod(tid, number)), group = only(space.floorDiv(tid, number));
+  VarId groups = only(space.floorDiv(bdim, number));
   Team team;
-  team.lane = space.add(variable);
+  team.lane = addFixed("lane", 0, size - 1);
   team.size = number;
   team.isBlock = false;
-  substitute(program, laneVar, Poly::variable(team.lane));
+  VarId groupNumber = addFixed("group", 0, 1024 / size - 1), groupCount = addFixed("groups", 1, 1024 / size);
+  VarId width = addFixed(setAside, 1, 1024);
+  substitute(program, lane, Poly::variable(team.lane));
+  substitute(program, group, Poly::variable(groupNumber));
+  substitute(program, groups, Poly::variable(groupCount));
   TeamUndo(program, team).run();
   if (!program.reason.empty())
-    return program;
+    return {std::move(program), std::nullopt};
   checkUndone(program, team.lane);
+  if (mentionsVariable(program, analysis::TidVar))
+    program.refuse("groups of threads work on one point each, but some of what they do depends on the thread");
+  substitute(program, analysis::BdimVar, Poly::variable(width));
+  substitute(program, groupNumber, tid);
+  substitute(program, groupCount, bdim);
   // Groups may not reach from one row of threads into the next.
-  Poly rest = space.mod(Poly::variable(analysis::BdimVar), number);
-  program.requirements.push_back(rest * Poly::constant(-1));
-  return program;
+  program.requirements.push_back(space.mod(Poly::variable(width), number) * Poly::constant(-1));
+  Poly count = space.floorDiv(Poly::variable(width), number);
+  return {std::move(program), count};
+}
+
+/// The program if the threads of a row of the block are a team, and a row is a warp.
+Attempt undoRows(ThreadProgram program) {
+  Poly warp = Poly::constant(32), width = Poly::variable(analysis::BdimVar);
+  Team team;
+  team.size = warp;
+  team.isBlock = false;
+  substitute(program, analysis::BdimVar, warp);
+  TeamUndo(program, team).run();
+  if (program.reason.empty())
+    checkUndone(program, team.lane);
+  if (!program.reason.empty())
+    return {std::move(program), std::nullopt};
+  program.requirements.push_back(width - warp);
+  program.requirements.push_back(warp - width);
+  Space::Variable variable;
+  variable.name = setAside.str();
+  variable.low = 1;
+  variable.high = 1024;
+  VarId real = program.space.add(variable);
+  substitute(program, analysis::BdimVar, Poly::variable(real));
+  substitute(program, analysis::TidVar + 1, Poly::variable(analysis::TidVar));
+  substitute(program, analysis::BdimVar + 1, width);
+  return {std::move(program), Poly::variable(analysis::BdimVar + 1)};
 }
 
 } // namespace
 
-void undoCooperation(ThreadProgram &program) {
+Poly withBlockWidth(Space &space, const Poly &poly, const Poly &width) {
+  Poly result = space.substitute(poly, analysis::BdimVar, width);
+  for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
+    if (space[var].kind == Space::Fixed && space[var].name == setAside)
+      result = space.substitute(result, var, Poly::variable(analysis::BdimVar));
+  return result;
+}
+
+std::optional<Poly> undoCooperation(ThreadProgram &program) {
   if (!program.reason.empty())
-    return;
+    return std::nullopt;
   Signs signs = findSigns(program);
   if (!signs.cooperates)
-    return;
-  std::vector<ThreadProgram> tried;
-  auto attempt = [&](ThreadProgram result) {
+    return std::nullopt;
+  std::vector<Attempt> tried;
+  auto attempt = [&](Attempt result) {
     tried.push_back(std::move(result));
-    return tried.back().reason.empty();
+    return tried.back().program.reason.empty();
   };
+  auto attemptBlock = [&](std::optional<int64_t> size) { return attempt({undoBlock(program, size), std::nullopt}); };
   bool done = false;
   for (int64_t size : signs.groups)
     if (!done && !signs.usesShared && size >= 2 && size <= 32 && llvm::isPowerOf2_64(size))
       done = attempt(undoGroups(program, size));
-  if (!done)
-    done = attempt(undoBlock(program, std::nullopt));
+  bool isOneRow = !mentionsVariable(program, analysis::TidVar + 1) && !mentionsVariable(program, analysis::TidVar + 2);
+  if (!done && !isOneRow && !signs.usesShared)
+    done = attempt(undoRows(program));
+  done = done || attemptBlock(std::nullopt);
   for (const Poly &stride : signs.strides)
     if (!done && stride.isConstant())
-      done = attempt(undoBlock(program, stride.constantTerm()));
+      done = attemptBlock(stride.constantTerm());
   for (const SharedArray &array : program.shared)
     if (!done && array.elements.isConstant() && array.elements.constantTerm() <= 1024)
-      done = attempt(undoBlock(program, array.elements.constantTerm()));
+      done = attemptBlock(array.elements.constantTerm());
   if (!done && !signs.usesShared)
-    done = attempt(undoBlock(program, 32));
-  if (done)
-    program = std::move(tried.back());
-  else
-    program.refuse(tried.front().reason);
+    done = attemptBlock(32);
+  if (!done) {
+    program.refuse(tried.front().program.reason);
+    return std::nullopt;
+  }
+  program = std::move(tried.back().program);
+  return tried.back().width;
 }
 
 } // namespace kbopt::raise

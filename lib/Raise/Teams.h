@@ -21,7 +21,14 @@ namespace kbopt::raise {
 /// each statement can become a loop over the threads; what has to be shown is only
 /// that no scalar of a single thread lives from one such loop to the next except as a
 /// partial result, and that partial results are combined exactly once.
-void undoCooperation(ThreadProgram &program);
+///
+/// Where teams are smaller than a block, each becomes one thread of a block that is as much smaller: afterwards
+/// tid.x is the team's number in its block and bdim.x the number of teams. The result is that number, in terms of
+/// the block that is launched; it replaces bdim.x when points have been formed. Nothing: bdim.x is what it says.
+std::optional<Poly> undoCooperation(ThreadProgram &program);
+
+/// Puts \p width for bdim.x in \p poly, and the launch's bdim.x where undoCooperation set it aside.
+Poly withBlockWidth(Space &space, const Poly &poly, const Poly &width);
 
 } // namespace kbopt::raise
 

@@ -1,0 +1,319 @@
+"""Random CUDA kernels of known structure, for nest_fuzz.py.
+
+Every family is a function of a random generator and a number that returns a Kernel: what it computes is defined for every
+size (no race, no access outside of its buffers), so that any candidate that differs is wrong.
+"""
+
+import dataclasses
+import random
+
+
+@dataclasses.dataclass
+class Kernel:
+    family: str
+    name: str
+    text: str                 # the kernel
+    launch: str               # statements of the entry function
+    output: tuple             # type, shape expression, role of its output buffer
+    inputs: list = dataclasses.field(default_factory=list)  # (name, type, shape expression, init)
+
+
+ODD = [1, 2, 3, 5, 7, 13, 31, 32, 33, 61, 64, 97, 127, 130]
+CXX = {"f32": "float", "f64": "double", "f16": "__half", "i32": "int"}
+
+
+def literal(draw, kind):
+    value = draw.choice([0.5, 2.0, 1.25, -0.75, 3.0, 0.125])
+    return {"f32": f"{value}f", "f64": f"{value}", "i32": str(int(value * 4)), "f16": f"__float2half({value}f)"}[kind]
+
+
+def expression(draw, kind, terms, depth=2):
+    """A well-conditioned expression over the terms."""
+    if depth == 0 or draw.random() < 0.25:
+        return draw.choice(terms + ([literal(draw, kind)] if kind != "f16" else []))
+    a, b = expression(draw, kind, terms, depth - 1), expression(draw, kind, terms, depth - 1)
+    forms = [f"({a} + {b})", f"({a} - {b})", f"{a} * {b}"]
+    if kind == "f32":
+        forms += [f"fmaxf({a}, {b})", f"fabsf({a})", f"({a} > {b} ? {a} : {b})"]
+    elif kind == "i32":
+        forms += [f"max({a}, {b})", f"({a} ^ {b})", f"({a} & 1023)"]
+    return draw.choice(forms)
+
+
+def index1(draw, how):
+    """Declares i with a guard i < count; how the kernel is launched over count."""
+    block = draw.choice([32, 64, 96, 128, 256])
+    if how == "guard":
+        return ("int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < {count}) {{", "}}", f"<<<({{host}} + {block - 1}) / {block}, {block}>>>")
+    if how == "return":
+        return ("int i = threadIdx.x + blockIdx.x * blockDim.x;\n  if (i >= {count}) return;\n  {{", "}}",
+                f"<<<({{host}} + {block - 1}) / {block}, {block}>>>")
+    if how == "fixed":
+        return (f"int i = blockIdx.x * {block} + threadIdx.x;\n  if (i < {{count}}) {{{{", "}}",
+                f"<<<({{host}} + {block - 1}) / {block}, {block}>>>")
+    return ("for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < {count}; i += blockDim.x * gridDim.x) {{", "}}",
+            f"<<<{draw.choice([1, 2, 7])}, {block}>>>")
+
+
+def over(draw, count, host=None):
+    head, tail, launch = index1(draw, draw.choice(["guard", "return", "fixed", "stride"]))
+    host = host or count
+    return head.format(count=count), tail.format(), launch.format(host=host)
+
+
+def elementwise(draw, name):
+    kind = draw.choice(["f32", "f32", "f64", "i32", "f16"])
+    cxx = CXX[kind]
+    head, tail, launch = over(draw, "n")
+    a, b = draw.choice(["a[i]", "a[i + 1]", "a[n - 1 - i]", "a[2 * i]"]), draw.choice(["b[i]", "b[0]", "b[i]"])
+    if kind == "f16":
+        value = draw.choice([f"__hadd({a}, {b})", f"__float2half(__half2float({a}) * 0.5f)", a])
+    else:
+        value = expression(draw, kind, [a, b])
+    target, size = draw.choice([("y[i]", "n"), ("y[2 * i + 1]", "2 * n"), ("y[n - 1 - i]", "n"), ("y[i]", "n")])
+    role = "out" if size == "n" and draw.random() < 0.7 else "inout"
+    if role == "inout" and draw.random() < 0.5 and kind != "f16":
+        assign = draw.choice([f"{target} += {value};", f"{target} = {value} - {target};"])
+    else:
+        assign = f"{target} = {value};"
+    text = f"__global__ void {name}({cxx} *y, const {cxx} *a, const {cxx} *b, int n) {{\n  {head}\n    {assign}\n  {tail}\n}}\n"
+    return Kernel("elementwise", name, text, f"{name}{launch}(y_{name}, a_{kind}, b_{kind}, n);", (kind, size, role))
+
+
+def inplace(draw, name):
+    """One buffer through two parameters."""
+    head, tail, launch = over(draw, "n")
+    value = expression(draw, "f32", ["x[i]"])
+    text = f"__global__ void {name}(float *y, float *x, int n) {{\n  {head}\n    float v = {value};\n    y[i] = v;\n  {tail}\n}}\n"
+    return Kernel("inplace", name, text, f"{name}{launch}(y_{name}, y_{name}, n);", ("f32", "n", "inout"))
+
+
+def digits(draw, name):
+    kind = draw.choice(["f32", "i32"])
+    cxx = CXX[kind]
+    three = draw.random() < 0.5
+    count = "n * m * 3" if three else "n * m"
+    head, tail, launch = over(draw, count)
+    if three:
+        split = "int u = i % 3, v = i / 3 % m, w = i / (3 * m);"
+        target = draw.choice(["(u * m + v) * n + w", "(v * n + w) * 3 + u", "i"])
+        value = expression(draw, kind, ["a[w]", "b[v]", "a[u]"])
+    else:
+        split = "int v = i % m, w = i / m;"
+        target = draw.choice(["v * n + w", "i", "w * m + v"])
+        value = expression(draw, kind, ["a[w]", "b[v]", "a[v + w]"])
+    text = f"__global__ void {name}({cxx} *y, const {cxx} *a, const {cxx} *b, int n, int m) {{\n  {head}\n    {split}\n    y[{target}] = {value};\n  {tail}\n}}\n"
+    return Kernel("digits", name, text, f"{name}{launch}(y_{name}, a_{kind}, b_{kind}, n, m);", (kind, count, "out"))
+
+
+def grid2(draw):
+    x, y = draw.choice([(32, 8), (16, 16), (8, 4), (32, 1)])
+    swap = draw.random() < 0.4
+    rows, columns = ("x", "y") if swap else ("y", "x")
+    text = (f"int c = blockIdx.{columns} * blockDim.{columns} + threadIdx.{columns};\n"
+            f"  int r = blockIdx.{rows} * blockDim.{rows} + threadIdx.{rows};")
+    size = {"x": x, "y": y}
+    grid = {columns: f"(m + {size[columns] - 1}) / {size[columns]}", rows: f"(n + {size[rows] - 1}) / {size[rows]}"}
+    return text, f"<<<dim3({grid['x']}, {grid['y']}), dim3({x}, {y})>>>"
+
+
+def plane(draw, name):
+    kind = draw.choice(["f32", "f64"])
+    cxx = CXX[kind]
+    index, launch = grid2(draw)
+    value = expression(draw, kind, ["a[r * m + c]", "b[c]", "a[r]"])
+    target, size = draw.choice([("r * m + c", "n * m"), ("c * n + r", "n * m")])
+    guard = draw.choice(["if (r < n && c < m)", "if (r >= n || c >= m)\n    return;\n ", "if (c < m && r < n)"])
+    text = f"__global__ void {name}({cxx} *y, const {cxx} *a, const {cxx} *b, int n, int m) {{\n  {index}\n  {guard}\n    y[{target}] = {value};\n}}\n"
+    return Kernel("plane", name, text, f"{name}{launch}(y_{name}, A_{kind}, b_{kind}, n, m);", (kind, size, "out"))
+
+
+def stencil(draw, name):
+    index, launch = grid2(draw)
+    edge = draw.choice([1, 2])
+    taps = [f"a[(r + {dr}) * m + c + {dc}]".replace("+ -", "- ") for dr in range(-edge, edge + 1)
+            for dc in range(-edge, edge + 1) if draw.random() < 0.5] or ["a[r * m + c]"]
+    value = " + ".join(f"{draw.choice(['0.25f', '0.5f', '1.5f'])} * {tap}" for tap in taps)
+    other = draw.choice([f"  else if (r < n && c < m)\n    y[r * m + c] = a[r * m + c];\n", ""])
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {index}\n"
+            f"  if (r >= {edge} && r < n - {edge} && c >= {edge} && c < m - {edge})\n    y[r * m + c] = {value};\n{other}}}\n")
+    return Kernel("stencil", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n * m", "inout"))
+
+
+REDUCTIONS = {
+    "sum": ("0.0f", "s += {v};"),
+    "max": ("-INFINITY", "s = fmaxf(s, {v});"),
+    "min": ("INFINITY", "s = {v} < s ? {v} : s;"),
+    "top": ("-INFINITY", "if ({v} > s)\n        s = {v};"),
+    "product": ("1.0f", "s *= 1.0f + 0.001f * {v};"),
+}
+
+
+def reduction(draw, row, name):
+    kind = draw.choice(list(REDUCTIONS))
+    start, step = REDUCTIONS[kind]
+    v = f"a[{row}]" if kind in ("min", "top") else expression(draw, "f32", [f"a[{row}]", "b[j]"], 1)
+    step = step.format(v=v)
+    return start, step
+
+
+def rows(draw, name):
+    head, tail, launch = over(draw, "n")
+    row = draw.choice(["i * m + j", "j * n + i", "(n - 1 - i) * m + j"])
+    start, step = reduction(draw, row, name)
+    loop = draw.choice(["for (int j = 0; j < m; ++j)", "for (int j = 0; j < m; j++)", "for (int j = m - 1; j >= 0; --j)"])
+    end = draw.choice(["y[i] = s;", "y[i] = s * 0.5f + a[i];", "y[i] = (m > 5 ? s : 1.0f);"])
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    float s = {start};\n    {loop} {{\n      {step}\n    }}\n    {end}\n  {tail}\n}}\n"
+    return Kernel("rows", name, text, f"{name}{launch}(y_{name}, A_f32, b_f32, n, m);", ("f32", "n", "out"))
+
+
+def inmemory(draw, name):
+    head, tail, launch = over(draw, "n")
+    row = draw.choice(["i * m + j", "j * n + i"])
+    start = draw.choice(["y[i] = 0.0f;", "y[i] *= 0.5f;", ""])
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    {start}\n    for (int j = 0; j < m; ++j)\n      y[i] += a[{row}] * b[j];\n  {tail}\n}}\n"
+    return Kernel("inmemory", name, text, f"{name}{launch}(y_{name}, A_f32, b_f32, n, m);", ("f32", "n", "inout"))
+
+
+def softmax(draw, name):
+    head, tail, launch = over(draw, "n")
+    third = draw.choice(["expf(x[j] - top) / sum", "x[j] - top + sum * 0.001f"])
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {head}\n    const float *x = a + i * m;\n    float top = -INFINITY;\n"
+            f"    for (int j = 0; j < m; ++j)\n      top = fmaxf(top, x[j]);\n    float sum = 0.0f;\n    for (int j = 0; j < m; ++j)\n      sum += expf(x[j] - top);\n"
+            f"    for (int j = 0; j < m; ++j)\n      y[i * m + j] = {third};\n  {tail}\n}}\n")
+    return Kernel("softmax", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n * m", "out"))
+
+
+def product(draw, name):
+    index, launch = grid2(draw)
+    a = draw.choice(["a[r * k + p]", "a[p * n + r]"])
+    b = draw.choice(["b[p * m + c]", "b[c * k + p]"])
+    kind = draw.choice(["f32", "f32", "i32", "f64"])
+    cxx = CXX[kind]
+    term = draw.choice([f"{a} * {b}", f"{a} * {b}", f"({a} - {b}) * ({a} - {b})"])
+    low = draw.choice(["0", "0", "0", "r"]) if term.startswith("a") else "0"
+    loop = f"for (int p = {low}; p < k; ++p)"
+    if draw.random() < 0.5:
+        body = f"{cxx} s = 0;\n    {loop}\n      s += {term};\n    y[r * m + c] = {draw.choice(['s', 's * 2', 's + y[r * m + c]'])};"
+    else:
+        body = f"y[r * m + c] {draw.choice(['= 0', '*= 2', '+= 1'])};\n    {loop}\n      y[r * m + c] += {term};"
+    text = f"__global__ void {name}({cxx} *y, const {cxx} *a, const {cxx} *b, int n, int m, int k) {{\n  {index}\n  if (r < n && c < m) {{\n    {body}\n  }}\n}}\n"
+    return Kernel("product", name, text, f"{name}{launch}(y_{name}, A_{kind}, B_{kind}, n, m, k);", (kind, "n * m", "inout"))
+
+
+def triangle(draw, name):
+    head, tail, launch = over(draw, "n")
+    test = draw.choice(["j <= i", "j < i"])
+    text = f"__global__ void {name}(float *y, const float *a, int n) {{\n  {head}\n    float s = 0.0f;\n    for (int j = 0; {test}; ++j)\n      s += a[j] * 0.5f;\n    y[i] = s;\n  {tail}\n}}\n"
+    return Kernel("triangle", name, text, f"{name}{launch}(y_{name}, A_f32, n);", ("f32", "n", "out"))
+
+
+def scatter(draw, name):
+    head, tail, launch = over(draw, "n")
+    text = f"__global__ void {name}(float *y, const float *a, const int *p, int n) {{\n  {head}\n    y[p[i]] = a[i] * 2.0f;\n  {tail}\n}}\n"
+    return Kernel("scatter", name, text, f"{name}{launch}(y_{name}, a_f32, p_{name}, n);", ("f32", "n", "out"),
+                  [(f"p_{name}", "i32", "n", "permutation")])
+
+
+COMBINE = {"sum": ("0.0f", "{a} += {b};"), "max": ("-INFINITY", "{a} = fmaxf({a}, {b});"), "min": ("INFINITY", "{a} = fminf({a}, {b});")}
+
+
+def blockrows(draw, name):
+    """One block a row: partial results, a tree in shared memory, a broadcast."""
+    threads = draw.choice([32, 64, 128])
+    kind = draw.choice(list(COMBINE))
+    start, step = COMBINE[kind]
+    stride = draw.choice(["blockDim.x", str(threads)])
+    tree = draw.choice([
+        f"for (int h = {threads} / 2; h > 0; h /= 2) {{\n    if (t < h)\n      {step.format(a='part[t]', b='part[t + h]')}\n    __syncthreads();\n  }}",
+        f"for (int h = blockDim.x / 2; h > 0; h >>= 1) {{\n    if (t < h)\n      {step.format(a='part[t]', b='part[t + h]')}\n    __syncthreads();\n  }}",
+        f"for (int h = 1; h < {threads}; h *= 2) {{\n    if (t % (2 * h) == 0)\n      {step.format(a='part[t]', b='part[t + h]')}\n    __syncthreads();\n  }}",
+    ])
+    value = expression(draw, "f32", ["a[row * m + j]", "b[j]"], 1)
+    if kind != "sum":
+        value = "a[row * m + j]"
+    end = draw.choice(["if (t == 0)\n    y[row * m] = part[0];",
+                       f"float all = part[0];\n  for (int j = t; j < m; j += {stride})\n    y[row * m + j] = a[row * m + j] * 0.5f - all * 0.01f;"])
+    text = (f"__global__ void {name}(float *y, const float *a, const float *b, int m) {{\n  __shared__ float part[{threads}];\n  int row = blockIdx.x, t = threadIdx.x;\n"
+            f"  float s = {start};\n  for (int j = t; j < m; j += {stride}) {{\n    {step.format(a='s', b=value)}\n  }}\n  part[t] = s;\n  __syncthreads();\n  {tree}\n  {end}\n}}\n")
+    return Kernel("blockrows", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, b_f32, m);", ("f32", "n * m", "inout"))
+
+
+def warprows(draw, name):
+    """One warp, or a part of it, a row: shuffles."""
+    lanes = draw.choice([32, 32, 16, 8])
+    kind = draw.choice(list(COMBINE))
+    start, step = COMBINE[kind]
+    block = draw.choice([64, 128])
+    direction = draw.choice(["xor", "down"])
+    shuffle = f"__shfl_{direction}_sync(0xffffffff, s, h, {lanes})" if lanes < 32 else f"__shfl_{direction}_sync(0xffffffff, s, h)"
+    if draw.random() < 0.5:
+        reduce = f"for (int h = {lanes // 2}; h > 0; h /= 2)\n    {step.format(a='s', b=shuffle)}"
+    else:
+        offsets = [str(lanes >> i) for i in range(1, 6) if lanes >> i]
+        reduce = "\n  ".join(step.format(a="s", b=shuffle.replace("s, h", f"s, {offset}")) for offset in offsets)
+    end = "if (lane == 0)\n    y[row * m] = s * 0.5f;"
+    if direction == "xor" and draw.random() < 0.5:
+        end = f"for (int j = lane; j < m; j += {lanes})\n    y[row * m + j] = a[row * m + j] - s;"
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  int lane = threadIdx.x % {lanes}, row = blockIdx.x * (blockDim.x / {lanes}) + threadIdx.x / {lanes};\n"
+            f"  if (row >= n)\n    return;\n  float s = {start};\n  for (int j = lane; j < m; j += {lanes})\n    {step.format(a='s', b='a[row * m + j]')}\n  {reduce}\n  {end}\n}}\n")
+    per = block // lanes
+    return Kernel("warprows", name, text, f"{name}<<<(n + {per - 1}) / {per}, {block}>>>(y_{name}, A_f32, n, m);", ("f32", "n * m", "inout"))
+
+
+def blocksums(draw, name):
+    """A block's sum of warp sums."""
+    threads = draw.choice([64, 128, 256])
+    second = draw.choice([
+        "if (t < 32) {\n    s = t < blockDim.x / 32 ? part[t] : 0.0f;\n    for (int h = 16; h > 0; h /= 2)\n      s += __shfl_down_sync(0xffffffff, s, h);\n    if (t == 0)\n      y[blockIdx.x] = s;\n  }",
+        f"if (t == 0) {{\n    float all = 0.0f;\n    for (int w = 0; w < {threads // 32}; ++w)\n      all += part[w];\n    y[blockIdx.x] = all;\n  }}",
+        "s = t % 32 < blockDim.x / 32 ? part[t % 32] : 0.0f;\n  for (int h = 16; h > 0; h /= 2)\n    s += __shfl_xor_sync(0xffffffff, s, h);\n  if (t == 0)\n    y[blockIdx.x] = s;",
+    ])
+    text = (f"__global__ void {name}(float *y, const float *a, int m) {{\n  __shared__ float part[32];\n  int t = threadIdx.x;\n  float s = 0.0f;\n"
+            f"  for (int j = t; j < m; j += blockDim.x)\n    s += a[blockIdx.x * m + j];\n  for (int h = 16; h > 0; h >>= 1)\n    s += __shfl_down_sync(0xffffffff, s, h);\n"
+            f"  if (t % 32 == 0)\n    part[t / 32] = s;\n  __syncthreads();\n  {second}\n}}\n")
+    return Kernel("blocksums", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
+
+
+FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, rows, inmemory, softmax, product, product, triangle,
+            scatter, blockrows, blockrows, warprows, blocksums]
+
+
+def program(seed, count):
+    """The text of a program with `count` kernels and its kernels; kernel number i is of family i + seed, so that few
+    seeds meet every family."""
+    draw = random.Random(f"nest-fuzz {seed}")
+    order = list(FAMILIES)
+    random.Random("order").shuffle(order)
+    kernels = [order[(seed * count + i) % len(order)](draw, f"k{i}") for i in range(count)]
+    sizes = [draw.choice(ODD) for _ in range(3)]
+    tests = [[1, 1, 1], [draw.choice(ODD) for _ in range(3)], [draw.choice(ODD) for _ in range(3)]]
+    used = sorted({word for kernel in kernels for word in kernel.launch.replace("(", " ").replace(",", " ").split()
+                   if word[:2] in ("a_", "b_", "A_", "B_")})
+    shapes = {"a": "2 * n + 3 * m + 3", "b": "n + m + 3", "A": "n * m + n * k + n * n + 3", "B": "k * m + 3"}
+    lines = ["kb-workload:", "  entry: run", "  sizes: {n: %d, m: %d, k: %d}" % tuple(sizes),
+             "  test-sizes: [" + ", ".join("{n: %d, m: %d, k: %d}" % tuple(test) for test in tests) + "]", "  parameters:"]
+    parameters = []
+
+    def buffer(name, kind, shape, role, init=None):
+        text = f"    - {{name: {name}, type: {kind}, shape: \"{shape}\", role: {role}"
+        lines.append(text + (f", init: \"{init}\"}}" if init else "}"))
+        parameters.append(f"{'const ' if role == 'in' else ''}{CXX[kind]} *{name}")
+
+    for kernel in kernels:
+        kind, shape, role = kernel.output
+        init = None if role == "out" else "uniform(0, 50)" if kind == "i32" else "uniform(-1, 1)"
+        buffer(f"y_{kernel.name}", kind, shape, role, init)
+    for name in used:
+        kind = name[2:]
+        buffer(name, kind, shapes[name[0]], "in", "uniform(0, 50)" if kind == "i32" else "uniform(-1, 1)")
+    for kernel in kernels:
+        for name, kind, shape, init in kernel.inputs:
+            buffer(name, kind, shape, "in", init)
+    for size in "nmk":
+        lines.append(f"    - {{name: {size}, value: {size}}}")
+        parameters.append(f"int {size}")
+    text = "".join(f"// {line}\n" for line in lines) + "\n#include <cuda_fp16.h>\n\n"
+    text += "\n".join(kernel.text for kernel in kernels)
+    text += f"\nvoid run({', '.join(parameters)}) {{\n" + "".join(f"  {kernel.launch}\n" for kernel in kernels) + "}\n"
+    return text, kernels
