@@ -135,7 +135,7 @@ NestSystem Question::meeting(const Access &a, const Access &b) const {
   }
   Polynomial offsetA = import(a.element.getOffset(), 0), offsetB = import(b.element.getOffset(), 1);
   if (bytesA == bytesB) {
-    system.addEqual(offsetA, offsetB);
+    system.addEqualByDigits(offsetA, offsetB);
     return system;
   }
   Polynomial startA = offsetA * Polynomial::constant(bytesA), startB = offsetB * Polynomial::constant(bytesB);

@@ -7,6 +7,7 @@
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "llvm/Support/MathExtras.h"
+#include <set>
 
 using namespace mlir;
 
@@ -44,6 +45,55 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
     }
   product.valid &= valid && other.valid;
   return product;
+}
+
+std::pair<Polynomial, Polynomial> Polynomial::splitBy(const Monomial &factor) const {
+  std::pair<Polynomial, Polynomial> parts;
+  for (const auto &[monomial, coefficient] : terms) {
+    if (!std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end())) {
+      parts.second.terms[monomial] = coefficient;
+      continue;
+    }
+    Monomial rest;
+    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(), std::back_inserter(rest));
+    parts.first.terms[rest] = coefficient;
+  }
+  return parts;
+}
+
+bool NestSystem::isWithin(const Polynomial &poly, const Polynomial &bound) const {
+  NestSystem below = *this, above = *this;
+  below.add(Polynomial::constant(-1) - poly);
+  above.add(poly - bound);
+  return below.isEmpty() && above.isEmpty();
+}
+
+void NestSystem::addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth) {
+  // Candidates for n: what dimensions are multiplied by.
+  std::set<Polynomial::Monomial> factors;
+  for (const Polynomial *poly : {&a, &b})
+    for (const auto &[monomial, coefficient] : poly->terms)
+      for (size_t i = 0; i < monomial.size() && monomial.size() > 1; ++i) {
+        Polynomial::Monomial factor = monomial;
+        factor.erase(factor.begin() + i);
+        factors.insert(factor);
+        factors.insert({monomial[i]});
+      }
+  std::vector<Polynomial::Monomial> ordered(factors.begin(), factors.end());
+  llvm::stable_sort(ordered, [](auto &x, auto &y) { return x.size() > y.size(); });
+  for (const Polynomial::Monomial &factor : ordered) {
+    if (depth > 4 || !a.valid || !b.valid)
+      break;
+    auto partsA = a.splitBy(factor), partsB = b.splitBy(factor);
+    Polynomial extent;
+    extent.terms[factor] = 1;
+    if (!isWithin(partsA.second, extent) || !isWithin(partsB.second, extent))
+      continue;
+    addEqualByDigits(partsA.first, partsB.first, depth + 1);
+    addEqualByDigits(partsA.second, partsB.second, depth + 1);
+    return;
+  }
+  addEqual(a, b);
 }
 
 Polynomial NestSystem::dim(unsigned position, unsigned instance) {

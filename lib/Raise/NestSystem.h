@@ -24,6 +24,8 @@ struct Polynomial {
   Polynomial operator+(const Polynomial &other) const;
   Polynomial operator-(const Polynomial &other) const { return *this + other * constant(-1); }
   Polynomial operator*(const Polynomial &other) const;
+  /// Quotient and rest by \p factor, taking the terms that contain it.
+  std::pair<Polynomial, Polynomial> splitBy(const Monomial &factor) const;
 };
 
 class NestSystem {
@@ -38,6 +40,8 @@ public:
   Polynomial dim(unsigned position, unsigned instance);
   void add(const Polynomial &poly, bool isEquality = false); ///< poly >= 0 or == 0
   void addEqual(const Polynomial &a, const Polynomial &b) { add(a - b, true); }
+  /// The same; where both are q * n + r with 0 <= r < n for certain, as two equations.
+  void addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth = 0);
 
   /// Empty for certain.
   bool isEmpty() const;
@@ -50,6 +54,7 @@ private:
   };
   Polynomial import(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> symbols, unsigned instance);
   void addDomain(kb::DomainAttr domain, unsigned instance);
+  bool isWithin(const Polynomial &poly, const Polynomial &bound) const;
   unsigned id(const std::string &name) { return ids.try_emplace(name, ids.size()).first->second; }
 
   kb::NestOp nest;

@@ -8,6 +8,7 @@
 #include "Teams.h"
 #include "ThreadReader.h"
 #include "kb-opt/Analysis/Launches.h"
+#include "kb-opt/Raise/Legality.h"
 
 using namespace kbopt;
 using namespace kbopt::raise;
@@ -20,14 +21,23 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
     if (program.reason.empty())
       run();
   };
-  step([&] { undoCooperation(program); });
-  step([&] { dimensions = formPoints(program, launchRangesOf(imported, kernel)); });
+  analysis::LaunchRanges launches = launchRangesOf(imported, kernel);
+  std::optional<Poly> width;
+  step([&] { width = undoCooperation(program, launches); });
+  step([&] { dimensions = formPoints(program, launches); });
+  if (width)
+    restoreBlockWidth(program, dimensions, *width);
   step([&] { scalarize(program); });
   step([&] { checkDependences(program, dimensions); });
   kb::NestOp nest;
   step([&] { nest = emitNest(program, dimensions, kernel, builder); });
-  if (nest)
-    return nest;
+  if (nest) {
+    Answer legal = isLegalNest(nest);
+    if (legal.proven())
+      return nest;
+    nest.erase();
+    program.reason = legal.reason;
+  }
   return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }
 

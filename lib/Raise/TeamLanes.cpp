@@ -179,11 +179,12 @@ static std::string neutral(llvm::StringRef reduction, llvm::StringRef type) {
   return "";
 }
 
-TeamValue TeamUndo::reduceLanes(const std::string &name, const Combination &by, Body &out) {
+TeamValue TeamUndo::reduceLanes(const std::string &name, const Combination &by, Body &out,
+                                llvm::StringRef wish) {
   llvm::StringRef kind = by.reduction;
   Statement start;
   start.kind = Statement::Let;
-  start.name = uniqueName(name + (kind == "add"   ? "Sum"
+  start.name = uniqueName((wish.empty() ? name : wish.str()) + (kind == "add"   ? "Sum"
                                   : kind == "max" ? "Max"
                                   : kind == "min" ? "Min"
                                                   : "All"));

@@ -53,7 +53,7 @@ bool TeamUndo::treeStep(Statement &store, const Poly &distance, Body &out, TeamA
       return false;
     Poly start = array->start;
     std::string local = array->laneLocal;
-    TeamValue all = reduceLanes(local, by, out);
+    TeamValue all = reduceLanes(local, by, out, array->base.name);
     all.spread = TeamValue::PerThread;
     array->value = all;
     array->laneLocal.clear();

@@ -109,7 +109,7 @@ bool TeamUndo::cooperates(Body &body) const {
 
 std::string TeamUndo::uniqueName(llvm::StringRef wish) {
   std::string name = wish.str();
-  for (unsigned i = 2; !names.insert(name).second; ++i)
+  for (unsigned i = 2; !names.insert(name).second || !program.names.insert(name).second; ++i)
     name = wish.str() + "_" + std::to_string(i);
   return name;
 }

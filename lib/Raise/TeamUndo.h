@@ -117,7 +117,8 @@ private:
   /// A loop over the team around \p last, with what it needs of `segment`.
   void emitLaneLoop(Statement last, Body &out);
   /// The combination of scalar \p name of each thread, as a new scalar of the rewritten program.
-  TeamValue reduceLanes(const std::string &name, const Combination &by, Body &out);
+  TeamValue reduceLanes(const std::string &name, const Combination &by, Body &out,
+                        llvm::StringRef wish = "");
 
   //===-- Reductions (TeamReductions.cpp) ----------------------------------===//
   std::optional<TeamValue> collective(Operand &operand);

@@ -63,6 +63,10 @@ void substitute(ThreadProgram &program, VarId var, const Poly &value) {
     requirement = change(requirement);
   for (Obligation &obligation : program.obligations)
     obligation.poly = change(obligation.poly);
+  for (Hint &hint : program.hints)
+    hint.poly = change(hint.poly);
+  for (auto &[loop, range] : program.given)
+    range = {change(range.first), change(range.second)};
 }
 
 /// Nothing may be left that needs other threads.
@@ -113,6 +117,7 @@ ThreadProgram undoBlock(ThreadProgram program, std::optional<int64_t> size) {
 struct Attempt {
   ThreadProgram program;
   std::optional<Poly> width;
+  int64_t groupSize = 0; ///< 0: the teams are rows of threads
 };
 
 /// The name under which the launch's bdim.x waits until points are formed.
@@ -144,7 +149,7 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
   substitute(program, groups, Poly::variable(groupCount));
   TeamUndo(program, team).run();
   if (!program.reason.empty())
-    return {std::move(program), std::nullopt};
+    return {std::move(program), std::nullopt, 0};
   checkUndone(program, team.lane);
   if (mentionsVariable(program, analysis::TidVar))
     program.refuse("groups of threads work on one point each, but some of what they do depends on the thread");
@@ -154,7 +159,7 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
   // Groups may not reach from one row of threads into the next.
   program.requirements.push_back(space.mod(Poly::variable(width), number) * Poly::constant(-1));
   Poly count = space.floorDiv(Poly::variable(width), number);
-  return {std::move(program), count};
+  return {std::move(program), count, size};
 }
 
 /// The program if the threads of a row of the block are a team, and a row is a warp.
@@ -168,7 +173,7 @@ Attempt undoRows(ThreadProgram program) {
   if (program.reason.empty())
     checkUndone(program, team.lane);
   if (!program.reason.empty())
-    return {std::move(program), std::nullopt};
+    return {std::move(program), std::nullopt, 0};
   program.requirements.push_back(width - warp);
   program.requirements.push_back(warp - width);
   Space::Variable variable;
@@ -179,20 +184,42 @@ Attempt undoRows(ThreadProgram program) {
   substitute(program, analysis::BdimVar, Poly::variable(real));
   substitute(program, analysis::TidVar + 1, Poly::variable(analysis::TidVar));
   substitute(program, analysis::BdimVar + 1, width);
-  return {std::move(program), Poly::variable(analysis::BdimVar + 1)};
+  return {std::move(program), Poly::variable(analysis::BdimVar + 1), 0};
 }
 
 } // namespace
 
-Poly withBlockWidth(Space &space, const Poly &poly, const Poly &width) {
-  Poly result = space.substitute(poly, analysis::BdimVar, width);
-  for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
-    if (space[var].kind == Space::Fixed && space[var].name == setAside)
-      result = space.substitute(result, var, Poly::variable(analysis::BdimVar));
-  return result;
+void restoreBlockWidth(ThreadProgram &program, std::vector<Dimension> &dimensions, const Poly &width) {
+  Space &space = program.space;
+  auto change = [&](const Poly &poly) {
+    Poly result = space.substitute(poly, analysis::BdimVar, width);
+    for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
+      if (space[var].kind == Space::Fixed && space[var].name == setAside)
+        result = space.substitute(result, var, Poly::variable(analysis::BdimVar));
+    return result;
+  };
+  rewritePolys(program.body, change);
+  for (Poly &requirement : program.requirements)
+    requirement = change(requirement);
+  for (Obligation &obligation : program.obligations)
+    obligation.poly = change(obligation.poly);
+  for (Dimension &dimension : dimensions)
+    dimension.extent = change(dimension.extent);
 }
 
-std::optional<Poly> undoCooperation(ThreadProgram &program) {
+/// \p launches of a block in which each team is one thread.
+static void shrinkBlock(analysis::LaunchRanges &launches, const Attempt &done) {
+  auto &width = launches.block[0];
+  if (!done.groupSize) {
+    width = launches.block[1];
+    launches.block[1] = {1, 1};
+    return;
+  }
+  int64_t size = done.groupSize;
+  width = {std::max<__int128>(width.low / size, 1), std::max<__int128>(width.high / size, 1)};
+}
+
+std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRanges &launches) {
   if (!program.reason.empty())
     return std::nullopt;
   Signs signs = findSigns(program);
@@ -203,7 +230,7 @@ std::optional<Poly> undoCooperation(ThreadProgram &program) {
     tried.push_back(std::move(result));
     return tried.back().program.reason.empty();
   };
-  auto attemptBlock = [&](std::optional<int64_t> size) { return attempt({undoBlock(program, size), std::nullopt}); };
+  auto attemptBlock = [&](std::optional<int64_t> size) { return attempt({undoBlock(program, size), std::nullopt, 0}); };
   bool done = false;
   for (int64_t size : signs.groups)
     if (!done && !signs.usesShared && size >= 2 && size <= 32 && llvm::isPowerOf2_64(size))
@@ -225,6 +252,9 @@ std::optional<Poly> undoCooperation(ThreadProgram &program) {
     return std::nullopt;
   }
   program = std::move(tried.back().program);
+  dropCopies(program);
+  if (tried.back().width)
+    shrinkBlock(launches, tried.back());
   return tried.back().width;
 }
 

@@ -7,7 +7,7 @@
 #ifndef KBOPT_LIB_RAISE_TEAMS_H
 #define KBOPT_LIB_RAISE_TEAMS_H
 
-#include "ThreadProgram.h"
+#include "Points.h"
 
 namespace kbopt::raise {
 
@@ -23,12 +23,15 @@ namespace kbopt::raise {
 /// partial result, and that partial results are combined exactly once.
 ///
 /// Where teams are smaller than a block, each becomes one thread of a block that is as much smaller: afterwards
-/// tid.x is the team's number in its block and bdim.x the number of teams. The result is that number, in terms of
-/// the block that is launched; it replaces bdim.x when points have been formed. Nothing: bdim.x is what it says.
-std::optional<Poly> undoCooperation(ThreadProgram &program);
+/// tid.x is the team's number in its block and bdim.x the number of teams, as in \p launches. The result is that
+/// number, in terms of the block that is launched. Nothing: bdim.x is what it says.
+std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRanges &launches);
 
-/// Puts \p width for bdim.x in \p poly, and the launch's bdim.x where undoCooperation set it aside.
-Poly withBlockWidth(Space &space, const Poly &poly, const Poly &width);
+/// Removes scalars that are copies of others.
+void dropCopies(ThreadProgram &program);
+
+/// Puts \p width for bdim.x everywhere, now that points have been formed.
+void restoreBlockWidth(ThreadProgram &program, std::vector<Dimension> &dimensions, const Poly &width);
 
 } // namespace kbopt::raise
 

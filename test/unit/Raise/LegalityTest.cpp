@@ -90,10 +90,13 @@ TEST_F(Legality, TellsDisjointElementsApart) {
             "a point may store to an element that another point loads, of 'y'");
 }
 
-TEST_F(Legality, NeedsTheSplitForRowsOfUnknownLength) {
+TEST_F(Legality, TellsRowsOfUnknownLengthApart) {
   std::string store = "\"$0\" [#kb.operand" + at(inner, "y", "p * n + i", "p;i") + "]";
   EXPECT_EQ(reason(over("any", "kb.store " + at(inner, "y", "p * n + i", "p;i") + store)), "legal");
-  EXPECT_EQ(reason(over("any", "kb.store " + at(inner, "y", "p * n + i") + "\"1\" []")),
+  EXPECT_EQ(reason(over("any", "kb.store " + at(inner, "y", "p * n + i") + "\"1\" []")), "legal");
+  EXPECT_EQ(reason(over("any", "kb.store " + at(inner, "y", "p * n + i + 1") + "\"1\" []")),
+            "two points may store to the same element of 'y'");
+  EXPECT_EQ(reason(over("any", "kb.store " + at(inner, "y", "p * m + i") + "\"1\" []")),
             "two points may store to the same element of 'y'");
 }
 
