@@ -21,8 +21,8 @@ using namespace clang;
 namespace {
 
 /// The number of the thread's lane, as text.
-std::string laneText(const KernelView &kernel) {
-  bool oneAxis = !kernel.ops.empty();
+std::string laneText(const PassContext &context, const KernelView &kernel) {
+  bool oneAxis = !isNamedOutsideLaunches(context.parsed(), kernel.function());
   for (kb::KernelOp op : kernel.ops) {
     LaunchValues values = LaunchValues::common(op);
     bool wholeWarps = values.block[0] && *values.block[0] % 32 == 0;
@@ -37,7 +37,7 @@ std::string laneText(const KernelView &kernel) {
 class Writer {
 public:
   Writer(const PassContext &context, const KernelView &kernel, const AtomicCall &atomic)
-      : context(context), atomic(atomic), lane(laneText(kernel)), lanes(context.freshName("lanes")) {}
+      : context(context), atomic(atomic), lane(laneText(context, kernel)), lanes(context.freshName("lanes")) {}
 
   std::string write() {
     std::string out, address = text(atomic.address());

@@ -1,18 +1,18 @@
-// A block counts in shared memory, and adds each bin to the global one once.
-constexpr int kBins = 64;
-
+// Every element is an atomic on one of 64 addresses that all blocks share.
 __global__ void histogram(const unsigned char *data, unsigned *bins, int n) {
-  __shared__ unsigned own[kBins];
-  for (int b = threadIdx.x; b < kBins; b += blockDim.x)
-    own[b] = 0;
+  // A block counts in shared memory, and adds its counts to the others' once.
+  constexpr int privateBins = 64;
+  __shared__ unsigned own[privateBins];
+  for (int bin = threadIdx.x; bin < privateBins; bin += blockDim.x)
+    own[bin] = 0;
   __syncthreads();
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    atomicAdd(&own[data[i] % kBins], 1u);
+    atomicAdd(&own[data[i] % 64], 1u);
   __syncthreads();
-  for (int b = threadIdx.x; b < kBins; b += blockDim.x)
-    if (own[b])
-      atomicAdd(&bins[b], own[b]);
+  for (int bin = threadIdx.x; bin < privateBins; bin += blockDim.x)
+    if (own[bin] != 0)
+      atomicAdd(&bins[bin], own[bin]);
 }
 
 void run(const unsigned char *data, unsigned *bins, int n) {
