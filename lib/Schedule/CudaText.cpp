@@ -325,11 +325,26 @@ std::string CudaText::operand(kb::OperandAttr operand) {
   return (isName ? type.str() + "(" : "((" + type.str() + ")(") + text + (isName ? ")" : "))");
 }
 
+std::string CudaText::withScalars(StringRef words) {
+  std::string result;
+  while (!words.empty()) {
+    StringRef word = words.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+    if (word.empty())
+      word = words.take_front();
+    // The name of a member is not a scalar's.
+    bool isMember = StringRef(result).ends_with(".") || StringRef(result).ends_with("->");
+    auto found = isMember ? scalars.end() : scalars.find(word);
+    result += found == scalars.end() ? word.str() : found->second;
+    words = words.drop_front(word.size());
+  }
+  return result;
+}
+
 std::string CudaText::fill(StringRef text, ArrayAttr operands, OperandText replaced) {
   std::string result;
   while (!text.empty()) {
     size_t at = text.find('$');
-    result += text.substr(0, at);
+    result += withScalars(text.substr(0, at));
     if (at == StringRef::npos)
       break;
     text = text.substr(at + 1);

@@ -33,6 +33,9 @@ public:
   /// From now on, dimension or symbol \p name is written as \p text.
   void setName(llvm::StringRef name, llvm::StringRef text) { written[name] = text.str(); }
 
+  /// From now on, scalar \p name of the nest is written as \p text, in expressions and in the user's words.
+  void setScalar(llvm::StringRef name, llvm::StringRef text) { scalars[name] = written[name] = text.str(); }
+
   /// In the type of its parts, `int` for dimensions.
   std::string expression(kb::ExprAttr expr);
   /// The same, multiplications of dimensions by sizes in `size_t`: what stands between `[` and `]`.
@@ -66,9 +69,10 @@ private:
   kb::KernelOp theKernel;
   llvm::StringSet<> taken;
   llvm::StringSet<> inTexts; ///< words of the user's expressions
-  llvm::StringMap<std::string> written;
+  llvm::StringMap<std::string> written, scalars;
   std::vector<std::pair<std::string, std::string>> extra;
 
+  std::string withScalars(llvm::StringRef words);
   std::string launchValue(llvm::StringRef symbol);
   std::string wideExpression(kb::ExprAttr expr, llvm::StringRef type);
   bool isWritten(kb::BaseAttr base);

@@ -275,6 +275,14 @@ void kbopt::printFill(CudaText &text, CodeLines &code, StringRef dim, StringRef 
 void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef extent,
                           const LaneShape &shape, ArrayRef<Stream> streams,
                           const std::map<std::string, std::string> &partial) {
+  TurnLoop loop(code, shape, dim, extent);
+  printTurn(text, code, body, dim, loop.first, shape, streams, partial);
+  loop.close();
+}
+
+void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef first,
+                      const LaneShape &shape, ArrayRef<Stream> streams,
+                      const std::map<std::string, std::string> &partial) {
   auto streamOf = [&](kb::OperandAttr operand) -> const Stream * {
     if (operand.getKind() != kb::OperandKind::Element)
       return nullptr;
@@ -282,27 +290,26 @@ void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRe
     auto found = llvm::find_if(streams, [&](const Stream &each) { return each.key == key; });
     return found == streams.end() ? nullptr : &*found;
   };
-  TurnLoop loop(code, shape, dim, extent);
   for (const Stream &stream : streams)
     if (stream.place == Stream::Local) {
       code.line(declaration(stream, shape));
       if (stream.loads)
-        fillOne(text, code, dim, shape, stream, loop.first);
+        fillOne(text, code, dim, shape, stream, first);
     }
   bool isVector = shape.vector > 1;
   if (isVector)
     code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
   if (isVector && usesDim(body, dim, [&](kb::OperandAttr operand) { return streamOf(operand) != nullptr; }))
-    code.line("const int " + dim.str() + " = " + loop.first + " + " + shape.element + ";");
-  StatementPrinter printer{text, code, [&](kb::OperandAttr operand) {
-                             const Stream *stream = streamOf(operand);
-                             return stream ? held(*stream, shape, shape.element) : std::string();
-                           }, partial};
-  printer.print(body);
+    code.line("const int " + dim.str() + " = " + first + " + " + shape.element + ";");
+  auto replaced = [&](kb::OperandAttr operand) {
+    const Stream *stream = streamOf(operand);
+    return stream ? held(*stream, shape, shape.element) : std::string();
+  };
+  StatementPrinter{text, code, replaced, partial}.print(body);
   auto writeBack = [&](const Stream &stream, bool vectors) {
     if (!stream.stores || !stream.writesBack || (isVector && stream.isVector) != vectors)
       return;
-    text.setName(dim, vectors ? loop.first : isVector ? loop.first + " + " + shape.element : loop.first);
+    text.setName(dim, vectors || !isVector ? first.str() : first.str() + " + " + shape.element);
     std::string memory = text.operand(stream.operand);
     if (vectors)
       copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, false);
@@ -316,5 +323,4 @@ void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRe
     code.close();
   for (const Stream &stream : streams)
     writeBack(stream, true);
-  loop.close();
 }

@@ -63,6 +63,11 @@ void printLaneLoop(CudaText &text, CodeLines &code, mlir::Block &body, llvm::Str
                    const LaneShape &shape, llvm::ArrayRef<Stream> streams,
                    const std::map<std::string, std::string> &partial = {});
 
+/// Prints one turn of such a loop, the iterations from \p first on.
+void printTurn(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringRef dim, llvm::StringRef first,
+               const LaneShape &shape, llvm::ArrayRef<Stream> streams,
+               const std::map<std::string, std::string> &partial = {});
+
 /// Prints the loop that fills the arrays of \p streams from memory.
 void printFill(CudaText &text, CodeLines &code, llvm::StringRef dim, llvm::StringRef extent, const LaneShape &shape,
                llvm::ArrayRef<Stream> streams);

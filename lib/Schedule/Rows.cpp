@@ -337,7 +337,7 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
       return llvm::createStringError("a row of " + std::to_string(*constant) + " elements does not fit " +
                                      std::to_string(shape.turns) + " turns of the team");
     if (!host.empty() && !largest.getConstant())
-      needs.expression(host + " <= " + std::to_string(capacity));
+      needs.expression(host + " <= " + (isCached ? std::to_string(capacity) : "0x40000000"));
   }
   printPoint(nest.getBody().front());
   std::string body = code.take();

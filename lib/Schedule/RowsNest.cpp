@@ -50,8 +50,7 @@ SmallVector<kb::ReduceOp> kbopt::reductionsOf(kb::OverOp over) {
   return found;
 }
 
-/// Whether \p over can be given to several threads.
-static std::string whyNotShared(kb::NestOp nest, kb::OverOp over) {
+std::string kbopt::whyNotShared(kb::NestOp nest, kb::OverOp over) {
   std::string reason, where = "'" + over.getName().str() + "'";
   SmallVector<kb::ReduceOp> reductions = reductionsOf(over);
   for (kb::ReduceOp reduce : reductions) {

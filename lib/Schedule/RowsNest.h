@@ -18,6 +18,9 @@ llvm::SmallVector<kb::OverOp> laneLoops(kb::NestOp nest, int64_t level);
 /// Empty if a team can compute each point of \p nest; otherwise why not.
 std::string whyNotRows(kb::NestOp nest, int64_t level);
 
+/// Empty if the iterations of \p over can be given to several threads; otherwise why not.
+std::string whyNotShared(kb::NestOp nest, kb::OverOp over);
+
 /// The kb.let that declares scalar \p name; null if there is none.
 kb::LetOp declarationOf(kb::NestOp nest, llvm::StringRef name);
 

@@ -5,7 +5,7 @@
 using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
-  static const std::vector<const Sketch *> all = {&contractionSketch(), &rowsSketch(), &mapSketch()};
+  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(), &rowsSketch(), &mapSketch()};
   return all;
 }
 

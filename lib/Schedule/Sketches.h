@@ -13,6 +13,7 @@ namespace kbopt {
 const Sketch &rowsSketch();
 const Sketch &contractionSketch();
 const Sketch &mapSketch();
+const Sketch &columnsSketch();
 
 /// The schedules of the sketch `rows` for \p nest.
 std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
