@@ -140,9 +140,16 @@ static const Stmt *statementOf(const PassContext &context, const CallExpr *call)
   return nullptr;
 }
 
-/// Whether \p statement is a launch, alone or in braces, maybe with declarations.
-static bool endsInLaunch(const Stmt *statement) {
-  return statement && !ast::findAll<CUDAKernelCallExpr>(statement).empty();
+/// Whether \p statement launches other kernels than the one named \p kernel, and not that.
+static bool launchesAnother(const Stmt *statement, StringRef kernel) {
+  bool another = false, own = false;
+  for (const auto *call : ast::findAll<CUDAKernelCallExpr>(statement)) {
+    const FunctionDecl *callee = call->getDirectCallee();
+    bool same = callee && callee->getIdentifier() && callee->getName() == kernel;
+    own |= same;
+    another |= !same;
+  }
+  return another && !own;
 }
 
 std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView &kernel,
@@ -165,7 +172,7 @@ std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView
     return where + " is a part of another statement";
   for (const Stmt *each = statement; each; each = parentOf(context, each))
     if (const auto *branch = dyn_cast_or_null<IfStmt>(parentOf(context, each));
-        branch && branch->getElse() == each && endsInLaunch(branch->getThen()))
+        branch && branch->getElse() == each && launchesAnother(branch->getThen(), kernel.function()->getName()))
       return where + " is the fallback of another kernel already";
   if (AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host); !anchor)
     return where + " cannot be changed: " + anchor.reason().str();
@@ -269,8 +276,7 @@ static bool isRepeatable(const Stmt *root, unsigned depth) {
   return repeatable;
 }
 
-/// \p expr as it is written, fit for use as an operand a second time.
-static std::string operandText(const PassContext &context, const Expr *expr) {
+std::string kbopt::operandText(const PassContext &context, const Expr *expr) {
   if (isa<CXXDefaultArgExpr>(expr) || !isRepeatable(expr))
     return "";
   StringRef text = context.text(expr->getSourceRange());
@@ -338,8 +344,9 @@ std::string kbopt::hostText(const PassContext &context, const KernelView &kernel
 }
 
 llvm::Error kbopt::writeKernel(const PassContext &context, const KernelView &kernel, const KernelText &text,
-                               StringRef name, StringRef comment, Edits &edits) {
+                               StringRef name, StringRef comment, Edits &edits, StringRef helpers) {
   if (name == kernel.function()->getName()) {
+    assert(helpers.empty() && "helpers stand in front of a second kernel");
     const Decl *whole = kernel.function();
     if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
       whole = pattern;
@@ -353,5 +360,5 @@ llvm::Error kbopt::writeKernel(const PassContext &context, const KernelView &ker
     return llvm::createStringError(anchor.reason());
   StringRef before = context.parsed().text().take_front(anchor->begin);
   bool apart = before.trim().empty() || before.ends_with("\n\n");
-  return edits.insertBefore(*anchor, (apart ? "// " : "\n// ") + comment.str() + "\n" + text.str(name) + "\n\n");
+  return edits.insertBefore(*anchor, (apart ? "" : "\n") + helpers.str() + "// " + comment.str() + "\n" + text.str(name) + "\n\n");
 }

@@ -81,8 +81,10 @@ llvm::Error writeDispatch(const PassContext &context, const LaunchFact &launch,
 /// `row_sum_strided`. A name that the program does not have.
 std::string derivedName(const PassContext &context, llvm::StringRef base, llvm::StringRef suffix);
 
-/// The text of argument \p index of \p launch, in parentheses where it is not one word; empty
-/// where it is not written, comes from a macro or has a side effect.
+/// \p expr as it is written, in parentheses where it is not one word; empty where it is not written,
+/// comes from a macro, or must not be evaluated a second time.
+std::string operandText(const PassContext &context, const clang::Expr *expr);
+/// The same for argument \p index of \p launch.
 std::string argumentText(const PassContext &context, const LaunchFact &launch, unsigned index);
 /// The same for component \p dimension of its grid or block; "1" where it is not written.
 std::string extentText(const PassContext &context, const LaunchFact &launch, bool block, unsigned dimension);
@@ -92,10 +94,11 @@ std::string extentText(const PassContext &context, const LaunchFact &launch, boo
 std::string hostText(const PassContext &context, const KernelView &kernel, const LaunchFact &launch,
                      const clang::Expr *expr);
 
-/// Writes \p text as kernel \p name: in front of the original, under \p comment, or in its
-/// place where \p name is its own.
+/// Writes \p text as kernel \p name: in front of the original, under \p comment and after the
+/// declarations \p helpers, or in its place where \p name is its own.
 llvm::Error writeKernel(const PassContext &context, const KernelView &kernel, const KernelText &text,
-                        llvm::StringRef name, llvm::StringRef comment, Edits &edits);
+                        llvm::StringRef name, llvm::StringRef comment, Edits &edits,
+                        llvm::StringRef helpers = "");
 
 } // namespace kbopt
 

@@ -1,0 +1,21 @@
+//===- SeenValues.h - Which constants reach a launch -------------*- C++ -*-===//
+//
+// Owns following an argument through variables and callers to the constants that it may be.
+// These are guesses for a dispatch, never a proof.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_PASSES_SPECIALIZECONSTANTS_SEENVALUES_H
+#define KBOPT_PASSES_SPECIALIZECONSTANTS_SEENVALUES_H
+
+#include "kb-opt/Rewrite/RewritePass.h"
+
+namespace kbopt {
+
+/// The constants that \p expr in \p host may be, as far as they are in sight: those that
+/// initialise a variable, and those that callers of \p host pass. Empty if there are none.
+std::set<int64_t> seenValues(const PassContext &context, const clang::Expr *expr,
+                             const clang::FunctionDecl *host);
+
+} // namespace kbopt
+
+#endif // KBOPT_PASSES_SPECIALIZECONSTANTS_SEENVALUES_H
