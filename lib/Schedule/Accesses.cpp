@@ -51,12 +51,12 @@ void addends(AffineExpr expr, SmallVectorImpl<AffineExpr> &to) {
   to.push_back(expr);
 }
 
-/// Splits a product into its constant, its symbols, and whether there is more.
-void factors(AffineExpr expr, int64_t &constant, SmallVectorImpl<unsigned> &symbols, bool &more) {
+/// Splits a product into its constant, its factors without dimensions, and whether there is more.
+void factors(AffineExpr expr, int64_t &constant, SmallVectorImpl<AffineExpr> &symbols, bool &more) {
   if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
     constant *= number.getValue();
-  } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
-    symbols.push_back(symbol.getPosition());
+  } else if (expr.getKind() != AffineExprKind::Mul && expr.isSymbolicOrConstant()) {
+    symbols.push_back(expr);
   } else if (expr.getKind() == AffineExprKind::Mul) {
     factors(cast<AffineBinaryOpExpr>(expr).getLHS(), constant, symbols, more);
     factors(cast<AffineBinaryOpExpr>(expr).getRHS(), constant, symbols, more);
@@ -79,16 +79,15 @@ std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nes
   CudaText text(nest);
   for (AffineExpr term : terms) {
     int64_t constant = 1;
-    SmallVector<unsigned> symbols;
+    SmallVector<AffineExpr> symbols;
     bool more = false;
     factors(term, constant, symbols, more);
     if (constant % width == 0)
       continue;
     // One symbol that is a multiple suffices; take the last, which is the innermost size.
     std::string condition;
-    for (unsigned symbol : symbols) {
-      auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(),
-                                getAffineSymbolExpr(symbol, expr.getContext()));
+    for (AffineExpr symbol : symbols) {
+      auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), symbol);
       std::string host = text.hostExpression(kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map));
       if (!host.empty())
         condition = (CudaText::isAtom(host) ? host : "(" + host + ")") + " % " + std::to_string(width) + " == 0";

@@ -32,14 +32,20 @@ struct Contraction {
   NestDim row, column;
   std::vector<NestDim> batch; ///< further parallel dimensions, outermost first
   std::vector<NestDim> depth; ///< dimensions of the sum, outermost first
-  /// Conditions on row and column that select the points (a triangle), each >= 0.
-  std::vector<kb::ExprAttr> conditions;
+  /// Conditions on row and column that select the points with a sum (a triangle), each >= 0, and those on
+  /// sizes under which every row and every column has such a point.
+  std::vector<kb::ExprAttr> conditions, launchConditions;
+  /// The length of the sum where it depends on row or column; `depth` then has its maximum. Null otherwise.
+  kb::ExprAttr length;
+  /// What stands beside a condition around the sum: all points run it, also those without a sum.
+  std::vector<mlir::Operation *> besideBefore, besideAfter;
   std::vector<kb::LetOp> shared;    ///< before the sum, the same for all rows and columns
   std::vector<kb::LetOp> perOutput; ///< before the sum, in order, initial values of the sums among them
   std::vector<mlir::Operation *> term, after;
   std::vector<std::pair<std::string, std::string>> sums; ///< name and type
   std::vector<ContractionTile> tiles;
 
+  bool selectsPoints() const { return !conditions.empty(); }
   bool isSum(llvm::StringRef name) const;
   /// The tile of \p operand; null if the term reads it where it lies.
   const ContractionTile *tileOf(kb::OperandAttr operand) const;

@@ -91,7 +91,7 @@ private:
   }
 
   void printMultiply() {
-    code.line("auto " + multiply + " = [&](int " + stage + ", int " + step + (usesDepth ? ", int " + depth0 : "") + ") {").indent();
+    code.line("auto " + multiply + " = [&](int " + stage + ", int " + step + (usesDepth ? ", int " + depth0 : "") + (contraction.length ? ", bool " + edge : "") + ") {").indent();
     for (const NamedTile &tile : tiles)
       if (!tile.isTransposed)
         printFetch(tile, step);
@@ -114,18 +114,20 @@ private:
   }
 
   void printLoop() {
-    std::string left = length + " - " + depth0, ahead = "(" + stages + " - 1)", by = group > 1 ? step + " += " + std::to_string(group) : "++" + step;
-    std::string call = multiply + "(" + stage + ", " + step + (usesDepth ? ", " + depth0 : "") + ");";
+    std::string left = limit + " - " + depth0, ahead = "(" + stages + " - 1)", by = group > 1 ? step + " += " + std::to_string(group) : "++" + step;
+    auto call = [&](bool isEdge) {
+      return multiply + "(" + stage + ", " + step + (usesDepth ? ", " + depth0 : "") + (contraction.length ? isEdge ? ", true" : ", false" : "") + ");";
+    };
     code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.open("if (" + stage + " * " + bk + " < " + length + ")").line(load + "(" + stage + ", " + stage + " * " + bk + ");").close();
+    code.open("if (" + stage + " * " + bk + " < " + limit + ")").line(load + "(" + stage + ", " + stage + " * " + bk + ");").close();
     code.line("__pipeline_commit();").close();
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + length + "; " + depth0 + " += " + bk + ", " + stage + " = (" + stage + " + 1) % " + stages + ")");
+    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 + " += " + bk + ", " + stage + " = (" + stage + " + 1) % " + stages + ")");
     code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
     code.open("if (" + left + " > " + ahead + " * " + bk + ")");
     code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + " + ahead + " * " + bk + ");").close();
     code.line("__pipeline_commit();");
-    code.open("if (" + left + " >= " + bk + ")").unroll().open("for (int " + step + " = 0; " + step + " < " + bk + "; " + by + ")").line(call).close().close();
-    code.line("else").unroll(1).indent().open("for (int " + step + " = 0; " + step + " < " + left + "; " + by + ")").line(call).close().outdent();
+    code.open("if (" + full + " - " + depth0 + " >= " + bk + ")").unroll().open("for (int " + step + " = 0; " + step + " < " + bk + "; " + by + ")").line(call(false)).close().close();
+    code.line("else").unroll(1).indent().open("for (int " + step + " = 0; " + step + " < " + (contraction.length ? "min(" + bk + ", " + left + ")" : left) + "; " + by + ")").line(call(true)).close().outdent();
     code.close();
   }
 };

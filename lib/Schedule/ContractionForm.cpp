@@ -1,5 +1,6 @@
 //===- ContractionForm.cpp - Which nests are contractions --------------------===//
 
+#include "Bounds.h"
 #include "Contraction.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -40,8 +41,6 @@ bool kbopt::mentions(Operation *op, StringRef name) {
 
 namespace {
 
-bool isExact(std::optional<kb::DomainAttr> domain) { return domain && domain->getExact(); }
-
 class Finder {
 public:
   Finder(kb::NestOp nest, Contraction &to) : nest(nest), to(to) { to.nest = nest; }
@@ -60,6 +59,7 @@ private:
   Contraction &to;
   Block *body = nullptr;
   kb::OverOp sumLoop;
+  kb::WhenOp guard;
   std::vector<NestDim> parallel;
   std::vector<kb::DomainAttr> domains;
 
@@ -71,41 +71,29 @@ private:
       domains.push_back(*domain);
     body = &nest.getBody().front();
     while (llvm::hasSingleElement(*body)) {
-      if (auto over = dyn_cast<kb::OverOp>(body->front()); over && over.getOrder() == kb::LoopOrder::Any) {
-        parallel.push_back({over.getName().str(), over.getExtent()});
-        body = &over.getBody().front();
-      } else if (auto when = dyn_cast<kb::WhenOp>(body->front()); when && isExact(when.getDomain())) {
-        domains.push_back(*when.getDomain());
-        body = &when.getBody().front();
-      } else {
+      auto over = dyn_cast<kb::OverOp>(body->front());
+      if (!over || over.getOrder() != kb::LoopOrder::Any)
         break;
-      }
+      parallel.push_back({over.getName().str(), over.getExtent()});
+      body = &over.getBody().front();
     }
-    for (kb::DomainAttr domain : domains)
-      if (!domain.getExact())
-        return "the condition on its points is not affine";
     return "";
   }
 
+  static bool hasLoop(Operation &op) {
+    bool found = false;
+    op.walk([&](kb::OverOp) { found = true; });
+    return found;
+  }
+
+  /// The sum stands in the body, or in one condition there.
   std::string findSum() {
-    for (Operation &op : *body) {
-      auto over = dyn_cast<kb::OverOp>(op);
-      if (!over) {
-        if (sumLoop)
-          to.after.push_back(&op);
-        else if (auto let = dyn_cast<kb::LetOp>(op))
-          to.perOutput.push_back(let);
-        else
-          return "there are stores or conditions before the sum";
-        continue;
-      }
-      if (sumLoop)
-        return ("there is another loop beside that over " + sumLoop.getName()).str();
-      sumLoop = over;
-    }
+    std::string reason = scan(*body);
+    if (!reason.empty())
+      return reason;
     if (!sumLoop)
       return "there is no loop that sums";
-    for (Block *inner = body; sumLoop;) {
+    for (Block *inner = sumLoop->getBlock();;) {
       auto over = to.depth.empty() ? sumLoop : dyn_cast<kb::OverOp>(inner->front());
       if (!over || (!to.depth.empty() && !llvm::hasSingleElement(*inner)))
         break;
@@ -116,6 +104,35 @@ private:
       sumLoop = over;
     }
     return findTerm();
+  }
+
+  std::string scan(Block &block) {
+    bool isOuter = &block == body;
+    for (Operation &op : block) {
+      auto over = dyn_cast<kb::OverOp>(op);
+      auto when = dyn_cast<kb::WhenOp>(op);
+      if (hasLoop(op) && sumLoop)
+        return ("there is another loop beside that over " + sumLoop.getName()).str();
+      if (over) {
+        sumLoop = over;
+      } else if (when && hasLoop(op)) {
+        if (!isOuter || !when.getDomain() || !when.getDomain()->getExact())
+          return "the condition around the sum is not affine";
+        domains.push_back(*when.getDomain());
+        guard = when;
+        if (std::string reason = scan(when.getBody().front()); !reason.empty())
+          return reason;
+      } else if (sumLoop) {
+        (isOuter && guard ? to.besideAfter : to.after).push_back(&op);
+      } else if (auto let = dyn_cast<kb::LetOp>(op)) {
+        to.perOutput.push_back(let);
+      } else if (isOuter) {
+        to.besideBefore.push_back(&op);
+      } else {
+        return "there are stores or conditions before the sum";
+      }
+    }
+    return to.besideBefore.empty() || guard ? "" : "there are stores or conditions before the sum";
   }
 
   std::string findTerm() {
@@ -197,21 +214,94 @@ private:
     return "";
   }
 
-  std::string findConditions() {
+  /// \p expr over all parallel dimensions and all symbols.
+  kb::ExprAttr spread(kb::ExprAttr expr) {
+    SmallVector<StringAttr> loops, symbols;
     for (const NestDim &dim : parallel)
+      loops.push_back(StringAttr::get(expr.getContext(), dim.name));
+    for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+      symbols.push_back(StringAttr::get(expr.getContext(), symbol.getName()));
+    return inSpace(expr, loops, symbols);
+  }
+
+  std::string findConditions() {
+    for (NestDim *dim : {&to.row, &to.column})
+      dim->extent = spread(dim->extent);
+    for (const NestDim &dim : to.batch) {
       for (const NestDim &other : parallel)
         if (dependsOn(dim.extent, other.name))
           return "the extent of " + dim.name + " depends on " + other.name;
-    for (const NestDim &dim : to.depth)
-      for (const NestDim &other : parallel)
-        if (dependsOn(dim.extent, other.name))
-          return "the length of the sum over " + dim.name + " depends on " + other.name;
+      for (const NestDim &inner : {to.row, to.column, to.depth.front(), to.depth.back()})
+        if (dependsOn(inner.extent, dim.name))
+          return "the extent of " + inner.name + " depends on " + dim.name;
+    }
     for (size_t i = 0; i < to.depth.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         if (dependsOn(to.depth[i].extent, to.depth[j].name))
           return "the extent of " + to.depth[i].name + " depends on " + to.depth[j].name;
-    if (!domains.empty())
-      return "a condition selects some of its points";
+    for (auto [dim, other] : {std::pair(&to.row, &to.column), std::pair(&to.column, &to.row)}) {
+      if (!dependsOn(dim->extent, other->name))
+        continue;
+      to.conditions.push_back(combined(dim->extent, -1, dimension(dim->name, dim->extent), -1));
+      kb::ExprAttr most = extreme(dim->extent, other->name, other->extent, true);
+      if (!most || dependsOn(most, dim->name))
+        return "the extent of " + dim->name + " depends on " + other->name;
+      dim->extent = most;
+    }
+    for (kb::DomainAttr domain : domains)
+      if (std::string reason = addDomain(domain); !reason.empty())
+        return reason;
+    if (std::string reason = findLength(); !reason.empty())
+      return reason;
+    return coverSides();
+  }
+
+  std::string addDomain(kb::DomainAttr domain) {
+    if (!domain.getExact())
+      return "the condition on its points is not affine";
+    for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i) {
+      if (domain.getSet().isEq(i))
+        return "its points satisfy an equation";
+      auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), domain.getSet().getConstraint(i));
+      to.conditions.push_back(spread(kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map)));
+    }
+    return "";
+  }
+
+  /// A sum whose length depends on row or column (a product with a triangle).
+  std::string findLength() {
+    bool varies = false;
+    for (const NestDim &dim : to.depth)
+      varies |= dependsOn(dim.extent, to.row.name) || dependsOn(dim.extent, to.column.name);
+    if (!varies)
+      return "";
+    kb::ExprAttr most = to.depth.size() == 1 ? spread(to.depth[0].extent) : kb::ExprAttr();
+    to.length = most;
+    for (const NestDim *dim : {&to.row, &to.column})
+      most = most ? extreme(most, dim->name, dim->extent, true) : most;
+    if (!most)
+      return "the length of the sum over " + to.depth.front().name + " depends on " + to.row.name + " or " + to.column.name;
+    to.depth[0].extent = most;
+    return "";
+  }
+
+  /// A tile loads whole rows and columns; the given kernel reads only those that have points.
+  std::string coverSides() {
+    if (to.conditions.size() > 1)
+      return "several conditions select its points";
+    for (kb::ExprAttr condition : to.conditions) {
+      for (const NestDim &dim : to.batch)
+        if (dependsOn(condition, dim.name))
+          return "a condition on its points depends on " + dim.name;
+      for (auto [kept, other] : {std::pair(&to.row, &to.column), std::pair(&to.column, &to.row)}) {
+        kb::ExprAttr worst = extreme(condition, other->name, other->extent, true);
+        worst = worst ? extreme(worst, kept->name, kept->extent, false) : worst;
+        if (!worst || (worst.getConstant() && *worst.getConstant() < 0))
+          return "not every " + kept->name + " has a point with a sum";
+        if (!worst.getConstant())
+          to.launchConditions.push_back(worst);
+      }
+    }
     return "";
   }
 
@@ -255,10 +345,14 @@ private:
         to.tiles.push_back({operand, isRow, strideAlong(operand.getOffset(), side) == 1 && !alongDepth, alongDepth});
       }
     }
-    std::string reason = "it stores nothing after the sum";
+    std::string reason;
+    if (to.after.empty() && to.besideAfter.empty())
+      return "nothing is done with the sum";
     nest.walk([&](kb::StoreOp store) {
-      if (reason == "it stores nothing after the sum")
-        reason.clear();
+      for (kb::LetOp let : to.perOutput)
+        for (kb::OperandAttr load : loadsOf(let))
+          if (load.getBase() == store.getTarget().getBase() && !to.besideBefore.empty())
+            reason = load.getBase().getName().str() + " is stored before the sum and read for its initial value";
       for (Operation *op : to.term)
         for (kb::OperandAttr load : loadsOf(op))
           if (load.getBase() == store.getTarget().getBase())

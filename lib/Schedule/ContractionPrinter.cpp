@@ -1,6 +1,7 @@
 //===- ContractionPrinter.cpp - What all contraction kernels print ----------===//
 
 #include "ContractionPrinter.h"
+#include "Bounds.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
@@ -32,6 +33,8 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   for (Operation *op : contraction.term)
     for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
       usesDepth |= !contraction.tileOf(operand);
+  usesDepth |= bool(contraction.length);
+  edge = contraction.length ? fresh("isEdge") : "";
   chooseWidths();
   for (NamedTile &tile : tiles) {
     // cp.async cannot transpose 16 bytes: such tiles keep their rows, and threads read four terms of a row at once.
@@ -136,9 +139,52 @@ void ContractionPrinter::printPosition() {
   }
   if (shape.group <= 1)
     code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 + " = " + tile + " % " + across + " * " + bn + ";");
+  printLimits();
   StatementPrinter print{text, code};
   for (kb::LetOp let : contraction.shared)
     print.print(let);
+}
+
+/// \p expr at the corner of the tile where it is largest or smallest.
+std::string ContractionPrinter::corner(kb::ExprAttr expr, bool largest) {
+  auto place = [&](const NestDim &dim, StringRef first, StringRef size, StringRef extent) {
+    std::optional<int64_t> gain = strideAlong(expr, dim.name);
+    bool atEnd = gain && *gain != 0 && (*gain > 0) == largest;
+    // The last row is one less than min(row0 + BM, M): written into the expression, which then often needs no "- 1".
+    if (atEnd)
+      expr = combined(expr, 0, expr, -*gain);
+    text.setName(dim.name, atEnd ? "min(" + first.str() + " + " + size.str() + ", " + extent.str() + ")" : first.str());
+  };
+  place(contraction.row, row0, bm, rows);
+  place(contraction.column, column0, bn, columns);
+  return text.expression(expr);
+}
+
+void ContractionPrinter::printLimits() {
+  limit = full = length;
+  const std::string &row = contraction.row.name, &column = contraction.column.name;
+  std::string most = length;
+  if (contraction.length) {
+    most = corner(contraction.length, true), full = text.freshName(depth + "Full");
+    code.line("const int " + full + " = " + corner(contraction.length, false) + "; // terms that all outputs of the tile have");
+  }
+  for (kb::ExprAttr condition : contraction.conditions) {
+    // A block whose tile has no point.
+    std::optional<int64_t> byRow = strideAlong(condition, row), byColumn = strideAlong(condition, column);
+    text.setName(row, byRow && *byRow > 0 ? row0 + " + " + bm + " - 1" : row0);
+    text.setName(column, byColumn && *byColumn > 0 ? column0 + " + " + bn + " - 1" : column0);
+    std::string isEmpty = comparison(text, condition, true);
+    if (contraction.besideBefore.empty() && contraction.besideAfter.empty())
+      code.open("if (" + isEmpty + ")").line("return;").close();
+    else
+      most = isEmpty + " ? 0 : " + most;
+  }
+  text.setName(row, row), text.setName(column, column);
+  if (most != length) {
+    limit = text.freshName(depth + "Limit");
+    code.line("const int " + limit + " = " + most + ";");
+    full = contraction.length ? full : limit;
+  }
 }
 
 void ContractionPrinter::printDigits() {
@@ -197,8 +243,16 @@ std::string ContractionPrinter::printElement(const NamedTile &tile) {
 }
 
 void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf) {
+  bool byRow = contraction.length && dependsOn(contraction.length, contraction.row.name);
+  bool byColumn = contraction.length && dependsOn(contraction.length, contraction.column.name);
   code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+  if (byRow)
+    code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
+  if (byColumn)
+    code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
+  if (contraction.length)
+    code.open("if (" + edge + " && " + depth + " >= " + text.expression(contraction.length) + ")").line("continue;").close();
   StatementPrinter print{text, code};
   print.replaced = [&](kb::OperandAttr operand) -> std::string {
     for (const NamedTile &tile : tiles)
@@ -253,7 +307,7 @@ void ContractionPrinter::printInitialValues() {
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
   if (reads) {
     code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
-    code.line("if (" + contraction.row.name + " >= " + rows + " || " + contraction.column.name + " >= " + columns + ")").indent().line("continue;").outdent();
+    code.open("if (" + isOutside(contraction.column.name) + points(true) + ")").line("continue;").close();
   }
   StatementPrinter print{text, code};
   bool isSimple = initial.size() == contraction.sums.size() && !reads;
@@ -272,9 +326,21 @@ void ContractionPrinter::printInitialValues() {
   code.close().close();
 }
 
+std::string ContractionPrinter::isOutside(StringRef column) {
+  return contraction.row.name + " >= " + rows + " || " + column.str() + " >= " + columns;
+}
+
+/// The condition on points with a sum, or ` || ` and its opposite.
+std::string ContractionPrinter::points(bool negated) {
+  std::string all;
+  for (kb::ExprAttr condition : contraction.conditions)
+    all += (negated ? " || " : all.empty() ? "" : " && ") + comparison(text, condition, negated);
+  return all;
+}
+
 bool ContractionPrinter::storesVectors() {
   auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
-  if (!shape.isVector || columnsApart || !store || store.getAtomic() || store.getTarget().getBytes() != 4)
+  if (!shape.isVector || columnsApart || contraction.selectsPoints() || !store || store.getAtomic() || store.getTarget().getBytes() != 4)
     return false;
   for (Operation *op : ArrayRef(contraction.after).drop_back())
     if (!isa<kb::LetOp>(op))
@@ -299,7 +365,13 @@ void ContractionPrinter::printAfter() {
   std::string first = isVector ? column0 + " + " + columnOfThread + " + " + j + " * 8" : columnAt(j);
   std::string chunk = isVector ? text.freshName(column + "First") : column;
   code.line("const int " + chunk + " = " + first + ";");
-  code.line("if (" + row + " >= " + rows + " || " + chunk + " >= " + columns + ")").indent().line("continue;").outdent();
+  bool isBeside = !contraction.besideBefore.empty() || !contraction.besideAfter.empty();
+  code.open("if (" + isOutside(chunk) + (isBeside ? "" : points(true)) + ")").line("continue;").close();
+  StatementPrinter print{text, code};
+  for (Operation *op : contraction.besideBefore)
+    print.print(op);
+  if (isBeside)
+    code.open("if (" + points(false) + ")");
   auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
   std::string type = isVector ? store.getTarget().getType().str() : "";
   if (isVector) {
@@ -307,7 +379,6 @@ void ContractionPrinter::printAfter() {
     code.unroll().open("for (int " + part + " = 0; " + part + " < 4; ++" + part + ")");
     code.line("const int " + column + " = " + chunk + " + " + part + ";");
   }
-  StatementPrinter print{text, code};
   for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
     print.print(let);
   for (const auto &[sum, sumType] : contraction.sums)
@@ -315,6 +386,10 @@ void ContractionPrinter::printAfter() {
   for (Operation *op : contraction.after)
     if (op != store.getOperation())
       print.print(op);
+  if (isBeside)
+    code.close();
+  for (Operation *op : contraction.besideAfter)
+    print.print(op);
   if (isVector) {
     code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
     text.setName(column, chunk);
@@ -341,6 +416,11 @@ void ContractionPrinter::addConditions() {
   if (stored.size() == 1)
     for (kb::BaseAttr base : llvm::concat<kb::BaseAttr>(stored, read))
       unaliased.insert(base.getName());
+  for (kb::ExprAttr condition : contraction.launchConditions) {
+    std::string host = text.hostExpression(condition);
+    fails |= host.empty();
+    needs.expression(host + " >= 0");
+  }
   std::vector<const NestDim *> dims = {&contraction.row, &contraction.column};
   for (const NestDim &dim : contraction.batch)
     dims.push_back(&dim);

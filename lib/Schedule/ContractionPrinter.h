@@ -39,7 +39,8 @@ protected:
   std::string bm, bn, bk, tm, tn, threads, lane, warp, at, chunk, step;
   /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
   bool rowsApart = false, columnsApart = false;
-  bool usesDepth = false; ///< the term reads something that lies in no tile
+  bool usesDepth = false;         ///< the term reads something that lies in no tile
+  std::string limit, full, edge; ///< of the sum in this tile, where `length` is its maximum
 
   /// The extent of \p dim as a name or number; declares one if it is longer.
   std::string extentOf(const NestDim &dim);
@@ -61,7 +62,10 @@ protected:
   /// Declares where access `at` to \p tile lies in memory, not beyond the last row, column or term; its element.
   std::string printElement(const NamedTile &tile);
   /// The statements of the sum for output \p i, \p j, with \p registersOf in place of the tiles' elements.
+  /// Where its length varies, terms beyond it are left out if `edge`.
   void printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf);
+  /// Declares how many terms the tile has (`limit`), and how many all of its outputs have (`full`).
+  void printLimits();
   void printInitialValues();
   void printAfter();
   /// Completes the kernel around the printed body.
@@ -79,8 +83,9 @@ private:
   void addConditions();
   std::string hostExtent(const NestDim &dim);
   bool storesVectors();
-  void printOutputs(bool isVector);
-  std::string bindSums(bool declares);
+  std::string corner(kb::ExprAttr expr, bool largest);
+  std::string isOutside(llvm::StringRef column);
+  std::string points(bool negated);
 };
 
 } // namespace kbopt

@@ -97,7 +97,7 @@ private:
   }
 
   void printAccumulate() {
-    code.line("auto " + accumulate + " = [&](int " + slot + (usesDepth ? ", int " + depth : "") + ") {").indent();
+    code.line("auto " + accumulate + " = [&](int " + slot + (usesDepth ? ", int " + depth : "") + (contraction.length ? ", bool " + edge : "") + ") {").indent();
     if (usesDepth)
       printDigits();
     printTerm([&](const NamedTile &tile) { return tile.registers + "[" + slot + "][" + (tile.tile->isRow ? i : j) + "]"; });
@@ -105,22 +105,22 @@ private:
   }
 
   void printLoop() {
-    std::string left = length + " - " + depth0, more = "if (" + left + " > " + bk + ")";
-    auto call = [&](StringRef slot, StringRef step) {
-      return accumulate + "(" + slot.str() + (usesDepth ? ", " + depth0 + " + " + step.str() : "") + ");";
+    std::string left = limit + " - " + depth0, more = "if (" + left + " > " + bk + ")";
+    auto call = [&](StringRef slot, StringRef step, bool isEdge) {
+      return accumulate + "(" + slot.str() + (usesDepth ? ", " + depth0 + " + " + step.str() : "") + (contraction.length ? isEdge ? ", true" : ", false" : "") + ");";
     };
-    code.open("if (" + length + " > 0)").line(load + "(0);").line(keep + "(0);").close();
+    code.open("if (" + limit + " > 0)").line(load + "(0);").line(keep + "(0);").close();
     code.line("__syncthreads();");
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + length + "; " + depth0 + " += " + bk + ", " + stage + " ^= 1)");
-    code.line(more).indent().line(load + "(" + depth0 + " + " + bk + ");").outdent();
-    code.open("if (" + left + " >= " + bk + ")");
+    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 + " += " + bk + ", " + stage + " ^= 1)");
+    code.open(more).line(load + "(" + depth0 + " + " + bk + ");").close();
+    code.open("if (" + full + " - " + depth0 + " >= " + bk + ")");
     code.line(fetch + "(0, " + stage + ", 0);");
     code.unroll().open("for (int " + step + " = 0; " + step + " < " + bk + "; ++" + step + ")");
-    code.line("if (" + step + " + 1 < " + bk + ")").indent().line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);").outdent();
-    code.line(call(step + " % 2", step)).close();
-    code.close().line("else").indent();
-    code.unroll(1).open("for (int " + step + " = 0; " + step + " < " + left + "; ++" + step + ")");
-    code.line(fetch + "(0, " + stage + ", " + step + ");").line(call("0", step)).close();
+    code.open("if (" + step + " + 1 < " + bk + ")").line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);").close();
+    code.line(call(step + " % 2", step, false)).close();
+    code.close().line("else").unroll(1).indent();
+    code.open("for (int " + step + " = 0; " + step + " < " + (contraction.length ? "min(" + bk + ", " + left + ")" : left) + "; ++" + step + ")");
+    code.line(fetch + "(0, " + stage + ", " + step + ");").line(call("0", step, true)).close();
     code.outdent();
     code.open(more).line(keep + "(" + stage + " ^ 1);").line("__syncthreads();").close();
     code.close();

@@ -96,6 +96,33 @@ TEST_F(Contraction, CopiesTilesAheadPastTheRegisters) {
   EXPECT_NE(single.find("__pipeline_memcpy_async(&ATile[stage][at % BK][at / BK], &A[(size_t)row * K + k], 4);"), std::string::npos) << single;
 }
 
+TEST_F(Contraction, EndsSumsOfVaryingLengthExactly) {
+  std::string program = product("row * K + k", "k * N + col", "$0 * $1", "", "row + 1");
+  std::string text = definition(program, tile(64, 64, 16, 4, 4));
+  for (llvm::StringRef part : {"const int kFull = row0 + 1;", "const int kLimit = min(row0 + BM, M);", "if (kFull - k0 >= BK) {",
+                               "step < min(BK, kLimit - k0)", "if (isEdge && k >= row + 1)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
+}
+
+TEST_F(Contraction, SkipsEmptyTilesOfATriangle) {
+  std::string text = product("row * K + k", "k * N + col");
+  size_t start = text.find("kb.let"), end = text.rfind("}\n}");
+  std::string body = text.substr(start, end - start);
+  std::string triangle = "kb.when \"\" [] where <over [row, col] with [M, N, K] : row - col >= 0 exact> {\n" + body + "}\n";
+  std::string alone = text.substr(0, start) + triangle + text.substr(end);
+  auto kernel = cantFail(sketch.print(parse(alone, tile(64, 64, 16, 4, 4)), "fast", chip));
+  for (llvm::StringRef part : {"if (col0 > row0 + BM - 1)\n    return;", "if (row >= M || col >= N || col > row)"})
+    EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n" << kernel.definition;
+  // Column N - 1 has a point only if there is a row N - 1.
+  EXPECT_TRUE(llvm::is_contained(kernel.conditions, LaunchCondition{LaunchCondition::Expression, "M - N >= 0", "", 0}));
+
+  std::string above = "kb.when \"\" [] where <over [row, col] with [M, N, K] : col - row - 1 >= 0 exact> {\nkb.store " +
+                      element("C", 5, "row, col", "row * N + col") + " \"0.0f\" []\n}\n";
+  std::string filled = definition(text.substr(0, start) + above + triangle + text.substr(end), tile(64, 64, 16, 4, 4));
+  for (llvm::StringRef part : {"const int kLimit = col0 > row0 + BM - 1 ? 0 : K;", "if (col <= row) {"})
+    EXPECT_NE(filled.find(part), std::string::npos) << part.str() << "\n" << filled;
+}
+
 TEST_F(Contraction, SaysWhyNot) {
   EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col"))), "");
   EXPECT_EQ(sketch.whyNot(parse(product("row * N + col", "k * N + col"))), "A varies with both row and col");

@@ -1,0 +1,75 @@
+//===- Bounds.cpp - Extremes of affine expressions --------------------------===//
+
+#include "Bounds.h"
+#include "Accesses.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+static unsigned positionOf(ArrayRef<StringAttr> names, StringAttr name) {
+  return static_cast<unsigned>(llvm::find(names, name) - names.begin());
+}
+
+static kb::ExprAttr withExpr(kb::ExprAttr like, AffineExpr expr) {
+  unsigned dims = like.getMap().getNumDims(), symbols = like.getMap().getNumSymbols();
+  auto map = AffineMap::get(dims, symbols, simplifyAffineExpr(expr, dims, symbols));
+  return kb::ExprAttr::get(like.getContext(), like.getLoops(), like.getSymbols(), map);
+}
+
+kb::ExprAttr kbopt::inSpace(kb::ExprAttr expr, ArrayRef<StringAttr> loops, ArrayRef<StringAttr> symbols) {
+  MLIRContext *context = expr.getContext();
+  SmallVector<AffineExpr> dimTexts, symbolTexts;
+  for (unsigned i = 0; i < kb::firstLoopDim; ++i)
+    dimTexts.push_back(getAffineDimExpr(i, context));
+  for (StringAttr loop : expr.getLoops())
+    dimTexts.push_back(getAffineDimExpr(kb::firstLoopDim + positionOf(loops, loop), context));
+  for (unsigned i = 0; i < kb::firstNamedSymbol; ++i)
+    symbolTexts.push_back(getAffineSymbolExpr(i, context));
+  for (StringAttr symbol : expr.getSymbols())
+    symbolTexts.push_back(getAffineSymbolExpr(kb::firstNamedSymbol + positionOf(symbols, symbol), context));
+  auto map = AffineMap::get(kb::firstLoopDim + loops.size(), kb::firstNamedSymbol + symbols.size(),
+                            expr.getExpr().replaceDimsAndSymbols(dimTexts, symbolTexts));
+  return kb::ExprAttr::get(context, loops, symbols, map);
+}
+
+kb::ExprAttr kbopt::combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t constant) {
+  return withExpr(a, a.getExpr() + b.getExpr() * factor + constant);
+}
+
+kb::ExprAttr kbopt::dimension(StringRef name, kb::ExprAttr like) {
+  unsigned position = positionOf(like.getLoops(), StringAttr::get(like.getContext(), name));
+  return withExpr(like, getAffineDimExpr(kb::firstLoopDim + position, like.getContext()));
+}
+
+kb::ExprAttr kbopt::extreme(kb::ExprAttr expr, StringRef dim, kb::ExprAttr extent, bool largest) {
+  std::optional<int64_t> gain = strideAlong(expr, dim);
+  if (!gain)
+    return {};
+  unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
+  AffineExpr at = (*gain > 0) == largest ? extent.getExpr() - 1 : getAffineConstantExpr(0, expr.getContext());
+  return withExpr(expr, expr.getExpr().replace(getAffineDimExpr(position, expr.getContext()), at));
+}
+
+std::string kbopt::comparison(CudaText &text, kb::ExprAttr expr, bool negated) {
+  SmallVector<AffineExpr> terms = {expr.getExpr()};
+  AffineExpr zero = getAffineConstantExpr(0, expr.getContext()), more = zero, less = zero;
+  while (!terms.empty()) {
+    AffineExpr term = terms.pop_back_val();
+    auto binary = dyn_cast<AffineBinaryOpExpr>(term);
+    if (binary && binary.getKind() == AffineExprKind::Add) {
+      terms.push_back(binary.getLHS());
+      terms.push_back(binary.getRHS());
+      continue;
+    }
+    auto factor = dyn_cast<AffineConstantExpr>(binary && binary.getKind() == AffineExprKind::Mul ? binary.getRHS() : term);
+    bool isNegative = factor && factor.getValue() < 0;
+    (isNegative ? less : more) = (isNegative ? less - term : more + term);
+  }
+  // a + 1 <= b is a < b.
+  auto sum = dyn_cast<AffineBinaryOpExpr>(less);
+  auto constant = sum && sum.getKind() == AffineExprKind::Add ? dyn_cast<AffineConstantExpr>(sum.getRHS()) : AffineConstantExpr();
+  bool isStrict = constant && constant.getValue() == 1;
+  less = isStrict ? sum.getLHS() : less;
+  std::string sign = negated ? (isStrict ? " >= " : " > ") : (isStrict ? " < " : " <= ");
+  return text.expression(withExpr(expr, less)) + sign + text.expression(withExpr(expr, more));
+}

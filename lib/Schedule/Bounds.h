@@ -1,0 +1,31 @@
+//===- Bounds.h - Extremes of affine expressions ----------------*- C++ -*-===//
+//
+// Owns what printers of tiles ask about a condition or an extent that depends on dimensions: its value at one end
+// of a dimension, and how it reads as a comparison. Private to the library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_SCHEDULE_BOUNDS_H
+#define KBOPT_LIB_SCHEDULE_BOUNDS_H
+
+#include "CudaText.h"
+
+namespace kbopt {
+
+/// \p expr over all dimensions \p loops and symbols \p symbols, which contain its own.
+kb::ExprAttr inSpace(kb::ExprAttr expr, llvm::ArrayRef<mlir::StringAttr> loops, llvm::ArrayRef<mlir::StringAttr> symbols);
+
+/// \p a + \p factor * \p b + \p constant; the three are in one space.
+kb::ExprAttr combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t constant);
+
+/// Dimension \p name as an expression in the space of \p like.
+kb::ExprAttr dimension(llvm::StringRef name, kb::ExprAttr like);
+
+/// \p expr where 0 <= \p dim < \p extent makes it largest (or smallest); null if its gain along \p dim is not a constant.
+kb::ExprAttr extreme(kb::ExprAttr expr, llvm::StringRef dim, kb::ExprAttr extent, bool largest);
+
+/// `expr >= 0` as a comparison without a minus where possible: "col <= row". With \p negated, its opposite: "col > row".
+std::string comparison(CudaText &text, kb::ExprAttr expr, bool negated);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_SCHEDULE_BOUNDS_H
