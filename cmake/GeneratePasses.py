@@ -150,7 +150,7 @@ def add_assisted_form(record):
         raise DeclarationError(f"{folder / 'examples'}: before.cu and after.cu are there together or not at all")
     record.setdefault("matcher", "")
     if record["matcher"] and '.bind("site")' not in re.sub(r"\s", "", record["matcher"]):
-        raise DeclarationError(f"{folder / 'pass.yaml'}: the matcher binds no node as \"site\"")
+        raise DeclarationError(f"{folder}: the matcher binds no node as \"site\"")
     for parameter in record.setdefault("parameters", []):
         if set(parameter) != {"name", "summary", "default", "values"} or parameter["default"] not in parameter["values"]:
             raise DeclarationError(f"{folder}: a parameter has name, summary, values and, of these, a default")
@@ -192,6 +192,7 @@ def load(tblgen, include, folder):
     record["parameters"] = [{"name": p["name"], "summary": p["summary"], "default": p["defaultValue"], "values": p["values"]}
                             for p in map(follow, record["parameters"])]
     record["deterministic"] = True
+    record["matcher"] = dedent(record["matcher"])
     return record
 
 
@@ -310,7 +311,7 @@ def page(r):
     link = lambda names: ", ".join(f"[{n}]({n}.md)" if n in page.known else f"`{n}`" for n in names)
     out = [f"# {r['name']}", "", f"{r['summary']}.", "",
            f"- Family: {r['family']}", f"- Form: {FORM_TEXT[form(r)]}", f"- Promise: {PROMISE_TEXT[r['promise']]}",
-           f"- One site per {r['site'].lower()}" + (" that the matcher finds" if r["matcher"] else ""),
+           f"- One site per {r['site'].lower()}" + (" that the matcher finds" if r["matcher"] and not r["deterministic"] else ""),
            f"- States: {code(r['states'])}"]
     if r["aliases"]:
         out.append(f"- Also called: {code(r['aliases'])}")
@@ -332,7 +333,7 @@ def page(r):
         out += [f"| `{p['name']}` | `{p['default']}` | {p['summary']} | {code(p['values'])} |" for p in r["parameters"]]
         out.append("")
     if r["matcher"]:
-        out += ["## Sites", "", "```", r["matcher"], "```", ""]
+        out += ["## Sites" if not r["deterministic"] else "## Where a model is asked", "", "```", r["matcher"], "```", ""]
     if r["before"]:
         for title, text in (("Before", r["before"]), ("After", r["after"])):
             out += [f"## {title}", "", "```cuda", text, "```", ""]

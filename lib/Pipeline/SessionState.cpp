@@ -1,6 +1,7 @@
 //===- SessionState.cpp - One program under rewriting ----------------------===//
 
 #include "SessionState.h"
+#include "kb-opt/Rewrite/DataPass.h"
 #include "kb-opt/Schedule/ScheduleText.h"
 #include "kb-opt/Source/CodeEmission.h"
 #include "kb-opt/Support/Error.h"
@@ -310,6 +311,9 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
     const std::optional<PassContext> &passContext = from->passContext;
     for (const KernelView &kernel : passContext->kernels()) {
       unsigned number = 0;
+      // A rule finds its own sites; a model is asked where the matcher finds something.
+      bool askable = info.assisted && (!info.deterministic || info.assisted->matcher.empty() || !assisted ||
+                                       !DataPass(info).sites(*passContext, kernel).empty());
       for (Site &site : pass->sites(*passContext, kernel)) {
         Opportunity each;
         each.pass = &info;
@@ -324,7 +328,7 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
         each.applies = bool(decision);
         if (each.applies)
           each.choices = pass->choices(*passContext, site);
-        each.assisted = info.assisted && !comment && !tooOld;
+        each.assisted = askable && !comment && !tooOld;
         each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());
         each.file = command.shownFile;

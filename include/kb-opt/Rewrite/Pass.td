@@ -47,6 +47,10 @@ class IntegerOption<string name, int default, int least, int greatest, string su
 }
 class BooleanOption<string name, bit default, string summary>
     : PassOption<name, "Boolean", !if(default, "true", "false"), summary>;
+class ChoiceOption<string name, string default, string summary, list<string> tried>
+    : PassOption<name, "String", default, summary> {
+  let tuning = tried;
+}
 class StringOption<string name, string default, string summary>
     : PassOption<name, "String", default, summary>;
 
@@ -83,6 +87,8 @@ class RewritePass<string passName> {
   list<string> allow = [];
   // Numbers that replies of the assisted form leave open.
   list<ReplyParameter> parameters = [];
+  // clang-query's text for the nodes that make a kernel worth asking a model about, bound as "site".
+  string matcher = "";
 }
 
 #endif // KBOPT_REWRITE_PASS_TD

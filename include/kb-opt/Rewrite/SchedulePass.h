@@ -33,11 +33,8 @@ protected:
 /// with the most promising schedule of the first of its sketches that fits.
 class KeysPass : public SchedulePass {
 public:
-  /// \p sketchNames: the sketches in which the keys have a meaning, most specific first. Keys beyond the
-  /// options are set to constants by \p fixed.
-  explicit KeysPass(std::vector<llvm::StringRef> sketchNames,
-                    std::vector<std::pair<llvm::StringRef, llvm::StringRef>> fixed = {})
-      : sketchNames(std::move(sketchNames)), fixed(std::move(fixed)) {}
+  /// \p sketchNames: the sketches in which the keys have a meaning, most specific first.
+  explicit KeysPass(std::vector<llvm::StringRef> sketchNames) : sketchNames(std::move(sketchNames)) {}
 
 protected:
   llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
@@ -45,7 +42,6 @@ protected:
 
 private:
   std::vector<llvm::StringRef> sketchNames;
-  std::vector<std::pair<llvm::StringRef, llvm::StringRef>> fixed;
 };
 
 /// The edits that give \p kernel the schedule \p schedule. An error is the reason why it cannot be had.

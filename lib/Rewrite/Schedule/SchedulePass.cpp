@@ -113,6 +113,15 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   return result;
 }
 
+/// \p schedule without the keys of rows whose values follow from others, so that they are chosen anew.
+static Schedule withoutDependentKeys(const Schedule &schedule) {
+  Schedule result;
+  for (const auto &[key, value] : schedule.all())
+    if (schedule.sketch() != "rows" || (key != "block" && key != "chunks"))
+      result.set(key, StringRef(value));
+  return result;
+}
+
 llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
                                               const PassOptions &options) const {
   Schedule wanted;
@@ -135,10 +144,13 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
     if (!wanted.has("sketch"))
       return llvm::createStringError(reason);
   }
-  for (const auto &[key, value] : options.all())
+  for (const auto &[key, value] : options.all()) {
+    if (before && !before->has(key))
+      return llvm::createStringError("schedule '" + before->sketch().str() + "' has no key '" + key + "'");
     wanted.set(key, StringRef(value));
-  for (const auto &[key, value] : fixed)
-    wanted.set(key, value);
+  }
+  if (before)
+    wanted = withoutDependentKeys(wanted);
   return completed(context, nest, wanted);
 }
 

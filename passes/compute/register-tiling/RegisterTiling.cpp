@@ -1,0 +1,13 @@
+//===- RegisterTiling.cpp - Let each thread compute a small tile of results in registers ===//
+//
+// Owns no more than which keys of a schedule the pass sets: tm, tn.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kb-opt/Rewrite/SchedulePass.h"
+
+namespace kbopt {
+std::unique_ptr<RewritePass> createRegisterTiling() {
+  return std::make_unique<KeysPass>(std::vector<llvm::StringRef>{"contraction"});
+}
+} // namespace kbopt

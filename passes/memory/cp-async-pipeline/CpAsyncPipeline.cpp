@@ -1,0 +1,13 @@
+//===- CpAsyncPipeline.cpp - Copy tiles to shared memory asynchronously, several stages ahead ===//
+//
+// Owns no more than which keys of a schedule the pass sets: stages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kb-opt/Rewrite/SchedulePass.h"
+
+namespace kbopt {
+std::unique_ptr<RewritePass> createCpAsyncPipeline() {
+  return std::make_unique<KeysPass>(std::vector<llvm::StringRef>{"contraction"});
+}
+} // namespace kbopt
