@@ -15,12 +15,12 @@ class Printer {
 public:
   Printer(kb::ExprAttr space, kb::NestOp nest) : space(space), nest(nest) {}
 
-  /// \p wide: the first operand is made 64 bits wide.
-  std::string print(AffineExpr expr, bool wide) {
+  /// \p wide: the first operand is made 64 bits wide. \p factor: it is multiplied with what is as wide already.
+  std::string print(AffineExpr expr, bool wide, bool factor = false) {
     if (auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(expr))
       return (wide ? "(long long)" : "") + std::to_string(number.getValue());
     if (auto symbol = mlir::dyn_cast<mlir::AffineSymbolExpr>(expr))
-      return printSymbol(symbol.getPosition(), wide);
+      return printSymbol(symbol.getPosition(), wide, factor);
     auto binary = mlir::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
     if (!binary) {
       failed = true; // a dimension
@@ -28,11 +28,11 @@ public:
     }
     switch (expr.getKind()) {
     case AffineExprKind::Mul: {
-      auto factor = mlir::dyn_cast<mlir::AffineConstantExpr>(binary.getRHS());
-      if (factor && factor.getValue() == -1)
+      auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(binary.getRHS());
+      if (number && number.getValue() == -1)
         return "-" + asOperand(print(binary.getLHS(), wide));
-      return operand(binary.getLHS(), true, AffineExprKind::Mul) + " * " +
-             operand(binary.getRHS(), false, AffineExprKind::Mul);
+      return operand(binary.getLHS(), !factor, AffineExprKind::Mul, factor) + " * " +
+             operand(binary.getRHS(), false, AffineExprKind::Mul, /*factor=*/true);
     }
     case AffineExprKind::Add: {
       std::string left = print(binary.getLHS(), true), right = print(binary.getRHS(), false);
@@ -57,22 +57,22 @@ public:
   bool failed = false;
 
 private:
-  std::string operand(AffineExpr expr, bool wide, AffineExprKind around) {
-    std::string text = print(expr, wide);
+  std::string operand(AffineExpr expr, bool wide, AffineExprKind around, bool factor = false) {
+    std::string text = print(expr, wide, factor);
     AffineExprKind kind = expr.getKind();
     bool isLeaf = mlir::isa<mlir::AffineSymbolExpr, mlir::AffineConstantExpr>(expr);
     return isLeaf || (kind == AffineExprKind::Mul && around == kind) ? text : "(" + text + ")";
   }
 
-  std::string printSymbol(unsigned position, bool wide) {
-    if (position < kb::firstNamedSymbol)
-      return (position < kb::gdimSymbol ? "(long long)blockDim." : "(long long)gridDim.") +
+  std::string printSymbol(unsigned position, bool wide, bool factor) {
+    if (position < kb::firstNamedSymbol) // unsigned: comparisons with what may be negative need more bits
+      return std::string(factor ? "" : "(long long)") + (position < kb::gdimSymbol ? "blockDim." : "gridDim.") +
              std::string(1, "xyz"[position % 3]);
     StringRef name = kb::symbolName(position, space.getSymbols());
     for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
       if (symbol.getName() == name) {
         failed |= symbol.getOrigin() == kb::SymbolOrigin::Varying;
-        wide |= symbol.getBits() > 32 || !symbol.getIsSigned();
+        wide |= !symbol.getIsSigned() && (symbol.getBits() > 32 || !factor);
       }
     return (wide ? "(long long)" : "") + asOperand(name);
   }
@@ -135,6 +135,8 @@ std::optional<std::string> kbopt::atLeastZero(kb::ExprAttr requirement, kb::Nest
   std::string result;
   if (less.empty() && constant == -1)
     result = side(more, 0) + " > 0";
+  else if (more.empty())
+    result = side(less, 0) + " <= " + std::to_string(constant);
   else if (constant < 0)
     result = side(more, 0) + " >= " + side(less, -constant);
   else

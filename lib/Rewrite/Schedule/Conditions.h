@@ -28,10 +28,15 @@ std::optional<std::string> hostText(kb::ExprAttr expr, kb::NestOp nest);
 /// `expr >= 0` as C++.
 std::optional<std::string> atLeastZero(kb::ExprAttr expr, kb::NestOp nest);
 
-/// The bytes after the pointer \p parameter that \p nest may touch, as an expression; an error if
-/// that is not known. \p notNegative gets names of symbols that it takes to be >= 0.
-llvm::Expected<std::string> touchedBytes(kb::NestOp nest, llvm::StringRef parameter,
-                                         std::vector<std::string> &notNegative);
+/// The elements after a pointer that a nest may touch.
+struct TouchedMemory {
+  std::string elements;                 ///< their number, as an expression
+  int64_t elementBytes = 0;
+  std::vector<std::string> notNegative; ///< symbols that this takes to be >= 0
+};
+
+/// An error if that is not known for the pointer \p parameter.
+llvm::Expected<TouchedMemory> touchedMemory(kb::NestOp nest, llvm::StringRef parameter);
 
 /// Everything that must hold at a launch, but for overlap that \p context refutes at every
 /// launch. An error is a reason.

@@ -112,30 +112,41 @@ private:
       if (!known)
         choice.open.push_back(&condition);
     }
-    llvm::Expected<std::string> text = launchText(choice);
+    llvm::Expected<std::string> text = fastLaunch(choice.launch);
+    if (text && !choice.open.empty())
+      text = choice.launch.translate(joined(choice.open));
     if (!text)
       return llvm::toString(text.takeError());
+    // A helper tests whatever is open at some launch, so that it serves every launch.
+    if (text->size() > longestCondition && !isTemplate())
+      for (const HostCondition *each : choice.open)
+        if (!llvm::is_contained(tested, each))
+          tested.push_back(each);
     choices.push_back(std::move(choice));
     return "";
   }
 
+  /// \p condition as a part of &&.
+  static std::string asPart(StringRef condition) {
+    return condition.contains("||") || condition.contains('?') ? ("(" + condition + ")").str() : condition.str();
+  }
+
   /// \p open as one C++ condition over the kernel's names.
-  static std::string joined(llvm::ArrayRef<const HostCondition *> open) {
+  static std::string joined(llvm::ArrayRef<const HostCondition *> open, StringRef with = " && ") {
     std::vector<std::string> parts;
     llvm::MapVector<unsigned, std::vector<std::string>> aligned;
     for (const HostCondition *each : open)
       if (each->bytes)
         aligned[each->bytes].push_back("(size_t)" + asOperand(each->pointer));
       else
-        parts.push_back(each->text);
-    for (const auto &[bytes, pointers] : aligned) {
+        parts.push_back(open.size() > 1 ? asPart(each->text) : each->text);
+    for (auto &[bytes, pointers] : aligned) {
+      llvm::sort(pointers);
+      pointers.erase(llvm::unique(pointers), pointers.end());
       std::string together = llvm::join(pointers, " | ");
       parts.push_back((pointers.size() > 1 ? "(" + together + ")" : together) + " % " + std::to_string(bytes) + " == 0");
     }
-    // a || b is a part of &&.
-    if (parts.size() == 1 && StringRef(parts[0]).starts_with("(") && StringRef(parts[0]).ends_with(")"))
-      return parts[0].substr(1, parts[0].size() - 2);
-    return llvm::join(parts, " && ");
+    return llvm::join(parts, with);
   }
 
   std::string helperName() const { return context.unusedName("can_use_" + generated.name); }
@@ -156,8 +167,6 @@ private:
     llvm::Expected<std::string> text = choice.launch.translate(joined(choice.open));
     if (!text || text->size() <= longestCondition || isTemplate())
       return text;
-    // It tests all conditions, so that one helper serves every launch.
-    needsHelper = true;
     std::string call = helperName() + "(";
     bool first = true;
     for (StringRef name : helperParameters(choice.launch)) {
@@ -173,8 +182,8 @@ private:
   /// Parameters first, then gridDim and blockDim; template arguments are no parameters.
   llvm::SmallVector<StringRef> helperParameters(const LaunchText &launch) const {
     llvm::SmallVector<StringRef> all, names;
-    for (const HostCondition &each : conditions)
-      for (StringRef name : used(each.text, launch))
+    for (const HostCondition *each : tested)
+      for (StringRef name : used(each->text, launch))
         if (!llvm::is_contained(all, name))
           all.push_back(name);
     for (const ParmVarDecl *parameter : function->parameters())
@@ -199,10 +208,7 @@ private:
         for (const ParmVarDecl *parameter : kernel.function()->parameters())
           if (parameter->getName() == name)
             parameters.push_back(writtenText(context, parameter->getSourceRange()).str());
-    std::vector<const HostCondition *> every;
-    for (const HostCondition &each : conditions)
-      every.push_back(&each);
-    std::string body = replaceNames(joined(every), [&](StringRef name) -> std::optional<std::string> {
+    std::string body = replaceNames(joined(tested, " &&\n         "), [&](StringRef name) -> std::optional<std::string> {
       return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
     });
     return "// Whether " + generated.name + " computes what " + kernel.function()->getNameAsString() +
@@ -272,7 +278,7 @@ private:
     if (!anchor)
       return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + anchor.reason());
     std::string text = "\n\n" + StringRef(generated.definition).trim().str();
-    if (needsHelper)
+    if (!tested.empty())
       text += "\n\n" + helperDefinition();
     return edits.insertAfter(*anchor, text);
   }
@@ -284,7 +290,7 @@ private:
   const GeneratedKernel &generated;
   const FunctionDecl *function;
   std::vector<HostCondition> conditions;
-  bool needsHelper = false;
+  std::vector<const HostCondition *> tested; ///< by the helper
   std::vector<Choice> choices;
 };
 

@@ -37,14 +37,18 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
-  // In the program for a while: printers look the kernel up there.
-  mlir::OpBuilder builder(raised.nest);
-  mlir::OwningOpRef<kb::NestOp> nest(mlir::cast<kb::NestOp>(builder.clone(*raised.nest)));
-  nest->setScheduleAttr(schedule.attribute(nest->getContext()));
-  llvm::Expected<GeneratedKernel> generated = sketch->print(*nest, nameFor(context, kernel, schedule), context.target());
+  // Printers look up the kernel, so that the nest stays in its program.
+  kb::NestOp nest = raised.nest;
+  mlir::DictionaryAttr before = nest.getScheduleAttr();
+  nest.setScheduleAttr(schedule.attribute(nest.getContext()));
+  llvm::Expected<GeneratedKernel> generated = sketch->print(nest, nameFor(context, kernel, schedule), context.target());
+  if (before)
+    nest.setScheduleAttr(before);
+  else
+    nest.removeScheduleAttr();
   if (!generated)
     return generated.takeError();
-  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, *nest, *generated);
+  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, nest, *generated);
   if (!dispatch)
     return dispatch.takeError();
   Rewrite rewrite;

@@ -15,24 +15,88 @@ using mlir::AffineExprKind;
 
 namespace {
 
-/// The names of all symbols of \p nest: the space in which expressions of different operations are compared.
-llvm::SmallVector<mlir::StringAttr> symbolsOf(kb::NestOp nest) {
+/// \p expr with its named symbols numbered as those of \p nest are.
+AffineExpr inNest(kb::ExprAttr expr, kb::NestOp nest) {
+  AffineExpr result = expr.getExpr();
+  llvm::SmallVector<AffineExpr> symbols;
+  mlir::MLIRContext *context = nest.getContext();
+  for (unsigned position = 0; position < expr.getMap().getNumSymbols(); ++position) {
+    unsigned target = position;
+    if (position >= kb::firstNamedSymbol) {
+      target = kb::firstNamedSymbol;
+      for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>()) {
+        if (symbol.getName() == kb::symbolName(position, expr.getSymbols()))
+          break;
+        ++target;
+      }
+    }
+    symbols.push_back(mlir::getAffineSymbolExpr(target, context));
+  }
+  return result.replaceSymbols(symbols);
+}
+
+/// \p expr, in the symbols of \p nest, as an attribute over \p loops.
+kb::ExprAttr asAttr(AffineExpr expr, kb::NestOp nest, llvm::ArrayRef<mlir::StringAttr> loops) {
   llvm::SmallVector<mlir::StringAttr> names;
   for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
     names.push_back(mlir::StringAttr::get(nest.getContext(), symbol.getName()));
-  return names;
+  auto map = mlir::AffineMap::get(kb::firstLoopDim + loops.size(), kb::firstNamedSymbol + names.size(), expr);
+  return kb::ExprAttr::get(nest.getContext(), loops, names, map);
 }
 
-/// \p expr, which names only the symbols that it uses, in the space of \p symbols.
-AffineExpr inSpace(kb::ExprAttr expr, llvm::ArrayRef<mlir::StringAttr> symbols) {
-  llvm::SmallVector<AffineExpr> replacements;
-  for (unsigned i = 0; i < kb::firstNamedSymbol; ++i)
-    replacements.push_back(mlir::getAffineSymbolExpr(i, expr.getContext()));
-  for (mlir::StringAttr name : expr.getSymbols()) {
-    unsigned position = llvm::find(symbols, name) - symbols.begin();
-    replacements.push_back(mlir::getAffineSymbolExpr(kb::firstNamedSymbol + position, expr.getContext()));
+/// Products of symbols and their coefficients; nothing if \p expr has other operations.
+using Products = std::map<std::vector<unsigned>, int64_t>;
+std::optional<Products> productsOf(AffineExpr expr) {
+  if (auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(expr))
+    return number.getValue() ? Products{{{}, number.getValue()}} : Products{};
+  if (auto symbol = mlir::dyn_cast<mlir::AffineSymbolExpr>(expr))
+    return Products{{{symbol.getPosition()}, 1}};
+  auto binary = mlir::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
+  if (!binary || (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul))
+    return std::nullopt;
+  std::optional<Products> left = productsOf(binary.getLHS()), right = productsOf(binary.getRHS());
+  if (!left || !right)
+    return std::nullopt;
+  Products result;
+  auto add = [&](const std::vector<unsigned> &symbols, int64_t factor) {
+    if ((result[symbols] += factor) == 0)
+      result.erase(symbols);
+  };
+  if (expr.getKind() == AffineExprKind::Add) {
+    for (const Products &each : {*left, *right})
+      for (const auto &[symbols, factor] : each)
+        add(symbols, factor);
+    return result;
   }
-  return expr.getExpr().replaceSymbols(replacements);
+  for (const auto &[a, x] : *left)
+    for (const auto &[b, y] : *right) {
+      std::vector<unsigned> both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      llvm::sort(both);
+      add(both, x * y);
+    }
+  return result;
+}
+
+/// \p expr multiplied out, longest products first, where that is possible.
+AffineExpr expanded(AffineExpr expr) {
+  std::optional<Products> products = productsOf(expr);
+  if (!products)
+    return expr;
+  std::vector<std::pair<std::vector<unsigned>, int64_t>> terms(products->begin(), products->end());
+  llvm::stable_sort(terms, [](const auto &a, const auto &b) { return a.first.size() > b.first.size(); });
+  AffineExpr sum;
+  for (const auto &[symbols, factor] : terms) {
+    AffineExpr term;
+    for (unsigned position : symbols) {
+      AffineExpr symbol = mlir::getAffineSymbolExpr(position, expr.getContext());
+      term = term ? term * symbol : symbol;
+    }
+    AffineExpr number = mlir::getAffineConstantExpr(factor, expr.getContext());
+    term = !term ? number : factor == 1 ? term : term * number;
+    sum = sum ? sum + term : term;
+  }
+  return sum ? sum : mlir::getAffineConstantExpr(0, expr.getContext());
 }
 
 /// The greatest value of \p expr over the points; null if it is not known. Symbols that are
@@ -67,8 +131,7 @@ public:
 private:
   AffineExpr extentOf(unsigned at) {
     auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
-    return inSpace(at < extents.size() ? extents[at] : kb::OverOp(loops[at - extents.size()]).getExtent(),
-                   symbolsOf(nest));
+    return inNest(at < extents.size() ? extents[at] : kb::OverOp(loops[at - extents.size()]).getExtent(), nest);
   }
 
   /// \p expr with dimension \p position at its greatest or least value, whichever makes it greater.
@@ -136,7 +199,7 @@ void forEachElement(kb::NestOp nest, llvm::function_ref<void(mlir::Operation *, 
 
 } // namespace
 
-/// Names of symbols at \p positions that are no extent around \p op: nothing else says that they are not negative.
+/// Names of symbols at \p positions that are no extent around the access: nothing else says that they are not negative.
 static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positions, kb::NestOp nest,
                                                llvm::ArrayRef<kb::OverOp> loops) {
   auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
@@ -146,51 +209,51 @@ static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positio
   for (unsigned position : positions) {
     if (position < kb::firstNamedSymbol)
       continue;
-    StringRef name = kb::symbolName(position, symbolsOf(nest));
+    StringRef name = mlir::cast<kb::SymbolAttr>(nest.getSymbols()[position - kb::firstNamedSymbol]).getName();
     if (llvm::none_of(extents, [&](kb::ExprAttr extent) { return extent.str() == name; }))
       names.push_back(name.str());
   }
   return names;
 }
 
-llvm::Expected<std::string> kbopt::touchedBytes(kb::NestOp nest, StringRef parameter,
-                                                std::vector<std::string> &notNegative) {
-  std::vector<std::string> candidates;
+/// One more than the greatest offset of \p operand, an operand of \p op; null if it may lie before the pointer,
+/// or if it is not known.
+static AffineExpr endOf(mlir::Operation *op, kb::OperandAttr operand, kb::NestOp nest,
+                        std::vector<std::string> &notNegative) {
+  llvm::SmallVector<kb::OverOp> loops = loopsAround(op);
+  Extreme extreme(nest, loops, nest.getDims().size() + loops.size());
+  AffineExpr offset = inNest(operand.getOffset(), nest), most = extreme.greatest(offset);
+  // Indices of array dimensions are not negative, nor are sums of products of what is not.
+  bool fromZero = !operand.getIndices().empty() || extreme.isNeverNegative(offset);
+  for (kb::ExprAttr stride : operand.getStrides())
+    fromZero &= extreme.isNeverNegative(inNest(stride, nest));
+  if (!most || !fromZero)
+    return {};
+  for (std::string &name : uncertainSigns(extreme.positive, nest, loops))
+    notNegative.push_back(std::move(name));
+  return expanded(most + 1);
+}
+
+llvm::Expected<TouchedMemory> kbopt::touchedMemory(kb::NestOp nest, StringRef parameter) {
+  TouchedMemory result;
+  std::vector<std::string> ends;
   bool known = true;
   forEachElement(nest, [&](mlir::Operation *op, kb::OperandAttr operand, bool) {
     if (!known || operand.getBase().getKind() != kb::BaseKind::Argument || operand.getBase().getName() != parameter)
       return;
-    llvm::SmallVector<kb::OverOp> loops = loopsAround(op);
-    unsigned dims = nest.getDims().size() + loops.size();
-    Extreme extreme(nest, loops, dims);
-    kb::ExprAttr offset = operand.getOffset();
-    llvm::SmallVector<mlir::StringAttr> symbols = symbolsOf(nest);
-    AffineExpr most = extreme.greatest(inSpace(offset, symbols));
-    // Nothing lies before the pointer: indices of array dimensions are not negative, nor are sums of
-    // products of what is not.
-    bool fromZero = !operand.getIndices().empty() || extreme.isNeverNegative(inSpace(offset, symbols));
-    for (kb::ExprAttr stride : operand.getStrides())
-      fromZero &= extreme.isNeverNegative(inSpace(stride, symbols));
-    if (!most || !fromZero) {
-      known = false;
-      return;
-    }
-    for (std::string &name : uncertainSigns(extreme.positive, nest, loops))
-      notNegative.push_back(std::move(name));
-    AffineExpr bytes = (most + 1) * operand.getBytes();
-    unsigned numDims = offset.getMap().getNumDims(), numSymbols = kb::firstNamedSymbol + symbols.size();
-    mlir::AffineMap map =
-        mlir::AffineMap::get(numDims, numSymbols, mlir::simplifyAffineExpr(bytes, numDims, numSymbols));
-    auto text = hostText(kb::ExprAttr::get(nest.getContext(), offset.getLoops(), symbols, map), nest);
+    AffineExpr end = endOf(op, operand, nest, result.notNegative);
+    known &= bool(end) && (!result.elementBytes || result.elementBytes == operand.getBytes());
+    result.elementBytes = operand.getBytes();
+    auto text = known ? hostText(asAttr(end, nest, {}), nest) : std::nullopt;
     known &= text.has_value();
-    if (text && !llvm::is_contained(candidates, *text))
-      candidates.push_back(*text);
+    if (text && !llvm::is_contained(ends, *text))
+      ends.push_back(*text);
   });
-  if (!known || candidates.empty() || candidates.size() > 3)
+  if (!known || ends.empty() || ends.size() > 3)
     return llvm::createStringError("how much of '" + parameter.str() + "' the kernel touches is not known");
-  std::string result = candidates.front();
-  for (StringRef other : llvm::drop_begin(candidates))
-    result = "(" + result + " > " + other.str() + " ? " + result + " : " + other.str() + ")";
+  result.elements = ends.front();
+  for (StringRef other : llvm::drop_begin(ends))
+    result.elements = "(" + result.elements + " > " + other.str() + " ? " + result.elements + " : " + other.str() + ")";
   return result;
 }
 
@@ -203,6 +266,20 @@ static std::optional<unsigned> argumentNumber(kb::KernelOp kernel, StringRef nam
     ++index;
   }
   return std::nullopt;
+}
+
+/// What the parameter points to, without qualifiers.
+static std::string pointeeOf(kb::KernelOp kernel, unsigned argument) {
+  std::string type = mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getType().str();
+  StringRef words = StringRef(type).take_until([](char c) { return c == '*'; }).trim();
+  words.consume_front("const ");
+  words.consume_back(" const");
+  return words.trim().str();
+}
+
+/// Whether \p memory is counted in what the parameter points to.
+static bool isElement(kb::KernelOp kernel, unsigned argument, const TouchedMemory &memory) {
+  return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getElementBytes() == memory.elementBytes;
 }
 
 static bool isRestrict(kb::KernelOp kernel, unsigned argument) {
@@ -237,17 +314,21 @@ llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(const PassContext
       if (isRestrict(kernel, *first) || isRestrict(kernel, *second) ||
           argumentsMayOverlap(context.imported(), kernel, *first, *second).refuted())
         continue;
-      std::vector<std::string> notNegative;
-      auto a = touchedBytes(nest, condition.text, notNegative);
-      if (!a)
-        return a.takeError();
-      auto b = touchedBytes(nest, condition.other, notNegative);
-      if (!b)
-        return b.takeError();
-      for (const std::string &name : notNegative)
-        add({asOperand(name) + " >= 0", {}, "", 0});
-      add({"((const char *)" + condition.text + " + " + *a + " <= (const char *)" + condition.other +
-               " || (const char *)" + condition.other + " + " + *b + " <= (const char *)" + condition.text + ")",
+      auto a = touchedMemory(nest, condition.text), b = touchedMemory(nest, condition.other);
+      if (!a || !b)
+        return llvm::joinErrors(a.takeError(), b.takeError());
+      for (const TouchedMemory &each : {*a, *b})
+        for (const std::string &name : each.notNegative)
+          add({asOperand(name) + " >= 0", {}, "", 0});
+      bool sameType = isElement(kernel, *first, *a) && isElement(kernel, *second, *b) &&
+                      pointeeOf(kernel, *first) == pointeeOf(kernel, *second);
+      auto begin = [&](StringRef name) { return sameType ? name.str() : "(const char *)" + name.str(); };
+      auto end = [&](StringRef name, const TouchedMemory &memory) {
+        std::string bytes = asOperand(memory.elements) + " * " + std::to_string(memory.elementBytes);
+        return begin(name) + " + " + (sameType ? memory.elements : "(long long)" + bytes);
+      };
+      add({end(condition.text, *a) + " <= " + begin(condition.other) + " || " + end(condition.other, *b) +
+               " <= " + begin(condition.text),
            {}, "", 0});
     }
   }
