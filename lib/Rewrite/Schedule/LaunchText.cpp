@@ -73,7 +73,7 @@ llvm::Expected<std::string> LaunchText::translate(StringRef text) const {
       problem = "what '" + name.str() + "' is at " + place + " cannot be written there";
     else if (!found->repeatable)
       problem = "'" + found->text + "' at " + place + " has side effects";
-    return asOperand(found->text);
+    return found->isOperand ? found->text : asOperand(found->text);
   });
   if (!problem.empty())
     return llvm::createStringError(problem);
@@ -154,7 +154,8 @@ LaunchText::Meaning argumentMeaning(const PassContext &context, const ParmVarDec
     meaning.value = ast::constantOf(ast::resolve(argument, host), ast);
     meaning.narrows = isFewerBits(ast, to, from);
   }
-  if (!meaning.value && to->isArithmeticType() && !ast.hasSameType(to, from) && !meaning.text.empty())
+  meaning.isOperand = !meaning.value && to->isArithmeticType() && !ast.hasSameType(to, from) && !meaning.text.empty();
+  if (meaning.isOperand)
     meaning.text = "(" + to.getAsString(ast.getPrintingPolicy()) + ")" + asOperand(meaning.text);
   return meaning;
 }

@@ -29,6 +29,7 @@ public:
     std::optional<int64_t> value;
     const clang::Expr *expr = nullptr; ///< null: a value that is not written
     bool repeatable = true;
+    bool isOperand = false; ///< needs no parentheses
     bool narrows = false; ///< the parameter has fewer bits than the argument
   };
 

@@ -3,7 +3,7 @@
 // RUN: kb-opt -passes=auto --trajectories=1 --steps=1 --journal=%t.sqlite --knowledge=%t.knowledge --remarks-file=%t.yaml -o %t.cu %s 2>%t.err
 // RUN: FileCheck %s < %t.yaml
 // CHECK: Pass: {{[a-z-]+}}
-// RUN: not grep -e 'needs a model' -e invent -e double-buffer %t.yaml %t.err
+// RUN: not grep -e 'needs a model' -e invent -e tma-bulk-copy %t.yaml %t.err
 //
 // kb-workload:
 //   entry: run

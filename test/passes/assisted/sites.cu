@@ -1,13 +1,15 @@
 // Sites by matcher and by kind; without a reply nothing is rewritten, and the reason says so.
-// RUN: kb-opt -passes=shared-memory-tiling,warp-shuffle-reduction,swizzle-shared-array,raise-shared-carveout,fuse-kernels-vertical,use-ldg-readonly,invent -o %t %s 2>&1 | FileCheck %s
+// RUN: kb-opt -passes=use-ldg-readonly,tma-bulk-copy,swizzle-shared-array,raise-shared-carveout,fuse-kernels-vertical,invent -o %t %s 2>&1 | FileCheck %s
 // RUN: diff %s %t
 
 // CHECK-NOT: remark: {{(applied|rewrote)}}
-// One kernel sums products, one reads its neighbours; the third does neither.
-// CHECK: :[[#PRODUCT:]]:17: remark: does not apply: needs a model: 'shared-memory-tiling' has no rule that writes it; name a reply, as in {reply=DIGEST}, or let a search ask a model with --llm [shared-memory-tiling, site 1]
-// CHECK-NEXT: :[[#PRODUCT+7]]:17: {{.*}}[shared-memory-tiling, site 2]
+// Parameters that are only read.
+// CHECK: :[[#PRODUCT:]]:{{.*}}: remark: does not apply: needs a model: 'use-ldg-readonly' has no rule that writes it; name a reply, as in {reply=DIGEST}, or let a search ask a model with --llm [use-ldg-readonly, site 1]
+// CHECK-NEXT: :[[#PRODUCT]]:{{.*}}[use-ldg-readonly, site 2]
+// CHECK-NEXT: :[[#PRODUCT+7]]:{{.*}}[use-ldg-readonly, site 3]
+// CHECK-NEXT: :[[#PRODUCT+14]]:{{.*}}[use-ldg-readonly, site 4]
 // The loop that halves a shared array, in a template.
-// CHECK-NEXT: :[[#PRODUCT+18]]:3: {{.*}}[warp-shuffle-reduction, site 1]
+// CHECK-NEXT: :[[#PRODUCT+18]]:3: {{.*}}[tma-bulk-copy, site 1]
 // CHECK-NEXT: :[[#PRODUCT+15]]:{{.*}}[swizzle-shared-array, site 1]
 // By kind: every launch, of which one has another beside it; the kernels.
 // CHECK-NEXT: :[[#PRODUCT+29]]:3: {{.*}}[raise-shared-carveout, site 1]
@@ -15,10 +17,6 @@
 // CHECK-NEXT: :[[#PRODUCT+30]]:3: {{.*}}[raise-shared-carveout, site 3]
 // CHECK-NEXT: :[[#PRODUCT+29]]:3: {{.*}}[fuse-kernels-vertical, site 1]
 // CHECK-NEXT: :[[#PRODUCT+30]]:3: {{.*}}[fuse-kernels-vertical, site 2]
-// CHECK-NEXT: :[[#PRODUCT]]:{{.*}}[use-ldg-readonly, site 1]
-// CHECK-NEXT: :[[#PRODUCT]]:{{.*}}[use-ldg-readonly, site 2]
-// CHECK-NEXT: :[[#PRODUCT+7]]:{{.*}}[use-ldg-readonly, site 3]
-// CHECK-NEXT: :[[#PRODUCT+14]]:{{.*}}[use-ldg-readonly, site 4]
 // CHECK-COUNT-3: [invent, site
 // CHECK-NOT: remark
 
