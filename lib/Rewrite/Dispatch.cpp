@@ -327,6 +327,9 @@ std::string kbopt::hostText(const PassContext &context, const KernelView &kernel
     if (mayModify(kernel.function()->getBody(), parameter) || index >= launch.arguments.size())
       return "";
     const Expr *argument = ast::strip(launch.arguments[index]);
+    if (std::optional<int64_t> value = ast::constantOf(ast::resolve(argument, launch.host), ast);
+        value && launch.instances <= 1)
+      return *value < 0 ? "" : std::to_string(*value);
     std::string text = argumentText(context, launch, index);
     bool sameType = ast.hasSameUnqualifiedType(argument->getType(), parameter->getType());
     return sameType ? text : castTo(parameter->getType(), text);

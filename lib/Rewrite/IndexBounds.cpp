@@ -2,6 +2,7 @@
 
 #include "kb-opt/Rewrite/IndexBounds.h"
 #include "kb-opt/Rewrite/Dispatch.h"
+#include <cmath>
 
 using namespace kbopt;
 using namespace clang;
@@ -42,6 +43,24 @@ LaunchBound LaunchBound::operator*(const LaunchBound &other) const {
       product.terms[factors] += a * b;
     }
   return product;
+}
+
+LaunchBound LaunchBound::dividedBy(const LaunchBound &divisor) const {
+  if (divisor.terms.size() != 1 || divisor.terms.begin()->second < 1)
+    return *this;
+  const auto &[divided, by] = *divisor.terms.begin();
+  LaunchBound quotient;
+  for (const auto &[factors, coefficient] : terms) {
+    // A product without the divisor's factors gets no larger.
+    std::vector<std::string> rest;
+    if (std::includes(factors.begin(), factors.end(), divided.begin(), divided.end()))
+      std::set_difference(factors.begin(), factors.end(), divided.begin(), divided.end(), std::back_inserter(rest));
+    else
+      rest = factors;
+    bool isDivided = rest.size() + divided.size() == factors.size();
+    quotient.terms[rest] += isDivided ? std::ceil(coefficient / by) : coefficient;
+  }
+  return quotient;
 }
 
 std::optional<double> LaunchBound::number() const {
@@ -165,6 +184,21 @@ bool IndexBounds::isGuarded(const Expr *expr) const {
   });
 }
 
+bool IndexBounds::isExact(const Expr *expr) const {
+  expr = ast::resolve(expr, kernel->function());
+  if (expr->isTypeDependent())
+    return false;
+  if (ast::constantOf(expr, context->parsed().context()))
+    return true;
+  if (const VarDecl *variable = ast::variableOf(expr))
+    return isa<ParmVarDecl>(variable) && !mayModify(kernel->function()->getBody(), variable);
+  if (const auto *cast = dyn_cast<ExplicitCastExpr>(expr))
+    return cast->getType()->isIntegerType() && isExact(cast->getSubExpr());
+  const auto *binary = dyn_cast<BinaryOperator>(expr);
+  return binary && (binary->getOpcode() == BO_Add || binary->getOpcode() == BO_Mul) &&
+         isExact(binary->getLHS()) && isExact(binary->getRHS());
+}
+
 std::optional<LaunchBound> IndexBounds::variableBound(const Expr *expr, const VarDecl *variable) {
   if (isa<ParmVarDecl>(variable)) {
     std::string text = hostText(*context, *kernel, *launch, expr);
@@ -210,6 +244,9 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
     ~Deeper() { --depth; }
   } deeper{++depth};
   expr = ast::strip(expr);
+  // These are properties, whose type is that of their getter.
+  if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr))
+    return extent(ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim, ref->dimension);
   if (depth > 24 || expr->isTypeDependent() || !expr->getType()->isIntegerType())
     return fail(expr);
   if (std::optional<int64_t> value = ast::constantOf(expr, context->parsed().context()))
@@ -217,8 +254,6 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
   for (unsigned dimension = 0; dimension < 3; ++dimension)
     if (ast::isGlobalThreadIndex(expr, dimension) || ast::isGridSpan(expr, dimension))
       return threads(dimension);
-  if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr))
-    return extent(ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim, ref->dimension);
   if (const VarDecl *variable = ast::variableOf(expr))
     return variableBound(expr, variable);
   if (const auto *cast = dyn_cast<ExplicitCastExpr>(expr)) {
@@ -232,6 +267,10 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
     return left && right ? std::optional(*left + *right) : std::nullopt;
   }
   const auto *binary = dyn_cast<BinaryOperator>(expr);
+  // A parameter is at least 1.
+  if (binary && binary->getOpcode() == BO_Sub && isa_and_nonnull<ParmVarDecl>(ast::variableOf(binary->getLHS())) &&
+      ast::constantOf(binary->getRHS(), context->parsed().context()) == std::optional<int64_t>(1))
+    return boundOf(binary->getLHS());
   if (!binary || !(binary->isAdditiveOp() || binary->isMultiplicativeOp() || binary->isShiftOp()) ||
       binary->getOpcode() == BO_Sub)
     return fail(expr);
@@ -242,6 +281,9 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
   case BO_Add: return *left + *right;
   case BO_Mul: return *left * *right;
   case BO_Div:
+    demand(*left);
+    demand(*right);
+    return isExact(binary->getRHS()) ? left->dividedBy(*right) : *left;
   case BO_Shr: demand(*left); return left;
   case BO_Rem: demand(*left); demand(*right); return right;
   case BO_Shl:

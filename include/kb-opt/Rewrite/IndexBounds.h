@@ -22,6 +22,8 @@ public:
 
   LaunchBound operator+(const LaunchBound &other) const;
   LaunchBound operator*(const LaunchBound &other) const;
+  /// An upper bound of the quotient by a value that is \p divisor exactly.
+  LaunchBound dividedBy(const LaunchBound &divisor) const;
   bool operator==(const LaunchBound &other) const = default;
   /// The number, if no launch value is in it.
   std::optional<double> number() const;
@@ -63,6 +65,8 @@ private:
   void demand(const LaunchBound &bound);
   void note(llvm::StringRef text, clang::QualType type);
   bool isGuarded(const clang::Expr *expr) const;
+  /// Whether the bound of \p expr is its value: sums and products of parameters and constants.
+  bool isExact(const clang::Expr *expr) const;
 
   const PassContext *context;
   const KernelView *kernel;

@@ -1,32 +1,29 @@
-// Index holds every index, and the one beyond the end by which a thread leaves the loop.
-template <typename Index>
-__device__ __forceinline__ void permute(const float *in, float *out, Index images, Index channels,
-                                        Index pixels) {
-  Index count = images * channels * pixels, step = (Index)gridDim.x * blockDim.x;
-  for (Index i = (Index)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-    Index channel = i % channels, pixel = i / channels % pixels, image = i / channels / pixels;
+// 'toChannelsLast' for indices that fit 31 bits.
+__global__ void toChannelsLastNarrow(const float *in, float *out, int images, int channels,
+                                     int pixels) {
+  int count = images * channels * pixels, step = (int)gridDim.x * blockDim.x;
+  for (int i = (int)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+    int channel = i % channels, pixel = i / channels % pixels, image = i / channels / pixels;
     out[i] = in[(image * channels + channel) * pixels + pixel];
   }
 }
 
-__global__ void toChannelsLastNarrow(const float *in, float *out, int images, int channels,
-                                     int pixels) {
-  permute<int>(in, out, images, channels, pixels);
-}
-
 // Every element is found by divisions in 64 bits, each a call of some eighty instructions.
 __global__ void toChannelsLast(const float *in, float *out, long long images, long long channels, long long pixels) {
-  permute<long long>(in, out, images, channels, pixels);
+  long long count = images * channels * pixels, step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+    long long channel = i % channels, pixel = i / channels % pixels, image = i / channels / pixels;
+    out[i] = in[(image * channels + channel) * pixels + pixel];
+  }
 }
 
 void run(const float *in, float *out, long long images, long long channels, long long pixels) {
-  constexpr long long kBlocks = 8, kThreads = 128;
-  // Divided, not multiplied: the product itself may be too large.
-  long long most = (1LL << 31) - 1 - kBlocks * kThreads;
-  bool narrow = images >= 0 && channels > 0 && pixels > 0 && channels <= most &&
-                pixels <= most / channels && images <= most / (channels * pixels);
-  if (narrow)
-    toChannelsLastNarrow<<<kBlocks, kThreads>>>(in, out, (int)images, (int)channels, (int)pixels);
+  if (channels > 0 && images > 0 && pixels > 0 &&
+      (double)channels * images * pixels + 2048.0 <= 2147483647.0 &&
+      (double)pixels + (double)channels * pixels + (double)channels * images * pixels <=
+          2147483647.0 &&
+      (double)channels * images + (double)channels <= 2147483647.0)
+    toChannelsLastNarrow<<<8, 128>>>(in, out, images, channels, pixels);
   else
-    toChannelsLast<<<kBlocks, kThreads>>>(in, out, images, channels, pixels);
+    toChannelsLast<<<8, 128>>>(in, out, images, channels, pixels);
 }
