@@ -21,6 +21,8 @@ public:
       dims.push_back(each.variable);
     for (const Dimension &each : dimensions)
       extents.push_back(each.extent);
+    for (VarId id : dims)
+      loops.insert(space[id].name);
   }
 
   kb::NestOp emit() {
@@ -243,6 +245,11 @@ private:
   }
 
   void emitLoop(const Statement &each) {
+    std::string &name = space[each.variable].name;
+    for (std::string wish = name; !loops.insert(name).second;) {
+      for (unsigned i = 2; !program.names.insert(name = wish + "_" + std::to_string(i)).second;)
+        ++i;
+    }
     auto over = kb::OverOp::create(builder, location, space[each.variable].name, expression(each.end), each.order, each.team);
     std::set<std::string> before = reducing;
     if (each.order == kb::LoopOrder::Reduction) {
@@ -288,7 +295,7 @@ private:
   llvm::SmallVector<VarId> dims; ///< of the nest, then of the loops around
   llvm::SmallVector<Poly> extents;
   llvm::SmallVector<VarId> used; ///< symbols
-  std::set<std::string> declared, reducing;
+  std::set<std::string> declared, reducing, loops;
 };
 
 } // namespace

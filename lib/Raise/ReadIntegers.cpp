@@ -322,6 +322,8 @@ static const Expr *onlyReturn(const FunctionDecl *function) {
 
 std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   llvm::StringRef name = calleeName(call);
+  if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
+    return evaluateGroup(member);
   if ((name == "__mul24" || name == "__umul24") && call->getNumArgs() == 2) {
     std::optional<Integer> left = evaluate(call->getArg(0)), right = evaluate(call->getArg(1));
     if (!left || !right)

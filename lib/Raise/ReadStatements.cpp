@@ -27,7 +27,7 @@ void ThreadReader::read() {
   const Stmt *body = kernel->getBody();
   if (!body)
     return refuse("its body is not in sight");
-  findUntracked(body);
+  findUntrackedVariables(body, untracked);
   readParameters();
   readSequence({body}, program.body);
 }
@@ -45,13 +45,15 @@ public:
   }
   bool TraverseForStmt(ForStmt *loop) {
     ++depth;
-    TraverseStmt(loop->getInit());
     // The header may change the loop's own variable.
     const VarDecl *own = nullptr;
     if (auto *declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
       own = declaration->isSingleDecl() ? llvm::dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
     else if (auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit()))
       own = assign->getOpcode() == BO_Assign ? variableOf(assign->getLHS()) : nullptr;
+    const VarDecl *around = std::exchange(inHeader, own);
+    TraverseStmt(loop->getInit());
+    inHeader = around;
     TraverseStmt(loop->getCond());
     const VarDecl *outer = std::exchange(inHeader, own);
     TraverseStmt(loop->getInc());
@@ -125,7 +127,7 @@ private:
 
 } // namespace
 
-void ThreadReader::findUntracked(const Stmt *body) {
+void findUntrackedVariables(const Stmt *body, std::set<const VarDecl *> &untracked) {
   ChangeFinder(untracked).TraverseStmt(const_cast<Stmt *>(body));
 }
 
@@ -201,11 +203,15 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
       readIf(branch, {}, out);
       continue;
     }
-    if (llvm::isa<ReturnStmt, ContinueStmt>(each)) {
-      if (llvm::isa<ReturnStmt>(each) && loopDepth)
-        refuse("returns from within a loop");
+    if (const auto *result = llvm::dyn_cast<ReturnStmt>(each)) {
+      if (loopDepth)
+        return refuse("returns from within a loop");
+      if (inlined)
+        readResult(result, out);
       return;
     }
+    if (llvm::isa<ContinueStmt>(each))
+      return;
     readStatement(each, out);
   }
 }
@@ -221,7 +227,8 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
     elseSide.push_back(branch->getElse());
   bool thenExits = endsInExit(branch->getThen()), elseExits = endsInExit(branch->getElse());
   if (!rest.empty()) {
-    if (!thenExits && !elseExits)
+    // What follows is then read once for each side.
+    if (!thenExits && !elseExits && ++copies > 4)
       return refuse("a return or continue stands deep inside of conditions");
     if (!thenExits)
       thenSide.append(rest.begin(), rest.end());
@@ -286,6 +293,8 @@ void ThreadReader::readStatement(const Stmt *statement, Body &out) {
 //===-- Variables ---------------------------------------------------------===//
 
 void ThreadReader::readShared(const VarDecl *variable) {
+  if (values.count(variable))
+    return; // of a function that is called more than once
   Pointer pointer;
   pointer.base = {kb::BaseKind::Global, variable->getNameAsString(), -1, 0, Base::Shared};
   pointer.element = variable->getType();
@@ -316,6 +325,8 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
   std::string shown = "'" + variable->getNameAsString() + "'";
   if (type.isVolatileQualified())
     return refuse(shown + " is volatile");
+  if (isThreadGroup(type))
+    return;
   if (variable->isStaticLocal())
     return variable->isConstexpr() ? void() : refuse(shown + " is static");
   if (type->isPointerType()) {
@@ -547,7 +558,7 @@ bool ThreadReader::readCall(const CallExpr *call, Body &out) {
     out.push_back(std::move(result));
     return true;
   }
-  return false;
+  return inlineCall(call, out).has_value();
 }
 
 bool ThreadReader::readAtomic(const CallExpr *call, llvm::StringRef name, Body &out) {

@@ -9,6 +9,7 @@
 #include "clang/AST/PrettyPrinter.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
@@ -75,6 +76,11 @@ private:
     for (const Stmt *child : inner->children()) {
       if (!child || llvm::isa<CXXDefaultArgExpr>(child))
         continue;
+      bool isGuarded = child != *inner->child_begin() &&
+                       (llvm::isa<ConditionalOperator>(inner) ||
+                        (llvm::isa<BinaryOperator>(inner) && llvm::cast<BinaryOperator>(inner)->isLogicalOp()));
+      isConditional += isGuarded;
+      llvm::scope_exit leave([&] { isConditional -= isGuarded; });
       if (std::optional<std::string> text = cached(child)) {
         CharSourceRange range = fileRange(child);
         isSpliceable &= range.isValid();
@@ -144,6 +150,7 @@ private:
   ThreadReader &reader;
   ThreadReader::Body &out;
   const Stmt *current = nullptr;
+  unsigned isConditional = 0; ///< how many conditions decide whether what is read is evaluated
   std::map<const Stmt *, std::optional<std::string>> known;
 };
 
@@ -250,7 +257,17 @@ std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
       operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{} : reader.textOf(argument, out));
     return hole(operand);
   }
-  if (!callee || !reader.isPureFunction(callee))
+  if (callee && reader.isPureFunction(callee))
+    return std::nullopt;
+  if (isConditional == 0)
+    if (std::optional<Text> inlined = reader.inlineCall(call, out)) {
+      std::string text = shiftHoles(inlined->text, result.operands.size());
+      for (Operand &operand : inlined->operands)
+        result.operands.push_back(std::move(operand));
+      bool isName = llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+      return isName ? text : "(" + text + ")";
+    }
+  if (!reader.failed())
     reader.refuse("'" + (name.empty() ? reader.sourceText(call) : name.str()) +
                   "' may do more than compute a value from scalars");
   return std::nullopt;

@@ -1,12 +1,327 @@
 //===- Scalarize.cpp - Values that need no memory ------------------------------===//
 //
-// Owns replacing elements that a loop only updates by scalars.
+// Owns keeping elements in scalars: an element that a loop only updates, and a value that is loaded
+// again right after it was stored.
 //
 //===----------------------------------------------------------------------===//
 #include "Points.h"
 
 namespace kbopt::raise {
+namespace {
 
-void scalarize(ThreadProgram &) {}
+class Scalarizer {
+public:
+  explicit Scalarizer(ThreadProgram &program) : program(program), space(program.space) {}
+
+  void run(std::vector<Statement> &body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      run(body[i].body);
+      if (body[i].kind == Statement::For)
+        i += updateInScalar(body, i);
+    }
+    forward(body);
+  }
+
+private:
+  static bool isElement(const Operand &operand, const Operand &other) {
+    return operand.kind == Operand::Element && operand.base == other.base && operand.offset == other.offset;
+  }
+
+  std::string uniqueName(llvm::StringRef wish) {
+    std::string name = wish.str();
+    for (unsigned i = 2; !program.names.insert(name).second; ++i)
+      name = wish.str() + "_" + std::to_string(i);
+    return name;
+  }
+
+  /// Every operand of \p body that is in \p base, also in conditions.
+  static void forEachOf(std::vector<Statement> &body, const Base &base, llvm::function_ref<void(Operand &)> visit) {
+    walk(body, [&](Statement &each) {
+      forEachOperand(each, [&](Operand &operand) {
+        if (operand.kind == Operand::Element && operand.base == base)
+          visit(operand);
+      });
+      return true;
+    });
+  }
+
+  //===-- Updates in a loop -----------------------------------------------===//
+
+  /// An element that every iteration of the loop at \p at reads or writes, and nothing else of its base: a
+  /// scalar that is loaded before the loop and stored after it. Returns how many statements were added before.
+  size_t updateInScalar(std::vector<Statement> &body, size_t at) {
+    size_t added = 0;
+    std::vector<Operand> targets;
+    walk(body[at].body, [&](Statement &each) {
+      if (each.kind == Statement::Store && llvm::none_of(targets, [&](auto &known) { return known.base == each.target.base; }))
+        targets.push_back(each.target);
+      return true;
+    });
+    for (const Operand &target : targets) {
+      Statement &loop = body[at + added];
+      std::set<VarId> inside{loop.variable};
+      bool isFixed = true;
+      walk(loop.body, [&](Statement &each) {
+        if (each.kind == Statement::For)
+          inside.insert(each.variable);
+        if (each.kind == Statement::Let && each.symbol)
+          inside.insert(*each.symbol);
+        isFixed &= each.kind != Statement::Atomic || !(each.target.base == target.base);
+        return true;
+      });
+      forEachOf(loop.body, target.base, [&](Operand &operand) { isFixed &= operand.offset == target.offset; });
+      for (VarId id : inside)
+        isFixed &= !space.dependsOn(target.offset, id);
+      if (!isFixed || !mayTouch(body, at + added, target))
+        continue;
+      added += moveOut(body, at + added, target);
+    }
+    return added;
+  }
+
+  /// Whether the element may be loaded and stored although the loop might not run.
+  bool mayTouch(std::vector<Statement> &body, size_t at, const Operand &target) {
+    for (size_t i = 0; i < at; ++i)
+      if (body[i].kind == Statement::Store && isElement(body[i].target, target))
+        return true;
+    Poly length = body[at].end - Poly::constant(1);
+    bool isUnconditional = llvm::any_of(body[at].body, [&](Statement &each) {
+      return each.kind == Statement::Store && isElement(each.target, target);
+    });
+    if (!isUnconditional || !space.isUniform(length))
+      return false;
+    if (!length.isConstant() && !llvm::is_contained(program.requirements, length))
+      program.requirements.push_back(length);
+    return !length.isConstant() || length.constantTerm() >= 0;
+  }
+
+  size_t moveOut(std::vector<Statement> &body, size_t at, Operand target) {
+    Statement load, store;
+    load.kind = Statement::Let;
+    load.name = uniqueName(target.base.name + "_value");
+    load.type = target.type;
+    load.value = {"$0", {target}};
+    store.kind = Statement::Store;
+    store.target = target;
+    store.value.text = load.name;
+    toScalar(body[at].body, target, load.name);
+    body.insert(body.begin() + at + 1, std::move(store));
+    body.insert(body.begin() + at, std::move(load));
+    return 1;
+  }
+
+  void toScalar(std::vector<Statement> &body, const Operand &target, const std::string &name) {
+    walk(body, [&](Statement &each) {
+      if (each.kind == Statement::Store && isElement(each.target, target)) {
+        each.kind = Statement::Assign;
+        each.name = name;
+        each.type = target.type;
+        becomeCombine(each, target);
+      }
+      replace(each.value, target, name);
+      return true;
+    });
+  }
+
+  /// `$0 + x` stored to where $0 comes from.
+  void becomeCombine(Statement &each, const Operand &target) {
+    Text &value = each.value;
+    llvm::StringRef text = value.text;
+    if (value.operands.empty() || !isElement(value.operands[0], target) || !text.consume_front("$0 "))
+      return;
+    for (size_t i = 1; i < value.operands.size(); ++i)
+      if (isElement(value.operands[i], target))
+        return;
+    llvm::StringRef op = text.take_front(1);
+    if ((op != "+" && op != "*" && op != "-") || !text.drop_front().starts_with(" ") || text.contains("$0"))
+      return;
+    llvm::StringRef term = text.drop_front(2);
+    if (!isOneOperand(term))
+      return;
+    bool isFloat = each.type == "float" || each.type == "double";
+    if (!isFloat && each.type != "int" && each.type != "unsigned int")
+      return;
+    std::string digit = op == "*" ? "1" : "0";
+    each.kind = Statement::Combine;
+    each.reduction = op == "*" ? "mul" : "add";
+    each.combine = op == "*" ? "%a * %b" : "%a + %b";
+    each.identity = !isFloat ? digit : digit + (each.type == "float" ? ".0f" : ".0");
+    std::string kept = term.str();
+    if (llvm::StringRef(kept).starts_with("(") && closes(kept) == kept.size() - 1)
+      kept = kept.substr(1, kept.size() - 2);
+    value.text = op == "-" ? "-(" + kept + ")" : kept;
+    dropHole(value);
+  }
+
+  /// Where the parenthesis closes that \p text starts with.
+  static size_t closes(llvm::StringRef text) {
+    int depth = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+      if (depth == 0)
+        return i;
+    }
+    return text.size();
+  }
+
+  /// A name, hole, number or something in parentheses.
+  static bool isOneOperand(llvm::StringRef text) {
+    if (text.starts_with("("))
+      return closes(text) == text.size() - 1;
+    return llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; });
+  }
+
+  /// Removes hole 0, which is not mentioned any more.
+  static void dropHole(Text &value) {
+    value.operands.erase(value.operands.begin());
+    std::string result;
+    llvm::StringRef rest = value.text;
+    for (size_t at; (at = rest.find('$')) != llvm::StringRef::npos;) {
+      result += rest.take_front(at + 1);
+      rest = rest.drop_front(at + 1);
+      unsigned hole = 0;
+      rest.consumeInteger(10, hole);
+      result += std::to_string(hole - 1);
+    }
+    value.text = result + rest.str();
+  }
+
+  /// \p name in the place of holes that are \p target.
+  static void replace(Text &value, const Operand &target, const std::string &name) {
+    std::string result;
+    std::vector<Operand> kept;
+    llvm::StringRef rest = value.text;
+    std::map<unsigned, unsigned> numbers;
+    for (size_t at; (at = rest.find('$')) != llvm::StringRef::npos;) {
+      result += rest.take_front(at);
+      rest = rest.drop_front(at + 1);
+      unsigned hole = 0;
+      rest.consumeInteger(10, hole);
+      if (isElement(value.operands[hole], target)) {
+        result += name;
+        continue;
+      }
+      auto [number, isNew] = numbers.try_emplace(hole, kept.size());
+      if (isNew)
+        kept.push_back(value.operands[hole]);
+      result += "$" + std::to_string(number->second);
+    }
+    value.text = result + rest.str();
+    value.operands = std::move(kept);
+  }
+
+  //===-- Loads after stores ----------------------------------------------===//
+
+  static bool loads(Statement &each, const Operand &target, bool &loadsOther) {
+    bool found = false;
+    std::vector<Statement> one;
+    auto look = [&](Operand &operand) {
+      if (operand.kind != Operand::Element || !(operand.base == target.base))
+        return;
+      (operand.offset == target.offset ? found : loadsOther) = true;
+    };
+    for (Operand &operand : each.value.operands)
+      look(operand);
+    walk(each.body, [&](Statement &inner) {
+      for (Operand &operand : inner.value.operands)
+        look(operand);
+      return true;
+    });
+    return found;
+  }
+
+  static bool stores(Statement &each, const Base &base) {
+    bool found = (each.kind == Statement::Store || each.kind == Statement::Atomic) && each.target.base == base;
+    walk(each.body, [&](Statement &inner) {
+      found |= (inner.kind == Statement::Store || inner.kind == Statement::Atomic) && inner.target.base == base;
+      return true;
+    });
+    return found;
+  }
+
+  /// A store, then loads of the same element in the same sequence: the value gets a name. A store that the
+  /// next one to the same element replaces is dropped.
+  void forward(std::vector<Statement> &body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      if (body[i].kind != Statement::Store)
+        continue;
+      Operand target = body[i].target;
+      size_t end = i + 1;
+      bool isLoaded = false, isOtherLoaded = false, isReplaced = false;
+      for (; end < body.size(); ++end) {
+        isLoaded |= loads(body[end], target, isOtherLoaded);
+        if (stores(body[end], target.base)) {
+          isReplaced = body[end].kind == Statement::Store && isElement(body[end].target, target);
+          break;
+        }
+      }
+      bool isDead = isReplaced && !isOtherLoaded;
+      if (!isLoaded && !isDead)
+        continue;
+      if (isLoaded && !isInSight(body, i, end, target))
+        continue;
+      forwardOne(body, i, end, isLoaded, isDead);
+    }
+  }
+
+  /// Whether loads of \p target below statements (i, end] do not come after a store inside of one of them.
+  bool isInSight(std::vector<Statement> &body, size_t i, size_t end, const Operand &target) {
+    if (end < body.size() && body[end].kind != Statement::Store)
+      return false; // it loads and stores in some order
+    for (size_t k = i + 1; k < std::min(end, body.size()); ++k)
+      if (body[k].kind == Statement::Let && body[k].symbol && space.dependsOn(target.offset, *body[k].symbol))
+        return false;
+    return true;
+  }
+
+  void forwardOne(std::vector<Statement> &body, size_t i, size_t end, bool isLoaded, bool isDead) {
+    Operand target = body[i].target;
+    std::string name = isLoaded ? uniqueName(target.base.name + "_value") : "";
+    if (isLoaded) {
+      for (size_t k = i + 1; k <= end && k < body.size(); ++k) {
+        replace(body[k].value, target, name);
+        walk(body[k].body, [&](Statement &inner) {
+          replace(inner.value, target, name);
+          return true;
+        });
+      }
+      Statement let;
+      let.kind = Statement::Let;
+      let.name = name;
+      let.type = target.type;
+      let.value = std::move(body[i].value);
+      body[i].value = {name, {}};
+      body.insert(body.begin() + i, std::move(let));
+      ++i;
+    }
+    if (isDead)
+      body.erase(body.begin() + i);
+    // What was loaded from there in a let of its own needs no second name.
+    if (isDead && isLoaded && i < body.size() && body[i].kind == Statement::Let && body[i].type == body[i - 1].type &&
+        body[i].value.text == name && !isNamed(body, i + 1, name)) {
+      body[i].value = std::move(body[i - 1].value);
+      body.erase(body.begin() + i - 1);
+    }
+  }
+
+  static bool isNamed(std::vector<Statement> &body, size_t from, const std::string &name) {
+    bool found = false;
+    for (size_t i = from; i < body.size(); ++i) {
+      found |= body[i].value.text.find(name) != std::string::npos;
+      walk(body[i].body, [&](Statement &inner) {
+        found |= inner.value.text.find(name) != std::string::npos;
+        return true;
+      });
+    }
+    return found;
+  }
+
+  ThreadProgram &program;
+  Space &space;
+};
+
+} // namespace
+
+void scalarize(ThreadProgram &program) { Scalarizer(program).run(program.body); }
 
 } // namespace kbopt::raise

@@ -69,6 +69,15 @@ private:
   void readFor(const clang::ForStmt *loop, Body &out);
   bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result);
 
+  //===-- Functions (ReadCalls.cpp) ---------------------------------------===//
+  /// Reads the body of the function in the call's place; its result as text, empty for void. Nothing
+  /// where that is not possible.
+  std::optional<Text> inlineCall(const clang::CallExpr *call, Body &out);
+  bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
+  void readResult(const clang::ReturnStmt *statement, Body &out);
+  /// What a member of a cooperative group says of the thread.
+  std::optional<Integer> evaluateGroup(const clang::CXXMemberCallExpr *call);
+
   //===-- Reductions (ReadCombine.cpp) ------------------------------------===//
   /// `sum += x` and its relatives: a Combine instead of an Assign.
   bool readCombine(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
@@ -121,9 +130,6 @@ private:
   bool isPureFunction(const clang::FunctionDecl *function);
   std::string uniqueName(llvm::StringRef wish);
 
-  /// Variables whose value cannot be followed: changed under a condition or in a loop.
-  void findUntracked(const clang::Stmt *body);
-
   const clang::FunctionDecl *kernel;
   const clang::ASTContext &ast;
   ThreadProgram &program;
@@ -131,8 +137,20 @@ private:
   std::map<const clang::VarDecl *, Value> values;
   std::set<const clang::VarDecl *> untracked;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
-  unsigned loopDepth = 0, inlineDepth = 0;
+  unsigned loopDepth = 0, inlineDepth = 0, copies = 0;
+  /// The result of the function that is read in a call's place.
+  struct Inlined {
+    bool isOnlyReturn = false;
+    std::string name, type;
+    Text result;
+  };
+  Inlined *inlined = nullptr;
 };
+
+/// Whether \p type is a group of threads of cooperative_groups.
+bool isThreadGroup(clang::QualType type);
+/// Adds the variables that \p body changes deeper than it declares them, or whose address it takes.
+void findUntrackedVariables(const clang::Stmt *body, std::set<const clang::VarDecl *> &untracked);
 
 /// `threadIdx.x` and its relatives as a variable of analysis::FixedVar; none if it is something else.
 std::optional<VarId> gridVariable(const clang::Expr *expr);

@@ -109,20 +109,24 @@ private:
     return inner;
   }
 
-  /// Each weight divides the next.
+  /// Keeps weights of which each divides the next; what does not fit stays a division.
   bool orderWeights() {
-    std::vector<Poly> sorted;
-    while (!weights.empty()) {
-      auto least = llvm::find_if(weights, [&](const Poly &candidate) {
-        return llvm::all_of(weights, [&](const Poly &other) { return exactQuotient(other, candidate).has_value(); });
-      });
-      if (least == weights.end())
-        return false;
-      sorted.push_back(*least);
-      weights.erase(least);
+    auto quotients = [&](const Poly &weight) {
+      return llvm::count_if(space.variables(weight), [&](VarId id) { return space[id].kind >= Space::FloorDiv; });
+    };
+    llvm::stable_sort(weights, [&](const Poly &a, const Poly &b) { return quotients(a) < quotients(b); });
+    std::vector<Poly> chain;
+    for (const Poly &weight : weights) {
+      size_t at = 0;
+      while (at < chain.size() && exactQuotient(weight, chain[at]))
+        ++at;
+      bool divides = std::all_of(chain.begin() + at, chain.end(),
+                                 [&](const Poly &next) { return exactQuotient(next, weight).has_value(); });
+      if (divides)
+        chain.insert(chain.begin() + at, weight);
     }
-    weights = std::move(sorted);
-    return true;
+    weights = std::move(chain);
+    return weights.size() > 1;
   }
 
   /// \p poly with the digits in the dimension's place; divisions that take digits apart are gone.

@@ -1,0 +1,164 @@
+//===- ReadCalls.cpp - Device functions in their callers' place ----------------===//
+//
+// Owns the inlining of functions that take pointers or know of threads, and the groups
+// of cooperative_groups.
+//
+//===----------------------------------------------------------------------===//
+#include "ThreadReader.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+using namespace clang;
+
+namespace kbopt::raise {
+
+bool isThreadGroup(QualType type) {
+  const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record && record->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
+}
+
+/// How many threads a tile has; 0 for a block, nothing for other groups.
+static std::optional<int64_t> groupSize(QualType type) {
+  const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  if (!record || !isThreadGroup(type))
+    return std::nullopt;
+  if (record->getName() == "thread_block")
+    return 0;
+  const auto *tile = llvm::dyn_cast<ClassTemplateSpecializationDecl>(record);
+  if (!tile || record->getName() != "thread_block_tile" ||
+      tile->getTemplateArgs()[0].getKind() != TemplateArgument::Integral)
+    return std::nullopt;
+  return tile->getTemplateArgs()[0].getAsIntegral().getExtValue();
+}
+
+std::optional<Integer> ThreadReader::evaluateGroup(const CXXMemberCallExpr *call) {
+  const Expr *object = call->getImplicitObjectArgument();
+  std::optional<int64_t> size = object ? groupSize(object->getType()) : std::nullopt;
+  llvm::StringRef name = calleeName(call);
+  if (!size || call->getNumArgs())
+    return std::nullopt;
+  Poly tid = Poly::variable(analysis::TidVar), bdim = Poly::variable(analysis::BdimVar), width = Poly::constant(*size);
+  std::optional<Poly> value;
+  if (name == "thread_rank")
+    value = *size ? space.mod(tid, width) : tid;
+  else if (name == "size" || name == "num_threads")
+    value = *size ? width : bdim;
+  else if (name == "meta_group_rank" && *size)
+    value = space.floorDiv(tid, width);
+  else if (name == "meta_group_size" && *size)
+    value = space.floorDiv(bdim + width - Poly::constant(1), width);
+  if (!value)
+    return std::nullopt;
+  // Ranks count along x first.
+  for (unsigned axis : {1, 2})
+    require(Poly::constant(1) - Poly::variable(analysis::BdimVar + axis));
+  return ofType(*value, call->getType(), true);
+}
+
+static unsigned countReturns(const Stmt *statement) {
+  unsigned count = llvm::isa<ReturnStmt>(statement);
+  for (const Stmt *child : statement->children())
+    if (child)
+      count += countReturns(child);
+  return count;
+}
+
+bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argument, Body &out) {
+  QualType type = parameter->getType();
+  bool isReference = type->isReferenceType();
+  if (isThreadGroup(type)) {
+    values.erase(parameter);
+    return true;
+  }
+  if (type->isPointerType() || type.getNonReferenceType()->isArrayType()) {
+    std::optional<Pointer> pointer = isReference ? evaluateArray(argument) : evaluatePointer(argument);
+    if (!pointer || untracked.count(parameter))
+      return false;
+    if (!isReference)
+      pointer->element = type->getPointeeType();
+    values[parameter] = {Value::Address, {}, *pointer, {}};
+    return true;
+  }
+  if (isReference && !type.getNonReferenceType().isConstQualified()) {
+    const VarDecl *variable = variableOf(argument);
+    auto at = values.find(variable);
+    if (at == values.end() || at->second.kind != Value::Scalar)
+      return false;
+    values[parameter] = Value(at->second);
+    return true;
+  }
+  type = type.getNonReferenceType();
+  bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+  if (isNumber && !untracked.count(parameter))
+    if (std::optional<Integer> value = evaluate(argument)) {
+      if (!demand(*value, argument))
+        return false;
+      values[parameter] = {Value::Number, *value, {}, {}};
+      return true;
+    }
+  declareScalar(parameter, argument, out);
+  return !failed();
+}
+
+std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
+  const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
+  if (!callee || !callee->isDefined(definition) || !definition->getBody() || inlineDepth >= 4 || failed() ||
+      llvm::isa<CXXMethodDecl>(callee) || ast.getSourceManager().isInSystemHeader(definition->getLocation()) ||
+      definition->isVariadic())
+    return std::nullopt;
+  const Stmt *body = definition->getBody();
+  findUntrackedVariables(body, untracked);
+  for (auto [parameter, argument] : llvm::zip(definition->parameters(), call->arguments()))
+    if (!bindParameter(parameter, argument, out))
+      return std::nullopt;
+  Inlined here;
+  const auto *block = llvm::dyn_cast<CompoundStmt>(body);
+  unsigned returns = countReturns(body);
+  here.isOnlyReturn =
+      returns == 1 && block && !block->body_empty() && llvm::isa<ReturnStmt>(block->body_back());
+  here.type = typeText(definition->getReturnType().getUnqualifiedType());
+  if (!definition->getReturnType()->isVoidType() && !here.isOnlyReturn) {
+    Statement result;
+    result.kind = Statement::Let;
+    result.type = here.type;
+    here.name = result.name = uniqueName(definition->getNameAsString() + "_result");
+    out.push_back(std::move(result));
+  }
+  Inlined *outer = std::exchange(inlined, &here);
+  unsigned depth = std::exchange(loopDepth, 0);
+  ++inlineDepth;
+  readSequence({body}, out);
+  --inlineDepth;
+  loopDepth = depth;
+  inlined = outer;
+  if (failed())
+    return std::nullopt;
+  if (here.isOnlyReturn)
+    return here.result;
+  return Text{here.name, {}};
+}
+
+void ThreadReader::readResult(const ReturnStmt *statement, Body &out) {
+  const Expr *value = statement->getRetValue();
+  if (!value)
+    return;
+  Inlined *here = inlined;
+  Text text = textOf(value, out);
+  if (failed())
+    return;
+  if (here->isOnlyReturn) {
+    bool isName = llvm::all_of(text.text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    if (isName) {
+      here->result = std::move(text);
+      return;
+    }
+  }
+  Statement result;
+  result.kind = here->isOnlyReturn ? Statement::Let : Statement::Assign;
+  result.name = here->isOnlyReturn ? uniqueName("result") : here->name;
+  result.type = here->type;
+  result.value = std::move(text);
+  here->result = {result.name, {}};
+  out.push_back(std::move(result));
+}
+
+} // namespace kbopt::raise
