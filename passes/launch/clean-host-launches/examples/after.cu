@@ -1,4 +1,4 @@
-// One buffer for all steps, which the two sides take in turn; launches on one stream stay in order by themselves.
+// A buffer per step, and the host waits after each launch.
 __global__ void relax(const float *from, float *to, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
@@ -6,17 +6,13 @@ __global__ void relax(const float *from, float *to, int n) {
 }
 
 void run(float *x, int n, int steps) {
-  float *other, *from = x, *to;
-  cudaMalloc(&other, n * sizeof(float));
-  to = other;
+  float *next = nullptr;
   for (int step = 0; step < steps; ++step) {
-    relax<<<(n + 255) / 256, 256>>>(from, to, n);
-    float *last = from;
-    from = to;
-    to = last;
+    if (!next)
+      cudaMalloc(&next, n * sizeof(float));
+    relax<<<(n + 255) / 256, 256>>>(x, next, n);
+    cudaMemcpy(x, next, n * sizeof(float), cudaMemcpyDeviceToDevice);
   }
-  // After an odd number of steps the result is in the other buffer.
-  if (from != x)
-    cudaMemcpyAsync(x, from, n * sizeof(float), cudaMemcpyDeviceToDevice);
-  cudaFree(other);
+  cudaDeviceSynchronize();
+  cudaFree(next);
 }
