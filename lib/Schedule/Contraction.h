@@ -61,22 +61,31 @@ bool mentions(mlir::Operation *op, llvm::StringRef name);
 struct ContractionShape {
   int64_t bm = 0, bn = 0, bk = 0, tm = 0, tn = 0, stages = 2, group = 1;
   bool isVector = true; ///< 16 bytes per access, where operands have a unit stride
+  std::string core = "simt"; ///< on matrix units, `tm` x `tn` is the tile of a warp
+  bool onMatrixUnits() const { return core != "simt"; }
   explicit ContractionShape(const Schedule &schedule);
   ContractionShape() = default;
   Schedule schedule() const;
-  int64_t threads() const { return bm / tm * (bn / tn); }
+  int64_t threads() const { return bm / tm * (bn / tn) * (onMatrixUnits() ? 32 : 1); }
   int64_t registers(const Contraction &contraction) const;
   int64_t sharedBytes(const Contraction &contraction) const;
   /// Blocks of a multiprocessor that registers and shared memory allow.
   int64_t residentBlocks(const Contraction &contraction, const ChipInfo &chip) const;
   /// Empty if the shape can be printed; otherwise why not.
   std::string whyNot(const Contraction &contraction, const ChipInfo &chip) const;
+
+private:
+  std::string whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const;
 };
 
 llvm::Expected<GeneratedKernel> printSimtContraction(const Contraction &contraction, const ContractionShape &shape,
                                                      llvm::StringRef name, const ChipInfo &chip);
 llvm::Expected<GeneratedKernel> printAsyncContraction(const Contraction &contraction, const ContractionShape &shape,
                                                       llvm::StringRef name, const ChipInfo &chip);
+/// Why \p core cannot compute the sum as exactly as the given kernel but for the order of terms; empty if it can.
+std::string whyNoMatrixUnits(const Contraction &contraction, llvm::StringRef core);
+llvm::Expected<GeneratedKernel> printMmaContraction(const Contraction &contraction, const ContractionShape &shape,
+                                                    llvm::StringRef name, const ChipInfo &chip);
 
 } // namespace kbopt
 

@@ -50,7 +50,7 @@ void ContractionPrinter::chooseWidths() {
     StringRef dim = tile.alongDepth ? StringRef(contraction.depth.back().name) : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
     int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
     const NestDim &extent = tile.alongDepth ? contraction.depth.back() : tile.isRow ? contraction.row : contraction.column;
-    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 || width > 4)
+    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 || width > (shape.onMatrixUnits() ? 8 : 4))
       continue;
     auto whole = multipleConditions(text.nest(), extent.extent, "", width);
     if (!whole || !isVector(text, tile.operand, body, dim, width, &needs))
@@ -98,10 +98,14 @@ std::string ContractionPrinter::hostExtent(const NestDim &dim) {
   return CudaText::isAtom(host) ? host : "(" + host + ")";
 }
 
+std::string ContractionPrinter::constants() const {
+  auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
+  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) + threads + " = " + bm + " / " +
+         tm + " * (" + bn + " / " + tn + ")";
+}
+
 void ContractionPrinter::printPosition() {
-  code.line("constexpr int " + bm + " = " + llvm::Twine(shape.bm) + ", " + bn + " = " + llvm::Twine(shape.bn) + ", " + bk + " = " +
-            llvm::Twine(shape.bk) + ", " + tm + " = " + llvm::Twine(shape.tm) + ", " + tn + " = " + llvm::Twine(shape.tn) + ", " +
-            threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ");");
+  code.line("constexpr int " + constants() + ";");
   rows = extentOf(contraction.row), columns = extentOf(contraction.column);
   std::string product;
   for (const NestDim &dim : contraction.depth)
@@ -208,6 +212,10 @@ std::string ContractionPrinter::columnAt(StringRef j) const {
   return column0 + " + " + columnOfThread + " + " + j.str() + (columnsApart ? " * 8" : " / 4 * 32 + " + j.str() + " % 4");
 }
 
+std::string ContractionPrinter::sumAt(StringRef array, StringRef i, StringRef j) const {
+  return (array + "[" + i + "][" + j + "]").str();
+}
+
 void ContractionPrinter::printThread() {
   std::string across = "(" + bn + " / (8 * " + tn + "))";
   code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32; // 4 x 8 lanes of a warp");
@@ -261,7 +269,7 @@ void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTil
     return "";
   };
   for (const auto &[sum, array] : sums)
-    print.partial[sum] = array + "[" + i + "][" + j + "]";
+    print.partial[sum] = sumAt(array, i, j);
   for (Operation *op : contraction.term)
     print.print(op);
   code.close().close();
@@ -297,14 +305,14 @@ void ContractionPrinter::printInitialValues() {
   bool areZero = before.empty() && initial.size() == contraction.sums.size() &&
                  llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
   for (const auto &[sum, type] : contraction.sums)
-    code.line(type + " " + sums[sum] + "[" + tm + "][" + tn + "]" + (areZero ? " = {};" : ";"));
+    code.line(type + " " + sums[sum] + sumExtents() + (areZero ? " = {};" : ";"));
   if (areZero)
     return;
-  code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
   reads |= !before.empty();
   if (reads)
     code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
-  code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
   if (reads) {
     code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
     code.open("if (" + isOutside(contraction.column.name) + points(true) + ")").line("continue;").close();
@@ -316,13 +324,13 @@ void ContractionPrinter::printInitialValues() {
     if (!isSum && !llvm::is_contained(before, let))
       continue;
     if (isSum && isSimple)
-      code.line(sums[let.getName().str()] + "[" + i + "][" + j + "] = " + text.fill(let.getText(), let.getOperands()) + ";");
+      code.line(sumAt(sums[let.getName().str()], i, j) + " = " + text.fill(let.getText(), let.getOperands()) + ";");
     else
       print.print(let);
   }
   if (!isSimple)
     for (const auto &[sum, type] : contraction.sums)
-      code.line(sums[sum] + "[" + i + "][" + j + "] = " + sum + ";");
+      code.line(sumAt(sums[sum], i, j) + " = " + sum + ";");
   code.close().close();
 }
 
@@ -340,14 +348,14 @@ std::string ContractionPrinter::points(bool negated) {
 
 bool ContractionPrinter::storesVectors() {
   auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
-  if (!shape.isVector || columnsApart || contraction.selectsPoints() || !store || store.getAtomic() || store.getTarget().getBytes() != 4)
+  if (!shape.isVector || neighbours() == 1 || contraction.selectsPoints() || !store || store.getAtomic() || neighbours() * store.getTarget().getBytes() > 16)
     return false;
   for (Operation *op : ArrayRef(contraction.after).drop_back())
     if (!isa<kb::LetOp>(op))
       return false;
   Needs more = needs;
-  auto whole = multipleConditions(text.nest(), contraction.column.extent, "", 4);
-  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(), contraction.column.name, 4, &more))
+  auto whole = multipleConditions(text.nest(), contraction.column.extent, "", neighbours());
+  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(), contraction.column.name, neighbours(), &more))
     return false;
   for (const std::string &condition : *whole)
     more.expression(condition);
@@ -357,14 +365,14 @@ bool ContractionPrinter::storesVectors() {
 
 void ContractionPrinter::printAfter() {
   bool isVector = storesVectors();
+  int64_t pack = neighbours();
   const std::string &row = contraction.row.name, &column = contraction.column.name;
   std::string part = isVector ? text.freshName("q") : "", out = isVector ? text.freshName("out") : "";
-  code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
   code.line("const int " + row + " = " + rowAt(i) + ";");
-  code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; " + (isVector ? j + " += 4" : "++" + j) + ")");
-  std::string first = isVector ? column0 + " + " + columnOfThread + " + " + j + " * 8" : columnAt(j);
-  std::string chunk = isVector ? text.freshName(column + "First") : column;
-  code.line("const int " + chunk + " = " + first + ";");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " + (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
+    std::string chunk = isVector ? text.freshName(column + "First") : column;
+  code.line("const int " + chunk + " = " + columnAt(j) + ";");
   bool isBeside = !contraction.besideBefore.empty() || !contraction.besideAfter.empty();
   code.open("if (" + isOutside(chunk) + (isBeside ? "" : points(true)) + ")").line("continue;").close();
   StatementPrinter print{text, code};
@@ -375,14 +383,14 @@ void ContractionPrinter::printAfter() {
   auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
   std::string type = isVector ? store.getTarget().getType().str() : "";
   if (isVector) {
-    code.line("alignas(16) " + type + " " + out + "[4];");
-    code.unroll().open("for (int " + part + " = 0; " + part + " < 4; ++" + part + ")");
+    code.line("alignas(" + std::to_string(pack * store.getTarget().getBytes()) + ") " + type + " " + out + "[" + std::to_string(pack) + "];");
+    code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(pack) + "; ++" + part + ")");
     code.line("const int " + column + " = " + chunk + " + " + part + ";");
   }
   for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
     print.print(let);
   for (const auto &[sum, sumType] : contraction.sums)
-    code.line(sumType + " " + sum + " = " + sums[sum] + "[" + i + "][" + j + (isVector ? " + " + part : "") + "];");
+    code.line(sumType + " " + sum + " = " + sumAt(sums[sum], i, isVector ? j + " + " + part : j) + ";");
   for (Operation *op : contraction.after)
     if (op != store.getOperation())
       print.print(op);
@@ -393,7 +401,7 @@ void ContractionPrinter::printAfter() {
   if (isVector) {
     code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
     text.setName(column, chunk);
-    std::string vector = vectorType(type, 16);
+    std::string vector = vectorType(type, pack * store.getTarget().getBytes());
     code.line("*reinterpret_cast<" + vector + " *>(&" + text.operand(store.getTarget()) + ") = *reinterpret_cast<" + vector + " *>(" + out + ");");
     text.setName(column, column);
   }

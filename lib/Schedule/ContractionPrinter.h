@@ -23,6 +23,9 @@ struct NamedTile {
 };
 
 class ContractionPrinter {
+public:
+  virtual ~ContractionPrinter() = default;
+
 protected:
   ContractionPrinter(const Contraction &contraction, const ContractionShape &shape, llvm::StringRef name);
 
@@ -48,9 +51,17 @@ protected:
   void printPosition();
   /// Declares the dimensions of the sum from their combined index \p depth.
   void printDigits();
-  /// Row of the thread's \p i-th output within the nest, likewise for columns.
-  std::string rowAt(llvm::StringRef i) const;
-  std::string columnAt(llvm::StringRef j) const;
+  /// Row of the thread's \p i-th output within the nest, likewise for columns, and its sum in \p array.
+  virtual std::string rowAt(llvm::StringRef i) const;
+  virtual std::string columnAt(llvm::StringRef j) const;
+  virtual std::string sumAt(llvm::StringRef array, llvm::StringRef i, llvm::StringRef j) const;
+  /// Extents of an array of sums, and how many rows and columns a thread has.
+  virtual std::string sumExtents() const { return "[" + tm + "][" + tn + "]"; }
+  virtual std::string rowCount() const { return tm; }
+  virtual std::string columnCount() const { return tn; }
+  /// Neighbouring columns of a thread, from a multiple of as many on.
+  virtual int64_t neighbours() const { return columnsApart ? 1 : 4; }
+  virtual std::string constants() const;
   /// `const int lane = …`: where the thread's outputs lie in the tile.
   void printThread();
   /// Accesses of one thread to \p tile.

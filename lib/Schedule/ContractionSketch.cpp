@@ -10,18 +10,20 @@ using namespace mlir;
 ContractionShape::ContractionShape(const Schedule &schedule)
     : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")), tm(schedule.integer("tm")),
       tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)), group(schedule.integer("group", 1)),
-      isVector(schedule.integer("vector", 4) > 1) {}
+      isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {}
 
 Schedule ContractionShape::schedule() const {
   Schedule schedule("contraction");
   return schedule.set("bm", bm).set("bn", bn).set("bk", bk).set("tm", tm).set("tn", tn).set("stages", stages).set("group", group)
-      .set("vector", isVector ? 4 : 1).set("core", "simt");
+      .set("vector", isVector ? 4 : 1).set("core", core);
 }
 
 /// Registers that hold a value of \p type.
 static int64_t words(StringRef type) { return type.contains("double") || type.contains("long") ? 2 : 1; }
 
 int64_t ContractionShape::registers(const Contraction &contraction) const {
+  if (onMatrixUnits()) // sums, and two sets of fragments
+    return tm * tn / 32 + (tm + tn) / 2 + 50;
   int64_t count = stages > 2 ? 56 : 26;
   for (const auto &[sum, type] : contraction.sums)
     count += tm * tn * words(type);
@@ -34,7 +36,9 @@ int64_t ContractionShape::registers(const Contraction &contraction) const {
 int64_t ContractionShape::sharedBytes(const Contraction &contraction) const {
   int64_t bytes = 0;
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t side = tile.isRow ? bm : bn; stages > 2 && isVector && tile.alongDepth)
+    if (int64_t side = tile.isRow ? bm : bn; onMatrixUnits())
+      bytes += stages * side * bk * tile.operand.getBytes();
+    else if (stages > 2 && isVector && tile.alongDepth)
       bytes += stages * side * (bk + 4) * tile.operand.getBytes();
     else
       bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
@@ -47,7 +51,26 @@ int64_t ContractionShape::residentBlocks(const Contraction &contraction, const C
   return std::max<int64_t>(1, std::min({byRegisters, byShared, 768 / threads(), int64_t(4)}));
 }
 
+std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const {
+  if (std::string reason = whyNoMatrixUnits(contraction, core); !reason.empty())
+    return reason;
+  if (chip.computeMajor < 8)
+    return chip.product + " has no cp.async";
+  if (!isVector || stages < 3 || stages > 4 || bk != 64 || bm % 64 || bn % 64 || bm <= 0 || bn <= 0)
+    return "matrix units need tiles of multiples of 64 x 64 x 64, 16 bytes per access and 3 or 4 stages";
+  if (tm <= 0 || tn <= 0 || tm % 16 || tn % 16 || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
+      bm * bk / 8 % threads() || bn * bk / 8 % threads())
+    return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm, bn);
+  if (registers(contraction) > chip.registersPerThread)
+    return llvm::formatv("a thread needs about {0} registers", registers(contraction));
+  if (sharedBytes(contraction) > chip.sharedBytesPerBlockOptIn)
+    return llvm::formatv("a block needs {0} bytes of shared memory", sharedBytes(contraction));
+  return "";
+}
+
 std::string ContractionShape::whyNot(const Contraction &contraction, const ChipInfo &chip) const {
+  if (onMatrixUnits())
+    return whyNotOnMatrixUnits(contraction, chip);
   auto isOneOf = [](int64_t value, std::initializer_list<int64_t> values) { return llvm::is_contained(values, value); };
   if (!isOneOf(tm, {4, 8, 16}) || !isOneOf(tn, {4, 8, 16}))
     return llvm::formatv("a thread tile of {0} x {1} is not one of 4, 8 or 16 by 4, 8 or 16", tm, tn);
@@ -80,6 +103,11 @@ namespace {
 struct MeasuredTile {
   int64_t bm, bn, bk, tm, tn, stages;
   double efficiency;
+};
+/// On matrix units, tm x tn is a warp's tile; relative to the rest as half products are.
+constexpr MeasuredTile onMatrixUnits[] = {
+    {128, 256, 64, 64, 64, 4, 8.9}, {256, 128, 64, 64, 64, 3, 8.8}, {128, 128, 64, 64, 64, 3, 8.6},
+    {64, 128, 64, 32, 64, 3, 5.2},  {64, 64, 64, 32, 32, 4, 4.5},
 };
 constexpr MeasuredTile measured[] = {
     {256, 128, 8, 16, 8, 2, 0.92}, {128, 128, 8, 8, 8, 2, 0.89}, {64, 128, 32, 8, 8, 3, 0.88},
@@ -121,7 +149,8 @@ bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
   for (const ContractionTile &tile : contraction.tiles) {
     const NestDim &along = tile.alongDepth ? contraction.depth.back() : tile.isRow ? contraction.row : contraction.column;
     auto extent = valueOf(along.extent, sizes);
-    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 4 && tile.operand.getBytes() <= 8 && (!extent || *extent % 4 == 0);
+    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 2 && tile.operand.getBytes() <= 8 &&
+           (!extent || *extent % (16 / tile.operand.getBytes()) == 0);
   }
   return any;
 }
@@ -135,7 +164,8 @@ public:
     return findContraction(nest, contraction);
   }
 
-  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes, const Freedom &) const override {
+  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
+                                  const Freedom &freedom) const override {
     Contraction contraction;
     if (!findContraction(nest, contraction).empty())
       return {};
@@ -150,6 +180,14 @@ public:
         double value = tile.efficiency * usefulShare(contraction, shape, chip, sizes);
         // Copies of 4 bytes cost cp.async more than loads through registers.
         ranked.emplace_back(value * (isVector ? 1 : shape.stages > 2 ? 0.85 : 0.96), shape);
+      }
+    for (const MeasuredTile &tile : onMatrixUnits)
+      for (StringRef core : {"half", "bf16"}) {
+        ContractionShape shape;
+        shape.bm = tile.bm, shape.bn = tile.bn, shape.bk = tile.bk, shape.tm = tile.tm, shape.tn = tile.tn;
+        shape.stages = tile.stages, shape.group = 8, shape.core = core.str();
+        if (freedom.reassociate && mayUseVectors(contraction, sizes) && shape.whyNot(contraction, chip).empty())
+          ranked.emplace_back(tile.efficiency * usefulShare(contraction, shape, chip, sizes), shape);
       }
     llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
     std::vector<Schedule> all;
@@ -167,8 +205,8 @@ public:
     ContractionShape shape(schedule);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);
-    if (schedule.has("core") && schedule.string("core") != "simt")
-      return llvm::createStringError("its terms cannot be left to " + schedule.string("core") + " matrix units");
+    if (shape.onMatrixUnits())
+      return printMmaContraction(contraction, shape, name, chip);
     return (shape.stages > 2 ? printAsyncContraction : printSimtContraction)(contraction, shape, name, chip);
   }
 };

@@ -123,6 +123,40 @@ TEST_F(Contraction, SkipsEmptyTilesOfATriangle) {
     EXPECT_NE(filled.find(part), std::string::npos) << part.str() << "\n" << filled;
 }
 
+TEST_F(Contraction, LeavesProductsOfHalvesToTheMatrixUnits) {
+  auto halves = [](std::string text) {
+    for (size_t at; (at = text.find("\"float\" bytes 4 at <over [row, col, k]")) != std::string::npos;)
+      text.replace(at, 15, "\"half\" bytes 2");
+    for (size_t at; (at = text.find("const float *\" bytes 8 pointer true element 4")) != std::string::npos;)
+      text.replace(at, 45, "const half *\" bytes 8 pointer true element 2");
+    return text;
+  };
+  Schedule schedule = tile(128, 128, 64, 64, 64).set("stages", 3).set("core", "half");
+  std::string program = halves(product("row * K + k", "k * N + col", "__half2float($0) * (float)$1"));
+  auto kernel = cantFail(sketch.print(parse(program, schedule), "fast", chip));
+  for (llvm::StringRef part :
+       {"half (*)[STAGES][BM][BK]>(fastMemory);", "half (*)[STAGES][BK][BN]>(fastMemory + sizeof(ATile));",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "&A[(size_t)row * K + k], 16, k < K ? 0 : 16);",
+        "fastMultiply(sums[i][j], ARegs[slot][i], BRegs[slot][j / 2][j % 2 * 2], BRegs[slot][j / 2][j % 2 * 2 + 1]);"})
+    EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n" << kernel.definition;
+  EXPECT_TRUE(kernel.reassociates);
+  EXPECT_FALSE(kernel.lowersPrecision);
+  EXPECT_TRUE(llvm::is_contained(kernel.conditions, LaunchCondition{LaunchCondition::Expression, "K % 8 == 0", "", 0}));
+
+  auto reason = [&](const std::string &program) {
+    auto kernel = sketch.print(parse(program, schedule), "fast", chip);
+    return kernel ? std::string() : toString(kernel.takeError());
+  };
+  EXPECT_EQ(reason(product("row * K + k", "k * N + col")), "A is not of a type that half matrix units multiply exactly");
+  EXPECT_EQ(reason(halves(product("row * K + k", "k * N + col", "fabsf($0 - $1)"))),
+            "'fabsf($0 - $1)' is not a product of two elements, which matrix units need");
+  Freedom none;
+  none.reassociate = false;
+  for (const Schedule &each : sketch.schedules(parse(program), chip, {}, none))
+    EXPECT_EQ(each.string("core"), "simt");
+  EXPECT_EQ(sketch.schedules(parse(program), chip, {}, {}).front().string("core"), "half");
+}
+
 TEST_F(Contraction, SaysWhyNot) {
   EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col"))), "");
   EXPECT_EQ(sketch.whyNot(parse(product("row * N + col", "k * N + col"))), "A varies with both row and col");
