@@ -22,6 +22,8 @@ struct PtxFunction {
   /// The same by full opcode for what is less precise than float32 or
   /// approximate: "ex2.approx.ftz.f32".
   std::map<std::string, unsigned> narrowOpcodes;
+  /// A half is read as a float: its products are exact in float.
+  bool widensHalf = false;
   /// div, sqrt and rcp with IEEE rounding: what approximations take the place of.
   unsigned exactDivisions = 0;
   /// Deny-list constructs by the names that a pass declares them with: "clock",
@@ -47,9 +49,13 @@ GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
 
 /// G3: "half", "bf16", "tf32", "fp8" or "approx" operations fail unless declared
 /// if their opcode is new, or if there are more of them while the more precise
-/// operations that they could replace have become fewer.
+/// operations that they could replace have become fewer. A matrix instruction that multiplies halves into
+/// float sums counts as float where the baseline widens halves: the products are exact.
 GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
                           const std::set<std::string> &declares);
+
+/// Multiplies halves, exactly, into float sums.
+bool isExactMatrixProduct(llvm::StringRef opcode);
 
 /// \p name without the module hash that nvcc puts into internal names, which
 /// changes with every edit of the file.

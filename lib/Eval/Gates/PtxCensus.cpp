@@ -43,6 +43,10 @@ std::string withoutModuleHash(StringRef name) {
   return result;
 }
 
+bool isExactMatrixProduct(StringRef opcode) {
+  return opcode.starts_with("mma.sync.") && opcode.ends_with(".f32.f16.f16.f32");
+}
+
 namespace {
 
 std::string withoutComments(StringRef text) {
@@ -159,6 +163,9 @@ void Reader::precision(StringRef opcode, StringRef base, const SmallVectorImpl<S
         count("fp8", true);
       break;
     }
+    function->widensHalf |= opcode == "cvt.f32.f16";
+  } else if (isExactMatrixProduct(opcode)) {
+    count("float", true);
   } else {
     if (has("f16") || has("f16x2"))
       count("half", true);

@@ -47,6 +47,7 @@ GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
     for (const auto &[opcode, count] : function.narrowOpcodes)
       whole.narrowOpcodes[opcode] += count;
     whole.exactDivisions += function.exactDivisions;
+    whole.widensHalf |= function.widensHalf;
   }
   auto kindOf = [](StringRef opcode) -> StringRef {
     if (opcode.contains(".approx") || opcode.starts_with("div.full"))
@@ -66,6 +67,8 @@ GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
     for (const auto &[opcode, count] : function.narrowOpcodes) {
       StringRef kind = kindOf(opcode);
       if (declares.count(kind.str()) || base.narrowOpcodes.count(opcode))
+        continue;
+      if (base.widensHalf && isExactMatrixProduct(opcode))
         continue;
       details.push_back(formatv("{0} has new {1} operations: {2} x {3}", name, kind, count, opcode));
     }

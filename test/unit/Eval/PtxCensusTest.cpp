@@ -45,6 +45,16 @@ TEST(PtxCensus, MatrixInstructionsCountByOperandType) {
   EXPECT_EQ(result.functions.at("k").precision.at("tf32"), 1u);
 }
 
+TEST(PrecisionCensus, ProductsOfHalvesInFloatAreExactWhereHalvesAreRead) {
+  std::string product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
+                        "{%r4,%r5}, {%f0,%f1,%f2,%f3};";
+  EXPECT_EQ(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", product), "");
+  EXPECT_EQ(precision("fma.rn.f32 %f1, %f2, %f3, %f0;", product),
+            "k has new half operations: 1 x mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  std::string sumsInHalf = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r6,%r7}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7};";
+  EXPECT_NE(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", sumsInHalf), "");
+}
+
 TEST(PtxCensus, CommentsAndStringsAreNoInstructions) {
   EXPECT_EQ(deny("", "// nanosleep.u32 10;\n/* mov.u64 %rd1, %clock64; */\nmov.u32 %r1, 1;"), "");
 }
