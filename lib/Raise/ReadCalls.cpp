@@ -30,9 +30,15 @@ static std::optional<int64_t> groupSize(QualType type) {
   return tile->getTemplateArgs()[0].getAsIntegral().getExtValue();
 }
 
-std::optional<Integer> ThreadReader::evaluateGroup(const CXXMemberCallExpr *call) {
-  const Expr *object = call->getImplicitObjectArgument();
-  std::optional<int64_t> size = object ? groupSize(object->getType()) : std::nullopt;
+std::string groupSizeText(QualType type) {
+  std::optional<int64_t> size = groupSize(type);
+  return size && *size ? std::to_string(*size) : "";
+}
+
+std::optional<Integer> ThreadReader::evaluateGroup(const CallExpr *call) {
+  // Some of these members are static.
+  const auto *member = llvm::dyn_cast<MemberExpr>(call->getCallee()->IgnoreParenImpCasts());
+  std::optional<int64_t> size = member ? groupSize(strip(member->getBase())->getType()) : std::nullopt;
   llvm::StringRef name = calleeName(call);
   if (!size || call->getNumArgs())
     return std::nullopt;

@@ -122,6 +122,11 @@ bool ThreadReader::isPositive(const Poly &poly) {
         require(Poly::variable(var) - Poly::constant(1));
     return true;
   }
+  bool isProduct = poly.monomials().size() == 1 && poly.monomials().begin()->second > 0;
+  if (isProduct && llvm::all_of(poly.monomials().begin()->first, [&](VarId var) {
+        return space[var].low && *space[var].low >= 1;
+      }))
+    return true;
   if (!space.isUniform(poly))
     return false;
   require(poly - Poly::constant(1));
@@ -322,8 +327,8 @@ static const Expr *onlyReturn(const FunctionDecl *function) {
 
 std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   llvm::StringRef name = calleeName(call);
-  if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
-    return evaluateGroup(member);
+  if (llvm::isa<MemberExpr>(call->getCallee()->IgnoreParenImpCasts()))
+    return evaluateGroup(call);
   if ((name == "__mul24" || name == "__umul24") && call->getNumArgs() == 2) {
     std::optional<Integer> left = evaluate(call->getArg(0)), right = evaluate(call->getArg(1));
     if (!left || !right)

@@ -161,6 +161,10 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   if (isNonNegative(result.progress == Statement::Add || result.progress == Statement::Double ? result.begin
                                                                                               : result.end, false))
     counter.low = 0;
+  const Poly &lowest = result.progress == Statement::Double ? result.begin : result.end;
+  if (lowest.isConstant() && lowest.constantTerm() >= 1 &&
+      (result.progress == Statement::Double || result.progress == Statement::Halve))
+    counter.low = lowest.constantTerm();
   if (result.end.isConstant() && (result.progress == Statement::Add || result.progress == Statement::Double))
     counter.high = result.end.constantTerm() - 1;
   result.variable = space.add(counter);

@@ -167,7 +167,11 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     std::optional<Integer> value = reader.evaluate(expr);
     if (value) {
       // What depends on no thread stays as it is written, unless it names a local variable.
-      bool isWritten = reader.space.isUniform(value->poly) && !reader.mentionsFollowed(expr);
+      // Another schedule has another grid and other blocks.
+      bool isOfLaunch = llvm::any_of(reader.space.variables(value->poly), [&](VarId var) {
+        return reader.space[var].kind == Space::Fixed;
+      });
+      bool isWritten = !isOfLaunch && reader.space.isUniform(value->poly) && !reader.mentionsFollowed(expr);
       if (isWritten)
         return std::nullopt;
       if (value->poly.monomials().size() == 1) {
@@ -252,9 +256,11 @@ std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
     operand.function = name.str();
     operand.type = reader.typeText(call->getType().getUnqualifiedType());
     if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
-      operand.arguments.push_back({reader.sourceText(member->getImplicitObjectArgument()), {}});
+      operand.arguments.push_back({groupSizeText(member->getImplicitObjectArgument()->getType()), {}});
     for (const Expr *argument : call->arguments())
-      operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{} : reader.textOf(argument, out));
+      operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{}
+                                  : isThreadGroup(argument->getType()) ? Text{groupSizeText(argument->getType()), {}}
+                                                                       : reader.textOf(argument, out));
     return hole(operand);
   }
   if (callee && reader.isPureFunction(callee))

@@ -128,6 +128,8 @@ std::optional<TeamValue> TeamUndo::gather(const Operand &element, const Poly &co
   if ((rest != warpLane && rest != lane) || (!byWarpLane && !byThread) || (rest == lane && !byThread))
     return std::nullopt;
   TeamValue value = array->value;
+  if (auto named = values.find(bare(other).str()); named != values.end() && named->second.spread == TeamValue::Same)
+    other = named->second.literal;
   bool isNeutral = isIdentity(bare(other), value.reduction) ||
                    (isIdempotent(value.reduction) && bare(other) == bare(value.literal));
   if (!isNeutral)

@@ -183,8 +183,7 @@ void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *o
       if (locals.contains(each.name))
         break;
       if (!becomePartial(each))
-        return refuse("'" + each.name + "' does not start with a value that leaves a " + each.reduction +
-                      " of the threads' parts as it is");
+        return refuse("'" + each.name + "' does not start with a value that changes nothing when every thread combines it");
       each.name = values[each.name].emitted;
       break;
     case Statement::Store:

@@ -32,6 +32,23 @@ static llvm::StringRef reductionOfFunctor(llvm::StringRef text) {
       .Default("");
 }
 
+bool TeamUndo::isShuffledCombine(Statement &each) const {
+  if (each.kind != Statement::Assign || each.value.operands.size() != 1 ||
+      each.value.operands[0].kind != Operand::Collective ||
+      !llvm::StringRef(each.value.operands[0].function).contains("shfl"))
+    return false;
+  Text value = each.value;
+  renameIn(value, each.name, "$1");
+  Combination by = combinationIn(value.text);
+  if (by.reduction.empty())
+    return false;
+  each.kind = Statement::Combine;
+  each.reduction = by.reduction;
+  each.combine = by.combine;
+  each.value.text = "$0";
+  return true;
+}
+
 std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
   llvm::StringRef function = operand.function;
   bool isGroup = function == "reduce" || (function.starts_with("shfl") && operand.arguments.size() == 3);
@@ -61,7 +78,14 @@ std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
     }
     if (!function.contains("down") && !function.contains("xor"))
       return std::nullopt;
+    // Without a width the lanes of a whole warp exchange.
+    std::optional<Poly> width = Poly::constant(32);
+    if (operand.arguments.size() > first + 2 && !operand.arguments[first + 2].text.empty())
+      width = polyOf(operand.arguments[first + 2]);
+    if (!width || !width->isConstant())
+      return std::nullopt;
     TeamValue shuffled;
+    shuffled.width = width->constantTerm();
     shuffled.spread = TeamValue::Shuffled;
     shuffled.source = shuffled.emitted = bare(of.text).str();
     shuffled.isDown = function.contains("down");
@@ -87,6 +111,16 @@ std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
   return value->offsets ? std::nullopt : value;
 }
 
+bool TeamUndo::hasWholeWarps() {
+  Poly rest = space.mod(team.size, Poly::constant(32));
+  if (rest.isConstant())
+    return rest.constantTerm() == 0;
+  Poly requirement = rest * Poly::constant(-1);
+  if (!llvm::is_contained(program.requirements, requirement))
+    program.requirements.push_back(requirement);
+  return true;
+}
+
 void TeamUndo::finishShuffles(TeamValue &value) {
   unsigned offsets = value.offsets;
   bool isConstant = team.size.isConstant();
@@ -100,7 +134,7 @@ void TeamUndo::finishShuffles(TeamValue &value) {
   if (value.spread == TeamValue::PerThread) {
     if (isConstant && size <= 32 && offsets == size - 1)
       finish(TeamValue::Same, value.isDown ? TeamValue::Leader : TeamValue::Everyone);
-    else if (team.isBlock && offsets == 31)
+    else if (team.isBlock && offsets == 31 && hasWholeWarps())
       finish(TeamValue::PerWarp, value.isDown ? TeamValue::WarpLeaders : TeamValue::Everyone);
     return;
   }
@@ -154,7 +188,7 @@ bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled, 
   else if (shuffled.offset.isConstant() && !shuffleLoopOffsets)
     offsets = shuffled.offset.constantTerm();
   bool isNew = offsets && offsets < 32 && !(value.offsets & offsets);
-  if (!isNew || (!shuffleLoopOffsets && !llvm::isPowerOf2_32(offsets)) ||
+  if (!isNew || 2 * int64_t(llvm::bit_floor(offsets)) > shuffled.width || (!shuffleLoopOffsets && !llvm::isPowerOf2_32(offsets)) ||
       (value.offsets && value.isDown != shuffled.isDown))
     return false;
   value.offsets |= offsets;
@@ -169,8 +203,8 @@ bool TeamUndo::shuffleLoop(Statement &each, Body &out) {
     bool isBarrier = inner.kind == Statement::Barrier;
     bool isScalar = inner.kind == Statement::Let || inner.kind == Statement::Combine || inner.kind == Statement::Assign;
     isOnly &= isBarrier || isScalar;
-    if (Operand *operand = onlyOperand(inner.value))
-      exchanges |= operand->kind == Operand::Collective && llvm::StringRef(operand->function).contains("shfl");
+    for (Operand &operand : inner.value.operands)
+      exchanges |= operand.kind == Operand::Collective && llvm::StringRef(operand.function).contains("shfl");
   }
   if (!exchanges)
     return false;
@@ -193,7 +227,7 @@ bool TeamUndo::shuffleLoop(Statement &each, Body &out) {
   Body inside;
   for (Statement &inner : each.body)
     if (!failed())
-      statement(inner, inner.kind == Statement::Combine ? out : inside);
+      statement(inner, isShuffledCombine(inner) || inner.kind == Statement::Combine ? out : inside);
   shuffleLoopOffsets.reset();
   if (!inside.empty())
     refuse("the loop over '" + space[each.variable].name + "' does more than combine values of other threads");

@@ -39,7 +39,7 @@ void renameIn(Text &text, llvm::StringRef from, llvm::StringRef to) {
       while (end < all.size() && isWord(all[end]))
         ++end;
       llvm::StringRef word = all.slice(i, end);
-      bool isMember = i && (all[i - 1] == '.' || (i > 1 && all[i - 1] == '>' && all[i - 2] == '-'));
+      bool isMember = i && (all[i - 1] == '.' || all[i - 1] == '$' || (i > 1 && all[i - 1] == '>' && all[i - 2] == '-'));
       result += end == i ? all.substr(i, 1).str() : word == from && !isMember ? to.str() : word.str();
       i = std::max(end, i + 1);
     }

@@ -15,6 +15,8 @@ TeamUndo::TeamUndo(ThreadProgram &program, Team team) : program(program), space(
     warpLane = space.mod(lane, warp);
     warpNumber = space.floorDiv(lane, warp);
     warps = space.floorDiv(team.size, warp);
+    space[warpNumber.monomials().begin()->first[0]].low = 0;
+    space[warpNumber.monomials().begin()->first[0]].high = 31;
   }
   for (VarId var = 0; var < space.size(); ++var)
     names.insert(space[var].name);
@@ -144,6 +146,8 @@ void TeamUndo::resolve(Text &text) {
 }
 
 void TeamUndo::scalar(Statement each, Body &out) {
+  if (isShuffledCombine(each))
+    return combine(std::move(each), out);
   if (each.symbol && isLaneDependent(each))
     return refuse("the integer '" + each.name + "' of each thread is used in indices");
   if (std::optional<TeamValue> value = valueOf(each.value)) {
@@ -213,8 +217,7 @@ void TeamUndo::combine(Statement each, Body &out) {
   if (!term && isLaneDependent(each)) {
     Statement single = std::move(each);
     if (!becomePartial(single))
-      return refuse("'" + single.name + "' does not start with a value that leaves a " + single.reduction +
-                    " of the threads' parts as it is");
+      return refuse("'" + single.name + "' does not start with a value that changes nothing when every thread combines it");
     return emitLaneLoop(std::move(single), out);
   }
   if (term && term->spread == TeamValue::PerThread) {

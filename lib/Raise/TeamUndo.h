@@ -39,6 +39,7 @@ struct TeamValue {
   unsigned offsets = 0; ///< by which partial results were already exchanged
   std::string source;
   bool isDown = false;
+  int64_t width = 32; ///< of the groups of lanes that exchange
   Poly offset;
   bool isPartial() const { return spread != Same && spread != Lost; }
 };
@@ -122,8 +123,12 @@ private:
 
   //===-- Reductions (TeamReductions.cpp) ----------------------------------===//
   std::optional<TeamValue> collective(Operand &operand);
+  /// `s = s + __shfl_xor_sync(…, s, 16)` as a Combine.
+  bool isShuffledCombine(Statement &each) const;
   bool applyShuffle(const std::string &name, const TeamValue &shuffled, const Statement &combine);
   void finishShuffles(TeamValue &value);
+  /// Whether warps are full; requires it where the launch decides.
+  bool hasWholeWarps();
   bool shuffleLoop(Statement &each, Body &out);
   bool serialSum(Statement &each, Body &out);
 

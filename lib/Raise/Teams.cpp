@@ -38,7 +38,7 @@ Signs findSigns(ThreadProgram &program) {
     for (VarId var : space.variables(poly)) {
       const Space::Variable &known = space[var];
       bool isDivision = known.kind == Space::Mod || known.kind == Space::FloorDiv;
-      if (isDivision && known.divisor.isConstant() && known.dividend == Poly::variable(analysis::TidVar))
+      if (isDivision && known.divisor.isConstant() && known.dividend.contains(analysis::TidVar))
         signs.groups.insert(known.divisor.constantTerm());
     }
     return poly;
@@ -86,8 +86,8 @@ void checkUndone(ThreadProgram &program, VarId lane) {
     program.refuse("the threads of a team work on one point, but some of what they do depends on the thread");
 }
 
-/// The program if the threads of a block are the team. \p size is what bdim.x must be, where it is known.
-ThreadProgram undoBlock(ThreadProgram program, std::optional<int64_t> size) {
+/// The program if the threads of a block are the team. \p size is what bdim.x must be: a number or a parameter.
+ThreadProgram undoBlock(ThreadProgram program, std::optional<Poly> size) {
   Poly one = Poly::constant(1);
   for (VarId other : {analysis::TidVar + 1, analysis::TidVar + 2})
     if (mentionsVariable(program, other))
@@ -100,12 +100,12 @@ ThreadProgram undoBlock(ThreadProgram program, std::optional<int64_t> size) {
     program.requirements.push_back(one - Poly::variable(other));
   }
   if (size) {
-    substitute(program, analysis::BdimVar, Poly::constant(*size));
-    program.requirements.push_back(width - Poly::constant(*size));
-    program.requirements.push_back(Poly::constant(*size) - width);
+    substitute(program, analysis::BdimVar, *size);
+    program.requirements.push_back(width - *size);
+    program.requirements.push_back(*size - width);
   }
   Team team;
-  team.size = size ? Poly::constant(*size) : width;
+  team.size = size ? *size : width;
   TeamUndo(program, team).run();
   if (program.reason.empty())
     checkUndone(program, team.lane);
@@ -147,6 +147,17 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
   substitute(program, lane, Poly::variable(team.lane));
   substitute(program, group, Poly::variable(groupNumber));
   substitute(program, groups, Poly::variable(groupCount));
+  // The same digits of the thread's number in the grid: blocks hold whole groups.
+  Poly inGrid = Poly::variable(analysis::BidVar) * bdim + tid;
+  for (VarId var = analysis::FirstOtherVar, end = space.size(); var < end; ++var) {
+    const Space::Variable known = space[var];
+    if (known.dividend != inGrid || known.divisor != number)
+      continue;
+    substitute(program, var,
+               known.kind == Space::Mod ? Poly::variable(team.lane)
+                                        : Poly::variable(analysis::BidVar) * Poly::variable(groupCount) +
+                                              Poly::variable(groupNumber));
+  }
   TeamUndo(program, team).run();
   if (!program.reason.empty())
     return {std::move(program), std::nullopt, 0};
@@ -207,6 +218,25 @@ void restoreBlockWidth(ThreadProgram &program, std::vector<Dimension> &dimension
     dimension.extent = change(dimension.extent);
 }
 
+static bool isParameter(const Space &space, const Poly &poly) {
+  return poly.monomials().size() == 1 && poly.monomials().begin()->second == 1 &&
+         poly.monomials().begin()->first.size() == 1 &&
+         space[poly.monomials().begin()->first[0]].kind == Space::Param;
+}
+
+/// (bdim.x + g - 1) / g is bdim.x / g, as blocks have to hold whole groups.
+static void countWholeGroups(ThreadProgram &program) {
+  Space &space = program.space;
+  Poly width = Poly::variable(analysis::BdimVar);
+  for (VarId var = analysis::FirstOtherVar, end = space.size(); var < end; ++var) {
+    const Space::Variable known = space[var];
+    if (known.kind != Space::FloorDiv || known.dividend != width + known.divisor - Poly::constant(1))
+      continue;
+    substitute(program, var, space.floorDiv(width, known.divisor));
+    program.requirements.push_back(space.mod(width, known.divisor) * Poly::constant(-1));
+  }
+}
+
 /// \p launches of a block in which each team is one thread.
 static void shrinkBlock(analysis::LaunchRanges &launches, const Attempt &done) {
   auto &width = launches.block[0];
@@ -225,12 +255,13 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
   Signs signs = findSigns(program);
   if (!signs.cooperates)
     return std::nullopt;
+  countWholeGroups(program);
   std::vector<Attempt> tried;
   auto attempt = [&](Attempt result) {
     tried.push_back(std::move(result));
     return tried.back().program.reason.empty();
   };
-  auto attemptBlock = [&](std::optional<int64_t> size) { return attempt({undoBlock(program, size), std::nullopt, 0}); };
+  auto attemptBlock = [&](std::optional<Poly> size) { return attempt({undoBlock(program, size), std::nullopt, 0}); };
   bool done = false;
   for (int64_t size : signs.groups)
     if (!done && !signs.usesShared && size >= 2 && size <= 32 && llvm::isPowerOf2_64(size))
@@ -240,15 +271,18 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
     done = attempt(undoRows(program));
   done = done || attemptBlock(std::nullopt);
   for (const Poly &stride : signs.strides)
-    if (!done && stride.isConstant())
-      done = attemptBlock(stride.constantTerm());
+    if (!done && (stride.isConstant() || isParameter(program.space, stride)))
+      done = attemptBlock(stride);
   for (const SharedArray &array : program.shared)
     if (!done && array.elements.isConstant() && array.elements.constantTerm() <= 1024)
-      done = attemptBlock(array.elements.constantTerm());
+      done = attemptBlock(array.elements);
   if (!done && !signs.usesShared)
-    done = attemptBlock(32);
+    done = attemptBlock(Poly::constant(32));
   if (!done) {
-    program.refuse(tried.front().program.reason);
+    // That a size of teams does not fit says less than what stands in the way where it does.
+    auto fits = [](const Attempt &each) { return !llvm::StringRef(each.program.reason).ends_with(" evenly"); };
+    auto at = llvm::find_if(tried, fits);
+    program.refuse((at == tried.end() ? tried.front() : *at).program.reason);
     return std::nullopt;
   }
   program = std::move(tried.back().program);

@@ -76,7 +76,7 @@ private:
   bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
   void readResult(const clang::ReturnStmt *statement, Body &out);
   /// What a member of a cooperative group says of the thread.
-  std::optional<Integer> evaluateGroup(const clang::CXXMemberCallExpr *call);
+  std::optional<Integer> evaluateGroup(const clang::CallExpr *call);
 
   //===-- Reductions (ReadCombine.cpp) ------------------------------------===//
   /// `sum += x` and its relatives: a Combine instead of an Assign.
@@ -149,6 +149,8 @@ private:
 
 /// Whether \p type is a group of threads of cooperative_groups.
 bool isThreadGroup(clang::QualType type);
+/// The number of threads of a tile as text; empty for other groups.
+std::string groupSizeText(clang::QualType type);
 /// Adds the variables that \p body changes deeper than it declares them, or whose address it takes.
 void findUntrackedVariables(const clang::Stmt *body, std::set<const clang::VarDecl *> &untracked);
 
