@@ -285,9 +285,32 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       applyEdits(parsed->text(), all, {FormatChoice::FileStyle, command.file});
   if (!text)
     return text.takeError();
+  if (pass.composes())
+    if (std::string why = whyNotParsable(*text); !why.empty()) {
+      for (Remark &remark : result.remarks)
+        if (remark.kind == RemarkKind::Passed) {
+          remark.kind = RemarkKind::Missed;
+          remark.message = "the new kernel does not compile: " + why;
+        }
+      result.rewritten = 0;
+      result.run.reset();
+      return result;
+    }
   edited = std::move(*text);
   result.edits = std::move(all);
   return result;
+}
+
+std::string RewriteSession::State::whyNotParsable(StringRef text) {
+  auto program = options.parser->parse(command, text);
+  if (program)
+    return "";
+  std::string words = llvm::toString(program.takeError());
+  // The first message is the one that the others follow from.
+  size_t at = words.find("error: ");
+  return StringRef(words).substr(at == std::string::npos ? 0 : at + strlen("error: ")).take_until([](char c) {
+    return c == '\n';
+  }).str();
 }
 
 llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted) {

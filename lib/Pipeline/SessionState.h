@@ -71,6 +71,9 @@ private:
   /// `rewrite` of this very program by a rule.
   llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info, const PipelineStep &step,
                                            std::string &edited);
+  /// What clang says of \p text, if it is no program. A kernel that was printed from a nest is new text
+  /// as a whole, so that it is looked at before anything rests on it.
+  std::string whyNotParsable(llvm::StringRef text);
   /// Adds the edits of kernels that steps before scheduled and \p changed does not hold.
   llvm::Error addScheduled(const KernelSchedules &changed, Edits &edits);
   /// The assisted form of a pass: what a reply says, held to the rules on edits.

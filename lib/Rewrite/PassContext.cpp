@@ -92,12 +92,11 @@ static std::string formOf(kb::NestOp nest) {
 }
 
 RaisedKernel PassContext::raised(const KernelView &kernel) const {
-  llvm::SmallVector<kb::KernelOp> launched;
-  for (kb::KernelOp op : kernel.ops)
-    if (llvm::any_of(kernel.launches, [&](const LaunchFact &launch) {
-          return llvm::is_contained(launch.mangledNames, op.getSymName());
-        }))
-      launched.push_back(op);
+  llvm::SmallVector<kb::KernelOp> launched; // in the order of the launches
+  for (const LaunchFact &launch : kernel.launches)
+    for (kb::KernelOp op : kernel.ops)
+      if (llvm::is_contained(launch.mangledNames, op.getSymName()) && !llvm::is_contained(launched, op))
+        launched.push_back(op);
   if (launched.empty())
     launched.assign(kernel.ops.begin(), kernel.ops.end());
   if (launched.empty())

@@ -48,8 +48,8 @@ private:
 llvm::Expected<Rewrite> scheduleKernel(const PassContext &context, const KernelView &kernel,
                                        const Schedule &schedule);
 
-/// \p schedule with a value for every key of its sketch: where it says nothing, that of the most promising
-/// schedule for \p nest that agrees with the rest. An error: the sketch does not fit, or has no such key.
+/// \p schedule with a value for every key of its sketch: where it says nothing, that of the schedule for \p nest
+/// that is worth trying and agrees with most of the rest. An error: the sketch does not fit, or has no such key.
 llvm::Expected<Schedule> completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule);
 
 /// The first schedule of the first sketch that fits \p nest. An error: none does.

@@ -104,6 +104,18 @@ static bool isStored(const Expr *configuration) {
   return ast::variableOf(expr) && !expr->getType()->isIntegralOrEnumerationType();
 }
 
+/// Whether \p expr, a division that rounds up or a call that does it, is computed in int.
+static bool isIntArithmetic(const Expr *expr, const ASTContext &ast) {
+  if (const auto *call = dyn_cast<CallExpr>(ast::strip(expr))) {
+    const FunctionDecl *callee = call->getDirectCallee();
+    if (!callee || llvm::any_of(callee->parameters(), [&](const ParmVarDecl *parameter) {
+          return !ast.hasSameUnqualifiedType(parameter->getType(), ast.IntTy);
+        }))
+      return false;
+  }
+  return ast.hasSameUnqualifiedType(ast::strip(expr)->getType(), ast.IntTy);
+}
+
 LaunchAlgebra::LaunchAlgebra(const PassContext &context, const LaunchText &launch)
     : context(context), launch(launch) {
   const FunctionDecl *host = launch.fact().host;
@@ -128,7 +140,8 @@ LaunchAlgebra::LaunchAlgebra(const PassContext &context, const LaunchText &launc
     if (!division)
       blocks = ofHost(grid->expr, storedGrid);
     else if (sum(ofHost(division->size, isEarlier), extent, -1).empty())
-      covers.push_back({blocks.begin()->first[0], extent, ofHost(division->count, isEarlier)});
+      covers.push_back({blocks.begin()->first[0], extent, ofHost(division->count, isEarlier),
+                        isIntArithmetic(ast::resolve(grid->expr, host), context.parsed().context())});
   }
 }
 
@@ -195,11 +208,31 @@ auto LaunchAlgebra::withCoveredGrid(Polynomial polynomial) -> Polynomial {
   return polynomial;
 }
 
+/// Whether \p polynomial is a constant, at least the greatest int, less grid times block.
+bool LaunchAlgebra::isBoundedByInt(const Polynomial &polynomial) const {
+  for (const Cover &cover : covers) {
+    if (!cover.isInt || cover.block.size() != 1)
+      continue;
+    const auto &[shape, size] = *cover.block.begin();
+    Monomial whole = shape;
+    whole.push_back(cover.grid);
+    llvm::sort(whole);
+    auto found = polynomial.find(whole);
+    if (found == polynomial.end() || found->second != -size)
+      continue;
+    Polynomial rest = polynomial;
+    rest.erase(whole);
+    if (std::optional<int64_t> bound = constantOf(rest); bound && *bound >= INT32_MAX)
+      return true;
+  }
+  return false;
+}
+
 std::optional<bool> LaunchAlgebra::holds(kb::ExprAttr requirement) {
   Polynomial value = ofMap(requirement.getExpr(), requirement);
   if (std::optional<int64_t> exact = constantOf(value))
     return *exact >= 0;
   if (std::optional<int64_t> least = constantOf(withCoveredGrid(value)); least && *least >= 0)
     return true;
-  return std::nullopt;
+  return isBoundedByInt(value) ? std::optional<bool>(true) : std::nullopt;
 }

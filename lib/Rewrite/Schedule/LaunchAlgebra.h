@@ -46,7 +46,10 @@ private:
   struct Cover {
     unsigned grid;
     Polynomial block, count;
+    /// The count was rounded up in the arithmetic of int, where it did not overflow: grid times block is an int.
+    bool isInt;
   };
+  bool isBoundedByInt(const Polynomial &polynomial) const;
   std::vector<Cover> covers;
 };
 

@@ -53,6 +53,25 @@ bool kbopt::isRepeatable(const Expr *expr) {
   return repeatable;
 }
 
+llvm::StringMap<std::string> kbopt::templateArguments(const FunctionDecl *instance, const ASTContext &ast) {
+  llvm::StringMap<std::string> texts;
+  const TemplateArgumentList *arguments = instance->getTemplateSpecializationArgs();
+  const FunctionTemplateDecl *pattern = instance->getPrimaryTemplate();
+  if (!arguments || !pattern)
+    return texts;
+  for (unsigned i = 0; i < std::min<unsigned>(arguments->size(), pattern->getTemplateParameters()->size()); ++i) {
+    const TemplateArgument &argument = arguments->get(i);
+    StringRef name = pattern->getTemplateParameters()->getParam(i)->getName();
+    if (argument.getKind() == TemplateArgument::Integral && argument.getIntegralType()->isBooleanType())
+      texts[name] = argument.getAsIntegral().isZero() ? "false" : "true";
+    else if (argument.getKind() == TemplateArgument::Integral)
+      texts[name] = std::to_string(argument.getAsIntegral().getExtValue());
+    else if (argument.getKind() == TemplateArgument::Type)
+      texts[name] = argument.getAsType().getAsString(ast.getPrintingPolicy());
+  }
+  return texts;
+}
+
 const LaunchText::Meaning *LaunchText::meaning(StringRef name) const {
   auto found = names.find(name);
   return found == names.end() ? nullptr : &found->second;
@@ -160,26 +179,6 @@ LaunchText::Meaning argumentMeaning(const PassContext &context, const ParmVarDec
   return meaning;
 }
 
-/// The values of a template's parameters, where they are integers, and its types.
-void addTemplateArguments(llvm::StringMap<LaunchText::Meaning> &names, const FunctionDecl *instance,
-                          const ASTContext &ast) {
-  const TemplateArgumentList *arguments = instance->getTemplateSpecializationArgs();
-  const FunctionTemplateDecl *pattern = instance->getPrimaryTemplate();
-  if (!arguments || !pattern)
-    return;
-  for (unsigned i = 0; i < std::min<unsigned>(arguments->size(), pattern->getTemplateParameters()->size()); ++i) {
-    LaunchText::Meaning meaning;
-    const TemplateArgument &argument = arguments->get(i);
-    if (argument.getKind() == TemplateArgument::Integral) {
-      meaning.value = argument.getAsIntegral().getExtValue();
-      meaning.text = std::to_string(*meaning.value);
-    } else if (argument.getKind() == TemplateArgument::Type) {
-      meaning.text = argument.getAsType().getAsString(ast.getPrintingPolicy());
-    }
-    names[pattern->getTemplateParameters()->getParam(i)->getName()] = std::move(meaning);
-  }
-}
-
 /// The namespace that has to be named where \p kernel is not in one around \p host.
 std::string missingQualifier(const FunctionDecl *kernel, const FunctionDecl *host) {
   const DeclContext *space = kernel->getDeclContext()->getEnclosingNamespaceContext();
@@ -243,7 +242,14 @@ llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const 
     text.names[instance->getParamDecl(i)->getName()] =
         argumentMeaning(context, instance->getParamDecl(i), fact.arguments[i], fact.host);
   }
-  addTemplateArguments(text.names, instance, context.parsed().context());
+  for (const auto &argument : kbopt::templateArguments(instance, context.parsed().context())) {
+    Meaning meaning;
+    meaning.text = argument.second;
+    int64_t number = 0;
+    if (!StringRef(argument.second).getAsInteger(10, number))
+      meaning.value = number;
+    text.names[argument.first()] = std::move(meaning);
+  }
   if (fact.instances > 1) // Other instances may have other values here.
     for (auto &each : text.names) {
       each.second.value = std::nullopt;

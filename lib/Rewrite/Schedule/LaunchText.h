@@ -20,6 +20,10 @@ llvm::StringRef writtenText(const PassContext &context, clang::SourceRange range
 /// functions that visibly have none.
 bool isRepeatable(const clang::Expr *expr);
 
+/// What the parameters of \p instance's template stand for, by name, where that can be written: types and
+/// integers. Empty for a function that is no instance.
+llvm::StringMap<std::string> templateArguments(const clang::FunctionDecl *instance, const clang::ASTContext &ast);
+
 /// A launch by <<<>>> that is a statement of its own.
 class LaunchText {
 public:

@@ -1,6 +1,8 @@
 //===- SchedulePass.cpp - A pass that changes a schedule -------------------===//
 
 #include "kb-opt/Rewrite/SchedulePass.h"
+#include "HostText.h"
+#include "LaunchText.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,6 +23,17 @@ static std::string nameFor(const PassContext &context, const KernelView &kernel,
   bool isCamel = name.find('_') == std::string::npos && llvm::any_of(name, llvm::isUpper);
   name += isCamel ? word.take_front().upper() + word.drop_front().str() : ("_" + word).str();
   return context.unusedName(name);
+}
+
+/// Puts the arguments of the instance that was raised in place of the template's parameters: the new kernel is
+/// no template.
+static void nameArguments(const clang::FunctionDecl *instance, const clang::ASTContext &ast, GeneratedKernel &generated) {
+  llvm::StringMap<std::string> arguments = templateArguments(instance, ast);
+  if (!arguments.empty())
+    generated.definition = replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
+      auto found = arguments.find(name);
+      return found == arguments.end() ? std::nullopt : std::optional<std::string>(found->second);
+    });
 }
 
 static Promise promiseOf(const GeneratedKernel &generated) {
@@ -48,6 +61,8 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     nest.removeScheduleAttr();
   if (!generated)
     return generated.takeError();
+  if (!nest.getHeader() || nest.getHeader()->empty())
+    nameArguments(context.imported().declOf(raised.instance), context.parsed().context(), *generated);
   llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, nest, *generated);
   if (!dispatch)
     return dispatch.takeError();
@@ -93,9 +108,9 @@ llvm::Expected<Rewrite> SchedulePass::apply(const PassContext &context, const Si
 
 //===-- Schedules ----------------------------------------------------------===//
 
-/// Whether \p full has all values of \p part.
-static bool agrees(const Schedule &full, const Schedule &part) {
-  return llvm::all_of(part.all(), [&](const auto &entry) { return full.string(entry.first) == entry.second; });
+/// In how many keys \p full has the value of \p part.
+static size_t agreement(const Schedule &full, const Schedule &part) {
+  return llvm::count_if(part.all(), [&](const auto &entry) { return full.string(entry.first) == entry.second; });
 }
 
 llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule) {
@@ -107,8 +122,9 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, true});
   if (known.empty())
     return llvm::createStringError("no schedule '" + sketch->name().str() + "' fits the chip");
-  auto found = llvm::find_if(known, [&](const Schedule &each) { return agrees(each, schedule); });
-  Schedule result = found == known.end() ? known.front() : *found;
+  Schedule result = *std::max_element(known.begin(), known.end(), [&](const Schedule &a, const Schedule &b) {
+    return agreement(a, schedule) < agreement(b, schedule);
+  });
   for (const auto &[key, value] : schedule.all()) {
     if (!result.has(key))
       return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" + key + "'");
@@ -117,11 +133,11 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   return result;
 }
 
-/// \p schedule without the keys of rows whose values follow from others, so that they are chosen anew.
+/// \p schedule without the keys whose values follow from the team, so that they are chosen anew.
 static Schedule withoutDependentKeys(const Schedule &schedule) {
   Schedule result;
   for (const auto &[key, value] : schedule.all())
-    if (schedule.sketch() != "rows" || (key != "block" && key != "chunks"))
+    if (key != "block" && key != "chunks")
       result.set(key, StringRef(value));
   return result;
 }
@@ -153,7 +169,7 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
       return llvm::createStringError("schedule '" + before->sketch().str() + "' has no key '" + key + "'");
     wanted.set(key, StringRef(value));
   }
-  if (before)
+  if (before && before->string("team") != wanted.string("team"))
     wanted = withoutDependentKeys(wanted);
   return completed(context, nest, wanted);
 }

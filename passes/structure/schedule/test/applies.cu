@@ -41,7 +41,7 @@ void unknownGrid(float *y, const float *x, float a, int n, int blocks) {
 // A wrapper that is called through a pointer, and a block that is a variable.
 // CHECK-LABEL: void wrapper
 // CHECK-NEXT: int grid =
-// CHECK-NEXT: if ((long long)block * grid <= 2147483648 && n % 4 == 0 && n > 0 &&
+// CHECK-NEXT: if (n % 4 == 0 && n > 0 && ((size_t)x | (size_t)y) % 16 == 0)
 // CHECK: scale_{{w}}ide<<<
 void wrapper(float *y, const float *x, float a, int n, int block) {
   int grid = (n + block - 1) / block;

@@ -1,0 +1,33 @@
+// The new kernel is that of one instance: the template's parameters stand for its arguments.
+// RUN: kb-opt "-passes=schedule{as='map vector=4'}" --remarks-file=%t.yaml --quiet -o %t.cu %s
+// RUN: grep -v '^ *//' %t.cu | FileCheck %s
+// CHECK: __global__ void {{.*}}fill_{{w}}ide(float *{{.*}}y, float a, int n)
+// CHECK: a * 128
+template <typename T, int scale> __global__ void fill(T *y, T a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * scale;
+}
+
+// CHECK-LABEL: void floats
+// CHECK: fill_{{w}}ide<<<{{.*}}>>>(y, 1.0f, n);
+// CHECK: else
+// CHECK-NEXT: fill<float, 128><<<
+void floats(float *y, int n) {
+  fill<float, 128><<<(n + 255) / 256, 256>>>(y, 1.0f, n);
+}
+
+// Another instance keeps its launch, and so does a place that is several instances.
+// CHECK-LABEL: void doubles
+// CHECK-NEXT: fill<double, 128><<<
+void doubles(double *y, int n) {
+  fill<double, 128><<<(n + 255) / 256, 256>>>(y, 1.0, n);
+}
+
+// CHECK-LABEL: void any
+// CHECK-NEXT: fill<T, 128><<<
+template <typename T> void any(T *y, int n) {
+  fill<T, 128><<<(n + 255) / 256, 256>>>(y, T(1), n);
+}
+template void any<float>(float *, int);
+template void any<double>(double *, int);
