@@ -69,7 +69,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeModel(const ProgramArtefa
 }
 
 /// Where a GPU measures, a candidate is not counted if that took the original longer, in seconds.
-static constexpr double longCount = 3;
+static constexpr double longCount = 0.5;
 
 llvm::Expected<json::Object> ProgramEnvironment::model(const ProgramArtefacts &program,
                                                        const Digest &code) {

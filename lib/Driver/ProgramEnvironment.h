@@ -24,6 +24,7 @@ public:
   ProgramEnvironment(Session &session, Model *model);
 
   NodeId root() override { return rootNode; }
+  bool measures() const override { return gpu; }
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override;
   llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) override;
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override;

@@ -7,6 +7,8 @@ using namespace kbopt;
 
 namespace {
 
+/// After a sketch won, so many steps of a batch that bring nothing end the search.
+constexpr unsigned mostIdleSteps = 3;
 
 struct Trajectory {
   unsigned number;
@@ -55,14 +57,20 @@ private:
                        {},
                        {explorer.origin()}});
     std::optional<SearchEnd> end;
+    unsigned idle = 0;
     for (unsigned step = 0; step != options.steps && !end; ++step) {
       if ((end = explorer.mustEnd()))
         break;
+      double before = explorer.bestUs();
       llvm::Expected<bool> more = advance(batch);
       if (!more)
         return more.takeError();
       if (!*more)
         break;
+      idle = explorer.bestUs() < before ? 0 : idle + 1;
+      // Single steps seldom make a whole schedule better.
+      if (explorer.origin() != explorer.root() && idle == mostIdleSteps)
+        end = SearchEnd::Done;
     }
     for (const Trajectory &trajectory : batch)
       giveCredit(explorer, trajectory.steps);

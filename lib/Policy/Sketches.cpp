@@ -7,8 +7,14 @@ using namespace kbopt;
 
 namespace {
 
-/// Schedules of a kernel that are judged; the others are only modelled.
+/// Schedules of a kernel that are judged.
 constexpr size_t mostJudged = 8;
+/// Of those that a sketch lists, most promising first, so many are written and modelled.
+constexpr size_t mostModelled = 16;
+/// Where times are measured so many are judged together, without a model; when a group brings
+/// less than `leastProgress`, the rest is left.
+constexpr size_t group = 4;
+constexpr double leastProgress = 0.03;
 /// A kernel that takes less of the program's time is not worth eight judgements.
 constexpr double leastShare = 0.02;
 /// Less is noise.
@@ -60,10 +66,28 @@ private:
   }
 
   llvm::Error tryAll(const Action &action) {
+    const NodeId parent = at;
     const ParameterRange &range = action.ranges.front();
+    llvm::ArrayRef<std::string> values(range.values);
+    if (!explorer.measures())
+      return tryTogether(parent, action, values.take_front(mostModelled));
+    values = values.take_front(mostJudged);
+    for (; !values.empty() && !explorer.mustEnd(); values = values.drop_front(std::min(group, values.size()))) {
+      double before = explorer.node(at).judgement.timeUs;
+      if (llvm::Error error = tryTogether(parent, action, values.take_front(group)))
+        return error;
+      if (at != parent && explorer.node(at).judgement.timeUs > before * (1 - leastProgress))
+        break;
+    }
+    return llvm::Error::success();
+  }
+
+  /// Tries \p values at \p parent and moves on to the best program, if it is better than where the
+  /// phase stands.
+  llvm::Error tryTogether(const NodeId &parent, const Action &action, llvm::ArrayRef<std::string> values) {
     std::vector<ExplorerRequest> requests;
-    for (const std::string &value : range.values) {
-      ExplorerRequest request{at, action.move({{range.name, value}})};
+    for (const std::string &value : values) {
+      ExplorerRequest request{parent, action.move({{action.ranges.front().name, value}})};
       request.phase = AttemptPhase::Sketch;
       request.trajectory = 1;
       requests.push_back(std::move(request));
@@ -71,15 +95,10 @@ private:
     llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests, mostJudged);
     if (!attempts)
       return attempts.takeError();
-    const Attempt *best = nullptr;
     for (const Attempt &attempt : *attempts)
       if (attempt.correct() && !attempt.node.empty() &&
-          attempt.timeUs < attempt.parentTimeUs * (1 - leastGain) &&
-          (!best || attempt.timeUs < best->timeUs))
-        best = &attempt;
-    if (!best)
-      return llvm::Error::success();
-    at = best->node;
+          attempt.timeUs < explorer.node(at).judgement.timeUs * (1 - leastGain))
+        at = attempt.node;
     explorer.setOrigin(at);
     return llvm::Error::success();
   }

@@ -63,6 +63,9 @@ public:
   virtual ~Environment();
   /// The original program.
   virtual NodeId root() = 0;
+  /// Whether times are measured, so that a cost model's order of candidates is worth less than
+  /// the candidates' own times.
+  virtual bool measures() const { return false; }
   /// Passes that may apply to \p node, in a fixed order.
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.

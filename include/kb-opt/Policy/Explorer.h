@@ -96,6 +96,7 @@ public:
   /// fast ones the shorter pipeline, of those with equal machine code one.
   std::vector<Leader> leaders() const;
   const SearchOptions &settings() const { return options; }
+  bool measures() const { return environment.measures(); }
 
   /// Tunes the parameters of the winner within the budget, ablates and confirms
   /// it (the next best where a confirmation fails) and hands out the result.
