@@ -149,9 +149,9 @@ void ColumnsPrinter::flushScalars() {
   perColumn([&](CodeLines &to) {
     for (Operation *op : pending) {
       auto let = dyn_cast<kb::LetOp>(op);
-      if (let && shape.vector > 1)
+      if (let && shape.vector > 1 && !let.getText().empty())
         to.line(let.getName() + "[" + shape.element + "] = " + text.fill(let.getText(), let.getOperands()) + ";");
-      else
+      else if (!let || shape.vector == 1)
         StatementPrinter{text, to}.print(op);
     }
   });

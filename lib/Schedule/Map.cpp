@@ -96,7 +96,7 @@ class MapPrinter {
 public:
   MapPrinter(kb::NestOp nest, StringRef name)
       : nest(nest), schedule(nest.getScheduleAttr()), name(name.str()), text(nest),
-        map(mapNestOf(nest, schedule.string("lanes"))), code(1) {}
+        map(mapNestOf(nest, schedule.string("lanes"))) {}
 
   llvm::Expected<GeneratedKernel> run();
 
@@ -107,12 +107,19 @@ private:
   CudaText text;
   MapNest map;
   Needs needs;
-  CodeLines code;
   LaneShape shape;
   int64_t block = 256;
-  std::string flat;
+  int64_t rows = 0;     ///< of threads, where the grid has an axis for each dimension
+  bool isPlane = false; ///< it has
+  std::string threads, rowsName;
 
   std::string chooseShape();
+  void nameThings();
+  std::vector<Stream> streamsInFlight();
+  void declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
+  void printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::function_ref<bool(StringRef)> isUsed);
+  std::string constants(StringRef body) const;
+  void setGrid(GeneratedKernel &kernel);
   llvm::StringSet<> separateParameters();
   std::string comment() const;
 };
@@ -134,9 +141,51 @@ bool isSameElement(kb::NestOp nest, kb::BaseAttr base, kb::BaseAttr other) {
   return offsets.size() == 1;
 }
 
+/// Whether each point is a thread of the raised launch, which covers all of them: then memory that two parameters share
+/// would be a race between threads there, and only the order within a point matters.
+bool pointsAreThreads(kb::NestOp nest) {
+  bool hasLoops = false;
+  nest.walk([&](kb::OverOp) { hasLoops = true; });
+  if (hasLoops)
+    return false;
+  // Symbols of the requirements that more blocks help to meet: `bdim.x * gdim.x - n`.
+  std::set<StringRef> covered;
+  auto usesGrid = [](kb::ExprAttr expr) {
+    return llvm::any_of(llvm::seq(0u, 3u), [&](unsigned axis) { return expr.getExpr().isFunctionOfSymbol(kb::gdimSymbol + axis); });
+  };
+  auto symbolsOf = [](kb::ExprAttr expr) {
+    SmallVector<StringRef> names;
+    for (auto [index, name] : llvm::enumerate(expr.getSymbols()))
+      if (expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
+        names.push_back(name.getValue());
+    return names;
+  };
+  auto requirements = nest.getRequirements() ? *nest.getRequirements() : ArrayAttr::get(nest.getContext(), {});
+  for (auto each : requirements.getAsRange<kb::ExprAttr>()) {
+    AffineExpr first = each.getExpr();
+    SmallVector<AffineExpr> symbols;
+    for (unsigned i = 0; i < each.getMap().getNumSymbols(); ++i)
+      symbols.push_back(i < kb::firstNamedSymbol ? getAffineConstantExpr(i < kb::gdimSymbol ? 1 : 1000, nest.getContext())
+                                                 : getAffineConstantExpr(10, nest.getContext()));
+    auto many = dyn_cast<AffineConstantExpr>(first.replaceSymbols(symbols));
+    for (unsigned i = kb::gdimSymbol; i < kb::firstNamedSymbol; ++i)
+      symbols[i] = getAffineConstantExpr(1, nest.getContext());
+    auto few = dyn_cast<AffineConstantExpr>(first.replaceSymbols(symbols));
+    if (usesGrid(each) && many && few && many.getValue() > few.getValue())
+      for (StringRef name : symbolsOf(each))
+        covered.insert(name);
+  }
+  return llvm::all_of(nest.getExtents().getAsRange<kb::ExprAttr>(), [&](kb::ExprAttr extent) {
+    SmallVector<StringRef> names = symbolsOf(extent);
+    return usesGrid(extent) || (!names.empty() && llvm::all_of(names, [&](StringRef name) { return covered.count(name); }));
+  });
+}
+
 /// Two parameters may be the same array where each point uses one element of both: then no thread sees
 /// what another one stores. Others must not overlap.
 llvm::StringSet<> MapPrinter::separateParameters() {
+  if (pointsAreThreads(nest))
+    return {};
   Needs all;
   llvm::StringSet<> separate = keepApart(text, all);
   llvm::StringMap<kb::BaseAttr> bases;
@@ -175,6 +224,12 @@ std::string MapPrinter::chooseShape() {
     return "the keys 'vector' and 'inflight' must be powers of two up to 16 and 8";
   if (map.hasInnerLoops() || nest.getDomain())
     shape.vector = shape.turns = 1;
+  rows = schedule.integer("rows", 0);
+  isPlane = rows > 0;
+  if (isPlane && (!llvm::isPowerOf2_64(rows) || rows > block / 8))
+    return "the key 'rows' must be a power of two that leaves 8 lanes";
+  if (isPlane && (map.box.size() < 2 || map.box.size() > 3 || shape.turns > 1))
+    return "a grid with an axis for each dimension needs two or three of them and one access in flight";
   auto conditions = multipleConditions(nest, map.box.extents.back(), "", shape.vector);
   if (!conditions)
     return "the extent of '" + lanes.str() + "' is not known to be a multiple of anything";
@@ -189,9 +244,114 @@ std::string MapPrinter::comment() const {
   std::string what = "// Lanes run along '" + map.box.names.back().str() + "', so that they read and write neighbouring elements";
   if (shape.vector > 1)
     what += ", " + std::to_string(shape.vector) + "\n// at a time";
-  if (!shape.isSingle)
+  if (shape.turns > 1)
     what += std::string(shape.vector > 1 ? "" : ",\n//") + " with " + std::to_string(shape.turns) + " loads of a thread in flight";
   return what + ".\n";
+}
+
+void MapPrinter::nameThings() {
+  threads = text.freshName(isPlane ? "lanes" : "threads");
+  rowsName = text.freshName("rows");
+  shape.width = text.freshName("width");
+  shape.chunks = text.freshName("inflight");
+  shape.first = text.freshName("first");
+  shape.chunk = text.freshName("k");
+  shape.element = text.freshName("e");
+  shape.lanes = threads;
+  shape.isSingle = shape.turns == 1;
+  shape.lane = shape.isSingle ? "blockIdx.x * " + threads + " + threadIdx.x" : text.freshName("lane");
+  if (map.box.size() > 1 && !isPlane)
+    shape.counter = text.freshName("point");
+  if (shape.isSingle)
+    shape.turns = 0;
+}
+
+/// Loads of one turn must not wait for the stores of another.
+std::vector<Stream> MapPrinter::streamsInFlight() {
+  std::vector<Stream> streams;
+  StringRef dim = map.box.names.back();
+  if (shape.isSingle || !map.outer.empty())
+    return streams;
+  for (Operation &op : *map.body)
+    for (kb::OperandAttr load : loadsOf(&op)) {
+      std::string key = elementKey(text, load, dim);
+      bool isKnown = llvm::any_of(streams, [&](const Stream &each) { return each.key == key; });
+      if (!isKnown && !isa<kb::WhenOp>(op) && dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body))
+        streams.push_back({key, arrayName(text, load), load, Stream::Registers});
+    }
+  return streams;
+}
+
+/// What a turn derives from the number of its first point, and the scalars around the body.
+void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed) {
+  std::string first = shape.vector == 1 ? map.box.names.back().str() : shape.first;
+  if (!shape.counter.empty())
+    map.box.declare(text, to, shape.counter, first, [&](StringRef name) { return name == first || isUsed(name); });
+  if (auto domain = nest.getDomain())
+    to.line("if (!(" + text.condition(*domain) + "))").indent().line("return;").outdent();
+  for (Block *block : map.outer)
+    for (Operation &op : llvm::drop_end(*block))
+      StatementPrinter{text, to}.print(&op);
+}
+
+void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::function_ref<bool(StringRef)> isUsed) {
+  std::string dim = map.box.names.back().str(), extent = map.box.total(text);
+  if (isPlane) {
+    size_t last = map.box.size() - 1;
+    StringRef row = map.box.names[last - 1];
+    extent = text.expression(map.box.extents[last]) + " || " + row.str() + " >= " + text.expression(map.box.extents[last - 1]);
+    to.line("const int " + row + " = blockIdx.y * " + rowsName + " + threadIdx.y;");
+    if (last == 2)
+      to.line("const int " + map.box.names[0] + " = blockIdx.z;");
+  }
+  shape.declare = [&](CodeLines &inner) { declarePoint(inner, isUsed); };
+  std::vector<Stream> toFill;
+  for (const Stream &stream : streams)
+    if (stream.place == Stream::Registers) {
+      to.line(declaration(stream, shape));
+      if (stream.loads)
+        toFill.push_back(stream);
+    }
+  if (!toFill.empty())
+    printFill(text, to, dim, extent, shape, toFill);
+  printLaneLoop(text, to, *map.body, dim, extent, shape, streams);
+}
+
+std::string MapPrinter::constants(StringRef body) const {
+  std::string all = threads + " = " + std::to_string(isPlane ? block / rows : block);
+  if (isPlane)
+    all += ", " + rowsName + " = " + std::to_string(rows);
+  if (mentions(body, shape.width))
+    all += ", " + shape.width + " = " + std::to_string(shape.vector);
+  if (!shape.isSingle)
+    all += ", " + shape.chunks + " = " + std::to_string(shape.turns);
+  return all;
+}
+
+void MapPrinter::setGrid(GeneratedKernel &kernel) {
+  auto covers = [](const std::string &count, int64_t by) {
+    std::string term = CudaText::isAtom(count) || StringRef(count).contains(" * ") ? count : "(" + count + ")";
+    return by == 1 ? count : "(" + term + " + " + std::to_string(by - 1) + ") / " + std::to_string(by);
+  };
+  kernel.blockX = std::to_string(block);
+  if (!isPlane) {
+    kernel.gridX = covers(map.box.count(text, needs), block * shape.vector * std::max<int64_t>(shape.turns, 1));
+    return;
+  }
+  size_t last = map.box.size() - 1;
+  auto size = [&](size_t i) { return text.hostExpression(map.box.extents[i]); };
+  map.box.requirePoints(text, needs);
+  kernel.gridX = covers(size(last), block / rows * shape.vector);
+  kernel.gridY = covers(size(last - 1), rows);
+  if (!map.box.extents[last - 1].getConstant())
+    needs.expression(kernel.gridY + " <= 65535");
+  if (last == 2) {
+    kernel.gridZ = size(0);
+    if (!map.box.extents[0].getConstant())
+      needs.expression(kernel.gridZ + " <= 65535");
+  }
+  kernel.blockX = std::to_string(block / rows);
+  kernel.blockY = std::to_string(rows);
 }
 
 llvm::Expected<GeneratedKernel> MapPrinter::run() {
@@ -199,103 +359,30 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
     return llvm::createStringError(reason);
   if (std::string reason = chooseShape(); !reason.empty())
     return llvm::createStringError(reason);
-  std::string threads = text.freshName("threads"), dim = map.box.names.back().str();
-  shape.width = text.freshName("width");
-  shape.chunks = text.freshName("inflight");
-  shape.first = text.freshName("first");
-  shape.chunk = text.freshName("k");
-  shape.element = text.freshName("e");
-  shape.lanes = threads;
-  bool isFlat = map.box.size() > 1;
-  shape.isSingle = shape.turns == 1;
-  if (isFlat)
-    shape.counter = flat = text.freshName("point");
-  std::string first = shape.vector == 1 ? dim : shape.first;
-  std::string lane = "blockIdx.x * " + threads + " + threadIdx.x";
-  if (!shape.isSingle) {
-    shape.lane = text.freshName("lane");
-    lane = "blockIdx.x * " + threads + " * " + shape.chunks + " + threadIdx.x";
-  } else {
-    shape.turns = 0;
-    shape.lane = lane;
-  }
-  std::string count = map.box.count(text, needs), total = map.box.total(text);
-  // Loads of one turn must not wait for the stores of another.
-  std::vector<Stream> cached;
-  if (!shape.isSingle)
-    for (Operation &op : *map.body)
-      for (kb::OperandAttr load : loadsOf(&op)) {
-        std::string key = elementKey(text, load, dim);
-        bool isKnown = llvm::any_of(cached, [&](const Stream &each) { return each.key == key; });
-        if (!isKnown && !isa<kb::WhenOp>(op) && dependsOn(load.getOffset(), dim) && map.outer.empty() && !usesNameOf(load.getOffset(), *map.body))
-          cached.push_back({key, arrayName(text, load), load, Stream::Registers});
-      }
-  LaneShape bodyShape = shape;
-  if (!shape.isSingle)
-    bodyShape.turns = schedule.integer("inflight", 1);
-  std::vector<Stream> streams = streamsOf(text, *map.body, dim, bodyShape, cached, needs);
-  std::string mentioned; // what the body needs of the point, printed once to see
-  bodyShape.declare = [&](CodeLines &to) {
-    if (isFlat)
-      map.box.declare(text, to, flat, first, [&](StringRef name) { return mentioned.empty() || name == first || mentions(mentioned, name); });
-    if (auto domain = nest.getDomain()) {
-      to.line("if (!(" + text.condition(*domain) + "))").indent().line("return;").outdent();
-    }
-    for (Block *block : map.outer)
-      for (Operation &op : llvm::drop_end(*block))
-        StatementPrinter{text, to}.print(&op);
-  };
-  auto print = [&](CodeLines &to) {
-    std::vector<Stream> toFill;
-    for (const Stream &stream : streams)
-      if (stream.place == Stream::Registers) {
-        to.line(declaration(stream, bodyShape));
-        if (stream.loads)
-          toFill.push_back(stream);
-      }
-    if (!toFill.empty())
-      printFill(text, to, dim, total, bodyShape, toFill);
-    printLaneLoop(text, to, *map.body, dim, total, bodyShape, streams);
-  };
-  if (isFlat) {
-    auto declare = std::exchange(bodyShape.declare, [&](CodeLines &to) {
-      for (Block *block : map.outer)
-        for (Operation &op : llvm::drop_end(*block))
-          StatementPrinter{text, to}.print(&op);
-      if (nest.getDomain())
-        to.line(text.condition(*nest.getDomain()));
-    });
-    CodeLines draft(1);
-    print(draft);
-    mentioned = draft.take();
-    bodyShape.declare = declare;
-  }
-  print(code);
+  nameThings();
+  std::vector<Stream> streams = streamsOf(text, *map.body, map.box.names.back(), shape, streamsInFlight(), needs);
+  // Printed once to see what of the point it needs.
+  CodeLines draft(1);
+  printBody(draft, streams, [](StringRef) { return true; });
+  std::string all = draft.take();
+  CodeLines code(1);
+  printBody(code, streams, [&](StringRef name) { return timesMentioned(all, name) > 1; });
   std::string body = code.take();
 
   CodeLines start(1);
-  std::string constants = threads + " = " + std::to_string(block);
-  if (mentions(body, shape.width))
-    constants += ", " + shape.width + " = " + std::to_string(shape.vector);
+  start.line("constexpr int " + constants(body) + ";");
   if (!shape.isSingle)
-    constants += ", " + shape.chunks + " = " + std::to_string(bodyShape.turns);
-  start.line("constexpr int " + constants + ";");
-  if (!shape.isSingle)
-    start.line("const int " + shape.lane + " = " + lane + ";");
-
+    start.line("const int " + shape.lane + " = blockIdx.x * " + threads + " * " + shape.chunks + " + threadIdx.x;");
   GeneratedKernel kernel;
   kernel.name = name;
+  setGrid(kernel);
   llvm::StringSet<> unaliased = separateParameters();
   std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
   kernel.definition = comment() + header + "__global__ void __launch_bounds__(" + std::to_string(block) + ") " + name + "(" +
                       text.parameters(unaliased) + ") {\n" + start.take() + body + "}\n";
   kernel.extraParameters = text.extraParameters();
-  int64_t covered = block * shape.vector * bodyShape.turns;
-  covered = std::max(covered, block * shape.vector);
-  kernel.gridX = "(" + (isFlat || CudaText::isAtom(count) ? count : "(" + count + ")") + " + " + std::to_string(covered - 1) + ") / " + std::to_string(covered);
-  kernel.blockX = std::to_string(block);
   kernel.conditions = needs.conditions;
-  kernel.estimatedRegisters = 24 + shape.vector * std::max<int64_t>(bodyShape.turns, 1) * streams.size();
+  kernel.estimatedRegisters = 24 + shape.vector * std::max<int64_t>(shape.turns, 1) * streams.size();
   kernel.threads = block;
   return kernel;
 }
@@ -340,9 +427,10 @@ std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &, co
                                            const Freedom &) const {
   std::vector<Schedule> all;
   MapNest map = mapNestOf(nest, "");
-  auto add = [&](StringRef lanes, int64_t block, int64_t vector, int64_t inflight) {
+  bool hasAxes = map.box.size() == 2 || map.box.size() == 3;
+  auto add = [&](StringRef lanes, int64_t block, int64_t vector, int64_t inflight, int64_t rows = 0) {
     Schedule schedule("map");
-    schedule.set("lanes", lanes).set("block", block).set("vector", vector).set("inflight", inflight);
+    schedule.set("lanes", lanes).set("block", block).set("vector", vector).set("inflight", inflight).set("rows", rows);
     if (!llvm::is_contained(all, schedule))
       all.push_back(schedule);
   };
@@ -352,8 +440,13 @@ std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &, co
   if (map.hasInnerLoops()) {
     for (StringRef dim : ArrayRef(dims).take_front(2))
       for (int64_t block : {256, 128})
-        add(dim, block, 1, 1);
+        add(dim, block, 1, 1, hasAxes ? block / 32 : 0);
     return all;
+  }
+  if (hasAxes) {
+    add(best, 256, vector, 1, 8);
+    add(best, 256, vector, 1, 4);
+    add(best, 256, vector, 1, 1);
   }
   add(best, 256, vector, 1);
   add(best, 256, 1, 4);

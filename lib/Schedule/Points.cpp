@@ -51,14 +51,19 @@ std::string Box::total(CudaText &text) const {
   return product.empty() ? "1" : product;
 }
 
+void Box::requirePoints(CudaText &text, Needs &needs) const {
+  for (kb::ExprAttr extent : extents)
+    if (!extent.getConstant())
+      needs.expression(text.hostExpression(extent) + " > 0");
+}
+
 std::string Box::count(CudaText &text, Needs &needs) const {
+  requirePoints(text, needs);
   std::string count, wide;
   bool isConstant = true;
   for (kb::ExprAttr extent : extents) {
     std::string size = text.hostExpression(extent);
     isConstant &= extent.getConstant().has_value();
-    if (!extent.getConstant())
-      needs.expression(size + " > 0");
     count += (count.empty() ? "" : " * ") + (extents.size() == 1 ? size : factor(size));
     wide += (wide.empty() ? "(size_t)" : " * ") + factor(size);
   }
@@ -86,8 +91,10 @@ void Box::declare(CudaText &text, CodeLines &code, StringRef flat, StringRef las
   }
 }
 
-bool kbopt::mentions(StringRef code, StringRef word) {
-  bool found = false;
-  collectIdentifiers(code, [&](StringRef each) { found |= each == word; });
-  return found;
+bool kbopt::mentions(StringRef code, StringRef word) { return timesMentioned(code, word) > 0; }
+
+unsigned kbopt::timesMentioned(StringRef code, StringRef word) {
+  unsigned times = 0;
+  collectIdentifiers(code, [&](StringRef each) { times += each == word; });
+  return times;
 }

@@ -18,8 +18,10 @@ struct Box {
   /// The dimensions of \p nest.
   explicit Box(kb::NestOp nest);
   size_t size() const { return names.size(); }
-  /// Their product, in the kernel.
+  /// The product of the extents, in the kernel.
   std::string total(CudaText &text) const;
+  /// Requires that there is a point.
+  void requirePoints(CudaText &text, Needs &needs) const;
   /// The same for the host; requires that there is a point and that the number of points fits `int`.
   std::string count(CudaText &text, Needs &needs) const;
   /// Declares those dimensions of the point number \p flat that \p isUsed wants, the last one as \p last.
@@ -31,8 +33,9 @@ struct Box {
 /// parameters and variables; otherwise why not.
 std::string whyNoBox(kb::NestOp nest);
 
-/// Whether \p word stands in \p code.
+/// Whether, and how often, \p word stands in \p code.
 bool mentions(llvm::StringRef code, llvm::StringRef word);
+unsigned timesMentioned(llvm::StringRef code, llvm::StringRef word);
 
 } // namespace kbopt
 

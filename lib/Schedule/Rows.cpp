@@ -112,10 +112,9 @@ void RowsPrinter::chooseVectors() {
     shape.vector = llvm::any_of(cache.loops, [&](kb::OverOp over) { return isVectorLoop(over); })
                        ? schedule.integer("vector", 1)
                        : 1;
-    for (Stream &stream : cache.streams) {
+    for (Stream &stream : cache.streams)
       stream.array = arrayName(text, stream.operand);
-      registers += shape.turns * shape.vector * ((stream.operand.getBytes() + 3) / 4);
-    }
+    registers += shape.turns * shape.vector * wordsHeld(text, cache);
   } else {
     cache = {};
   }
@@ -226,6 +225,7 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
     partial[reduce.getName().str()] = variable;
     reassociates |= !isIdempotent(reduce) && !isIntegerType(type);
   }
+  over.walk([&](kb::StoreOp store) { reassociates |= store.getAtomic() && !isIntegerType(store.getTarget().getType()); });
   printLaneLoop(text, code, body, over.getName(), extent, own, streams, partial);
   for (kb::ReduceOp reduce : reductionsOf(over)) {
     StringRef type = declarationOf(nest, reduce.getName()).getType();

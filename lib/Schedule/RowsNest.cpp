@@ -146,6 +146,30 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
   return cache;
 }
 
+int64_t kbopt::wordsHeld(CudaText &text, const RowCache &cache) {
+  std::vector<int64_t> words(cache.loops.size(), 0); // after each loop
+  for (const Stream &stream : cache.streams) {
+    std::optional<size_t> first;
+    size_t last = 0;
+    for (size_t index = 0; index < cache.loops.size(); ++index) {
+      kb::OverOp over = cache.loops[index];
+      for (Operation &op : over.getBody().front()) {
+        SmallVector<kb::OperandAttr> accesses = loadsOf(&op);
+        if (auto store = dyn_cast<kb::StoreOp>(op))
+          accesses.push_back(store.getTarget());
+        for (kb::OperandAttr each : accesses)
+          if (elementKey(text, each, over.getName()) == stream.key) {
+            first = first.value_or(index);
+            last = index;
+          }
+      }
+    }
+    for (size_t i = first.value_or(0); i < last; ++i)
+      words[i] += (stream.operand.getBytes() + 3) / 4;
+  }
+  return words.empty() ? 0 : *llvm::max_element(words);
+}
+
 kb::ExprAttr kbopt::largestExtent(kb::NestOp nest, kb::ExprAttr extent) {
   AffineExpr expr = extent.getExpr();
   for (auto [index, name] : llvm::enumerate(extent.getLoops())) {

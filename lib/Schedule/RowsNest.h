@@ -37,6 +37,9 @@ struct RowCache {
 /// The elements that several of the \p lanes loops at the top of \p nest use.
 RowCache rowCacheOf(CudaText &text, llvm::ArrayRef<kb::OverOp> lanes);
 
+/// 32-bit registers that hold the cached elements of one iteration, at most, from one loop to the next.
+int64_t wordsHeld(CudaText &text, const RowCache &cache);
+
 /// An extent that \p extent does not exceed at any point, of sizes alone; null if that cannot be told.
 kb::ExprAttr largestExtent(kb::NestOp nest, kb::ExprAttr extent);
 

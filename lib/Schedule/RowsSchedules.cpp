@@ -36,7 +36,7 @@ struct Ranked {
 /// What the choice of a team depends on.
 struct RowFacts {
   std::optional<int64_t> length, points; ///< of a row; rows
-  int64_t vector = 1, streams = 0;       ///< widest access in elements; elements kept for each iteration
+  int64_t vector = 1, streams = 0;       ///< widest access in elements; registers kept for each iteration
   int64_t level = 1;
 };
 
@@ -67,7 +67,7 @@ RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
   facts.vector = 16 / std::max<int64_t>(bytes, 2);
   while (facts.length && *facts.length % facts.vector != 0)
     facts.vector /= 2;
-  facts.streams = cache.streams.size();
+  facts.streams = wordsHeld(text, cache);
   facts.points = 1;
   for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>()) {
     auto size = valueAt(extent, sizes);
@@ -100,6 +100,8 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
     cost *= 1.1 + chunks * vector * facts.streams / 256.0;
   if (!chunks && facts.streams)
     cost *= 1.5;
+  if (!chunks && length >= 2048)
+    cost *= team <= 32 ? 1.15 : team == 512 && inflight == 2 ? 0.95 : 1;
   if (team > 32)
     cost *= 1.04 + 20.0 / length; // barriers
   if (team == 1024)
@@ -122,8 +124,7 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
           continue;
         auto add = [&](int64_t chunks, int64_t inflight) {
           double held = chunks * vector * std::max<int64_t>(facts.streams, 1);
-          if (chunks > 64 || 32 + held > chip.registersPerThread - 40 ||
-              (40 + held) * team * rows > chip.registersPerBlock)
+          if (chunks > 64 || held + 14 > chip.registersPerThread || (14 + held) * team * rows > chip.registersPerBlock)
             return;
           ranked.push_back({factor * costOf(facts, chip, team, rows, vector, chunks, inflight),
                             make(facts, team, rows, vector, chunks, inflight)});

@@ -48,7 +48,8 @@ void StatementPrinter::over(kb::OverOp over) {
 void StatementPrinter::print(Operation *op) {
   if (auto let = dyn_cast<kb::LetOp>(op)) {
     std::string value = text.fill(let.getText(), let.getOperands(), replaced);
-    code.line((let.getReassigns() ? "" : let.getType() + " ") + let.getName() + " = " + value + ";");
+    std::string declared = let.getReassigns() ? "" : let.getType().str() + " ";
+    code.line(declared + let.getName() + (value.empty() ? "" : " = " + value) + ";");
   } else if (auto when = dyn_cast<kb::WhenOp>(op)) {
     code.open("if (" + text.condition(when, replaced) + ")");
     print(when.getBody().front());

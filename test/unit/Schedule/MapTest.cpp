@@ -15,8 +15,10 @@ struct Map : Nests {
     #kb.param<"a" : "float *" bytes 8 pointer true element 4>, #kb.param<"n" : "int" bytes 4>)";
 
   /// out[at] = 2 * a[from] for i < n.
-  kb::NestOp line(const Schedule &schedule, llvm::StringRef at = "i", llvm::StringRef from = "i") {
-    return parse(program(params, (R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 2>] {
+  kb::NestOp line(const Schedule &schedule, llvm::StringRef at = "i", llvm::StringRef from = "i",
+                  const std::string &requirement = "") {
+    return parse(program(params, (R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 2>] )" +
+                                  requirement + R"( {
         kb.store )" + element("out", 0, "i", at) + " \"2 * $0\" [#kb.operand" + element("a", 1, "i", from) + "]\n}")),
                  schedule);
   }
@@ -77,6 +79,11 @@ TEST_F(Map, AllowsOneArrayForBothOnlyWhereAPointUsesOneElement) {
   };
   EXPECT_FALSE(apart(print(line(map(1, 1)))));
   EXPECT_TRUE(apart(print(line(map(1, 1), "i", "n - i - 1"))));
+  // A thread a point: where two points share memory, the given kernel has a race.
+  std::string covers = "requires [#kb.expr<over [i] with [n] : gdim.x * bdim.x - n>]";
+  EXPECT_FALSE(apart(print(line(map(1, 1), "i", "n - i - 1", covers))));
+  std::string fits = "requires [#kb.expr<over [i] with [n] : n - gdim.x * bdim.x>]";
+  EXPECT_TRUE(apart(print(line(map(1, 1), "i", "n - i - 1", fits))));
 }
 
 TEST_F(Map, MovesOneElementWhereNeighboursAreNotNeighboursInMemory) {
@@ -89,6 +96,18 @@ TEST_F(Map, TakesInnerParallelDimensionsIntoTheGrid) {
   text = kernel.definition;
   EXPECT_TRUE(text.contains("const int first = point % n;\n  const int i = point / n;")) << text.str();
   EXPECT_EQ(kernel.gridX, "(n * n + 1023) / 1024");
+}
+
+TEST_F(Map, GivesTheGridAnAxisForEachDimension) {
+  Schedule schedule = map(4, 1);
+  GeneratedKernel kernel = print(plane(schedule.set("rows", 4), "i * n + j"));
+  llvm::StringRef text = kernel.definition;
+  EXPECT_TRUE(text.contains("constexpr int lanes = 64, rows = 4, width = 4;")) << text.str();
+  EXPECT_TRUE(text.contains("const int i = blockIdx.y * rows + threadIdx.y;")) << text.str();
+  EXPECT_TRUE(text.contains("if (first >= n || i >= n)\n    return;")) << text.str();
+  EXPECT_EQ(kernel.gridX, "(n + 255) / 256");
+  EXPECT_EQ(kernel.gridY, "(n + 3) / 4");
+  EXPECT_EQ(kernel.blockY, "4");
 }
 
 TEST_F(Map, RunsLanesAlongTheDimensionOfNeighbours) {
