@@ -5,6 +5,7 @@
 // an allocation filled.
 //
 //===----------------------------------------------------------------------===//
+#include "kb-opt/Analysis/LaunchArguments.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMap.h"
@@ -112,6 +113,21 @@ public:
     return throughCallers(rootA.variable, rootB.variable, owner ? owner : host, depth);
   }
 
+  /// Whether \p pointer, as seen in \p host, is what an allocation returned, without an offset.
+  bool startsAllocation(const Expr *pointer, const FunctionDecl *host, unsigned depth) {
+    Root root = rootOf(pointer, host);
+    if (!root.variable || !root.isWhole || depth > 4)
+      return false;
+    if (!isa<ParmVarDecl>(root.variable))
+      return isAllocated(root.variable, host);
+    auto *owner = dyn_cast_or_null<FunctionDecl>(root.variable->getParentFunctionOrMethod());
+    std::vector<Call> calls;
+    return findCalls(owner ? owner : host, calls).proven() && llvm::all_of(calls, [&](const Call &call) {
+             const Expr *passed = call.passed(root.variable);
+             return passed && startsAllocation(passed, call.caller, depth + 1);
+           });
+  }
+
 private:
   struct Root {
     const VarDecl *variable = nullptr;
@@ -182,10 +198,21 @@ private:
     return checker.allocated && !checker.escapes;
   }
 
-  /// At least one of the two is a parameter of \p host: asks its callers.
-  Answer throughCallers(const VarDecl *a, const VarDecl *b, const FunctionDecl *host, unsigned depth) {
-    if (depth > 4)
-      return Answer::dontKnow("the calls are nested too deeply");
+  struct Call {
+    const CallExpr *call;
+    const FunctionDecl *caller;
+
+    /// What is passed for \p variable; null if it is no parameter.
+    const Expr *passed(const VarDecl *variable) const {
+      auto *parameter = dyn_cast<ParmVarDecl>(variable);
+      return parameter && parameter->getFunctionScopeIndex() < call->getNumArgs()
+                 ? call->getArg(parameter->getFunctionScopeIndex())
+                 : nullptr;
+    }
+  };
+
+  /// All calls of \p host, or why they are not all in sight.
+  Answer findCalls(const FunctionDecl *host, std::vector<Call> &calls) {
     struct CallFinder : RecursiveASTVisitor<CallFinder> {
       const FunctionDecl *host = nullptr;
       std::vector<const CallExpr *> calls;
@@ -205,33 +232,36 @@ private:
         return true;
       }
     };
-    bool any = false;
-    Answer result = Answer::no("");
     for (const FunctionDecl *caller : functions) {
       CallFinder finder;
       finder.host = host;
       finder.TraverseStmt(caller->getBody());
       if (finder.escapes)
         return Answer::dontKnow("'" + host->getNameAsString() + "' is called through a pointer");
-      for (const CallExpr *call : finder.calls) {
-        any = true;
-        auto passed = [&](const VarDecl *variable) -> const Expr * {
-          auto *parameter = dyn_cast<ParmVarDecl>(variable);
-          return parameter && parameter->getFunctionScopeIndex() < call->getNumArgs()
-                     ? call->getArg(parameter->getFunctionScopeIndex())
-                     : nullptr;
-        };
-        const Expr *fromA = passed(a), *fromB = passed(b);
-        if (!fromA || !fromB)
-          return Answer::dontKnow("'" + (fromA ? b : a)->getName().str() + "' is not passed by the callers");
-        Answer here = mayOverlap(fromA, fromB, caller, depth + 1);
-        if (!here.refuted())
-          return here;
-        result = here;
-      }
+      for (const CallExpr *call : finder.calls)
+        calls.push_back({call, caller});
     }
-    if (!any)
+    if (calls.empty())
       return Answer::dontKnow("no call of '" + host->getNameAsString() + "' is in sight");
+    return Answer::yes();
+  }
+
+  /// At least one of the two is a parameter of \p host: asks its callers.
+  Answer throughCallers(const VarDecl *a, const VarDecl *b, const FunctionDecl *host, unsigned depth) {
+    if (depth > 4)
+      return Answer::dontKnow("the calls are nested too deeply");
+    std::vector<Call> calls;
+    if (Answer inSight = findCalls(host, calls); !inSight.proven())
+      return inSight;
+    Answer result = Answer::no("");
+    for (const Call &call : calls) {
+      const Expr *fromA = call.passed(a), *fromB = call.passed(b);
+      if (!fromA || !fromB)
+        return Answer::dontKnow("'" + (fromA ? b : a)->getName().str() + "' is not passed by the callers");
+      result = mayOverlap(fromA, fromB, call.caller, depth + 1);
+      if (!result.refuted())
+        return result;
+    }
     return result;
   }
 
@@ -240,6 +270,28 @@ private:
 };
 
 } // namespace
+
+/// The function around \p launch whose text says what \p argument is; null if that is not in sight.
+static const FunctionDecl *hostOf(const LaunchFact &launch, unsigned argument) {
+  if (launch.byApi || launch.instances > 1 || argument >= launch.arguments.size() || !launch.call)
+    return nullptr;
+  // The call may stand in an instantiation of the host function.
+  const FunctionDecl *definition = nullptr;
+  return launch.host && launch.host->hasBody(definition) ? definition : nullptr;
+}
+
+Answer launchArgumentsMayOverlap(const ParsedProgram &program, const LaunchFact &launch, unsigned first,
+                                 unsigned second) {
+  const FunctionDecl *host = hostOf(launch, std::max(first, second));
+  if (!host)
+    return Answer::dontKnow("the arguments of the launch are not in sight");
+  return HostAliasing(program).mayOverlap(launch.arguments[first], launch.arguments[second], host, 0);
+}
+
+bool isStartOfAllocation(const ParsedProgram &program, const LaunchFact &launch, unsigned argument) {
+  const FunctionDecl *host = hostOf(launch, argument);
+  return host && HostAliasing(program).startsAllocation(launch.arguments[argument], host, 0);
+}
 
 Answer argumentsMayOverlap(const ImportedProgram &program, kb::KernelOp kernel, unsigned first, unsigned second) {
   if (first == second)

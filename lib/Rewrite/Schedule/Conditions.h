@@ -14,11 +14,14 @@ namespace kbopt {
 
 /// One condition; all of them must hold.
 struct HostCondition {
-  std::string text;         ///< over parameters, gridDim and blockDim
+  std::string text;         ///< over parameters, gridDim and blockDim; empty: it cannot be written, see `reason`
   kb::ExprAttr requirement; ///< what it was made of; null: the text is all there is
-  /// Parameters that have to be aligned to `bytes`: conditions of equal bytes are written as one.
+  /// A pointer that has to be aligned to `bytes`: conditions of equal bytes are written as one.
   std::string pointer;
   unsigned bytes = 0;
+  /// Numbers of the parameters that it is about: one that is aligned, two that are disjoint.
+  std::vector<unsigned> arguments;
+  std::string reason;
 };
 
 /// \p expr of \p nest as an integer expression; 64 bits wide wherever a product or sum could
@@ -38,10 +41,9 @@ struct TouchedMemory {
 /// An error if that is not known for the pointer \p parameter.
 llvm::Expected<TouchedMemory> touchedMemory(kb::NestOp nest, llvm::StringRef parameter);
 
-/// Everything that must hold at a launch, but for overlap that \p context refutes at every
-/// launch. An error is a reason.
-llvm::Expected<std::vector<HostCondition>> conditionsOf(const PassContext &context, kb::KernelOp kernel,
-                                                        kb::NestOp nest, const GeneratedKernel &generated);
+/// Everything that must hold at a launch. An error is a reason.
+llvm::Expected<std::vector<HostCondition>> conditionsOf(kb::KernelOp kernel, kb::NestOp nest,
+                                                        const GeneratedKernel &generated);
 
 } // namespace kbopt
 

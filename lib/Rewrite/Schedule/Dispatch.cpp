@@ -4,6 +4,7 @@
 #include "Conditions.h"
 #include "HostText.h"
 #include "LaunchAlgebra.h"
+#include "kb-opt/Analysis/LaunchArguments.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ParentMapContext.h"
 #include "llvm/ADT/MapVector.h"
@@ -17,6 +18,8 @@ namespace {
 
 /// More than this is tested in a function of its own.
 constexpr size_t longestCondition = 150;
+/// Bytes that every allocation is aligned to (CUDA C++ Programming Guide, Device Memory Accesses).
+constexpr unsigned allocationAlignment = 256;
 /// What a kernel may use of dynamic shared memory without asking.
 constexpr int64_t sharedWithoutAsking = 48 * 1024;
 
@@ -34,7 +37,7 @@ public:
         function(context.imported().declOf(instance)) {}
 
   llvm::Expected<Dispatch> run() {
-    auto found = conditionsOf(context, instance, nest, generated);
+    auto found = conditionsOf(instance, nest, generated);
     if (!found)
       return found.takeError();
     conditions = std::move(*found);
@@ -94,15 +97,29 @@ private:
     return choices.empty() ? llvm::createStringError(reason) : llvm::Error::success();
   }
 
+  /// What the program shows of the pointers that \p launch passes.
+  std::optional<bool> isKnown(const HostCondition &condition, const LaunchFact &launch) const {
+    llvm::ArrayRef<unsigned> arguments = condition.arguments;
+    if (arguments.size() == 2 &&
+        launchArgumentsMayOverlap(context.parsed(), launch, arguments[0], arguments[1]).refuted())
+      return true;
+    if (arguments.size() == 1 && condition.bytes <= allocationAlignment &&
+        isStartOfAllocation(context.parsed(), launch, arguments[0]))
+      return true;
+    return std::nullopt;
+  }
+
   /// Adds the choice at \p launch; the reason if there is none.
   std::string choose(LaunchText launch) {
     Choice choice{std::move(launch), {}};
     LaunchAlgebra algebra(context, choice.launch);
     auto valueOf = [&](StringRef name) { return choice.launch.value(name); };
     for (const HostCondition &condition : conditions) {
-      std::optional<bool> known;
-      if (condition.requirement)
+      std::optional<bool> known = isKnown(condition, choice.launch.fact());
+      if (!known && condition.requirement)
         known = algebra.holds(condition.requirement);
+      if (!known && condition.text.empty())
+        return condition.reason;
       if (!known)
         if (auto value = evaluate(condition.text, valueOf))
           known = *value != 0;

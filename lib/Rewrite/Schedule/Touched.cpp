@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Conditions.h"
 #include "HostText.h"
-#include "kb-opt/Analysis/Legality.h"
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -286,51 +285,70 @@ static bool isRestrict(kb::KernelOp kernel, unsigned argument) {
   return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getIsRestrict();
 }
 
-llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(const PassContext &context, kb::KernelOp kernel,
-                                                               kb::NestOp nest, const GeneratedKernel &generated) {
-  std::vector<HostCondition> conditions;
-  auto add = [&](HostCondition condition) {
-    if (llvm::none_of(conditions, [&](const HostCondition &each) { return each.text == condition.text; }))
-      conditions.push_back(std::move(condition));
+/// That the memory of parameters \p first and \p second does not overlap. What the memory's bounds rest on is
+/// added to \p others.
+static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, unsigned first, unsigned second,
+                              std::vector<HostCondition> &others) {
+  auto nameOf = [&](unsigned argument) {
+    return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getName().str();
   };
+  HostCondition condition;
+  condition.arguments = {first, second};
+  auto a = touchedMemory(nest, nameOf(first)), b = touchedMemory(nest, nameOf(second));
+  if (!a || !b) {
+    condition.reason = llvm::toString(a ? b.takeError() : a.takeError());
+    if (!a && !b)
+      llvm::consumeError(b.takeError());
+    return condition;
+  }
+  for (const TouchedMemory &each : {*a, *b})
+    for (const std::string &name : each.notNegative)
+      others.push_back({asOperand(name) + " >= 0", {}, "", 0, {}, ""});
+  bool sameType = isElement(kernel, first, *a) && isElement(kernel, second, *b) &&
+                  pointeeOf(kernel, first) == pointeeOf(kernel, second);
+  auto begin = [&](unsigned argument) { return (sameType ? "" : "(const char *)") + nameOf(argument); };
+  auto end = [&](unsigned argument, const TouchedMemory &memory) {
+    std::string bytes = "(long long)" + asOperand(memory.elements) + " * " + std::to_string(memory.elementBytes);
+    return begin(argument) + " + " + (sameType ? memory.elements : bytes);
+  };
+  condition.text = end(first, *a) + " <= " + begin(second) + " || " + end(second, *b) + " <= " + begin(first);
+  return condition;
+}
+
+llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(kb::KernelOp kernel, kb::NestOp nest,
+                                                               const GeneratedKernel &generated) {
+  std::vector<HostCondition> all;
   if (auto requirements = nest.getRequirements())
     for (auto requirement : requirements->getAsRange<kb::ExprAttr>()) {
       auto text = atLeastZero(requirement, nest);
       if (!text)
         return llvm::createStringError("the condition " + requirement.str() + " >= 0 cannot be tested before the launch");
-      add({*text, requirement, "", 0});
+      all.push_back({*text, requirement, "", 0, {}, ""});
     }
   for (const LaunchCondition &condition : generated.conditions) {
     if (condition.kind == LaunchCondition::Expression) {
-      add({condition.text, {}, "", 0});
-    } else if (condition.kind == LaunchCondition::Aligned) {
-      add({"(size_t)" + condition.text + " % " + std::to_string(condition.bytes) + " == 0", {}, condition.text,
-           condition.bytes});
-    } else {
-      auto first = argumentNumber(kernel, condition.text), second = argumentNumber(kernel, condition.other);
-      if (!first || !second)
-        return llvm::createStringError("whether '" + condition.text + "' and '" + condition.other +
-                                       "' overlap is not known");
-      if (isRestrict(kernel, *first) || isRestrict(kernel, *second) ||
-          argumentsMayOverlap(context.imported(), kernel, *first, *second).refuted())
-        continue;
-      auto a = touchedMemory(nest, condition.text), b = touchedMemory(nest, condition.other);
-      if (!a || !b)
-        return llvm::joinErrors(a.takeError(), b.takeError());
-      for (const TouchedMemory &each : {*a, *b})
-        for (const std::string &name : each.notNegative)
-          add({asOperand(name) + " >= 0", {}, "", 0});
-      bool sameType = isElement(kernel, *first, *a) && isElement(kernel, *second, *b) &&
-                      pointeeOf(kernel, *first) == pointeeOf(kernel, *second);
-      auto begin = [&](StringRef name) { return sameType ? name.str() : "(const char *)" + name.str(); };
-      auto end = [&](StringRef name, const TouchedMemory &memory) {
-        std::string bytes = asOperand(memory.elements) + " * " + std::to_string(memory.elementBytes);
-        return begin(name) + " + " + (sameType ? memory.elements : "(long long)" + bytes);
-      };
-      add({end(condition.text, *a) + " <= " + begin(condition.other) + " || " + end(condition.other, *b) +
-               " <= " + begin(condition.text),
-           {}, "", 0});
+      all.push_back({condition.text, {}, "", 0, {}, ""});
+      continue;
+    }
+    auto first = argumentNumber(kernel, condition.text);
+    if (condition.kind == LaunchCondition::Aligned) {
+      std::string test = "(size_t)" + condition.text + " % " + std::to_string(condition.bytes) + " == 0";
+      all.push_back({test, {}, condition.text, condition.bytes, {}, ""});
+      if (first)
+        all.back().arguments.push_back(*first);
+      continue;
+    }
+    auto second = argumentNumber(kernel, condition.other);
+    if (!first || !second)
+      return llvm::createStringError("whether '" + condition.text + "' and '" + condition.other + "' overlap is not known");
+    if (!isRestrict(kernel, *first) && !isRestrict(kernel, *second)) {
+      HostCondition test = disjoint(kernel, nest, *first, *second, all);
+      all.push_back(std::move(test));
     }
   }
+  std::vector<HostCondition> conditions;
+  for (HostCondition &each : all)
+    if (each.text.empty() || llvm::none_of(conditions, [&](const HostCondition &other) { return other.text == each.text; }))
+      conditions.push_back(std::move(each));
   return conditions;
 }

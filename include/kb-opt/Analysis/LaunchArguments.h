@@ -1,0 +1,26 @@
+//===- LaunchArguments.h - What one launch passes ---------------*- C++ -*-===//
+//
+// Owns questions about the pointers of a single launch. Those about all launches of a
+// kernel are in Legality.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_ANALYSIS_LAUNCHARGUMENTS_H
+#define KBOPT_ANALYSIS_LAUNCHARGUMENTS_H
+
+#include "kb-opt/Analysis/Answer.h"
+#include "kb-opt/Source/ProgramFacts.h"
+
+namespace kbopt {
+
+/// Whether pointers \p first and \p second of \p launch may refer to overlapping memory, as
+/// argumentsMayOverlap asks it of every launch of a kernel.
+Answer launchArgumentsMayOverlap(const ParsedProgram &program, const LaunchFact &launch, unsigned first,
+                                 unsigned second);
+
+/// Whether argument \p argument of \p launch is always what an allocation returned: then it is aligned to
+/// 256 bytes. False where that is not known.
+bool isStartOfAllocation(const ParsedProgram &program, const LaunchFact &launch, unsigned argument);
+
+} // namespace kbopt
+
+#endif // KBOPT_ANALYSIS_LAUNCHARGUMENTS_H
