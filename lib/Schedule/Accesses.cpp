@@ -32,11 +32,11 @@ bool kbopt::dependsOn(kb::ExprAttr expr, StringRef dim) {
   return position && expr.getExpr().isFunctionOfDim(*position);
 }
 
-bool kbopt::usesNameOf(kb::ExprAttr expr, Block &scope) {
+bool kbopt::usesNameOf(kb::ExprAttr expr, Block &scope, const CudaText *text) {
   bool found = false;
   for (auto [index, symbol] : llvm::enumerate(expr.getSymbols()))
     if (expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
-      scope.walk([&](kb::LetOp let) { found |= let.getName() == symbol.getValue(); });
+      scope.walk([&](kb::LetOp let) { found |= let.getName() == symbol.getValue() && !(text && text->isHoisted(let)); });
   return found;
 }
 
@@ -77,26 +77,29 @@ std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nes
   addends(rest, terms);
   std::vector<std::string> conditions;
   CudaText text(nest);
-  for (AffineExpr term : terms) {
-    int64_t constant = 1;
-    SmallVector<AffineExpr> symbols;
-    bool more = false;
-    factors(term, constant, symbols, more);
-    if (constant % width == 0)
-      continue;
-    // One symbol that is a multiple suffices; take the last, which is the innermost size.
-    std::string condition;
-    for (AffineExpr symbol : symbols) {
-      auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), symbol);
-      std::string host = text.hostExpression(kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map));
-      if (!host.empty())
+  // Products of several sizes last: one of them suffices, best one that is required already.
+  for (bool ofSeveral : {false, true})
+    for (AffineExpr term : terms) {
+      int64_t constant = 1;
+      SmallVector<AffineExpr> symbols;
+      bool more = false, isMet = false;
+      factors(term, constant, symbols, more);
+      if (constant % width == 0 || (symbols.size() > 1) != ofSeveral)
+        continue;
+      std::string condition;
+      for (AffineExpr symbol : symbols) {
+        auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), symbol);
+        std::string host = text.hostExpression(kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map));
+        if (host.empty())
+          continue;
         condition = (CudaText::isAtom(host) ? host : "(" + host + ")") + " % " + std::to_string(width) + " == 0";
+        isMet |= llvm::is_contained(conditions, condition);
+      }
+      if (condition.empty())
+        return std::nullopt;
+      if (!isMet)
+        conditions.push_back(condition);
     }
-    if (condition.empty())
-      return std::nullopt;
-    if (!llvm::is_contained(conditions, condition))
-      conditions.push_back(condition);
-  }
   return conditions;
 }
 

@@ -16,8 +16,8 @@ namespace kbopt {
 std::optional<int64_t> strideAlong(kb::ExprAttr expr, llvm::StringRef dim);
 /// Whether \p expr changes with \p dim at all.
 bool dependsOn(kb::ExprAttr expr, llvm::StringRef dim);
-/// Whether \p expr uses a `varying` symbol that a kb.let inside \p scope declares.
-bool usesNameOf(kb::ExprAttr expr, mlir::Block &scope);
+/// Whether \p expr uses a `varying` symbol that a kb.let inside \p scope declares (and \p text has not hoisted).
+bool usesNameOf(kb::ExprAttr expr, mlir::Block &scope, const CudaText *text = nullptr);
 
 /// Conditions on kernel parameters under which \p expr without its multiples of \p dim is a multiple of
 /// \p width; nothing if that cannot be told before the launch.

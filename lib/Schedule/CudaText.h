@@ -10,6 +10,7 @@
 #include "kb-opt/IR/Kb.h"
 #include "kb-opt/Schedule/GeneratedKernel.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -35,6 +36,10 @@ public:
 
   /// From now on, scalar \p name of the nest is written as \p text, in expressions and in the user's words.
   void setScalar(llvm::StringRef name, llvm::StringRef text) { scalars[name] = written[name] = text.str(); }
+
+  /// Statement \p op is printed elsewhere, before the block that it stands in.
+  void hoist(mlir::Operation *op) { hoisted.insert(op); }
+  bool isHoisted(mlir::Operation *op) const { return hoisted.contains(op); }
 
   /// In the type of its parts, `int` for dimensions.
   std::string expression(kb::ExprAttr expr);
@@ -70,6 +75,7 @@ private:
   llvm::StringSet<> taken;
   llvm::StringSet<> inTexts; ///< words of the user's expressions
   llvm::StringMap<std::string> written, scalars;
+  llvm::SmallPtrSet<mlir::Operation *, 8> hoisted;
   std::vector<std::pair<std::string, std::string>> extra;
 
   std::string withScalars(llvm::StringRef words);

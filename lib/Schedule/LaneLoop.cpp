@@ -78,7 +78,7 @@ bool kbopt::isVector(CudaText &text, kb::OperandAttr operand, Block &body, Strin
   kb::BaseAttr base = operand.getBase();
   int64_t bytes = vector * operand.getBytes();
   if (vector == 1 || operand.getKind() != kb::OperandKind::Element || strideAlong(operand.getOffset(), dim) != 1 ||
-      base.getKind() != kb::BaseKind::Argument || base.getByteOffset() != 0 || usesNameOf(operand.getOffset(), body) ||
+      base.getKind() != kb::BaseKind::Argument || base.getByteOffset() != 0 || usesNameOf(operand.getOffset(), body, &text) ||
       !llvm::isPowerOf2_64(bytes) || bytes > 64)
     return false;
   auto conditions = multipleConditions(text.nest(), operand.getOffset(), dim, vector);

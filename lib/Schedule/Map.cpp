@@ -115,6 +115,7 @@ private:
 
   std::string chooseShape();
   void nameThings();
+  void hoistScalars();
   std::vector<Stream> streamsInFlight();
   void declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
   void printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::function_ref<bool(StringRef)> isUsed);
@@ -276,10 +277,38 @@ std::vector<Stream> MapPrinter::streamsInFlight() {
     for (kb::OperandAttr load : loadsOf(&op)) {
       std::string key = elementKey(text, load, dim);
       bool isKnown = llvm::any_of(streams, [&](const Stream &each) { return each.key == key; });
-      if (!isKnown && !isa<kb::WhenOp>(op) && dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body))
+      if (!isKnown && !isa<kb::WhenOp>(op) && dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text))
         streams.push_back({key, arrayName(text, load), load, Stream::Registers});
     }
   return streams;
+}
+
+/// Scalars at the start of the body that are the same for all points of a vector are computed once, before it is loaded.
+void MapPrinter::hoistScalars() {
+  StringRef dim = map.box.names.back();
+  llvm::StringSet<> varying, changed;
+  map.body->walk([&](Operation *op) {
+    if (auto let = dyn_cast<kb::LetOp>(op); let && let.getReassigns())
+      changed.insert(let.getName());
+    if (auto reduce = dyn_cast<kb::ReduceOp>(op))
+      changed.insert(reduce.getName());
+  });
+  for (Operation &op : *map.body) {
+    auto let = dyn_cast<kb::LetOp>(op);
+    if (!let || shape.vector == 1)
+      break;
+    bool varies = changed.contains(let.getName());
+    for (auto operand : let.getOperands().getAsRange<kb::OperandAttr>())
+      varies |= dependsOn(operand.getOffset(), dim);
+    collectIdentifiers(let.getText(), [&](StringRef word) { varies |= word == dim || varying.contains(word); });
+    for (auto operand : let.getOperands().getAsRange<kb::OperandAttr>())
+      for (auto [index, symbol] : llvm::enumerate(operand.getOffset().getSymbols()))
+        varies |= varying.contains(symbol) && operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
+    if (varies)
+      varying.insert(let.getName());
+    else
+      text.hoist(let);
+  }
 }
 
 /// What a turn derives from the number of its first point, and the scalars around the body.
@@ -291,6 +320,9 @@ void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)>
     to.line("if (!(" + text.condition(*domain) + "))").indent().line("return;").outdent();
   for (Block *block : map.outer)
     for (Operation &op : llvm::drop_end(*block))
+      StatementPrinter{text, to}.print(&op);
+  for (Operation &op : *map.body)
+    if (text.isHoisted(&op))
       StatementPrinter{text, to}.print(&op);
 }
 
@@ -360,6 +392,7 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
   if (std::string reason = chooseShape(); !reason.empty())
     return llvm::createStringError(reason);
   nameThings();
+  hoistScalars();
   std::vector<Stream> streams = streamsOf(text, *map.body, map.box.names.back(), shape, streamsInFlight(), needs);
   // Printed once to see what of the point it needs.
   CodeLines draft(1);

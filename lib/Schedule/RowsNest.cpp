@@ -110,7 +110,7 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
       auto add = [&](kb::OperandAttr operand, bool stores) {
         std::string key = elementKey(text, operand, over.getName());
         bool isNew = llvm::none_of(cache.streams, [&](const Stream &each) { return each.key == key; });
-        if (isNew && !usesNameOf(operand.getOffset(), over.getBody().front()) && dependsOn(operand.getOffset(), over.getName()))
+        if (isNew && !usesNameOf(operand.getOffset(), over.getBody().front(), &text) && dependsOn(operand.getOffset(), over.getName()))
           cache.streams.push_back({key, "", operand, Stream::Registers, !stores, stores});
         uses[key] += here.insert({key, true}).second;
         if (stores)

@@ -8,7 +8,8 @@ using namespace mlir;
 
 void StatementPrinter::print(Block &block) {
   for (Operation &op : block)
-    print(&op);
+    if (!text.isHoisted(&op))
+      print(&op);
 }
 
 std::string StatementPrinter::store(kb::StoreOp store) {

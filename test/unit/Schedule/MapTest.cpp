@@ -110,6 +110,28 @@ TEST_F(Map, GivesTheGridAnAxisForEachDimension) {
   EXPECT_EQ(kernel.blockY, "4");
 }
 
+TEST_F(Map, ComputesScalarsOfAVectorOnce) {
+  auto nest = parse(program(R"(#kb.param<"out" : "float *" bytes 8 pointer true element 4>,
+        #kb.param<"a" : "float *" bytes 8 pointer true element 4>, #kb.param<"n" : "int" bytes 4>,
+        #kb.param<"rows" : "int *" bytes 8 pointer true element 4>)",
+                            R"(kb.nest @k dims ["i", "j"] extents [#kb.expr<over [i, j] with [n] : n>, #kb.expr<over [i, j] with [n] : n>]
+          symbols [#kb.symbol<"n" param argument 2>, #kb.symbol<"row" varying>] {
+        kb.let "row" : "int" "$0" [#kb.operand<element <argument "rows" argument 3> : "int" bytes 4 at <over [i, j] : i>>]
+        kb.let "own" : "int" "$0" [#kb.operand<element <argument "rows" argument 3> : "int" bytes 4 at <over [i, j] : j>>]
+        kb.store <element <argument "out" argument 0> : "float" bytes 4 at <over [i, j] with [n] : i * n + j>> "own * $0"
+          [#kb.operand<element <argument "a" argument 1> : "float" bytes 4 at <over [i, j] with [n, row] : row * n + j>>]
+      })"),
+                    map(4, 1));
+  llvm::StringRef text;
+  GeneratedKernel kernel = print(nest);
+  text = kernel.definition;
+  EXPECT_LT(text.find("int row = rows[i];"), text.find("reinterpret_cast<const float4 *>(&a[")) << text.str();
+  EXPECT_EQ(text.count("rows[i]"), 1u) << text.str();
+  EXPECT_GT(text.find("int own = "), text.find("for (int e = 0")) << text.str();
+  unsigned multiples = llvm::count_if(kernel.conditions, [](const LaunchCondition &each) { return llvm::StringRef(each.text).contains('%'); });
+  EXPECT_EQ(multiples, 1u);
+}
+
 TEST_F(Map, RunsLanesAlongTheDimensionOfNeighbours) {
   GeneratedKernel kernel = print(plane(map(1, 1), "j * n + i"));
   llvm::StringRef text = kernel.definition;
