@@ -23,13 +23,15 @@ public:
       loopExtents[id] = range.second;
   }
 
-  void run() {
+  std::string run() {
+    std::string doubtful;
     for (auto &[base, accesses] : accessesOf(program.body)) {
       bool isStored = llvm::any_of(accesses, [](const Access &each) { return each.isStore; });
       if (isStored && !areApart(accesses, extents))
-        return program.refuse("different threads may touch the same element of '" + base + "'");
+        doubtful = "different threads may touch the same element of '" + base + "'";
     }
     orderLoops(program.body);
+    return doubtful;
   }
 
 private:
@@ -68,75 +70,172 @@ private:
     return true;
   }
 
+  /// A variable that moves the address by `stride` for each of its values 0 <= value < extent.
+  struct Digit {
+    Poly stride, extent;
+    size_t uses = 0; ///< accesses that it moves
+  };
+
   /// Whether \p accesses (of one base) by different values of the variables of \p apart touch different
   /// elements, whatever the other loops do.
   bool areApart(llvm::ArrayRef<Access> accesses, const Extents &apart) {
-    std::set<VarId> kept;
-    for (auto &[id, extent] : apart)
-      kept.insert(id);
+    size_t before = program.requirements.size();
     std::map<VarId, Poly> strides;
-    std::optional<Poly> least, most;
+    std::vector<Poly> rests;
     for (const Access &each : accesses) {
-      const Poly &offset = each.element->offset;
-      Poly inner = offset;
       std::map<VarId, Poly> own;
-      for (VarId id : kept) {
-        Poly stride = offset.coefficientOf(id);
-        inner = inner.without(id);
-        if (!stride.isValid() || !isOuter(stride, kept))
+      Poly rest = each.element->offset;
+      for (auto &[id, extent] : apart) {
+        own[id] = each.element->offset.coefficientOf(id);
+        rest = rest.without(id);
+        if (!own[id].isValid() || !isOuter(own[id], apart))
           return false;
-        own[id] = stride;
       }
-      for (VarId id : kept)
-        if (space.dependsOn(inner, id))
+      for (auto &[id, extent] : apart)
+        if (space.dependsOn(rest, id))
           return false; // inside a division
-      if (&each == accesses.begin())
-        strides = own;
-      else if (strides != own)
+      if (!rests.empty() && strides != own)
         return false;
-      std::optional<Poly> low = bound(program, ends, inner, false, outer), high = bound(program, ends, inner, true, outer);
+      strides = own;
+      rests.push_back(rest);
+    }
+    std::vector<Digit> digits;
+    for (auto &[id, stride] : strides)
+      digits.push_back({stride, apart.at(id)});
+    std::vector<Digit> all = digits;
+    if (addInnerDigits(rests, apart, all) && isMixedRadix(all, Poly::constant(1)))
+      return true;
+    program.requirements.resize(before);
+    std::optional<Poly> width = innerWidth(rests, apart);
+    if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width))
+      return true;
+    program.requirements.resize(before);
+    return false;
+  }
+
+  /// The ranges of all loops and of the variables of \p apart.
+  std::map<VarId, std::pair<Poly, Poly>> allEnds(const Extents &apart) const {
+    std::map<VarId, std::pair<Poly, Poly>> result = ends;
+    for (const Extents *some : {&extents, &apart})
+      for (auto &[id, extent] : *some)
+        result[id] = {Poly(), extent};
+    return result;
+  }
+
+  /// Loops inside and differences of constants as digits. False where they are none.
+  bool addInnerDigits(llvm::ArrayRef<Poly> rests, const Extents &apart, std::vector<Digit> &digits) {
+    std::set<VarId> kept = outer;
+    for (auto &[id, extent] : apart)
+      kept.erase(id);
+    std::map<VarId, std::pair<Poly, Poly>> ranges = allEnds(apart);
+    std::vector<Digit> inner;
+    std::vector<Poly> constants;
+    for (Poly rest : rests) {
+      for (auto &[id, range] : ends) {
+        if (kept.count(id) || !rest.contains(id))
+          continue;
+        Digit digit{rest.coefficientOf(id), Poly()};
+        std::optional<Poly> last = bound(program, ranges, range.second - Poly::constant(1), true, kept);
+        rest = rest.without(id);
+        if (!digit.stride.isValid() || !isOuter(digit.stride, apart) || !last)
+          return false;
+        digit.extent = *last + Poly::constant(1);
+        auto same = llvm::find_if(inner, [&](const Digit &other) { return other.stride == digit.stride; });
+        if (same == inner.end())
+          same = inner.insert(inner.end(), digit);
+        else if (!(same->extent == digit.extent))
+          return false;
+        ++same->uses;
+      }
+      if (!isOuter(rest, apart))
+        return false;
+      constants.push_back(rest);
+    }
+    // An access outside of such a loop happens even if the loop does not run.
+    for (const Digit &each : inner)
+      if (each.uses < rests.size() && !isAtLeast(each.extent, Poly::constant(1)))
+        return false;
+    digits.insert(digits.end(), inner.begin(), inner.end());
+    return addConstantDigit(constants, digits);
+  }
+
+  /// Offsets k * unit beside each other.
+  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits) {
+    int64_t least = 0, most = 0;
+    std::optional<Poly> unit;
+    for (const Poly &each : constants) {
+      Poly difference = each - constants[0];
+      if (difference == Poly())
+        continue;
+      if (difference.monomials().size() != 1)
+        return false;
+      auto &[monomial, coefficient] = *difference.monomials().begin();
+      Poly base = Poly::constant(1);
+      for (VarId id : monomial)
+        base = base * Poly::variable(id);
+      if (unit && !(*unit == base))
+        return false;
+      unit = base;
+      least = std::min(least, coefficient);
+      most = std::max(most, coefficient);
+    }
+    if (!unit)
+      return true;
+    auto same = llvm::find_if(digits, [&](const Digit &other) { return other.stride == *unit; });
+    if (same != digits.end())
+      same->extent = same->extent + Poly::constant(most - least);
+    else
+      digits.push_back({*unit, Poly::constant(most - least + 1)});
+    return true;
+  }
+
+  /// How many elements the loops inside reach over.
+  std::optional<Poly> innerWidth(llvm::ArrayRef<Poly> rests, const Extents &apart) {
+    std::optional<Poly> least, most;
+    std::set<VarId> kept = outer;
+    for (auto &[id, extent] : apart)
+      kept.erase(id);
+    for (const Poly &rest : rests) {
+      std::optional<Poly> low = bound(program, allEnds(apart), rest, false, kept),
+                          high = bound(program, allEnds(apart), rest, true, kept);
       if (!low || !high)
-        return false;
+        return std::nullopt;
       if (!least) {
         least = low, most = high;
         continue;
       }
       Poly lower = *low - *least, upper = *high - *most;
       if (!lower.isConstant() || !upper.isConstant())
-        return false;
+        return std::nullopt;
       if (lower.constantTerm() < 0)
         least = low;
       if (upper.constantTerm() > 0)
         most = high;
     }
-    return isMixedRadix(strides, apart, *most - *least + Poly::constant(1));
+    return *most - *least + Poly::constant(1);
   }
 
   /// Variables outside the loop that is looked at have one value.
-  bool isOuter(const Poly &poly, const std::set<VarId> &kept) {
+  bool isOuter(const Poly &poly, const Extents &apart) {
     return llvm::all_of(space.variables(poly), [&](VarId id) {
-      return !kept.count(id) && (outer.count(id) || space.isUniform(Poly::variable(id)));
+      return !apart.count(id) && (outer.count(id) || space.isUniform(Poly::variable(id)));
     });
   }
 
   /// Each stride is at least the next smaller one times that one's extent; the smallest at least \p width.
-  bool isMixedRadix(std::map<VarId, Poly> strides, const Extents &apart, Poly width) {
-    while (!strides.empty()) {
-      auto next = strides.end();
-      for (auto at = strides.begin(); at != strides.end(); ++at) {
-        bool isLeast = llvm::all_of(strides, [&](auto &other) {
-          return other.first == at->first || exactQuotient(other.second, at->second) ||
-                 (other.second - at->second).isConstant();
+  bool isMixedRadix(std::vector<Digit> digits, Poly width) {
+    while (!digits.empty()) {
+      auto next = llvm::find_if(digits, [&](const Digit &each) { return each.stride == width; });
+      if (next == digits.end())
+        next = llvm::find_if(digits, [&](const Digit &each) {
+          return llvm::all_of(digits, [&](const Digit &other) {
+            return exactQuotient(other.stride, each.stride) || (other.stride - each.stride).isConstant();
+          });
         });
-        if (at->second == width || (isLeast && next == strides.end()))
-          next = at;
-      }
-      if (next == strides.end() || next->second == Poly())
+      if (next == digits.end() || next->stride == Poly() || !isAtLeast(next->stride, width))
         return false;
-      if (!isAtLeast(next->second, width))
-        return false;
-      width = next->second * apart.at(next->first);
-      strides.erase(next);
+      width = next->stride * next->extent;
+      digits.erase(next);
     }
     return true;
   }
@@ -229,8 +328,8 @@ private:
 
 } // namespace
 
-void checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions) {
-  DependenceCheck(program, dimensions).run();
+std::string checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions) {
+  return DependenceCheck(program, dimensions).run();
 }
 
 } // namespace kbopt::raise

@@ -39,7 +39,7 @@ public:
     nest.walk([&](Operation *op) { collect(op); });
   }
 
-  Answer isLegal();
+  Answer isLegal(bool isApart);
   Answer hasOneOwner();
 
 private:
@@ -187,11 +187,13 @@ Answer Question::answer(std::string reason) const {
   return reason.empty() ? Answer::yes() : Answer::dontKnow(std::move(reason));
 }
 
-Answer Question::isLegal() {
+Answer Question::isLegal(bool isApart) {
   if (std::string reason = hiddenOverlap(); !reason.empty())
     return Answer::dontKnow(reason);
   if (std::string reason = raise::carriedScalar(nest); !reason.empty())
     return Answer::dontKnow(reason);
+  if (isApart)
+    return Answer::yes();
   return answer(forEachPair([&](const Access &store, const Access &other) -> std::string {
     bool isSame = &store == &other;
     NestSystem system = meeting(store, other);
@@ -229,7 +231,9 @@ Answer Question::hasOneOwner() {
 
 } // namespace
 
-Answer isLegalNest(kb::NestOp nest, double seconds) { return Question(nest, seconds).isLegal(); }
+Answer isLegalNest(kb::NestOp nest, double seconds, bool isApart) {
+  return Question(nest, seconds).isLegal(isApart);
+}
 
 Answer hasOneOwner(kb::NestOp nest, double seconds) { return Question(nest, seconds).hasOneOwner(); }
 

@@ -79,6 +79,10 @@ std::optional<Poly> bound(ThreadProgram &program, const std::map<VarId, std::pai
     if (!last)
       return poly;
     std::optional<std::pair<Poly, Poly>> found = range(*last);
+    // A quotient of values that the reader found to be >= 0 lies between 0 and the dividend.
+    if (const Space::Variable division = space[*last]; !found && division.kind == Space::FloorDiv)
+      if (std::optional<Poly> most = bound(program, ends, division.dividend, true, kept))
+        found = {Poly(), division.divisor.isConstant() ? space.floorDiv(*most, division.divisor) : *most};
     Poly slope = poly.coefficientOf(*last);
     std::optional<bool> rises = found && slope.isValid() ? sign(program, slope) : std::nullopt;
     if (!rises)

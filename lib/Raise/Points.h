@@ -28,9 +28,9 @@ void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions);
 /// Turns every remaining obligation into requirements, or refuses.
 void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &launches);
 
-/// Whether stores of different points never meet, nor loads what another point stores; refuses
-/// \p program otherwise. Gives every loop its order.
-void checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
+/// Gives every loop its order. Empty if stores of different points never meet, and no point loads what
+/// another one stores; otherwise where that is not certain.
+std::string checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
 /// Values that stay in memory during a loop become scalars; loads of what was just stored
 /// become the stored value.

@@ -28,15 +28,17 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   if (width)
     restoreBlockWidth(program, dimensions, *width);
   step([&] { scalarize(program); });
-  step([&] { checkDependences(program, dimensions); });
+  std::string doubtful;
+  step([&] { doubtful = checkDependences(program, dimensions); });
   kb::NestOp nest;
   step([&] { nest = emitNest(program, dimensions, kernel, builder); });
   if (nest) {
-    Answer legal = isLegalNest(nest);
+    // The one proof knows products of sizes, the other one conditions.
+    Answer legal = isLegalNest(nest, 2, doubtful.empty());
     if (legal.proven())
       return nest;
     nest.erase();
-    program.reason = legal.reason;
+    program.reason = doubtful.empty() ? legal.reason : doubtful;
   }
   return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }

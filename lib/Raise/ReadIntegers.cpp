@@ -240,7 +240,7 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
   }
   if (auto *binary = llvm::dyn_cast<BinaryOperator>(inner))
     return evaluateBinary(binary);
-  if (auto *unary = llvm::dyn_cast<UnaryOperator>(inner)) {
+  if (auto *unary = llvm::dyn_cast<UnaryOperator>(inner); unary && unary->getOpcode() != UO_Deref) {
     std::optional<Integer> value;
     if (unary->getOpcode() == UO_Minus || unary->getOpcode() == UO_Plus)
       value = evaluate(unary->getSubExpr());
@@ -252,9 +252,66 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
     return evaluateCall(call);
   if (auto *member = llvm::dyn_cast<MemberExpr>(inner))
     return evaluateField(member);
+  if (mayLoad && (llvm::isa<ArraySubscriptExpr>(inner) || llvm::isa<UnaryOperator>(inner)))
+    return evaluateLoad(inner);
   if (inner != expr->IgnoreParens())
     return evaluate(inner);
   return std::nullopt;
+}
+
+std::optional<Integer> ThreadReader::evaluateIndex(const Expr *expr) {
+  bool outer = std::exchange(mayLoad, before != nullptr);
+  std::optional<Integer> value = evaluate(expr);
+  mayLoad = outer;
+  QualType type = expr->getType();
+  if (value || failed() || !before || !type->isIntegralOrEnumerationType() || type->isBooleanType() ||
+      ast.getTypeSize(type) < 32)
+    return value;
+  // An integer of its own, computed as it is written.
+  Statement let;
+  let.kind = Statement::Let;
+  let.type = typeText(type.getUnqualifiedType());
+  let.value = textOf(expr, *before);
+  if (failed())
+    return std::nullopt;
+  let.name = uniqueName("index");
+  let.symbol = addVarying(let.name, type);
+  before->push_back(std::move(let));
+  return ofType(Poly::variable(*before->back().symbol), type, true);
+}
+
+VarId ThreadReader::addVarying(const std::string &name, QualType type) {
+  Space::Variable symbol;
+  symbol.kind = Space::Varying;
+  symbol.name = name;
+  symbol.bits = ast.getTypeSize(type);
+  symbol.isSigned = type->isSignedIntegerOrEnumerationType();
+  if (symbol.bits == 32) {
+    symbol.low = symbol.isSigned ? (int64_t)INT32_MIN : 0;
+    symbol.high = symbol.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX;
+  }
+  return space.add(symbol);
+}
+
+std::optional<Integer> ThreadReader::evaluateLoad(const Expr *expr) {
+  QualType type = expr->getType();
+  if (!before || ast.getTypeSize(type) < 32 || type.isVolatileQualified())
+    return std::nullopt;
+  std::optional<Operand> element = evaluateElement(expr);
+  if (!element || element->base.memory == Base::Shared)
+    return std::nullopt;
+  auto [known, isNew] = loadedIndices.try_emplace({before, element->base.name, space.text(element->offset)}, 0);
+  if (isNew) {
+    Statement let;
+    let.kind = Statement::Let;
+    let.name = uniqueName(element->base.name + "_index");
+    let.type = element->type;
+    let.value = {"$0", {*element}};
+    let.symbol = known->second = addVarying(let.name, type);
+    before->push_back(std::move(let));
+    loadedForIndex.push_back(element->base);
+  }
+  return ofType(Poly::variable(known->second), type, true);
 }
 
 std::optional<Integer> ThreadReader::evaluateBinary(const BinaryOperator *binary) {

@@ -75,7 +75,7 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
     bound = test->getLHS();
     opcode = BinaryOperator::reverseComparisonOp(opcode);
   }
-  std::optional<Integer> end = evaluate(bound);
+  std::optional<Integer> end = evaluateIndex(bound);
   if (!end || !demand(*end, bound))
     return false;
   // An unsigned comparison of a negative number is another one.
@@ -149,7 +149,8 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     return refuse("the loop " + shown + " is not a counted one");
   Statement result;
   result.kind = Statement::For;
-  std::optional<Integer> first = evaluate(begin);
+  size_t loadedBefore = loadedForIndex.size();
+  std::optional<Integer> first = evaluateIndex(begin);
   if (!first || !demand(*first, begin) || !readHeader(loop, variable, result))
     return refuse("the range of the loop " + shown + " is not understood");
   if (type->isUnsignedIntegerType() && (!isNonNegative(first->poly, true) || result.progress == Statement::Down))
@@ -177,6 +178,14 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   ++loopDepth;
   readSequence({loop->getBody()}, result.body);
   --loopDepth;
+  // A bound is loaded once, not in each iteration.
+  walk(result.body, [&](Statement &each) {
+    bool stores = each.kind == Statement::Store || each.kind == Statement::Atomic;
+    for (size_t i = loadedBefore; i < loadedForIndex.size(); ++i)
+      if (stores && each.target.base == loadedForIndex[i])
+        refuse("the bound of the loop " + shown + " may change");
+    return true;
+  });
   // What the variable is after the loop is not followed.
   values.erase(variable);
   if (!result.body.empty())

@@ -30,7 +30,7 @@ std::optional<Pointer> ThreadReader::evaluateArray(const Expr *expr) {
   if (!subscript)
     return std::nullopt;
   std::optional<Pointer> outer = evaluatePointer(subscript->getBase());
-  std::optional<Integer> index = evaluate(subscript->getIdx());
+  std::optional<Integer> index = evaluateIndex(subscript->getIdx());
   if (!outer || !index || !demand(*index, subscript->getIdx()))
     return std::nullopt;
   outer->offset = outer->offset + index->poly;
@@ -76,7 +76,7 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     std::optional<Pointer> pointer = evaluatePointer(side);
     if (!pointer)
       return std::nullopt;
-    std::optional<Integer> index = evaluate(offset);
+    std::optional<Integer> index = evaluateIndex(offset);
     if (!index || !demand(*index, offset))
       return std::nullopt;
     pointer->offset =

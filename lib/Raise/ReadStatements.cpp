@@ -7,6 +7,7 @@
 #include "ThreadReader.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -177,6 +178,12 @@ static bool containsExit(const Stmt *statement) {
 }
 
 void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &out) {
+  Body *outer = std::exchange(before, &out);
+  loadedIndices.clear();
+  llvm::scope_exit leave([&] {
+    before = outer;
+    loadedIndices.clear();
+  });
   for (size_t i = 0; i < statements.size() && !failed(); ++i) {
     const Stmt *each = statements[i];
     if (!each)
@@ -212,6 +219,7 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
     }
     if (llvm::isa<ContinueStmt>(each))
       return;
+    loadedIndices.clear(); // a store may change what was loaded
     readStatement(each, out);
   }
 }
@@ -381,16 +389,7 @@ void ThreadReader::declareScalar(const VarDecl *variable, const Expr *init, Body
   bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
   values[variable] = {Value::Scalar, {}, {}, let.name};
   if (isNumber && !untracked.count(variable)) {
-    Space::Variable symbol;
-    symbol.kind = Space::Varying;
-    symbol.name = let.name;
-    symbol.bits = ast.getTypeSize(type);
-    symbol.isSigned = type->isSignedIntegerOrEnumerationType();
-    if (symbol.bits == 32) {
-      symbol.low = symbol.isSigned ? (int64_t)INT32_MIN : 0;
-      symbol.high = symbol.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX;
-    }
-    let.symbol = space.add(symbol);
+    let.symbol = addVarying(let.name, type);
     values[variable] = {Value::Number, ofType(Poly::variable(*let.symbol), type, true), {}, {}};
   }
   out.push_back(std::move(let));
@@ -425,9 +424,35 @@ void ThreadReader::readExpression(const Expr *expr, Body &out) {
   }
   if (const auto *call = llvm::dyn_cast<CallExpr>(expr); call && readCall(call, out))
     return;
+  if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(expr); choice && readAssertion(choice, out))
+    return;
   if (!expr->HasSideEffects(ast))
     return;
   refuse("'" + sourceText(expr) + "' is not understood");
+}
+
+/// assert(x) where x is the same for the whole launch: a requirement.
+bool ThreadReader::readAssertion(const ConditionalOperator *choice, Body &out) {
+  const auto *call = llvm::dyn_cast<CallExpr>(strip(choice->getFalseExpr()));
+  const Expr *condition = strip(choice->getCond());
+  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(condition))
+    condition = strip(cast->getSubExpr());
+  if (!call || calleeName(call) != "__assert_fail" || choice->getTrueExpr()->HasSideEffects(ast))
+    return false;
+  Statement asserted;
+  Body nothing;
+  readCondition(condition, false, asserted, nothing);
+  bool isUniform = asserted.value.text.empty() && nothing.empty();
+  for (const Constraint &each : asserted.constraints)
+    isUniform &= space.isUniform(each.poly);
+  if (!isUniform || failed())
+    return false;
+  for (const Constraint &each : asserted.constraints) {
+    require(each.poly);
+    if (each.isEquality)
+      require(Poly() - each.poly);
+  }
+  return true;
 }
 
 /// \p text as an operand of a binary operator.

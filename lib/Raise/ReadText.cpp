@@ -80,7 +80,11 @@ private:
                        (llvm::isa<ConditionalOperator>(inner) ||
                         (llvm::isa<BinaryOperator>(inner) && llvm::cast<BinaryOperator>(inner)->isLogicalOp()));
       isConditional += isGuarded;
-      llvm::scope_exit leave([&] { isConditional -= isGuarded; });
+      auto *place = isGuarded ? std::exchange(reader.before, nullptr) : reader.before;
+      llvm::scope_exit leave([&] {
+        isConditional -= isGuarded;
+        reader.before = place;
+      });
       if (std::optional<std::string> text = cached(child)) {
         CharSourceRange range = fileRange(child);
         isSpliceable &= range.isValid();
@@ -164,7 +168,9 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   if (type->isIntegralOrEnumerationType() && !type->isBooleanType() && expr->isPRValue()) {
     if (const auto *cast = llvm::dyn_cast<ImplicitCastExpr>(expr); cast && cast->getCastKind() == CK_IntegralCast)
       return std::nullopt; // the hole has the type that is written
+    bool mayLoad = std::exchange(reader.mayLoad, false);
     std::optional<Integer> value = reader.evaluate(expr);
+    reader.mayLoad = mayLoad;
     if (value) {
       // What depends on no thread stays as it is written, unless it names a local variable.
       // Another schedule has another grid and other blocks.

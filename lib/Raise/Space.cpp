@@ -38,6 +38,14 @@ Poly Space::divide(Kind kind, const Poly &dividend, const Poly &divisor) {
 Poly Space::floorDiv(const Poly &dividend, const Poly &divisor) {
   if (divisor == Poly::constant(1))
     return dividend;
+  // (a / b) / c is a / (b * c).
+  if (dividend.monomials().size() == 1) {
+    auto &[monomial, coefficient] = *dividend.monomials().begin();
+    if (monomial.size() == 1 && coefficient == 1 && all[monomial[0]].kind == FloorDiv) {
+      const Variable inner = all[monomial[0]];
+      return floorDiv(inner.dividend, inner.divisor * divisor);
+    }
+  }
   // (a * d + r) / d = a + r / d, where every term of a * d is a multiple of d.
   if (divisor.monomials().size() == 1) {
     const auto &[factors, factor] = *divisor.monomials().begin();

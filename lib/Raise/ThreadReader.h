@@ -60,6 +60,7 @@ private:
   void readAssignment(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
   void readNumberAssignment(const clang::VarDecl *variable, const clang::Expr *left, const clang::Expr *right,
                             llvm::StringRef opcode, Body &out);
+  bool readAssertion(const clang::ConditionalOperator *choice, Body &out);
   bool readCall(const clang::CallExpr *call, Body &out);
   bool readAtomic(const clang::CallExpr *call, llvm::StringRef name, Body &out);
   void refuse(const std::string &why) { program.refuse(why); }
@@ -99,6 +100,11 @@ private:
   std::optional<Integer> arithmetic(clang::BinaryOperatorKind opcode, Integer left, Integer right,
                                     clang::QualType type, const clang::Expr *shown);
   std::optional<Integer> evaluateCall(const clang::CallExpr *call);
+  /// An integer that is loaded to form an address: a Let before the statement, if that is allowed here.
+  std::optional<Integer> evaluateLoad(const clang::Expr *expr);
+  /// The value of an index or loop bound, of which parts may be loaded.
+  std::optional<Integer> evaluateIndex(const clang::Expr *expr);
+  VarId addVarying(const std::string &name, clang::QualType type);
   std::optional<Integer> evaluateField(const clang::MemberExpr *member);
   std::optional<Integer> convert(Integer value, clang::QualType type);
   Integer ofType(Poly poly, clang::QualType type, bool isExact) const;
@@ -145,6 +151,11 @@ private:
     Text result;
   };
   Inlined *inlined = nullptr;
+  /// Where statements are put before the one that is read; null where that one's condition is not known.
+  Body *before = nullptr;
+  bool mayLoad = false; ///< what is read is an index
+  std::vector<Base> loadedForIndex;
+  std::map<std::tuple<Body *, std::string, std::string>, VarId> loadedIndices; ///< of this statement
 };
 
 /// Whether \p type is a group of threads of cooperative_groups.

@@ -1,7 +1,7 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 // What has no raised form, and why.
 
-// CHECK: kb.unraised @_Z7scatter{{.*}} "the address of 'y[at[i]]' is not understood"
+// CHECK: kb.unraised @_Z7scatter{{.*}} "different threads may touch the same element of 'y'"
 __global__ void scatter(float *y, const int *at, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)

@@ -18,8 +18,9 @@ namespace kbopt {
 /// where no scalar is carried from one iteration to the next but by kb.reduce.
 /// Atomics on an element that only the same atomic touches do not conflict. Parameters that may
 /// refer to the same memory at run time are not looked at: the launch tests that.
-/// Decided by integer emptiness within about \p seconds; unknown afterwards.
-Answer isLegalNest(kb::NestOp nest, double seconds = 2);
+/// Decided by integer emptiness within about \p seconds; unknown afterwards. With \p isApart it is
+/// already known that points, and iterations of dimensions that are not `ascending`, touch different elements.
+Answer isLegalNest(kb::NestOp nest, double seconds = 2, bool isApart = false);
 
 /// Whether the iterations of the outermost inner dimensions of each point can be given to the threads
 /// of a team, iteration i of every one to the same thread, without the threads waiting for each
