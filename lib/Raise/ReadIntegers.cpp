@@ -261,8 +261,13 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
 
 std::optional<Integer> ThreadReader::evaluateIndex(const Expr *expr) {
   bool outer = std::exchange(mayLoad, before != nullptr);
+  size_t placed = before ? before->size() : 0;
   std::optional<Integer> value = evaluate(expr);
   mayLoad = outer;
+  if (!value && before && before->size() > placed) {
+    before->resize(placed);
+    loadedIndices.clear();
+  }
   QualType type = expr->getType();
   if (value || failed() || !before || !type->isIntegralOrEnumerationType() || type->isBooleanType() ||
       ast.getTypeSize(type) < 32)
