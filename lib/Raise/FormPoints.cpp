@@ -139,8 +139,8 @@ private:
     std::set<int64_t> sizes;
     auto look = [&](const Poly &poly) {
       for (auto &[monomial, coefficient] : poly.monomials())
-        if (monomial.size() == 1 && monomial[0] == BidVar + axis && coefficient > 1 && coefficient <= 1024)
-          sizes.insert(coefficient);
+        if (int64_t size = std::abs(coefficient); monomial == Poly::Monomial{BidVar + axis} && size > 1 && size <= 1024)
+          sizes.insert(size);
     };
     rewritePolys(program.body, [&](const Poly &poly) {
       look(poly);

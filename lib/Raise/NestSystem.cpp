@@ -47,16 +47,16 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
   return product;
 }
 
-std::pair<Polynomial, Polynomial> Polynomial::splitBy(const Monomial &factor) const {
+std::pair<Polynomial, Polynomial> Polynomial::splitBy(const Monomial &factor, int64_t number) const {
   std::pair<Polynomial, Polynomial> parts;
   for (const auto &[monomial, coefficient] : terms) {
-    if (!std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end())) {
+    if (coefficient % number || !std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end())) {
       parts.second.terms[monomial] = coefficient;
       continue;
     }
     Monomial rest;
     std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(), std::back_inserter(rest));
-    parts.first.terms[rest] = coefficient;
+    parts.first.terms[rest] = coefficient / number;
   }
   return parts;
 }
@@ -69,25 +69,30 @@ bool NestSystem::isWithin(const Polynomial &poly, const Polynomial &bound) const
 }
 
 void NestSystem::addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth) {
-  // Candidates for n: what dimensions are multiplied by.
-  std::set<Polynomial::Monomial> factors;
+  // Candidates for n: what dimensions are multiplied by, the longest first.
+  std::set<std::pair<Polynomial::Monomial, int64_t>> factors;
   for (const Polynomial *poly : {&a, &b})
     for (const auto &[monomial, coefficient] : poly->terms)
-      for (size_t i = 0; i < monomial.size() && monomial.size() > 1; ++i) {
+      for (size_t i = 0; i < monomial.size(); ++i) {
         Polynomial::Monomial factor = monomial;
         factor.erase(factor.begin() + i);
-        factors.insert(factor);
-        factors.insert({monomial[i]});
+        for (int64_t number : {std::abs(coefficient), int64_t(1)})
+          if (number > 1 || !factor.empty())
+            factors.insert({factor, number});
+        if (monomial.size() > 1)
+          factors.insert({{monomial[i]}, 1});
       }
-  std::vector<Polynomial::Monomial> ordered(factors.begin(), factors.end());
-  llvm::stable_sort(ordered, [](auto &x, auto &y) { return x.size() > y.size(); });
-  for (const Polynomial::Monomial &factor : ordered) {
+  std::vector<std::pair<Polynomial::Monomial, int64_t>> ordered(factors.begin(), factors.end());
+  llvm::stable_sort(ordered, [](auto &x, auto &y) { return x.first.size() > y.first.size(); });
+  for (const auto &[factor, number] : ordered) {
     if (depth > 4 || !a.valid || !b.valid)
       break;
-    auto partsA = a.splitBy(factor), partsB = b.splitBy(factor);
+    auto partsA = a.splitBy(factor, number), partsB = b.splitBy(factor, number);
     Polynomial extent;
-    extent.terms[factor] = 1;
-    if (!isWithin(partsA.second, extent) || !isWithin(partsB.second, extent))
+    extent.terms[factor] = number;
+    bool splits = !partsA.first.terms.empty() || !partsB.first.terms.empty();
+    bool isRest = partsA.second.terms != a.terms || partsB.second.terms != b.terms;
+    if (!splits || !isRest || !isWithin(partsA.second, extent) || !isWithin(partsB.second, extent))
       continue;
     addEqualByDigits(partsA.first, partsB.first, depth + 1);
     addEqualByDigits(partsA.second, partsB.second, depth + 1);

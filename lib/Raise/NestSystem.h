@@ -24,8 +24,8 @@ struct Polynomial {
   Polynomial operator+(const Polynomial &other) const;
   Polynomial operator-(const Polynomial &other) const { return *this + other * constant(-1); }
   Polynomial operator*(const Polynomial &other) const;
-  /// Quotient and rest by \p factor, taking the terms that contain it.
-  std::pair<Polynomial, Polynomial> splitBy(const Monomial &factor) const;
+  /// Quotient and rest by \p number times \p factor, taking the terms that are multiples of it.
+  std::pair<Polynomial, Polynomial> splitBy(const Monomial &factor, int64_t number) const;
 };
 
 class NestSystem {

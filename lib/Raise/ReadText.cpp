@@ -262,11 +262,13 @@ std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
     operand.function = name.str();
     operand.type = reader.typeText(call->getType().getUnqualifiedType());
     if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
-      operand.arguments.push_back({groupSizeText(member->getImplicitObjectArgument()->getType()), {}});
-    for (const Expr *argument : call->arguments())
+      operand.arguments.push_back({groupSizeText(strip(member->getImplicitObjectArgument())->getType()), {}});
+    for (const Expr *argument : call->arguments()) {
+      std::string size = groupSizeText(strip(argument)->getType());
       operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{}
-                                  : isThreadGroup(argument->getType()) ? Text{groupSizeText(argument->getType()), {}}
-                                                                       : reader.textOf(argument, out));
+                                  : size.empty()                         ? reader.textOf(argument, out)
+                                                                         : Text{size, {}});
+    }
     return hole(operand);
   }
   if (callee && reader.isPureFunction(callee))

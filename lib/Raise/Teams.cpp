@@ -270,6 +270,8 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
   if (!done && !isOneRow && !signs.usesShared)
     done = attempt(undoRows(program));
   done = done || attemptBlock(std::nullopt);
+  if (auto width = launches.block[0]; !done && width.low == width.high)
+    done = attemptBlock(Poly::constant(width.low));
   for (const Poly &stride : signs.strides)
     if (!done && (stride.isConstant() || isParameter(program.space, stride)))
       done = attemptBlock(stride);
