@@ -84,6 +84,34 @@ std::optional<GuardedElements> kbopt::guardedElements(const KernelView &kernel) 
   return std::nullopt;
 }
 
+/// Whether \p inKernel, a sum or product of parameters and constants, is \p onHost for what
+/// \p launch passes.
+static bool matches(const PassContext &context, const KernelView &kernel, const LaunchFact &launch,
+                    const Expr *inKernel, const Expr *onHost, unsigned depth = 0) {
+  const ASTContext &ast = context.parsed().context();
+  if (depth > 8 || inKernel->isTypeDependent())
+    return false;
+  inKernel = ast::resolve(inKernel, kernel.function());
+  onHost = ast::resolve(onHost, launch.host);
+  if (const auto *parameter = dyn_cast_or_null<ParmVarDecl>(ast::variableOf(inKernel))) {
+    unsigned index = parameter->getFunctionScopeIndex();
+    return index < launch.arguments.size() && !mayModify(kernel.function()->getBody(), parameter) &&
+           ast::sameValue(onHost, launch.arguments[index], launch.host, ast);
+  }
+  std::optional<int64_t> left = ast::constantOf(inKernel, ast), right = ast::constantOf(onHost, ast);
+  if (left || right)
+    return left && right && *left == *right;
+  const auto *a = dyn_cast<BinaryOperator>(inKernel), *b = dyn_cast<BinaryOperator>(onHost);
+  if (!a || !b || a->getOpcode() != b->getOpcode() || (a->getOpcode() != BO_Add && a->getOpcode() != BO_Mul) ||
+      ast.getIntWidth(a->getType()) != ast.getIntWidth(b->getType()))
+    return false;
+  auto both = [&](const Expr *first, const Expr *second) {
+    return matches(context, kernel, launch, a->getLHS(), first, depth + 1) &&
+           matches(context, kernel, launch, a->getRHS(), second, depth + 1);
+  };
+  return both(b->getLHS(), b->getRHS()) || both(b->getRHS(), b->getLHS());
+}
+
 Coverage kbopt::coverageOf(const PassContext &context, const KernelView &kernel,
                            const LaunchFact &launch) {
   std::optional<GuardedElements> guarded = guardedElements(kernel);
@@ -112,6 +140,8 @@ Coverage kbopt::coverageOf(const PassContext &context, const KernelView &kernel,
     if (index >= launch.arguments.size() || mayModify(kernel.function()->getBody(), parameter))
       return Coverage::unknown("'" + parameter->getName() + "' is not what the launch" + where + " passes");
     bound = launch.arguments[index];
+  } else if (matches(context, kernel, launch, bound, division->count)) {
+    return Coverage::proven();
   } else if (!ast::constantOf(bound, ast)) {
     return Coverage::unknown("the bound '" + context.text(bound->getSourceRange()) +
                              "' is no parameter of the kernel");

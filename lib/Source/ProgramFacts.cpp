@@ -211,7 +211,8 @@ private:
   /// One fact per place: the instantiations of the host function add their
   /// instance of the kernel, and a concrete call is kept over a dependent one.
   void add(LaunchFact launch, const clang::FunctionDecl *kernel) {
-    if (!host)
+    // An instantiation is found below its template and, maybe, as a declaration of its own.
+    if (!host || !seen.insert(launch.call).second)
       return;
     launch.host = patternOf(host);
     if (kernel) {
@@ -235,6 +236,7 @@ private:
   const ParsedProgram &program;
   const clang::FunctionDecl *host = nullptr;
   llvm::MapVector<clang::SourceLocation, LaunchFact> launches;
+  llvm::DenseSet<const clang::CallExpr *> seen;
 };
 
 } // namespace

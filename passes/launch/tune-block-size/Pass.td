@@ -5,13 +5,14 @@ def TuneBlockSize : RewritePass<"tune-block-size"> {
   let summary = "Launch a kernel with another number of threads per block";
   let description = [{
     Substitutes the constant from which a launch takes its one-dimensional block
-    size; the grid, a division by the same constant rounded up, follows.
+    size; the grid, a division by the same constant rounded up, follows. Where the size is no constant, comes from
+    a macro, or serves something else too, the launch itself is given the size, and the count that the
+    kernel's guard compares with.
 
     It applies where the kernel computes the same for any block size: a thread
     uses its number in the grid only, guarded by the count that the grid is computed
     from. It does not apply to kernels with shared memory, barriers or
-    warp operations, to block sizes that come from a macro or are not constant, or to constants
-    that mean something else too.
+    warp operations, to launches in a macro, or in a template that is instantiated several times.
   }];
   let options = [
     IntegerOption<"size", 256, 32, 1024, "threads per block, a multiple of 32",

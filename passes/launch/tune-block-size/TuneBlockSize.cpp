@@ -3,14 +3,17 @@
 //   const int threads = 128;            ==>   const int threads = 256;
 //   k<<<(n + threads - 1) / threads, threads>>>(x, n);
 //
-// Owns finding the constant behind a launch's block size, and the proof that
-// the grid follows it and the kernel does not care. Which size is best is the
-// policy's question.
+//   k<<<ceil_div(n, size), size>>>(x, n);   ==>   k<<<(n + 255) / 256, 256>>>(x, n);
+//
+// Owns finding the constant behind a launch's block size, or else what to write
+// at the launch, and the proof that the grid follows it and the kernel does not
+// care. Which size is best is the policy's question.
 //
 //===----------------------------------------------------------------------===//
 
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Coverage.h"
+#include "kb-opt/Rewrite/Dispatch.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -23,8 +26,12 @@ struct Constant {
   /// Where the grid has a constant of its own: the whole rounded-up division.
   const Expr *gridExpr = nullptr;
   const Expr *count = nullptr;
-  int64_t size = 0;
+  int64_t size = 0; ///< 0: only the run knows
   std::string obstacle;
+  /// The constant cannot be changed, but the launch can.
+  bool atLaunch = false;
+  /// Then the number of elements, as text.
+  std::string elements;
 };
 
 /// Variables that \p expr stands for, through initialisers.
@@ -40,7 +47,8 @@ void chain(const Expr *expr, std::vector<const VarDecl *> &variables) {
   }
 }
 
-Constant examine(const PassContext &context, const Site &site, const LaunchFact &launch) {
+/// The constant that sets the block size, and no more than that.
+Constant examineConstant(const PassContext &context, const LaunchFact &launch) {
   Constant result;
   const ASTContext &ast = context.parsed().context();
   auto stop = [&](const llvm::Twine &why) {
@@ -48,13 +56,6 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
     return result;
   };
   bool known = false;
-  for (unsigned dimension : {1u, 2u}) {
-    const Expr *extent = ast::launchComponent(launch.block, dimension, launch.host, known);
-    if (!known)
-      return stop("the block of the launch is not written where it can be seen");
-    if (extent && ast::constantOf(ast::resolve(extent, launch.host), ast) != std::optional<int64_t>(1))
-      return stop("the block has more than one dimension");
-  }
   const Expr *block = ast::launchComponent(launch.block, 0, launch.host, known);
   if (!known || !block)
     return stop("the block of the launch is not written where it can be seen");
@@ -73,8 +74,6 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
       written.empty() || !llvm::isDigit(written[0]))
     return stop("the block size '" + written + "' is no literal");
 
-  if (Coverage covered = coverageOf(context, *site.kernel, launch); !covered)
-    return stop(covered.reason());
   // A constant of the grid's own changes with the block.
   const Expr *grid = ast::launchComponent(launch.grid, 0, launch.host, known);
   if (grid && known)
@@ -165,6 +164,71 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
   return result;
 }
 
+/// Where the parts between <<< and >>> stand in the file; empty if that is not clear. They may be macros.
+std::vector<ByteRange> configurationOf(const PassContext &context, const LaunchFact &launch) {
+  std::vector<ByteRange> parts;
+  std::optional<ByteRange> call = byteRange(context.parsed(), launch.call->getSourceRange());
+  if (!call)
+    return parts;
+  llvm::StringRef text = context.parsed().text();
+  size_t begin = text.find("<<<", call->begin), end = text.find(">>>", call->begin);
+  if (begin == llvm::StringRef::npos || end == llvm::StringRef::npos || end < begin || end > call->end)
+    return parts;
+  begin += 3;
+  llvm::StringRef inside = text.slice(begin, end);
+  // Comments and literals could hold commas.
+  if (inside.contains("//") || inside.contains("/*") || inside.find_first_of("\"'#") != llvm::StringRef::npos)
+    return parts;
+  int depth = 0;
+  size_t first = 0;
+  for (size_t i = 0; i <= inside.size(); ++i) {
+    char c = i < inside.size() ? inside[i] : ',';
+    depth += c == '(' || c == '{' || c == '[' ? 1 : c == ')' || c == '}' || c == ']' ? -1 : 0;
+    if (c != ',' || depth != 0)
+      continue;
+    llvm::StringRef part = inside.slice(first, i);
+    unsigned at = begin + first + (part.size() - part.ltrim().size());
+    parts.push_back({at, at + unsigned(part.trim().size())});
+    first = i + 1;
+  }
+  return parts;
+}
+
+/// What to change at \p launch.
+Constant examine(const PassContext &context, const Site &site, const LaunchFact &launch) {
+  const ASTContext &ast = context.parsed().context();
+  Constant result;
+  auto stop = [&](const llvm::Twine &why) {
+    result.obstacle = why.str();
+    return result;
+  };
+  bool known = false;
+  for (unsigned dimension : {1u, 2u}) {
+    const Expr *extent = ast::launchComponent(launch.block, dimension, launch.host, known);
+    if (!known)
+      return stop("the block of the launch is not written where it can be seen");
+    if (extent && ast::constantOf(ast::resolve(extent, launch.host), ast) != std::optional<int64_t>(1))
+      return stop("the block has more than one dimension");
+  }
+  if (Coverage covered = coverageOf(context, *site.kernel, launch); !covered)
+    return stop(covered.reason());
+  Constant constant = examineConstant(context, launch);
+  if (constant.obstacle.empty())
+    return constant;
+  // Then the launch says the size itself, and the count that the kernel compares with.
+  result.size = constant.size;
+  result.atLaunch = true;
+  if (launch.call->getBeginLoc().isMacroID())
+    return stop("the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " stands in a macro");
+  if (launch.byApi || configurationOf(context, launch).size() < 2)
+    return stop(constant.obstacle);
+  result.elements = hostText(context, *site.kernel, launch, guardedElements(*site.kernel)->count);
+  if (result.elements.empty() || extentText(context, launch, false, 1).empty() ||
+      extentText(context, launch, false, 2).empty())
+    return stop(constant.obstacle);
+  return result;
+}
+
 class TuneBlockSize : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override {
@@ -202,7 +266,12 @@ public:
     std::string size = std::to_string(options.integer("size"));
     Rewrite rewrite;
     rewrite.summary = "launched with " + size + " threads per block instead of " +
-                      std::to_string(constant.size);
+                      (constant.size ? std::to_string(constant.size) : "'" + context.text(launch.block->getSourceRange()).str() + "'");
+    if (constant.atLaunch) {
+      if (llvm::Error error = writeAtLaunch(context, launch, constant.elements, options.integer("size"), rewrite.edits))
+        return std::move(error);
+      return rewrite;
+    }
     AnchorOrReason anchor = anchorOf(context.parsed(), constant.block, launch.host);
     if (!anchor)
       return llvm::createStringError(anchor.reason());
@@ -221,6 +290,32 @@ public:
   }
 
 private:
+  /// The grid and the block, in place of what is written in the launch.
+  static llvm::Error writeAtLaunch(const PassContext &context, const LaunchFact &launch, const std::string &elements,
+                                   int64_t size, Edits &edits) {
+    AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
+    if (!anchor)
+      return llvm::createStringError(anchor.reason());
+    int64_t number = 0;
+    std::string grid = llvm::StringRef(elements).getAsInteger(10, number)
+                           ? "(" + elements + " + " + std::to_string(size - 1) + ") / " + std::to_string(size)
+                           : std::to_string((number + size - 1) / size);
+    auto other = [&](unsigned dimension) {
+      bool known = false;
+      const Expr *extent = ast::launchComponent(launch.grid, dimension, launch.host, known);
+      bool isOne = known && (!extent || ast::constantOf(ast::resolve(extent, launch.host),
+                                                        context.parsed().context()) == std::optional<int64_t>(1));
+      return isOne ? std::string("1") : extentText(context, launch, false, dimension);
+    };
+    std::string y = other(1), z = other(2);
+    if (y != "1" || z != "1")
+      grid = "dim3(" + grid + ", " + y + ", " + z + ")";
+    std::vector<ByteRange> parts = configurationOf(context, launch);
+    if (llvm::Error error = edits.replace(*anchor, parts[0].begin, parts[0].end - parts[0].begin, grid))
+      return error;
+    return edits.replace(*anchor, parts[1].begin, parts[1].end - parts[1].begin, std::to_string(size));
+  }
+
   static const LaunchFact &launchOf(const Site &site) {
     for (const LaunchFact &launch : site.kernel->launches)
       if (launch.call == site.as<Stmt>())

@@ -33,28 +33,15 @@ __global__ void unguarded(float *x) {
   x[i] *= 2.0f;
 }
 
-__global__ void fromTemplate(float *x, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n)
-    x[i] *= 2.0f;
-}
 __global__ void ofTwoHosts(float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     x[i] *= 2.0f;
 }
 
-#define THREADS 128
-
 // Remarks come kernel by kernel, in the order of the launches.
 // CHECK: Function: plain
 // CHECK: String: the launch has 512 threads per block already
-// CHECK: Function: plain
-// CHECK: String: the block size comes from a macro
-// CHECK: Function: plain
-// CHECK: String: 'the block size ''size'' is not a constant'
-// CHECK: Function: plain
-// CHECK: String: {{.*}}is also used in line
 // CHECK: Function: plain
 // CHECK: String: the block has more than one dimension
 // CHECK: Function: plain
@@ -69,27 +56,24 @@ __global__ void ofTwoHosts(float *x, int n) {
 // CHECK: String: __launch_bounds__ allows fewer threads
 // CHECK: Function: unguarded
 // CHECK: String: {{.*}}does not end in a body guarded by
-// CHECK: Function: fromTemplate
-// CHECK: String: 'the block size ''Size'' is no literal'
 // CHECK: Function: ofTwoHosts
-// CHECK: String: {{.*}}
-template <int Size> void launch(float *x, int n) {
-  fromTemplate<<<(n + Size - 1) / Size, Size>>>(x, n);
+// CHECK: String: the launch at line {{[0-9]+}} stands in a template with several instances
+// CHECK: Function: inMacro
+// CHECK: String: the launch at line {{[0-9]+}} stands in a macro
+__global__ void inMacro(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i] *= 2.0f;
 }
+#define LAUNCH(x, n, size) inMacro<<<(n + size - 1) / size, size>>>(x, n)
 template <int Size> void launchBoth(float *x, int n) {
   ofTwoHosts<<<(n + 127) / 128, Size>>>(x, n);
 }
-void run(float *x, int n, int size, int *used) {
-  launch<128>(x, n);
+void run(float *x, int n, int size) {
   launchBoth<128>(x, n);
   launchBoth<256>(x, n);
 
   plain<<<(n + 511) / 512, 512>>>(x, n);
-  plain<<<(n + THREADS - 1) / THREADS, THREADS>>>(x, n);
-  plain<<<(n + size - 1) / size, size>>>(x, n);
-  int threads = 128;
-  *used = threads;
-  plain<<<(n + threads - 1) / threads, threads>>>(x, n);
   plain<<<dim3((n + 63) / 64, 1), dim3(64, 2)>>>(x, n);
   plain<<<n / 128, 128>>>(x, n);
   plain<<<(size + 127) / 128, 128>>>(x, n);
@@ -97,4 +81,5 @@ void run(float *x, int n, int size, int *used) {
   perBlock<<<n / 256, 256>>>(x);
   bounded<<<(n + 255) / 256, 256>>>(x, n);
   unguarded<<<(n + 255) / 256, 256>>>(x);
+  LAUNCH(x, n, size);
 }
