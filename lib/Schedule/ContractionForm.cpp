@@ -132,7 +132,7 @@ private:
         return "there are stores or conditions before the sum";
       }
     }
-    return to.besideBefore.empty() || guard ? "" : "there are stores or conditions before the sum";
+    return to.besideBefore.empty() || guard || !sumLoop ? "" : "there are stores or conditions before the sum";
   }
 
   std::string findTerm() {

@@ -363,6 +363,21 @@ bool ContractionPrinter::storesVectors() {
   return true;
 }
 
+/// Whether the statements after the sum name the column, but for where \p store stores.
+bool ContractionPrinter::readsColumn(kb::StoreOp store) {
+  SmallVector<Operation *> all(contraction.after.begin(), contraction.after.end());
+  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
+    all.push_back(let);
+  bool reads = false;
+  for (Operation *op : all) {
+    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
+      reads |= dependsOn(operand.getOffset(), contraction.column.name);
+    reads |= op != store.getOperation() && !isa<kb::LetOp>(op);
+    reads |= mentions(op, contraction.column.name);
+  }
+  return reads;
+}
+
 void ContractionPrinter::printAfter() {
   bool isVector = storesVectors();
   int64_t pack = neighbours();
@@ -385,7 +400,8 @@ void ContractionPrinter::printAfter() {
   if (isVector) {
     code.line("alignas(" + std::to_string(pack * store.getTarget().getBytes()) + ") " + type + " " + out + "[" + std::to_string(pack) + "];");
     code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(pack) + "; ++" + part + ")");
-    code.line("const int " + column + " = " + chunk + " + " + part + ";");
+    if (readsColumn(store))
+      code.line("const int " + column + " = " + chunk + " + " + part + ";");
   }
   for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
     print.print(let);

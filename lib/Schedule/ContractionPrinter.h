@@ -94,6 +94,7 @@ private:
   void addConditions();
   std::string hostExtent(const NestDim &dim);
   bool storesVectors();
+  bool readsColumn(kb::StoreOp store);
   std::string corner(kb::ExprAttr expr, bool largest);
   std::string isOutside(llvm::StringRef column);
   std::string points(bool negated);

@@ -133,11 +133,12 @@ std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
 
 /// Share of the tile's efficiency that is left with so many outputs: part tiles and waves.
 double usefulShare(const Contraction &contraction, const ContractionShape &shape, const ChipInfo &chip, const LaunchSizes &sizes) {
-  auto rows = valueOf(contraction.row.extent, sizes), columns = valueOf(contraction.column.extent, sizes);
-  if (!rows || !columns || *rows < 1 || *columns < 1)
-    return 1;
-  double tiles = double(llvm::divideCeil(*rows, shape.bm)) * double(llvm::divideCeil(*columns, shape.bn));
-  double covered = double(*rows) * double(*columns) / (tiles * double(shape.bm * shape.bn));
+  // A middling size where nothing is known: small tiles lose less on large sizes than large ones on small sizes.
+  int64_t middling = shape.onMatrixUnits() ? 2048 : 1024;
+  int64_t rows = std::max<int64_t>(1, valueOf(contraction.row.extent, sizes).value_or(middling));
+  int64_t columns = std::max<int64_t>(1, valueOf(contraction.column.extent, sizes).value_or(middling));
+  double tiles = double(llvm::divideCeil(rows, shape.bm)) * double(llvm::divideCeil(columns, shape.bn));
+  double covered = double(rows) * double(columns) / (tiles * double(shape.bm * shape.bn));
   for (const NestDim &dim : contraction.batch)
     tiles *= double(valueOf(dim.extent, sizes).value_or(1));
   double rounds = std::ceil(tiles / chip.smCount);
