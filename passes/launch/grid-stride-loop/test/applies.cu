@@ -71,7 +71,7 @@ void run(float *x, double *y, int *counts, int n, int block_size, cudaStream_t s
   // CHECK: int {{blocks[0-9]*}} = ceilDiv(n * 3, block_size);
   // CHECK-NEXT: if ({{blocks[0-9]*}} > 4 * 132)
   // CHECK-NEXT: {{blocks[0-9]*}} = 4 * 132; // blocks per SM, SMs
-  // CHECK-NEXT: if ((long long)ceilDiv(n * 3, block_size) * block_size >= (n * 3) && (n * 3) <= 1 << 30)
+  // CHECK-NEXT: if ((n * 3) <= 1 << 30)
   // CHECK-NEXT: rowsStrided{{[0-9]*}}<<<{{blocks[0-9]*}}, block_size, 0, stream>>>(x, x, n, 3);
   // CHECK-NEXT: else
   // CHECK-NEXT: rows<<<ceilDiv(n * 3, block_size), block_size, 0, stream>>>(x, x, n, 3);
