@@ -117,6 +117,8 @@ private:
   void nameThings();
   void hoistScalars();
   std::vector<Stream> streamsInFlight();
+  void declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
+  bool usesScalar(kb::ExprAttr expr);
   void declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
   void printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::function_ref<bool(StringRef)> isUsed);
   std::string constants(StringRef body) const;
@@ -311,11 +313,24 @@ void MapPrinter::hoistScalars() {
   }
 }
 
-/// What a turn derives from the number of its first point, and the scalars around the body.
-void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed) {
+/// Whether \p expr names a scalar of the point.
+bool MapPrinter::usesScalar(kb::ExprAttr expr) {
+  return llvm::any_of(nest.getSymbols().getAsRange<kb::SymbolAttr>(), [&](kb::SymbolAttr symbol) {
+    auto names = expr.getSymbols();
+    auto found = llvm::find_if(names, [&](StringAttr name) { return name.getValue() == symbol.getName(); });
+    return symbol.getOrigin() == kb::SymbolOrigin::Varying && found != names.end();
+  });
+}
+
+void MapPrinter::declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed) {
   std::string first = shape.vector == 1 ? map.box.names.back().str() : shape.first;
   if (!shape.counter.empty())
     map.box.declare(text, to, shape.counter, first, [&](StringRef name) { return name == first || isUsed(name); });
+}
+
+/// What a turn derives from the number of its first point, and the scalars around the body.
+void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed) {
+  declareDims(to, isUsed);
   if (auto domain = nest.getDomain())
     to.line("if (!(" + text.condition(*domain) + "))").indent().line("return;").outdent();
   for (Block *block : map.outer)
@@ -344,8 +359,16 @@ void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::functi
       if (stream.loads)
         toFill.push_back(stream);
     }
-  if (!toFill.empty())
-    printFill(text, to, dim, extent, shape, toFill);
+  if (!toFill.empty()) {
+    // No address of theirs needs the scalars of a point.
+    LaneShape fill = shape;
+    if (!shape.counter.empty())
+      fill.declare = [&](CodeLines &inner) { declareDims(inner, isUsed); };
+    else
+      fill.declare = {};
+    bool usesScalars = llvm::any_of(toFill, [&](const Stream &stream) { return usesScalar(stream.operand.getOffset()); });
+    printFill(text, to, dim, extent, usesScalars ? shape : fill, toFill);
+  }
   printLaneLoop(text, to, *map.body, dim, extent, shape, streams);
 }
 

@@ -6,6 +6,18 @@
 using namespace kbopt;
 using namespace mlir;
 
+/// The kernel is an instance of a template, printed without one, and names the operand's type as the template does.
+static bool isTemplateType(kb::KernelOp kernel, kb::NestOp nest, kb::OperandAttr operand) {
+  kb::BaseAttr base = operand.getBase();
+  bool hasHeader = nest.getHeader() && !nest.getHeader()->empty();
+  if (hasHeader || !kernel.getName().contains('<') || base.getKind() != kb::BaseKind::Argument || base.getArgument() < 0)
+    return false;
+  auto param = cast<kb::ParamAttr>(kernel.getParams()[base.getArgument()]);
+  StringRef type = operand.getType();
+  type.consume_front("const ");
+  return param.getIsPointer() && param.getElementBytes() == operand.getBytes() && pointeeType(param.getType()) != type;
+}
+
 std::string kbopt::whyNoBox(kb::NestOp nest) {
   CudaText text(nest);
   if (!text.kernel())
@@ -24,6 +36,8 @@ std::string kbopt::whyNoBox(kb::NestOp nest) {
       if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument && kind != kb::BaseKind::Global)
         reason = operand.getBase().getName().empty() ? "it uses memory that is not one of its parameters"
                                                      : "'" + operand.getBase().getName().str() + "' is not a parameter";
+      if (operand.getKind() == kb::OperandKind::Element && isTemplateType(text.kernel(), nest, operand))
+        reason = "the type '" + operand.getType().str() + "' is only known in the template";
     };
     for (kb::OperandAttr load : loadsOf(op))
       look(load);
