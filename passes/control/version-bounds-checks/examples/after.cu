@@ -1,30 +1,29 @@
+// What a thread does. kInside: no index of its block lies outside.
 template <bool kInside>
-__device__ __forceinline__ void blurAt(const float *in, float *out, int height, int width, int row,
-                                       int col) {
+__device__ __forceinline__ void blurBlock(const float *in, float *out, int height, int width) {
+  int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (!kInside && (row >= height || col >= width))
+    return;
   float sum = 0.0f;
-#pragma unroll
   for (int dy = -1; dy <= 1; ++dy)
-#pragma unroll
     for (int dx = -1; dx <= 1; ++dx) {
       int r = row + dy, c = col + dx;
-      bool ok = kInside || (r >= 0 && r < height && c >= 0 && c < width);
-      sum += ok ? in[r * width + c] : 0.0f;
+      sum += kInside || (r >= 0 && r < height && c >= 0 && c < width) ? in[r * width + c] : 0.0f;
     }
   out[row * width + col] = sum / 9.0f;
 }
 
 // Every load of the nine is guarded, though only blocks at the border need it.
 __global__ void blur(const float *in, float *out, int height, int width) {
-  int firstCol = blockIdx.x * blockDim.x, firstRow = blockIdx.y * blockDim.y;
-  int col = firstCol + threadIdx.x, row = firstRow + threadIdx.y;
-  // The smallest and the largest index that the block can form, with the halo: the same for all its
-  // threads.
-  const bool inside = firstCol >= 1 && firstRow >= 1 && firstCol + (int)blockDim.x + 1 <= width &&
-                      firstRow + (int)blockDim.y + 1 <= height;
+  // The smallest and the largest index that the block can form: the same for all its threads.
+  const bool inside = static_cast<long long>(blockIdx.y * blockDim.y) + blockDim.y < height &&
+                      static_cast<long long>(blockIdx.x * blockDim.x) + blockDim.x < width &&
+                      static_cast<long long>(blockIdx.y * blockDim.y) - 1 >= 0 &&
+                      static_cast<long long>(blockIdx.x * blockDim.x) - 1 >= 0;
   if (inside)
-    blurAt<true>(in, out, height, width, row, col);
-  else if (row < height && col < width)
-    blurAt<false>(in, out, height, width, row, col);
+    blurBlock<true>(in, out, height, width);
+  else
+    blurBlock<false>(in, out, height, width);
 }
 
 void run(const float *in, float *out, int height, int width) {
