@@ -61,13 +61,15 @@ std::string kbopt::comparison(CudaText &text, kb::ExprAttr expr, bool negated) {
       terms.push_back(binary.getRHS());
       continue;
     }
-    auto factor = dyn_cast<AffineConstantExpr>(binary && binary.getKind() == AffineExprKind::Mul ? binary.getRHS() : term);
+    auto factor =
+        dyn_cast<AffineConstantExpr>(binary && binary.getKind() == AffineExprKind::Mul ? binary.getRHS() : term);
     bool isNegative = factor && factor.getValue() < 0;
     (isNegative ? less : more) = (isNegative ? less - term : more + term);
   }
   // a + 1 <= b is a < b.
   auto sum = dyn_cast<AffineBinaryOpExpr>(less);
-  auto constant = sum && sum.getKind() == AffineExprKind::Add ? dyn_cast<AffineConstantExpr>(sum.getRHS()) : AffineConstantExpr();
+  auto constant =
+      sum && sum.getKind() == AffineExprKind::Add ? dyn_cast<AffineConstantExpr>(sum.getRHS()) : AffineConstantExpr();
   bool isStrict = constant && constant.getValue() == 1;
   less = isStrict ? sum.getLHS() : less;
   std::string sign = negated ? (isStrict ? " >= " : " > ") : (isStrict ? " < " : " <= ");

@@ -12,7 +12,8 @@
 namespace kbopt {
 
 /// \p expr over all dimensions \p loops and symbols \p symbols, which contain its own.
-kb::ExprAttr inSpace(kb::ExprAttr expr, llvm::ArrayRef<mlir::StringAttr> loops, llvm::ArrayRef<mlir::StringAttr> symbols);
+kb::ExprAttr inSpace(kb::ExprAttr expr, llvm::ArrayRef<mlir::StringAttr> loops,
+                     llvm::ArrayRef<mlir::StringAttr> symbols);
 
 /// \p a + \p factor * \p b + \p constant; the three are in one space.
 kb::ExprAttr combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t constant);
@@ -20,10 +21,12 @@ kb::ExprAttr combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t co
 /// Dimension \p name as an expression in the space of \p like.
 kb::ExprAttr dimension(llvm::StringRef name, kb::ExprAttr like);
 
-/// \p expr where 0 <= \p dim < \p extent makes it largest (or smallest); null if its gain along \p dim is not a constant.
+/// \p expr where 0 <= \p dim < \p extent makes it largest (or smallest); null if its gain along \p dim is not a
+/// constant.
 kb::ExprAttr extreme(kb::ExprAttr expr, llvm::StringRef dim, kb::ExprAttr extent, bool largest);
 
-/// `expr >= 0` as a comparison without a minus where possible: "col <= row". With \p negated, its opposite: "col > row".
+/// `expr >= 0` as a comparison without a minus where possible: "col <= row". With \p negated, its opposite: "col >
+/// row".
 std::string comparison(CudaText &text, kb::ExprAttr expr, bool negated);
 
 } // namespace kbopt

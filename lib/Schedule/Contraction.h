@@ -60,7 +60,7 @@ bool mentions(mlir::Operation *op, llvm::StringRef name);
 /// The block tile and who computes what of it; the keys of the schedule.
 struct ContractionShape {
   int64_t bm = 0, bn = 0, bk = 0, tm = 0, tn = 0, stages = 2, group = 1;
-  bool isVector = true; ///< 16 bytes per access, where operands have a unit stride
+  bool isVector = true;      ///< 16 bytes per access, where operands have a unit stride
   std::string core = "simt"; ///< on matrix units, `tm` x `tn` is the tile of a warp
   bool onMatrixUnits() const { return core != "simt"; }
   explicit ContractionShape(const Schedule &schedule);

@@ -20,7 +20,8 @@ public:
   }
 
   llvm::Expected<GeneratedKernel> print(int64_t blocks) {
-    load = text.freshName("load"), multiply = text.freshName("multiply"), stages = text.freshName("STAGES"), part = text.freshName("part");
+    load = text.freshName("load"), multiply = text.freshName("multiply"), stages = text.freshName("STAGES"),
+    part = text.freshName("part");
     printPosition();
     code.line("constexpr int " + stages + " = " + std::to_string(shape.stages) + ";");
     printTiles();
@@ -31,9 +32,11 @@ public:
     printLoop();
     printAfter();
     kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n";
-    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) + " outputs, a thread " + std::to_string(shape.tm) +
-                      " x " + std::to_string(shape.tn) + " of them in registers, from tiles in shared memory\n// that are copied " +
-                      std::to_string(shape.stages - 1) + " tiles ahead. Rows and columns past the end read the last one; what they sum is not stored.\n",
+    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
+                      " outputs, a thread " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
+                      " of them in registers, from tiles in shared memory\n// that are copied " +
+                      std::to_string(shape.stages - 1) +
+                      " tiles ahead. Rows and columns past the end read the last one; what they sum is not stored.\n",
                   blocks);
   }
 
@@ -51,11 +54,14 @@ private:
     }
     for (const NamedTile &tile : tiles) {
       std::string side = sideSize(*tile.tile), type = tile.tile->operand.getType().str();
-      std::string extents = "[" + stages + "]" + (!tile.isTransposed ? "[" + side + "][" + bk + " + 4]" : "[" + bk + "][" + side + (tile.tile->alongSide ? "]" : " + 4]"));
+      std::string extents = "[" + stages + "]" +
+                            (!tile.isTransposed ? "[" + side + "][" + bk + " + 4]"
+                                                : "[" + bk + "][" + side + (tile.tile->alongSide ? "]" : " + 4]"));
       if (!isDynamic)
         code.line("__shared__ __align__(16) " + type + " " + tile.shared + extents + ";");
       else
-        code.line("auto &" + tile.shared + " = *reinterpret_cast<" + type + " (*)" + extents + ">(" + memory + used + ");");
+        code.line("auto &" + tile.shared + " = *reinterpret_cast<" + type + " (*)" + extents + ">(" + memory + used +
+                  ");");
       used += " + sizeof(" + tile.shared + ")";
     }
   }
@@ -65,8 +71,11 @@ private:
     for (const NamedTile &tile : tiles) {
       openTileLoop(tile);
       auto [side, inner] = placeOf(tile);
-      std::string element = printElement(tile), target = tile.shared + "[" + stage + "]" + (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
-      code.line("__pipeline_memcpy_async(&" + target + ", &" + element + ", " + std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
+      std::string element = printElement(tile),
+                  target = tile.shared + "[" + stage + "]" +
+                           (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
+      code.line("__pipeline_memcpy_async(&" + target + ", &" + element + ", " +
+                std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
       code.close();
     }
     code.outdent().line("};");
@@ -76,22 +85,27 @@ private:
     bool isRow = tile.tile->isRow, isApart = isRow ? rowsApart : columnsApart;
     const std::string &index = isRow ? i : j, &many = isRow ? tm : tn;
     std::string type = tile.tile->operand.getType().str();
-    std::string side = (isRow ? rowOfThread : columnOfThread) + " + " + index +
-                       (isApart ? (isRow ? " * 4" : " * 8") : std::string(" / 4 * ") + (isRow ? "16" : "32") + " + " + index + " % 4");
+    std::string side =
+        (isRow ? rowOfThread : columnOfThread) + " + " + index +
+        (isApart ? (isRow ? " * 4" : " * 8") : std::string(" / 4 * ") + (isRow ? "16" : "32") + " + " + index + " % 4");
     std::string loop = "for (int " + index + " = 0; " + index + " < " + many + "; ++" + index + ")";
     if (tile.isTransposed) {
       code.line(type + " " + tile.registers + "[" + many + "];").unroll().open(loop);
-      code.line(tile.registers + "[" + index + "] = " + tile.shared + "[" + stage + "][" + step + "][" + side + "];").close();
+      code.line(tile.registers + "[" + index + "] = " + tile.shared + "[" + stage + "][" + step + "][" + side + "];")
+          .close();
       return;
     }
     std::string vector = vectorOf(tile);
     code.line("alignas(16) " + type + " " + tile.registers + "[" + many + "][4];").unroll().open(loop);
-    code.line("*reinterpret_cast<" + vector + " *>(" + tile.registers + "[" + index + "]) = *reinterpret_cast<const " + vector + " *>(&" + tile.shared + "[" + stage + "][" +
-              side + "][" + step + "]);").close();
+    code.line("*reinterpret_cast<" + vector + " *>(" + tile.registers + "[" + index + "]) = *reinterpret_cast<const " +
+              vector + " *>(&" + tile.shared + "[" + stage + "][" + side + "][" + step + "]);")
+        .close();
   }
 
   void printMultiply() {
-    code.line("auto " + multiply + " = [&](int " + stage + ", int " + step + (usesDepth ? ", int " + depth0 : "") + (contraction.length ? ", bool " + edge : "") + ") {").indent();
+    code.line("auto " + multiply + " = [&](int " + stage + ", int " + step + (usesDepth ? ", int " + depth0 : "") +
+              (contraction.length ? ", bool " + edge : "") + ") {")
+        .indent();
     for (const NamedTile &tile : tiles)
       if (!tile.isTransposed)
         printFetch(tile, step);
@@ -114,26 +128,47 @@ private:
   }
 
   void printLoop() {
-    std::string left = limit + " - " + depth0, ahead = "(" + stages + " - 1)", by = group > 1 ? step + " += " + std::to_string(group) : "++" + step;
+    std::string left = limit + " - " + depth0, ahead = "(" + stages + " - 1)",
+                by = group > 1 ? step + " += " + std::to_string(group) : "++" + step;
     auto call = [&](bool isEdge) {
-      return multiply + "(" + stage + ", " + step + (usesDepth ? ", " + depth0 : "") + (contraction.length ? isEdge ? ", true" : ", false" : "") + ");";
+      return multiply + "(" + stage + ", " + step + (usesDepth ? ", " + depth0 : "") +
+             (contraction.length ? isEdge ? ", true" : ", false" : "") + ");";
     };
     code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.open("if (" + stage + " * " + bk + " < " + limit + ")").line(load + "(" + stage + ", " + stage + " * " + bk + ");").close();
+    code.open("if (" + stage + " * " + bk + " < " + limit + ")")
+        .line(load + "(" + stage + ", " + stage + " * " + bk + ");")
+        .close();
     code.line("__pipeline_commit();").close();
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 + " += " + bk + ", " + stage + " = (" + stage + " + 1) % " + stages + ")");
+    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
+              " += " + bk + ", " + stage + " = (" + stage + " + 1) % " + stages + ")");
     code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
     code.open("if (" + left + " > " + ahead + " * " + bk + ")");
-    code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + " + ahead + " * " + bk + ");").close();
+    code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + " + ahead + " * " + bk +
+              ");")
+        .close();
     code.line("__pipeline_commit();");
-    code.open("if (" + full + " - " + depth0 + " >= " + bk + ")").unroll().open("for (int " + step + " = 0; " + step + " < " + bk + "; " + by + ")").line(call(false)).close().close();
-    code.line("else").unroll(1).indent().open("for (int " + step + " = 0; " + step + " < " + (contraction.length ? "min(" + bk + ", " + left + ")" : left) + "; " + by + ")").line(call(true)).close().outdent();
+    code.open("if (" + full + " - " + depth0 + " >= " + bk + ")")
+        .unroll()
+        .open("for (int " + step + " = 0; " + step + " < " + bk + "; " + by + ")")
+        .line(call(false))
+        .close()
+        .close();
+    code.line("else")
+        .unroll(1)
+        .indent()
+        .open("for (int " + step + " = 0; " + step + " < " +
+              (contraction.length ? "min(" + bk + ", " + left + ")" : left) + "; " + by + ")")
+        .line(call(true))
+        .close()
+        .outdent();
     code.close();
   }
 };
 
 } // namespace
 
-llvm::Expected<GeneratedKernel> kbopt::printAsyncContraction(const Contraction &contraction, const ContractionShape &shape, StringRef name, const ChipInfo &chip) {
+llvm::Expected<GeneratedKernel> kbopt::printAsyncContraction(const Contraction &contraction,
+                                                             const ContractionShape &shape, StringRef name,
+                                                             const ChipInfo &chip) {
   return AsyncPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
 }

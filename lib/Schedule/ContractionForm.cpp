@@ -23,7 +23,8 @@ bool kbopt::mentions(Operation *op, StringRef name) {
   auto look = [&](StringRef text) { collectIdentifiers(text, [&](StringRef word) { found |= word == name; }); };
   auto lookIn = [&](kb::OperandAttr operand) {
     for (auto [index, symbol] : llvm::enumerate(operand.getOffset().getSymbols()))
-      found |= symbol.getValue() == name && operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
+      found |=
+          symbol.getValue() == name && operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
     look(operand.getBase().getName());
   };
   op->walk([&](Operation *each) {
@@ -65,7 +66,8 @@ private:
 
   /// Parallel dimensions, also those that one thread of the given kernel runs over, and the block in them.
   std::string findBody() {
-    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+    for (auto [dim, extent] :
+         llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
       parallel.push_back({dim.getValue().str(), extent});
     if (auto domain = nest.getDomain())
       domains.push_back(*domain);
@@ -199,7 +201,8 @@ private:
         if (row == column)
           continue;
         std::string why = whyNoReuse(parallel[row].name, parallel[column].name);
-        if (why.empty() && (!best || score(parallel[row], parallel[column]) > score(parallel[best->first], parallel[best->second])))
+        if (why.empty() &&
+            (!best || score(parallel[row], parallel[column]) > score(parallel[best->first], parallel[best->second])))
           best = {row, column};
         if (row < column)
           reason = why;
@@ -262,8 +265,10 @@ private:
     for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i) {
       if (domain.getSet().isEq(i))
         return "its points satisfy an equation";
-      auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), domain.getSet().getConstraint(i));
-      to.conditions.push_back(spread(kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map)));
+      auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(),
+                                domain.getSet().getConstraint(i));
+      to.conditions.push_back(
+          spread(kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map)));
     }
     return "";
   }
@@ -280,7 +285,8 @@ private:
     for (const NestDim *dim : {&to.row, &to.column})
       most = most ? extreme(most, dim->name, dim->extent, true) : most;
     if (!most)
-      return "the length of the sum over " + to.depth.front().name + " depends on " + to.row.name + " or " + to.column.name;
+      return "the length of the sum over " + to.depth.front().name + " depends on " + to.row.name + " or " +
+             to.column.name;
     to.depth[0].extent = most;
     return "";
   }
@@ -330,7 +336,8 @@ private:
   std::string findTiles() {
     for (Operation *op : to.term) {
       for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>()) {
-        bool isRow = dependsOn(operand.getOffset(), to.row.name), isColumn = dependsOn(operand.getOffset(), to.column.name);
+        bool isRow = dependsOn(operand.getOffset(), to.row.name),
+             isColumn = dependsOn(operand.getOffset(), to.column.name);
         if (usesNameOf(operand.getOffset(), *body))
           return operand.getBase().getName().str() + " is read at a place that is computed at each point";
         if (operand.getKind() == kb::OperandKind::Index) {

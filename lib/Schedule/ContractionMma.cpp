@@ -21,7 +21,8 @@ kb::OperandAttr elementOf(StringRef text, ArrayAttr operands, const Contraction 
     for (StringRef word : {"__half2float", "__bfloat162float", "(float)", "static_cast<float>", "float", ""})
       if (StringRef inner = text; inner.consume_front(word)) {
         inner = inner.ltrim();
-        bool isCall = inner.starts_with("(") && inner.ends_with(")") && inner.drop_front().find(')') == inner.size() - 2;
+        bool isCall =
+            inner.starts_with("(") && inner.ends_with(")") && inner.drop_front().find(')') == inner.size() - 2;
         if (!isCall && word != "(float)")
           continue;
         text = isCall ? inner.drop_front().drop_back().trim() : inner;
@@ -54,7 +55,8 @@ public:
     for (const NamedTile &tile : tiles)
       if (tile.width != 8)
         return llvm::createStringError(tile.tile->operand.getBase().getName() + " cannot be read 16 bytes at a time");
-    load = text.freshName("load"), fetch = text.freshName("fetch"), multiply = text.freshName("multiply"), stages = text.freshName("STAGES");
+    load = text.freshName("load"), fetch = text.freshName("fetch"), multiply = text.freshName("multiply"),
+    stages = text.freshName("STAGES");
     place = text.freshName("place"), helper = kernel.name;
     printPosition();
     printTiles();
@@ -67,9 +69,11 @@ public:
     printAfter();
     kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
     kernel.reassociates = true;
-    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) + " outputs and a warp " + std::to_string(shape.tm) +
-                      " x " + std::to_string(shape.tn) + " of them on the matrix units. Tiles are copied " + std::to_string(shape.stages - 1) +
-                      " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a matrix lie in different banks.\n",
+    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
+                      " outputs and a warp " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
+                      " of them on the matrix units. Tiles are copied " + std::to_string(shape.stages - 1) +
+                      " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a matrix lie "
+                      "in different banks.\n",
                   blocks);
   }
 
@@ -78,8 +82,8 @@ private:
 
   std::string constants() const override {
     auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
-    return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) + is(stages, shape.stages) + threads +
-           " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ") * 32";
+    return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
+           is(stages, shape.stages) + threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ") * 32";
   }
   std::string rowAt(StringRef i) const override { return row0 + " + " + rowOfThread + " + " + i.str() + " * 8"; }
   std::string columnAt(StringRef j) const override {
@@ -103,18 +107,25 @@ private:
       return "\"ldmatrix.sync.aligned.m8n8.x4" + suffix.str() + ".shared.b16 {%0, %1, %2, %3}, [%4];\"";
     };
     auto load = [&](StringRef suffix) {
-      return "  asm volatile(" + ldmatrix(suffix) + "\n               : \"=r\"(to[0]), \"=r\"(to[1]), \"=r\"(to[2]), \"=r\"(to[3]) : \"r\"((unsigned)__cvta_generic_to_shared(row)));\n";
+      return "  asm volatile(" + ldmatrix(suffix) +
+             "\n               : \"=r\"(to[0]), \"=r\"(to[1]), \"=r\"(to[2]), \"=r\"(to[3]) : "
+             "\"r\"((unsigned)__cvta_generic_to_shared(row)));\n";
     };
     std::string body = load("");
-    bool someSide = tiles[0].tile->alongSide || tiles[1].tile->alongSide, allSide = tiles[0].tile->alongSide && tiles[1].tile->alongSide;
+    bool someSide = tiles[0].tile->alongSide || tiles[1].tile->alongSide,
+         allSide = tiles[0].tile->alongSide && tiles[1].tile->alongSide;
     if (allSide)
       body = load(".trans");
     else if (someSide)
       body = "  if (isTransposed)\n  " + load(".trans") + "  else\n  " + load("");
-    return "static __device__ __forceinline__ void " + helper + "Load(unsigned (&to)[4], const " + type + " *row" + (needsFlag() ? ", bool isTransposed" : "") + ") {\n" + body +
-           "}\n\nstatic __device__ __forceinline__ void " + helper + "Multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {\n" +
-           "  asm(\"mma.sync.aligned.m16n8k16.row.col.f32." + in + "." + in + ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" +
-           "      : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3]) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n}\n\n";
+    return "static __device__ __forceinline__ void " + helper + "Load(unsigned (&to)[4], const " + type + " *row" +
+           (needsFlag() ? ", bool isTransposed" : "") + ") {\n" + body +
+           "}\n\nstatic __device__ __forceinline__ void " + helper +
+           "Multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {\n" +
+           "  asm(\"mma.sync.aligned.m16n8k16.row.col.f32." + in + "." + in +
+           ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" +
+           "      : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3]) : \"r\"(a[0]), \"r\"(a[1]), "
+           "\"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n}\n\n";
   }
   bool needsFlag() const { return tiles[0].tile->alongSide != tiles[1].tile->alongSide; }
 
@@ -123,8 +134,10 @@ private:
     code.line("extern __shared__ __align__(128) char " + memory + "[];");
     kernel.dynamicSharedBytes = std::to_string(shape.sharedBytes(contraction));
     for (const NamedTile &tile : tiles) {
-      std::string side = sideSize(*tile.tile), extents = tile.tile->alongSide ? "[" + bk + "][" + side + "]" : "[" + side + "][" + bk + "]";
-      code.line("auto &" + tile.shared + " = *reinterpret_cast<" + tile.tile->operand.getType() + " (*)[" + stages + "]" + extents + ">(" + memory + used + ");");
+      std::string side = sideSize(*tile.tile),
+                  extents = tile.tile->alongSide ? "[" + bk + "][" + side + "]" : "[" + side + "][" + bk + "]";
+      code.line("auto &" + tile.shared + " = *reinterpret_cast<" + tile.tile->operand.getType() + " (*)[" + stages +
+                "]" + extents + ">(" + memory + used + ");");
       used += " + sizeof(" + tile.shared + ")";
     }
     code.line("auto " + place + " = [](int row, int column) { return (column / 8 ^ row % 8) * 8; };");
@@ -132,12 +145,18 @@ private:
 
   void printThread() {
     code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32;");
-    code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm + ", " + columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
-    code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " + columnOfThread + " = " + columnOfWarp() + " + " + lane + " % 4 * 2;");
+    code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm + ", " +
+              columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
+    code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " + columnOfThread + " = " +
+              columnOfWarp() + " + " + lane + " % 4 * 2;");
   }
   std::string warpRow, warpColumn;
-  const std::string &rowOfWarp() { return warpRow.empty() ? warpRow = text.freshName(contraction.row.name + "OfWarp") : warpRow; }
-  const std::string &columnOfWarp() { return warpColumn.empty() ? warpColumn = text.freshName(contraction.column.name + "OfWarp") : warpColumn; }
+  const std::string &rowOfWarp() {
+    return warpRow.empty() ? warpRow = text.freshName(contraction.row.name + "OfWarp") : warpRow;
+  }
+  const std::string &columnOfWarp() {
+    return warpColumn.empty() ? warpColumn = text.freshName(contraction.column.name + "OfWarp") : warpColumn;
+  }
 
   /// Terms beyond the end are zero in both tiles; nothing is read there.
   void printLoad() {
@@ -146,11 +165,13 @@ private:
       openTileLoop(tile);
       auto [side, inner] = placeOf(tile);
       bool alongSide = tile.tile->alongSide;
-      code.line("const int " + depth + " = " + depth0 + " + " + inner + ", " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " +
-                sideExtent(*tile.tile) + (alongSide ? " - 8" : " - 1") + ");");
+      code.line("const int " + depth + " = " + depth0 + " + " + inner + ", " + sideName(*tile.tile) + " = min(" +
+                side0(*tile.tile) + " + " + side + ", " + sideExtent(*tile.tile) + (alongSide ? " - 8" : " - 1") +
+                ");");
       std::string slow = alongSide ? inner : side, fast = alongSide ? side : inner;
-      code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + slow + "][" + place + "(" + slow + ", " + fast + ")], &" + text.operand(tile.tile->operand) +
-                ", 16, " + depth + " < " + limit + " ? 0 : 16);");
+      code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + slow + "][" + place + "(" + slow +
+                ", " + fast + ")], &" + text.operand(tile.tile->operand) + ", 16, " + depth + " < " + limit +
+                " ? 0 : 16);");
       code.close();
     }
     code.outdent().line("};");
@@ -163,43 +184,57 @@ private:
     for (const NamedTile &tile : tiles) {
       bool isRow = tile.tile->isRow, alongSide = tile.tile->alongSide;
       const std::string &index = isRow ? i : j;
-      // Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the right one.
+      // Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the
+      // right one.
       std::string inner = lane + " % 8", low = lane + " / 8 % 2 * 8", high = lane + " / 16 * 8";
       std::string sidePart = isRow ? low : high, depthPart = isRow ? high : low;
-      std::string side = (isRow ? rowOfWarp() : columnOfWarp()) + " + " + index + " * 16 + " + sidePart + (alongSide ? "" : " + " + inner);
+      std::string side = (isRow ? rowOfWarp() : columnOfWarp()) + " + " + index + " * 16 + " + sidePart +
+                         (alongSide ? "" : " + " + inner);
       std::string terms = step + " * 16 + " + depthPart + (alongSide ? " + " + inner : "");
       std::string slow = alongSide ? terms : side, fast = alongSide ? side : terms;
-      code.unroll().open("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index + ")");
+      code.unroll().open("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index +
+                         ")");
       code.line("const int " + at + " = " + slow + ";");
-      code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared + "[" + stage + "][" + at + "][" + place + "(" + at + ", " + fast + ")]" +
-                (needsFlag() ? alongSide ? ", true" : ", false" : "") + ");").close();
+      code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared + "[" + stage +
+                "][" + at + "][" + place + "(" + at + ", " + fast + ")]" +
+                (needsFlag() ? alongSide ? ", true" : ", false" : "") + ");")
+          .close();
     }
     code.outdent().line("};");
   }
 
   void printMultiply() {
-    std::string sum = sums.begin()->second, a = rowTile().registers + "[" + slot + "][" + i + "]", b = columnTile().registers + "[" + slot + "][" + j + " / 2]";
+    std::string sum = sums.begin()->second, a = rowTile().registers + "[" + slot + "][" + i + "]",
+                b = columnTile().registers + "[" + slot + "][" + j + " / 2]";
     code.line("auto " + multiply + " = [&](int " + slot + ") {").indent();
     code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + " / 16; ++" + i + ")");
     code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + " / 8; ++" + j + ")");
-    code.line(helper + "Multiply(" + sum + "[" + i + "][" + j + "], " + a + ", " + b + "[" + j + " % 2 * 2], " + b + "[" + j + " % 2 * 2 + 1]);");
+    code.line(helper + "Multiply(" + sum + "[" + i + "][" + j + "], " + a + ", " + b + "[" + j + " % 2 * 2], " + b +
+              "[" + j + " % 2 * 2 + 1]);");
     code.close().close().outdent().line("};");
   }
 
   void printLoop() {
     std::string steps = bk + " / 16";
     code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.open("if (" + stage + " * " + bk + " < " + limit + ")").line(load + "(" + stage + ", " + stage + " * " + bk + ");").close();
+    code.open("if (" + stage + " * " + bk + " < " + limit + ")")
+        .line(load + "(" + stage + ", " + stage + " * " + bk + ");")
+        .close();
     code.line("__pipeline_commit();").close();
     code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
     code.open("if (" + limit + " > 0)").line(fetch + "(0, 0, 0);").close();
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 + " += " + bk + ")");
+    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
+              " += " + bk + ")");
     code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
     code.open("if (" + step + " == 0)");
     code.open("if (" + limit + " - " + depth0 + " > (" + stages + " - 1) * " + bk + ")");
-    code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + (" + stages + " - 1) * " + bk + ");").close();
+    code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + (" + stages +
+              " - 1) * " + bk + ");")
+        .close();
     code.line("__pipeline_commit();").close();
-    code.open("if (" + step + " + 1 < " + steps + ")").line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);").close();
+    code.open("if (" + step + " + 1 < " + steps + ")")
+        .line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);")
+        .close();
     code.open("else if (" + limit + " - " + depth0 + " > " + bk + ")");
     code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
     code.line(stage + " = (" + stage + " + 1) % " + stages + ";").line(fetch + "(0, " + stage + ", 0);").close();
@@ -211,7 +246,8 @@ private:
 
 std::string kbopt::whyNoMatrixUnits(const Contraction &contraction, StringRef core) {
   auto reduce = contraction.term.empty() ? kb::ReduceOp() : dyn_cast<kb::ReduceOp>(contraction.term.back());
-  if (!reduce || contraction.sums.size() != 1 || reduce.getReduction() != "add" || contraction.sums[0].second != "float")
+  if (!reduce || contraction.sums.size() != 1 || reduce.getReduction() != "add" ||
+      contraction.sums[0].second != "float")
     return "matrix units only add products into float sums";
   auto [left, right] = reduce.getText().split('*');
   auto a = elementOf(left, reduce.getOperands(), contraction), b = elementOf(right, reduce.getOperands(), contraction);
@@ -221,13 +257,16 @@ std::string kbopt::whyNoMatrixUnits(const Contraction &contraction, StringRef co
   std::string wanted = core == "half" ? "f16" : core == "bf16" ? "bf16" : "";
   for (const ContractionTile &tile : contraction.tiles) {
     if (wanted.empty() || mmaType(tile.operand.getType()) != wanted)
-      return tile.operand.getBase().getName().str() + " is not of a type that " + core.str() + " matrix units multiply exactly";
+      return tile.operand.getBase().getName().str() + " is not of a type that " + core.str() +
+             " matrix units multiply exactly";
     if (!tile.alongSide && !tile.alongDepth)
       return tile.operand.getBase().getName().str() + " cannot be read 16 bytes at a time";
   }
   return contraction.length ? "the length of its sum differs between outputs" : "";
 }
 
-llvm::Expected<GeneratedKernel> kbopt::printMmaContraction(const Contraction &contraction, const ContractionShape &shape, StringRef name, const ChipInfo &chip) {
+llvm::Expected<GeneratedKernel> kbopt::printMmaContraction(const Contraction &contraction,
+                                                           const ContractionShape &shape, StringRef name,
+                                                           const ChipInfo &chip) {
   return MmaPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
 }

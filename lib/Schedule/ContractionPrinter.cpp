@@ -47,10 +47,14 @@ void ContractionPrinter::chooseWidths() {
   Block &body = text.nest().getBody().front();
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
-    StringRef dim = tile.alongDepth ? StringRef(contraction.depth.back().name) : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
+    StringRef dim = tile.alongDepth ? StringRef(contraction.depth.back().name)
+                                    : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
     int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
-    const NestDim &extent = tile.alongDepth ? contraction.depth.back() : tile.isRow ? contraction.row : contraction.column;
-    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 || width > (shape.onMatrixUnits() ? 8 : 4))
+    const NestDim &extent = tile.alongDepth ? contraction.depth.back()
+                            : tile.isRow    ? contraction.row
+                                            : contraction.column;
+    if (!shape.isVector || (!tile.alongDepth && !tile.alongSide) || width < 2 ||
+        width > (shape.onMatrixUnits() ? 8 : 4))
       continue;
     auto whole = multipleConditions(text.nest(), extent.extent, "", width);
     if (!whole || !isVector(text, tile.operand, body, dim, width, &needs))
@@ -74,7 +78,8 @@ static bool isPlainInt(CudaText &text, kb::ExprAttr expr) {
   StringRef name = expr.getSymbols()[symbol.getPosition() - kb::firstNamedSymbol].getValue();
   for (auto known : text.nest().getSymbols().getAsRange<kb::SymbolAttr>())
     if (known.getName() == name)
-      return known.getOrigin() == kb::SymbolOrigin::Param && known.getBits() == 32 && known.getIsSigned() && CudaText::isAtom(name);
+      return known.getOrigin() == kb::SymbolOrigin::Param && known.getBits() == 32 && known.getIsSigned() &&
+             CudaText::isAtom(name);
   return false;
 }
 
@@ -100,8 +105,8 @@ std::string ContractionPrinter::hostExtent(const NestDim &dim) {
 
 std::string ContractionPrinter::constants() const {
   auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
-  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) + threads + " = " + bm + " / " +
-         tm + " * (" + bn + " / " + tn + ")";
+  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) + threads +
+         " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ")";
 }
 
 void ContractionPrinter::printPosition() {
@@ -109,7 +114,8 @@ void ContractionPrinter::printPosition() {
   rows = extentOf(contraction.row), columns = extentOf(contraction.column);
   std::string product;
   for (const NestDim &dim : contraction.depth)
-    product += (product.empty() ? "" : " * ") + (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
+    product += (product.empty() ? "" : " * ") +
+               (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
   length = product;
   if (contraction.depth.size() > 1) {
     length = text.freshName("length");
@@ -132,17 +138,20 @@ void ContractionPrinter::printPosition() {
       code.line("const int " + tile + " = blockIdx.x % (" + across + " * " + down + ");");
     }
     if (shape.group > 1) {
-      std::string size = text.freshName("GROUP"), first = text.freshName("firstRow"), many = text.freshName("groupRows"),
-                  in = text.freshName("inGroup");
-      code.line("constexpr int " + size + " = " + llvm::Twine(shape.group) + "; // rows of tiles whose blocks run together");
-      code.line("const int " + first + " = " + tile + " / (" + size + " * " + across + ") * " + size + ", " + in + " = " + tile +
-                " % (" + size + " * " + across + "), " + many + " = min(" + down + " - " + first + ", " + size + ");");
-      code.line("const int " + row0 + " = (" + first + " + " + in + " % " + many + ") * " + bm + ", " + column0 + " = " + in + " / " + many +
-                " * " + bn + ";");
+      std::string size = text.freshName("GROUP"), first = text.freshName("firstRow"),
+                  many = text.freshName("groupRows"), in = text.freshName("inGroup");
+      code.line("constexpr int " + size + " = " + llvm::Twine(shape.group) +
+                "; // rows of tiles whose blocks run together");
+      code.line("const int " + first + " = " + tile + " / (" + size + " * " + across + ") * " + size + ", " + in +
+                " = " + tile + " % (" + size + " * " + across + "), " + many + " = min(" + down + " - " + first + ", " +
+                size + ");");
+      code.line("const int " + row0 + " = (" + first + " + " + in + " % " + many + ") * " + bm + ", " + column0 +
+                " = " + in + " / " + many + " * " + bn + ";");
     }
   }
   if (shape.group <= 1)
-    code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 + " = " + tile + " % " + across + " * " + bn + ";");
+    code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 + " = " + tile + " % " +
+              across + " * " + bn + ";");
   printLimits();
   StatementPrinter print{text, code};
   for (kb::LetOp let : contraction.shared)
@@ -170,7 +179,8 @@ void ContractionPrinter::printLimits() {
   std::string most = length;
   if (contraction.length) {
     most = corner(contraction.length, true), full = text.freshName(depth + "Full");
-    code.line("const int " + full + " = " + corner(contraction.length, false) + "; // terms that all outputs of the tile have");
+    code.line("const int " + full + " = " + corner(contraction.length, false) +
+              "; // terms that all outputs of the tile have");
   }
   for (kb::ExprAttr condition : contraction.conditions) {
     // A block whose tile has no point.
@@ -209,7 +219,8 @@ std::string ContractionPrinter::rowAt(StringRef i) const {
 }
 
 std::string ContractionPrinter::columnAt(StringRef j) const {
-  return column0 + " + " + columnOfThread + " + " + j.str() + (columnsApart ? " * 8" : " / 4 * 32 + " + j.str() + " % 4");
+  return column0 + " + " + columnOfThread + " + " + j.str() +
+         (columnsApart ? " * 8" : " / 4 * 32 + " + j.str() + " % 4");
 }
 
 std::string ContractionPrinter::sumAt(StringRef array, StringRef i, StringRef j) const {
@@ -219,12 +230,15 @@ std::string ContractionPrinter::sumAt(StringRef array, StringRef i, StringRef j)
 void ContractionPrinter::printThread() {
   std::string across = "(" + bn + " / (8 * " + tn + "))";
   code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32; // 4 x 8 lanes of a warp");
-  code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " + lane + " / 8" + (rowsApart ? ";" : " * 4;"));
-  code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn + ") + " + lane + " % 8" + (columnsApart ? ";" : " * 4;"));
+  code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " + lane + " / 8" +
+            (rowsApart ? ";" : " * 4;"));
+  code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn + ") + " + lane + " % 8" +
+            (columnsApart ? ";" : " * 4;"));
 }
 
 std::string ContractionPrinter::perThread(const NamedTile &tile) const {
-  return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " + threads;
+  return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " +
+         threads;
 }
 
 std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile &tile) const {
@@ -244,8 +258,9 @@ std::string ContractionPrinter::printElement(const NamedTile &tile) {
   auto [side, inner] = placeOf(tile);
   std::string sideStep = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
   std::string depthStep = tile.isVector() && tile.tile->alongDepth ? std::to_string(tile.width) : "1";
-  code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " + sideExtent(*tile.tile) + " - " + sideStep +
-            "), " + depth + " = min(" + depth0 + " + " + inner + ", " + length + " - " + depthStep + ");");
+  code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " +
+            sideExtent(*tile.tile) + " - " + sideStep + "), " + depth + " = min(" + depth0 + " + " + inner + ", " +
+            length + " - " + depthStep + ");");
   printDigits();
   return text.operand(tile.tile->operand);
 }
@@ -260,7 +275,9 @@ void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTil
   if (byColumn)
     code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
   if (contraction.length)
-    code.open("if (" + edge + " && " + depth + " >= " + text.expression(contraction.length) + ")").line("continue;").close();
+    code.open("if (" + edge + " && " + depth + " >= " + text.expression(contraction.length) + ")")
+        .line("continue;")
+        .close();
   StatementPrinter print{text, code};
   print.replaced = [&](kb::OperandAttr operand) -> std::string {
     for (const NamedTile &tile : tiles)
@@ -272,155 +289,6 @@ void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTil
     print.partial[sum] = sumAt(array, i, j);
   for (Operation *op : contraction.term)
     print.print(op);
-  code.close().close();
-}
-
-/// The statements of \p all that \p users need, in order.
-static std::vector<kb::LetOp> needed(ArrayRef<kb::LetOp> all, ArrayRef<Operation *> users, const Contraction &contraction) {
-  std::vector<kb::LetOp> chosen;
-  SmallVector<Operation *> reached(users);
-  for (size_t k = all.size(); k-- > 0;) {
-    kb::LetOp let = all[k];
-    bool isUsed = !contraction.isSum(let.getName()) && llvm::any_of(reached, [&](Operation *op) { return mentions(op, let.getName()); });
-    if (!isUsed)
-      continue;
-    reached.push_back(let);
-    chosen.insert(chosen.begin(), let);
-  }
-  return chosen;
-}
-
-/// Whether \p text is the number +0.
-static bool isZero(StringRef text) { return text == "0" || text == "0.0f" || text == "0.f" || text == "0.0" || text == "0."; }
-
-void ContractionPrinter::printInitialValues() {
-  SmallVector<Operation *> initial;
-  bool reads = false;
-  for (kb::LetOp let : contraction.perOutput)
-    if (contraction.isSum(let.getName())) {
-      initial.push_back(let);
-      reads |= !operandsOf(let).empty();
-    }
-  std::vector<kb::LetOp> before = needed(contraction.perOutput, initial, contraction);
-  bool areZero = before.empty() && initial.size() == contraction.sums.size() &&
-                 llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
-  for (const auto &[sum, type] : contraction.sums)
-    code.line(type + " " + sums[sum] + sumExtents() + (areZero ? " = {};" : ";"));
-  if (areZero)
-    return;
-  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
-  reads |= !before.empty();
-  if (reads)
-    code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
-  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
-  if (reads) {
-    code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
-    code.open("if (" + isOutside(contraction.column.name) + points(true) + ")").line("continue;").close();
-  }
-  StatementPrinter print{text, code};
-  bool isSimple = initial.size() == contraction.sums.size() && !reads;
-  for (kb::LetOp let : contraction.perOutput) {
-    bool isSum = contraction.isSum(let.getName());
-    if (!isSum && !llvm::is_contained(before, let))
-      continue;
-    if (isSum && isSimple)
-      code.line(sumAt(sums[let.getName().str()], i, j) + " = " + text.fill(let.getText(), let.getOperands()) + ";");
-    else
-      print.print(let);
-  }
-  if (!isSimple)
-    for (const auto &[sum, type] : contraction.sums)
-      code.line(sumAt(sums[sum], i, j) + " = " + sum + ";");
-  code.close().close();
-}
-
-std::string ContractionPrinter::isOutside(StringRef column) {
-  return contraction.row.name + " >= " + rows + " || " + column.str() + " >= " + columns;
-}
-
-/// The condition on points with a sum, or ` || ` and its opposite.
-std::string ContractionPrinter::points(bool negated) {
-  std::string all;
-  for (kb::ExprAttr condition : contraction.conditions)
-    all += (negated ? " || " : all.empty() ? "" : " && ") + comparison(text, condition, negated);
-  return all;
-}
-
-bool ContractionPrinter::storesVectors() {
-  auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
-  if (!shape.isVector || neighbours() == 1 || contraction.selectsPoints() || !store || store.getAtomic() || neighbours() * store.getTarget().getBytes() > 16)
-    return false;
-  for (Operation *op : ArrayRef(contraction.after).drop_back())
-    if (!isa<kb::LetOp>(op))
-      return false;
-  Needs more = needs;
-  auto whole = multipleConditions(text.nest(), contraction.column.extent, "", neighbours());
-  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(), contraction.column.name, neighbours(), &more))
-    return false;
-  for (const std::string &condition : *whole)
-    more.expression(condition);
-  needs = more;
-  return true;
-}
-
-/// Whether the statements after the sum name the column, but for where \p store stores.
-bool ContractionPrinter::readsColumn(kb::StoreOp store) {
-  SmallVector<Operation *> all(contraction.after.begin(), contraction.after.end());
-  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
-    all.push_back(let);
-  bool reads = false;
-  for (Operation *op : all) {
-    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
-      reads |= dependsOn(operand.getOffset(), contraction.column.name);
-    reads |= op != store.getOperation() && !isa<kb::LetOp>(op);
-    reads |= mentions(op, contraction.column.name);
-  }
-  return reads;
-}
-
-void ContractionPrinter::printAfter() {
-  bool isVector = storesVectors();
-  int64_t pack = neighbours();
-  const std::string &row = contraction.row.name, &column = contraction.column.name;
-  std::string part = isVector ? text.freshName("q") : "", out = isVector ? text.freshName("out") : "";
-  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
-  code.line("const int " + row + " = " + rowAt(i) + ";");
-  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " + (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
-    std::string chunk = isVector ? text.freshName(column + "First") : column;
-  code.line("const int " + chunk + " = " + columnAt(j) + ";");
-  bool isBeside = !contraction.besideBefore.empty() || !contraction.besideAfter.empty();
-  code.open("if (" + isOutside(chunk) + (isBeside ? "" : points(true)) + ")").line("continue;").close();
-  StatementPrinter print{text, code};
-  for (Operation *op : contraction.besideBefore)
-    print.print(op);
-  if (isBeside)
-    code.open("if (" + points(false) + ")");
-  auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
-  std::string type = isVector ? store.getTarget().getType().str() : "";
-  if (isVector) {
-    code.line("alignas(" + std::to_string(pack * store.getTarget().getBytes()) + ") " + type + " " + out + "[" + std::to_string(pack) + "];");
-    code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(pack) + "; ++" + part + ")");
-    if (readsColumn(store))
-      code.line("const int " + column + " = " + chunk + " + " + part + ";");
-  }
-  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
-    print.print(let);
-  for (const auto &[sum, sumType] : contraction.sums)
-    code.line(sumType + " " + sum + " = " + sumAt(sums[sum], i, isVector ? j + " + " + part : j) + ";");
-  for (Operation *op : contraction.after)
-    if (op != store.getOperation())
-      print.print(op);
-  if (isBeside)
-    code.close();
-  for (Operation *op : contraction.besideAfter)
-    print.print(op);
-  if (isVector) {
-    code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
-    text.setName(column, chunk);
-    std::string vector = vectorType(type, pack * store.getTarget().getBytes());
-    code.line("*reinterpret_cast<" + vector + " *>(&" + text.operand(store.getTarget()) + ") = *reinterpret_cast<" + vector + " *>(" + out + ");");
-    text.setName(column, column);
-  }
   code.close().close();
 }
 
@@ -471,7 +339,8 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, in
   std::string header = text.nest().getHeader() ? text.nest().getHeader()->str() + "\n" : "";
   kernel.sharedBytes = shape.sharedBytes(contraction);
   kernel.estimatedRegisters = shape.registers(contraction);
-  kernel.definition += comment.str() + header + "__global__ void __launch_bounds__(" + std::to_string(shape.threads()) + ", " +
-                       std::to_string(blocks) + ")\n" + kernel.name + "(" + text.parameters(unaliased) + ") {\n" + code.take() + "}\n";
+  kernel.definition += comment.str() + header + "__global__ void __launch_bounds__(" + std::to_string(shape.threads()) +
+                       ", " + std::to_string(blocks) + ")\n" + kernel.name + "(" + text.parameters(unaliased) +
+                       ") {\n" + code.take() + "}\n";
   return kernel;
 }

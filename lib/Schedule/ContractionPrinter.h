@@ -42,7 +42,7 @@ protected:
   std::string bm, bn, bk, tm, tn, threads, lane, warp, at, chunk, step;
   /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
   bool rowsApart = false, columnsApart = false;
-  bool usesDepth = false;         ///< the term reads something that lies in no tile
+  bool usesDepth = false;        ///< the term reads something that lies in no tile
   std::string limit, full, edge; ///< of the sum in this tile, where `length` is its maximum
 
   /// The extent of \p dim as a name or number; declares one if it is longer.
@@ -82,7 +82,9 @@ protected:
   /// Completes the kernel around the printed body.
   llvm::Expected<GeneratedKernel> finish(llvm::StringRef comment, int64_t blocks);
   std::string sideExtent(const ContractionTile &tile) const { return tile.isRow ? rows : columns; }
-  std::string sideName(const ContractionTile &tile) const { return tile.isRow ? contraction.row.name : contraction.column.name; }
+  std::string sideName(const ContractionTile &tile) const {
+    return tile.isRow ? contraction.row.name : contraction.column.name;
+  }
   std::string side0(const ContractionTile &tile) const { return tile.isRow ? row0 : column0; }
   std::string sideSize(const ContractionTile &tile) const { return tile.isRow ? bm : bn; }
   std::string vectorOf(const NamedTile &tile) const;

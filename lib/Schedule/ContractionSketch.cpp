@@ -10,12 +10,20 @@ using namespace mlir;
 ContractionShape::ContractionShape(const Schedule &schedule)
     : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")), tm(schedule.integer("tm")),
       tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)), group(schedule.integer("group", 1)),
-      isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {}
+      isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {
+}
 
 Schedule ContractionShape::schedule() const {
   Schedule schedule("contraction");
-  return schedule.set("bm", bm).set("bn", bn).set("bk", bk).set("tm", tm).set("tn", tn).set("stages", stages).set("group", group)
-      .set("vector", isVector ? 4 : 1).set("core", core);
+  return schedule.set("bm", bm)
+      .set("bn", bn)
+      .set("bk", bk)
+      .set("tm", tm)
+      .set("tn", tn)
+      .set("stages", stages)
+      .set("group", group)
+      .set("vector", isVector ? 4 : 1)
+      .set("core", core);
 }
 
 /// Registers that hold a value of \p type.
@@ -29,7 +37,8 @@ int64_t ContractionShape::registers(const Contraction &contraction) const {
     count += tm * tn * words(type);
   for (const ContractionTile &tile : contraction.tiles)
     count += (stages > 2 ? (tile.isRow ? tm : tn) * (isVector && tile.alongDepth ? 4 : 1)
-                         : 2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) * words(tile.operand.getType());
+                         : 2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) *
+             words(tile.operand.getType());
   return count;
 }
 
@@ -47,7 +56,8 @@ int64_t ContractionShape::sharedBytes(const Contraction &contraction) const {
 
 int64_t ContractionShape::residentBlocks(const Contraction &contraction, const ChipInfo &chip) const {
   int64_t byRegisters = static_cast<int64_t>(chip.registersPerSm / (threads() * (0.95 * registers(contraction))));
-  int64_t byShared = static_cast<int64_t>(chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
+  int64_t byShared =
+      static_cast<int64_t>(chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
   return std::max<int64_t>(1, std::min({byRegisters, byShared, 768 / threads(), int64_t(4)}));
 }
 
@@ -60,7 +70,8 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return "matrix units need tiles of multiples of 64 x 64 x 64, 16 bytes per access and 3 or 4 stages";
   if (tm <= 0 || tn <= 0 || tm % 16 || tn % 16 || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
       bm * bk / 8 % threads() || bn * bk / 8 % threads())
-    return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm, bn);
+    return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
+                         bn);
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
   if (sharedBytes(contraction) > chip.sharedBytesPerBlockOptIn)
@@ -84,11 +95,14 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
     return chip.product + " has no cp.async";
   for (const ContractionTile &tile : contraction.tiles)
     if (stages > 2 && tile.operand.getBytes() != 4 && tile.operand.getBytes() != 8)
-      return "cp.async copies 4, 8 or 16 bytes, not the " + std::to_string(tile.operand.getBytes()) + " of " + tile.operand.getBase().getName().str();
+      return "cp.async copies 4, 8 or 16 bytes, not the " + std::to_string(tile.operand.getBytes()) + " of " +
+             tile.operand.getBase().getName().str();
   if (!isOneOf(bk, {8, 16, 32}))
     return llvm::formatv("{0} terms per tile are not one of 8, 16 and 32", bk);
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t each = (tile.isRow ? bm : bn) * bk / (isVector ? 16 / std::max<int64_t>(tile.operand.getBytes(), 4) : 1); each % threads())
+    if (int64_t each =
+            (tile.isRow ? bm : bn) * bk / (isVector ? 16 / std::max<int64_t>(tile.operand.getBytes(), 4) : 1);
+        each % threads())
       return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each, threads());
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
@@ -111,9 +125,10 @@ constexpr MeasuredTile onMatrixUnits[] = {
 };
 constexpr MeasuredTile measured[] = {
     {256, 128, 8, 16, 8, 2, 0.92}, {128, 128, 8, 8, 8, 2, 0.89}, {64, 128, 32, 8, 8, 3, 0.88},
-    {64, 64, 32, 8, 8, 3, 0.81},   {128, 64, 32, 8, 8, 3, 0.80},  {64, 64, 32, 4, 8, 4, 0.79},  {64, 128, 16, 8, 8, 3, 0.79},
-    {64, 128, 16, 8, 8, 2, 0.77},  {32, 64, 32, 4, 4, 3, 0.73},   {64, 64, 16, 4, 8, 2, 0.72},  {64, 64, 16, 4, 4, 2, 0.64},
-    {32, 64, 16, 4, 4, 2, 0.5},    {32, 32, 16, 4, 4, 2, 0.35},   {16, 32, 16, 4, 4, 2, 0.2},
+    {64, 64, 32, 8, 8, 3, 0.81},   {128, 64, 32, 8, 8, 3, 0.80}, {64, 64, 32, 4, 8, 4, 0.79},
+    {64, 128, 16, 8, 8, 3, 0.79},  {64, 128, 16, 8, 8, 2, 0.77}, {32, 64, 32, 4, 4, 3, 0.73},
+    {64, 64, 16, 4, 8, 2, 0.72},   {64, 64, 16, 4, 4, 2, 0.64},  {32, 64, 16, 4, 4, 2, 0.5},
+    {32, 32, 16, 4, 4, 2, 0.35},   {16, 32, 16, 4, 4, 2, 0.2},
 };
 
 std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
@@ -123,16 +138,19 @@ std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
     dims.push_back(getAffineDimExpr(i, context));
   for (unsigned i = 0; i < expr.getMap().getNumSymbols(); ++i) {
     auto known = sizes.find(kb::symbolName(i, expr.getSymbols()));
-    symbols.push_back(known == sizes.end() ? getAffineSymbolExpr(i, context) : getAffineConstantExpr(known->second, context));
+    symbols.push_back(known == sizes.end() ? getAffineSymbolExpr(i, context)
+                                           : getAffineConstantExpr(known->second, context));
   }
-  AffineExpr value = simplifyAffineExpr(expr.getExpr().replaceDimsAndSymbols(dims, symbols), dims.size(), symbols.size());
+  AffineExpr value =
+      simplifyAffineExpr(expr.getExpr().replaceDimsAndSymbols(dims, symbols), dims.size(), symbols.size());
   if (auto constant = dyn_cast<AffineConstantExpr>(value))
     return constant.getValue();
   return std::nullopt;
 }
 
 /// Share of the tile's efficiency that is left with so many outputs: part tiles and waves.
-double usefulShare(const Contraction &contraction, const ContractionShape &shape, const ChipInfo &chip, const LaunchSizes &sizes) {
+double usefulShare(const Contraction &contraction, const ContractionShape &shape, const ChipInfo &chip,
+                   const LaunchSizes &sizes) {
   // A middling size where nothing is known: small tiles lose less on large sizes than large ones on small sizes.
   int64_t middling = shape.onMatrixUnits() ? 2048 : 1024;
   int64_t rows = std::max<int64_t>(1, valueOf(contraction.row.extent, sizes).value_or(middling));
@@ -148,7 +166,9 @@ double usefulShare(const Contraction &contraction, const ContractionShape &shape
 bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
   bool any = false;
   for (const ContractionTile &tile : contraction.tiles) {
-    const NestDim &along = tile.alongDepth ? contraction.depth.back() : tile.isRow ? contraction.row : contraction.column;
+    const NestDim &along = tile.alongDepth ? contraction.depth.back()
+                           : tile.isRow    ? contraction.row
+                                           : contraction.column;
     auto extent = valueOf(along.extent, sizes);
     any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 2 && tile.operand.getBytes() <= 8 &&
            (!extent || *extent % (16 / tile.operand.getBytes()) == 0);

@@ -9,13 +9,14 @@ struct Contraction : Nests {
   const Sketch &sketch = *findSketch("contraction");
 
   static std::string element(llvm::StringRef name, int argument, llvm::StringRef over, llvm::StringRef at) {
-    return ("<element <argument \"" + name + "\" argument " + llvm::Twine(argument) + "> : \"float\" bytes 4 at <over [" + over +
-            "] with [M, N, K] : " + at + ">>").str();
+    return ("<element <argument \"" + name + "\" argument " + llvm::Twine(argument) +
+            "> : \"float\" bytes 4 at <over [" + over + "] with [M, N, K] : " + at + ">>")
+        .str();
   }
 
   /// C[row, col] = after(init + sum over k of term), with A at \p a and B at \p b.
-  static std::string product(llvm::StringRef a, llvm::StringRef b, llvm::StringRef term = "$0 * $1", llvm::StringRef between = "",
-                             llvm::StringRef length = "K") {
+  static std::string product(llvm::StringRef a, llvm::StringRef b, llvm::StringRef term = "$0 * $1",
+                             llvm::StringRef between = "", llvm::StringRef length = "K") {
     std::string space = "#kb.expr<over [row, col] with [M, N, K] : ";
     return program(R"(#kb.param<"M" : "int" bytes 4>, #kb.param<"N" : "int" bytes 4>, #kb.param<"K" : "int" bytes 4>,
           #kb.param<"A" : "const float *" bytes 8 pointer true element 4 const true>,
@@ -25,14 +26,22 @@ struct Contraction : Nests {
                        R"(#kb.symbol<"M" param argument 0 signed true>, #kb.symbol<"N" param argument 1 signed true>,
           #kb.symbol<"K" param argument 2 signed true>] {
             kb.let "sum" : "float" "0.0f" [])" +
-                       "\nkb.over \"k\" reduction extent <over [row, col] with [M, N, K] : " + length.str() + "> {\n" + between.str() +
-                       "\nkb.reduce \"sum\" \"add\" \"%a + %b\" identity \"0\" \"" + term.str() + "\" [#kb.operand" +
-                       element("A", 3, "row, col, k", a) + ", #kb.operand" + element("B", 4, "row, col, k", b) + "]\n}\nkb.store " +
+                       "\nkb.over \"k\" reduction extent <over [row, col] with [M, N, K] : " + length.str() + "> {\n" +
+                       between.str() + "\nkb.reduce \"sum\" \"add\" \"%a + %b\" identity \"0\" \"" + term.str() +
+                       "\" [#kb.operand" + element("A", 3, "row, col, k", a) + ", #kb.operand" +
+                       element("B", 4, "row, col, k", b) + "]\n}\nkb.store " +
                        element("C", 5, "row, col", "row * N + col") + " \"fmaxf(sum, 0.0f)\" []\n}");
   }
 
   static Schedule tile(int bm, int bn, int bk, int tm, int tn, int vector = 4) {
-    return Schedule("contraction").set("bm", bm).set("bn", bn).set("bk", bk).set("tm", tm).set("tn", tn).set("stages", 2).set("vector", vector);
+    return Schedule("contraction")
+        .set("bm", bm)
+        .set("bn", bn)
+        .set("bk", bk)
+        .set("tm", tm)
+        .set("tn", tn)
+        .set("stages", 2)
+        .set("vector", vector);
   }
 
   std::string definition(const std::string &program, const Schedule &schedule) {
@@ -43,13 +52,17 @@ struct Contraction : Nests {
 };
 
 TEST_F(Contraction, KeepsRowsTransposedAndCopiesTheUsersExpressions) {
-  auto kernel = cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(128, 128, 8, 8, 8)), "fast", chip));
+  auto kernel =
+      cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(128, 128, 8, 8, 8)), "fast", chip));
   const std::string &text = kernel.definition;
   for (llvm::StringRef part :
-       {"__launch_bounds__(256, 2)\nfast(int M, int N, int K, const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {",
-        "float ATile[2][BK][BM + 4];", "float BTile[2][BK][BN];", "reinterpret_cast<const float4 *>(&A[(size_t)row * K + k]);",
+       {"__launch_bounds__(256, 2)\nfast(int M, int N, int K, const float *__restrict__ A, const float *__restrict__ "
+        "B, float *__restrict__ C) {",
+        "float ATile[2][BK][BM + 4];", "float BTile[2][BK][BN];",
+        "reinterpret_cast<const float4 *>(&A[(size_t)row * K + k]);",
         "const int row = min(row0 + at / (BK / 4), M - 1), k = min(k0 + at % (BK / 4) * 4, K - 4);",
-        "sums[i][j] += ARegs[slot][i] * BRegs[slot][j];", "out[q] = fmaxf(sum, 0.0f);", "for (int step = 0; step < K - k0; ++step)"})
+        "sums[i][j] += ARegs[slot][i] * BRegs[slot][j];", "out[q] = fmaxf(sum, 0.0f);",
+        "for (int step = 0; step < K - k0; ++step)"})
     EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
   EXPECT_EQ(kernel.gridX, "(M + 127) / 128 * ((N + 127) / 128)");
   EXPECT_EQ(kernel.blockX, "256");
@@ -63,7 +76,8 @@ TEST_F(Contraction, KeepsRowsTransposedAndCopiesTheUsersExpressions) {
 }
 
 TEST_F(Contraction, NeedsNeitherAlignmentNorMultiplesWithSingleElements) {
-  auto kernel = cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(128, 128, 8, 8, 8, 1)), "fast", chip));
+  auto kernel =
+      cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(128, 128, 8, 8, 8, 1)), "fast", chip));
   EXPECT_EQ(kernel.definition.find("float4"), std::string::npos) << kernel.definition;
   for (const LaunchCondition &condition : kernel.conditions) {
     EXPECT_NE(condition.kind, LaunchCondition::Aligned);
@@ -74,7 +88,8 @@ TEST_F(Contraction, NeedsNeitherAlignmentNorMultiplesWithSingleElements) {
 TEST_F(Contraction, TransposesBothOperandsOfARowTimesRowProduct) {
   std::string text = definition(product("row * K + k", "col * K + k"), tile(64, 64, 16, 4, 4));
   EXPECT_NE(text.find("float BTile[2][BK][BN + 4];"), std::string::npos) << text;
-  EXPECT_NE(text.find("BTile[stage][at % (BK / 4) * 4 + step][at / (BK / 4)] = BNext[chunk][step];"), std::string::npos) << text;
+  EXPECT_NE(text.find("BTile[stage][at % (BK / 4) * 4 + step][at / (BK / 4)] = BNext[chunk][step];"), std::string::npos)
+      << text;
 }
 
 TEST_F(Contraction, TakesAnyTermBetweenTheTwoOperands) {
@@ -84,7 +99,8 @@ TEST_F(Contraction, TakesAnyTermBetweenTheTwoOperands) {
 }
 
 TEST_F(Contraction, CopiesTilesAheadPastTheRegisters) {
-  auto kernel = cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), tile(64, 128, 32, 8, 8).set("stages", 3)), "fast", chip));
+  auto kernel = cantFail(sketch.print(
+      parse(product("row * K + k", "k * N + col"), tile(64, 128, 32, 8, 8).set("stages", 3)), "fast", chip));
   const std::string &text = kernel.definition;
   for (llvm::StringRef part :
        {"#include <cuda_pipeline_primitives.h>", "float (*)[STAGES][BM][BK + 4]>(fastMemory);",
@@ -93,14 +109,16 @@ TEST_F(Contraction, CopiesTilesAheadPastTheRegisters) {
     EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
   EXPECT_EQ(kernel.dynamicSharedBytes, "76800");
   std::string single = definition(product("row * K + k", "k * N + col"), tile(32, 64, 16, 4, 4, 1).set("stages", 3));
-  EXPECT_NE(single.find("__pipeline_memcpy_async(&ATile[stage][at % BK][at / BK], &A[(size_t)row * K + k], 4);"), std::string::npos) << single;
+  EXPECT_NE(single.find("__pipeline_memcpy_async(&ATile[stage][at % BK][at / BK], &A[(size_t)row * K + k], 4);"),
+            std::string::npos)
+      << single;
 }
 
 TEST_F(Contraction, EndsSumsOfVaryingLengthExactly) {
   std::string program = product("row * K + k", "k * N + col", "$0 * $1", "", "row + 1");
   std::string text = definition(program, tile(64, 64, 16, 4, 4));
-  for (llvm::StringRef part : {"const int kFull = row0 + 1;", "const int kLimit = min(row0 + BM, M);", "if (kFull - k0 >= BK) {",
-                               "step < min(BK, kLimit - k0)", "if (isEdge && k >= row + 1)"})
+  for (llvm::StringRef part : {"const int kFull = row0 + 1;", "const int kLimit = min(row0 + BM, M);",
+                               "if (kFull - k0 >= BK) {", "step < min(BK, kLimit - k0)", "if (isEdge && k >= row + 1)"})
     EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
 }
 
@@ -108,7 +126,8 @@ TEST_F(Contraction, SkipsEmptyTilesOfATriangle) {
   std::string text = product("row * K + k", "k * N + col");
   size_t start = text.find("kb.let"), end = text.rfind("}\n}");
   std::string body = text.substr(start, end - start);
-  std::string triangle = "kb.when \"\" [] where <over [row, col] with [M, N, K] : row - col >= 0 exact> {\n" + body + "}\n";
+  std::string triangle =
+      "kb.when \"\" [] where <over [row, col] with [M, N, K] : row - col >= 0 exact> {\n" + body + "}\n";
   std::string alone = text.substr(0, start) + triangle + text.substr(end);
   auto kernel = cantFail(sketch.print(parse(alone, tile(64, 64, 16, 4, 4)), "fast", chip));
   for (llvm::StringRef part : {"if (col0 > row0 + BM - 1)\n    return;", "if (row >= M || col >= N || col > row)"})
@@ -147,7 +166,8 @@ TEST_F(Contraction, LeavesProductsOfHalvesToTheMatrixUnits) {
     auto kernel = sketch.print(parse(program, schedule), "fast", chip);
     return kernel ? std::string() : toString(kernel.takeError());
   };
-  EXPECT_EQ(reason(product("row * K + k", "k * N + col")), "A is not of a type that half matrix units multiply exactly");
+  EXPECT_EQ(reason(product("row * K + k", "k * N + col")),
+            "A is not of a type that half matrix units multiply exactly");
   EXPECT_EQ(reason(halves(product("row * K + k", "k * N + col", "fabsf($0 - $1)"))),
             "'fabsf($0 - $1)' is not a product of two elements, which matrix units need");
   Freedom none;
@@ -161,9 +181,10 @@ TEST_F(Contraction, SaysWhyNot) {
   EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col"))), "");
   EXPECT_EQ(sketch.whyNot(parse(product("row * N + col", "k * N + col"))), "A varies with both row and col");
   EXPECT_EQ(sketch.whyNot(parse(product("k", "k * N + col"))), "no element is used for several row");
-  EXPECT_EQ(sketch.whyNot(parse(product("row * K + k", "k * N + col", "$0 * $1",
-                                        "kb.store " + element("C", 5, "row, col, k", "row * N + col") + " \"0.0f\" []"))),
-            "the loop over k does more than to sum");
+  EXPECT_EQ(
+      sketch.whyNot(parse(product("row * K + k", "k * N + col", "$0 * $1",
+                                  "kb.store " + element("C", 5, "row, col, k", "row * N + col") + " \"0.0f\" []"))),
+      "the loop over k does more than to sum");
 }
 
 TEST_F(Contraction, RefusesTilesThatDoNotFit) {

@@ -1,0 +1,169 @@
+//===- ContractionOutputs.cpp - Before and after the sums -------------------===//
+//
+// Owns how initial values and what follows the sums are printed: the user's statements for each output of a thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bounds.h"
+#include "ContractionPrinter.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+/// The statements of \p all that \p users need, in order.
+static std::vector<kb::LetOp> needed(ArrayRef<kb::LetOp> all, ArrayRef<Operation *> users,
+                                     const Contraction &contraction) {
+  std::vector<kb::LetOp> chosen;
+  SmallVector<Operation *> reached(users);
+  for (size_t k = all.size(); k-- > 0;) {
+    kb::LetOp let = all[k];
+    bool isUsed = !contraction.isSum(let.getName()) &&
+                  llvm::any_of(reached, [&](Operation *op) { return mentions(op, let.getName()); });
+    if (!isUsed)
+      continue;
+    reached.push_back(let);
+    chosen.insert(chosen.begin(), let);
+  }
+  return chosen;
+}
+
+/// Whether \p text is the number +0.
+static bool isZero(StringRef text) {
+  return text == "0" || text == "0.0f" || text == "0.f" || text == "0.0" || text == "0.";
+}
+
+void ContractionPrinter::printInitialValues() {
+  SmallVector<Operation *> initial;
+  bool reads = false;
+  for (kb::LetOp let : contraction.perOutput)
+    if (contraction.isSum(let.getName())) {
+      initial.push_back(let);
+      reads |= !operandsOf(let).empty();
+    }
+  std::vector<kb::LetOp> before = needed(contraction.perOutput, initial, contraction);
+  bool areZero = before.empty() && initial.size() == contraction.sums.size() &&
+                 llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
+  for (const auto &[sum, type] : contraction.sums)
+    code.line(type + " " + sums[sum] + sumExtents() + (areZero ? " = {};" : ";"));
+  if (areZero)
+    return;
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
+  reads |= !before.empty();
+  if (reads)
+    code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
+  if (reads) {
+    code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
+    code.open("if (" + isOutside(contraction.column.name) + points(true) + ")").line("continue;").close();
+  }
+  StatementPrinter print{text, code};
+  bool isSimple = initial.size() == contraction.sums.size() && !reads;
+  for (kb::LetOp let : contraction.perOutput) {
+    bool isSum = contraction.isSum(let.getName());
+    if (!isSum && !llvm::is_contained(before, let))
+      continue;
+    if (isSum && isSimple)
+      code.line(sumAt(sums[let.getName().str()], i, j) + " = " + text.fill(let.getText(), let.getOperands()) + ";");
+    else
+      print.print(let);
+  }
+  if (!isSimple)
+    for (const auto &[sum, type] : contraction.sums)
+      code.line(sumAt(sums[sum], i, j) + " = " + sum + ";");
+  code.close().close();
+}
+
+std::string ContractionPrinter::isOutside(StringRef column) {
+  return contraction.row.name + " >= " + rows + " || " + column.str() + " >= " + columns;
+}
+
+/// The condition on points with a sum, or ` || ` and its opposite.
+std::string ContractionPrinter::points(bool negated) {
+  std::string all;
+  for (kb::ExprAttr condition : contraction.conditions)
+    all += (negated ? " || " : all.empty() ? "" : " && ") + comparison(text, condition, negated);
+  return all;
+}
+
+bool ContractionPrinter::storesVectors() {
+  auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
+  if (!shape.isVector || neighbours() == 1 || contraction.selectsPoints() || !store || store.getAtomic() ||
+      neighbours() * store.getTarget().getBytes() > 16)
+    return false;
+  for (Operation *op : ArrayRef(contraction.after).drop_back())
+    if (!isa<kb::LetOp>(op))
+      return false;
+  Needs more = needs;
+  auto whole = multipleConditions(text.nest(), contraction.column.extent, "", neighbours());
+  if (!whole ||
+      !isVector(text, store.getTarget(), text.nest().getBody().front(), contraction.column.name, neighbours(), &more))
+    return false;
+  for (const std::string &condition : *whole)
+    more.expression(condition);
+  needs = more;
+  return true;
+}
+
+/// Whether the statements after the sum name the column, but for where \p store stores.
+bool ContractionPrinter::readsColumn(kb::StoreOp store) {
+  SmallVector<Operation *> all(contraction.after.begin(), contraction.after.end());
+  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
+    all.push_back(let);
+  bool reads = false;
+  for (Operation *op : all) {
+    for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>())
+      reads |= dependsOn(operand.getOffset(), contraction.column.name);
+    reads |= op != store.getOperation() && !isa<kb::LetOp>(op);
+    reads |= mentions(op, contraction.column.name);
+  }
+  return reads;
+}
+
+void ContractionPrinter::printAfter() {
+  bool isVector = storesVectors();
+  int64_t pack = neighbours();
+  const std::string &row = contraction.row.name, &column = contraction.column.name;
+  std::string part = isVector ? text.freshName("q") : "", out = isVector ? text.freshName("out") : "";
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
+  code.line("const int " + row + " = " + rowAt(i) + ";");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " +
+                     (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
+  std::string chunk = isVector ? text.freshName(column + "First") : column;
+  code.line("const int " + chunk + " = " + columnAt(j) + ";");
+  bool isBeside = !contraction.besideBefore.empty() || !contraction.besideAfter.empty();
+  code.open("if (" + isOutside(chunk) + (isBeside ? "" : points(true)) + ")").line("continue;").close();
+  StatementPrinter print{text, code};
+  for (Operation *op : contraction.besideBefore)
+    print.print(op);
+  if (isBeside)
+    code.open("if (" + points(false) + ")");
+  auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
+  std::string type = isVector ? store.getTarget().getType().str() : "";
+  if (isVector) {
+    code.line("alignas(" + std::to_string(pack * store.getTarget().getBytes()) + ") " + type + " " + out + "[" +
+              std::to_string(pack) + "];");
+    code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(pack) + "; ++" + part + ")");
+    if (readsColumn(store))
+      code.line("const int " + column + " = " + chunk + " + " + part + ";");
+  }
+  for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
+    print.print(let);
+  for (const auto &[sum, sumType] : contraction.sums)
+    code.line(sumType + " " + sum + " = " + sumAt(sums[sum], i, isVector ? j + " + " + part : j) + ";");
+  for (Operation *op : contraction.after)
+    if (op != store.getOperation())
+      print.print(op);
+  if (isBeside)
+    code.close();
+  for (Operation *op : contraction.besideAfter)
+    print.print(op);
+  if (isVector) {
+    code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
+    text.setName(column, chunk);
+    std::string vector = vectorType(type, pack * store.getTarget().getBytes());
+    code.line("*reinterpret_cast<" + vector + " *>(&" + text.operand(store.getTarget()) + ") = *reinterpret_cast<" +
+              vector + " *>(" + out + ");");
+    text.setName(column, column);
+  }
+  code.close().close();
+}
