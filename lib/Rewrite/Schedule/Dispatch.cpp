@@ -61,6 +61,20 @@ public:
 private:
   bool isTemplate() { return nest.getHeader() && !nest.getHeader()->empty(); }
 
+  /// Whether \p call is the other branch of such a choice, with or without braces.
+  bool isFallback(const Stmt *call) const {
+    for (;;) {
+      const Stmt *outer = nullptr;
+      for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*call))
+        outer = outer ? outer : parent.get<Stmt>();
+      if (const auto *branch = dyn_cast_or_null<IfStmt>(outer))
+        return branch->getElse() == call && !ast::findAll<CUDAKernelCallExpr>(branch->getThen()).empty();
+      if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt>(outer)))
+        return false;
+      call = outer;
+    }
+  }
+
   /// Why \p fact may not launch the new kernel whatever its arguments are; empty if it may.
   std::string whyNot(const LaunchFact &fact) {
     std::string place = ast::lineText(context, fact.call->getBeginLoc());
@@ -70,11 +84,8 @@ private:
     const SourceManager &sources = context.parsed().sources();
     if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
       return "the launch at " + place + " stands before the definition of '" + kernel.name().str() + "'";
-    // The other branch of such a choice.
-    for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*fact.call))
-      if (const auto *branch = parent.get<IfStmt>())
-        if (branch->getElse() == fact.call && !ast::findAll<CUDAKernelCallExpr>(branch->getThen()).empty())
-          return "the launch at " + place + " only runs where a faster kernel cannot";
+    if (isFallback(fact.call))
+      return "the launch at " + place + " only runs where a faster kernel cannot";
     return "";
   }
 
@@ -212,6 +223,15 @@ private:
     return names;
   }
 
+  /// \p text of the kernel with the template arguments of the instance.
+  std::string withArguments(StringRef text) const {
+    llvm::StringMap<std::string> arguments = templateArguments(function, context.parsed().context());
+    return replaceNames(text, [&](StringRef name) -> std::optional<std::string> {
+      auto found = arguments.find(name);
+      return found == arguments.end() ? std::nullopt : std::optional<std::string>(found->second);
+    });
+  }
+
   std::string helperDefinition() {
     const LaunchText &launch = choices.front().launch;
     auto localName = [](StringRef name) {
@@ -224,8 +244,8 @@ private:
       else
         for (const ParmVarDecl *parameter : kernel.function()->parameters())
           if (parameter->getName() == name)
-            parameters.push_back(writtenText(context, parameter->getSourceRange()).str());
-    std::string body = replaceNames(joined(tested, " &&\n         "), [&](StringRef name) -> std::optional<std::string> {
+            parameters.push_back(withArguments(writtenText(context, parameter->getSourceRange())));
+    std::string body = replaceNames(withArguments(joined(tested, " &&\n         ")), [&](StringRef name) -> std::optional<std::string> {
       return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
     });
     return "// Whether " + generated.name + " computes what " + kernel.function()->getNameAsString() +

@@ -172,6 +172,13 @@ LaunchText::Meaning argumentMeaning(const PassContext &context, const ParmVarDec
   if (to->isIntegralOrEnumerationType()) {
     meaning.value = ast::constantOf(ast::resolve(argument, host), ast);
     meaning.narrows = isFewerBits(ast, to, from);
+    // The kernel gets another value than the launch passes.
+    unsigned bits = ast.getIntWidth(to);
+    bool fits = !meaning.value || (to->isUnsignedIntegerOrEnumerationType()
+                                       ? *meaning.value >= 0 && llvm::isUIntN(std::min(bits, 63u), *meaning.value)
+                                       : llvm::isIntN(bits, *meaning.value));
+    if (!fits)
+      meaning.value = std::nullopt;
   }
   meaning.isOperand = !meaning.value && to->isArithmeticType() && !ast.hasSameType(to, from) && !meaning.text.empty();
   if (meaning.isOperand)

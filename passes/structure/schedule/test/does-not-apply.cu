@@ -83,6 +83,30 @@ void runFallback(float *y, const float *x, int n) {
     isFallback<<<(n + 255) / 256, 256>>>(y, x, n);
 }
 
+// CHECK: Function: inBraces
+// CHECK: String: {{.*}}the launch at line {{[0-9]+}} only runs where a faster kernel cannot
+__global__ void inBraces(float *y, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = 8.0f * x[i];
+}
+void runInBraces(float *y, const float *x, int n) {
+  if (n % 4 == 0) {
+    faster<<<(n / 4 + 255) / 256, 256>>>(y, x, n);
+  } else {
+    inBraces<<<(n + 255) / 256, 256>>>(y, x, n);
+  }
+}
+
+// CHECK: Function: tooWide
+// CHECK: String: {{.*}}has side effects
+__global__ void tooWide(float *y, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = 9.0f * x[i];
+}
+void runTooWide(float *y, const float *x, int *next) { tooWide<<<4, 256>>>(y, x, (*next)++); }
+
 // CHECK: Function: neverFits
 // CHECK: String: {{.*}}does not hold for the launch at line
 __global__ void neverFits(float *y, const float *x, int n) {
