@@ -3,6 +3,7 @@
 #include "kb-opt/Rewrite/Dispatch.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "clang/AST/ParentMapContext.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -152,6 +153,30 @@ static bool launchesAnother(const Stmt *statement, StringRef kernel) {
   return another && !own;
 }
 
+/// Whether the program may set attributes on \p kernel: by name, or through a pointer to it.
+static bool setsAttributes(const PassContext &context, const FunctionDecl *kernel) {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    bool shouldVisitTemplateInstantiations() const { return true; }
+    bool VisitCallExpr(CallExpr *call) {
+      const FunctionDecl *callee = call->getDirectCallee();
+      if (!callee || !callee->getIdentifier() || !callee->getName().starts_with("cudaFuncSet"))
+        return true;
+      for (const Expr *argument : call->arguments())
+        for (const auto *reference : ast::findAll<DeclRefExpr>(argument))
+          found |= reference->getDecl()->getIdentifier() && reference->getDecl()->getName() == kernel;
+      return !found;
+    }
+    StringRef kernel;
+    bool found = false;
+  } finder;
+  if (isNamedOutsideLaunches(context.parsed(), kernel))
+    return true;
+  finder.kernel = kernel->getName();
+  for (const Decl *declaration : context.parsed().declarations())
+    finder.TraverseDecl(const_cast<Decl *>(declaration));
+  return finder.found;
+}
+
 std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView &kernel,
                                     const LaunchFact &launch) {
   const SourceManager &sources = context.parsed().sources();
@@ -177,7 +202,7 @@ std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView
   if (AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host); !anchor)
     return where + " cannot be changed: " + anchor.reason().str();
   // Attributes that the host sets on the kernel do not hold for the new one.
-  if (launch.shared) {
+  if (launch.shared && setsAttributes(context, kernel.function())) {
     std::optional<int64_t> bytes =
         ast::constantOf(ast::resolve(launch.shared, launch.host), context.parsed().context());
     if (!bytes || *bytes > 48 * 1024)

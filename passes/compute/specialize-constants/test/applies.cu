@@ -45,6 +45,19 @@ __global__ void add_bias(float *x, bool flag) {
   x[threadIdx.x] += flag ? 1.0f : 2.0f;
 }
 
+// Shared memory whose size only the run knows is what it was, as long as the host asks for no more of it.
+// CHECK: void turnWidth3{{[0-9]*}}(float *x) {
+__global__ void turn(float *x, int width) {
+  extern __shared__ float row[];
+  row[threadIdx.x] = x[threadIdx.x * width];
+  __syncthreads();
+  x[threadIdx.x * width] = row[threadIdx.x ^ 1];
+}
+void runTurn(float *x, int threads, int width) {
+  if (threads > 0)
+    turn<<<1, threads, threads * sizeof(float)>>>(x, width);
+}
+
 // CHECK: void norm1(float *x, int rows, int columns, const int block) {
 // CHECK-NEXT: if (columns == 768)
 // CHECK-NEXT: normColumns{{[0-9]+}}<<<(rows + block - 1) / block, block>>>(x, rows);
@@ -72,6 +85,7 @@ int main(int argc, char **argv) {
   if (argc > 1)
     columns = rows * 2;
   normAny(1, x, rows, columns);
+  runTurn(x, 64, 3);
   // CHECK: {{^  }}scale<<<1, 32>>>(x, 100);
   scale<<<1, 32>>>(x, 100, 4, 3);
   // CHECK-NEXT: if (argc > 3) {

@@ -84,6 +84,7 @@ void run(float *x, int *state, int n, int width) {
   atRunTime<<<1, 32>>>(x, width);
   LAUNCH(x);
   keepsState<<<1, 32>>>(state, 3);
+  cudaFuncSetAttribute(muchShared, cudaFuncAttributeMaxDynamicSharedMemorySize, n * 4);
   muchShared<<<1, 32, n * 4>>>(x, 3);
   suppressed<<<1, 32>>>(x, 3);
   runDispatched(x, 8);
