@@ -271,6 +271,8 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
   size_t position = llvm::find(box.names, dim) - box.names.begin();
   std::rotate(box.names.begin() + position, box.names.begin() + position + 1, box.names.end());
   std::rotate(box.extents.begin() + position, box.extents.begin() + position + 1, box.extents.end());
+  if (std::string reason = requireInts(text, needs); !reason.empty())
+    return llvm::createStringError(reason);
   if (std::string reason = chooseShape(); !reason.empty())
     return llvm::createStringError(reason);
   std::string columnsName = text.freshName("columns"), column = text.freshName("column");

@@ -414,6 +414,8 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
     return llvm::createStringError(reason);
   if (std::string reason = chooseShape(); !reason.empty())
     return llvm::createStringError(reason);
+  if (std::string reason = requireInts(text, needs); !reason.empty())
+    return llvm::createStringError(reason);
   nameThings();
   hoistScalars();
   std::vector<Stream> streams = streamsOf(text, *map.body, map.box.names.back(), shape, streamsInFlight(), needs);

@@ -2,6 +2,7 @@
 
 #include "Points.h"
 #include "Accesses.h"
+#include "RowsNest.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -103,6 +104,40 @@ void Box::declare(CudaText &text, CodeLines &code, StringRef flat, StringRef las
     inner = factors == 0 ? size : size + " * " + inner;
     ++factors;
   }
+}
+
+/// Whether \p expr, computed in `int`, may be more than the sizes that the kernel has in `int` suggest.
+static bool mayExceedInt(kb::NestOp nest, kb::ExprAttr expr) {
+  for (unsigned i = kb::bdimSymbol; i < kb::firstNamedSymbol; ++i)
+    if (expr.getExpr().isFunctionOfSymbol(i))
+      return true;
+  for (auto [index, name] : llvm::enumerate(expr.getSymbols())) {
+    if (!expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
+      continue;
+    for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+      if (symbol.getName() == name.getValue() && (symbol.getBits() > 32 || !symbol.getIsSigned()))
+        return true;
+  }
+  return false;
+}
+
+std::string kbopt::requireInts(CudaText &text, Needs &needs) {
+  kb::NestOp nest = text.nest();
+  std::string reason;
+  auto require = [&](kb::ExprAttr extent, StringRef name) {
+    if (!mayExceedInt(nest, extent))
+      return;
+    kb::ExprAttr largest = largestExtent(nest, extent);
+    std::string host = largest ? text.hostExpression(largest, /*wide=*/true) : "";
+    if (host.empty())
+      reason = "the iterations of '" + name.str() + "' may be more than an int counts";
+    else
+      needs.expression(host + " <= 0x7fffffff");
+  };
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+    require(extent, dim.getValue());
+  nest.walk([&](kb::OverOp over) { require(over.getExtent(), over.getName()); });
+  return reason;
 }
 
 bool kbopt::mentions(StringRef code, StringRef word) { return timesMentioned(code, word) > 0; }

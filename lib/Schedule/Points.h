@@ -33,6 +33,10 @@ struct Box {
 /// parameters and variables; otherwise why not.
 std::string whyNoBox(kb::NestOp nest);
 
+/// Requires that every loop of \p text's nest and every dimension can be counted in `int`, where sizes are wider or products of
+/// the raised launch. Why that cannot be tested; empty if it can.
+std::string requireInts(CudaText &text, Needs &needs);
+
 /// Whether, and how often, \p word stands in \p code.
 bool mentions(llvm::StringRef code, llvm::StringRef word);
 unsigned timesMentioned(llvm::StringRef code, llvm::StringRef word);

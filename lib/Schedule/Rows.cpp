@@ -312,6 +312,8 @@ std::string RowsPrinter::comment(StringRef points) const {
 llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   if (std::string reason = whyNot(); !reason.empty())
     return llvm::createStringError(reason);
+  if (std::string reason = requireInts(text, needs); !reason.empty())
+    return llvm::createStringError(reason);
   lanes = laneLoops(nest, schedule.integer("level", 1));
   nameThings();
   chooseVectors();

@@ -96,6 +96,8 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
     cost *= 1.25;
   if (inFlight < 8)
     cost *= 1.05;
+  if (chunks * vector * facts.streams > 16)
+    cost *= 1.02;
   if (chunks * vector * facts.streams > 32)
     cost *= 1.1 + chunks * vector * facts.streams / 256.0;
   if (!chunks && facts.streams)

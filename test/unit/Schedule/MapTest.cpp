@@ -132,6 +132,18 @@ TEST_F(Map, ComputesScalarsOfAVectorOnce) {
   EXPECT_EQ(multiples, 1u);
 }
 
+TEST_F(Map, CountsInIntOnlyWhatFits) {
+  auto wide = parse(program(R"(#kb.param<"out" : "float *" bytes 8 pointer true element 4>, #kb.param<"n" : "size_t" bytes 8>)",
+                            R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 1 bits 64 signed false>] {
+        kb.store <element <argument "out" argument 0> : "float" bytes 4 at <over [i] with [n] : i>> "1.0f" [] })"),
+                    map(1, 1));
+  auto fits = [](const GeneratedKernel &kernel) {
+    return llvm::any_of(kernel.conditions, [](const LaunchCondition &each) { return each.text == "n <= 0x7fffffff"; });
+  };
+  EXPECT_TRUE(fits(print(wide)));
+  EXPECT_FALSE(fits(print(line(map(1, 1)))));
+}
+
 TEST_F(Map, RunsLanesAlongTheDimensionOfNeighbours) {
   GeneratedKernel kernel = print(plane(map(1, 1), "j * n + i"));
   llvm::StringRef text = kernel.definition;
