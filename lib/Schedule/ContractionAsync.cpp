@@ -16,7 +16,8 @@ class AsyncPrinter : ContractionPrinter {
 public:
   AsyncPrinter(const Contraction &contraction, const ContractionShape &shape, StringRef name)
       : ContractionPrinter(contraction, shape, name) {
-    group = llvm::any_of(tiles, [](const NamedTile &tile) { return !tile.isTransposed; }) ? 4 : 1;
+    for (const NamedTile &tile : tiles)
+      group = tile.isTransposed ? group : std::max(group, tile.width);
   }
 
   llvm::Expected<GeneratedKernel> print(int64_t blocks) {
@@ -42,7 +43,7 @@ public:
 
 private:
   std::string load, multiply, stages, part;
-  int64_t group; ///< terms that are read from shared memory at once
+  int64_t group = 1; ///< terms that are read from shared memory at once
 
   void printTiles() {
     std::string memory, used;
@@ -96,7 +97,9 @@ private:
       return;
     }
     std::string vector = vectorOf(tile);
-    code.line("alignas(16) " + type + " " + tile.registers + "[" + many + "][4];").unroll().open(loop);
+    code.line("alignas(16) " + type + " " + tile.registers + "[" + many + "][" + std::to_string(tile.width) + "];")
+        .unroll()
+        .open(loop);
     code.line("*reinterpret_cast<" + vector + " *>(" + tile.registers + "[" + index + "]) = *reinterpret_cast<const " +
               vector + " *>(&" + tile.shared + "[" + stage + "][" + side + "][" + step + "]);")
         .close();

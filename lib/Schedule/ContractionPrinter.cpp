@@ -38,6 +38,7 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   chooseWidths();
   for (NamedTile &tile : tiles) {
     // cp.async cannot transpose 16 bytes: such tiles keep their rows, and threads read four terms of a row at once.
+    // All of them hold equally many: elements of one size.
     tile.isTransposed = shape.stages <= 2 || !tile.isVector() || !tile.tile->alongDepth;
     (tile.tile->isRow ? rowsApart : columnsApart) |= !tile.isTransposed;
   }

@@ -94,6 +94,9 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
   if (stages > 2 && chip.computeMajor < 8)
     return chip.product + " has no cp.async";
   for (const ContractionTile &tile : contraction.tiles)
+    if (stages > 2 && tile.operand.getBytes() != contraction.tiles.front().operand.getBytes())
+      return "cp.async needs elements of one size here";
+  for (const ContractionTile &tile : contraction.tiles)
     if (stages > 2 && tile.operand.getBytes() != 4 && tile.operand.getBytes() != 8)
       return "cp.async copies 4, 8 or 16 bytes, not the " + std::to_string(tile.operand.getBytes()) + " of " +
              tile.operand.getBase().getName().str();
