@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 #include <cstdio>
 
+// NOKBOPTBEGIN
 __global__ void twice(unsigned *__restrict__ x) {
   unsigned at = threadIdx.y * blockDim.x + threadIdx.x;
   x[at] = 2 * x[at];
@@ -19,3 +20,4 @@ int main() {
   cudaFree(x);
   return 0;
 }
+// NOKBOPTEND

@@ -7,7 +7,7 @@
 // TEXT: product_{{[a-z]+}}<<<
 // TEXT-NEXT: else
 // TEXT-NEXT: product<<<
-// TEXT-NEXT: {{^}}  scale<<<
+// TEXT: {{^}}  scale<<<
 // TEXT: {{^}}  chase<<<
 __global__ void product(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, int n) {
   int row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -7,7 +7,7 @@
 // TEXT: normalize_{{[a-z]+}}<<<
 // TEXT-NEXT: else
 // TEXT-NEXT: normalize<<<
-// TEXT-NEXT: {{^}}  scale<<<
+// TEXT: {{^}}  scale<<<
 // TEXT: {{^}}  chase<<<
 __global__ void normalize(float *__restrict__ y, const float *__restrict__ x, int rows, int n) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
