@@ -546,7 +546,7 @@ void ThreadReader::readNumberAssignment(const VarDecl *variable, const Expr *lef
       common = right->getType();
     number = old && kind && number ? arithmetic(*kind, *old, *number, common, right ? right : left) : std::nullopt;
     if (!number)
-      return refuse("the value of '" + variable->getNameAsString() + "' is not understood");
+      return declareUpdated(variable, left, right, opcode, out);
   }
   if (number && (number->bits >= ast.getTypeSize(type) || demand(*number, left)))
     if (std::optional<Integer> converted = convert(*number, type); converted && demand(*converted, left)) {
@@ -554,6 +554,26 @@ void ThreadReader::readNumberAssignment(const VarDecl *variable, const Expr *lef
       return;
     }
   declareScalar(variable, right, out);
+}
+
+/// `i /= n` where that is no polynomial: an integer of its own.
+void ThreadReader::declareUpdated(const VarDecl *variable, const Expr *left, const Expr *right,
+                                  llvm::StringRef opcode, Body &out) {
+  Statement let;
+  let.kind = Statement::Let;
+  let.type = typeText(variable->getType().getUnqualifiedType());
+  let.value = textOf(left, out);
+  Text other = right ? textOf(right, out) : Text{"1", {}};
+  if (failed())
+    return;
+  std::string shifted = shiftHoles(other.text, let.value.operands.size());
+  let.value.text += " " + opcode.str() + " " + (right ? operandText(right, shifted) : shifted);
+  for (Operand &operand : other.operands)
+    let.value.operands.push_back(std::move(operand));
+  let.name = uniqueName(variable->getName());
+  let.symbol = addVarying(let.name, variable->getType());
+  values[variable] = {Value::Number, ofType(Poly::variable(*let.symbol), variable->getType(), true), {}, {}};
+  out.push_back(std::move(let));
 }
 
 bool ThreadReader::readCall(const CallExpr *call, Body &out) {

@@ -211,12 +211,33 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     auto at = reader.values.find(variable);
     if (at != reader.values.end() && at->second.kind == Value::Scalar && !at->second.name.empty())
       return at->second.name;
+    bool isKnown = at != reader.values.end();
+    if (isKnown && at->second.kind == Value::Number && !reader.isGivenValue(at->second)) {
+      Integer value = at->second.number; // bound to a reference
+      if (!reader.demand(value, expr))
+        return std::nullopt;
+      Operand operand;
+      operand.kind = Operand::Index;
+      operand.type = reader.typeText(type.getNonReferenceType().getUnqualifiedType());
+      operand.bytes = value.bits / 8;
+      operand.offset = value.poly;
+      return hole(operand);
+    }
+    bool isGivenPointer = isKnown && at->second.kind == Value::Address && at->second.address.offset == Poly() &&
+                          at->second.address.base.name == variable->getName();
+    if (isKnown && at->second.kind == Value::Address && !isGivenPointer)
+      reader.refuse("the pointer '" + variable->getNameAsString() + "' is used as a value");
     if (at == reader.values.end() && variable->hasGlobalStorage() && !variable->getType().isConstQualified()) {
       if (std::optional<Operand> element = reader.evaluateElement(expr))
         return hole(*element);
     }
     if (variable->getType().isVolatileQualified())
       reader.refuse("'" + variable->getNameAsString() + "' is volatile");
+    // A variable of the kernel that has no value here: what a loop leaves behind, for example.
+    bool isOwn = variable->isLocalVarDeclOrParm() && variable->getDeclContext() != reader.kernel;
+    isOwn |= variable->isLocalVarDecl();
+    if (isOwn && at == reader.values.end())
+      reader.refuse("the value of '" + variable->getNameAsString() + "' is not known");
     return std::nullopt;
   }
   if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr)) {

@@ -60,6 +60,8 @@ private:
   void readAssignment(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
   void readNumberAssignment(const clang::VarDecl *variable, const clang::Expr *left, const clang::Expr *right,
                             llvm::StringRef opcode, Body &out);
+  void declareUpdated(const clang::VarDecl *variable, const clang::Expr *left, const clang::Expr *right,
+                      llvm::StringRef opcode, Body &out);
   bool readAssertion(const clang::ConditionalOperator *choice, Body &out);
   bool readCall(const clang::CallExpr *call, Body &out);
   bool readAtomic(const clang::CallExpr *call, llvm::StringRef name, Body &out);
