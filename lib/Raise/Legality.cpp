@@ -120,6 +120,7 @@ std::string Question::hiddenOverlap() {
 
 NestSystem Question::meeting(const Access &a, const Access &b) const {
   NestSystem system(nest);
+  system.deadline = deadline;
   system.addInstance(a.op, 0);
   system.addInstance(b.op, 1);
   auto import = [&](kb::ExprAttr expr, unsigned instance) { return system.import(expr, instance); };

@@ -6,6 +6,7 @@
 #include "NestSystem.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "mlir/Analysis/Presburger/Simplex.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
 
@@ -69,7 +70,7 @@ bool NestSystem::isWithin(const Polynomial &poly, const Polynomial &bound) const
 }
 
 void NestSystem::addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth) {
-  // Candidates for n: what dimensions are multiplied by, the longest first.
+  // Candidates for n: what dimensions are multiplied by, the innermost and so shortest first.
   std::set<std::pair<Polynomial::Monomial, int64_t>> factors;
   for (const Polynomial *poly : {&a, &b})
     for (const auto &[monomial, coefficient] : poly->terms)
@@ -83,7 +84,7 @@ void NestSystem::addEqualByDigits(const Polynomial &a, const Polynomial &b, unsi
           factors.insert({{monomial[i]}, 1});
       }
   std::vector<std::pair<Polynomial::Monomial, int64_t>> ordered(factors.begin(), factors.end());
-  llvm::stable_sort(ordered, [](auto &x, auto &y) { return x.first.size() > y.first.size(); });
+  llvm::stable_sort(ordered, [](auto &x, auto &y) { return x.first.size() < y.first.size(); });
   for (const auto &[factor, number] : ordered) {
     if (depth > 4 || !a.valid || !b.valid)
       break;
@@ -203,6 +204,8 @@ void NestSystem::add(const Polynomial &poly, bool isEquality) {
 }
 
 bool NestSystem::isEmpty() const {
+  if (std::chrono::steady_clock::now() > deadline)
+    return false;
   presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(columns.size()));
   for (const Row &row : rows) {
     SmallVector<int64_t> dense(columns.size() + 1, 0);
@@ -214,10 +217,12 @@ bool NestSystem::isEmpty() const {
     else
       set.addInequality(dense);
   }
-  // The search for an integer point can take long in many dimensions; without it the answer is
-  // still a proof where it says empty.
-  constexpr unsigned manyColumns = 32;
-  return set.isEmpty() || (columns.size() <= manyColumns && set.isIntegerEmpty());
+  // Rational emptiness is quick. The search for an integer point can take long in many dimensions;
+  // without it the answer is still a proof where it says empty.
+  constexpr unsigned manyColumns = 10;
+  if (set.isEmptyByGCDTest() || presburger::Simplex(set).isEmpty())
+    return true;
+  return columns.size() <= manyColumns && set.isIntegerEmpty();
 }
 
 } // namespace kbopt::raise

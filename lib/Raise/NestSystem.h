@@ -9,6 +9,7 @@
 #define KBOPT_LIB_RAISE_NESTSYSTEM_H
 
 #include "kb-opt/IR/Kb.h"
+#include <chrono>
 #include <map>
 
 namespace kbopt::raise {
@@ -43,8 +44,9 @@ public:
   /// The same; where both are q * n + r with 0 <= r < n for certain, as two equations.
   void addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth = 0);
 
-  /// Empty for certain.
+  /// Empty for certain; never after `deadline`.
   bool isEmpty() const;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 
 private:
   struct Row {

@@ -100,6 +100,16 @@ TEST_F(Legality, TellsRowsOfUnknownLengthApart) {
             "two points may store to the same element of 'y'");
 }
 
+TEST_F(Legality, TellsDigitsOfSeveralKindsApart) {
+  std::string whole = "over [p, i, k] with [m, n]";
+  auto deep = [&](StringRef offset) {
+    return reason(over("any", "kb.over \"k\" any extent <over [p, i] : 3> {kb.store " + at(whole, "y", offset) + " \"1\" []}"));
+  };
+  EXPECT_EQ(deep("(p * n + i) * 3 + k"), "legal");
+  EXPECT_EQ(deep("(k * m + p) * n + i"), "legal");
+  EXPECT_EQ(deep("(p * n + i) * 2 + k"), "two points may store to the same element of 'y'");
+}
+
 TEST_F(Legality, HoldsAnyDimensionsToTheirOrder) {
   std::string store = "kb.store " + at(inner, "y", "p") + " \"1\" []";
   EXPECT_EQ(reason(over("any", store)), "iterations of 'i' may touch the same element of 'y'");
