@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "HostText.h"
 #include "ProgramEnvironment.h"
+#include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 
 using namespace kbopt;
@@ -107,6 +108,11 @@ llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id,
     auto open = session(parent);
     if (!open)
       return open.takeError();
+    // Without an earlier step a later one may find the kernel gone that the earlier one made.
+    if (!step.kernel.empty() && llvm::none_of(findKernels(open->parsed()), [&](const KernelFact &kernel) {
+          return kernel.name == step.kernel;
+        }))
+      return json::Value(json::Object{{"reason", "the program has no kernel '" + step.kernel + "'"}});
     auto rewritten = open->derive(toPipelineStep(step, context.passes), result);
     if (!rewritten)
       return rewritten.takeError();

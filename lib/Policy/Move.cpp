@@ -8,7 +8,8 @@ using namespace kbopt;
 std::string Move::text() const {
   std::string inside;
   auto add = [&](llvm::StringRef name, llvm::StringRef value) {
-    inside += ((inside.empty() ? "" : " ") + name + "=" + value).str();
+    bool isPlain = !value.empty() && value.find_first_of(" \t\n,{}'\"()") == llvm::StringRef::npos;
+    inside += ((inside.empty() ? "" : " ") + name + "=" + (isPlain ? value : "\"" + value + "\"")).str();
   };
   for (const auto &[name, value] : parameters)
     add(name, value);
