@@ -77,6 +77,8 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
+  if (std::string element = conditionalElement(raised.nest); !element.empty())
+    return llvm::createStringError("'" + element + "' is read under a condition inside an expression");
   // Printers look up the kernel, so that the nest stays in its program.
   kb::NestOp nest = raised.nest;
   mlir::DictionaryAttr before = nest.getScheduleAttr();
