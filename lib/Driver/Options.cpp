@@ -258,6 +258,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   options.crossover = reader.flag(OPT_crossover);
   options.memory = !reader.flag(OPT_no_memory);
   options.profile = !reader.flag(OPT_no_profile);
+  options.sketches = !reader.flag(OPT_no_sketches);
   options.minimalAgent = reader.flag(OPT_minimal_agent);
   reader.text(OPT_knowledge, options.knowledgeDirectory);
   reader.text(OPT_replies, options.repliesFolder);

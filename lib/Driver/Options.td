@@ -44,6 +44,7 @@ def knowledge : Value<"knowledge", "<dir>", "Where evidence is kept (default: th
 def journal : Value<"journal", "<file>", "Where effects are kept (default: the user's cache folder)">;
 def no_memory : Flag_<"no-memory", "Start without knowledge, the seed included, and learn nothing on the way">;
 def no_profile : Flag_<"no-profile", "Use times of whole programs only: no states, no metrics, no roofline">;
+def no_sketches : Flag_<"no-sketches", "Try single steps only: no whole schedules of raised kernels first">;
 def minimal_agent : Flag_<"minimal-agent", "Ask one role for whole kernels, without choice, repair or knowledge">;
 }
 

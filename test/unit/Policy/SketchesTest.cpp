@@ -106,3 +106,13 @@ TEST(Sketches, WhereNoneHelpsTheSearchBeginsAtTheOriginal) {
   EXPECT_NEAR(result.bestUs, 80, 1e-9);
   ASSERT_EQ(result.pipeline.size(), 1u);
 }
+
+TEST(Sketches, CanBeLeftOut) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k"), FakePass{"unroll-loop", {{"", 0.8}}}};
+  SearchOptions options;
+  options.sketches = false;
+  SearchResult result = search(world, options);
+  EXPECT_NEAR(result.bestUs, 80, 1e-9);
+  EXPECT_TRUE(attemptsOf(result, AttemptPhase::Sketch).empty());
+}

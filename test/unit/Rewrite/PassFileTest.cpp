@@ -106,7 +106,7 @@ TEST(PassFile, PromptsAreOfAReadableLength) {
 }
 
 TEST(PassFile, PassesWithoutCppAreMadeAndDoNotApply) {
-  const PassRegistration *pass = builtinPasses().lookup("tma-bulk-copy");
+  const PassRegistration *pass = builtinPasses().lookup("raise-shared-carveout");
   ASSERT_NE(pass, nullptr);
   EXPECT_FALSE(pass->info->deterministic);
   EXPECT_NE(pass->create(), nullptr);
