@@ -26,6 +26,7 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
     search.crossover = true;
   search.memory = options.memory;
   search.profile = options.profile;
+  search.sketches = options.sketches;
   search.jobs = options.jobs ? options.jobs : llvm::heavyweight_hardware_concurrency().compute_thread_count();
   search.seed = options.seed;
   search.budgetCandidates = options.budgetCandidates;

@@ -14,7 +14,10 @@ namespace kbopt {
 
 class MinimalStrategy : public Strategy {
 protected:
-  void restrict(SearchOptions &options) const override { options.memory = false; }
+  void restrict(SearchOptions &options) const override {
+    options.memory = false;
+    options.sketches = false;
+  }
   llvm::Expected<SearchEnd> explore(Explorer &explorer) override;
 };
 

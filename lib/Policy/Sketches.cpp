@@ -111,5 +111,7 @@ private:
 } // namespace
 
 llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) {
+  if (!explorer.settings().sketches)
+    return std::nullopt;
   return SketchPhase(explorer).run();
 }

@@ -57,6 +57,9 @@ struct SearchOptions {
   /// Whether winners are crossed; where not said, by tree and beam.
   std::optional<bool> crossover;
 
+  /// Whole schedules of raised kernels are tried before single steps.
+  bool sketches = true;
+
   //===-- Ablations (KernelBlaster, section 6) ----------------------------===//
   /// False: nothing is known at the start, not even the seed, and nothing is taken
   /// from one state to the next. Evidence is recorded all the same.
