@@ -37,8 +37,6 @@ std::string kbopt::whyNoBox(kb::NestOp nest) {
       if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument && kind != kb::BaseKind::Global)
         reason = operand.getBase().getName().empty() ? "it uses memory that is not one of its parameters"
                                                      : "'" + operand.getBase().getName().str() + "' is not a parameter";
-      if (operand.getKind() == kb::OperandKind::Element && isTemplateType(text.kernel(), nest, operand))
-        reason = "the type '" + operand.getType().str() + "' is only known in the template";
     };
     for (kb::OperandAttr load : loadsOf(op))
       look(load);
