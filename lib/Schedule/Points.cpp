@@ -7,18 +7,6 @@
 using namespace kbopt;
 using namespace mlir;
 
-/// The kernel is an instance of a template, printed without one, and names the operand's type as the template does.
-static bool isTemplateType(kb::KernelOp kernel, kb::NestOp nest, kb::OperandAttr operand) {
-  kb::BaseAttr base = operand.getBase();
-  bool hasHeader = nest.getHeader() && !nest.getHeader()->empty();
-  if (hasHeader || !kernel.getName().contains('<') || base.getKind() != kb::BaseKind::Argument || base.getArgument() < 0)
-    return false;
-  auto param = cast<kb::ParamAttr>(kernel.getParams()[base.getArgument()]);
-  StringRef type = operand.getType();
-  type.consume_front("const ");
-  return param.getIsPointer() && param.getElementBytes() == operand.getBytes() && pointeeType(param.getType()) != type;
-}
-
 std::string kbopt::whyNoBox(kb::NestOp nest) {
   CudaText text(nest);
   if (!text.kernel())

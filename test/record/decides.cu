@@ -1,10 +1,10 @@
 // Host code that decides by what the device computed: the number of launches is a result. Candidates with another
-// host side (tune-block-size changes it) are recorded with the original's answers and take the same decisions.
+// host side (a schedule and tune-block-size change it) are recorded with the original's answers and take the same decisions.
 // REQUIRES: sandbox
 // RUN: rm -rf %t && mkdir %t
 // RUN: %status 0,4 kb-opt -passes=auto --trajectories=4 --steps=2 --budget-candidates=4 --journal=%t/j.sqlite --knowledge=%t/kb %s -o %t/out.cu 2> %t/err
 // RUN: FileCheck %s < %t/err
-// CHECK: tune-block-size{{.*}} correct, modelled
+// CHECK: {{schedule|tune-block-size}}{{.*}} correct, modelled
 // CHECK-NOT: mismatch
 #include <cstdlib>
 

@@ -114,7 +114,7 @@ TEST(Options, ValuesAreChecked) {
             "kb-opt: note: give a number that is at least 0\n");
   EXPECT_EQ(errorOf({"--emit=ptx", "a.cu"}),
             "kb-opt: error: unknown kind 'ptx' for '--emit'\n"
-            "kb-opt: note: it is one of diff, source, kb-ir, plan, job, workload, profile, profile-json, anchors\n");
+            "kb-opt: note: it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors\n");
 }
 
 TEST(Options, InputsAreCounted) {
