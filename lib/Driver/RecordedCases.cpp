@@ -1,6 +1,7 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "RecordedCases.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -51,6 +52,7 @@ RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArte
       Recipe recipe = recorded;
       recipe.test.recorded = false;
       recipe.test.variesRecorded = true;
+      recipe.test.mostLessenings = mostLessenings(distribution);
       recipe.seed = seed;
       recipe.distribution = distribution;
       recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();
@@ -224,18 +226,6 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
   });
 }
 
-/// Writes \p run's outputs as the recording's observables.
-static llvm::Error writeObservables(FileSystem &files, const RunResult &run,
-                                    const std::string &folder) {
-  if (run.status != RunStatus::Ok)
-    return llvm::make_error<UsageError>("the original fails on these inputs: " + run.message, "",
-                                        ExitStatus::Diagnostics);
-  std::string all;
-  for (const std::string &output : run.outputs)
-    all += output;
-  return files.write(joinPath(folder, kbrt::observablesFileName), all);
-}
-
 llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recipe &recipe,
                                        const std::string &folder) const {
   std::string problem;
@@ -245,7 +235,7 @@ llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recip
   auto data = context.files.read(joinPath(recording, kbrt::dataFileName));
   if (!data)
     return data.takeError();
-  auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution);
+  auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution, lessenings(recipe));
   if (!inputs)
     return inputs.takeError();
   if (!kbrt::writePlan(*plan, folder, problem))
@@ -257,19 +247,20 @@ llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
   auto base = record(recipes.front());
   if (!base)
     return base.takeError();
-  return once("vary " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
-    if (llvm::Error error = writeVaried(*base, recipe, folder))
-      return error;
-    if (gpuCompiler)
-      return llvm::Error::success();
-    auto image = device.build(first, RunMode::Plain);
-    if (!image)
-      return image.takeError();
-    auto run = device.run(*image, folder, RunOptions());
-    if (!run)
-      return run.takeError();
-    return writeObservables(context.files, *run, folder);
+  return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)), [&](const std::string &folder) -> llvm::Error {
+    return writeVaried(*base, recipe, folder);
   });
+}
+
+void RecordedCases::lessen(const TestCase &test) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++lessened[test.name];
+}
+
+unsigned RecordedCases::lessenings(const Recipe &recipe) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = lessened.find(recipe.test.name);
+  return found == lessened.end() ? 0 : found->second;
 }
 
 TestCase RecordedCases::recorded() {
@@ -311,7 +302,7 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
                   });
   if (!fed || !recipe.distribution)
     return fed;
-  return once("fed " + digestOf(program.text) + " " + test.name,
+  return once(llvm::formatv("fed {0} {1} {2}", digestOf(program.text), test.name, lessenings(recipe)),
               [&](const std::string &folder) { return writeVaried(*fed, recipe, folder); });
 }
 

@@ -42,6 +42,7 @@ public:
   std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) override;
   std::optional<TestCase> reseeded(const TestCase &test) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
+  void lessen(const TestCase &test) override;
 
   /// What the original printed when it was recorded; empty before that.
   llvm::StringRef originalOutput() const { return output; }
@@ -63,6 +64,7 @@ private:
 
   void addLayouts();
   const Recipe *find(llvm::StringRef name) const;
+  unsigned lessenings(const Recipe &recipe) const;
   bool sharesHost(const ProgramArtefacts &program) const;
   /// The program's host side as an executable, compiled at most once per text and sizes.
   llvm::Expected<std::string> executable(const ProgramArtefacts &program, const Recipe &recipe);
@@ -90,7 +92,8 @@ private:
   Signature signature;
   std::string root;
   std::vector<Recipe> recipes;
-  mutable std::mutex mutex;       ///< of `hosts`
+  mutable std::mutex mutex;       ///< of `hosts` and `lessened`
+  std::map<std::string, unsigned> lessened; ///< how often, by case
   std::map<Digest, Digest> hosts; ///< text to host text
   OnceMap<std::string, std::string> done;
   std::string output; ///< of the recorded run, written while that is made

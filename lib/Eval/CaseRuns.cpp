@@ -10,6 +10,7 @@ using namespace llvm;
 namespace kbopt {
 
 CaseSource::~CaseSource() = default;
+void CaseSource::lessen(const TestCase &) {}
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
 
 Expected<RecordedPlan> readRecordedPlan(StringRef folder) {
@@ -106,12 +107,67 @@ Expected<std::string> Judge::Impl::scratchFile(StringRef name) {
 }
 
 Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
-  Expected<const std::string &> folder = program.plans.get(test.name, [&] {
-    return program.isOriginal ? cases.original(test) : cases.candidate(*program.program, test);
+  Expected<const std::string &> folder = program.plans.get(test.name, [&]() -> Expected<std::string> {
+    if (program.isOriginal)
+      return finitePlan(test);
+    // How large its inputs are is decided by the original.
+    if (test.mostLessenings > 0)
+      if (Expected<std::string> own = plan(baselineProgram, test); !own)
+        return own.takeError();
+    return cases.candidate(*program.program, test);
   });
   if (!folder)
     return folder.takeError();
   return *folder;
+}
+
+/// Elements that are not finite, or so large that another order of some terms may not be.
+static uint64_t countLarge(ArrayRef<OutputSpec> specs, const RunResult &run) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < specs.size() && i < run.outputs.size(); ++i)
+    count += largeElements(specs[i].type, bytesOf(run.outputs[i]));
+  return count;
+}
+
+/// Inputs on which sums overflow tell nothing: right orders of the terms end in different infinities,
+/// and whatever overflows looks like them.
+Expected<std::string> Judge::Impl::finitePlan(const TestCase &test) {
+  Expected<std::string> folder = cases.original(test);
+  if (!folder || test.mostLessenings == 0)
+    return folder;
+  Expected<const DeviceImage *> built = image(baselineProgram, RunMode::Plain);
+  if (!built)
+    return built.takeError();
+  Expected<std::vector<OutputSpec>> specs = outputSpecs(*folder);
+  if (!specs)
+    return specs.takeError();
+  // What it gives on its own inputs and on small ones, it gives by intent.
+  uint64_t usual = 0;
+  std::vector<TestCase> others = {recordedCase()};
+  for (const TestCase &other : cases.cases())
+    if (other.variesRecorded && other.mostLessenings == 0 && others.size() < 2)
+      others.push_back(other);
+  for (const TestCase &other : others) {
+    Expected<RunPointer> run = this->run(baselineProgram, other, RunMode::Plain, runOptions());
+    if (!run)
+      return run.takeError();
+    usual = std::max(usual, countLarge(*specs, **run));
+  }
+  for (unsigned lessenings = 0;; ++lessenings) {
+    Expected<RunResult> result = deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
+    if (!result)
+      return result.takeError();
+    if (result->status != RunStatus::Ok || lessenings == test.mostLessenings ||
+        countLarge(*specs, *result) <= usual) {
+      std::lock_guard<std::mutex> lock(trialsMutex);
+      trials[test.name] = std::make_shared<const RunResult>(std::move(*result));
+      return folder;
+    }
+    cases.lessen(test);
+    folder = cases.original(test);
+    if (!folder)
+      return folder;
+  }
 }
 
 Expected<GpuSubject> Judge::Impl::subject(JudgedProgram &program, const TestCase &test) {
@@ -177,6 +233,19 @@ bool Judge::Impl::mayKeep(uint64_t bytes) const {
   return bytes <= smallRun || keptBytes + bytes <= mostKept();
 }
 
+RunPointer Judge::Impl::takeTrial(const JudgedProgram &program, const RunRequest &request) {
+  if (!program.isOriginal || request.audited || request.mode != RunMode::Plain ||
+      request.where != Where::Usual || !(request.options == runOptions()))
+    return nullptr;
+  std::lock_guard<std::mutex> lock(trialsMutex);
+  auto found = trials.find(request.test.name);
+  if (found == trials.end())
+    return nullptr;
+  RunPointer trial = std::move(found->second);
+  trials.erase(found);
+  return trial;
+}
+
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &request) {
   Device &on = deviceFor(request.mode, request.where);
   std::string folder;
@@ -203,6 +272,8 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
         return own.takeError();
       folder = *own;
     }
+    if (RunPointer trial = takeTrial(program, request))
+      return trial;
     Expected<RunResult> result = on.run(**built, folder, request.options);
     if (!result)
       return result.takeError();

@@ -170,6 +170,8 @@ struct Judge::Impl {
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
   OnceMap<Rerounding, DeviceImage> directedImages;
   OnceMap<std::string, OperationCounts> operationCounts;
+  std::mutex trialsMutex;
+  std::map<std::string, RunPointer> trials; ///< `finitePlan`'s last runs, by case, until they are asked for
   OnceMap<std::string, std::optional<std::string>> cpuRefusals; ///< by case
   /// The least work that the CPU device did not end in time, and the case's name.
   std::mutex refusedMutex;
@@ -197,6 +199,10 @@ struct Judge::Impl {
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
                                             Where where = Where::Usual);
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
+  /// The original's on \p test, with inputs that are lessened until it stays finite, as far as it does on small ones.
+  llvm::Expected<std::string> finitePlan(const TestCase &test);
+  /// The original's run that `finitePlan` made, if \p request asks for it.
+  RunPointer takeTrial(const JudgedProgram &program, const RunRequest &request);
   /// A case that varies the recorded one has its facts, and no plan is made for them.
   llvm::Expected<const PlanFacts &> facts(JudgedProgram &program, const TestCase &test);
   /// A private folder, removed with the judge; \p name inside it is the caller's own.

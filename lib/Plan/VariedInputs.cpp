@@ -62,10 +62,12 @@ uint64_t rounded(double value, const llvm::fltSemantics &semantics) {
 /// Values of one buffer in the order of their places.
 class Values {
 public:
-  Values(ElementType element, InputDistribution distribution, uint64_t seed)
+  Values(ElementType element, InputDistribution distribution, uint64_t seed, unsigned lessenings)
       : semantics(semanticsOf(element)), distribution(distribution), random(seed),
         equal(random.normal()),
-        large(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4) {}
+        large(std::pow(std::sqrt(llvm::APFloat::getLargest(semantics).convertToDouble()) / 4,
+                       std::ldexp(1, -static_cast<int>(lessenings)))),
+        scale(std::ldexp(1, -3 * static_cast<int>(lessenings))) {}
 
   /// Whether `skip` goes anywhere at once: an element takes a known number of draws.
   bool canSkip() const {
@@ -85,12 +87,12 @@ public:
     case InputDistribution::Normal:
       return rounded(random.normal(), semantics);
     case InputDistribution::ScaledShifted:
-      return rounded(3 + 10 * random.normal(), semantics);
+      return rounded((3 + 10 * random.normal()) * scale, semantics);
     case InputDistribution::AllEqual:
       return rounded(equal, semantics);
     case InputDistribution::OutlierRows:
       // One run of 32 in eight stands out.
-      return rounded(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1), semantics);
+      return rounded(random.normal() * (index / 32 % 8 == 5 ? 1000 : 1) * scale, semantics);
     case InputDistribution::Denormal:
       return denormal();
     case InputDistribution::LargeMagnitude:
@@ -122,7 +124,7 @@ private:
   const llvm::fltSemantics &semantics;
   InputDistribution distribution;
   Random random;
-  double equal, large;
+  double equal, large, scale;
   uint64_t count = 0;
 };
 
@@ -148,12 +150,23 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
   llvm_unreachable("all distributions are handled");
 }
 
+unsigned kbopt::mostLessenings(InputDistribution distribution) {
+  switch (distribution) {
+  case InputDistribution::ScaledShifted:
+  case InputDistribution::OutlierRows:
+  case InputDistribution::LargeMagnitude:
+    return 6; // even float64's large numbers are below a thousand then
+  default:
+    return 0;
+  }
+}
+
 void kbopt::fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, ElementType element,
-                             InputDistribution distribution, uint64_t seed) {
+                             InputDistribution distribution, uint64_t seed, unsigned lessenings) {
   unsigned size = elementBytes(element);
   assert(isFloatingPoint(element) && "only floating-point values are varied");
   const size_t count = bytes.size() / size, piece = size_t(1) << 18;
-  const Values first(element, distribution, seed);
+  const Values first(element, distribution, seed, lessenings);
   auto fill = [&](Values values, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       uint64_t bits = values.next();
@@ -179,7 +192,8 @@ static ElementType variedType(const Plan &plan, const UploadStep &upload) {
 }
 
 llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
-                                               uint64_t seed, InputDistribution distribution) {
+                                               uint64_t seed, InputDistribution distribution,
+                                               unsigned lessenings) {
   VariedInputs result;
   result.data = data.str();
   std::map<uint64_t, ElementType> types; // by place in the data; Unknown where they differ
@@ -210,7 +224,7 @@ llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef
     auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
     if (done.insert(upload->data).second)
       fillDistribution({first, upload->to.bytes()}, element, distribution,
-                       seed * 0x9e3779b97f4a7c15u + ordinal);
+                       seed * 0x9e3779b97f4a7c15u + ordinal, lessenings);
     ++result.uploadsVaried;
   }
   return result;

@@ -70,6 +70,8 @@ std::vector<TestCase> VariantCases::cases() {
   for (const auto &[name, distribution] : variations()) {
     TestCase test;
     test.name = name;
+    test.mostLessenings = mostLessenings(distribution);
+    test.variesRecorded = true;
     all.push_back(test);
   }
   if (workload.kind == WorkloadKind::Program)
@@ -81,6 +83,11 @@ std::vector<TestCase> VariantCases::cases() {
     all.push_back(test);
   }
   return all;
+}
+
+void VariantCases::lessen(const TestCase &test) {
+  ++lessened[test.name];
+  done.erase(test.name);
 }
 
 std::optional<TestCase> VariantCases::reseeded(const TestCase &test) {
@@ -136,7 +143,7 @@ Expected<std::string> VariantCases::vary(StringRef base, const TestCase &test) {
   for (const auto &[name, distribution] : variations()) {
     if (test.name != name)
       continue;
-    Expected<VariedInputs> inputs = varyInputs(*plan, *data, 7, distribution);
+    Expected<VariedInputs> inputs = varyInputs(*plan, *data, 7, distribution, lessened[test.name]);
     if (!inputs)
       return inputs.takeError();
     std::string copy = newFolder();

@@ -39,6 +39,7 @@ public:
     return std::nullopt;
   }
   std::optional<TestCase> reseeded(const TestCase &test) override;
+  void lessen(const TestCase &test) override;
 
 private:
   llvm::Expected<std::string> record(const ProgramArtefacts &program, BufferLayout layout,
@@ -54,6 +55,7 @@ private:
   Workload workload;
   Signature signature;
   std::map<std::string, std::string> done;
+  std::map<std::string, unsigned> lessened;
   unsigned count = 0;
 };
 

@@ -79,6 +79,10 @@ struct OutputView {
 void widenMoves(kbrt::ElementType type, llvm::ArrayRef<uint8_t> origin,
                 llvm::ArrayRef<uint8_t> other, std::vector<uint8_t> &moved);
 
+/// Elements of a floating type that are NaN, infinite, or beyond the power 3/4 of the type's largest: further terms
+/// of their size may overflow. 0 for exact types.
+uint64_t largeElements(kbrt::ElementType type, llvm::ArrayRef<uint8_t> bytes);
+
 struct Comparison {
   bool accepted = true;
   std::string reason;                    ///< empty if accepted

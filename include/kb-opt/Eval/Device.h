@@ -54,6 +54,7 @@ struct RunOptions {
   /// Executions in one job: outputs are the first one's, see `RunResult::variation`.
   /// The i-th runs with `seed` + i; a GPU turns `memoryPoison` over every second time.
   unsigned repetitions = 1;
+  bool operator==(const RunOptions &) const = default;
 };
 
 enum class RunStatus {

@@ -60,6 +60,8 @@ struct TestCase {
   std::optional<Assumption> breaks = std::nullopt;
   /// The recorded case's plan with other input values.
   bool variesRecorded = false;
+  /// How often CaseSource::lessen can make these values smaller.
+  unsigned mostLessenings = 0;
 };
 
 /// Recordings of the original and of candidates. Thread-safe. Errors are the
@@ -76,6 +78,9 @@ public:
   /// the oracle's bytes, or the original's folder where host text is unchanged.
   virtual llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                                 const TestCase &test) = 0;
+  /// Makes the inputs of \p test smaller for all later calls of `original` and `candidate`: the original
+  /// overflows on them. The judge asks for it before it asks for a candidate's folder.
+  virtual void lessen(const TestCase &test);
   /// What the whole program prints and returns when rebuilt with \p program and
   /// run with kernels executing (G14); nothing for a workload without `main`.
   struct WholeRun {

@@ -38,7 +38,7 @@ enum class InputDistribution : uint8_t {
   AllEqual,       ///< one value everywhere
   OutlierRows,    ///< normal, with runs of 32 elements a thousand times larger
   Denormal,       ///< subnormal numbers of both signs, +0 and -0
-  LargeMagnitude, ///< of the order of the square root of the type's largest
+  LargeMagnitude, ///< of the order of the square root of the type's largest; lessened, of a smaller root
   NonFinite       ///< normal, with a few NaN, +Inf and -Inf
 };
 inline constexpr InputDistribution allInputDistributions[] = {
@@ -48,6 +48,8 @@ inline constexpr InputDistribution allInputDistributions[] = {
     InputDistribution::NonFinite};
 /// "normal", "scaled-shifted", …
 llvm::StringRef toString(InputDistribution distribution);
+/// How often the values of \p distribution can be made smaller where a program overflows on them.
+unsigned mostLessenings(InputDistribution distribution);
 
 struct VariedInputs {
   std::string data;           ///< takes the place of data.bin; the same size
@@ -60,14 +62,14 @@ struct VariedInputs {
 /// the content of data.bin. The values of the n-th upload depend on the seed, the
 /// distribution and n alone, so that plans of the same uploads get the same
 /// inputs; uploads that share their bytes share the values of the first of them, or
-/// keep their bytes if buffers of different types share them. Fails if the plan
-/// reaches beyond \p data.
+/// keep their bytes if buffers of different types share them. The values are made
+/// smaller \p lessenings times. Fails if the plan reaches beyond \p data.
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
-                                        InputDistribution distribution);
+                                        InputDistribution distribution, unsigned lessenings = 0);
 
 /// Fills \p bytes, which hold elements of the floating-point type \p element.
 void fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, kbrt::ElementType element,
-                      InputDistribution distribution, uint64_t seed);
+                      InputDistribution distribution, uint64_t seed, unsigned lessenings = 0);
 
 } // namespace kbopt
 

@@ -81,27 +81,17 @@ TEST(Comparator, FiniteClassMustBeEqual) {
   EXPECT_FALSE(test.compare({inf, nan, inf}, reassociates(100)).accepted);
 }
 
-TEST(Comparator, SumsNearOverflowMayReachInfinityInOneOrderOnly) {
+TEST(Comparator, NothingIsPassedOverNearOverflow) {
   FloatCase test{{inf, 3e38f, 1e38f}, {}};
-  EXPECT_TRUE(test.compare({3e38f, -inf, 1e38f}, reassociates(100)).accepted);
-  EXPECT_TRUE(test.compare({nan, 3e38f, 1e38f}, reassociates(100)).accepted) << "inf - inf";
-  EXPECT_FALSE(test.compare({inf, 3e38f, 0}, reassociates(100)).accepted);
-  EXPECT_FALSE(test.compare({3e38f, 3e38f, 1e38f}, reassociates(1)).accepted);
-  EXPECT_FALSE(test.compare({3e38f, 3e38f, 1e38f}, {}).accepted) << "bitwise";
+  EXPECT_FALSE(test.compare({3e38f, 3e38f, 1e38f}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({inf, inf, 1e38f}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({nan, nan, nan}, reassociates(100)).accepted);
 }
 
-TEST(Comparator, OverflowByOrderIsNoLeaveForEverythingLarge) {
-  FloatCase none{std::vector<float>(64, 1e37f), {}};
-  std::vector<float> candidate = none.oracle;
-  EXPECT_TRUE(none.compare(candidate, reassociates(100)).accepted);
-  candidate[3] = inf;
-  EXPECT_EQ(none.compare(candidate, reassociates(100)).reason,
-            "out leaves the finite numbers in 1 elements where the original does not, which itself does "
-            "so in 0 of 64");
-  FloatCase some = none;
-  some.oracle[0] = inf;
-  EXPECT_TRUE(some.compare(candidate, reassociates(100)).accepted) << "another one, and one that is finite now";
-  EXPECT_FALSE(some.compare(std::vector<float>(64, nan), reassociates(100)).accepted);
+TEST(Comparator, LargeElementsAreThoseWhoseSumsMayOverflow) {
+  const std::vector<float> values = {1, -1e27f, 1e30f, -1e30f, inf, -inf, nan};
+  EXPECT_EQ(largeElements(ElementType::F32, bytesOf(values)), 5u);
+  EXPECT_EQ(largeElements(ElementType::I32, bytesOf(values)), 0u);
 }
 
 TEST(Comparator, TheTypicalMagnitudeIsNotThatOfOneColumn) {

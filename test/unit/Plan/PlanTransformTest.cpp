@@ -146,6 +146,21 @@ TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
     EXPECT_EQ((bytes[i + 1] & 0x7f) << 1 | bytes[i] >> 7, 0); // exponent 0
 }
 
+TEST(VariedInputs, LargeValuesAreMadeSmallerByRoots) {
+  std::vector<float> values(100);
+  llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(values.data()), values.size() * sizeof(float));
+  const InputDistribution large = InputDistribution::LargeMagnitude;
+  for (auto [lessenings, least, most] : {std::tuple(0u, 0x1p60f, 0x1p63f), std::tuple(1u, 0x1p29f, 0x1p32f),
+                                         std::tuple(mostLessenings(large), 0.5f, 4.0f)}) {
+    fillDistribution(bytes, ElementType::F32, large, 3, lessenings);
+    for (float value : values) {
+      EXPECT_GT(std::fabs(value), least);
+      EXPECT_LT(std::fabs(value), most);
+    }
+  }
+  EXPECT_EQ(mostLessenings(InputDistribution::NonFinite), 0u);
+}
+
 TEST(VariedInputs, NarrowTypesHaveTheNearestOfTheSameValues) {
   const size_t count = 20000;
   for (InputDistribution distribution : {InputDistribution::Normal, InputDistribution::OutlierRows, InputDistribution::NonFinite})
