@@ -107,6 +107,10 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
       pass.name = choice.pass;
       pass.kernel = choice.kernel;
       pass.summary = info.summary.str();
+      if (choice.sketch) {
+        pass.schedules = shownSchedules(choice);
+        continue;
+      }
       for (const Opportunity &site : *sites)
         if (site.pass->name == choice.pass && site.step.kernel == choice.kernel)
           pass.sites.push_back({site.step.site, site.line, siteKindName(info.site).str()});
@@ -117,8 +121,10 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
     return std::move(looked);
   ModelRequest question = plannerRequest(window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
-  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account,
-                    [&](const json::Value &value) { return faultOfPlan(value, window); });
+  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account, [&](const json::Value &value) {
+    std::string fault = faultOfPlan(value, window);
+    return fault.empty() ? faultOfSchedule(node, value, choices) : fault;
+  });
   if (!answer || !*answer)
     return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
   return llvm::cantFail(readPlannerReply(**answer)); // as the check did
@@ -325,6 +331,11 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     work.action = *llvm::find_if(choices, [&](const Action &choice) {
       return choice.pass == planned.pass && choice.kernel == planned.kernel;
     });
+    if (work.action.sketch) {
+      account.proposal.move = scheduleMove(planned, work.action);
+      account.proposal.reason = planned.why;
+      return std::move(account.proposal);
+    }
   }
   auto grounded = ground(node, planned, work, account);
   if (!grounded)

@@ -44,6 +44,11 @@ struct AssistantFacts {
 /// \p knowledge without entries of which only the prediction is known: that is for planners.
 PromptKnowledge wordsFor(PromptKnowledge knowledge);
 
+/// The schedules of \p action that a planner is shown, most promising first.
+std::vector<std::string> shownSchedules(const Action &action);
+/// The move of \p action with the schedule that \p plan names.
+Move scheduleMove(const PlannerReply &plan, const Action &action);
+
 /// Thread-safe. A question depends on its arguments alone.
 class Assistant {
 public:
@@ -51,8 +56,8 @@ public:
   Assistant(Model &model, ReplyStore &replies, ShownPrograms &programs, const PassRegistry &passes,
             AssistantFacts facts);
 
-  /// Planner, then coder; with `minimal` one role alone. \p choices: other assisted actions at the
-  /// node, which the planner may prefer. Errors are the machinery's; what a model does wrong,
+  /// Planner, then coder; with `minimal` one role alone. \p choices: assisted actions at the node, the drawn one first, and those
+  /// that list schedules, of which the planner may name one in place of a coder's work. Errors are the machinery's; what a model does wrong,
   /// and a spent budget, is in the proposal.
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request,
                                    llvm::ArrayRef<Action> choices);
@@ -94,6 +99,8 @@ private:
   /// All false or empty answers of these have ended the account.
   llvm::Expected<std::optional<PlannerReply>> plan(const NodeId &node, const ProposalRequest &request,
                                                    llvm::ArrayRef<Action> choices, Account &account);
+  /// What is wrong with the schedule that the planner answers with; empty: it can be carried out.
+  std::string faultOfSchedule(const NodeId &node, const llvm::json::Value &answer, llvm::ArrayRef<Action> choices);
   llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
                               Account &account);
   llvm::Expected<Proposal> take(const llvm::json::Value &answer, const Digest &question, Work work,

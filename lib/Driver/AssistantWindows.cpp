@@ -86,6 +86,20 @@ PromptKnowledge kbopt::wordsFor(PromptKnowledge knowledge) {
   return knowledge;
 }
 
+/// The nest of \p kernel; empty if it is not raised, or the program cannot be looked at now.
+static std::string raisedForm(ShownPrograms &programs, const NodeId &node, llvm::StringRef kernel) {
+  std::string text;
+  llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
+    llvm::Expected<std::string> nest = program.nestText(kernel);
+    if (!nest)
+      return nest.takeError();
+    text = std::move(*nest);
+    return llvm::Error::success();
+  });
+  llvm::consumeError(std::move(error)); // what was asked for is a help, and no answer depends on it
+  return text;
+}
+
 PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, const Action &action,
                            const PromptKnowledge &knowledge) {
   PromptTask task;
@@ -101,6 +115,7 @@ PromptTask Assistant::task(const NodeId &node, const ProposalRequest &request, c
     task.metrics = shownMetrics(request.state, request.metrics);
     task.hotLines = programs.hotLines(node, action.kernel);
   }
+  task.nest = raisedForm(programs, node, action.kernel);
   if (!knowledge.entries.empty() || !knowledge.lessons.empty())
     task.knowledge.push_back(promptText(knowledge));
   return task;

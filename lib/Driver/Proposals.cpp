@@ -115,6 +115,9 @@ llvm::Expected<Proposal> ProgramEnvironment::propose(const NodeId &id, const Pro
         offer(action);
   if (choices.size() < fewestChoices)
     llvm::for_each(*all, offer);
+  for (const Action &action : *all)
+    if (action.sketch && action.kernel == request.action.kernel && !request.minimal)
+      choices.push_back(action);
   return assistant->propose(id, request, choices);
 }
 

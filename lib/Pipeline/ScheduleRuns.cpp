@@ -77,3 +77,16 @@ llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> RewriteSession::program(bool al
   });
   return copy;
 }
+
+llvm::Expected<std::string> RewriteSession::nestText(llvm::StringRef kernel) {
+  if (llvm::Error error = state->import())
+    return std::move(error);
+  std::string text;
+  for (const KernelView &view : state->passContext->kernels())
+    if (RaisedKernel raised; view.name() == kernel && (raised = state->passContext->raised(view)).nest) {
+      llvm::raw_string_ostream stream(text);
+      raised.nest->print(stream);
+      break;
+    }
+  return text;
+}

@@ -199,7 +199,8 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
                            node.shapeOf(kernel)).logGain;
     }
     entry.request.move = *proposal.move;
-    replyRoles.try_emplace(proposal.move->reply(), entry.request.minimal ? ModelRole::Minimal
+    if (!proposal.move->reply().empty())
+      replyRoles.try_emplace(proposal.move->reply(), entry.request.minimal ? ModelRole::Minimal
                                                    : entry.repair        ? ModelRole::Debugger
                                                                          : ModelRole::Coder);
   }

@@ -140,6 +140,8 @@ public:
   /// The kb.program after the steps so far, with the nests of kernels that have a schedule; with \p all the
   /// raised form of every kernel.
   llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> program(bool all);
+  /// The raised form of \p kernel in the program as it is; empty if it has none.
+  llvm::Expected<std::string> nestText(llvm::StringRef kernel);
 
   /// Every site of every pass that rewrites by a rule, in the registry's and source
   /// order; with \p assisted, also those of passes that need a model.

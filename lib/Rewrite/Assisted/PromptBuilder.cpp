@@ -17,6 +17,7 @@ constexpr size_t attemptBytes = 6 << 10;
 constexpr size_t wordsBytes = 6 << 10;
 constexpr size_t reasonBytes = 600;
 constexpr size_t exampleBytes = 3 << 10;
+constexpr size_t nestBytes = 6 << 10;
 /// Attempts of each kind that are shown, the last ones.
 constexpr size_t shownAttempts = 6;
 
@@ -69,6 +70,28 @@ void addMeasurements(Page &page, const PromptTask &task) {
     lines.push_back(llvm::join(task.metrics, "; "));
   page.list("State", lines);
   page.list("Hottest lines", task.hotLines);
+}
+
+void addNest(Page &page, const PromptTask &task) {
+  if (task.nest.empty())
+    return;
+  page.heading("What the kernel computes");
+  page.line("The compiler raised the kernel: 'dims' are points that do not depend on each other, kb.over is a loop inside "
+            "them, kb.reduce adds one term, and the threads of the given kernel are gone.");
+  page.text += quotedAsData("nest", clipped(task.nest, nestBytes));
+}
+
+void addPass(Page &page, const PromptPass &pass) {
+  page.line("- " + pass.name + " on '" + pass.kernel + "': " + pass.summary +
+            (pass.expected.empty() ? "" : " (" + pass.expected + ")"));
+  for (const PromptSite &site : pass.sites)
+    page.line("  - site " + llvm::Twine(site.number) + ", line " + llvm::Twine(site.line) + ": " + site.what);
+  if (pass.schedules.empty())
+    return;
+  page.line("  The compiler writes this one: answer with a schedule in 'schedule', one of these or the same keys with other "
+            "values, and leave the instruction empty:");
+  for (const std::string &schedule : pass.schedules)
+    page.line("  - " + schedule);
 }
 
 void addKnowledge(Page &page, const PromptTask &task) {
@@ -159,6 +182,7 @@ void addWork(Page &page, const CoderWindow &window) {
   }
   page.list("Numbers to leave open", window.parameters);
   addMeasurements(page, window.task);
+  addNest(page, window.task);
   addKnowledge(page, window.task);
   addAnchors(page, window.anchors);
   page.quote("Source", "program", window.marked, programBytes);
@@ -178,13 +202,9 @@ ModelRequest kbopt::plannerRequest(const PlannerWindow &window) {
   addTask(page, window.task);
   addMeasurements(page, window.task);
   page.heading("Passes to choose from");
-  for (const PromptPass &pass : window.passes) {
-    page.line("- " + pass.name + " on '" + pass.kernel + "': " + pass.summary +
-              (pass.expected.empty() ? "" : " (" + pass.expected + ")"));
-    for (const PromptSite &site : pass.sites)
-      page.line("  - site " + llvm::Twine(site.number) + ", line " + llvm::Twine(site.line) + ": " +
-                site.what);
-  }
+  for (const PromptPass &pass : window.passes)
+    addPass(page, pass);
+  addNest(page, window.task);
   addKnowledge(page, window.task);
   addAttempts(page, "What was tried on this program", window.children);
   addAttempts(page, "The best programs so far", window.leaders);

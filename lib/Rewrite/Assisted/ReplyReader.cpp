@@ -255,6 +255,7 @@ llvm::Expected<PlannerReply> kbopt::readPlannerReply(const json::Value &answer) 
   members.text("kernel", reply.kernel);
   members.text("why", reply.why);
   members.text("instruction", reply.instruction);
+  members.optionalText("schedule", reply.schedule);
   members.list("places", false, [&](const json::Value &value, std::string path) {
     PlannedPlace &place = reply.places.emplace_back();
     Members each(value, path, fault);
@@ -309,6 +310,7 @@ StringRef kbopt::plannerSchema() {
 "kernel":{"type":"string"},
 "why":{"type":"string"},
 "instruction":{"type":"string"},
+"schedule":{"type":"string"},
 "places":{"type":"array","items":{"type":"object","required":["instruction"],"additionalProperties":false,
 "properties":{"site":{"type":"integer"},"first":{"type":"integer"},"last":{"type":"integer"},"instruction":{"type":"string"}}}}}})";
 }

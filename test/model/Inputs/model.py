@@ -3,7 +3,8 @@
 
 MODEL_MODE chooses what goes wrong: nothing, or garbage, library, skips, fills (machine code of 16 GiB), typo
 (which the debugger mends), rejects, leaks (fails if the request names an unseen size), stranger (names a pass and
-an anchor that it was not shown, until it is told).
+an anchor that it was not shown, until it is told), schedule (the planner names a schedule, at first one with a key
+that there is not).
 """
 import json
 import os
@@ -32,6 +33,11 @@ if role == "planner":
     chosen = re.search(r"^- (\S+) on '(\w+)':", request, re.M)
     answer = {"pass": chosen[1], "kernel": chosen[2], "why": "lanes are sixteen elements apart",
               "instruction": "let lanes be neighbours"}
+    if mode == "schedule":
+        assert "kb.nest @" in request and "\n  - rows " in request
+        told = "schedule 'rows teams=4' cannot be had: schedule 'rows' has no key 'teams'" in request
+        answer = {"pass": "schedule", "kernel": chosen[2], "why": "lanes are far apart", "instruction": "",
+                  "schedule": "rows team=32" if told else "rows teams=4"}
     if mode == "stranger" and "pass 'conjure' on kernel 'scaleKernel' is not among the choices: " not in request:
         answer["pass"] = "conjure"
 elif role in ("coder", "minimal"):

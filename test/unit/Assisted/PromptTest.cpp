@@ -78,12 +78,15 @@ TEST(Prompt, PlannerSeesSitesLinesAndHistory) {
   PlannerWindow window;
   window.task = task();
   window.source = "first line\nsecond line\n";
-  window.passes = {{"unroll-loop", "Unroll", "gemm", "untried", {{2, 14, "loop over 'k'"}}}};
+  window.passes = {{"unroll-loop", "Unroll", "gemm", "untried", {{2, 14, "loop over 'k'"}}, {}},
+                   {"schedule", "Schedule", "gemm", "", {}, {"contraction bm=64"}}};
+  window.task.nest = "kb.nest @gemm";
   window.children = {{"child", "incorrect", "why", ""}};
   window.leaders = {{"leader", "correct", "", "int leader;"}};
   ModelRequest request = plannerRequest(window);
   EXPECT_EQ(request.role, ModelRole::Planner);
   for (const char *part : {"- unroll-loop on 'gemm': Unroll (untried)", "  - site 2, line 14: loop over 'k'",
+                           "- schedule on 'gemm': Schedule\n  The compiler writes this one", "  - contraction bm=64", "kb.nest @gemm",
                            "    2| second line", "- uncoalesced_access", "sectors per request",
                            "line 14: 61 %", "6 of 8 tries", "what it became", "- child → incorrect",
                            "int leader;"})

@@ -39,6 +39,7 @@ struct PromptTask {
   std::vector<std::string> state;     ///< performance state, bottlenecks, headroom
   std::vector<std::string> metrics;   ///< "31.9 sectors per request", the few that matter
   std::vector<std::string> hotLines;  ///< "line 14: 61 % of samples, long_scoreboard"
+  std::string nest;                   ///< the kernel's raised form (docs/Raising.md); empty: it has none
   std::vector<std::string> knowledge; ///< the few entries and lessons that matter
   std::optional<PromptExample> example;
 };
@@ -56,6 +57,9 @@ struct PromptPass {
   std::string kernel; ///< that it may be applied to
   std::string expected; ///< "1.4 times as fast in 6 of 8 tries"; empty: untried
   std::vector<PromptSite> sites;
+  /// Schedules that fit, most promising first. Where there are some, the planner answers with one of them or with
+  /// another of the same keys, and no code is asked for.
+  std::vector<std::string> schedules;
 };
 
 /// STARK: the node, the root, its children, the leaders.
@@ -126,6 +130,7 @@ struct PlannerReply {
   std::string why;
   std::string instruction; ///< for the whole change
   std::vector<PlannedPlace> places; ///< empty: the kernel's whole body
+  std::string schedule; ///< of a pass with `PromptPass::schedules`: "rows team=32 rows=8"
 };
 /// What the verifier answers. It may reject, and nothing else.
 struct VerifierReply {
