@@ -9,6 +9,7 @@
 #include "Session.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <thread>
 
 using namespace kbopt;
 
@@ -25,6 +26,7 @@ static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const
     return bitcode.takeError();
   ProgramArtefacts candidate = session.original;
   candidate.text = text;
+  candidate.exactly = true; // the final check judges nvcc's code
   candidate.slice = [slice = deviceSlice(**parsed)] { return slice; };
   candidate.bitcodePath = session.folder.file("candidate.bc");
   if (llvm::Error error = context.files.write(candidate.bitcodePath, *bitcode))
@@ -70,6 +72,7 @@ static std::string verdictText(const Verdict &verdict) {
 }
 
 llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
+  const double startSeconds = context.clock.monotonicSeconds();
   auto text = context.files.read(context.options.judge);
   if (!text)
     return text.takeError();
@@ -84,14 +87,31 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   if (*text != context.text)
     steps.push_back({"by hand", context.text, *text,
                      {{0, context.text.size(), "whole file", 0, context.text.size()}}});
+  // What the judge must know of the original does not wait for the candidate's compilers.
+  std::thread original([&] {
+    TimedPart timed(&context.timings, "judgement", "the original");
+    if (auto report = session.judge->baseline(); !report)
+      llvm::consumeError(report.takeError()); // said again by `judge`
+  });
   auto judged = [&]() -> llvm::Expected<Verdict> {
-    auto candidate = compileCandidate(session, *text);
+    auto candidate = [&] {
+      TimedPart timed(&context.timings, "judgement", "compiling the candidate");
+      auto compiled = compileCandidate(session, *text);
+      if (compiled)
+        session.judge->prepare(*compiled);
+      return compiled;
+    }();
+    original.join();
     if (!candidate)
       return refusedByCompiler(candidate.takeError());
     return session.judge->judge(*candidate, steps, promise);
   }();
   if (!judged)
     return judged.takeError();
+  for (const GateRecord &record : judged->gates)
+    context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(), record.seconds);
+  if (context.options.timePasses)
+    context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);
   if (llvm::Error error = writeResult(context, verdictText(*judged)))
     return std::move(error);
   return judged->isCorrect() ? ExitStatus::Success : ExitStatus::Diagnostics;

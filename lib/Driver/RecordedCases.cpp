@@ -167,7 +167,7 @@ llvm::Expected<std::string> RecordedCases::imageFor(const ProgramArtefacts &prog
       return image.takeError();
     return image->path;
   }
-  auto code = gpuCompiler->compile(program);
+  auto code = gpuCompiler->compileFor(program);
   if (!code)
     return code.takeError();
   if (code->cubinPath.empty())

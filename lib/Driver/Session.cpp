@@ -161,6 +161,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   CpuDeviceOptions deviceOptions;
   deviceOptions.directory = session->folder.file("images");
   deviceOptions.sandboxed = context.options.sandbox;
+  deviceOptions.staysRunning = true;
   deviceOptions.timings = &context.timings;
   auto device = CpuDevice::create(context.runner, deviceOptions);
   if (!device)

@@ -1,5 +1,6 @@
 //===- Baseline.cpp - What the judge must know of the original ------------===//
 #include "JudgeImpl.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -55,6 +56,15 @@ Error Judge::Impl::checkOrders(BaselineReport &report, const TestCase &test, Whe
 
 Expected<BaselineReport> Judge::Impl::checkBaseline() {
   BaselineReport report;
+  if (options.threads > 1) {
+    auto drop = [](auto answer) {
+      if (!answer)
+        consumeError(answer.takeError());
+    };
+    const std::function<void()> parts[] = {[&] { drop(code(original)); }, [&] { drop(cases.original(recordedCase())); },
+                                           [&] { drop(device.build(original, RunMode::Check)); }};
+    parallelFor(options.threads, std::size(parts), [&](size_t i) { parts[i](); });
+  }
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled) {
     Expected<GateRecord> record =

@@ -77,10 +77,10 @@ RunOptions Judge::Impl::runOptions() const {
 
 Expected<const DeviceCode &> Judge::Impl::code(const ProgramArtefacts &program) {
   DigestBuilder builder;
-  builder.add(program.text).add(program.arch);
+  builder.add(program.text).add(program.arch).add(program.exactly);
   for (const std::string &flag : program.flags)
     builder.add(flag);
-  return codes.get(builder.finish(), [&] { return compiler.compile(program); });
+  return codes.get(builder.finish(), [&] { return compiler.compileFor(program); });
 }
 
 Device &Judge::Impl::deviceFor(RunMode mode, Where where) {

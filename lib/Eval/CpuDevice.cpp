@@ -25,14 +25,9 @@ Error toolError(const ProcessRequest &request, const ProcessResult &run, const T
   return make_error<ToolError>(message.str(), request.argv, run.exitStatus, run.errorTail());
 }
 
-json::Value jobFor(const DeviceImage &image, StringRef planFolder, StringRef folder,
-                   const RunOptions &options) {
-  json::Object job{{"version", 1},
-                   {"plan", planFolder},
-                   {"image", image.path},
-                   {"mode", toString(image.mode)},
-                   {"result", (folder + "/result.json").str()},
-                   {"outputs", folder},
+/// What a job asks, without its files.
+json::Object jobFor(const DeviceImage &image, const RunOptions &options) {
+  json::Object job{{"mode", toString(image.mode)},
                    {"seed", static_cast<int64_t>(options.seed)},
                    {"memoryPoison", options.memoryPoison},
                    {"sharedPoison", options.sharedPoison},
@@ -82,7 +77,9 @@ Expected<DeviceImage> CpuDevice::build(const ProgramArtefacts &program, RunMode 
       images.get(digest, [&] { return buildImage(*bitcode, digest, mode); });
   if (!built)
     return built.takeError();
-  return *built;
+  DeviceImage image = *built;
+  image.owner = digestOf(program.text);
+  return image;
 }
 
 Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &digest, RunMode mode) {
@@ -115,24 +112,103 @@ Expected<DeviceIdentity> CpuDevice::identify(const DeviceImage &image) {
   return DeviceIdentity{digestOf(*harness), digestOf(*bytes)};
 }
 
+/// Seconds after which a job's process has to be gone; 0: no limit.
+static double limitOf(const RunOptions &options) {
+  return options.wallSeconds > 0 ? options.wallSeconds * options.repetitions + overheadSeconds : 0;
+}
+
+/// Address space of a job's process.
+static uint64_t limitOfMemory(const CpuDeviceOptions &options, const RunOptions &runOptions) {
+  return reservedBytes + options.hostBytes + runOptions.memoryBytes;
+}
+
+Expected<CpuDevice::Server> CpuDevice::takeServer(const Digest &owner, uint64_t memoryBytes) {
+  std::lock_guard<std::mutex> lock(serversMutex);
+  for (size_t i = idle.size(); i-- > 0;)
+    if (idle[i].owner == owner && idle[i].memoryBytes == memoryBytes) {
+      Server server = std::move(idle[i]);
+      idle.erase(idle.begin() + i);
+      return server;
+    }
+  ProcessChannelOptions channel;
+  channel.directory = options.directory + "/server" + std::to_string(servers++);
+  channel.kbRun = options.kbRun;
+  channel.sandboxed = options.sandboxed;
+  channel.seesGpus = false;
+  channel.memoryBytes = memoryBytes;
+  Expected<std::unique_ptr<JobChannel>> opened = createProcessChannel(std::move(channel));
+  if (!opened)
+    return opened.takeError();
+  return Server{owner, memoryBytes, std::move(*opened)};
+}
+
+void CpuDevice::giveServerBack(Server server) {
+  constexpr size_t mostIdle = 16;
+  std::optional<Server> surplus; // ends outside of the lock
+  std::lock_guard<std::mutex> lock(serversMutex);
+  idle.push_back(std::move(server));
+  if (idle.size() > mostIdle) {
+    surplus = std::move(idle.front());
+    idle.erase(idle.begin());
+  }
+}
+
+Expected<RunResult> CpuDevice::runByServer(const DeviceImage &image, StringRef planFolder,
+                                           const RunOptions &runOptions) {
+  TimedPart timed(options.timings, "processes", ("kb-run " + toString(image.mode)).str());
+  JobRequest request;
+  request.fields = jobFor(image, runOptions);
+  request.subject = {image.path, planFolder.str()};
+  request.wantsOutputs = true;
+  request.limitSeconds = limitOf(runOptions);
+  Expected<Server> server = takeServer(image.owner, limitOfMemory(options, runOptions));
+  if (!server)
+    return server.takeError();
+  Expected<JobAnswer> answer = server->channel->run(request);
+  if (!answer)
+    return answer.takeError();
+  giveServerBack(std::move(*server));
+  StringRef status = answer->result.getString("status").value_or("");
+  if (status == "usage" || status == "internal" || status == "environment")
+    return make_error<ToolError>("kb-run failed: " + answer->result.getString("message").value_or(status).str(),
+                                 std::vector<std::string>{options.kbRun}, 3, "");
+  RunResult result;
+  json::Path::Root root("result");
+  if (!readRunResult(json::Value(std::move(answer->result)), result, root))
+    return make_error<ToolError>("kb-run's result is not understood: " + llvm::toString(root.getError()),
+                                 std::vector<std::string>{options.kbRun}, 0, "",
+                                 "kb-run and kb-opt must come from one build");
+  if (result.status == RunStatus::Ok && result.defects().empty())
+    if (Error error = cutOutputs(planFolder, std::move(answer->observables), result))
+      return std::move(error);
+  return result;
+}
+
 Expected<RunResult> CpuDevice::run(const DeviceImage &image, StringRef planFolder,
                                    const RunOptions &runOptions) {
+  if (options.staysRunning)
+    return runByServer(image, planFolder, runOptions);
   JobFolder folder;
   folder.path = options.directory + "/job" + std::to_string(jobs++);
   FileSystem &files = realFileSystem();
   if (Error error = files.createDirectories(folder.path))
     return std::move(error);
   std::string jobFile = folder.path + "/job.json";
-  std::string text = formatv("{0:2}\n", jobFor(image, planFolder, folder.path, runOptions));
+  json::Object job = jobFor(image, runOptions);
+  job["version"] = 1;
+  job["plan"] = planFolder;
+  job["image"] = image.path;
+  job["result"] = folder.path + "/result.json";
+  job["outputs"] = folder.path;
+  std::string text = formatv("{0:2}\n", json::Value(std::move(job)));
   if (Error error = files.write(jobFile, text))
     return std::move(error);
 
   ProcessRequest request;
   request.argv = {options.kbRun, jobFile};
   request.purpose = ("kb-run " + toString(image.mode)).str();
-  request.wallSeconds =
-      runOptions.wallSeconds > 0 ? runOptions.wallSeconds * runOptions.repetitions + overheadSeconds : 0;
-  request.memoryBytes = reservedBytes + options.hostBytes + runOptions.memoryBytes;
+  request.wallSeconds = limitOf(runOptions);
+  request.memoryBytes = limitOfMemory(options, runOptions);
   if (options.sandboxed) {
     StringRef tools = sys::path::parent_path(options.kbRun);
     // kb-run's library lies in ../lib; both may be below the home directory.

@@ -50,7 +50,7 @@ bool JitCompiler::decide() {
   };
   if (kbRun.empty() || nvcc.nvcc().empty())
     return refuse("kb-run or nvcc is not there");
-  Expected<DeviceCode> exact = nvcc.compile(original);
+  Expected<DeviceCode> exact = compileExactly(original);
   if (!exact) {
     consumeError(exact.takeError());
     return refuse("nvcc does not compile the original");
@@ -70,13 +70,25 @@ bool JitCompiler::applies() {
   return cantFail(std::move(known));
 }
 
-Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
+/// Everything that decides the machine code of \p program.
+static Digest keyOf(const ProgramArtefacts &program) {
   DigestBuilder builder;
   builder.add(program.text).add(program.arch).add(program.sourcePath);
   for (const std::string &flag : program.flags)
     builder.add(flag);
+  return builder.finish();
+}
+
+Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
+  Expected<const DeviceCode &> code = codes.get(keyOf(program), [&] { return compileNow(program); });
+  if (!code)
+    return code.takeError();
+  return *code;
+}
+
+Expected<DeviceCode> JitCompiler::compileExactly(const ProgramArtefacts &program) {
   Expected<const DeviceCode &> code =
-      codes.get(builder.finish(), [&] { return compileNow(program); });
+      exactCodes.get(keyOf(program), [&] { return nvcc.compile(program); });
   if (!code)
     return code.takeError();
   return *code;
@@ -89,7 +101,7 @@ Expected<DeviceCode> JitCompiler::compileNow(const ProgramArtefacts &program) {
       if ((usesShared || !StringRef(code->ptx).contains(".shared")) &&
           (usesMore || !declaresMore(code->ptx)))
         return std::move(*code);
-  return nvcc.compile(program);
+  return compileExactly(program);
 }
 
 static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts &program,

@@ -225,6 +225,8 @@ struct Judge::Impl {
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
   llvm::Expected<const Reference *> reference(const TestCase &test, Spread spread);
+  /// Those of \p count cases on several threads, where there are some; errors are left to who asks for one.
+  void measureTogether(unsigned count, Spread spread);
   /// The same with directions drawn at each execution in its spread, for a candidate that just missed it.
   llvm::Expected<const Reference *> closerReference(const TestCase &test, Spread spread);
   /// The original's run on \p test under \p rounding; null where it cannot be had, with the

@@ -144,8 +144,18 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   });
 }
 
+void Judge::Impl::measureTogether(unsigned count, Spread spread) {
+  const std::vector<TestCase> tests = seenCases(count);
+  if (options.threads > 1)
+    parallelFor(options.threads, tests.size(), [&](size_t i) {
+      if (Expected<const Reference *> known = reference(tests[i], spread); !known)
+        consumeError(known.takeError());
+    });
+}
+
 void Judge::prepare(const ProgramArtefacts &program) {
-  if (!impl->gpu || impl->options.threads <= 1)
+  // Without a GPU, candidates of a search are judged beside each other.
+  if (impl->options.threads <= 1 || !(impl->gpu || program.exactly))
     return;
   auto drop = [](auto answer) {
     if (!answer)
@@ -153,7 +163,7 @@ void Judge::prepare(const ProgramArtefacts &program) {
   };
   std::vector<std::function<void()>> parts = {
       [&] { drop(impl->code(program)); },
-      [&] { drop(impl->device.build(program, RunMode::Count)); },
+      [&] { drop(impl->device.build(program, impl->gpu ? RunMode::Count : RunMode::Plain)); },
       [&] { drop(impl->device.build(program, RunMode::Check)); }};
   for (const TestCase &test : impl->seenCases(impl->options.searchCases + 1))
     parts.push_back([&, test] { drop(impl->cases.candidate(program, test)); });

@@ -157,6 +157,7 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
   CpuDeviceOptions deviceOptions;
   deviceOptions.directory = folder + "/images";
   deviceOptions.sandboxed = false; // the programs are this project's own
+  deviceOptions.staysRunning = true;
   Expected<std::unique_ptr<CpuDevice>> device = CpuDevice::create(realProcessRunner(), deviceOptions);
   if (!device)
     return device.takeError();

@@ -10,10 +10,12 @@
 #define KBOPT_EVAL_CPUDEVICE_H
 
 #include "kb-opt/Eval/Device.h"
+#include "kb-opt/Eval/JobChannel.h"
 #include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Timings.h"
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 namespace kbopt {
 
@@ -26,6 +28,9 @@ struct CpuDeviceOptions {
   bool sandboxed = true;
   /// Address space of kb-run beside the device memory of a run.
   uint64_t hostBytes = uint64_t(4) << 30;
+  /// Jobs of one program go to a kb-run that stays and runs each in a process of its own, without a new sandbox
+  /// for each of them.
+  bool staysRunning = false;
   /// Receives the parts of every build, if there.
   Timings *timings = nullptr;
 };
@@ -43,6 +48,16 @@ public:
                                 const RunOptions &options) override;
 
 private:
+  /// A kb-run for the jobs of one owner, with a limit of memory.
+  struct Server {
+    Digest owner;
+    uint64_t memoryBytes = 0;
+    std::unique_ptr<JobChannel> channel;
+  };
+  llvm::Expected<Server> takeServer(const Digest &owner, uint64_t memoryBytes);
+  void giveServerBack(Server server);
+  llvm::Expected<RunResult> runByServer(const DeviceImage &image, llvm::StringRef planFolder,
+                                        const RunOptions &options);
   llvm::Expected<DeviceImage> buildImage(llvm::StringRef bitcode, const Digest &digest, RunMode mode);
   CpuDevice(ProcessRunner &runner, CpuDeviceOptions options)
       : runner(runner), options(std::move(options)) {}
@@ -50,6 +65,9 @@ private:
   CpuDeviceOptions options;
   OnceMap<Digest, DeviceImage> images;
   std::atomic<unsigned> jobs = 0;
+  std::mutex serversMutex;
+  std::vector<Server> idle; ///< the one that waits longest comes first
+  unsigned servers = 0;     ///< started so far
 };
 
 } // namespace kbopt

@@ -32,6 +32,8 @@ struct DeviceImage {
   /// Constructs that this device cannot execute; a run of a kernel that has one
   /// ends as Unsupported.
   std::vector<std::string> unsupported;
+  /// Whose it is: images of one owner may share a process that runs their jobs. Empty: nobody's.
+  Digest owner = {};
 };
 
 /// What a run would execute, by the bytes that lie on disk at the time of asking.

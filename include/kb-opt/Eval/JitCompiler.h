@@ -26,9 +26,8 @@ public:
 
   /// Once per program.
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
-  llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) override {
-    return nvcc.compile(program);
-  }
+  /// Once per program, too.
+  llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) override;
 
   /// Whether candidates go by NVRTC; compiles the original both ways when first asked.
   bool applies();
@@ -46,7 +45,7 @@ private:
   std::string kbRun, directory;
   bool sandboxed;
   ProgramArtefacts original;
-  OnceMap<Digest, DeviceCode> codes;
+  OnceMap<Digest, DeviceCode> codes, exactCodes;
   OnceMap<int, bool> decision; ///< one entry
   std::string reason;          ///< written while that is made
   bool usesShared = false;     ///< likewise: the original has shared memory

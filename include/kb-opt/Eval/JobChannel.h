@@ -55,6 +55,8 @@ struct ProcessChannelOptions {
   std::string directory; ///< private to the channel; created if missing
   std::string kbRun;     ///< empty: found beside this executable or in PATH
   bool sandboxed = true;
+  bool seesGpus = true;     ///< with what a GPU's jobs need beside it
+  uint64_t memoryBytes = 0; ///< address space of each process; 0: no limit
   uint64_t mostResultBytes = uint64_t(64) << 20;
   /// Servers that a job may take down before it is answered with "crash".
   unsigned attempts = 2;

@@ -34,6 +34,8 @@ struct ProgramArtefacts {
   std::string arch = "sm_90";
   /// The device part alone, made when it is asked for; may be empty or give nothing.
   std::function<std::optional<DeviceSlice>()> slice = {};
+  /// Only the user's own compiler will do (`DeviceCompiler::compileFor`).
+  bool exactly = false;
 };
 
 /// What `ptxas -v` says about one kernel. Absent where unknown.
@@ -70,6 +72,9 @@ public:
   /// By the user's own compiler, however long it takes; `compile` may be quicker.
   virtual llvm::Expected<DeviceCode> compileExactly(const ProgramArtefacts &program) {
     return compile(program);
+  }
+  llvm::Expected<DeviceCode> compileFor(const ProgramArtefacts &program) {
+    return program.exactly ? compileExactly(program) : compile(program);
   }
 };
 

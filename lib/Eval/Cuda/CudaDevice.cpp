@@ -48,7 +48,7 @@ Expected<DeviceImage> CudaDevice::build(const ProgramArtefacts &program, RunMode
   if (mode != RunMode::Plain)
     return make_error<ToolError>(("a GPU builds no image for mode '" + toString(mode) + "'").str(),
                                  std::vector<std::string>{"nvcc"}, -1, "");
-  Expected<DeviceCode> code = compiler.compile(program);
+  Expected<DeviceCode> code = compiler.compileFor(program);
   if (!code)
     return code.takeError();
   if (code->cubinPath.empty())

@@ -107,17 +107,18 @@ Error ProcessChannel::startServer() {
   ProcessRequest request;
   request.argv = command = {options.kbRun, "serve", "-"};
   request.purpose = "kb-run server";
+  request.memoryBytes = options.memoryBytes;
   if (options.sandboxed) {
     StringRef tools = sys::path::parent_path(options.kbRun);
     request.sandbox = Sandbox{{options.directory}, {options.directory + "/out"}};
-    request.sandbox->seesGpus = true;
-    if (std::optional<std::string> turns = turnsFolder())
+    request.sandbox->seesGpus = options.seesGpus;
+    if (std::optional<std::string> turns = options.seesGpus ? turnsFolder() : std::nullopt)
       request.sandbox->writable.push_back(*turns);
     // kb-run's library and the toolkit's may be below the home directory.
     if (!tools.empty())
       request.sandbox->readable.insert(request.sandbox->readable.begin(),
                                        sys::path::parent_path(tools).str());
-    if (const char *toolkit = std::getenv("CUDA_PATH"); toolkit && sys::fs::is_directory(toolkit))
+    if (const char *toolkit = std::getenv("CUDA_PATH"); options.seesGpus && toolkit && sys::fs::is_directory(toolkit))
       request.sandbox->readable.insert(request.sandbox->readable.begin(), toolkit);
   }
   Expected<std::unique_ptr<ChildProcess>> started = ChildProcess::start(request);

@@ -92,9 +92,9 @@ TEST_F(JudgeTest, AWinnerHasTheMachineCodeOfTheUsersCompiler) {
   EXPECT_EQ(searched->summary(), "correct");
   auto confirmed = judge.judge(artefacts("good"), rewritten("good"), promise, JudgeEffort::Final);
   ASSERT_TRUE(bool(confirmed));
-  EXPECT_EQ(confirmed->summary(),
-            "inconclusive (G1 compile): fake made other machine code than nvcc, so the user would not "
-            "run what was judged");
+  EXPECT_EQ(confirmed->summary(), "correct");
+  EXPECT_EQ(searched->gates[1].details.back(), "compiled by fake");
+  EXPECT_EQ(confirmed->gates[1].details.back(), "compiled by nvcc");
 }
 
 TEST_F(JudgeTest, DenyListAndCensusStopBeforeAnythingRuns) {
