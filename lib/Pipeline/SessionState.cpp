@@ -84,6 +84,8 @@ auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineS
     if (!step.kernel.empty() && !isNamed(kernel.name(), step.kernel))
       continue;
     anyKernel = true;
+    if (kernel.isInHeader() && !pass.composes())
+      continue;
     for (Site &site : pass.sites(*passContext, kernel))
       found.push_back({&kernel, site});
   }
@@ -333,6 +335,8 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
     const std::unique_ptr<ParsedProgram> &parsed = from->parsed;
     const std::optional<PassContext> &passContext = from->passContext;
     for (const KernelView &kernel : passContext->kernels()) {
+      if (kernel.isInHeader() && !pass->composes())
+        continue;
       unsigned number = 0;
       // A rule finds its own sites; a model is asked where the matcher finds something.
       bool askable = info.assisted && (!info.deterministic || info.assisted->matcher.empty() || !assisted ||

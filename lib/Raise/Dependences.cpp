@@ -103,14 +103,35 @@ private:
     for (auto &[id, stride] : strides)
       digits.push_back({stride, apart.at(id)});
     std::vector<Digit> all = digits;
-    if (addInnerDigits(rests, apart, all) && isMixedRadix(all, Poly::constant(1)))
+    if (addInnerDigits(rests, apart, all) && isMixedRadix(all, Poly::constant(1)) && mayHold(before))
       return true;
     program.requirements.resize(before);
     std::optional<Poly> width = innerWidth(rests, apart);
-    if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width))
+    if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width) && mayHold(before))
       return true;
     program.requirements.resize(before);
     return false;
+  }
+
+  /// Whether the requirements from number \p first on hold for some sizes from 4 on that are all the same. Conditions
+  /// that only smaller launches meet are worth nothing.
+  bool mayHold(size_t first) const {
+    auto holds = [&](const Poly &poly, int64_t size) {
+      int64_t sum = 0;
+      for (auto &[monomial, coefficient] : poly.monomials()) {
+        if (llvm::any_of(monomial, [&](VarId id) { return space[id].kind != Space::Param; }) || monomial.size() > 4)
+          return true;
+        int64_t product = coefficient;
+        for (size_t i = 0; i < monomial.size(); ++i)
+          product *= size;
+        sum += product;
+      }
+      return sum >= 0;
+    };
+    llvm::ArrayRef<Poly> added = llvm::ArrayRef(program.requirements).drop_front(first);
+    return llvm::any_of(llvm::ArrayRef<int64_t>{4, 16, 64, 512, 4096}, [&](int64_t size) {
+      return llvm::all_of(added, [&](const Poly &each) { return holds(each, size); });
+    });
   }
 
   /// The ranges of all loops and of the variables of \p apart.
@@ -155,12 +176,14 @@ private:
     for (const Digit &each : inner)
       if (each.uses < rests.size() && !isAtLeast(each.extent, Poly::constant(1)))
         return false;
+    size_t apartDigits = digits.size();
     digits.insert(digits.end(), inner.begin(), inner.end());
-    return addConstantDigit(constants, digits);
+    return addConstantDigit(constants, digits, apartDigits);
   }
 
-  /// Offsets k * unit beside each other.
-  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits) {
+  /// Offsets k * unit beside each other. False where a value of the first \p apartDigits reaches what another value
+  /// of the same digit does: a[i] and a[i + 1].
+  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits, size_t apartDigits) {
     int64_t least = 0, most = 0;
     std::optional<Poly> unit;
     for (const Poly &each : constants) {
@@ -182,6 +205,8 @@ private:
     if (!unit)
       return true;
     auto same = llvm::find_if(digits, [&](const Digit &other) { return other.stride == *unit; });
+    if (same - digits.begin() < std::ptrdiff_t(apartDigits))
+      return false;
     if (same != digits.end())
       same->extent = same->extent + Poly::constant(most - least);
     else

@@ -15,6 +15,12 @@ namespace kbopt::raise {
 kb::NestOp emitNest(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions, kb::KernelOp kernel,
                     mlir::OpBuilder &builder);
 
+/// The nest of \p program with loops that one thread runs as further dimensions, where that gives a sum a second
+/// dimension or where a loop's length differs between points. Null where there is no such loop or where its
+/// iterations are not proven to be independent.
+kb::NestOp withLoopsAsDimensions(const ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions,
+                                 kb::KernelOp kernel, mlir::OpBuilder &builder);
+
 } // namespace kbopt::raise
 
 #endif // KBOPT_LIB_RAISE_EMITNEST_H

@@ -51,13 +51,16 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
 std::pair<Polynomial, Polynomial> Polynomial::splitBy(const Monomial &factor, int64_t number) const {
   std::pair<Polynomial, Polynomial> parts;
   for (const auto &[monomial, coefficient] : terms) {
-    if (coefficient % number || !std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end())) {
-      parts.second.terms[monomial] = coefficient;
+    bool isMultiple = std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end());
+    // Rounded to the nearest: 1025 * i is 1024 * i + i.
+    int64_t times = isMultiple ? (coefficient + (coefficient < 0 ? -(number / 2) : number / 2)) / number : 0;
+    if (int64_t left = coefficient - times * number)
+      parts.second.terms[monomial] = left;
+    if (!times)
       continue;
-    }
     Monomial rest;
     std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(), std::back_inserter(rest));
-    parts.first.terms[rest] = coefficient / number;
+    parts.first.terms[rest] = times;
   }
   return parts;
 }
@@ -67,6 +70,17 @@ bool NestSystem::isWithin(const Polynomial &poly, const Polynomial &bound) const
   below.add(Polynomial::constant(-1) - poly);
   above.add(poly - bound);
   return below.isEmpty() && above.isEmpty();
+}
+
+bool NestSystem::becomeDigit(std::pair<Polynomial, Polynomial> &parts, const Polynomial &extent) const {
+  for (int64_t borrowed : {0, 1, -1}) {
+    Polynomial rest = parts.second + extent * Polynomial::constant(borrowed);
+    if (!isWithin(rest, extent))
+      continue;
+    parts = {parts.first - Polynomial::constant(borrowed), rest};
+    return true;
+  }
+  return false;
 }
 
 void NestSystem::addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth) {
@@ -93,7 +107,7 @@ void NestSystem::addEqualByDigits(const Polynomial &a, const Polynomial &b, unsi
     extent.terms[factor] = number;
     bool splits = !partsA.first.terms.empty() || !partsB.first.terms.empty();
     bool isRest = partsA.second.terms != a.terms || partsB.second.terms != b.terms;
-    if (!splits || !isRest || !isWithin(partsA.second, extent) || !isWithin(partsB.second, extent))
+    if (!splits || !isRest || !becomeDigit(partsA, extent) || !becomeDigit(partsB, extent))
       continue;
     addEqualByDigits(partsA.first, partsB.first, depth + 1);
     addEqualByDigits(partsA.second, partsB.second, depth + 1);

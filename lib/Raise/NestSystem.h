@@ -25,7 +25,7 @@ struct Polynomial {
   Polynomial operator+(const Polynomial &other) const;
   Polynomial operator-(const Polynomial &other) const { return *this + other * constant(-1); }
   Polynomial operator*(const Polynomial &other) const;
-  /// Quotient and rest by \p number times \p factor, taking the terms that are multiples of it.
+  /// Quotient and rest by \p number times \p factor, of the terms that contain it.
   std::pair<Polynomial, Polynomial> splitBy(const Monomial &factor, int64_t number) const;
 };
 
@@ -57,6 +57,8 @@ private:
   Polynomial import(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> symbols, unsigned instance);
   void addDomain(kb::DomainAttr domain, unsigned instance);
   bool isWithin(const Polynomial &poly, const Polynomial &bound) const;
+  /// Whether the rest of \p parts lies in 0 <= rest < \p extent, after one \p extent more or less if need be.
+  bool becomeDigit(std::pair<Polynomial, Polynomial> &parts, const Polynomial &extent) const;
   unsigned id(const std::string &name) { return ids.try_emplace(name, ids.size()).first->second; }
 
   kb::NestOp nest;

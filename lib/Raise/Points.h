@@ -32,6 +32,9 @@ void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &
 /// another one stores; otherwise where that is not certain.
 std::string checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
+/// Requires of elements at `i * 1024 + j` and the like that j stays within its row, as a proof by emptiness needs.
+void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
+
 /// Values that stay in memory during a loop become scalars; loads of what was just stored
 /// become the stored value.
 void scalarize(ThreadProgram &program);

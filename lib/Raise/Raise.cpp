@@ -30,11 +30,17 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   step([&] { scalarize(program); });
   std::string doubtful;
   step([&] { doubtful = checkDependences(program, dimensions); });
+  if (!doubtful.empty())
+    requireRowLengths(program, dimensions);
   kb::NestOp nest;
   step([&] { nest = emitNest(program, dimensions, kernel, builder); });
   if (nest) {
     // The one proof knows products of sizes, the other one conditions.
     Answer legal = isLegalNest(nest, 2, doubtful.empty());
+    if (kb::NestOp wider = withLoopsAsDimensions(program, dimensions, kernel, builder)) {
+      nest.erase();
+      return wider;
+    }
     if (legal.proven())
       return nest;
     nest.erase();

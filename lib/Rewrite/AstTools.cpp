@@ -420,6 +420,7 @@ std::vector<Site> ast::kernelSites(const KernelView &kernel) {
   site.node = DynTypedNode::create(*kernel.function());
   if (!kernel.ops.empty())
     site.op = kb::KernelOp(kernel.ops.front()).getOperation();
-  site.range = SourceRange(kernel.function()->getLocation());
+  site.range = SourceRange(kernel.isInHeader() ? kernel.launches.front().call->getBeginLoc()
+                                               : kernel.function()->getLocation());
   return {site};
 }

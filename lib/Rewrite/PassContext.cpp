@@ -10,12 +10,18 @@ PassContext::PassContext(const ParsedProgram &parsed, ImportedProgram &imported,
                          const ChipInfo &target, RecordedLaunches recorded)
     : program(&parsed), ir(&imported), computeCapability(chip), targetChip(&target), recorded(std::move(recorded)) {
   for (KernelFact &fact : findKernels(parsed)) {
-    if (!fact.inMainFile)
-      continue;
     KernelView view;
+    view.launches = findLaunches(parsed, fact.usr);
+    if (!fact.inMainFile) {
+      llvm::erase_if(view.launches, [&](const LaunchFact &launch) {
+        return lineColumn(parsed, launch.call->getBeginLoc()).line == 0;
+      });
+      bool isOfToolkit = parsed.sources().isInSystemHeader(fact.function->getLocation());
+      if (view.launches.empty() || isOfToolkit)
+        continue;
+    }
     for (kb::KernelOp op : imported.kernelsOf(fact))
       view.ops.push_back(op);
-    view.launches = findLaunches(parsed, fact.usr);
     view.fact = std::move(fact);
     views.push_back(std::move(view));
   }

@@ -296,6 +296,23 @@ AnchorOrReason kbopt::anchorOfLaunch(const ParsedProgram &program, const clang::
   return launch;
 }
 
+AnchorOrReason kbopt::anchorBeforeIncludes(const ParsedProgram &program) {
+  StringRef text = program.text();
+  clang::PreambleBounds bounds = clang::Lexer::ComputePreamble(text, program.language());
+  for (unsigned at = 0; at < bounds.Size; at = text.find('\n', at) + 1) {
+    StringRef line = text.substr(at).take_until([](char c) { return c == '\n'; }).trim();
+    StringRef directive = line.consume_front("#") ? line.ltrim() : "";
+    if (directive.starts_with("if"))
+      break;
+    if (directive.starts_with("include"))
+      return makeAnchor(program, AnchorKind::Includes, program.context().getTranslationUnitDecl(),
+                        "TranslationUnitDecl", {at, at});
+    if (text.find('\n', at) == StringRef::npos)
+      break;
+  }
+  return AnchorOrReason::refuse("it begins with no #include");
+}
+
 AnchorOrReason kbopt::anchorAfterIncludes(const ParsedProgram &program) {
   StringRef text = program.text();
   clang::PreambleBounds bounds = clang::Lexer::ComputePreamble(text, program.language());

@@ -51,8 +51,15 @@ llvm::Error Edits::replace(const Anchor &anchor, const ParsedProgram &program,
 }
 
 llvm::Error Edits::merge(const Edits &other) {
+  auto isThere = [&](const Edit &edit) {
+    return edit.anchor.kind == AnchorKind::Includes && llvm::any_of(edits, [&](const Edit &each) {
+             return each.anchor.kind == AnchorKind::Includes && each.replacement == edit.replacement;
+           });
+  };
   for (const Edit &edit : other)
-    if (llvm::Error error = replace(edit.anchor, edit.offset, edit.length, edit.replacement))
+    if (isThere(edit))
+      continue;
+    else if (llvm::Error error = replace(edit.anchor, edit.offset, edit.length, edit.replacement))
       return error;
   return llvm::Error::success();
 }

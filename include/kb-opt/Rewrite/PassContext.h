@@ -16,8 +16,8 @@
 
 namespace kbopt {
 
-/// One kernel of the main file: its facts, its instances in the IR, and who
-/// launches it.
+/// One kernel of the main file, or of the user's header that the main file launches: its facts, its instances in
+/// the IR, and who launches it.
 struct KernelView {
   KernelFact fact;
   /// One per instantiation; empty where the IR has none.
@@ -27,6 +27,8 @@ struct KernelView {
   /// What the user calls it, for remarks and for `{kernel=name}`.
   llvm::StringRef name() const { return fact.name; }
   const clang::FunctionDecl *function() const { return fact.function; }
+  /// Then its text cannot be changed; a schedule puts the new kernel into the main file.
+  bool isInHeader() const { return !fact.inMainFile; }
 };
 
 /// The raised form of a kernel, or why there is none.
@@ -63,7 +65,7 @@ public:
   /// How the workload launched \p kernel, for estimates; null if that is not known.
   const RecordedLaunch *recordedLaunch(kb::KernelOp kernel) const;
 
-  /// Kernels whose text is in the main file, in source order.
+  /// In source order.
   llvm::ArrayRef<KernelView> kernels() const { return views; }
   /// The text of \p range as the user wrote it; empty if it comes from a macro
   /// or lies elsewhere.

@@ -88,6 +88,8 @@ AnchorOrReason anchorBeforeName(const ParsedProgram &program, const clang::Funct
 /// The full statement around the launch \p call in \p host.
 AnchorOrReason anchorOfLaunch(const ParsedProgram &program, const clang::Expr *call,
                               const clang::Decl *host);
+/// Before the first leading #include, where macros of the user's headers do not reach; refused where there is none.
+AnchorOrReason anchorBeforeIncludes(const ParsedProgram &program);
 /// After the last leading #include (the file's first line without one).
 AnchorOrReason anchorAfterIncludes(const ParsedProgram &program);
 

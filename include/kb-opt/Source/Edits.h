@@ -41,7 +41,7 @@ public:
   /// Replaces the text of \p range (of \p program, inside the anchor).
   llvm::Error replace(const Anchor &anchor, const ParsedProgram &program, clang::SourceRange range,
                       llvm::StringRef replacement);
-  /// Adds all of \p other; fails on the first overlap.
+  /// Adds all of \p other, an #include that is there already only once; fails on the first overlap.
   llvm::Error merge(const Edits &other);
 
   bool empty() const { return edits.empty(); }

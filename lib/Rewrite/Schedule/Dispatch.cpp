@@ -307,16 +307,44 @@ private:
     return "if (" + *condition + ")\n  " + *fast + "\nelse\n  " + original.str();
   }
 
-  llvm::Error addDefinition(Edits &edits) {
+  /// After the kernel, or before the first function that launches it if it stands in a header.
+  AnchorOrReason place() {
+    if (kernel.isInHeader()) {
+      if (!kernel.function()->getDeclContext()->isTranslationUnit())
+        return AnchorOrReason::refuse("it lies in a header and in a namespace");
+      return anchorBefore(context.parsed(), choices.front().launch.fact().host);
+    }
     const Decl *definition = kernel.function();
     if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
       definition = pattern;
-    AnchorOrReason anchor = anchorOf(context.parsed(), definition);
+    return anchorOf(context.parsed(), definition);
+  }
+
+  /// Moves the #includes that begin \p definition to the head of the file.
+  llvm::Error addIncludes(StringRef &definition, Edits &edits) {
+    AnchorOrReason anchor = anchorBeforeIncludes(context.parsed());
+    while (anchor && definition.starts_with("#include")) {
+      auto [line, rest] = definition.split('\n');
+      if (!context.parsed().text().contains(line.trim()))
+        if (llvm::Error error = edits.insertBefore(*anchor, line.trim().str() + "\n"))
+          return error;
+      definition = rest.ltrim();
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error addDefinition(Edits &edits) {
+    AnchorOrReason anchor = place();
     if (!anchor)
       return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + anchor.reason());
-    std::string text = "\n\n" + StringRef(generated.definition).trim().str();
+    StringRef definition = StringRef(generated.definition).trim();
+    if (llvm::Error error = addIncludes(definition, edits))
+      return error;
+    std::string text = "\n\n" + definition.str();
     if (!tested.empty())
       text += "\n\n" + helperDefinition();
+    if (kernel.isInHeader())
+      return edits.insertBefore(*anchor, StringRef(text).ltrim().str() + "\n\n");
     return edits.insertAfter(*anchor, text);
   }
 
