@@ -49,7 +49,8 @@ GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
 
 /// G3: "half", "bf16", "tf32", "fp8" or "approx" operations fail unless declared
 /// if their opcode is new, or if there are more of them while the more precise
-/// operations that they could replace have become fewer. A matrix instruction that multiplies halves into
+/// operations that they could replace have become fewer. A kernel that the baseline does not have is compared with each of its
+/// kernels of the same parameters, or with each of all where there is none, and one that it holds against suffices. A matrix instruction that multiplies halves into
 /// float sums counts as float where the baseline widens halves: the products are exact.
 GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
                           const std::set<std::string> &declares);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Eval/PtxCensus.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -33,20 +34,43 @@ GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
   return GateRecord::fail(GateId::G2, FailureClass::Constraints, reason, details);
 }
 
+static unsigned countOf(const PtxFunction &function, StringRef kind) {
+  auto found = function.precision.find(kind.str());
+  return found == function.precision.end() ? 0u : found->second;
+}
+
+/// Whether \p function has more operations of \p kind than \p base, and fewer of those that they could replace.
+static bool replacesPrecise(const PtxFunction &function, const PtxFunction &base, StringRef kind) {
+  if (countOf(function, kind) <= countOf(base, kind))
+    return false;
+  if (kind == "approx")
+    return function.exactDivisions < base.exactDivisions;
+  return countOf(function, "float") + countOf(function, "double") < countOf(base, "float") + countOf(base, "double");
+}
+
+static std::string parametersOf(StringRef mangled) {
+  std::string name = demangle(mangled);
+  return name.substr(std::min(name.find('('), name.size()));
+}
+
+/// What a kernel that \p baseline does not have may stand for: its kernels with the same parameters, or else all.
+static std::vector<const PtxFunction *> modelsOf(StringRef name, const PtxCensus &baseline) {
+  std::vector<const PtxFunction *> same, all;
+  for (const auto &[other, function] : baseline.functions) {
+    all.push_back(&function);
+    if (parametersOf(other) == parametersOf(name))
+      same.push_back(&function);
+  }
+  return same.empty() ? all : same;
+}
+
 GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
                           const std::set<std::string> &declares) {
-  auto countOf = [](const PtxFunction &function, StringRef kind) {
-    auto found = function.precision.find(kind.str());
-    return found == function.precision.end() ? 0u : found->second;
-  };
-  // What a new kernel (a split or a new instantiation) is compared with.
+  // Where the opcodes of a new kernel (a split, a schedule, a new instantiation) are looked up.
   PtxFunction whole;
   for (const auto &[name, function] : baseline.functions) {
-    for (const auto &[kind, count] : function.precision)
-      whole.precision[kind] += count;
     for (const auto &[opcode, count] : function.narrowOpcodes)
       whole.narrowOpcodes[opcode] += count;
-    whole.exactDivisions += function.exactDivisions;
     whole.widensHalf |= function.widensHalf;
   }
   auto kindOf = [](StringRef opcode) -> StringRef {
@@ -73,14 +97,14 @@ GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
       details.push_back(formatv("{0} has new {1} operations: {2} x {3}", name, kind, count, opcode));
     }
     for (StringRef kind : {"half", "bf16", "tf32", "fp8", "approx"}) {
-      if (declares.count(kind.str()) || countOf(function, kind) <= countOf(base, kind))
+      if (declares.count(kind.str()))
         continue;
-      bool fewer = kind == "approx" ? function.exactDivisions < base.exactDivisions
-                                    : countOf(function, "float") + countOf(function, "double") <
-                                          countOf(base, "float") + countOf(base, "double");
-      if (fewer)
+      std::vector<const PtxFunction *> models{&base};
+      if (found == baseline.functions.end())
+        models = modelsOf(name, baseline);
+      if (!models.empty() && all_of(models, [&](const PtxFunction *model) { return replacesPrecise(function, *model, kind); }))
         details.push_back(formatv("{0} has {1} {2} operations instead of {3}, and fewer precise ones",
-                                  name, countOf(function, kind), kind, countOf(base, kind)));
+                                  name, countOf(function, kind), kind, countOf(*models.front(), kind)));
     }
   }
   if (details.empty())

@@ -140,6 +140,21 @@ TEST(Precision, UnrollingIsNotNarrowing) {
             "");
 }
 
+/// A kernel with \p body, as a part of a module.
+static std::string kernelOf(llvm::StringRef name, llvm::StringRef body) {
+  return (".visible .entry " + name + "(.param .u64 p)\n{\n" + body + "\nret;\n}\n").str();
+}
+
+TEST(Precision, ANewKernelIsHeldAgainstThoseOfItsParameters) {
+  std::string half = kernelOf("_Z1aPd", "add.f16 %h1, %h2, %h3;"), precise = kernelOf("_Z1bPf", "add.f32 %f1, %f2, %f3;");
+  std::string unrolled = kernelOf("_Z6a_widePd", "add.f16 %h1, %h2, %h3;\nadd.f16 %h4, %h2, %h3;");
+  std::string narrowed = kernelOf("_Z6b_widePf", "add.f16 %h1, %h2, %h3;\nadd.f16 %h4, %h2, %h3;");
+  PtxCensus baseline = takePtxCensus(half + precise);
+  EXPECT_EQ(checkPrecision(baseline, takePtxCensus(half + precise + unrolled), {}).reason, "");
+  EXPECT_EQ(checkPrecision(baseline, takePtxCensus(half + precise + narrowed), {}).reason,
+            "_Z6b_widePf has 2 half operations instead of 0, and fewer precise ones");
+}
+
 TEST(Precision, ApproximationsInThePlaceOfExactOperationsFail) {
   EXPECT_EQ(precision("div.approx.f32 %f1, %f2, %f3;\ndiv.rn.f32 %f1, %f2, %f3;",
                       "div.approx.f32 %f1, %f2, %f3;\ndiv.approx.f32 %f1, %f2, %f3;"),
