@@ -33,52 +33,62 @@ public:
         return next.takeError();
       if (!*next)
         return std::nullopt;
-      done.insert((*next)->kernel);
-      if (llvm::Error error = tryAll(**next))
+      if (llvm::Error error = tryNext(**next))
         return std::move(error);
     }
   }
 
 private:
-  /// The sketches of the kernel that takes most time and was not tried. Kernels that a sketch
-  /// printed are not sketched again.
+  /// The sketches of the kernel that takes most time, of those that were tried least. Kernels that a sketch printed are
+  /// not sketched again.
   llvm::Expected<std::optional<Action>> nextAction() {
     const ExplorerNode &node = explorer.node(at);
     if (isAtFloor(node))
       return std::nullopt;
-    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
-    if (!actions)
-      return actions.takeError();
+    if (at == explorer.root()) {
+      llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
+      if (!actions)
+        return actions.takeError();
+      for (const Action &action : *actions)
+        if (action.sketch && !action.ranges.empty())
+          given.try_emplace(action.kernel, Progress{action, node.shareOf(action.kernel)});
+    }
     std::optional<Action> chosen;
-    double most = leastShare;
-    for (const Action &action : *actions) {
-      if (!action.sketch || action.ranges.empty() || done.count(action.kernel))
+    size_t least = 0;
+    double most = 0;
+    for (auto &[kernel, progress] : given) {
+      // What the others take less is what this one takes more, until it is another kernel that runs.
+      if (!progress.hasGained)
+        progress.share = node.shareOf(kernel);
+      if (progress.isDone || progress.share < leastShare)
         continue;
-      if (at == explorer.root())
-        given.insert(action.kernel);
-      double share = node.shareOf(action.kernel);
-      if (given.count(action.kernel) && share >= most && (!chosen || share > most)) {
-        most = share;
-        chosen = action;
+      if (!chosen || progress.tried < least || (progress.tried == least && progress.share > most)) {
+        least = progress.tried;
+        most = progress.share;
+        chosen = progress.action;
       }
     }
     return chosen;
   }
 
-  llvm::Error tryAll(const Action &action) {
+  /// Tries the next schedules of \p action: all of them where times are modelled, else one group, so that every
+  /// kernel has had its first group before any gets a second one.
+  llvm::Error tryNext(const Action &action) {
+    Progress &progress = given.at(action.kernel);
     const NodeId parent = at;
-    const ParameterRange &range = action.ranges.front();
-    llvm::ArrayRef<std::string> values(range.values);
-    if (!explorer.measures())
+    llvm::ArrayRef<std::string> values(action.ranges.front().values);
+    if (!explorer.measures()) {
+      progress.isDone = true;
       return tryTogether(parent, action, values.take_front(mostModelled));
-    values = values.take_front(mostJudged);
-    for (; !values.empty() && !explorer.mustEnd(); values = values.drop_front(std::min(group, values.size()))) {
-      double before = explorer.node(at).judgement.timeUs;
-      if (llvm::Error error = tryTogether(parent, action, values.take_front(group)))
-        return error;
-      if (at != parent && explorer.node(at).judgement.timeUs > before * (1 - leastProgress))
-        break;
     }
+    values = values.take_front(mostJudged).drop_front(progress.tried);
+    double before = explorer.node(at).judgement.timeUs;
+    if (llvm::Error error = tryTogether(parent, action, values.take_front(group)))
+      return error;
+    double now = explorer.node(at).judgement.timeUs;
+    progress.isDone = values.size() <= group || (progress.hasGained && now > before * (1 - leastProgress));
+    progress.hasGained |= at != parent;
+    progress.tried += group;
     return llvm::Error::success();
   }
 
@@ -103,9 +113,17 @@ private:
     return llvm::Error::success();
   }
 
+  /// What was tried of a kernel of the original.
+  struct Progress {
+    Action action;
+    double share = 0; ///< of the original's time
+    size_t tried = 0;
+    bool hasGained = false, isDone = false;
+  };
+
   Explorer &explorer;
   NodeId at;
-  std::set<std::string> given, done;
+  std::map<std::string, Progress> given;
 };
 
 } // namespace

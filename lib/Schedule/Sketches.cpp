@@ -5,7 +5,8 @@
 using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
-  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(), &rowsSketch(), &mapSketch()};
+  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(), &rowsSketch(),
+                                                   &stencilSketch(), &mapSketch()};
   return all;
 }
 

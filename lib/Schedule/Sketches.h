@@ -14,6 +14,7 @@ const Sketch &rowsSketch();
 const Sketch &contractionSketch();
 const Sketch &mapSketch();
 const Sketch &columnsSketch();
+const Sketch &stencilSketch();
 
 /// The schedules of the sketch `rows` for \p nest.
 std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
