@@ -103,6 +103,38 @@ std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nes
   return conditions;
 }
 
+/// \p product without its factor \p self; null if that is not a plain factor of it, once.
+static AffineExpr withoutFactor(AffineExpr product, AffineExpr self) {
+  if (product == self)
+    return getAffineConstantExpr(1, self.getContext());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(product);
+  if (!binary || binary.getKind() != AffineExprKind::Mul)
+    return {};
+  for (auto [part, other] : {std::pair(binary.getLHS(), binary.getRHS()), std::pair(binary.getRHS(), binary.getLHS())})
+    if (AffineExpr rest = withoutFactor(part, self); rest && other.isSymbolicOrConstant())
+      return rest * other;
+  return {};
+}
+
+kb::ExprAttr kbopt::gainAlong(kb::ExprAttr expr, StringRef dim) {
+  auto position = positionOf(expr, dim);
+  if (!position)
+    return {};
+  SmallVector<AffineExpr> terms;
+  addends(expr.getExpr(), terms);
+  AffineExpr gain = getAffineConstantExpr(0, expr.getContext());
+  for (AffineExpr term : terms) {
+    if (!term.isFunctionOfDim(*position))
+      continue;
+    AffineExpr rest = withoutFactor(term, getAffineDimExpr(*position, expr.getContext()));
+    if (!rest)
+      return {};
+    gain = gain + rest;
+  }
+  auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), simplified(expr, gain));
+  return kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map);
+}
+
 std::string kbopt::elementKey(CudaText &text, kb::OperandAttr operand, StringRef dim) {
   text.setName(dim, "@");
   std::string key = operand.getBase().getName().str() + "[" + text.expression(operand.getOffset()) + "]";

@@ -14,6 +14,8 @@ namespace kbopt {
 
 /// What \p expr gains when \p dim grows by one; nothing if that is not the same constant everywhere.
 std::optional<int64_t> strideAlong(kb::ExprAttr expr, llvm::StringRef dim);
+/// The same as an expression over sizes ("n"); null if it varies with a dimension.
+kb::ExprAttr gainAlong(kb::ExprAttr expr, llvm::StringRef dim);
 /// Whether \p expr changes with \p dim at all.
 bool dependsOn(kb::ExprAttr expr, llvm::StringRef dim);
 /// Whether \p expr uses a `varying` symbol that a kb.let inside \p scope declares (and \p text has not hoisted).

@@ -60,21 +60,28 @@ bool mentions(mlir::Operation *op, llvm::StringRef name);
 /// The block tile and who computes what of it; the keys of the schedule.
 struct ContractionShape {
   int64_t bm = 0, bn = 0, bk = 0, tm = 0, tn = 0, stages = 2, group = 1;
+  int64_t split = 1;         ///< parts of each tile's terms, summed by different warps
   bool isVector = true;      ///< 16 bytes per access, where operands have a unit stride
   std::string core = "simt"; ///< on matrix units, `tm` x `tn` is the tile of a warp
   bool onMatrixUnits() const { return core != "simt"; }
   explicit ContractionShape(const Schedule &schedule);
   ContractionShape() = default;
   Schedule schedule() const;
-  int64_t threads() const { return bm / tm * (bn / tn) * (onMatrixUnits() ? 32 : 1); }
+  int64_t threads() const { return bm / tm * (bn / tn) * (onMatrixUnits() ? 32 : split); }
   int64_t registers(const Contraction &contraction) const;
-  int64_t sharedBytes(const Contraction &contraction) const;
+  /// Of the tiles, and of the sums of all parts but one.
+  int64_t tileBytes(const Contraction &contraction) const;
+  int64_t partBytes(const Contraction &contraction) const;
+  int64_t sharedBytes(const Contraction &contraction) const {
+    return tileBytes(contraction) + partBytes(contraction);
+  }
   /// Blocks of a multiprocessor that registers and shared memory allow.
   int64_t residentBlocks(const Contraction &contraction, const ChipInfo &chip) const;
   /// Empty if the shape can be printed; otherwise why not.
   std::string whyNot(const Contraction &contraction, const ChipInfo &chip) const;
 
 private:
+  std::string whyNotSplit(const Contraction &contraction) const;
   std::string whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const;
 };
 

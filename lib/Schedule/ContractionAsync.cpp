@@ -22,7 +22,7 @@ public:
 
   llvm::Expected<GeneratedKernel> print(int64_t blocks) {
     load = text.freshName("load"), multiply = text.freshName("multiply"), stages = text.freshName("STAGES"),
-    part = text.freshName("part");
+    term = text.freshName("term"), used = text.freshName("used");
     printPosition();
     code.line("constexpr int " + stages + " = " + std::to_string(shape.stages) + ";");
     printTiles();
@@ -31,6 +31,8 @@ public:
     printInitialValues();
     printMultiply();
     printLoop();
+    if (isSplit())
+      printParts();
     printAfter();
     kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n";
     return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
@@ -42,7 +44,9 @@ public:
   }
 
 private:
-  std::string load, multiply, stages, part;
+  /// Of a thread in the unrolled body of the loop: longer bodies do not fit the instruction cache.
+  static constexpr int64_t mostMultiplies = 512;
+  std::string load, multiply, stages, term, used;
   int64_t group = 1; ///< terms that are read from shared memory at once
 
   void printTiles() {
@@ -65,20 +69,21 @@ private:
                   ");");
       used += " + sizeof(" + tile.shared + ")";
     }
+    dynamicMemory = isDynamic ? memory + used : "";
   }
 
   void printLoad() {
-    code.line("auto " + load + " = [&](int " + stage + ", int " + depth0 + ") {").indent();
-    for (const NamedTile &tile : tiles) {
-      openTileLoop(tile);
-      auto [side, inner] = placeOf(tile);
-      std::string element = printElement(tile),
-                  target = tile.shared + "[" + stage + "]" +
-                           (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
-      code.line("__pipeline_memcpy_async(&" + target + ", &" + element + ", " +
-                std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
-      code.close();
-    }
+    printWalks();
+    code.line("auto " + load + " = [&](int " + stage + ", int " + left + ") {").indent();
+    printFirstTerm();
+    for (const NamedTile &tile : tiles)
+      printCopies(tile, [&](StringRef address) {
+        auto [side, inner] = placeOf(tile);
+        std::string target = tile.shared + "[" + stage + "]" +
+                             (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
+        code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " +
+                  std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
+      });
     code.outdent().line("};");
   }
 
@@ -113,8 +118,8 @@ private:
       if (!tile.isTransposed)
         printFetch(tile, step);
     if (group > 1)
-      code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(group) + "; ++" + part + ")");
-    std::string at = group > 1 ? step + " + " + part : step;
+      code.unroll().open("for (int " + term + " = 0; " + term + " < " + std::to_string(group) + "; ++" + term + ")");
+    std::string at = group > 1 ? step + " + " + term : step;
     if (usesDepth)
       code.line("const int " + depth + " = " + depth0 + " + " + at + ";");
     if (usesDepth)
@@ -123,48 +128,46 @@ private:
       if (tile.isTransposed)
         printFetch(tile, at);
     printTerm([&](const NamedTile &tile) {
-      return tile.registers + "[" + (tile.tile->isRow ? i : j) + "]" + (tile.isTransposed ? "" : "[" + part + "]");
+      return tile.registers + "[" + (tile.tile->isRow ? i : j) + "]" + (tile.isTransposed ? "" : "[" + term + "]");
     });
     if (group > 1)
       code.close();
     code.outdent().line("};");
   }
 
-  void printLoop() {
-    std::string left = limit + " - " + depth0, ahead = "(" + stages + " - 1)",
-                by = group > 1 ? step + " += " + std::to_string(group) : "++" + step;
-    auto call = [&](bool isEdge) {
-      return multiply + "(" + stage + ", " + step + (usesDepth ? ", " + depth0 : "") +
-             (contraction.length ? isEdge ? ", true" : ", false" : "") + ");";
-    };
-    code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.open("if (" + stage + " * " + bk + " < " + limit + ")")
-        .line(load + "(" + stage + ", " + stage + " * " + bk + ");")
-        .close();
-    code.line("__pipeline_commit();").close();
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
-              " += " + bk + ", " + stage + " = (" + stage + " + 1) % " + stages + ")");
-    code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-    code.open("if (" + left + " > " + ahead + " * " + bk + ")");
-    code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + " + ahead + " * " + bk +
-              ");")
-        .close();
-    code.line("__pipeline_commit();");
-    code.open("if (" + full + " - " + depth0 + " >= " + bk + ")")
-        .unroll()
-        .open("for (int " + step + " = 0; " + step + " < " + bk + "; " + by + ")")
-        .line(call(false))
-        .close()
-        .close();
-    code.line("else")
-        .unroll(1)
-        .indent()
-        .open("for (int " + step + " = 0; " + step + " < " +
-              (contraction.length ? "min(" + bk + ", " + left + ")" : left) + "; " + by + ")")
-        .line(call(true))
-        .close()
-        .outdent();
+  /// The terms of a tile, \p many of them.
+  void printTerms(const llvm::Twine &many, bool isEdge) {
+    int64_t turns = std::max<int64_t>(1, mostMultiplies / (shape.tm * shape.tn * group));
+    code.unroll(isEdge ? 1 : turns * group < shape.bk / shape.split ? turns : 0);
+    code.open("for (int " + step + " = 0; " + step + " < " + many + "; " +
+              (group > 1 ? step + " += " + std::to_string(group) : "++" + step) + ")");
+    code.line(multiply + "(" + stage + ", " + ownTerm(step) + (usesDepth ? ", " + depth0 : "") +
+              (contraction.length ? isEdge ? ", true" : ", false" : "") + ");");
     code.close();
+  }
+
+  void printTileLoop(const llvm::Twine &condition, const llvm::Twine &terms, bool isEdge) {
+    code.open("for (; " + condition + "; " + depth0 + " += " + bk + ")");
+    code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+    code.line(load + "(" + used + ", " + limit + " - " + depth0 + " - (" + stages + " - 1) * " + bk + ");");
+    code.line("__pipeline_commit();");
+    printTerms(terms, isEdge);
+    code.line(used + " = " + stage + ";");
+    code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;").close();
+  }
+
+  void printLoop() {
+    std::string rest = limit + " - " + depth0;
+    code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
+    code.line(load + "(" + stage + ", " + limit + " - " + stage + " * " + bk + ");").line("__pipeline_commit();");
+    code.close();
+    code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
+              " - 1; // the stage of this tile, and one that can be overwritten");
+    printTileLoop(full + " - " + depth0 + " >= " + bk, ownTerms(), false);
+    if (contraction.length)
+      return printTileLoop(depth0 + " < " + limit, "min(" + bk + ", " + rest + ")", true);
+    code.line("__pipeline_wait_prior(0);").line("__syncthreads();");
+    printTerms(ownRest(rest), true);
   }
 };
 

@@ -56,8 +56,14 @@ public:
       if (tile.width != 8)
         return llvm::createStringError(tile.tile->operand.getBase().getName() + " cannot be read 16 bytes at a time");
     load = text.freshName("load"), fetch = text.freshName("fetch"), multiply = text.freshName("multiply"),
-    stages = text.freshName("STAGES");
-    place = text.freshName("place"), helper = kernel.name;
+    stages = text.freshName("STAGES"), steps = text.freshName("STEPS"), part = text.freshName("part"),
+    used = text.freshName("used"), whole = text.freshName("isWhole"), helper = kernel.name;
+    for (const NamedTile &tile : tiles) {
+      if (!tile.walks)
+        return llvm::createStringError(tile.tile->operand.getBase().getName() + " is not read at constant distances");
+      std::string base = StringRef(tile.from).drop_back(4).str();
+      places[tile.from] = text.freshName(base + "Place"), firsts[tile.from] = text.freshName(base + "First");
+    }
     printPosition();
     printTiles();
     printThread();
@@ -78,12 +84,14 @@ public:
   }
 
 private:
-  std::string load, fetch, multiply, stages, place, helper;
+  std::string load, fetch, multiply, stages, steps, used, whole, helper;
+  /// By a tile's pointer: where its chunk lies in a row of shared memory that the thread copies, and that it reads.
+  std::map<std::string, std::string> places, firsts;
 
   std::string constants() const override {
     auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
     return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
-           is(stages, shape.stages) + threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ") * 32";
+           is(stages, shape.stages) + steps + " = " + bk + " / 16, " + threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ") * 32";
   }
   std::string rowAt(StringRef i) const override { return row0 + " + " + rowOfThread + " + " + i.str() + " * 8"; }
   std::string columnAt(StringRef j) const override {
@@ -140,7 +148,6 @@ private:
                 "]" + extents + ">(" + memory + used + ");");
       used += " + sizeof(" + tile.shared + ")";
     }
-    code.line("auto " + place + " = [](int row, int column) { return (column / 8 ^ row % 8) * 8; };");
   }
 
   void printThread() {
@@ -158,47 +165,62 @@ private:
     return warpColumn.empty() ? warpColumn = text.freshName(contraction.column.name + "OfWarp") : warpColumn;
   }
 
-  /// Terms beyond the end are zero in both tiles; nothing is read there.
+  /// A part of a tile; terms beyond the end are zero in both tiles, and nothing is read there.
   void printLoad() {
-    code.line("auto " + load + " = [&](int " + stage + ", int " + depth0 + ") {").indent();
+    printWalks();
+    std::string declared;
+    for (const NamedTile &tile : tiles)
+      declared += (declared.empty() ? "const int " : ", ") + places[tile.from] + " = (" +
+                  (tile.tile->alongSide ? tile.side + " / 8 ^ " + tile.term : tile.term + " / 8 ^ " + tile.side) +
+                  " % 8) * 8";
+    code.line(declared + "; // chunks of 8 change places");
+    code.line("auto " + load + " = [&](int " + stage + ", int " + part + ", int " + left + ") {").indent();
+    code.line("const bool " + whole + " = " + left + " >= " + bk + ";");
+    std::string steps = this->steps;
     for (const NamedTile &tile : tiles) {
-      openTileLoop(tile);
       auto [side, inner] = placeOf(tile);
       bool alongSide = tile.tile->alongSide;
-      code.line("const int " + depth + " = " + depth0 + " + " + inner + ", " + sideName(*tile.tile) + " = min(" +
-                side0(*tile.tile) + " + " + side + ", " + sideExtent(*tile.tile) + (alongSide ? " - 8" : " - 1") +
-                ");");
-      std::string slow = alongSide ? inner : side, fast = alongSide ? side : inner;
-      code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + slow + "][" + place + "(" + slow +
-                ", " + fast + ")], &" + text.operand(tile.tile->operand) + ", 16, " + depth + " < " + limit +
+      code.unroll().open("for (int " + chunk + " = " + part + "; " + chunk + " < " + perThread(tile) + "; " + chunk +
+                         " += " + steps + " - 1)");
+      code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + (alongSide ? inner : side) + "][" +
+                places[tile.from] + "], " + walkedAddress(tile) + ", 16, " + whole + " || " + inner + " < " + left +
                 " ? 0 : 16);");
+      if (!alongSide)
+        code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
       code.close();
+      if (alongSide)
+        code.open("if (" + part + " == " + steps + " - 2)").line(tile.from + " += " + times(bk, tile) + ";").close();
     }
     code.outdent().line("};");
   }
 
+  /// Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the
+  /// right one.
   void printFetch() {
     for (const NamedTile &tile : tiles)
       code.line("unsigned " + tile.registers + "[2][" + (tile.tile->isRow ? tm : tn) + " / 16][4];");
+    for (const NamedTile &tile : tiles) {
+      std::string warpSide = tile.tile->isRow ? rowOfWarp() : columnOfWarp();
+      std::string matrix = tile.tile->isRow == tile.tile->alongSide ? lane + " / 8 % 2" : lane + " / 16";
+      code.line("const int " + firsts[tile.from] + " = (" +
+                (tile.tile->alongSide ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) + " ^ " + lane +
+                " % 8) * 8;");
+    }
     code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {").indent();
     for (const NamedTile &tile : tiles) {
       bool isRow = tile.tile->isRow, alongSide = tile.tile->alongSide;
       const std::string &index = isRow ? i : j;
-      // Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the
-      // right one.
-      std::string inner = lane + " % 8", low = lane + " / 8 % 2 * 8", high = lane + " / 16 * 8";
-      std::string sidePart = isRow ? low : high, depthPart = isRow ? high : low;
-      std::string side = (isRow ? rowOfWarp() : columnOfWarp()) + " + " + index + " * 16 + " + sidePart +
-                         (alongSide ? "" : " + " + inner);
-      std::string terms = step + " * 16 + " + depthPart + (alongSide ? " + " + inner : "");
-      std::string slow = alongSide ? terms : side, fast = alongSide ? side : terms;
-      code.unroll().open("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index +
-                         ")");
-      code.line("const int " + at + " = " + slow + ";");
+      std::string rowOfLane = isRow == alongSide ? lane + " / 16 * 8 + " + lane + " % 8" : lane + " % 16";
+      std::string slow = alongSide ? rowOfLane + " + " + step + " * 16"
+                                   : (isRow ? rowOfWarp() : columnOfWarp()) + " + " + rowOfLane + " + " + index +
+                                         " * 16";
+      code.unroll()
+          .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index + ")")
+          .indent();
       code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared + "[" + stage +
-                "][" + at + "][" + place + "(" + at + ", " + fast + ")]" +
+                "][" + slow + "][" + firsts[tile.from] + " ^ " + (alongSide ? index : step) + " * 16]" +
                 (needsFlag() ? alongSide ? ", true" : ", false" : "") + ");")
-          .close();
+          .outdent();
     }
     code.outdent().line("};");
   }
@@ -214,31 +236,44 @@ private:
     code.close().close().outdent().line("};");
   }
 
+  /// All parts of a tile.
+  void printLoads(const llvm::Twine &stage, const llvm::Twine &terms) {
+    code.unroll()
+        .line("for (int " + part + " = 0; " + part + " < " + steps + " - 1; ++" + part + ")")
+        .indent()
+        .line(load + "(" + stage + ", " + part + ", " + terms + ");")
+        .outdent();
+  }
+
   void printLoop() {
-    std::string steps = bk + " / 16";
+    std::string rest = limit + " - " + depth0;
     code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.open("if (" + stage + " * " + bk + " < " + limit + ")")
-        .line(load + "(" + stage + ", " + stage + " * " + bk + ");")
-        .close();
-    code.line("__pipeline_commit();").close();
+    code.open("if (" + limit + " - " + stage + " * " + bk + " >= " + bk + ")");
+    printLoads(stage, bk);
+    code.close().line("__pipeline_commit();").close();
     code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-    code.open("if (" + limit + " > 0)").line(fetch + "(0, 0, 0);").close();
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
-              " += " + bk + ")");
+    code.open("if (" + limit + " >= " + bk + ")").line(fetch + "(0, 0, 0);").close();
+    code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
+              " - 1; // the stage of this tile, and one that can be overwritten");
+    code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
     code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
-    code.open("if (" + step + " == 0)");
-    code.open("if (" + limit + " - " + depth0 + " > (" + stages + " - 1) * " + bk + ")");
-    code.line(load + "((" + stage + " + " + stages + " - 1) % " + stages + ", " + depth0 + " + (" + stages +
-              " - 1) * " + bk + ");")
-        .close();
-    code.line("__pipeline_commit();").close();
-    code.open("if (" + step + " + 1 < " + steps + ")")
-        .line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);")
-        .close();
-    code.open("else if (" + limit + " - " + depth0 + " > " + bk + ")");
-    code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-    code.line(stage + " = (" + stage + " + 1) % " + stages + ";").line(fetch + "(0, " + stage + ", 0);").close();
+    code.open("if (" + step + " + 1 < " + steps + ")");
+    code.line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);");
+    code.open("if (" + rest + " >= " + stages + " * " + bk + ")")
+        .line(load + "(" + used + ", " + step + ", " + bk + ");")
+        .close()
+        .outdent();
+    code.line("} else {").indent();
+    code.line("__pipeline_commit();").line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+    code.line(used + " = " + stage + ";");
+    code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;");
+    code.open("if (" + rest + " >= 2 * " + bk + ")").line(fetch + "(0, " + stage + ", 0);").close().close();
     code.line(multiply + "(" + step + " % 2);").close().close();
+    code.open("if (" + depth0 + " < " + limit + ")");
+    printLoads("0", rest);
+    code.line("__pipeline_commit();").line("__pipeline_wait_prior(0);").line("__syncthreads();");
+    code.unroll(1).open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
+    code.line(fetch + "(0, 0, " + step + ");").line(multiply + "(0);").close().close();
   }
 };
 

@@ -52,6 +52,11 @@ void ContractionPrinter::printInitialValues() {
   if (reads)
     code.line("const int " + contraction.row.name + " = " + rowAt(i) + ";");
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; ++" + j + ")");
+  if (isSplit()) { // only the first part begins with the given values
+    for (const auto &[sum, type] : contraction.sums)
+      code.line(sumAt(sums[sum], i, j) + " = 0;");
+    code.open("if (" + part + " > 0)").line("continue;").close();
+  }
   if (reads) {
     code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
     code.open("if (" + isOutside(contraction.column.name) + points(true) + ")").line("continue;").close();
@@ -117,6 +122,43 @@ bool ContractionPrinter::readsColumn(kb::StoreOp store) {
     reads |= mentions(op, contraction.column.name);
   }
   return reads;
+}
+
+void ContractionPrinter::printParts() {
+  std::string each = threads + " / " + split, place = text.freshName("place"), other = text.freshName("other");
+  auto loop = [&](llvm::function_ref<void()> body) {
+    code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
+    code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
+    body();
+    code.close().close();
+  };
+  std::map<std::string, std::string> parts;
+  for (const auto &[sum, type] : contraction.sums) {
+    parts[sum] = text.freshName(sum + "Parts");
+    std::string extents = "[" + split + " - 1][" + tm + "][" + tn + "][" + each + "]";
+    code.line(dynamicMemory.empty()
+                  ? "__shared__ " + type + " " + parts[sum] + extents + "; // of all parts but the first"
+                  : "auto &" + parts[sum] + " = *reinterpret_cast<" + type + " (*)" + extents + ">(" + dynamicMemory +
+                        "); // of all parts but the first");
+    dynamicMemory += dynamicMemory.empty() ? "" : " + sizeof(" + parts[sum] + ")";
+  }
+  code.line("const int " + place + " = threadIdx.x % (" + each + ");");
+  auto partAt = [&](const std::string &sum, const std::string &which) {
+    return parts[sum] + "[" + which + "][" + i + "][" + j + "][" + place + "]";
+  };
+  code.open("if (" + part + " > 0)");
+  loop([&] {
+    for (const auto &[sum, type] : contraction.sums)
+      code.line(partAt(sum, part + " - 1") + " = " + sumAt(sums[sum], i, j) + ";");
+  });
+  code.close().line("__syncthreads();");
+  code.open("if (" + part + " > 0)").line("return;").close();
+  code.unroll().open("for (int " + other + " = 0; " + other + " < " + split + " - 1; ++" + other + ")");
+  loop([&] {
+    for (const auto &[sum, type] : contraction.sums)
+      code.line(sumAt(sums[sum], i, j) + " += " + partAt(sum, other) + ";");
+  });
+  code.close();
 }
 
 void ContractionPrinter::printAfter() {

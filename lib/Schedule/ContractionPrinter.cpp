@@ -17,7 +17,9 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   depth0 = fresh(depth + "0");
   rowOfThread = fresh(contraction.row.name + "OfThread"), columnOfThread = fresh(contraction.column.name + "OfThread");
   stage = fresh("stage"), slot = fresh("slot"), lane = fresh("lane"), warp = fresh("warp");
-  at = fresh("at"), chunk = fresh("chunk"), step = fresh("step");
+  at = fresh("at"), chunk = fresh("chunk"), step = fresh("step"), left = fresh("left");
+  if (isSplit())
+    split = fresh("SPLIT"), part = fresh("part"), firstTerm = fresh("firstTerm");
   auto index = [&](StringRef wanted, StringRef other) {
     std::string name = text.freshName(wanted);
     return name == wanted ? name : text.freshName(other);
@@ -26,7 +28,11 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   for (const ContractionTile &tile : contraction.tiles) {
     std::string base;
     collectIdentifiers(tile.operand.getBase().getName(), [&](StringRef word) { base = word.str(); });
-    tiles.push_back({&tile, fresh(base + "Tile"), shape.stages > 2 ? "" : fresh(base + "Next"), fresh(base + "Regs")});
+    NamedTile &named = tiles.emplace_back();
+    named.tile = &tile, named.shared = fresh(base + "Tile"), named.registers = fresh(base + "Regs");
+    named.next = shape.stages > 2 ? "" : fresh(base + "Next");
+    named.from = fresh(base + "From"), named.apart = fresh(base + "Apart");
+    named.side = fresh(base + (tile.isRow ? "Row" : "Column")), named.term = fresh(base + "Term");
   }
   for (const auto &[sum, type] : contraction.sums)
     sums[sum] = fresh(sum + "s");
@@ -42,6 +48,7 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
     tile.isTransposed = shape.stages <= 2 || !tile.isVector() || !tile.tile->alongDepth;
     (tile.tile->isRow ? rowsApart : columnsApart) |= !tile.isTransposed;
   }
+  chooseWalks();
 }
 
 void ContractionPrinter::chooseWidths() {
@@ -106,8 +113,9 @@ std::string ContractionPrinter::hostExtent(const NestDim &dim) {
 
 std::string ContractionPrinter::constants() const {
   auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
-  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) + threads +
-         " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ")";
+  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
+         (isSplit() ? is(split, shape.split) : "") + threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn +
+         ")" + (isSplit() ? " * " + split : "");
 }
 
 void ContractionPrinter::printPosition() {
@@ -230,40 +238,16 @@ std::string ContractionPrinter::sumAt(StringRef array, StringRef i, StringRef j)
 
 void ContractionPrinter::printThread() {
   std::string across = "(" + bn + " / (8 * " + tn + "))";
-  code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32; // 4 x 8 lanes of a warp");
+  std::string each = threads + " / " + split;
+  code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32" +
+            (isSplit() ? " % (" + each + " / 32)" : "") + "; // 4 x 8 lanes of a warp");
+  if (isSplit())
+    code.line("const int " + part + " = threadIdx.x / (" + each + "), " + firstTerm + " = " + part + " * (" + bk +
+              " / " + split + "); // of the terms of a tile");
   code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " + lane + " / 8" +
             (rowsApart ? ";" : " * 4;"));
   code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn + ") + " + lane + " % 8" +
             (columnsApart ? ";" : " * 4;"));
-}
-
-std::string ContractionPrinter::perThread(const NamedTile &tile) const {
-  return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " +
-         threads;
-}
-
-std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile &tile) const {
-  std::string width = std::to_string(tile.width), times = tile.isVector() ? " * " + width : "";
-  std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
-  inner = tile.isVector() ? "(" + inner + " / " + width + ")" : inner;
-  std::string slow = at + " / " + inner, fast = at + " % " + inner + times;
-  return tile.tile->alongSide ? std::pair(fast, slow) : std::pair(slow, fast);
-}
-
-void ContractionPrinter::openTileLoop(const NamedTile &tile) {
-  code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" + chunk + ")");
-  code.line("const int " + at + " = threadIdx.x + " + chunk + " * " + threads + ";");
-}
-
-std::string ContractionPrinter::printElement(const NamedTile &tile) {
-  auto [side, inner] = placeOf(tile);
-  std::string sideStep = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
-  std::string depthStep = tile.isVector() && tile.tile->alongDepth ? std::to_string(tile.width) : "1";
-  code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " +
-            sideExtent(*tile.tile) + " - " + sideStep + "), " + depth + " = min(" + depth0 + " + " + inner + ", " +
-            length + " - " + depthStep + ");");
-  printDigits();
-  return text.operand(tile.tile->operand);
 }
 
 void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf) {
@@ -335,6 +319,7 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, in
     return llvm::createStringError("an extent is only known on the device");
   kernel.blockX = std::to_string(shape.threads());
   kernel.extraParameters = text.extraParameters();
+  kernel.reassociates |= isSplit();
   kernel.conditions = needs.conditions;
   kernel.threads = shape.threads();
   std::string header = text.nest().getHeader() ? text.nest().getHeader()->str() + "\n" : "";

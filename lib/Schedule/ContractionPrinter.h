@@ -15,10 +15,14 @@ namespace kbopt {
 
 /// A tile with the names of its arrays.
 struct NamedTile {
-  const ContractionTile *tile;
+  const ContractionTile *tile = nullptr;
   std::string shared, next, registers;
   int64_t width = 1;        ///< elements per access
   bool isTransposed = true; ///< rows of the shared tile run over the side, not over the depth
+  /// A thread copies the same place of every tile: it keeps a pointer that walks along the depth.
+  bool walks = false;
+  std::string from, side, term, apart; ///< that pointer, its place in the tile, and the distance between accesses
+  std::string stride;                  ///< between neighbouring terms; empty: 1
   bool isVector() const { return width > 1; }
 };
 
@@ -39,7 +43,9 @@ protected:
   std::map<std::string, std::string> sums; ///< arrays of the sums, by the variable's name
   std::string rows, columns, length;       ///< extents
   std::string row0, column0, depth0, rowOfThread, columnOfThread, depth, stage, slot, i, j;
-  std::string bm, bn, bk, tm, tn, threads, lane, warp, at, chunk, step;
+  std::string bm, bn, bk, tm, tn, threads, lane, warp, at, chunk, step, left;
+  std::string split, part, firstTerm; ///< where sums are split: parts, the thread's, and where that begins in a tile
+  std::string dynamicMemory;          ///< after the tiles in it; empty: tiles are static arrays
   /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
   bool rowsApart = false, columnsApart = false;
   bool usesDepth = false;        ///< the term reads something that lies in no tile
@@ -66,12 +72,22 @@ protected:
   void printThread();
   /// Accesses of one thread to \p tile.
   std::string perThread(const NamedTile &tile) const;
-  /// Where access `at` to \p tile lies: along the side, and along the depth.
+  /// Where access `chunk` to \p tile lies: along the side, and along the depth.
   std::pair<std::string, std::string> placeOf(const NamedTile &tile) const;
-  /// The loop over a thread's accesses to \p tile, and `at` in it.
+  /// Declares which part of each tile the thread copies, and the pointers that it copies from.
+  void printWalks();
+  /// Where access `chunk` to \p tile, which walks, lies in memory.
+  std::string walkedAddress(const NamedTile &tile) const;
+  /// `terms * stride` of \p tile, which walks.
+  std::string times(llvm::StringRef terms, const NamedTile &tile) const;
+  /// The loop over a thread's accesses to \p tile, and `at` in it where `placeOf` needs it.
   void openTileLoop(const NamedTile &tile);
-  /// Declares where access `at` to \p tile lies in memory, not beyond the last row, column or term; its element.
-  std::string printElement(const NamedTile &tile);
+  /// Prints the loop that copies the thread's part of the next tile, of which `left` terms are left; terms past the
+  /// end are left alone unless \p isWhole. \p copy prints the copy of one access from an address.
+  void printCopies(const NamedTile &tile, llvm::function_ref<void(llvm::StringRef address)> copy,
+                   bool isGuarded = true);
+  /// `const int depth0 = …` for tiles without a pointer of their own.
+  void printFirstTerm();
   /// The statements of the sum for output \p i, \p j, with \p registersOf in place of the tiles' elements.
   /// Where its length varies, terms beyond it are left out if `edge`.
   void printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf);
@@ -79,6 +95,16 @@ protected:
   void printLimits();
   void printInitialValues();
   void printAfter();
+  bool isSplit() const { return shape.split > 1; }
+  /// Terms of a tile that a thread sums, and number \p step of them within the tile.
+  std::string ownTerms() const { return isSplit() ? bk + " / " + split : bk; }
+  std::string ownTerm(const llvm::Twine &step) const { return (isSplit() ? firstTerm + " + " + step : step).str(); }
+  /// Terms of the last tile, of which \p rest are left, that a thread sums.
+  std::string ownRest(llvm::StringRef rest) const {
+    return isSplit() ? "min(" + ownTerms() + ", " + rest.str() + " - " + firstTerm + ")" : rest.str();
+  }
+  /// Adds the sums of all parts up in the threads of the first one, which alone go on.
+  void printParts();
   /// Completes the kernel around the printed body.
   llvm::Expected<GeneratedKernel> finish(llvm::StringRef comment, int64_t blocks);
   std::string sideExtent(const ContractionTile &tile) const { return tile.isRow ? rows : columns; }
@@ -93,6 +119,7 @@ protected:
 
 private:
   void chooseWidths();
+  void chooseWalks();
   void addConditions();
   std::string hostExtent(const NestDim &dim);
   bool storesVectors();

@@ -30,6 +30,8 @@ public:
     printFetch();
     printAccumulate();
     printLoop();
+    if (isSplit())
+      printParts();
     printAfter();
     return finish(
         "// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) + " outputs, a thread " +
@@ -43,6 +45,8 @@ public:
   }
 
 private:
+  /// Of a thread in the unrolled body of the loop: longer bodies do not fit the instruction cache.
+  static constexpr int64_t mostMultiplies = 1024;
   std::string load, keep, fetch, accumulate;
 
   void printTiles() {
@@ -54,18 +58,22 @@ private:
   }
 
   void printLoad() {
+    printWalks();
     for (const NamedTile &tile : tiles)
       code.line((tile.isVector() ? "alignas(16) " : "") + tile.tile->operand.getType() + " " + tile.next + "[" +
-                perThread(tile) + "]" + (tile.isVector() ? "[" + std::to_string(tile.width) + "];" : ";"));
-    code.line("auto " + load + " = [&](int " + depth0 + ") {").indent();
-    for (const NamedTile &tile : tiles) {
-      openTileLoop(tile);
-      std::string element = printElement(tile), target = tile.next + "[" + chunk + "]", type = vectorOf(tile);
-      code.line(tile.isVector() ? "*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " +
-                                      type + " *>(&" + element + ");"
-                                : target + " = " + element + ";");
-      code.close();
-    }
+                perThread(tile) + "]" + (tile.isVector() ? "[" + std::to_string(tile.width) + "]" : "") + " = {};");
+    code.line("auto " + load + " = [&](int " + left + ") {").indent();
+    printFirstTerm();
+    for (const NamedTile &tile : tiles)
+      printCopies(tile, [&](StringRef address) {
+        std::string target = tile.next + "[" + chunk + "]", type = vectorOf(tile),
+                    from = address.contains(' ') && !address.starts_with("&") ? "(" + address.str() + ")" : address.str();
+        if (tile.isVector())
+          code.line("*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " + type + " *>(" +
+                    address + ");");
+        else
+          code.line(target + " = " + (address.starts_with("&") ? address.drop_front().str() : "*" + from) + ";");
+      });
     code.outdent().line("};");
   }
 
@@ -120,31 +128,45 @@ private:
     code.outdent().line("};");
   }
 
+  void printStep(StringRef slot, StringRef step, bool isEdge) {
+    code.line(accumulate + "(" + slot + (usesDepth ? ", " + depth0 + " + " + ownTerm(step) : "") +
+              (contraction.length ? isEdge ? ", true" : ", false" : "") + ");");
+  }
+
+  /// A loop over tiles as long as \p condition holds; the next tile is loaded before \p body and kept after it.
+  void printTileLoop(const llvm::Twine &condition, llvm::function_ref<void()> body) {
+    code.open("for (; " + condition + "; " + depth0 + " += " + bk + ", " + stage + " ^= 1)");
+    code.line(load + "(" + limit + " - " + depth0 + " - " + bk + ");");
+    body();
+    code.line(keep + "(" + stage + " ^ 1);").line("__syncthreads();").close();
+  }
+
   void printLoop() {
-    std::string left = limit + " - " + depth0, more = "if (" + left + " > " + bk + ")";
-    auto call = [&](StringRef slot, StringRef step, bool isEdge) {
-      return accumulate + "(" + slot.str() + (usesDepth ? ", " + depth0 + " + " + step.str() : "") +
-             (contraction.length ? isEdge ? ", true" : ", false" : "") + ");";
+    code.line(load + "(" + limit + ");").line(keep + "(0);").line("__syncthreads();");
+    code.line("int " + depth0 + " = 0, " + stage + " = 0;");
+    printTileLoop(full + " - " + depth0 + " >= " + bk, [&] {
+      code.line(fetch + "(0, " + stage + ", " + (isSplit() ? firstTerm : "0") + ");");
+      int64_t turns = std::max<int64_t>(2, mostMultiplies / (shape.tm * shape.tn));
+      code.unroll(turns < shape.bk / shape.split ? turns : 0)
+          .open("for (int " + step + " = 0; " + step + " < " + ownTerms() + "; ++" + step + ")");
+      code.open("if (" + step + " + 1 < " + ownTerms() + ")")
+          .line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + ownTerm(step + " + 1") + ");")
+          .close();
+      printStep(step + " % 2", step, false);
+      code.close();
+    });
+    std::string rest = limit + " - " + depth0;
+    auto edge = [&] {
+      code.unroll(1).open("for (int " + step + " = 0; " + step + " < " +
+                          (contraction.length ? "min(" + bk + ", " + rest + ")" : ownRest(rest)) + "; ++" + step + ")");
+      code.line(fetch + "(0, " + stage + ", " + ownTerm(step) + ");");
+      printStep("0", step, true);
+      code.close();
     };
-    code.open("if (" + limit + " > 0)").line(load + "(0);").line(keep + "(0);").close();
-    code.line("__syncthreads();");
-    code.open("for (int " + depth0 + " = 0, " + stage + " = 0; " + depth0 + " < " + limit + "; " + depth0 +
-              " += " + bk + ", " + stage + " ^= 1)");
-    code.open(more).line(load + "(" + depth0 + " + " + bk + ");").close();
-    code.open("if (" + full + " - " + depth0 + " >= " + bk + ")");
-    code.line(fetch + "(0, " + stage + ", 0);");
-    code.unroll().open("for (int " + step + " = 0; " + step + " < " + bk + "; ++" + step + ")");
-    code.open("if (" + step + " + 1 < " + bk + ")")
-        .line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);")
-        .close();
-    code.line(call(step + " % 2", step, false)).close();
-    code.close().line("else").unroll(1).indent();
-    code.open("for (int " + step + " = 0; " + step + " < " +
-              (contraction.length ? "min(" + bk + ", " + left + ")" : left) + "; ++" + step + ")");
-    code.line(fetch + "(0, " + stage + ", " + step + ");").line(call("0", step, true)).close();
-    code.outdent();
-    code.open(more).line(keep + "(" + stage + " ^ 1);").line("__syncthreads();").close();
-    code.close();
+    if (contraction.length)
+      printTileLoop(depth0 + " < " + limit, edge);
+    else
+      edge();
   }
 };
 

@@ -10,7 +10,7 @@ using namespace mlir;
 ContractionShape::ContractionShape(const Schedule &schedule)
     : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")), tm(schedule.integer("tm")),
       tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)), group(schedule.integer("group", 1)),
-      isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {
+      split(schedule.integer("split", 1)), isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {
 }
 
 Schedule ContractionShape::schedule() const {
@@ -22,6 +22,7 @@ Schedule ContractionShape::schedule() const {
       .set("tn", tn)
       .set("stages", stages)
       .set("group", group)
+      .set("split", split)
       .set("vector", isVector ? 4 : 1)
       .set("core", core);
 }
@@ -42,7 +43,7 @@ int64_t ContractionShape::registers(const Contraction &contraction) const {
   return count;
 }
 
-int64_t ContractionShape::sharedBytes(const Contraction &contraction) const {
+int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
   int64_t bytes = 0;
   for (const ContractionTile &tile : contraction.tiles)
     if (int64_t side = tile.isRow ? bm : bn; onMatrixUnits())
@@ -52,6 +53,30 @@ int64_t ContractionShape::sharedBytes(const Contraction &contraction) const {
     else
       bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
   return bytes;
+}
+
+int64_t ContractionShape::partBytes(const Contraction &contraction) const {
+  int64_t bytes = 0;
+  for (const auto &[sum, type] : contraction.sums)
+    bytes += (split - 1) * bm * bn * 4 * words(type);
+  return bytes;
+}
+
+std::string ContractionShape::whyNotSplit(const Contraction &contraction) const {
+  if (split == 1)
+    return "";
+  if (split != 2 && split != 4 && split != 8)
+    return llvm::formatv("{0} parts are not one of 1, 2, 4 and 8", split);
+  if (bk / split < 4)
+    return llvm::formatv("{0} terms do not make {1} parts of 4", bk, split);
+  for (Operation *op : contraction.term)
+    if (auto reduce = dyn_cast<kb::ReduceOp>(op); reduce && reduce.getReduction() != "add")
+      return ("parts of " + reduce.getName() + " are not added").str();
+  if (contraction.length)
+    return "the length of its sum differs between outputs";
+  if (partBytes(contraction) > 32 * 1024)
+    return llvm::formatv("the sums of {0} parts need {1} bytes of shared memory", split, partBytes(contraction));
+  return "";
 }
 
 int64_t ContractionShape::residentBlocks(const Contraction &contraction, const ChipInfo &chip) const {
@@ -66,12 +91,20 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return reason;
   if (chip.computeMajor < 8)
     return chip.product + " has no cp.async";
+  if (split != 1)
+    return "sums on matrix units are not split";
   if (!isVector || stages < 3 || stages > 4 || bk != 64 || bm % 64 || bn % 64 || bm <= 0 || bn <= 0)
     return "matrix units need tiles of multiples of 64 x 64 x 64, 16 bytes per access and 3 or 4 stages";
-  if (tm <= 0 || tn <= 0 || tm % 16 || tn % 16 || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
+  auto isWarpSide = [](int64_t side) { return side == 16 || side == 32 || side == 64; };
+  if (!isWarpSide(tm) || !isWarpSide(tn) || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
       bm * bk / 8 % threads() || bn * bk / 8 % threads())
     return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
                          bn);
+  // Rows of one thread's chunks are a multiple of 8 apart, so that they change places alike.
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / 8; threads() % (8 * inner))
+      return llvm::formatv("{0} threads do not copy whole groups of 8 rows of {1}", threads(),
+                           tile.operand.getBase().getName());
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
   if (sharedBytes(contraction) > chip.sharedBytesPerBlockOptIn)
@@ -87,6 +120,8 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
     return llvm::formatv("a thread tile of {0} x {1} is not one of 4, 8 or 16 by 4, 8 or 16", tm, tn);
   if (bm <= 0 || bn <= 0 || bm % (4 * tm) || bn % (8 * tn))
     return llvm::formatv("a block tile of {0} x {1} is not a multiple of a warp's {2} x {3}", bm, bn, 4 * tm, 8 * tn);
+  if (std::string reason = whyNotSplit(contraction); !reason.empty())
+    return reason;
   if (threads() > chip.maxThreadsPerBlock)
     return llvm::formatv("{0} threads do not fit a block", threads());
   if (!isOneOf(stages, {2, 3, 4}))
@@ -116,22 +151,28 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
 
 namespace {
 
-/// Share of the chip's multiply-add rate that a tile reaches on large sizes, relative to cuBLAS (measured on an H200).
+/// What a tile reaches on large sizes, as a share of cuBLAS (measured on an H200), with 16 bytes per access and with
+/// single elements.
 struct MeasuredTile {
   int64_t bm, bn, bk, tm, tn, stages;
-  double efficiency;
+  double efficiency, scalar;
+  int64_t split = 1;
 };
 /// On matrix units, tm x tn is a warp's tile; relative to the rest as half products are.
 constexpr MeasuredTile onMatrixUnits[] = {
-    {128, 256, 64, 64, 64, 4, 8.9}, {256, 128, 64, 64, 64, 3, 8.8}, {128, 128, 64, 64, 64, 3, 8.6},
-    {64, 128, 64, 32, 64, 3, 5.2},  {64, 64, 64, 32, 32, 4, 4.5},
+    {128, 256, 64, 64, 64, 4, 8.9, 0}, {256, 128, 64, 64, 64, 3, 8.8, 0}, {128, 128, 64, 64, 64, 3, 8.6, 0},
+    {64, 128, 64, 32, 64, 3, 5.2, 0},  {64, 64, 64, 32, 32, 4, 4.5, 0},
 };
 constexpr MeasuredTile measured[] = {
-    {256, 128, 8, 16, 8, 2, 0.92}, {128, 128, 8, 8, 8, 2, 0.89}, {64, 128, 32, 8, 8, 3, 0.88},
-    {64, 64, 32, 8, 8, 3, 0.81},   {128, 64, 32, 8, 8, 3, 0.80}, {64, 64, 32, 4, 8, 4, 0.79},
-    {64, 128, 16, 8, 8, 3, 0.79},  {64, 128, 16, 8, 8, 2, 0.77}, {32, 64, 32, 4, 4, 3, 0.73},
-    {64, 64, 16, 4, 8, 2, 0.72},   {64, 64, 16, 4, 4, 2, 0.64},  {32, 64, 16, 4, 4, 2, 0.5},
-    {32, 32, 16, 4, 4, 2, 0.35},   {16, 32, 16, 4, 4, 2, 0.2},
+    {64, 128, 16, 8, 8, 2, 0.96, 0.81},  {128, 128, 8, 16, 8, 2, 0.95, 0.80}, {128, 128, 8, 8, 8, 2, 0.95, 0.88},
+    {256, 128, 8, 16, 8, 2, 0.94, 0.80}, {128, 64, 16, 8, 8, 2, 0.94, 0.79},  {64, 128, 32, 8, 8, 3, 0.87, 0.70},
+    {64, 64, 16, 8, 4, 2, 0.85, 0.75},   {64, 128, 16, 8, 4, 2, 0.85, 0.75},  {128, 64, 32, 8, 4, 3, 0.82, 0.68},
+    {64, 64, 32, 8, 8, 3, 0.81, 0.69},   {64, 64, 32, 4, 8, 4, 0.80, 0.65},   {64, 64, 16, 4, 8, 2, 0.76, 0.74},
+    {32, 64, 32, 4, 8, 3, 0.76, 0.62},   {32, 64, 32, 4, 4, 3, 0.75, 0.60},   {32, 32, 32, 4, 4, 3, 0.73, 0.53},
+    {16, 32, 32, 4, 4, 3, 0.66, 0.46},   {64, 64, 16, 4, 4, 2, 0.65, 0.63},   {32, 64, 16, 4, 4, 2, 0.62, 0.60},
+    {32, 32, 16, 4, 4, 2, 0.56, 0.55},   {16, 32, 16, 4, 4, 2, 0.50, 0.49},   {32, 64, 32, 4, 4, 3, 0.72, 0.58, 2},
+    {32, 32, 32, 4, 4, 3, 0.70, 0.50, 2}, {32, 32, 32, 4, 4, 3, 0.66, 0.48, 4}, {16, 32, 32, 4, 4, 3, 0.60, 0.42, 4},
+    {32, 64, 32, 4, 4, 3, 0.68, 0.55, 4},
 };
 
 std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
@@ -151,19 +192,56 @@ std::optional<int64_t> valueOf(kb::ExprAttr expr, const LaunchSizes &sizes) {
   return std::nullopt;
 }
 
-/// Share of the tile's efficiency that is left with so many outputs: part tiles and waves.
-double usefulShare(const Contraction &contraction, const ContractionShape &shape, const ChipInfo &chip,
-                   const LaunchSizes &sizes) {
-  // A middling size where nothing is known: small tiles lose less on large sizes than large ones on small sizes.
-  int64_t middling = shape.onMatrixUnits() ? 2048 : 1024;
-  int64_t rows = std::max<int64_t>(1, valueOf(contraction.row.extent, sizes).value_or(middling));
-  int64_t columns = std::max<int64_t>(1, valueOf(contraction.column.extent, sizes).value_or(middling));
-  double tiles = double(llvm::divideCeil(rows, shape.bm)) * double(llvm::divideCeil(columns, shape.bn));
-  double covered = double(rows) * double(columns) / (tiles * double(shape.bm * shape.bn));
+/// Warps of a multiprocessor that reach 63 % of the rate of a full one (measured: blocks of one multiprocessor share
+/// what they wait for, and tiles that are copied ahead by cp.async wait less).
+double warpsToFill(const ContractionShape &shape) {
+  return shape.onMatrixUnits() || (shape.stages > 2 && shape.tm * shape.tn >= 64) ? 2.6 : 5;
+}
+
+/// Share of the chip's rate with so many outputs, of which a full multiprocessor reaches \p efficiency.
+double expectedRate(const ContractionShape &shape, double efficiency, int64_t resident, const ChipInfo &chip,
+                    int64_t rows, int64_t columns, int64_t batches) {
+  int64_t tiles = int64_t(llvm::divideCeil(rows, shape.bm)) * int64_t(llvm::divideCeil(columns, shape.bn)) * batches;
+  int64_t mostTiles = llvm::divideCeil(tiles, chip.smCount), rest = mostTiles % resident;
+  double fill = double(shape.threads()) / 32 / warpsToFill(shape);
+  auto timeOf = [&](int64_t blocks) { // that one multiprocessor runs at once
+    return double(blocks) * (1 - std::exp(-double(resident) * fill)) / (1 - std::exp(-double(blocks) * fill));
+  };
+  double time = double(mostTiles / resident) * timeOf(resident) + (rest ? timeOf(rest) : 0);
+  double outputs = double(rows) * double(columns) * double(batches);
+  return efficiency * outputs / (time * double(shape.bm * shape.bn) * double(chip.smCount));
+}
+
+/// The same for the launch at hand; where nothing is known, the mean for squares of usual sizes.
+double expectedRate(const Contraction &contraction, const ContractionShape &shape, double efficiency,
+                    const ChipInfo &chip, const LaunchSizes &sizes) {
+  auto rows = valueOf(contraction.row.extent, sizes), columns = valueOf(contraction.column.extent, sizes);
+  int64_t batches = 1, resident = shape.residentBlocks(contraction, chip);
   for (const NestDim &dim : contraction.batch)
-    tiles *= double(valueOf(dim.extent, sizes).value_or(1));
-  double rounds = std::ceil(tiles / chip.smCount);
-  return covered * tiles / (rounds * chip.smCount);
+    batches *= std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(1));
+  double logarithms = 0;
+  const int64_t squares[] = {1024, 2048, 4096};
+  for (int64_t side : squares)
+    logarithms += std::log(expectedRate(shape, efficiency, resident, chip, std::max<int64_t>(1, rows.value_or(side)),
+                                        std::max<int64_t>(1, columns.value_or(side)), batches));
+  return std::exp(logarithms / double(std::size(squares)));
+}
+
+/// Whether even small tiles leave multiprocessors idle; other sketches may do better then.
+bool isSmall(const Contraction &contraction, const ChipInfo &chip, const LaunchSizes &sizes) {
+  auto rows = valueOf(contraction.row.extent, sizes), columns = valueOf(contraction.column.extent, sizes);
+  int64_t tiles = rows && columns ? llvm::divideCeil(*rows, 32) * llvm::divideCeil(*columns, 64) : chip.smCount;
+  for (const NestDim &dim : contraction.batch)
+    tiles *= valueOf(dim.extent, sizes).value_or(1);
+  return tiles < chip.smCount;
+}
+
+/// What is left of the rate where the sums of parts are added up in the end.
+double splitShare(const Contraction &contraction, const ContractionShape &shape, const LaunchSizes &sizes) {
+  double terms = 1;
+  for (const NestDim &dim : contraction.depth)
+    terms *= double(valueOf(dim.extent, sizes).value_or(1024));
+  return shape.split > 1 ? terms / (terms + 8.0 * double(shape.split)) : 1;
 }
 
 bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
@@ -198,12 +276,13 @@ public:
       for (bool isVector : {true, false}) {
         ContractionShape shape;
         shape.bm = tile.bm, shape.bn = tile.bn, shape.bk = tile.bk, shape.tm = tile.tm, shape.tn = tile.tn;
-        shape.stages = tile.stages, shape.isVector = isVector;
+        shape.stages = tile.stages, shape.isVector = isVector, shape.split = tile.split;
+        if (shape.split > 1 && !freedom.reassociate)
+          continue;
         if ((isVector && !mayUseVectors(contraction, sizes)) || !shape.whyNot(contraction, chip).empty())
           continue;
-        double value = tile.efficiency * usefulShare(contraction, shape, chip, sizes);
-        // Copies of 4 bytes cost cp.async more than loads through registers.
-        ranked.emplace_back(value * (isVector ? 1 : shape.stages > 2 ? 0.85 : 0.96), shape);
+        double efficiency = (isVector ? tile.efficiency : tile.scalar) * splitShare(contraction, shape, sizes);
+        ranked.emplace_back(expectedRate(contraction, shape, efficiency, chip, sizes), shape);
       }
     for (const MeasuredTile &tile : onMatrixUnits)
       for (StringRef core : {"half", "bf16"}) {
@@ -211,12 +290,12 @@ public:
         shape.bm = tile.bm, shape.bn = tile.bn, shape.bk = tile.bk, shape.tm = tile.tm, shape.tn = tile.tn;
         shape.stages = tile.stages, shape.group = 8, shape.core = core.str();
         if (freedom.reassociate && mayUseVectors(contraction, sizes) && shape.whyNot(contraction, chip).empty())
-          ranked.emplace_back(tile.efficiency * usefulShare(contraction, shape, chip, sizes), shape);
+          ranked.emplace_back(expectedRate(contraction, shape, tile.efficiency, chip, sizes), shape);
       }
     llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
     std::vector<Schedule> all;
     for (const auto &[value, shape] : ranked)
-      if (value >= 0.3 * ranked.front().first && all.size() < 24)
+      if (value >= 0.3 * ranked.front().first && all.size() < (isSmall(contraction, chip, sizes) ? 6 : 24))
         all.push_back(shape.schedule());
     return all;
   }

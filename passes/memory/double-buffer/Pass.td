@@ -14,7 +14,7 @@ def DoubleBuffer : RewritePass<"double-buffer"> {
     does not hold.
   }];
   let options = [
-    IntegerOption<"stages", 2, 1, 2, "tiles in shared memory", ["1", "2"]>
+    IntegerOption<"stages", 2, 2, 2, "tiles in shared memory", ["2"]>
   ];
   let states = ["memory_latency_bound", "synchronization_bound"];
   let requires = ["shared-memory-tiling", "register-tiling"];

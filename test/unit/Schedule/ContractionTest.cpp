@@ -59,8 +59,10 @@ TEST_F(Contraction, KeepsRowsTransposedAndCopiesTheUsersExpressions) {
        {"__launch_bounds__(256, 2)\nfast(int M, int N, int K, const float *__restrict__ A, const float *__restrict__ "
         "B, float *__restrict__ C) {",
         "float ATile[2][BK][BM + 4];", "float BTile[2][BK][BN];",
-        "reinterpret_cast<const float4 *>(&A[(size_t)row * K + k]);",
-        "const int row = min(row0 + at / (BK / 4), M - 1), k = min(k0 + at % (BK / 4) * 4, K - 4);",
+        "const int row = min(row0 + ARow + chunk * AApart, M - 1);",
+        "AFrom[chunk] = &A[(size_t)row * K + ATerm];", "BFrom = &B[(size_t)BTerm * N + col];",
+        "reinterpret_cast<const float4 *>(AFrom[chunk]);", "if (BTerm + chunk * BApart < left)",
+        "BFrom += BK * (size_t)N;",
         "sums[i][j] += ARegs[slot][i] * BRegs[slot][j];", "out[q] = fmaxf(sum, 0.0f);",
         "for (int step = 0; step < K - k0; ++step)"})
     EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
@@ -88,7 +90,7 @@ TEST_F(Contraction, NeedsNeitherAlignmentNorMultiplesWithSingleElements) {
 TEST_F(Contraction, TransposesBothOperandsOfARowTimesRowProduct) {
   std::string text = definition(product("row * K + k", "col * K + k"), tile(64, 64, 16, 4, 4));
   EXPECT_NE(text.find("float BTile[2][BK][BN + 4];"), std::string::npos) << text;
-  EXPECT_NE(text.find("BTile[stage][at % (BK / 4) * 4 + step][at / (BK / 4)] = BNext[chunk][step];"), std::string::npos)
+  EXPECT_NE(text.find("BTile[stage][BTerm + step][BColumn + chunk * BApart] = BNext[chunk][step];"), std::string::npos)
       << text;
 }
 
@@ -104,21 +106,45 @@ TEST_F(Contraction, CopiesTilesAheadPastTheRegisters) {
   const std::string &text = kernel.definition;
   for (llvm::StringRef part :
        {"#include <cuda_pipeline_primitives.h>", "float (*)[STAGES][BM][BK + 4]>(fastMemory);",
-        "__pipeline_memcpy_async(&ATile[stage][at / (BK / 4)][at % (BK / 4) * 4], &A[(size_t)row * K + k], 16);",
-        "sums[i][j] += ARegs[i][part] * BRegs[j];", "const int row = row0 + rowOfThread + i * 4;"})
+        "__pipeline_memcpy_async(&ATile[stage][ARow + chunk * AApart][ATerm], AFrom[chunk], 16);",
+        "sums[i][j] += ARegs[i][term] * BRegs[j];", "const int row = row0 + rowOfThread + i * 4;"})
     EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
   EXPECT_EQ(kernel.dynamicSharedBytes, "76800");
   std::string single = definition(product("row * K + k", "k * N + col"), tile(32, 64, 16, 4, 4, 1).set("stages", 3));
-  EXPECT_NE(single.find("__pipeline_memcpy_async(&ATile[stage][at % BK][at / BK], &A[(size_t)row * K + k], 4);"),
+  EXPECT_NE(single.find("__pipeline_memcpy_async(&ATile[stage][ATerm][ARow + chunk * AApart], AFrom[chunk], 4);"),
             std::string::npos)
       << single;
+}
+
+TEST_F(Contraction, SplitsTheTermsOfATileAmongWarps) {
+  std::string plain = product("row * K + k", "k * N + col");
+  auto kernel = cantFail(sketch.print(parse(plain, tile(32, 32, 32, 4, 4).set("stages", 3).set("split", 4)), "fast", chip));
+  for (llvm::StringRef part :
+       {"THREADS = BM / TM * (BN / TN) * SPLIT;", "firstTerm = part * (BK / SPLIT);",
+        "for (int step = 0; step < BK / SPLIT; step += 4)", "multiply(stage, firstTerm + step);",
+        "step < min(BK / SPLIT, K - k0 - firstTerm)", "sumParts[part - 1][i][j][place] = sums[i][j];",
+        "sums[i][j] += sumParts[other][i][j][place];"})
+    EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n" << kernel.definition;
+  EXPECT_EQ(kernel.blockX, "256");
+  EXPECT_TRUE(kernel.reassociates);
+  auto reason = [&](const std::string &program, const Schedule &schedule) {
+    auto kernel = sketch.print(parse(program, schedule), "fast", chip);
+    return kernel ? std::string() : toString(kernel.takeError());
+  };
+  EXPECT_EQ(reason(plain, tile(32, 32, 8, 4, 4).set("split", 4)), "8 terms do not make 4 parts of 4");
+  EXPECT_EQ(reason(product("row * K + k", "k * N + col", "$0 * $1", "", "row + 1"), tile(32, 32, 16, 4, 4).set("split", 2)),
+            "the length of its sum differs between outputs");
+  Freedom none;
+  none.reassociate = false;
+  for (const Schedule &each : sketch.schedules(parse(plain), chip, {}, none))
+    EXPECT_EQ(each.integer("split"), 1);
 }
 
 TEST_F(Contraction, EndsSumsOfVaryingLengthExactly) {
   std::string program = product("row * K + k", "k * N + col", "$0 * $1", "", "row + 1");
   std::string text = definition(program, tile(64, 64, 16, 4, 4));
   for (llvm::StringRef part : {"const int kFull = row0 + 1;", "const int kLimit = min(row0 + BM, M);",
-                               "if (kFull - k0 >= BK) {", "step < min(BK, kLimit - k0)", "if (isEdge && k >= row + 1)"})
+                               "for (; kFull - k0 >= BK; k0 += BK, stage ^= 1) {", "step < min(BK, kLimit - k0)", "if (isEdge && k >= row + 1)"})
     EXPECT_NE(text.find(part), std::string::npos) << part.str() << "\n" << text;
 }
 
@@ -155,7 +181,7 @@ TEST_F(Contraction, LeavesProductsOfHalvesToTheMatrixUnits) {
   auto kernel = cantFail(sketch.print(parse(program, schedule), "fast", chip));
   for (llvm::StringRef part :
        {"half (*)[STAGES][BM][BK]>(fastMemory);", "half (*)[STAGES][BK][BN]>(fastMemory + sizeof(ATile));",
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "&A[(size_t)row * K + k], 16, k < K ? 0 : 16);",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "AFrom[chunk], 16, isWhole || ATerm < left ? 0 : 16);",
         "fastMultiply(sums[i][j], ARegs[slot][i], BRegs[slot][j / 2][j % 2 * 2], BRegs[slot][j / 2][j % 2 * 2 + 1]);"})
     EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n" << kernel.definition;
   EXPECT_TRUE(kernel.reassociates);

@@ -1,0 +1,125 @@
+//===- ContractionCopies.cpp - Tiles on their way to shared memory ----------===//
+//
+// Owns which elements of an operand's tile a thread copies and where it finds them: one place of every tile, so
+// that a pointer and constant distances suffice, or a place that is computed for each access.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionPrinter.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+void ContractionPrinter::chooseWalks() {
+  for (NamedTile &named : tiles) {
+    const ContractionTile &tile = *named.tile;
+    int64_t inner = (tile.alongSide ? tile.isRow ? shape.bm : shape.bn : shape.bk) / named.width;
+    kb::ExprAttr stride = contraction.depth.size() == 1 ? gainAlong(tile.operand.getOffset(), depth) : kb::ExprAttr();
+    named.walks = stride && shape.threads() % inner == 0 && stride.getConstant().value_or(1) > 0;
+    if (named.walks && stride.getConstant() != 1)
+      named.stride = text.offset(stride);
+  }
+}
+
+/// `terms * stride` in size_t.
+std::string ContractionPrinter::times(StringRef terms, const NamedTile &tile) const {
+  if (tile.stride.empty())
+    return terms.str();
+  bool isNumber = !StringRef(tile.stride).empty() && llvm::all_of(tile.stride, llvm::isDigit);
+  std::string stride = CudaText::isAtom(tile.stride) ? tile.stride : "(" + tile.stride + ")";
+  return terms.str() + " * " + (isNumber ? "" : "(size_t)") + stride;
+}
+
+std::string ContractionPrinter::perThread(const NamedTile &tile) const {
+  if (tile.walks)
+    return (tile.tile->alongSide ? bk : sideSize(*tile.tile)) + " / " + tile.apart;
+  return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " +
+         threads;
+}
+
+std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile &tile) const {
+  if (tile.walks) {
+    std::string more = " + " + chunk + " * " + tile.apart;
+    return tile.tile->alongSide ? std::pair(tile.side, tile.term + more) : std::pair(tile.side + more, tile.term);
+  }
+  std::string width = std::to_string(tile.width), times = tile.isVector() ? " * " + width : "";
+  std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
+  inner = tile.isVector() ? "(" + inner + " / " + width + ")" : inner;
+  std::string slow = at + " / " + inner, fast = at + " % " + inner + times;
+  return tile.tile->alongSide ? std::pair(fast, slow) : std::pair(slow, fast);
+}
+
+void ContractionPrinter::printWalks() {
+  std::string distances;
+  for (const NamedTile &tile : tiles) {
+    if (!tile.walks)
+      continue;
+    std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
+    inner = tile.isVector() ? "(" + inner + " / " + std::to_string(tile.width) + ")" : inner;
+    distances += (distances.empty() ? "" : ", ") + tile.apart + " = " + threads + " / " + inner;
+    // Signed: nvcc then keeps these values in registers, which is worth 3 to 5 % of large products.
+    std::string slow = "(int)threadIdx.x / " + inner,
+                fast = "(int)threadIdx.x % " + inner + (tile.isVector() ? " * " + std::to_string(tile.width) : "");
+    code.line("const int " + tile.side + " = " + (tile.tile->alongSide ? fast : slow) + ", " + tile.term + " = " +
+              (tile.tile->alongSide ? slow : fast) + ";");
+  }
+  if (!distances.empty())
+    code.line("constexpr int " + distances + "; // between two of its accesses to a tile");
+  for (const NamedTile &tile : tiles) {
+    if (!tile.walks)
+      continue;
+    std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1",
+                name = sideName(*tile.tile), pointer = "const " + tile.tile->operand.getType().str() + " *" + tile.from;
+    std::string clamped = "const int " + name + " = min(" + side0(*tile.tile) + " + " + placeOf(tile).first + ", " +
+                          sideExtent(*tile.tile) + " - " + step + ");";
+    text.setName(depth, tile.term);
+    if (tile.tile->alongSide) {
+      code.line(pointer + ";").open();
+      code.line(clamped).line(tile.from + " = &" + text.operand(tile.tile->operand) + ";").close();
+    } else {
+      code.line(pointer + "[" + perThread(tile) + "];");
+      openTileLoop(tile);
+      code.line(clamped).line(tile.from + "[" + chunk + "] = &" + text.operand(tile.tile->operand) + ";").close();
+    }
+    text.setName(depth, depth);
+  }
+}
+
+std::string ContractionPrinter::walkedAddress(const NamedTile &tile) const {
+  return tile.tile->alongSide ? tile.from + " + " + times(chunk + " * " + tile.apart, tile)
+                              : tile.from + "[" + chunk + "]";
+}
+
+void ContractionPrinter::openTileLoop(const NamedTile &tile) {
+  code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" + chunk + ")");
+  if (!tile.walks)
+    code.line("const int " + at + " = threadIdx.x + " + chunk + " * " + threads + ";");
+}
+
+void ContractionPrinter::printFirstTerm() {
+  if (llvm::any_of(tiles, [](const NamedTile &tile) { return !tile.walks; }))
+    code.line("const int " + depth0 + " = " + limit + " - " + left + ";");
+}
+
+void ContractionPrinter::printCopies(const NamedTile &tile, llvm::function_ref<void(StringRef)> copy, bool isGuarded) {
+  auto [side, inner] = placeOf(tile);
+  openTileLoop(tile);
+  if (isGuarded)
+    code.open("if (" + inner + " < " + left + ")");
+  if (tile.walks) {
+    copy(walkedAddress(tile));
+  } else {
+    std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
+    code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " +
+              sideExtent(*tile.tile) + " - " + step + "), " + depth + " = " + depth0 + " + " + inner + ";");
+    printDigits();
+    copy("&" + text.operand(tile.tile->operand));
+  }
+  if (isGuarded)
+    code.close();
+  if (tile.walks && !tile.tile->alongSide)
+    code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
+  code.close();
+  if (tile.walks && tile.tile->alongSide)
+    code.line(tile.from + " += " + times(bk, tile) + ";");
+}
