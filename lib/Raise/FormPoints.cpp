@@ -275,8 +275,49 @@ private:
     return true;
   }
 
+  /// for (i = T * dim; i < T * dim + T; ++i), or i < T with T * dim + i everywhere: one dimension of T times as
+  /// many points.
+  bool peelTile() {
+    Statement *loop = onlyStatement(Statement::For);
+    if (!loop || loop->progress != Statement::Add || !(loop->step == number(1)))
+      return false;
+    Poly width = loop->end - loop->begin;
+    if (!space.isUniform(width) || width == number(1))
+      return false;
+    for (Dimension &dimension : dimensions) {
+      Poly start = var(dimension.variable) * width;
+      bool isOwnStart = loop->begin == start;
+      if (!isOwnStart && !(loop->begin == Poly()))
+        continue;
+      Space::Variable joined = space[dimension.variable];
+      joined.name = space[loop->variable].name;
+      VarId whole = space.add(joined);
+      Poly value = isOwnStart ? var(whole) : var(whole) - start;
+      auto change = [&](const Poly &poly) {
+        return space.substitute(poly, loop->variable, value);
+      };
+      bool isLeft = false;
+      auto look = [&](const Poly &poly) {
+        isLeft |= space.dependsOn(change(poly), dimension.variable);
+        return poly;
+      };
+      rewritePolys(loop->body, look);
+      for (Statement &each : program.body)
+        if (&each != loop)
+          forEachOperand(each, [&](Operand &operand) { look(operand.offset); });
+      if (isLeft)
+        continue;
+      rewritePolys(loop->body, change);
+      dimension.variable = whole;
+      dimension.extent = dimension.extent * width;
+      replaceByBody(loop);
+      return true;
+    }
+    return false;
+  }
+
   void peel() {
-    while (peelGuard() || peelStride()) {
+    while (peelGuard() || peelStride() || peelTile()) {
     }
   }
 
@@ -322,7 +363,7 @@ static void normalize(ThreadProgram &program, std::vector<Statement> &body) {
         Poly moved = each.step * Poly::variable(id), value = isDown ? each.begin - moved : each.begin + moved;
         rewritePolys(each.body, [&](const Poly &poly) { return space.substitute(poly, each.variable, value); });
         if (!(each.step == one))
-          length = space.floorDiv(length + each.step - one, each.step);
+          length = space.countSteps(length, each.step);
         each.variable = id;
         each.begin = Poly();
         each.end = length;
@@ -340,6 +381,8 @@ std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::Launch
     unflatten(program, dimensions);
   if (program.reason.empty())
     normalize(program, program.body);
+  if (program.reason.empty())
+    joinDigits(program);
   if (program.reason.empty())
     dischargeObligations(program, launches);
   return dimensions;

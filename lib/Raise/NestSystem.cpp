@@ -218,7 +218,9 @@ void NestSystem::add(const Polynomial &poly, bool isEquality) {
 }
 
 bool NestSystem::isEmpty() const {
-  if (std::chrono::steady_clock::now() > deadline)
+  // One question may take much longer than the deadline allows where the system is large.
+  constexpr size_t mostColumns = 40, mostRows = 120;
+  if (std::chrono::steady_clock::now() > deadline || columns.size() > mostColumns || rows.size() > mostRows)
     return false;
   presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(columns.size()));
   for (const Row &row : rows) {

@@ -25,6 +25,9 @@ std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::Launch
 /// Splits a dimension into the digits by which the kernel takes it apart (`i / n`, `i % n`).
 void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions);
 
+/// Undoes divisions of which the digits are put together again: `i / n * n + i % n` is i.
+void joinDigits(ThreadProgram &program);
+
 /// Turns every remaining obligation into requirements, or refuses.
 void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &launches);
 

@@ -16,6 +16,44 @@ bool isThreadGroup(QualType type) {
   return record && record->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
 }
 
+static bool isOfCub(const NamedDecl *declaration) {
+  return declaration && llvm::StringRef(declaration->getQualifiedNameAsString()).starts_with("cub::");
+}
+
+bool isLibraryStorage(QualType type) {
+  const auto *record = type->getAsCXXRecordDecl();
+  return isOfCub(record) && record->getIdentifier() && record->getName().ends_with("TempStorage");
+}
+
+std::optional<Operand> ThreadReader::blockReduction(const CallExpr *call, Body &out) {
+  const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call);
+  const auto *group = member ? llvm::dyn_cast_or_null<ClassTemplateSpecializationDecl>(member->getRecordDecl()) : nullptr;
+  llvm::StringRef name = calleeName(call);
+  bool isSum = name == "Sum" && call->getNumArgs() == 1, isReduce = name == "Reduce" && call->getNumArgs() == 2;
+  if (!isOfCub(group) || group->getName() != "BlockReduce" || (!isSum && !isReduce) ||
+      !call->getArg(0)->getType().getNonReferenceType()->isArithmeticType())
+    return std::nullopt;
+  // <T, width, algorithm, height, depth>
+  llvm::SmallVector<int64_t> sizes;
+  for (const TemplateArgument &argument : group->getTemplateArgs().asArray())
+    if (argument.getKind() == TemplateArgument::Integral && argument.getIntegralType()->isSpecificBuiltinType(BuiltinType::Int))
+      sizes.push_back(argument.getAsIntegral().getExtValue());
+  bool isRow = !sizes.empty();
+  for (size_t i = 1; i < 3 && i < sizes.size(); ++i)
+    isRow &= sizes[i] == 1;
+  if (!isRow)
+    refuse("the threads of a block work together in two dimensions");
+  if (failed())
+    return std::nullopt;
+  Operand operand;
+  operand.kind = Operand::Collective;
+  operand.function = "block_reduce";
+  operand.type = typeText(call->getType().getUnqualifiedType());
+  operand.arguments = {{std::to_string(sizes[0]), {}}, textOf(call->getArg(0), out),
+                       {isSum ? "cub::Sum()" : sourceText(call->getArg(1)), {}}};
+  return operand;
+}
+
 /// How many threads a tile has; 0 for a block, nothing for other groups.
 static std::optional<int64_t> groupSize(QualType type) {
   const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
@@ -79,7 +117,7 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     std::optional<Pointer> pointer = isReference ? evaluateArray(argument) : evaluatePointer(argument);
     if (!pointer || untracked.count(parameter))
       return false;
-    if (!isReference)
+    if (!isReference && pointer->parts == 1)
       pointer->element = type->getPointeeType();
     values[parameter] = {Value::Address, {}, *pointer, {}};
     return true;
@@ -112,7 +150,7 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
       definition->isVariadic())
     return std::nullopt;
   const Stmt *body = definition->getBody();
-  findUntrackedVariables(body, untracked);
+  findUntrackedVariables(body, ast, untracked);
   for (auto [parameter, argument] : llvm::zip(definition->parameters(), call->arguments()))
     if (!bindParameter(parameter, argument, out))
       return std::nullopt;

@@ -3,6 +3,7 @@
 // Owns the recognition of statements that combine a value into a scalar.
 //
 //===----------------------------------------------------------------------===//
+#include "NestScalars.h"
 #include "ThreadReader.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -50,6 +51,16 @@ static std::string identityOf(llvm::StringRef reduction, QualType type, llvm::St
 
 bool ThreadReader::combineBy(const std::string &name, QualType type, llvm::StringRef reduction,
                              llvm::StringRef combine, const Expr *term, Body &out, bool negates) {
+  if (identityOf(reduction, type, typeText(type.getUnqualifiedType())).empty())
+    return false;
+  Text text = term ? textOf(term, out) : Text{"1", {}};
+  if (negates)
+    text.text = "-(" + text.text + ")";
+  return combineText(name, type, reduction, combine, std::move(text), out);
+}
+
+bool ThreadReader::combineText(const std::string &name, QualType type, llvm::StringRef reduction,
+                               llvm::StringRef combine, Text term, Body &out) {
   Statement result;
   result.kind = Statement::Combine;
   result.name = name;
@@ -59,9 +70,7 @@ bool ThreadReader::combineBy(const std::string &name, QualType type, llvm::Strin
   result.identity = identityOf(reduction, type, result.type);
   if (result.identity.empty())
     return false;
-  result.value = term ? textOf(term, out) : Text{"1", {}};
-  if (negates)
-    result.value.text = "-(" + result.value.text + ")";
+  result.value = std::move(term);
   out.push_back(std::move(result));
   return true;
 }
@@ -156,6 +165,28 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
                      condition + (keepsFirst ? " ? %a : %b" : " ? %b : %a"), other, out);
   }
   return false;
+}
+
+bool ThreadReader::assignPart(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+  const std::string *part = partName(left);
+  if (!part)
+    return false;
+  const std::string name = *part;
+  Text value = right ? textOf(right, out) : Text{"1", {}};
+  if (failed())
+    return true;
+  llvm::StringRef reduction = reductionOfOperator(opcode);
+  if (!opcode.empty() && opcode != "-" && !reduction.empty() && !mentions(value.text, name) &&
+      combineText(name, left->getType(), reduction, "%a " + opcode.str() + " %b", value, out))
+    return true;
+  Statement assign;
+  assign.kind = Statement::Assign;
+  assign.name = name;
+  assign.value = std::move(value);
+  if (!opcode.empty())
+    assign.value.text = name + " " + opcode.str() + " (" + assign.value.text + ")";
+  out.push_back(std::move(assign));
+  return true;
 }
 
 bool ThreadReader::readConditionalMaximum(const IfStmt *branch, Body &out) {

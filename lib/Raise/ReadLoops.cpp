@@ -17,8 +17,7 @@ static bool containsBreak(const Stmt *statement) {
          llvm::any_of(statement->children(), [](const Stmt *child) { return containsBreak(child); });
 }
 
-/// How far \p increment moves \p variable, and how.
-static bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Progress &progress,
+bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Progress &progress,
                           const Expr *&step) {
   increment = strip(increment);
   step = nullptr;
@@ -61,23 +60,136 @@ static bool readIncrement(const Expr *increment, const VarDecl *variable, Statem
   return literal && literal->getValue() == (shifts ? 1 : 2);
 }
 
-bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Statement &result) {
+const VarDecl *countedVariable(const ForStmt *loop) {
+  if (const auto *declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
+    return declaration->isSingleDecl() ? llvm::dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
+  if (const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit()))
+    return assign->getOpcode() == BO_Assign ? variableOf(assign->getLHS()) : nullptr;
+  if (loop->getInit() || !loop->getInc())
+    return nullptr;
+  const Expr *increment = strip(loop->getInc());
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(increment))
+    return variableOf(unary->getSubExpr());
+  const auto *assign = llvm::dyn_cast<BinaryOperator>(increment);
+  return assign && assign->isAssignmentOp() ? variableOf(assign->getLHS()) : nullptr;
+}
+
+/// \p side as the variable plus a constant: `i + 3`.
+static std::optional<int64_t> offsetFrom(const Expr *side, const VarDecl *variable, const ASTContext &ast) {
+  if (variableOf(side) == variable)
+    return 0;
+  const auto *sum = llvm::dyn_cast<BinaryOperator>(strip(side));
+  Expr::EvalResult constant;
+  if (!sum || !sum->isAdditiveOp() || !sum->getType()->isSignedIntegerType() || variableOf(sum->getLHS()) != variable ||
+      !sum->getRHS()->EvaluateAsInt(constant, ast) || constant.Val.getInt().getSignificantBits() > 32)
+    return std::nullopt;
+  int64_t value = constant.Val.getInt().getExtValue();
+  return sum->getOpcode() == BO_Add ? value : -value;
+}
+
+/// The conjuncts of \p condition; the one that \p variable is compared in comes first.
+static llvm::SmallVector<const BinaryOperator *> splitTest(const Expr *condition, const VarDecl *variable,
+                                                           const ASTContext &ast) {
+  llvm::SmallVector<const Expr *> open{condition};
+  llvm::SmallVector<const BinaryOperator *> tests;
+  while (!open.empty()) {
+    const auto *test = llvm::dyn_cast<BinaryOperator>(strip(open.pop_back_val()));
+    if (test && test->getOpcode() == BO_LAnd) {
+      open.push_back(test->getRHS());
+      open.push_back(test->getLHS());
+      continue;
+    }
+    if (!test || !test->isComparisonOp())
+      return {};
+    tests.push_back(test);
+  }
+  auto compares = [&](const BinaryOperator *test) {
+    return offsetFrom(test->getLHS(), variable, ast) || offsetFrom(test->getRHS(), variable, ast);
+  };
+  std::stable_partition(tests.begin(), tests.end(), compares);
+  return tests;
+}
+
+/// The arguments of `min(a, b)`.
+static std::optional<std::pair<const Expr *, const Expr *>> readMinimum(const Expr *expr, const ASTContext &ast) {
+  const auto *call = llvm::dyn_cast<CallExpr>(strip(expr));
+  const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
+  if (!callee || calleeName(call) != "min" || call->getNumArgs() != 2 ||
+      !ast.getSourceManager().isInSystemHeader(callee->getLocation()) ||
+      !call->getType().getNonReferenceType()->isSignedIntegerType())
+    return std::nullopt;
+  return std::pair(call->getArg(0), call->getArg(1));
+}
+
+bool ThreadReader::guardBody(Statement &result, const VarDecl *variable, const Guards &guards) {
+  Statement guard;
+  guard.kind = Statement::If;
+  for (const BinaryOperator *test : guards.tests) {
+    size_t before = guard.constraints.size();
+    if (!readComparison(test, false, guard))
+      return false;
+    for (size_t i = before; i < guard.constraints.size(); ++i) {
+      // Once false, it stays false.
+      const Constraint &constraint = guard.constraints[i];
+      Poly slope = constraint.poly.coefficientOf(result.variable);
+      if (constraint.isEquality || !slope.isConstant() || slope.constantTerm() >= 0 ||
+          space.dependsOn(constraint.poly.without(result.variable), result.variable))
+        return false;
+    }
+  }
+  for (const Poly &end : guards.ends)
+    guard.constraints.push_back({end - Poly::variable(result.variable) - Poly::constant(1)});
+  if (guard.constraints.empty() || result.body.empty())
+    return true;
+  guard.body = std::move(result.body);
+  result.body.clear();
+  result.body.push_back(std::move(guard));
+  return true;
+}
+
+bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Statement &result, Guards &guards) {
   const Expr *step = nullptr;
-  const auto *test = llvm::dyn_cast_or_null<BinaryOperator>(loop->getCond() ? strip(loop->getCond()) : nullptr);
+  if (loop->getCond())
+    guards.tests = splitTest(loop->getCond(), variable, ast);
+  const BinaryOperator *test = guards.tests.empty() ? nullptr : guards.tests.front();
+  if (test)
+    guards.tests.erase(guards.tests.begin());
   if (!loop->getInc() || !test || !test->isComparisonOp() ||
       !readIncrement(loop->getInc(), variable, result.progress, step))
     return false;
   BinaryOperatorKind opcode = test->getOpcode();
   const Expr *bound = test->getRHS();
-  if (variableOf(test->getLHS()) != variable) {
-    if (variableOf(test->getRHS()) != variable)
+  std::optional<int64_t> offset = offsetFrom(test->getLHS(), variable, ast);
+  if (!offset) {
+    offset = offsetFrom(test->getRHS(), variable, ast);
+    if (!offset)
       return false;
     bound = test->getLHS();
     opcode = BinaryOperator::reverseComparisonOp(opcode);
   }
-  std::optional<Integer> end = evaluateIndex(bound);
+  bool ascends = result.progress == Statement::Add;
+  if (!ascends && (!guards.tests.empty() || *offset))
+    return false;
+  std::optional<Integer> end;
+  std::optional<std::pair<const Expr *, const Expr *>> minimum;
+  if (ascends && (opcode == BO_LT || opcode == BO_LE))
+    minimum = readMinimum(bound, ast);
+  if (minimum) {
+    std::optional<Integer> first = evaluate(minimum->first), second = evaluate(minimum->second);
+    if (first && second && demand(*first, bound) && demand(*second, bound)) {
+      if (!(first->poly - result.begin).isConstant())
+        std::swap(first, second);
+      if ((first->poly - result.begin).isConstant()) {
+        end = first;
+        guards.ends.push_back(second->poly + Poly::constant((opcode == BO_LE) - *offset));
+      }
+    }
+  }
+  if (!end)
+    end = evaluateIndex(bound);
   if (!end || !demand(*end, bound))
     return false;
+  end->poly = end->poly - Poly::constant(*offset);
   // An unsigned comparison of a negative number is another one.
   if (test->getLHS()->getType()->isUnsignedIntegerType() && !isNonNegative(end->poly, true))
     return false;
@@ -132,30 +244,33 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   std::string shown = "'" + sourceText(loop) + "'";
   if (containsBreak(loop->getBody()))
     return refuse("leaves a loop by break");
-  const VarDecl *variable = nullptr;
+  const VarDecl *variable = countedVariable(loop);
   const Expr *begin = nullptr;
-  if (const auto *declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit())) {
-    if (declaration->isSingleDecl())
-      variable = llvm::dyn_cast<VarDecl>(declaration->getSingleDecl());
+  if (llvm::isa_and_nonnull<DeclStmt>(loop->getInit()))
     begin = variable ? variable->getInit() : nullptr;
-  } else if (const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit());
-             assign && assign->getOpcode() == BO_Assign) {
-    variable = variableOf(assign->getLHS());
-    begin = assign->getRHS();
-  }
+  else if (loop->getInit())
+    begin = variable ? llvm::cast<BinaryOperator>(loop->getInit())->getRHS() : nullptr;
+  bool goesOn = !loop->getInit(); // from what the variable is
+  auto current = values.find(variable);
   QualType type = variable ? variable->getType() : QualType();
-  if (!variable || !begin || !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
+  if (!variable || (goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) || !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
       ast.getTypeSize(type) < 32 || untracked.count(variable) || changes(loop->getBody(), variable))
     return refuse("the loop " + shown + " is not a counted one");
   Statement result;
   result.kind = Statement::For;
   size_t loadedBefore = loadedForIndex.size();
-  std::optional<Integer> first = evaluateIndex(begin);
-  if (!first || !demand(*first, begin) || !readHeader(loop, variable, result))
+  std::optional<Integer> first = goesOn ? std::optional(current->second.number) : evaluateIndex(begin);
+  Guards guards;
+  if (first && demand(*first, goesOn ? loop->getCond() : begin))
+    result.begin = first->poly;
+  else
+    return refuse("the range of the loop " + shown + " is not understood");
+  if (!readHeader(loop, variable, result, guards))
     return refuse("the range of the loop " + shown + " is not understood");
   if (type->isUnsignedIntegerType() && (!isNonNegative(first->poly, true) || result.progress == Statement::Down))
     return refuse("the range of the loop " + shown + " is not understood");
-  result.begin = first->poly;
+  if (guards.tests.empty() && guards.ends.empty() && unroll(loop, variable, result, out))
+    return;
   Space::Variable counter;
   counter.kind = Space::Loop;
   counter.name = uniqueName(variable->getName());
@@ -186,8 +301,16 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
         refuse("the bound of the loop " + shown + " may change");
     return true;
   });
-  // What the variable is after the loop is not followed.
+  if (!failed() && !guardBody(result, variable, guards))
+    return refuse("the range of the loop " + shown + " is not understood");
   values.erase(variable);
+  // The first value that is too large. Otherwise what the variable is after the loop is not followed.
+  Poly rounded = result.end - result.begin + result.step - one;
+  bool isPlain = goesOn && result.progress == Statement::Add && guards.tests.empty() && guards.ends.empty();
+  if (isPlain && isNonNegative(rounded, true)) {
+    Poly last = result.begin + result.step * space.countSteps(result.end - result.begin, result.step);
+    values[variable] = {Value::Number, ofType(simplify(last), type, true), {}, {}};
+  }
   if (!result.body.empty())
     out.push_back(std::move(result));
 }

@@ -33,7 +33,7 @@ std::optional<Pointer> ThreadReader::evaluateArray(const Expr *expr) {
   std::optional<Integer> index = evaluateIndex(subscript->getIdx());
   if (!outer || !index || !demand(*index, subscript->getIdx()))
     return std::nullopt;
-  outer->offset = outer->offset + index->poly;
+  outer->offset = outer->offset + index->poly * Poly::constant(outer->parts);
   return outer;
 }
 
@@ -57,10 +57,7 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
       std::optional<Pointer> pointer = evaluatePointer(operand);
       if (!pointer || cast->getCastKind() != CK_BitCast)
         return pointer;
-      QualType to = expr->getType()->getPointeeType();
-      if (!ast.hasSameUnqualifiedType(to, pointer->element))
-        return std::nullopt;
-      return pointer;
+      return castPointer(*pointer, expr->getType()->getPointeeType());
     }
     return std::nullopt;
   }
@@ -79,8 +76,8 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     std::optional<Integer> index = evaluateIndex(offset);
     if (!index || !demand(*index, offset))
       return std::nullopt;
-    pointer->offset =
-        simplify(binary->getOpcode() == BO_Add ? pointer->offset + index->poly : pointer->offset - index->poly);
+    Poly by = index->poly * Poly::constant(pointer->parts);
+    pointer->offset = simplify(binary->getOpcode() == BO_Add ? pointer->offset + by : pointer->offset - by);
     return pointer;
   }
   if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_AddrOf) {
@@ -129,7 +126,7 @@ std::optional<Operand> ThreadReader::evaluateElement(const Expr *lvalue) {
   else if (const VarDecl *variable = variableOf(lvalue); variable && !variable->getType()->isArrayType() &&
            variable->hasGlobalStorage() && !variable->getType().isConstQualified())
     pointer = evaluateArray(lvalue);
-  if (!pointer || pointer->element.isVolatileQualified() || pointer->element->isArrayType())
+  if (!pointer || pointer->parts > 1 || pointer->element.isVolatileQualified() || pointer->element->isArrayType())
     return std::nullopt;
   return elementAt(*pointer);
 }

@@ -28,7 +28,8 @@ void ThreadReader::read() {
   const Stmt *body = kernel->getBody();
   if (!body)
     return refuse("its body is not in sight");
-  findUntrackedVariables(body, untracked);
+  findUntrackedVariables(body, ast, untracked);
+  cooperates = mayCooperate(body);
   readParameters();
   readSequence({body}, program.body);
 }
@@ -38,20 +39,19 @@ namespace {
 /// Variables that are changed deeper than they are declared, or whose address is taken.
 class ChangeFinder : public RecursiveASTVisitor<ChangeFinder> {
 public:
-  explicit ChangeFinder(std::set<const VarDecl *> &untracked) : untracked(untracked) {}
+  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked) : ast(ast), untracked(untracked) {}
 
   bool VisitVarDecl(VarDecl *variable) {
     depths[variable] = depth;
     return true;
   }
   bool TraverseForStmt(ForStmt *loop) {
-    ++depth;
     // The header may change the loop's own variable.
-    const VarDecl *own = nullptr;
-    if (auto *declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
-      own = declaration->isSingleDecl() ? llvm::dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
-    else if (auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit()))
-      own = assign->getOpcode() == BO_Assign ? variableOf(assign->getLHS()) : nullptr;
+    const VarDecl *own = countedVariable(loop);
+    if (own && !loop->getInit())
+      if (auto at = depths.find(own); at == depths.end() || at->second != depth)
+        own = nullptr; // what it is after the loop depends on whether the loop is reached
+    ++depth;
     const VarDecl *around = std::exchange(inHeader, own);
     TraverseStmt(loop->getInit());
     inHeader = around;
@@ -66,7 +66,11 @@ public:
   }
   bool TraverseWhileStmt(WhileStmt *loop) { return nested(loop, &ChangeFinder::base<WhileStmt>); }
   bool TraverseDoStmt(DoStmt *loop) { return nested(loop, &ChangeFinder::base<DoStmt>); }
-  bool TraverseIfStmt(IfStmt *branch) { return nested(branch, &ChangeFinder::base<IfStmt>); }
+  bool TraverseIfStmt(IfStmt *branch) {
+    if (std::optional<const Stmt *> side = constantSide(branch, ast))
+      return TraverseStmt(const_cast<Stmt *>(*side));
+    return nested(branch, &ChangeFinder::base<IfStmt>);
+  }
   bool TraverseSwitchStmt(SwitchStmt *branch) { return nested(branch, &ChangeFinder::base<SwitchStmt>); }
   bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
 
@@ -120,6 +124,7 @@ private:
       untracked.insert(variable);
   }
 
+  const ASTContext &ast;
   std::set<const VarDecl *> &untracked;
   std::map<const VarDecl *, unsigned> depths;
   const VarDecl *inHeader = nullptr;
@@ -128,8 +133,20 @@ private:
 
 } // namespace
 
-void findUntrackedVariables(const Stmt *body, std::set<const VarDecl *> &untracked) {
-  ChangeFinder(untracked).TraverseStmt(const_cast<Stmt *>(body));
+std::optional<const Stmt *> constantSide(const IfStmt *branch, const ASTContext &ast) {
+  if (branch->getInit() || branch->getConditionVariable() || branch->isConsteval())
+    return std::nullopt;
+  const Expr *condition = branch->getCond();
+  Expr::EvalResult value;
+  bool holds = false;
+  if (condition->isValueDependent() || !condition->EvaluateAsRValue(value, ast) || value.HasSideEffects ||
+      !condition->EvaluateAsBooleanCondition(holds, ast))
+    return std::nullopt;
+  return holds ? branch->getThen() : branch->getElse();
+}
+
+void findUntrackedVariables(const Stmt *body, const ASTContext &ast, std::set<const VarDecl *> &untracked) {
+  ChangeFinder(ast, untracked).TraverseStmt(const_cast<Stmt *>(body));
 }
 
 void ThreadReader::readParameters() {
@@ -197,14 +214,13 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
       return readSequence(inner, out);
     }
     if (const auto *branch = llvm::dyn_cast<IfStmt>(each)) {
-      if (branch->isConstexpr())
-        if (std::optional<const Stmt *> taken = const_cast<IfStmt *>(branch)->getNondiscardedCase(ast)) {
-          Statements inner;
-          if (*taken)
-            inner.push_back(*taken);
-          inner.append(rest.begin(), rest.end());
-          return readSequence(inner, out);
-        }
+      if (std::optional<const Stmt *> taken = constantSide(branch, ast)) {
+        Statements inner;
+        if (*taken)
+          inner.push_back(*taken);
+        inner.append(rest.begin(), rest.end());
+        return readSequence(inner, out);
+      }
       if (containsExit(branch))
         return readIf(branch, rest, out);
       readIf(branch, {}, out);
@@ -327,7 +343,7 @@ void ThreadReader::readShared(const VarDecl *variable) {
 
 void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
   if (variable->hasAttr<CUDASharedAttr>())
-    return readShared(variable);
+    return isLibraryStorage(variable->getType()) ? void() : readShared(variable);
   QualType type = variable->getType();
   const Expr *init = variable->getInit();
   std::string shown = "'" + variable->getNameAsString() + "'";
@@ -343,14 +359,15 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
       pointer = evaluatePointer(init);
     if (!pointer)
       return refuse("what " + shown + " points to is not understood");
-    pointer->element = type->getPointeeType();
+    if (pointer->parts == 1)
+      pointer->element = type->getPointeeType();
     values[variable] = {Value::Address, {}, *pointer, {}};
     return;
   }
   if (type->isReferenceType())
     return refuse(shown + " is a reference");
   if (type->isArrayType())
-    return refuse(shown + " is an array of the thread");
+    return declareArray(variable, out);
   bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
   if (isNumber && !untracked.count(variable)) {
     if (!init) {
@@ -370,6 +387,8 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
       }
     }
   }
+  if (failed() || declareVector(variable, out))
+    return;
   declareScalar(variable, init, out);
 }
 
@@ -469,6 +488,8 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
   bool isLocal = variable && (variable->isLocalVarDeclOrParm()) && !variable->hasAttr<CUDASharedAttr>();
   if (isLocal && readCombine(left, right, opcode, out))
     return;
+  if (failed() || (opcode.empty() && assignVector(left, right, out)) || assignPart(left, right, opcode, out))
+    return;
   Statement result;
   auto append = [&](const std::string &before) {
     Text value = right ? textOf(right, out) : Text{"1", {}};
@@ -494,7 +515,8 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
           !demand(*offset, right) || (opcode != "+" && opcode != "-"))
         return refuse("'" + variable->getNameAsString() + "' moves in a way that is not understood");
       Poly &moved = at->second.address.offset;
-      moved = opcode == "+" ? moved + offset->poly : moved - offset->poly;
+      Poly by = offset->poly * Poly::constant(at->second.address.parts);
+      moved = opcode == "+" ? moved + by : moved - by;
       return;
     }
     bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
@@ -597,13 +619,49 @@ bool ThreadReader::readCall(const CallExpr *call, Body &out) {
     std::optional<Pointer> pointer = evaluatePointer(call->getArg(0));
     if (!pointer)
       return false;
+    if (pointer->parts > 1)
+      return storeVector(*pointer, call->getArg(1), out);
     result.kind = Statement::Store;
     result.target = elementAt(*pointer);
     result.value = textOf(call->getArg(1), out);
     out.push_back(std::move(result));
     return true;
   }
-  return inlineCall(call, out).has_value();
+  return readSineCosine(call, name, out) || inlineCall(call, out).has_value();
+}
+
+/// `sincosf(x, &s, &c)` sets s and c.
+bool ThreadReader::readSineCosine(const CallExpr *call, llvm::StringRef name, Body &out) {
+  bool isFloat = name == "sincosf" || name == "__sincosf", isDouble = name == "sincos";
+  const FunctionDecl *callee = call->getDirectCallee();
+  if ((!isFloat && !isDouble) || call->getNumArgs() != 3 ||
+      !ast.getSourceManager().isInSystemHeader(callee->getLocation()))
+    return false;
+  std::string prefix = name.starts_with("__") ? "__" : "", suffix = isFloat ? "f" : "";
+  Statement angle;
+  angle.kind = Statement::Let;
+  angle.type = isFloat ? "float" : "double";
+  angle.value = textOf(call->getArg(0), out);
+  Body results;
+  for (unsigned i : {1, 2}) {
+    const auto *address = llvm::dyn_cast<UnaryOperator>(strip(call->getArg(i)));
+    const VarDecl *variable = address && address->getOpcode() == UO_AddrOf ? variableOf(address->getSubExpr()) : nullptr;
+    auto at = values.find(variable);
+    if (failed() || !variable || at == values.end() || at->second.kind != Value::Scalar)
+      return false;
+    Statement set;
+    set.kind = Statement::Assign;
+    set.name = at->second.name;
+    set.value.text = prefix + (i == 1 ? "sin" : "cos") + suffix + "(";
+    results.push_back(std::move(set));
+  }
+  angle.name = uniqueName("angle");
+  for (Statement &set : results)
+    set.value.text += angle.name + ")";
+  out.push_back(std::move(angle));
+  for (Statement &set : results)
+    out.push_back(std::move(set));
+  return true;
 }
 
 bool ThreadReader::readAtomic(const CallExpr *call, llvm::StringRef name, Body &out) {

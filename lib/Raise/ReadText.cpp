@@ -148,6 +148,16 @@ private:
     return line;
   }
 
+  /// \p text with holes of this text.
+  std::string fill(const Text &text) {
+    std::string shifted = shiftHoles(text.text, result.operands.size());
+    result.operands.insert(result.operands.end(), text.operands.begin(), text.operands.end());
+    return shifted;
+  }
+  /// `c ? a : b` of which a side reads an element that c does not: a variable that statements before give its value.
+  std::optional<std::string> liftChoice(const ConditionalOperator *choice);
+  /// A vector that is split, or a part of one.
+  std::optional<Text> vectorText(const Expr *expr);
   std::optional<std::string> replacement(const Stmt *node);
   std::optional<std::string> replaceCall(const CallExpr *call);
 
@@ -157,6 +167,81 @@ private:
   unsigned isConditional = 0; ///< how many conditions decide whether what is read is evaluated
   std::map<const Stmt *, std::optional<std::string>> known;
 };
+
+std::optional<std::string> TextBuilder::liftChoice(const ConditionalOperator *choice) {
+  QualType type = choice->getType().getUnqualifiedType();
+  if (isConditional || reader.cooperates || type->isPointerType() || type->isVoidType())
+    return std::nullopt;
+  Statement sides[2];
+  ThreadReader::Body conditions;
+  for (unsigned i : {0, 1}) {
+    Statement &side = sides[i];
+    side.kind = Statement::If;
+    reader.readCondition(choice->getCond(), i, side, conditions);
+    if (reader.failed())
+      return std::nullopt;
+    auto *place = std::exchange(reader.before, &side.body);
+    Text value = reader.textOf(i ? choice->getFalseExpr() : choice->getTrueExpr(), side.body);
+    reader.before = place;
+    reader.loadedIndices.clear();
+    Statement assign;
+    assign.kind = Statement::Assign;
+    assign.value = std::move(value);
+    side.body.push_back(std::move(assign));
+  }
+  bool isNeeded = !conditions.empty();
+  for (Statement &side : sides) {
+    isNeeded |= side.body.size() > 1;
+    for (const Operand &each : side.body.back().value.operands)
+      isNeeded |= each.kind == Operand::Element &&
+                  llvm::none_of(sides[0].value.operands, [&](const Operand &known) {
+                    return known.kind == Operand::Element && known.base == each.base && known.offset == each.offset;
+                  });
+  }
+  if (!isNeeded || reader.failed())
+    return std::nullopt;
+  Statement let;
+  let.kind = Statement::Let;
+  let.name = reader.uniqueName("chosen");
+  let.type = reader.typeText(type);
+  // A side that reads nothing is what the variable starts with.
+  Statement &other = sides[1];
+  bool isPlain = other.body.size() == 1 && llvm::none_of(other.body[0].value.operands, [](const Operand &each) {
+    return each.kind != Operand::Index;
+  });
+  if (isPlain)
+    let.value = other.body[0].value;
+  out.insert(out.end(), conditions.begin(), conditions.end());
+  out.push_back(let);
+  for (Statement &side : llvm::MutableArrayRef(sides, isPlain ? 1 : 2)) {
+    side.body.back().name = let.name;
+    out.push_back(std::move(side));
+  }
+  return let.name;
+}
+
+std::optional<Text> TextBuilder::vectorText(const Expr *expr) {
+  if (const auto *member = llvm::dyn_cast<MemberExpr>(expr))
+    return reader.partText(member, out);
+  bool isPlace = llvm::isa<ArraySubscriptExpr, UnaryOperator, DeclRefExpr, ExplicitCastExpr>(expr);
+  if (const auto *call = llvm::dyn_cast<CallExpr>(expr)) {
+    // What a part of a vector is.
+    llvm::StringRef name = calleeName(call);
+    unsigned part = llvm::is_contained({"__high2half", "__high2float", "__high2bfloat16"}, name);
+    bool isPart = part || llvm::is_contained({"__low2half", "__low2float", "__low2bfloat16"}, name);
+    std::optional<ThreadReader::Parts> parts = isPart ? reader.splitVector(call->getArg(0), out) : std::nullopt;
+    if (parts && name.ends_with("2float"))
+      (*parts)[part].text = "float(" + (*parts)[part].text + ")";
+    if (parts)
+      return (*parts)[part];
+    isPlace = name.starts_with("__ld");
+  }
+  if (!isPlace)
+    return std::nullopt;
+  std::optional<VectorShape> shape = reader.vectorShape(expr->getType());
+  std::optional<ThreadReader::Parts> parts = shape ? reader.splitVector(expr, out) : std::nullopt;
+  return parts ? std::optional(reader.joinVector(*shape, *parts)) : std::nullopt;
+}
 
 std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   const auto *expr = llvm::dyn_cast<Expr>(node);
@@ -195,6 +280,17 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
       return hole(operand);
     }
   }
+  if (std::optional<Text> text = vectorText(expr))
+    return fill(*text);
+  if (const std::string *name = reader.elementName(expr))
+    return *name;
+  if (reader.arrayOf(expr)) {
+    reader.refuse("'" + reader.sourceText(expr) + "' indexes an array of the thread by what is not constant");
+    return std::nullopt;
+  }
+  if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(expr))
+    if (std::optional<std::string> name = liftChoice(choice))
+      return name;
   if (llvm::isa<ArraySubscriptExpr>(expr) ||
       (llvm::isa<UnaryOperator>(expr) && llvm::cast<UnaryOperator>(expr)->getOpcode() == UO_Deref)) {
     std::optional<Operand> element = reader.evaluateElement(expr);
@@ -292,6 +388,8 @@ std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
     }
     return hole(operand);
   }
+  if (std::optional<Operand> reduction = reader.blockReduction(call, out))
+    return hole(*reduction);
   if (callee && reader.isPureFunction(callee))
     return std::nullopt;
   if (isConditional == 0)

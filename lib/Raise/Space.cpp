@@ -77,6 +77,13 @@ Poly Space::floorDiv(const Poly &dividend, const Poly &divisor) {
   return divide(FloorDiv, dividend, divisor);
 }
 
+Poly Space::countSteps(const Poly &length, const Poly &step) {
+  Poly rounded = length + step - Poly::constant(1), count = floorDiv(rounded, step);
+  // Folding may leave 1 + (length - 1) / step, of which the dividend may be negative.
+  bool isPlain = step.isConstant() || count.isConstant();
+  return isPlain ? count : divide(FloorDiv, rounded, step);
+}
+
 Poly Space::mod(const Poly &dividend, const Poly &divisor) {
   // Drop what is a multiple of the divisor.
   Poly quotient = floorDiv(dividend, divisor);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "NestScalars.h"
+#include "Points.h"
 #include "TeamUndo.h"
 
 namespace kbopt::raise {
@@ -47,6 +48,11 @@ bool TeamUndo::mergeRounds(Statement &each) {
     each.step = Poly::constant(factor);
     return factor == 1 || mergeElements(each);
   }
+  if (factor == 1 && !(first == Poly()))
+    if (std::optional<Poly> teams = exactQuotient(each.step, team.size); teams && space.isUniform(*teams)) {
+      splitRounds(each, first);
+      return true;
+    }
   // Each round takes several elements that are a team apart, in one inner loop.
   if (factor != 1 || each.body.size() != 1 || each.body[0].kind != Statement::For)
     return false;
@@ -72,6 +78,36 @@ bool TeamUndo::mergeRounds(Statement &each) {
   each.step = Poly::constant(1);
   each.body = std::move(inner.body);
   return true;
+}
+
+void TeamUndo::splitRounds(Statement &each, const Poly &first) {
+  // Several teams share out the loop: for (r = first; r < end; r += step) for (k < size) if (r + k < end).
+  auto addCounter = [&](const std::string &name) {
+    Space::Variable counter;
+    counter.kind = Space::Loop;
+    counter.name = name;
+    counter.low = 0;
+    return space.add(counter);
+  };
+  VarId round = addCounter(uniqueName(space[each.variable].name + "_round")), element = addCounter(space[each.variable].name);
+  Poly value = Poly::variable(round) + Poly::variable(element);
+  Statement inner, guard;
+  inner.kind = Statement::For;
+  inner.variable = element;
+  inner.end = team.size;
+  inner.step = Poly::constant(1);
+  inner.team = true;
+  guard.kind = Statement::If;
+  guard.constraints.push_back({each.end - value - Poly::constant(1)});
+  guard.body = std::move(each.body);
+  rewritePolys(guard.body, [&](const Poly &poly) { return space.substitute(poly, each.variable, value); });
+  program.given[round] = {first, each.end};
+  program.given[element] = {Poly(), team.size};
+  each.variable = round;
+  each.begin = first;
+  each.body.clear();
+  inner.body.push_back(std::move(guard));
+  each.body.push_back(std::move(inner));
 }
 
 bool TeamUndo::mergeElements(Statement &each) {

@@ -23,9 +23,9 @@ static std::optional<Poly> polyOf(Text &text) {
 static llvm::StringRef reductionOfFunctor(llvm::StringRef text) {
   text = text.take_until([](char c) { return c == '<' || c == '(' || c == '{'; });
   return llvm::StringSwitch<llvm::StringRef>(text.rsplit("::").second.empty() ? text : text.rsplit("::").second)
-      .Case("plus", "add")
-      .Case("greater", "max")
-      .Case("less", "min")
+      .Cases({"plus", "Sum"}, "add")
+      .Cases({"greater", "Max", "maximum"}, "max")
+      .Cases({"less", "Min", "minimum"}, "min")
       .Case("bit_and", "and")
       .Case("bit_or", "or")
       .Case("bit_xor", "xor")
@@ -51,11 +51,12 @@ bool TeamUndo::isShuffledCombine(Statement &each) const {
 
 std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
   llvm::StringRef function = operand.function;
-  bool isGroup = function == "reduce" || (function.starts_with("shfl") && operand.arguments.size() == 3);
+  bool isBlock = function == "block_reduce";
+  bool isGroup = isBlock || function == "reduce" || (function.starts_with("shfl") && operand.arguments.size() == 3);
   bool hasMask = function.ends_with("_sync");
   bool isShuffle = function.contains("shfl");
   unsigned first = isGroup || hasMask ? 1 : 0;
-  if (operand.arguments.size() < first + 2 || (!isShuffle && function != "reduce"))
+  if (operand.arguments.size() < first + 2 || (!isShuffle && !isBlock && function != "reduce"))
     return std::nullopt;
   Text &of = operand.arguments[first], &last = operand.arguments[first + 1];
   std::optional<TeamValue> value = valueOf(of);
@@ -105,6 +106,14 @@ std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
   }
   if (failed() || !value || !value->isPartial() || value->reduction != reduction || value->offsets)
     return std::nullopt;
+  if (isBlock) {
+    if (!team.isBlock || !(team.size == *size) || value->spread != TeamValue::PerThread ||
+        value->holder != TeamValue::Everyone)
+      return std::nullopt;
+    value->spread = TeamValue::Same;
+    value->holder = TeamValue::Leader;
+    return value;
+  }
   value->offsets = size->constantTerm() - 1;
   value->isDown = false;
   finishShuffles(*value);

@@ -102,6 +102,7 @@ private:
   void loop(Statement each, Body &out);
   void teamLoop(Statement each, Body &out);
   bool mergeRounds(Statement &each);
+  void splitRounds(Statement &each, const Poly &first);
   bool mergeElements(Statement &each);
   /// Remembers the range of the loop.
   void enterLoop(const Statement &each);

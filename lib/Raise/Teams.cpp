@@ -29,6 +29,9 @@ Signs findSigns(ThreadProgram &program) {
       bool isShared = operand.kind == Operand::Element && operand.base.memory == Base::Shared;
       signs.usesShared |= isShared;
       signs.cooperates |= isShared || operand.kind == Operand::Collective;
+      int64_t size = 0;
+      if (operand.function == "block_reduce" && !llvm::StringRef(operand.arguments[0].text).getAsInteger(10, size))
+        signs.strides.push_back(Poly::constant(size));
     });
     if (each.kind == Statement::For && each.progress == Statement::Add && space.dependsOn(each.begin, analysis::TidVar))
       signs.strides.push_back(each.step);

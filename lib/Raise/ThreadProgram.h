@@ -59,6 +59,9 @@ public:
   /// whenever the value is used: see requirePositive in the reader.
   Poly floorDiv(const Poly &dividend, const Poly &divisor);
   Poly mod(const Poly &dividend, const Poly &divisor);
+  /// How many steps of \p step a loop over \p length takes; not above 0 where the length is not, also if the
+  /// division rounds towards 0.
+  Poly countSteps(const Poly &length, const Poly &step);
 
   const Variable &operator[](VarId var) const { return all[var]; }
   Variable &operator[](VarId var) { return all[var]; }

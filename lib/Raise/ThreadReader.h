@@ -27,14 +27,25 @@ struct Pointer {
   Base base;
   Poly offset; ///< in elements of `element`
   clang::QualType element;
+  /// How many elements of `element` one element of the pointee `whole` is, where that is a vector.
+  unsigned parts = 1;
+  clang::QualType whole = {};
+};
+
+/// A vector type of CUDA.
+struct VectorShape {
+  clang::QualType scalar;
+  llvm::SmallVector<std::string, 4> fields;
+  std::string maker; ///< the function that makes one of scalars
 };
 
 /// What a variable stands for at a place in the text.
 struct Value {
-  enum Kind { Number, Address, Scalar } kind = Scalar;
+  enum Kind { Number, Address, Scalar, Vector } kind = Scalar;
   Integer number;
   Pointer address;
   std::string name; ///< of Scalar; empty: as written
+  std::vector<std::string> parts = {}; ///< of Vector: the scalars that hold it
 };
 
 /// Reads one kernel in the order of its text. Every variable has one value at a time: variables
@@ -65,12 +76,20 @@ private:
   bool readAssertion(const clang::ConditionalOperator *choice, Body &out);
   bool readCall(const clang::CallExpr *call, Body &out);
   bool readAtomic(const clang::CallExpr *call, llvm::StringRef name, Body &out);
+  bool readSineCosine(const clang::CallExpr *call, llvm::StringRef name, Body &out);
   void refuse(const std::string &why) { program.refuse(why); }
   bool failed() const { return !program.reason.empty(); }
 
   //===-- Loops (ReadLoops.cpp) -------------------------------------------===//
+  /// What else ends a loop: conditions that stay false once they are, and values above its variable.
+  struct Guards {
+    llvm::SmallVector<const clang::BinaryOperator *> tests;
+    std::vector<Poly> ends;
+  };
   void readFor(const clang::ForStmt *loop, Body &out);
-  bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result);
+  bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result, Guards &guards);
+  /// Puts \p guards around the body of \p result.
+  bool guardBody(Statement &result, const clang::VarDecl *variable, const Guards &guards);
 
   //===-- Functions (ReadCalls.cpp) ---------------------------------------===//
   /// Reads the body of the function in the call's place; its result as text, empty for void. Nothing
@@ -78,6 +97,8 @@ private:
   std::optional<Text> inlineCall(const clang::CallExpr *call, Body &out);
   bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
   void readResult(const clang::ReturnStmt *statement, Body &out);
+  /// `cub::BlockReduce<T, n>(storage).Sum(x)` as a collective.
+  std::optional<Operand> blockReduction(const clang::CallExpr *call, Body &out);
   /// What a member of a cooperative group says of the thread.
   std::optional<Integer> evaluateGroup(const clang::CallExpr *call);
 
@@ -88,6 +109,8 @@ private:
   bool readConditionalMaximum(const clang::IfStmt *statement, Body &out);
   bool combineBy(const std::string &name, clang::QualType type, llvm::StringRef reduction,
                  llvm::StringRef combine, const clang::Expr *term, Body &out, bool negates = false);
+  bool combineText(const std::string &name, clang::QualType type, llvm::StringRef reduction,
+                   llvm::StringRef combine, Text term, Body &out);
 
   //===-- Conditions (ReadConditions.cpp) ---------------------------------===//
   /// Appends \p expr, or its negation, to the conjunction that \p condition is.
@@ -126,6 +149,27 @@ private:
   std::optional<Operand> evaluateElement(const clang::Expr *lvalue);
   Operand elementAt(const Pointer &pointer) const;
 
+  //===-- Vectors (ReadVectors.cpp) ---------------------------------------===//
+  using Parts = llvm::SmallVector<Text, 4>;
+  std::optional<VectorShape> vectorShape(clang::QualType type) const;
+  /// \p pointer as one to \p to, if that is its element or a vector of such.
+  std::optional<Pointer> castPointer(Pointer pointer, clang::QualType to) const;
+  /// The place of a vector that lies in an array of scalars.
+  std::optional<Pointer> evaluateVector(const clang::Expr *lvalue);
+  Operand partAt(const Pointer &pointer, unsigned part) const;
+  std::optional<Parts> splitVector(const clang::Expr *expr, Body &out);
+  std::optional<Parts> splitCall(const clang::CallExpr *call, const VectorShape &shape, Body &out);
+  std::optional<Parts> fixedParts(const VectorShape &shape, const clang::Expr *right, Body &out);
+  Text joinVector(const VectorShape &shape, llvm::ArrayRef<Text> parts) const;
+  /// `v.x` where v is split.
+  std::optional<Text> partText(const clang::MemberExpr *member, Body &out);
+  /// The scalar that `v.x` stands for; null if v is not split.
+  const std::string *partName(const clang::Expr *lvalue);
+  bool declareVector(const clang::VarDecl *variable, Body &out);
+  bool storeVector(const Pointer &pointer, const clang::Expr *right, Body &out);
+  bool assignVector(const clang::Expr *left, const clang::Expr *right, Body &out);
+  bool assignPart(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
+
   //===-- Text (ReadText.cpp) ---------------------------------------------===//
   friend class TextBuilder;
   Text textOf(const clang::Expr *expr, Body &out);
@@ -138,6 +182,21 @@ private:
   bool isPureFunction(const clang::FunctionDecl *function);
   std::string uniqueName(llvm::StringRef wish);
 
+  //===-- Arrays (ReadArrays.cpp) -----------------------------------------===//
+  /// An array of the thread, each element of which is a scalar.
+  struct LocalArray {
+    std::vector<std::string> names;
+    clang::QualType element;
+  };
+  void declareArray(const clang::VarDecl *variable, Body &out);
+  /// The array of the thread that \p lvalue is an element of; null if it is something else.
+  const LocalArray *arrayOf(const clang::Expr *lvalue) const;
+  /// The scalar that \p lvalue, an element of an array of the thread, stands for; null if its index is not known.
+  const std::string *elementName(const clang::Expr *lvalue);
+  /// Reads a loop of few iterations that index an array of the thread once for each. False if it is none.
+  bool unroll(const clang::ForStmt *loop, const clang::VarDecl *variable, const Statement &header, Body &out);
+  bool indexesArray(const clang::Stmt *body, const clang::VarDecl *variable) const;
+
   const clang::FunctionDecl *kernel;
   const clang::ASTContext &ast;
   ThreadProgram &program;
@@ -145,7 +204,9 @@ private:
   std::map<const clang::VarDecl *, Value> values;
   std::set<const clang::VarDecl *> untracked;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
-  unsigned loopDepth = 0, inlineDepth = 0, copies = 0;
+  std::map<const clang::VarDecl *, LocalArray> arrays;
+  bool cooperates = false; ///< shared memory, shuffles or barriers are in sight
+  unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
   /// The result of the function that is read in a call's place.
   struct Inlined {
     bool isOnlyReturn = false;
@@ -160,12 +221,24 @@ private:
   std::map<std::tuple<Body *, std::string, std::string>, VarId> loadedIndices; ///< of this statement
 };
 
+/// Whether \p body, or a function that it calls, declares shared memory or has threads exchange values.
+bool mayCooperate(const clang::Stmt *body);
+/// Whether \p type is what a block-wide function of CUB needs for itself.
+bool isLibraryStorage(clang::QualType type);
 /// Whether \p type is a group of threads of cooperative_groups.
 bool isThreadGroup(clang::QualType type);
 /// The number of threads of a tile as text; empty for other groups.
 std::string groupSizeText(clang::QualType type);
 /// Adds the variables that \p body changes deeper than it declares them, or whose address it takes.
-void findUntrackedVariables(const clang::Stmt *body, std::set<const clang::VarDecl *> &untracked);
+void findUntrackedVariables(const clang::Stmt *body, const clang::ASTContext &ast,
+                            std::set<const clang::VarDecl *> &untracked);
+/// The side of \p branch that is always taken, null for an absent else; nothing where that depends on the run.
+std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch, const clang::ASTContext &ast);
+/// How far the increment of a loop moves \p variable, and how. Without a step: by one.
+bool readIncrement(const clang::Expr *increment, const clang::VarDecl *variable, Statement::Progress &progress,
+                   const clang::Expr *&step);
+/// The variable that the header of \p loop counts; null if there is none.
+const clang::VarDecl *countedVariable(const clang::ForStmt *loop);
 
 /// `threadIdx.x` and its relatives as a variable of analysis::FixedVar; none if it is something else.
 std::optional<VarId> gridVariable(const clang::Expr *expr);

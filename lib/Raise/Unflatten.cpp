@@ -8,9 +8,38 @@
 
 namespace kbopt::raise {
 
+/// The largest monomial: of the highest degree, then the first in lexicographic order.
+static const std::pair<const Poly::Monomial, int64_t> &leading(const Poly &poly) {
+  return *std::max_element(poly.monomials().begin(), poly.monomials().end(), [](auto &a, auto &b) {
+    return a.first.size() != b.first.size() ? a.first.size() < b.first.size() : b.first < a.first;
+  });
+}
+
+/// Division with remainder by a sum, of which the remainder must be 0.
+static std::optional<Poly> quotientBySum(Poly dividend, const Poly &divisor) {
+  Poly quotient;
+  for (unsigned steps = 0; !dividend.monomials().empty(); ++steps) {
+    auto [monomial, coefficient] = leading(dividend);
+    auto &[factors, factor] = leading(divisor);
+    Poly::Monomial rest;
+    bool divides = std::includes(monomial.begin(), monomial.end(), factors.begin(), factors.end());
+    if (steps > 64 || !dividend.isValid() || !divides || coefficient % factor)
+      return std::nullopt;
+    std::set_difference(monomial.begin(), monomial.end(), factors.begin(), factors.end(), std::back_inserter(rest));
+    Poly term = Poly::constant(coefficient / factor);
+    for (VarId id : rest)
+      term = term * Poly::variable(id);
+    quotient = quotient + term;
+    dividend = dividend - term * divisor;
+  }
+  return quotient;
+}
+
 std::optional<Poly> exactQuotient(const Poly &dividend, const Poly &divisor) {
+  if (divisor.monomials().empty())
+    return std::nullopt;
   if (divisor.monomials().size() != 1)
-    return dividend == divisor ? std::optional(Poly::constant(1)) : std::nullopt;
+    return quotientBySum(dividend, divisor);
   auto &[factors, factor] = *divisor.monomials().begin();
   Poly quotient;
   for (auto &[monomial, coefficient] : dividend.monomials()) {
@@ -188,12 +217,62 @@ private:
 } // namespace
 
 void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions) {
-  std::vector<Dimension> result;
-  for (const Dimension &each : dimensions) {
-    std::vector<Dimension> digits = Unflattener(program, each).split();
-    result.insert(result.end(), digits.begin(), digits.end());
+  // A digit may be taken apart again.
+  for (unsigned round = 0, before = 0; round < 4 && before != dimensions.size(); ++round) {
+    before = dimensions.size();
+    std::vector<Dimension> result;
+    for (const Dimension &each : dimensions) {
+      std::vector<Dimension> digits = Unflattener(program, each).split();
+      result.insert(result.end(), digits.begin(), digits.end());
+    }
+    dimensions = std::move(result);
   }
-  dimensions = std::move(result);
+}
+
+/// \p poly with two of its terms written as one: k * (x % a) + k * a * (x / a) as k * x, and with (x % (a * b)) / a in
+/// the place of x / a as k * (x % (a * b)). Nothing if there are no such terms.
+static std::optional<Poly> joinDigits(Space &space, const Poly &poly) {
+  for (auto &[monomial, coefficient] : poly.monomials())
+    for (VarId low : monomial) {
+      const Space::Variable rest = space[low];
+      if (rest.kind != Space::Mod)
+        continue;
+      Poly k = Poly::constant(coefficient);
+      bool isTaken = false;
+      for (VarId id : monomial)
+        if (id != low || std::exchange(isTaken, true))
+          k = k * Poly::variable(id);
+      for (VarId high : space.variables(poly)) {
+        const Space::Variable quotient = space[high];
+        if (quotient.kind != Space::FloorDiv || !(quotient.divisor == rest.divisor))
+          continue;
+        Poly whole = quotient.dividend; // x, or x % (a * b)
+        bool isSame = whole == rest.dividend;
+        if (!isSame && whole.monomials().size() == 1 && whole.monomials().begin()->second == 1 &&
+            whole.monomials().begin()->first.size() == 1) {
+          const Space::Variable &inner = space[whole.monomials().begin()->first[0]];
+          isSame = inner.kind == Space::Mod && inner.dividend == rest.dividend &&
+                   exactQuotient(inner.divisor, rest.divisor);
+        }
+        Poly others = poly - k * (Poly::variable(low) + rest.divisor * Poly::variable(high));
+        if (isSame && others.monomials().size() < poly.monomials().size())
+          return others + k * whole;
+      }
+    }
+  return std::nullopt;
+}
+
+void joinDigits(ThreadProgram &program) {
+  rewritePolys(program.body, [&](const Poly &poly) {
+    Poly result = poly;
+    for (unsigned steps = 0; steps < 16; ++steps) {
+      std::optional<Poly> joined = joinDigits(program.space, result);
+      if (!joined)
+        break;
+      result = *joined;
+    }
+    return result;
+  });
 }
 
 } // namespace kbopt::raise

@@ -174,6 +174,14 @@ struct ExpressionWriter {
     std::string left = write(expr.getLHS(), Product), right = write(expr.getRHS(), Atom);
     if (expr.getKind() == AffineExprKind::CeilDiv)
       return "(" + sum(expr.getLHS()) + " + " + right + " - 1) / " + right;
+    SmallVector<AffineExpr> all;
+    addends(expr.getLHS(), all);
+    if (llvm::any_of(all, [](AffineExpr each) { return bool(negated(each)); })) {
+      // C++ rounds towards zero.
+      return expr.getKind() == AffineExprKind::Mod
+                 ? "(" + left + " % " + right + " + " + right + ") % " + right
+                 : "(" + left + " >= 0 ? " + left + " / " + right + " : -((" + right + " - 1 - " + left + ") / " + right + "))";
+    }
     return left + (expr.getKind() == AffineExprKind::Mod ? " % " : " / ") + right;
   }
 

@@ -39,11 +39,16 @@ public:
       return StringRef(right).starts_with("-") ? left + " - " + right.substr(1) : left + " + " + right;
     }
     case AffineExprKind::Mod:
-      return operand(binary.getLHS(), false, AffineExprKind::Mod) + " % " +
-             operand(binary.getRHS(), false, AffineExprKind::Mod);
-    case AffineExprKind::FloorDiv:
-      return operand(binary.getLHS(), false, AffineExprKind::FloorDiv) + " / " +
-             operand(binary.getRHS(), false, AffineExprKind::FloorDiv);
+    case AffineExprKind::FloorDiv: {
+      bool isMod = expr.getKind() == AffineExprKind::Mod;
+      std::string left = operand(binary.getLHS(), hasNegative(binary.getLHS()), expr.getKind()),
+                  right = operand(binary.getRHS(), false, expr.getKind());
+      if (!hasNegative(binary.getLHS()))
+        return left + (isMod ? " % " : " / ") + right;
+      // C++ rounds towards zero.
+      return isMod ? "(" + left + " % " + right + " + " + right + ") % " + right
+                   : "(" + left + " >= 0 ? " + left + " / " + right + " : -((" + right + " - 1 - " + left + ") / " + right + "))";
+    }
     case AffineExprKind::CeilDiv: {
       std::string divisor = operand(binary.getRHS(), false, AffineExprKind::FloorDiv);
       return "(" + print(binary.getLHS(), true) + " + " + divisor + " - 1) / " + divisor;
@@ -57,6 +62,15 @@ public:
   bool failed = false;
 
 private:
+  /// Whether a term of \p expr is subtracted, so that it may be below 0.
+  static bool hasNegative(AffineExpr expr) {
+    auto binary = mlir::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
+    if (!binary)
+      return mlir::isa<mlir::AffineConstantExpr>(expr) && mlir::cast<mlir::AffineConstantExpr>(expr).getValue() < 0;
+    bool isDivision = expr.getKind() == AffineExprKind::Mod || expr.getKind() == AffineExprKind::FloorDiv;
+    return !isDivision && (hasNegative(binary.getLHS()) || hasNegative(binary.getRHS()));
+  }
+
   std::string operand(AffineExpr expr, bool wide, AffineExprKind around, bool factor = false) {
     std::string text = print(expr, wide, factor);
     AffineExprKind kind = expr.getKind();

@@ -275,8 +275,112 @@ def blocksums(draw, name):
     return Kernel("blocksums", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
 
 
+def vectors(draw, name):
+    """Several elements at once through a cast pointer, a tail one by one."""
+    width = draw.choice([2, 4])
+    block = draw.choice([64, 128])
+    fields = "xyzw"[:width]
+    value = {field: expression(draw, "f32", [f"v.{field}", f"v.{draw.choice(fields)}"], 1) for field in fields}
+    if draw.random() < 0.5:
+        write = f"*reinterpret_cast<float{width} *>(y + {width} * i) = make_float{width}({', '.join(value[f] for f in fields)});"
+    else:
+        write = f"float{width} w;\n    " + "\n    ".join(f"w.{f} = {value[f]};" for f in fields) + f"\n    ((float{width} *)y)[i] = w;"
+    text = (f"__global__ void {name}(float *y, const float *a, int n) {{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {{\n"
+            f"    const float{width} v = reinterpret_cast<const float{width} *>(a)[i];\n    {write}\n  }}\n}}\n")
+    return Kernel("vectors", name, text, f"{name}<<<(n + {block - 1}) / {block}, {block}>>>(y_{name}, A_f32, n);", ("f32", f"{width} * n", "out"))
+
+
+def pairs(draw, name):
+    """Halves two by two, and what is left over."""
+    head, tail, launch = over(draw, "n")
+    by = draw.choice([2, 3, 4])
+    terms = " + ".join(f"__half2float(x[j + {k}])" for k in range(by))
+    start = draw.choice(["0", "1", "m / 2"])
+    text = (f"__global__ void {name}(float *y, const __half *a, int n, int m) {{\n  {head}\n    const __half *x = a + i;\n    float s = 0.0f;\n    int j = {start};\n"
+            f"    for (; j + {by - 1} < m; j += {by})\n      s += {terms};\n    for (; j < m; ++j)\n      s += __half2float(x[j]);\n    y[i] = s;\n  {tail}\n}}\n")
+    return Kernel("pairs", name, text, f"{name}{launch}(y_{name}, a_f16, n, m);", ("f32", "n", "out"))
+
+
+def arrays(draw, name):
+    """A few sums of each thread in an array."""
+    size = draw.choice([2, 3, 4])
+    head, tail, launch = over(draw, "n")
+    start = draw.choice(["= {}", "= {0.0f}", "= {1.0f}"])
+    row = draw.choice([f"(i * {size} + k) * m + j", f"(j * n + i) * {size} + k"])
+    step = draw.choice([f"acc[k] += a[{row}] * b[j];", f"acc[k] += near[k] * b[j];"])
+    load = f"float near[{size}];\n      for (int k = 0; k < {size}; ++k)\n        near[k] = a[{row}];\n      "
+    text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    float acc[{size}] {start};\n    for (int j = 0; j < m; ++j) {{\n"
+            f"      {load if 'near' in step else ''}for (int k = 0; k < {size}; ++k)\n        {step}\n    }}\n    for (int k = 0; k < {size}; ++k)\n      y[i * {size} + k] = acc[k];\n  {tail}\n}}\n")
+    return Kernel("arrays", name, text, f"{name}{launch}(y_{name}, in_{name}, b_f32, n, m);", ("f32", f"{size} * n", "out"),
+                  [(f"in_{name}", "f32", f"{size} * n * m", "uniform(-1, 1)")])
+
+
+def window(draw, name):
+    """A window with a guard at its edges, in strides and dilated."""
+    index, launch = grid2(draw)
+    width, stride, apart, pad = draw.choice([1, 3, 4]), draw.choice([1, 1, 2]), draw.choice([1, 1, 2]), draw.choice([0, 1, 2])
+    inside = "u >= 0 && u < n && v >= 0 && v < m"
+    term, start, step = draw.choice([("a[u * m + v]", "0.0f", "s += {v};"), ("a[u * m + v]", "-INFINITY", "s = fmaxf(s, {v});"),
+                                     ("a[u * m + v] * b[p * " + str(width) + " + q]", "0.0f", "s += {v};")])
+    guard = draw.choice(["if", "choice", "continue"])
+    if guard == "if":
+        body = f"if ({inside})\n          {step.format(v=term)}"
+    elif guard == "continue":
+        body = f"if (u < 0 || u >= n || v < 0 || v >= m)\n          continue;\n        {step.format(v=term)}"
+    else:
+        body = f"float x = {inside} ? {term} : {start};\n        {step.format(v='x')}"
+    text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {index}\n  if (r >= n || c >= m)\n    return;\n  float s = {start};\n"
+            f"  for (int p = 0; p < {width}; ++p) {{\n    int u = r * {stride} + p * {apart} - {pad};\n    for (int q = 0; q < {width}; ++q) {{\n      int v = c * {stride} + q * {apart} - {pad};\n"
+            f"        {body}\n    }}\n  }}\n  y[r * m + c] = s;\n}}\n")
+    return Kernel("window", name, text, f"{name}{launch}(y_{name}, A_f32, in_{name}, n, m);", ("f32", "n * m", "out"),
+                  [(f"in_{name}", "f32", "16", "uniform(-1, 1)")])
+
+
+def pooled(draw, name):
+    """Output sizes that are quotients of sums."""
+    stride, width = draw.choice([1, 2, 3]), draw.choice([2, 3])
+    block = draw.choice([64, 128])
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m, int p) {{\n  int h = (n + 2 * p - {width}) / {stride} + 1, w = (m + 2 * p - {width}) / {stride} + 1;\n"
+            f"  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= h * w)\n    return;\n  int c = i % w, r = i / w;\n  float s = 0.0f;\n"
+            f"  for (int u = 0; u < {width}; ++u)\n    for (int v = 0; v < {width}; ++v) {{\n      int x = r * {stride} + u - p, z = c * {stride} + v - p;\n"
+            f"      s += x >= 0 && x < n && z >= 0 && z < m ? a[x * m + z] : 0.0f;\n    }}\n  y[r * w + c] = s;\n}}\n")
+    return Kernel("pooled", name, text, f"{name}<<<((n + 3) * (m + 3) + {block - 1}) / {block}, {block}>>>(y_{name}, A_f32, n, m, 1 + {width} / 2);",
+                  ("f32", "(n + 5) * (m + 5)", "inout"))
+
+
+def tiles(draw, name):
+    """Each block has a few rows."""
+    many, threads = draw.choice([2, 4, 8]), draw.choice([32, 64])
+    value = expression(draw, "f32", ["a[r * m + c]", "b[c]"], 1)
+    end = draw.choice([f"min(first + {many}, n)", f"first + {many} && r < n"])
+    text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  int first = blockIdx.x * {many};\n  for (int r = first; r < {end}; ++r)\n"
+            f"    for (int c = threadIdx.x; c < m; c += blockDim.x)\n      y[r * m + c] = {value};\n}}\n")
+    return Kernel("tiles", name, text, f"{name}<<<(n + {many - 1}) / {many}, {threads}>>>(y_{name}, A_f32, b_f32, n, m);", ("f32", "n * m", "out"))
+
+
+def gridsums(draw, name):
+    """All blocks share out one sum; each stores its part."""
+    threads, blocks = draw.choice([64, 128]), draw.choice([1, 3, 4])
+    text = (f"__global__ void {name}(float *y, const float *a, int n) {{\n  __shared__ float part[{threads}];\n  int t = threadIdx.x;\n  float s = 0.0f;\n"
+            f"  for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x)\n    s += a[i] * a[i];\n  part[t] = s;\n  __syncthreads();\n"
+            f"  for (int h = {threads} / 2; h > 0; h /= 2) {{\n    if (t < h)\n      part[t] += part[t + h];\n    __syncthreads();\n  }}\n  if (t == 0)\n    y[blockIdx.x] = part[0];\n}}\n")
+    return Kernel("gridsums", name, text, f"{name}<<<{blocks}, {threads}>>>(y_{name}, A_f32, n * m);", ("f32", str(blocks), "out"))
+
+
+def groups(draw, name):
+    """Two passes over the channels of a group."""
+    per = draw.choice([1, 2, 3])
+    block = draw.choice([32, 64])
+    text = (f"__global__ void {name}(float *y, const float *a, int c, int g, int s) {{\n  int group = blockIdx.x % g, item = blockIdx.x / g, size = c / g * s;\n  float sum = 0.0f;\n"
+            f"  for (int i = 0; i < size; ++i)\n    sum += a[(item * c + group * (c / g) + i / s) * s + i % s];\n"
+            f"  for (int i = threadIdx.x; i < size; i += blockDim.x) {{\n    int at = (item * c + group * (c / g) + i / s) * s + i % s;\n    y[at] = a[at] - sum * 0.01f;\n  }}\n}}\n")
+    return Kernel("groups", name, text, f"{name}<<<n * 2, {block}>>>(y_{name}, in_{name}, {2 * per}, 2, m);", ("f32", f"n * {2 * per} * m", "out"),
+                  [(f"in_{name}", "f32", f"n * {2 * per} * m", "uniform(-1, 1)")])
+
+
 FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, rows, inmemory, softmax, product, product, triangle,
-            scatter, blockrows, blockrows, warprows, blocksums]
+            scatter, blockrows, blockrows, warprows, blocksums,
+            vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups]
 
 
 def program(seed, count):
