@@ -46,6 +46,13 @@ std::string kbopt::hostText(const ParsedProgram &program) {
     if (begin < kept)
       continue;
     text += program.text().slice(kept, begin);
+    // What a directive inside a body defines holds after it as well.
+    llvm::SmallVector<llvm::StringRef> lines;
+    program.text().slice(begin, end).split(lines, '\n');
+    for (llvm::StringRef line : lines)
+      if (llvm::StringRef word = line.ltrim(); word.consume_front("#") || word.consume_front("%:") || line.ends_with("\\"))
+        if (!word.ltrim().starts_with("pragma unroll"))
+          text += line.str() + "\n";
     kept = end;
   }
   text += program.text().drop_front(kept);

@@ -7,19 +7,23 @@
 #include "HostText.h"
 #include "Modes.h"
 #include "Session.h"
+#include "kb-opt/Rewrite/Assisted/FileRules.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <thread>
 
 using namespace kbopt;
 
-/// The device code of \p text on disk, and what its host side is, as a candidate of \p session.
-static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text) {
+/// The device code of \p text on disk, and what its host side is, as a candidate of \p session;
+/// in \p breaches the rules that it does not keep.
+static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text,
+                                                         std::vector<std::string> &breaches) {
   Context &context = session.context;
   auto parsed = context.parser.parse(context.command, text);
   if (!parsed)
     return parsed.takeError();
   session.cases->setHostDigest(text, digestOf(hostText(**parsed)));
+  breaches = newBreaches(context.text, **parsed, session.workload.kind != WorkloadKind::Program);
   auto bitcode = CodeEmitter(context.runner, compileLimits(context))
                      .emitDeviceBitcode(context.command, text);
   if (!bitcode)
@@ -87,6 +91,7 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   if (*text != context.text)
     steps.push_back({"by hand", context.text, *text,
                      {{0, context.text.size(), "whole file", 0, context.text.size()}}});
+  std::vector<std::string> breaches;
   // What the judge must know of the original does not wait for the candidate's compilers.
   std::thread original([&] {
     TimedPart timed(&context.timings, "judgement", "the original");
@@ -96,7 +101,7 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   auto judged = [&]() -> llvm::Expected<Verdict> {
     auto candidate = [&] {
       TimedPart timed(&context.timings, "judgement", "compiling the candidate");
-      auto compiled = compileCandidate(session, *text);
+      auto compiled = compileCandidate(session, *text, breaches);
       if (compiled)
         session.judge->prepare(*compiled);
       return compiled;
@@ -112,6 +117,10 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
     context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(), record.seconds);
   if (context.options.timePasses)
     context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);
+  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere.
+  if (judged->isCorrect() && !breaches.empty())
+    judged->add(GateRecord::undecided(GateId::G0, "the candidate breaks the rule " + breaches.front(),
+                                      breaches));
   if (llvm::Error error = writeResult(context, verdictText(*judged)))
     return std::move(error);
   return judged->isCorrect() ? ExitStatus::Success : ExitStatus::Diagnostics;

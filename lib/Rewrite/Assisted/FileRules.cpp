@@ -1,0 +1,282 @@
+//===- FileRules.cpp - Rules on a file that no pass made -------------------===//
+
+#include "kb-opt/Rewrite/Assisted/FileRules.h"
+#include "FileWords.h"
+#include "Functions.h"
+#include "Tokens.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Lex/Lexer.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+using llvm::StringRef;
+namespace tok = clang::tok;
+
+namespace {
+
+/// Keeps the order and says everything once.
+struct Breaches {
+  void add(const llvm::Twine &text) {
+    if (known.insert(text.str()).second)
+      texts.push_back(text.str());
+  }
+  std::vector<std::string> texts;
+  std::set<std::string> known;
+};
+
+//===-- Text ----------------------------------------------------------------===//
+
+/// The directives of a text, each on one line with single spaces.
+std::vector<std::string> directivesOf(llvm::ArrayRef<RawToken> tokens) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].kind != tok::hash || !tokens[i].startsLine)
+      continue;
+    std::string line;
+    for (++i; i < tokens.size() && !tokens[i].startsLine; ++i)
+      if (tokens[i].kind != tok::comment)
+        line += (line.empty() ? "" : " ") + tokens[i].spelling;
+    --i;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void checkDirective(StringRef line, Breaches &breaches) {
+  auto [word, rest] = line.split(' ');
+  if (word == "include") {
+    // The compilers' folders hold what both sides have.
+    if (!rest.starts_with("<") || rest.contains("..") || rest.starts_with("< /"))
+      breaches.add("include: it includes " + rest + ", which is not judged");
+    return;
+  }
+  if (word == "pragma") {
+    StringRef what = rest.split(' ').first;
+    if (what != "unroll" && what != "nounroll" && what != "once" && !what.starts_with("nv_") && what != "omp")
+      breaches.add("directive: it has '#pragma " + what + "'");
+    return;
+  }
+  static constexpr StringRef plain[] = {"define", "undef", "ifdef", "ifndef", "if", "elif",
+                                        "else",   "endif", "error", "warning", ""};
+  if (!llvm::is_contained(plain, word))
+    breaches.add("directive: it has '#" + word + "'");
+  // A macro with arguments can put a compiler's name together.
+  if ((word == "if" || word == "elif") && !rest.starts_with("defined"))
+    if (size_t bracket = rest.find(" ( "); bracket != StringRef::npos && bracket > 0) {
+      StringRef before = rest.take_front(bracket);
+      StringRef last = before.substr(before.rfind(' ') + 1);
+      if (!last.empty() && (llvm::isAlpha(last[0]) || last[0] == '_') && last != "defined")
+        breaches.add("directive: its condition calls the macro '" + last + "'");
+    }
+}
+
+void checkText(StringRef original, StringRef candidate, const clang::LangOptions &language,
+               Breaches &breaches) {
+  std::vector<RawToken> before = tokensOf(original, language), after = tokensOf(candidate, language);
+  std::set<std::string> words;
+  for (const RawToken &token : before)
+    if (token.isWord())
+      words.insert(token.spelling);
+  for (const RawToken &token : after)
+    if (token.isWord() && !words.count(token.spelling) && tellsCompiler(token.spelling))
+      breaches.add("compiler-word: it uses '" + token.spelling +
+                   "', by which code can tell who compiles it");
+  std::vector<std::string> old = directivesOf(before);
+  const std::set<std::string> known(old.begin(), old.end());
+  for (const std::string &line : directivesOf(after))
+    if (!known.count(line))
+      checkDirective(line, breaches);
+}
+
+//===-- Declarations and calls ----------------------------------------------===//
+
+class Walker : public clang::RecursiveASTVisitor<Walker> {
+public:
+  Walker(const ParsedProgram &program, const std::set<std::string> &oldWords, bool isCalled,
+         Breaches &breaches)
+      : program(program), oldWords(oldWords), isCalled(isCalled), breaches(breaches) {}
+
+  bool shouldVisitTemplateInstantiations() const { return false; }
+
+  bool TraverseDecl(clang::Decl *declaration) {
+    const clang::FunctionDecl *outer = function;
+    if (const auto *inner = llvm::dyn_cast_or_null<clang::FunctionDecl>(declaration))
+      function = inner;
+    bool goOn = RecursiveASTVisitor::TraverseDecl(declaration);
+    function = outer;
+    return goOn;
+  }
+
+  bool VisitDecl(clang::Decl *declaration);
+  bool VisitFunctionDecl(clang::FunctionDecl *declared);
+  bool VisitVarDecl(clang::VarDecl *variable);
+  bool VisitGCCAsmStmt(clang::GCCAsmStmt *) {
+    if (onHost())
+      breaches.add("inline-asm: it has assembly on the host");
+    return true;
+  }
+  bool VisitDeclRefExpr(clang::DeclRefExpr *reference);
+  bool VisitOverloadExpr(clang::OverloadExpr *overloads);
+  bool VisitMemberExpr(clang::MemberExpr *member) {
+    if (const auto *callee = llvm::dyn_cast<clang::CXXMethodDecl>(member->getMemberDecl()))
+      checkUse(*callee, callee->getNameAsString());
+    return true;
+  }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr *expression) {
+    const clang::CXXRecordDecl *type = expression->getConstructor()->getParent();
+    checkUse(*type, type->getNameAsString());
+    return true;
+  }
+
+private:
+  bool onHost() const {
+    return !function || !isDeviceFunction(function) || function->hasAttr<clang::CUDAHostAttr>();
+  }
+  bool isOld(StringRef name) const { return oldWords.count(name.str()); }
+  bool isOwn(const clang::Decl &declaration) const {
+    const clang::SourceManager &sources = program.sources();
+    return !sources.isInSystemHeader(sources.getExpansionLoc(declaration.getLocation()));
+  }
+  /// \p used lies in a header of the system: a function, a type.
+  void checkUse(const clang::NamedDecl &used, StringRef name);
+
+  const ParsedProgram &program;
+  const std::set<std::string> &oldWords;
+  const bool isCalled;
+  Breaches &breaches;
+  const clang::FunctionDecl *function = nullptr; ///< around the node that is visited
+};
+
+/// What lets code run before main, in another's place, or in one compiler alone.
+bool changesLinkage(const clang::Attr &attribute) {
+  switch (attribute.getKind()) {
+  case clang::attr::Constructor:
+  case clang::attr::Destructor:
+  case clang::attr::Alias:
+  case clang::attr::IFunc:
+  case clang::attr::Weak:
+  case clang::attr::WeakRef:
+  case clang::attr::WeakImport:
+  case clang::attr::Section:
+  case clang::attr::Cleanup:
+  case clang::attr::InitPriority:
+  case clang::attr::Naked:
+  case clang::attr::AsmLabel:
+  case clang::attr::EnableIf:
+  case clang::attr::DiagnoseIf:
+  case clang::attr::OptimizeNone:
+  case clang::attr::Overloadable:
+  case clang::attr::NoBuiltin:
+  case clang::attr::Target:
+  case clang::attr::Annotate:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool Walker::VisitDecl(clang::Decl *declaration) {
+  if (declaration->isImplicit())
+    return true;
+  for (const clang::Attr *attribute : declaration->attrs())
+    if (!attribute->isImplicit() && !attribute->isInherited() && changesLinkage(*attribute) &&
+        isOwn(*declaration) && !isOld(attribute->getSpelling()))
+      breaches.add(StringRef("attribute: it has the attribute '") + attribute->getSpelling() + "'");
+  return true;
+}
+
+bool Walker::VisitFunctionDecl(clang::FunctionDecl *declared) {
+  std::string name = declared->getNameAsString();
+  if (declared->isImplicit() || isOld(name) || !isOwn(*declared) ||
+      declared->getTemplateInstantiationPattern() || declared->isTemplated() ||
+      llvm::isa<clang::CXXMethodDecl>(declared))
+    return true;
+  if (!declared->isDefined())
+    breaches.add("declaration: it declares '" + name + "' and does not define it");
+  // The C library's names could be taken over by it.
+  else if (declared->isExternC() && !declared->hasAttr<clang::CUDAGlobalAttr>())
+    breaches.add("declaration: it defines '" + name + "' for the whole process (extern \"C\")");
+  else if (declared->isReplaceableGlobalAllocationFunction())
+    breaches.add("declaration: it replaces '" + name + "'");
+  return true;
+}
+
+bool Walker::VisitVarDecl(clang::VarDecl *variable) {
+  std::string name = variable->getNameAsString();
+  if (!variable->hasGlobalStorage() || variable->hasAttr<clang::CUDASharedAttr>() || isOld(name) ||
+      !isOwn(*variable))
+    return true;
+  if (variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>())
+    return true; // G2's
+  if (variable->hasExternalStorage() && !variable->getDefinition())
+    breaches.add("declaration: it declares '" + name + "' and does not define it");
+  else if (isCalled && !variable->isConstexpr() && !variable->getType().isConstQualified() &&
+           !(function && isDeviceFunction(function)))
+    breaches.add("mutable-state: the variable '" + name + "' keeps its value from call to call");
+  return true;
+}
+
+bool Walker::VisitDeclRefExpr(clang::DeclRefExpr *reference) {
+  const clang::ValueDecl *used = reference->getDecl();
+  std::string name = used->getNameAsString();
+  if (llvm::isa<clang::FunctionDecl>(used)) {
+    checkUse(*used, name);
+  } else if (const auto *variable = llvm::dyn_cast<clang::VarDecl>(used);
+             variable && variable->hasExternalStorage() && !isOwn(*variable) && !isOld(name) && onHost()) {
+    static constexpr StringRef denied[] = {"environ", "__environ", "_environ", "program_invocation_name",
+                                           "program_invocation_short_name", "cin"};
+    if (llvm::is_contained(denied, name))
+      breaches.add("host-call: it reads '" + name + "' on the host");
+  }
+  return true;
+}
+
+bool Walker::VisitOverloadExpr(clang::OverloadExpr *overloads) {
+  for (const clang::NamedDecl *candidate : overloads->decls())
+    checkUse(*candidate->getUnderlyingDecl(), overloads->getName().getAsString());
+  return true;
+}
+
+void Walker::checkUse(const clang::NamedDecl &used, StringRef name) {
+  if (!onHost() || name.empty() || isOld(name) || isOwn(used))
+    return;
+  if (const auto *callee = llvm::dyn_cast<clang::FunctionDecl>(&used);
+      callee && (callee->isConstexpr() || callee->getBuiltinID(/*ConsiderWrapperFunctions=*/false) ||
+                 (isDeviceFunction(callee) && !callee->hasAttr<clang::CUDAHostAttr>())))
+    if (StringRef(name).starts_with("__builtin_") || callee->isConstexpr() || isDeviceFunction(callee))
+      return;
+  const clang::SourceManager &sources = program.sources();
+  StringRef header = llvm::sys::path::filename(sources.getFilename(sources.getExpansionLoc(used.getLocation())));
+  HostOrigin origin = HostOrigin::CLibrary;
+  if (used.isInStdNamespace() || StringRef(used.getQualifiedNameAsString()).starts_with("std::") ||
+      StringRef(used.getQualifiedNameAsString()).starts_with("__gnu_cxx::"))
+    origin = HostOrigin::Std;
+  else if (name.starts_with("cu") || name.starts_with("__cuda"))
+    origin = HostOrigin::Cuda;
+  else if (header.contains("math") || header.contains("string") || header.contains("vector") ||
+           header.contains("fp16") || header.contains("bf16") || header.contains("fp8") ||
+           header.contains("complex") || header.contains("cooperative_groups"))
+    return;
+  if (origin == HostOrigin::Std)
+    if (const auto *space = llvm::dyn_cast<clang::NamespaceDecl>(used.getDeclContext());
+        space && !fileMayUse(space->getName(), origin))
+      return breaches.add("host-call: it uses '" + used.getQualifiedNameAsString() + "' on the host");
+  if (!fileMayUse(name, origin))
+    breaches.add("host-call: it uses '" + name + "' on the host");
+}
+
+} // namespace
+
+std::vector<std::string> kbopt::newBreaches(StringRef original, const ParsedProgram &candidate,
+                                            bool isCalled) {
+  Breaches breaches;
+  checkText(original, candidate.text(), candidate.language(), breaches);
+  const std::set<std::string> oldWords = wordsOf(original, candidate.language());
+  Walker walker(candidate, oldWords, isCalled, breaches);
+  for (const clang::Decl *declaration : candidate.declarations())
+    walker.TraverseDecl(const_cast<clang::Decl *>(declaration));
+  return std::move(breaches.texts);
+}
