@@ -60,6 +60,117 @@ RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArte
     }
   addSizes(w.unseenSizes, true);
   addLayouts();
+  addIntegers();
+  addCalls();
+  numberRuns();
+}
+
+RecordedCases::Recipe RecordedCases::derived(llvm::StringRef name) const {
+  Recipe recipe = recipes.front();
+  recipe.test.name = name.str();
+  recipe.test.recorded = false;
+  return recipe;
+}
+
+/// Integers and records are not any numbers: the original is asked first whether it stands others.
+void RecordedCases::addIntegers() {
+  constexpr unsigned mostUploads = 6;
+  auto add = [&](llvm::StringRef name, InputDistribution distribution, std::optional<unsigned> upload) {
+    Recipe recipe = derived(name);
+    recipe.test.asksMore = recipe.test.variesRecorded = true;
+    recipe.distribution = distribution;
+    recipe.upload = upload;
+    recipe.seed = 1;
+    recipes.push_back(recipe);
+  };
+  for (InputDistribution distribution : recordedDistributions)
+    add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
+  for (unsigned upload = 0; upload < mostUploads; ++upload)
+    add("upload " + std::to_string(upload + 1) + " shuffled", InputDistribution::Shuffled, upload);
+}
+
+static int64_t primeBelow(int64_t limit) {
+  auto isPrime = [](int64_t n) {
+    for (int64_t d = 2; d * d <= n; ++d)
+      if (n % d == 0)
+        return false;
+    return n > 1;
+  };
+  while (limit > 2 && !isPrime(limit))
+    --limit;
+  return std::max<int64_t>(1, limit);
+}
+
+void RecordedCases::addCalls() {
+  if (workload.kind == WorkloadKind::Program)
+    return;
+  const SizeMap base = workload.sizes;
+  auto add = [&](Recipe recipe, bool asksMore) {
+    recipe.test.asksMore = asksMore;
+    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
+      recipes.push_back(std::move(recipe));
+    else
+      llvm::consumeError(text.takeError()); // the workload has nothing of that size
+  };
+  Recipe again = derived("called three times");
+  again.calls = {{base, 11}, {base, 12}, {base, 13}};
+  add(again, false);
+  if (hasOtherScalars(workload)) {
+    Recipe scalars = derived("other scalars");
+    scalars.calls = {{base, 14, true}};
+    add(scalars, true);
+  }
+  if (takesStream(workload, signature)) {
+    Recipe stream = derived("a stream of its own");
+    stream.ownStream = true;
+    add(stream, false);
+  }
+  if (base.empty())
+    return;
+  SizeMap more = base, prime = base, twice = base;
+  for (auto &[name, value] : more)
+    ++value;
+  for (auto &[name, value] : twice)
+    value *= 2;
+  int64_t limit = std::numeric_limits<int64_t>::max();
+  for (auto &[name, value] : prime) // different ones, as far as there are any
+    limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
+  auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
+    Recipe recipe = derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
+    recipe.sizes = sizes;
+    recipe.seed = 20 + recipes.size();
+    recipe.layout = layout;
+    if (!llvm::any_of(recipes, [&](const Recipe &other) { return other.test.name == recipe.test.name; }))
+      add(recipe, true);
+  };
+  addSizes(prime);
+  addSizes(more);
+  addSizes(more, BufferLayout::Misaligned);
+  constexpr size_t mostDoubled = 2, mostZeros = 3;
+  if (base.size() <= mostDoubled)
+    addSizes(twice);
+  for (const auto &[name, value] : base)
+    if (SizeMap none = base; recipes.size() && none.size() <= mostZeros) {
+      none[name] = 0;
+      addSizes(none);
+    }
+  Recipe growing = derived("called with other sizes");
+  growing.calls = {{prime, 15}, {more, 16}, {prime, 17}, {base, 18}};
+  add(growing, true);
+}
+
+void RecordedCases::numberRuns() {
+  if (workload.kind == WorkloadKind::Program)
+    return;
+  size_t count = 0;
+  for (Recipe &recipe : recipes) {
+    if (recipe.distribution)
+      continue;
+    if (auto text = generateMain(workload, signature, "k.cu", recipe.driverRun()))
+      recipe.run = count++;
+    else
+      llvm::consumeError(text.takeError()); // whoever asks for the case is told
+  }
 }
 
 /// Where the workload stands for a caller, that caller may hand over any pointers.
@@ -68,9 +179,7 @@ void RecordedCases::addLayouts() {
   if (workload.kind == WorkloadKind::Program)
     return;
   auto add = [&](llvm::StringRef name, BufferLayout layout, Assumption broken) {
-    Recipe recipe = recipes.front();
-    recipe.test.name = name.str();
-    recipe.test.recorded = false;
+    Recipe recipe = derived(name);
     recipe.test.breaks = broken;
     recipe.layout = layout;
     recipes.push_back(recipe);
@@ -131,7 +240,7 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   if (!library)
     return library.takeError();
   bool whole = workload.kind == WorkloadKind::Program;
-  std::string key = "host " + digestOf(program.text) + (whole ? "" : " " + recipe.test.name);
+  std::string key = "host " + digestOf(program.text) + (whole || recipe.run ? "" : " " + recipe.test.name);
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
     std::string text = program.text;
     CompileCommand command = context.command;
@@ -139,7 +248,14 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
       std::string copy = joinPath(folder, llvm::sys::path::filename(program.sourcePath));
       if (llvm::Error error = context.files.write(copy, text))
         return error;
-      auto main = generateMain(workload, signature, copy, recipe.sizes, recipe.seed, recipe.layout);
+      // One program for all cases: compiling takes longer than running.
+      std::vector<DriverRun> runs;
+      for (const Recipe &each : recipes)
+        if (each.run)
+          runs.push_back(each.driverRun());
+      if (!recipe.run)
+        runs = {recipe.driverRun()};
+      auto main = generateMain(workload, signature, copy, runs);
       if (!main)
         return main.takeError();
       text = std::move(*main);
@@ -184,6 +300,8 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   request.executable = std::move(executable);
   request.image = std::move(image);
   request.arguments = workload.arguments;
+  if (recipe.run)
+    request.arguments = {std::to_string(*recipe.run)};
   request.standardInput = workload.standardInput;
   request.environment = workload.environment;
   std::string sourceFolder = llvm::sys::path::parent_path(context.command.file).str();
@@ -204,9 +322,25 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   if (context.options.budgetSeconds > 0)
     request.limits.wallSeconds =
         std::min(std::max(context.options.budgetSeconds, 1.0), request.limits.wallSeconds);
+  constexpr double askedSeconds = 30;
+  if (recipe.test.asksMore)
+    request.limits.wallSeconds = std::min(request.limits.wallSeconds, askedSeconds);
   if (context.options.sandbox)
     request.sandbox = Sandbox{{sourceFolder, request.workingDirectory, root}, {}};
   return request;
+}
+
+/// What the generated driver says of a recording's host side, beside its plan.
+llvm::Error RecordedCases::writeHostResults(const Recording &recording) const {
+  if (workload.kind == WorkloadKind::Program)
+    return llvm::Error::success();
+  std::string lines;
+  llvm::SmallVector<llvm::StringRef> all;
+  llvm::StringRef(recording.out).split(all, '\n');
+  for (llvm::StringRef line : all)
+    if (line.starts_with(hostResultWord))
+      lines += line.str() + "\n";
+  return context.files.write(joinPath(recording.folder, hostResultsFileName), lines);
 }
 
 llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
@@ -222,8 +356,48 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
       return recording.takeError();
     if (recipe.test.name == recipes.front().test.name)
       output = recording->out;
-    return recording->asError();
+    if (llvm::Error error = recording->asError())
+      return error;
+    return writeHostResults(*recording);
   });
+}
+
+RecordSizes RecordedCases::recordSizes(const kbrt::Plan &plan) const {
+  RecordSizes sizes(plan.buffers.size());
+  for (const kbrt::Step &step : plan.steps) {
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
+    auto known = launch ? kernelRecords.find(launch->kernel) : kernelRecords.end();
+    if (known == kernelRecords.end())
+      continue;
+    for (size_t i = 0; i < launch->arguments.size() && i < known->second.size(); ++i)
+      for (const kbrt::PointerWord &word : launch->arguments[i].pointers)
+        sizes[word.target.buffer] = known->second[i];
+  }
+  return sizes;
+}
+
+llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const std::string &base,
+                                           const std::string &varied, const std::string &folder) const {
+  std::string problem;
+  auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
+  if (!original || !plan)
+    return llvm::make_error<StoreError>(problem);
+  std::string data[3];
+  for (auto [text, from] : {std::pair(&data[0], &base), {&data[1], &varied}, {&data[2], &recording}}) {
+    std::string path = joinPath(*from, kbrt::dataFileName);
+    if (!context.files.exists(path))
+      continue; // nothing is uploaded
+    auto read = context.files.read(path);
+    if (!read)
+      return read.takeError();
+    *text = std::move(*read);
+  }
+  auto changed = varyLike(*original, data[0], data[1], *plan, data[2]);
+  if (!changed)
+    return changed.takeError();
+  if (!kbrt::writePlan(*plan, folder, problem))
+    return llvm::make_error<StoreError>(problem);
+  return context.files.write(joinPath(folder, kbrt::dataFileName), *changed);
 }
 
 llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recipe &recipe,
@@ -235,7 +409,10 @@ llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recip
   auto data = context.files.read(joinPath(recording, kbrt::dataFileName));
   if (!data)
     return data.takeError();
-  auto inputs = varyInputs(*plan, *data, recipe.seed, *recipe.distribution, lessenings(recipe));
+  auto inputs = keepsRecorded(*recipe.distribution)
+                    ? varyRecorded(*plan, *data, recipe.seed, *recipe.distribution, recipe.upload,
+                                   recordSizes(*plan))
+                    : varyInputs(*plan, *data, recipe.seed, *recipe.distribution, lessenings(recipe));
   if (!inputs)
     return inputs.takeError();
   if (!kbrt::writePlan(*plan, folder, problem))
@@ -298,12 +475,14 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
                         context.runner, request(recordedAs, *host, *image, folder), *base);
                     if (!recording)
                       return recording.takeError();
-                    return recording->asError();
+                    if (llvm::Error error = recording->asError())
+                      return error;
+                    return writeHostResults(*recording);
                   });
   if (!fed || !recipe.distribution)
     return fed;
   return once(llvm::formatv("fed {0} {1} {2}", digestOf(program.text), test.name, lessenings(recipe)),
-              [&](const std::string &folder) { return writeVaried(*fed, recipe, folder); });
+              [&](const std::string &folder) { return writeVariedLike(*fed, *base, *oracle, folder); });
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>
@@ -335,7 +514,7 @@ std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {
   const Recipe *recipe = find(test.name);
   // Of the varied cases, any with the same plan and another seed will do.
   for (const Recipe &other : recipes)
-    if (recipe && other.distribution && !recipe->test.unseen && other.sizes == recipe->sizes &&
+    if (recipe && other.distribution && !other.test.asksMore && !recipe->test.unseen && other.sizes == recipe->sizes &&
         other.test.name != recipe->test.name)
       return other.test;
   return std::nullopt;

@@ -32,6 +32,10 @@ public:
   void recordOnGpu(DeviceCompiler &compiler, unsigned index);
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
+  /// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is no
+  /// record.
+  using KernelRecords = std::map<std::string, std::vector<uint64_t>>;
+  void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
 
   std::vector<TestCase> cases() override;
   /// The program's own run.
@@ -59,10 +63,25 @@ private:
     uint64_t seed = 0;
     /// Absent: the inputs that the host code makes itself.
     std::optional<InputDistribution> distribution;
+    /// The upload that a distribution which keeps recorded values changes; absent: all.
+    std::optional<unsigned> upload;
     BufferLayout layout = BufferLayout::Separate;
+    std::vector<DriverCall> calls; ///< empty: one at `sizes` from `seed`
+    bool ownStream = false;
+    /// Of the generated driver's run; absent where it cannot be generated.
+    std::optional<size_t> run;
+
+    DriverRun driverRun() const {
+      return {calls.empty() ? std::vector<DriverCall>{{sizes, seed}} : calls, layout, ownStream};
+    }
   };
 
   void addLayouts();
+  void addIntegers();
+  /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may use.
+  void addCalls();
+  void numberRuns();
+  Recipe derived(llvm::StringRef name) const;
   const Recipe *find(llvm::StringRef name) const;
   unsigned lessenings(const Recipe &recipe) const;
   bool sharesHost(const ProgramArtefacts &program) const;
@@ -73,10 +92,15 @@ private:
   RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
                         std::string folder) const;
   llvm::Expected<std::string> record(const Recipe &recipe);
+  llvm::Error writeHostResults(const Recording &recording) const;
+  RecordSizes recordSizes(const kbrt::Plan &plan) const;
   llvm::Expected<std::string> varied(const Recipe &recipe);
   /// Writes the plan of \p recording with the inputs of \p recipe to \p folder.
   llvm::Error writeVaried(const std::string &recording, const Recipe &recipe,
                           const std::string &folder) const;
+  /// Writes the plan of \p recording, a candidate's, with what the original uploads in \p varied.
+  llvm::Error writeVariedLike(const std::string &recording, const std::string &base,
+                              const std::string &varied, const std::string &folder) const;
   /// Runs \p body once per key; later calls get its folder.
   llvm::Expected<std::string> once(const std::string &key,
                                    llvm::function_ref<llvm::Error(const std::string &folder)> body);
@@ -86,6 +110,7 @@ private:
   DeviceCompiler *gpuCompiler = nullptr; ///< null: originals run on the CPU device
   unsigned gpuIndex = 0;
   KernelTypes kernelTypes;
+  KernelRecords kernelRecords;
   CodeEmitter emitter;
   ProgramArtefacts first;
   Workload workload;

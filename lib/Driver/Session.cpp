@@ -42,6 +42,20 @@ static KernelTypes kernelTypes(const ParsedProgram &program) {
   return types;
 }
 
+static RecordedCases::KernelRecords kernelRecords(const ParsedProgram &program) {
+  RecordedCases::KernelRecords records;
+  for (const KernelFact &kernel : findKernels(program))
+    for (const KernelFact::Instance &instance : kernel.instances)
+      for (const clang::ParmVarDecl *parameter : instance.function->parameters()) {
+        clang::QualType pointee = parameter->getType()->getPointeeType();
+        const bool isRecord = !pointee.isNull() && pointee->isRecordType() && !pointee->isIncompleteType() &&
+                              !pointee->isDependentType();
+        records[instance.mangledName].push_back(
+            isRecord ? program.context().getTypeSizeInChars(pointee).getQuantity() : 0);
+      }
+  return records;
+}
+
 static llvm::Error parseOriginal(Session &session) {
   Context &context = session.context;
   auto parsed = context.parser.parse(context.command, context.text);
@@ -58,6 +72,7 @@ static llvm::Error parseOriginal(Session &session) {
   session.original.slice = [slice = deviceSlice(**parsed)] { return slice; };
   session.originalHost = digestOf(hostText(**parsed));
   session.kernelTypes = kernelTypes(**parsed);
+  session.kernelRecords = kernelRecords(**parsed);
   return llvm::Error::success();
 }
 
@@ -172,6 +187,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
                                                    session->folder.file("cases"));
   session->cases->setHostDigest(context.text, session->originalHost);
   session->cases->setKernelTypes(session->kernelTypes);
+  session->cases->setKernelRecords(session->kernelRecords);
   if (context.options.device == DeviceKind::Cuda) // a spool's GPU is somewhere else
     session->cases->recordOnGpu(session->compiler, 0);
   JudgeOptions judgeOptions;

@@ -246,6 +246,21 @@ RunPointer Judge::Impl::takeTrial(const JudgedProgram &program, const RunRequest
   return trial;
 }
 
+/// For a case that asks more.
+static constexpr double askedSeconds = 5;
+
+Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
+  if (!test.variesRecorded)
+    return true;
+  Expected<std::string> folder = plan(baselineProgram, test), recorded = plan(baselineProgram, recordedCase());
+  if (!folder || !recorded)
+    return joinErrors(folder.takeError(), recorded.takeError());
+  Expected<RecordedPlan> now = readRecordedPlan(*folder), then = readRecordedPlan(*recorded);
+  if (!now || !then)
+    return joinErrors(now.takeError(), then.takeError());
+  return now->data() != then->data();
+}
+
 Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &request) {
   Device &on = deviceFor(request.mode, request.where);
   std::string folder;
@@ -274,7 +289,11 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
     }
     if (RunPointer trial = takeTrial(program, request))
       return trial;
-    Expected<RunResult> result = on.run(**built, folder, request.options);
+    RunOptions limited = request.options;
+    // It may well be that the original does not end on it.
+    if (request.test.asksMore)
+      limited.wallSeconds = std::min(limited.wallSeconds, program.isOriginal ? askedSeconds : 3 * askedSeconds);
+    Expected<RunResult> result = on.run(**built, folder, limited);
     if (!result)
       return result.takeError();
     return std::make_shared<const RunResult>(std::move(*result));
@@ -318,7 +337,7 @@ TestCase Judge::Impl::checkCase() {
       if (test.small && !test.unseen)
         return test;
   for (const TestCase &test : all)
-    if (test.small && !test.unseen && !test.breaks)
+    if (test.small && !test.unseen && !test.needsConsent())
       return test;
   return recordedCase();
 }
@@ -327,7 +346,7 @@ std::vector<TestCase> Judge::Impl::seenCases(unsigned count) {
   std::vector<TestCase> seen;
   TestCase recorded = recordedCase();
   for (const TestCase &test : cases.cases())
-    if (!test.unseen && !test.breaks && test.name != recorded.name && seen.size() + 1 < count)
+    if (!test.unseen && !test.needsConsent() && test.name != recorded.name && seen.size() + 1 < count)
       seen.push_back(test);
   seen.push_back(recorded);
   return seen;

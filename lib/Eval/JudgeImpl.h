@@ -163,6 +163,7 @@ struct Judge::Impl {
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
   OnceMap<unsigned, std::optional<CaseSource::WholeRun>> wholeOriginals;
   OnceMap<std::string, bool> dependsOnFreshMemory;               ///< G8, by case
+  OnceMap<std::string, bool> consents;                           ///< G7, by case
   OnceMap<std::string, std::map<uint32_t, bool>> originalAudits; ///< likewise
   OnceMap<unsigned, TimingReport> ownTimings; ///< by seed of the request
   OnceMap<unsigned, GpuProfile> profiles;
@@ -209,6 +210,8 @@ struct Judge::Impl {
   llvm::Expected<std::string> scratchFile(llvm::StringRef name);
   /// Runs that are kept are made once.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const RunRequest &request);
+  /// Whether a case that varies the recorded one has other inputs than it; true of any other.
+  llvm::Expected<bool> inputsVary(const TestCase &test);
   /// Whether a plain run with outputs of \p bytes is worth its memory.
   bool mayKeep(uint64_t bytes) const;
   llvm::Expected<RunPointer> run(JudgedProgram &program, const TestCase &test, RunMode mode,
@@ -311,6 +314,18 @@ llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);  // G12
 llvm::Expected<GateRecord> runPhysics(GateContext &context);       // G13
 llvm::Expected<GateRecord> runWholeProgram(GateContext &context);  // G14
 llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);  // G15
+
+/// Whether the original's own results on \p test depend on what lay in fresh memory.
+llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const Reference &reference);
+/// What is wrong with the host side of the candidate on \p test, a case with a plan of its own: no
+/// launches, steps in no order, bytes that the original does not upload, other host results.
+llvm::Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test, GateId gate);
+/// A launch of the candidate's plan on \p test that no chip of the architecture can start, where all
+/// of the original's can.
+llvm::Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context, const TestCase &test, GateId gate);
+/// How what the hosts of two recordings returned and left in host memory differs; nothing if it does not.
+llvm::Expected<std::optional<std::string>> hostResultDifference(const std::string &original,
+                                                                const std::string &candidate, bool exact);
 
 /// Two steps of \p plan that touch one buffer in no order; nothing if there are none.
 /// Pointers inside memory are not looked at.

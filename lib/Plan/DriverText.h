@@ -130,18 +130,53 @@ template <typename T> T *device(const std::vector<T> &values, const char *name, 
     check(cudaMemcpy(p, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), name);
   return p;
 }
+// A later call finds its inputs where the one before found its own.
+template <typename T> void refill(T *p, const std::vector<T> &values, const char *name) {
+  if (!values.empty())
+    check(cudaMemcpy(p, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), name);
+}
+template <typename T> void refillHost(T *p, const std::vector<T> &values, const char *) {
+  if (!values.empty())
+    std::memcpy(p, values.data(), values.size() * sizeof(T));
+}
 template <typename T> void readBack(const T *p, std::size_t n, const char *name) {
   std::vector<T> values(n);
   if (n)
     check(cudaMemcpy(values.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost), name);
 }
-// FNV-1a over the bytes: host results are observed through the program's output.
-template <typename T> void print(const std::vector<T> &values, const char *name) {
+// Through the stream of the call, so that work that went elsewhere is not waited for.
+template <typename T> void readBack(const T *p, std::size_t n, const char *name, cudaStream_t stream) {
+  std::vector<T> values(n);
+  if (n)
+    check(cudaMemcpyAsync(values.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost, stream), name);
+  check(cudaStreamSynchronize(stream), name);
+}
+inline void printValue(Half) {}
+inline void printValue(Bfloat) {}
+template <typename T> void printValue(T value) { std::printf(" %.17g", static_cast<double>(value)); }
+// FNV-1a over the bytes, and up to 1024 elements.
+template <typename T> void print(const T *values, std::size_t n, const char *name) {
   unsigned long long hash = 0xcbf29ce484222325ull;
-  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
-  for (std::size_t i = 0; i < values.size() * sizeof(T); ++i)
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values);
+  for (std::size_t i = 0; i < n * sizeof(T); ++i)
     hash = (hash ^ bytes[i]) * 0x100000001b3ull;
-  std::printf("%s: %016llx\n", name, hash);
+  std::printf("kb-result %s %016llx", name, hash);
+  for (std::size_t i = 0, step = n / 1024 + 1; i < n; i += step)
+    printValue(values[i]);
+  std::printf("\n");
+}
+// Numbers and enumerations; of other types the bytes may be anything.
+template <bool> struct ReturnPrinter {
+  template <typename T> static void print(const T &value) {
+    const double number = static_cast<double>(value);
+    kb_driver::print(&number, 1, "return");
+  }
+};
+template <> struct ReturnPrinter<false> {
+  template <typename T> static void print(const T &) {}
+};
+template <typename T> void printReturn(const T &value) {
+  ReturnPrinter<std::is_arithmetic<T>::value || std::is_enum<T>::value>::print(value);
 }
 
 } // namespace kb_driver

@@ -18,17 +18,20 @@ namespace {
 
 class Generator {
 public:
-  Generator(const Workload &workload, const Signature &signature, const SizeMap &sizes,
-            uint64_t seed, BufferLayout layout)
-      : workload(workload), signature(signature), sizes(sizes), seed(seed), layout(layout),
-        os(text) {}
+  Generator(const Workload &workload, const Signature &signature)
+      : workload(workload), signature(signature), os(text) {}
 
-  Expected<std::string> run(StringRef sourcePath);
-  Expected<std::vector<OverlappingPair>> overlaps();
+  Expected<std::string> run(StringRef sourcePath, llvm::ArrayRef<DriverRun> runs);
+  Expected<std::vector<OverlappingPair>> overlaps(const SizeMap &sizes);
 
 private:
   Expected<uint64_t> elements(const WorkloadParameter &parameter);
+  Error emitRun(const DriverRun &run);
   Error emitBuffer(const WorkloadParameter &parameter, size_t index);
+  /// Declares it for the largest of the run's calls, and fills it before each.
+  Error emitReusedBuffer(const WorkloadParameter &parameter, size_t index);
+  Error emitFill(const WorkloadParameter &parameter, size_t index);
+  Error emitCall();
   void emitReadBack(const WorkloadParameter &parameter, size_t index);
   Expected<std::string> argument(size_t index);
   Expected<std::string> dimensions(const std::vector<std::string> &expressions, StringRef what);
@@ -39,9 +42,8 @@ private:
 
   const Workload &workload;
   const Signature &signature;
-  const SizeMap &sizes;
-  uint64_t seed;
-  BufferLayout layout;
+  DriverCall call;
+  DriverRun now;
   std::map<size_t, size_t> inPlaceOf; ///< outputs to inputs
   std::vector<uint64_t> counts;
   std::string text;
@@ -73,7 +75,7 @@ std::string literal(double value) {
 }
 
 Expected<int64_t> Generator::evaluate(StringRef expression, StringRef place) {
-  auto value = evaluateExpression(expression, sizes);
+  auto value = evaluateExpression(expression, call.sizes);
   if (!value)
     return llvm::make_error<UsageError>((place + ": " + llvm::toString(value.takeError())).str(),
                                         "", ExitStatus::Diagnostics);
@@ -103,7 +105,7 @@ std::string Generator::initializer(const WorkloadParameter &parameter, size_t in
   std::string type = "<" + storageType(parameter.element) + ">(" + std::to_string(count);
   // Each buffer has a stream of its own, whatever the others hold.
   std::string stream =
-      ", " + std::to_string(seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u) + "u";
+      ", " + std::to_string(call.seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u) + "u";
   bool isFloat = kbrt::isFloatingPoint(parameter.element);
   const Init &init = parameter.init;
   auto bounds = [&](double low, double high) {
@@ -131,7 +133,8 @@ std::string Generator::initializer(const WorkloadParameter &parameter, size_t in
   llvm_unreachable("all kinds are handled");
 }
 
-Expected<std::vector<OverlappingPair>> Generator::overlaps() {
+Expected<std::vector<OverlappingPair>> Generator::overlaps(const SizeMap &sizes) {
+  call.sizes = sizes;
   std::vector<OverlappingPair> pairs;
   std::set<size_t> taken;
   auto qualifies = [&](size_t index, bool isInput) {
@@ -187,7 +190,41 @@ Error Generator::emitBuffer(const WorkloadParameter &parameter, size_t index) {
     os << "device(kb_driver::" << initializer(parameter, index, *count) << ", ";
   else
     os << "deviceUnset<" << type << ">(" << *count << ", ";
-  os << quoted(parameter.name) << (layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
+  os << quoted(parameter.name) << (now.layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
+  return Error::success();
+}
+
+Error Generator::emitReusedBuffer(const WorkloadParameter &parameter, size_t index) {
+  uint64_t most = 0;
+  for (const DriverCall &each : now.calls) {
+    call = each;
+    auto count = elements(parameter);
+    if (!count)
+      return count.takeError();
+    most = std::max(most, *count);
+  }
+  std::string type = storageType(parameter.element), id = std::to_string(index);
+  if (parameter.onHost)
+    os << "  std::vector<" << type << "> host" << id << "(" << most << ");\n  " << type << " *buffer"
+       << id << " = host" << id << ".data();\n";
+  else
+    os << "  " << type << " *buffer" << id << " = kb_driver::deviceUnset<" << type << ">(" << most
+       << ", " << quoted(parameter.name) << (now.layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
+  return Error::success();
+}
+
+Error Generator::emitFill(const WorkloadParameter &parameter, size_t index) {
+  auto count = elements(parameter);
+  if (!count)
+    return count.takeError();
+  counts[index] = *count;
+  if (parameter.role == Role::Out && !parameter.onHost)
+    return Error::success();
+  std::string type = storageType(parameter.element), id = std::to_string(index);
+  os << "  kb_driver::" << (parameter.onHost ? "refillHost" : "refill") << "(buffer" << id << ", kb_driver::"
+     << (parameter.role != Role::Out ? initializer(parameter, index, *count)
+                                     : "constant<" + type + ">(" + std::to_string(*count) + ", 0)")
+     << ", " << quoted(parameter.name) << ");\n";
   return Error::success();
 }
 
@@ -195,11 +232,37 @@ void Generator::emitReadBack(const WorkloadParameter &parameter, size_t index) {
   if (!parameter.isBuffer || parameter.role == Role::In)
     return;
   if (parameter.onHost)
-    os << "  kb_driver::print(host" << index << ", " << quoted(parameter.name) << ");\n";
+    os << "  kb_driver::print(buffer" << index << ", " << counts[index] << ", " << quoted(parameter.name)
+       << ");\n";
   else
     os << "  kb_driver::readBack(buffer" << index << ", " << counts[index] << ", "
-       << quoted(parameter.name) << ");\n";
+       << quoted(parameter.name) << (now.ownStream ? ", kb_stream);\n" : ");\n");
 }
+
+/// \p cxx with other floating-point numbers.
+std::string withOtherNumbers(StringRef cxx) {
+  std::string result;
+  while (!cxx.empty()) {
+    StringRef word = cxx.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+    if (word.empty())
+      word = cxx.take_front(1);
+    cxx = cxx.drop_front(word.size());
+    // The sign of an exponent belongs to it.
+    if (llvm::isDigit(word[0]) && (word.ends_with("e") || word.ends_with("E")) && !word.contains("x") &&
+        (cxx.starts_with("-") || cxx.starts_with("+"))) {
+      size_t length = 1 + cxx.drop_front().take_while(llvm::isAlnum).size();
+      word = StringRef(word.data(), word.size() + length);
+      cxx = cxx.drop_front(length);
+    }
+    const bool isFloat = (llvm::isDigit(word[0]) || (word[0] == '.' && word.size() > 1)) && !word.contains("x") &&
+                         word.find_first_of(".eE") != StringRef::npos;
+    result += isFloat ? "(" + word.str() + (word.ends_with("f") ? " * 0.75f)" : " * 0.75)") : word.str();
+  }
+  return result;
+}
+
+bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text, llvm::isDigit); }
+bool isStream(StringRef type) { return type.contains("CUstream_st") || type.contains("cudaStream_t"); }
 
 std::string Generator::withSizes(StringRef cxx) const {
   std::string result;
@@ -208,8 +271,8 @@ std::string Generator::withSizes(StringRef cxx) const {
         cxx.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
     if (word.empty())
       word = cxx.take_front(1);
-    auto found = sizes.find(word.str());
-    result += found == sizes.end() ? word.str() : std::to_string(found->second);
+    auto found = call.sizes.find(word.str());
+    result += found == call.sizes.end() ? word.str() : std::to_string(found->second);
     cxx = cxx.drop_front(word.size());
   }
   return result;
@@ -231,11 +294,15 @@ Expected<std::string> Generator::argument(size_t index) {
       return "kb_driver::AnyPointer{" + pointer + "}";
     return "reinterpret_cast<" + cxxElementType(parameter.element).str() + " *>(" + pointer + ")";
   }
+  if (now.ownStream && isStream(type))
+    return std::string("kb_stream");
   if (parameter.isCxx)
-    return withSizes(parameter.value);
+    return withSizes(call.otherScalars ? withOtherNumbers(parameter.value) : parameter.value);
   auto value = evaluate(parameter.value, parameter.place);
   if (!value)
     return value.takeError();
+  if (call.otherScalars && isNumber(parameter.value))
+    ++*value;
   ElementType element = scalarElement(type);
   if (element == ElementType::Unknown)
     element = parameter.element;
@@ -287,25 +354,7 @@ Expected<std::string> Generator::launchConfiguration() {
   return "<<<" + *grid + ", " + *block + ", " + std::to_string(*shared) + ">>>";
 }
 
-Expected<std::string> Generator::run(StringRef sourcePath) {
-  counts.resize(workload.parameters.size());
-  os << "// The driver that kb-opt made for '" << workload.entry << "'.\n"
-     << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <vector>\n"
-     << "#define main kb_original_main\n#include " << quoted(sourcePath) << "\n#undef main\n"
-     << driverHelpers << "\nint main() {\n";
-  if (layout == BufferLayout::Overlapping) {
-    auto pairs = overlaps();
-    if (!pairs)
-      return pairs.takeError();
-    for (const OverlappingPair &pair : *pairs)
-      inPlaceOf[pair.output] = pair.input;
-  }
-  // Inputs first: an output may lie in the place of one that follows it.
-  for (bool inputs : {true, false})
-    for (auto [index, parameter] : llvm::enumerate(workload.parameters))
-      if (parameter.isBuffer && (parameter.role == Role::In) == inputs)
-        if (Error error = emitBuffer(parameter, index))
-          return std::move(error);
+Error Generator::emitCall() {
   auto configuration = launchConfiguration();
   if (!configuration)
     return configuration.takeError();
@@ -316,31 +365,106 @@ Expected<std::string> Generator::run(StringRef sourcePath) {
       return one.takeError();
     arguments.push_back(*one);
   }
-  os << "  " << workload.entry << *configuration << "(" << llvm::join(arguments, ",\n      ")
-     << ");\n"
+  const bool returns = workload.kind == WorkloadKind::Entry && signature.returnType != "void" &&
+                       signature.returnType != "auto";
+  if (now.ownStream)
+    os << "  kb_driver::check(cudaDeviceSynchronize(), \"buffers\");\n";
+  os << "  " << (returns ? "kb_driver::printReturn(" : "") << workload.entry << *configuration << "("
+     << llvm::join(arguments, ",\n      ") << (returns ? "));\n" : ");\n")
      << "  kb_driver::check(cudaGetLastError(), " << quoted(workload.entry) << ");\n"
-     << "  kb_driver::check(cudaDeviceSynchronize(), " << quoted(workload.entry) << ");\n";
+     << "  kb_driver::check(" << (now.ownStream ? "cudaStreamSynchronize(kb_stream), " : "cudaDeviceSynchronize(), ")
+     << quoted(workload.entry) << ");\n";
   for (auto [index, parameter] : llvm::enumerate(workload.parameters))
     emitReadBack(parameter, index);
+  return Error::success();
+}
+
+Error Generator::emitRun(const DriverRun &run) {
+  now = run;
+  call = run.calls.front();
+  inPlaceOf.clear();
+  counts.assign(workload.parameters.size(), 0);
+  if (run.layout == BufferLayout::Overlapping) {
+    auto pairs = overlaps(call.sizes);
+    if (!pairs)
+      return pairs.takeError();
+    for (const OverlappingPair &pair : *pairs)
+      inPlaceOf[pair.output] = pair.input;
+  }
+  if (run.ownStream)
+    os << "  cudaStream_t kb_stream;\n"
+       << "  kb_driver::check(cudaStreamCreateWithFlags(&kb_stream, cudaStreamNonBlocking), \"a stream\");\n";
+  const bool reused = run.calls.size() > 1;
+  // Inputs first: an output may lie in the place of one that follows it.
+  for (bool inputs : {true, false})
+    for (auto [index, parameter] : llvm::enumerate(workload.parameters))
+      if (parameter.isBuffer && (parameter.role == Role::In) == inputs)
+        if (Error error = reused ? emitReusedBuffer(parameter, index) : emitBuffer(parameter, index))
+          return error;
+  for (const DriverCall &each : run.calls) {
+    call = each;
+    for (auto [index, parameter] : llvm::enumerate(workload.parameters))
+      if (reused && parameter.isBuffer)
+        if (Error error = emitFill(parameter, index))
+          return error;
+    if (Error error = emitCall())
+      return error;
+  }
   for (auto [index, parameter] : llvm::enumerate(workload.parameters))
     if (parameter.isBuffer && !parameter.onHost && !inPlaceOf.count(index))
       os << "  cudaFree(buffer" << index
-         << (layout == BufferLayout::Misaligned ? " - 1);\n" : ");\n");
-  os << "  return 0;\n}\n";
+         << (now.layout == BufferLayout::Misaligned ? " - 1);\n" : ");\n");
+  return Error::success();
+}
+
+Expected<std::string> Generator::run(StringRef sourcePath, llvm::ArrayRef<DriverRun> runs) {
+  os << "// The driver that kb-opt made for '" << workload.entry << "'.\n"
+     << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <type_traits>\n#include <vector>\n"
+     << "#define main kb_original_main\n#include " << quoted(sourcePath) << "\n#undef main\n"
+     << driverHelpers;
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    os << "\nstatic void kb_run" << number << "() {\n";
+    if (Error error = emitRun(run))
+      return std::move(error);
+    os << "}\n";
+  }
+  os << "\nint main(int argc, char **argv) {\n  switch (argc > 1 ? std::atoi(argv[1]) : 0) {\n";
+  for (size_t number = 0; number < runs.size(); ++number)
+    os << "  case " << number << ": kb_run" << number << "(); break;\n";
+  os << "  }\n  return 0;\n}\n";
   return text;
 }
 
 } // namespace
 
+bool kbopt::hasOtherScalars(const Workload &workload) {
+  return llvm::any_of(workload.parameters, [](const WorkloadParameter &parameter) {
+    return !parameter.isBuffer && (parameter.isCxx ? withOtherNumbers(parameter.value) != parameter.value
+                                                   : isNumber(parameter.value));
+  });
+}
+
+bool kbopt::takesStream(const Workload &workload, const Signature &signature) {
+  for (size_t i = 0; i < workload.parameters.size() && i < signature.parameters.size(); ++i)
+    if (!workload.parameters[i].isBuffer && isStream(signature.parameters[i].type))
+      return true;
+  return false;
+}
+
 Expected<std::string> kbopt::generateMain(const Workload &workload, const Signature &signature,
-                                          StringRef sourcePath, const SizeMap &sizes,
-                                          uint64_t seed, BufferLayout layout) {
+                                          StringRef sourcePath, llvm::ArrayRef<DriverRun> runs) {
   if (Error error = checkWorkload(workload, signature))
     return std::move(error);
   if (workload.kind == WorkloadKind::Program)
     return llvm::make_error<UsageError>(workload.place + ": a whole program has its own main", "",
                                         ExitStatus::Diagnostics);
-  return Generator(workload, signature, sizes, seed, layout).run(sourcePath);
+  return Generator(workload, signature).run(sourcePath, runs);
+}
+
+Expected<std::string> kbopt::generateMain(const Workload &workload, const Signature &signature,
+                                          StringRef sourcePath, const SizeMap &sizes, uint64_t seed,
+                                          BufferLayout layout) {
+  return generateMain(workload, signature, sourcePath, DriverRun{{DriverCall{sizes, seed}}, layout});
 }
 
 Expected<std::vector<OverlappingPair>>
@@ -348,5 +472,5 @@ kbopt::overlappingBuffers(const Workload &workload, const Signature &signature,
                           const SizeMap &sizes) {
   if (workload.kind == WorkloadKind::Program)
     return std::vector<OverlappingPair>();
-  return Generator(workload, signature, sizes, 0, BufferLayout::Separate).overlaps();
+  return Generator(workload, signature).overlaps(sizes);
 }

@@ -248,6 +248,28 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
                "it may end by _exit or replace itself by exec, which the recorder does not see");
 }
 
+/// The program could write into \p folder whatever it liked: links to other files, pipes that nobody
+/// fills. Only plain files of a recording's names stay; the program and what it started have ended.
+Error keepRecordingOnly(FileSystem &files, const std::string &folder) {
+  constexpr StringRef names[] = {kbrt::planFileName, kbrt::dataFileName, kbrt::observablesFileName,
+                                 "device.txt"};
+  for (const std::string &name : files.list(folder)) {
+    std::string path = folder + "/" + name;
+    llvm::sys::fs::file_status status;
+    if (llvm::sys::fs::status(path, status, /*follow=*/false))
+      continue;
+    if (status.type() == llvm::sys::fs::file_type::regular_file && llvm::is_contained(names, name))
+      continue;
+    std::error_code failure = status.type() == llvm::sys::fs::file_type::directory_file
+                                  ? llvm::sys::fs::remove_directories(path, /*IgnoreErrors=*/false)
+                                  : llvm::sys::fs::remove(path);
+    if (failure)
+      return llvm::make_error<ToolError>("cannot remove '" + path + "', which the program left: " + failure.message(),
+                                         std::vector<std::string>{}, -1, "");
+  }
+  return Error::success();
+}
+
 Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mode mode,
                         StringRef oracle) {
   FileSystem &files = realFileSystem();
@@ -263,6 +285,9 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   auto result = runner.run(*process);
   if (!result)
     return result.takeError();
+
+  if (Error error = keepRecordingOnly(files, request.folder))
+    return std::move(error);
 
   Recording recording;
   recording.folder = request.folder;

@@ -99,6 +99,17 @@ public:
       return rounded((random.below(2) ? 1 : -1) * large * (0.5 + random.uniform()), semantics);
     case InputDistribution::NonFinite:
       return nonFinite();
+    case InputDistribution::FewValues: {
+      static constexpr double few[] = {-1, -0.0, 0, 1, 2};
+      double place = random.normal() * 4; // any of the five about as often
+      return rounded(few[static_cast<unsigned>(std::fabs(place) * 1000) % std::size(few)], semantics);
+    }
+    case InputDistribution::Negative:
+      return rounded(-std::fabs(random.normal()), semantics);
+    case InputDistribution::Offset:
+      return rounded(300 + 0.1 * random.normal(), semantics);
+    default:
+      break; // the others are made from recorded values
     }
     llvm_unreachable("all distributions are handled");
   }
@@ -146,6 +157,20 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "large-magnitude";
   case InputDistribution::NonFinite:
     return "non-finite";
+  case InputDistribution::FewValues:
+    return "few-values";
+  case InputDistribution::Negative:
+    return "negative";
+  case InputDistribution::Offset:
+    return "offset";
+  case InputDistribution::Shuffled:
+    return "shuffled";
+  case InputDistribution::FewOfThem:
+    return "few-of-them";
+  case InputDistribution::SomeOther:
+    return "some-other";
+  case InputDistribution::AnyInteger:
+    return "any-integer";
   }
   llvm_unreachable("all distributions are handled");
 }

@@ -1,5 +1,6 @@
 //===- Backend.cpp - What backends have in common ---------------------------===//
 #include "Backend.h"
+#include "Settings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,8 +25,7 @@ using ParameterTypes = std::map<std::string, std::vector<ElementType>>;
 
 /// KBRECORD_TYPES: "kernel=f32,unknown;other=i32", for kernels whose names tell no types.
 ParameterTypes toldTypes() {
-  const char *text = std::getenv("KBRECORD_TYPES");
-  std::istringstream kernels(text ? text : "");
+  std::istringstream kernels(recorderSetting("TYPES"));
   ParameterTypes all;
   for (std::string entry; std::getline(kernels, entry, ';');) {
     size_t equals = std::min(entry.find('='), entry.size());

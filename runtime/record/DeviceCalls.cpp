@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "DeviceFacts.h"
 #include "Session.h"
+#include "Settings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -98,7 +99,7 @@ constexpr std::string_view ownFacts[] = {
     "pageableMemoryAccessUsesHostPageTables", "directManagedMemAccessFromHost",
     "hostNativeAtomicSupported"};
 
-std::string deviceName = "kb-opt CPU device";
+std::string deviceName = "NVIDIA H200";
 
 Fact *findFact(std::string_view name) {
   for (Fact &fact : facts)
@@ -181,8 +182,7 @@ void kbrt::settleFacts() {
   static bool done = [] {
     askDevice(*Session::get().backend);
     apply(recordedFacts);
-    const char *text = std::getenv("KBRECORD_DEVICE");
-    apply(text ? text : "");
+    apply(recorderSetting("DEVICE"));
     return true;
   }();
   (void)done;

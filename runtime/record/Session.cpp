@@ -3,6 +3,7 @@
 
 #include "DeviceFacts.h"
 #include "ElementTypes.h"
+#include "Settings.h"
 #include "kbrt/CubinTable.h"
 #include <csignal>
 #include <cstdlib>
@@ -17,13 +18,8 @@ namespace {
 constexpr int stopStatus = 99;
 constexpr int caughtSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-std::string environment(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
-
-uint64_t environmentNumber(const char *name, uint64_t otherwise) {
-  std::string text = environment(name);
+uint64_t numberSetting(const char *name, uint64_t otherwise) {
+  const std::string &text = recorderSetting(name);
   return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
 }
 
@@ -73,15 +69,15 @@ std::unique_ptr<Backend> Session::makeBackend() {
   BackendReports reports;
   reports.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
   reports.fault = [this](cuda::Error error, const std::string &message) { fault(error, message); };
-  std::string image = environment("KBRECORD_IMAGE");
-  uint64_t limit = environmentNumber("KBRECORD_DEVICE_BYTES", 0);
+  std::string image = recorderSetting("IMAGE");
+  uint64_t limit = numberSetting("DEVICE_BYTES", 0);
   char head[sizeof(uint64_t) * 8] = {};
   if (std::FILE *file = std::fopen(image.c_str(), "rb")) {
     bool cubin = isCubin({head, std::fread(head, 1, sizeof head, file)});
     std::fclose(file);
-    if (cubin && environment("KBRECORD_MODE") != "oracle")
+    if (cubin && recorderSetting("MODE") != "oracle")
       return createCudaBackend(image,
-                               static_cast<unsigned>(environmentNumber("KBRECORD_DEVICE_INDEX", 0)),
+                               static_cast<unsigned>(numberSetting("DEVICE_INDEX", 0)),
                                limit ? limit : ~uint64_t{0}, reports);
     if (cubin) {
       if (limit)
@@ -99,16 +95,16 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
     backend->read(to, from, width, height);
   };
   sequence.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
-  std::string mode = environment("KBRECORD_MODE");
+  std::string mode = recorderSetting("MODE");
   if (!mode.empty() && mode != "record" && mode != "oracle" && mode != "run")
     stop(Ending::Unsupported, "KBRECORD_MODE is '" + mode + "', not record, oracle or run");
   sequence.mode = mode == "record" ? Mode::Record : mode == "oracle" ? Mode::Oracle : Mode::Run;
-  sequence.folder = environment("KBRECORD_FOLDER");
-  sequence.fileBytesLimit = environmentNumber("KBRECORD_FILE_BYTES", ~uint64_t{0});
-  kernelSeconds = static_cast<double>(environmentNumber("KBRECORD_KERNEL_SECONDS", 0));
-  launchLimit = environmentNumber("KBRECORD_LAUNCHES", 0);
+  sequence.folder = recorderSetting("FOLDER");
+  sequence.fileBytesLimit = numberSetting("FILE_BYTES", ~uint64_t{0});
+  kernelSeconds = static_cast<double>(numberSetting("KERNEL_SECONDS", 0));
+  launchLimit = numberSetting("LAUNCHES", 0);
   std::string error;
-  std::string oracle = environment("KBRECORD_ORACLE");
+  std::string oracle = recorderSetting("ORACLE");
   if (sequence.mode == Mode::Oracle)
     readDeviceFacts(oracle);
   if (!sequence.open(oracle, error))

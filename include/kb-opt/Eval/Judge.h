@@ -60,9 +60,17 @@ struct TestCase {
   std::optional<Assumption> breaks = std::nullopt;
   /// The recorded case's plan with other input values.
   bool variesRecorded = false;
+  /// It asks more of the program than its owner said that it can do: other integers, other sizes. Like a
+  /// case that breaks an assumption it counts only where the original's own checked run of it is clean.
+  bool asksMore = false;
+  bool needsConsent() const { return breaks || asksMore; }
   /// How often CaseSource::lessen can make these values smaller.
   unsigned mostLessenings = 0;
 };
+
+/// In the folder of a recording, where its host side says so: lines of what calls returned or left
+/// in host memory, `kb-result NAME HASH VALUE…`.
+inline constexpr const char *hostResultsFileName = "results.txt";
 
 /// Recordings of the original and of candidates. Thread-safe. Errors are the
 /// environment's or the program's own (`ToolError` with status Diagnostics: it

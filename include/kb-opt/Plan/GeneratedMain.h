@@ -26,13 +26,41 @@ struct OverlappingPair {
 llvm::Expected<std::vector<OverlappingPair>>
 overlappingBuffers(const Workload &workload, const Signature &signature, const SizeMap &sizes);
 
-/// The text of a CUDA C++ file that includes \p sourcePath, fills the buffers
-/// of \p workload at \p sizes from \p seed (the same bytes on every machine),
-/// calls the entry or launches the kernel, and copies every `out` and `inout`
-/// buffer back, in the order of the parameters. A `main` of the source is
-/// renamed. \p workload must have passed `checkWorkload` against \p signature.
+/// One call of the entry.
+struct DriverCall {
+  SizeMap sizes;
+  uint64_t seed = 1;
+  /// Scalars that the workload writes as numbers have others.
+  bool otherScalars = false;
+};
+
+/// What a generated program does when it is run: one call after the other on the same buffers, each
+/// filled anew before its call and read back after it.
+struct DriverRun {
+  std::vector<DriverCall> calls;
+  BufferLayout layout = BufferLayout::Separate;
+  /// Streams that the entry takes are one that does not wait for others.
+  bool ownStream = false;
+};
+
+/// The first word of each line in which a generated program says what a call returned or left in
+/// host memory: `kb-result NAME HASH VALUE…`.
+inline constexpr const char *hostResultWord = "kb-result";
+
+/// Whether \p workload has scalars for DriverCall::otherScalars; streams for DriverRun::ownStream.
+bool hasOtherScalars(const Workload &workload);
+bool takesStream(const Workload &workload, const Signature &signature);
+
+/// The text of a CUDA C++ file that includes \p sourcePath and makes one of \p runs, by the number
+/// that is its first argument (0 without one): fills the buffers of \p workload at the call's sizes
+/// from its seed (the same bytes on every machine), calls the entry or launches the kernel, and
+/// copies every `out` and `inout` buffer back, in the order of the parameters. A `main` of the
+/// source is renamed. \p workload must have passed `checkWorkload` against \p signature.
 /// Fails with a `UsageError` naming the parameter if an expression does not
 /// evaluate, a shape is negative, or a grid is empty.
+llvm::Expected<std::string> generateMain(const Workload &workload, const Signature &signature,
+                                         llvm::StringRef sourcePath, llvm::ArrayRef<DriverRun> runs);
+/// A single call.
 llvm::Expected<std::string> generateMain(const Workload &workload, const Signature &signature,
                                          llvm::StringRef sourcePath, const SizeMap &sizes,
                                          uint64_t seed,

@@ -39,13 +39,29 @@ enum class InputDistribution : uint8_t {
   OutlierRows,    ///< normal, with runs of 32 elements a thousand times larger
   Denormal,       ///< subnormal numbers of both signs, +0 and -0
   LargeMagnitude, ///< of the order of the square root of the type's largest; lessened, of a smaller root
-  NonFinite       ///< normal, with a few NaN, +Inf and -Inf
+  NonFinite,      ///< normal, with a few NaN, +Inf and -Inf
+  FewValues,      ///< -1, -0, +0, 1 and 2
+  Negative,       ///< minus the magnitude of normal
+  Offset,         ///< mean 300, deviation 0.1
+  // Of every type, from the recorded values. Not every program stands them.
+  Shuffled,  ///< in another order
+  FewOfThem, ///< the first over and over, in the last eighth two others
+  SomeOther, ///< of the integers one in eight is another: negative, zero, beyond the others
+  AnyInteger ///< integers of either sign, so large that their products leave 32 bits
 };
+/// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {
-    InputDistribution::Normal,   InputDistribution::ScaledShifted,
-    InputDistribution::AllEqual, InputDistribution::OutlierRows,
-    InputDistribution::Denormal, InputDistribution::LargeMagnitude,
-    InputDistribution::NonFinite};
+    InputDistribution::Normal,      InputDistribution::ScaledShifted, InputDistribution::AllEqual,
+    InputDistribution::OutlierRows, InputDistribution::Denormal,      InputDistribution::LargeMagnitude,
+    InputDistribution::NonFinite,   InputDistribution::FewValues,     InputDistribution::Negative,
+    InputDistribution::Offset};
+/// Those that take the recorded values; `fillDistribution` does not make them.
+inline constexpr InputDistribution recordedDistributions[] = {
+    InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther,
+    InputDistribution::AnyInteger};
+inline bool keepsRecorded(InputDistribution distribution) {
+  return distribution >= InputDistribution::Shuffled;
+}
 /// "normal", "scaled-shifted", …
 llvm::StringRef toString(InputDistribution distribution);
 /// How often the values of \p distribution can be made smaller where a program overflows on them.
@@ -66,6 +82,23 @@ struct VariedInputs {
 /// smaller \p lessenings times. Fails if the plan reaches beyond \p data.
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution, unsigned lessenings = 0);
+
+/// Bytes of the records that buffers of no known element hold, by buffer; 0 where that is not known.
+using RecordSizes = std::vector<uint64_t>;
+
+/// The recorded values of \p data changed in the way of \p distribution, which keeps the recorded
+/// ones: in every upload, or in the one of that number (from 0) alone. Uploads of floating point, those that hold device
+/// pointers, or records of unknown size, keep their bytes.
+llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
+                                          InputDistribution distribution, std::optional<unsigned> only,
+                                          const RecordSizes &records);
+
+/// \p data of \p plan with the bytes that \p original's uploads carry in \p before replaced by
+/// those that they carry in \p after. A plan may upload in another order and in pieces; bytes that
+/// \p original does not upload stay.
+llvm::Expected<std::string> varyLike(const kbrt::Plan &original, llvm::StringRef before,
+                                     llvm::StringRef after, const kbrt::Plan &plan,
+                                     llvm::StringRef data);
 
 /// Fills \p bytes, which hold elements of the floating-point type \p element.
 void fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, kbrt::ElementType element,

@@ -31,26 +31,54 @@ static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Ref
   return true;
 }
 
+/// `allows`, found out once; false also where the original cannot be recorded on \p test, and where
+/// \p test changes nothing.
+static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
+  Expected<const bool &> known = judge.consents.get(test.name, [&]() -> Expected<bool> {
+    Expected<std::string> folder = judge.plan(judge.baselineProgram, test);
+    if (!folder) {
+      Expected<GateRecord> own = blameProgram(folder.takeError(), GateId::G7, FailureClass::Runtime);
+      if (!own)
+        return own.takeError();
+      return false;
+    }
+    Expected<bool> varies = judge.inputsVary(test);
+    if (!varies || !*varies)
+      return varies;
+    Expected<const Reference *> reference = judge.reference(test, Spread::None);
+    if (!reference)
+      return reference.takeError();
+    if ((*reference)->run->status != RunStatus::Ok)
+      return false;
+    Expected<bool> allowed = allows(judge, test, **reference);
+    if (!allowed || !*allowed || !test.asksMore)
+      return allowed;
+    // What it leaves unwritten there is nobody's result.
+    Expected<bool> depends = originalDepends(judge, test, **reference);
+    if (!depends)
+      return depends.takeError();
+    return !*depends;
+  });
+  if (!known)
+    return known.takeError();
+  return *known;
+}
+
 /// The cases that break what the candidate's passes assume; in the final check also
-/// those that break what they forgot to declare.
+/// those that break what they forgot to declare, and those that ask more.
 static Expected<GateRecord> breakAssumptions(GateContext &context) {
   Judge::Impl &judge = context.judge;
   GateRecord record = GateRecord::pass(GateId::G7);
   for (const TestCase &test : judge.cases.cases()) {
-    if (!test.breaks || (context.effort == JudgeEffort::Search &&
-                         !context.promise.assumes.count(*test.breaks)))
+    if (!test.needsConsent() || (context.effort == JudgeEffort::Search &&
+                                 !(test.breaks && context.promise.assumes.count(*test.breaks))))
       continue;
-    Expected<const Reference *> reference =
-        judge.reference(test, spreadFor(context.promise));
-    if (!reference)
-      return reference.takeError();
-    Expected<bool> allowed = (*reference)->run->status == RunStatus::Ok
-                                 ? allows(judge, test, **reference)
-                                 : Expected<bool>(false);
+    Expected<bool> allowed = consents(judge, test);
     if (!allowed)
       return allowed.takeError();
     if (!*allowed) {
-      record.details.push_back("the original does not allow " + test.name);
+      if (test.breaks)
+        record.details.push_back("the original does not allow " + test.name);
       continue;
     }
     Expected<std::optional<std::string>> refusal = judge.cpuRefusal(test);
@@ -71,6 +99,8 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
     if (!compared || compared->stops())
       return compared;
     ++record.cases;
+    if (test.asksMore)
+      record.details.push_back("held to " + test.name + " as well");
   }
   return record;
 }
@@ -88,8 +118,11 @@ Expected<GateRecord> runBreadth(GateContext &context) {
     return broken;
   record->cases += broken->cases;
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());
-  if (record->cases == 0)
-    return GateRecord::notRun(GateId::G7, "there is only the recorded case");
+  if (record->cases == 0) {
+    GateRecord none = GateRecord::notRun(GateId::G7, "there is only the recorded case");
+    none.details = std::move(record->details);
+    return none;
+  }
   return record;
 }
 

@@ -79,7 +79,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
   std::vector<TestCase> tests = {**checkable};
   if (!search)
     for (const TestCase &test : judge.cases.cases())
-      if (test.small && !test.unseen && !test.breaks && test.name != tests.front().name &&
+      if (test.small && !test.unseen && !test.needsConsent() && test.name != tests.front().name &&
           tests.size() < mostCheckedCases)
         tests.push_back(test);
   GateRecord record = GateRecord::pass(GateId::G4);
@@ -105,6 +105,11 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
       runs.push_back({test, RunMode::Check, options});
     }
   }
+  Expected<std::optional<GateRecord>> cannotStart = checkLaunchLimits(context, judge.recordedCase(), GateId::G4);
+  if (!cannotStart)
+    return cannotStart.takeError();
+  if (*cannotStart)
+    return std::move(**cannotStart);
   judge.runTogether(context.candidate, runs, /*stop=*/false);
   for (const RunRequest &request : runs) {
     Expected<RunPointer> run = judge.run(context.candidate, request);

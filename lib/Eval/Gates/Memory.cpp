@@ -117,7 +117,8 @@ std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
   return unchanged;
 }
 
-/// Whether the original's own results depend on what lay in fresh memory.
+} // namespace
+
 Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const Reference &reference) {
   Expected<const bool &> depends =
       judge.dependsOnFreshMemory.get(test.name, [&]() -> Expected<bool> {
@@ -131,6 +132,8 @@ Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const R
     return depends.takeError();
   return *depends;
 }
+
+namespace {
 
 /// The original's `unchangedBuffers`.
 Expected<const std::map<uint32_t, bool> &> originalAudit(Judge::Impl &judge, const TestCase &test) {

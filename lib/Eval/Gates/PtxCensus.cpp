@@ -196,6 +196,10 @@ void Reader::deny(StringRef opcode, StringRef base, StringRef operands, bool bac
   // A number per launch, and counters of the chip: they tell iterations apart.
   if (operands.contains("%gridid") || operands.contains("%pm") || operands.contains("%envreg"))
     count("launch-number");
+  // Where a block runs is the chip's to choose: two blocks have one number, or no two have.
+  if (operands.contains("%smid") || operands.contains("%nsmid") || operands.contains("%warpid") ||
+      operands.contains("%nwarpid"))
+    count("chip-place");
   if (base == "createpolicy" || base == "applypriority" || base == "discard" ||
       opcode.contains("evict_last") || opcode.contains("cache_hint"))
     count("cache-policy");

@@ -118,6 +118,8 @@ public:
       breaches.add("inline-asm: it has assembly on the host");
     return true;
   }
+  bool VisitUnaryOperator(clang::UnaryOperator *operation);
+  bool VisitBinaryOperator(clang::BinaryOperator *operation);
   bool VisitDeclRefExpr(clang::DeclRefExpr *reference);
   bool VisitOverloadExpr(clang::OverloadExpr *overloads);
   bool VisitMemberExpr(clang::MemberExpr *member) {
@@ -140,6 +142,8 @@ private:
     const clang::SourceManager &sources = program.sources();
     return !sources.isInSystemHeader(sources.getExpansionLoc(declaration.getLocation()));
   }
+  const clang::VarDecl *keptVariable(const clang::Expr *expression) const;
+  void refuseKept(const clang::VarDecl *variable, llvm::StringRef what);
   /// \p used lies in a header of the system: a function, a type.
   void checkUse(const clang::NamedDecl &used, StringRef name);
 
@@ -148,6 +152,7 @@ private:
   const bool isCalled;
   Breaches &breaches;
   const clang::FunctionDecl *function = nullptr; ///< around the node that is visited
+  std::set<const clang::VarDecl *> kept; ///< scalars that outlive a call
 };
 
 /// What lets code run before main, in another's place, or in one compiler alone.
@@ -214,8 +219,59 @@ bool Walker::VisitVarDecl(clang::VarDecl *variable) {
   if (variable->hasExternalStorage() && !variable->getDefinition())
     breaches.add("declaration: it declares '" + name + "' and does not define it");
   else if (isCalled && !variable->isConstexpr() && !variable->getType().isConstQualified() &&
-           !(function && isDeviceFunction(function)))
-    breaches.add("mutable-state: the variable '" + name + "' keeps its value from call to call");
+           !(function && isDeviceFunction(function))) {
+    // A buffer that is kept, or whether something was set up, shows in repeated calls of the judge.
+    if (variable->getType()->isScalarType())
+      kept.insert(variable->getCanonicalDecl());
+    else
+      breaches.add("mutable-state: the variable '" + name + "' keeps its value from call to call");
+  }
+  return true;
+}
+
+/// The variable that \p expression names, if it is one of those that are kept.
+const clang::VarDecl *Walker::keptVariable(const clang::Expr *expression) const {
+  const auto *reference = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreParenImpCasts());
+  const auto *variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+  return variable && kept.count(variable->getCanonicalDecl()) ? variable : nullptr;
+}
+
+void Walker::refuseKept(const clang::VarDecl *variable, llvm::StringRef what) {
+  if (variable)
+    breaches.add("mutable-state: the variable '" + variable->getNameAsString() + "' " + what);
+}
+
+bool Walker::VisitUnaryOperator(clang::UnaryOperator *operation) {
+  if (operation->isIncrementDecrementOp())
+    refuseKept(keptVariable(operation->getSubExpr()), "counts calls");
+  return true;
+}
+
+bool Walker::VisitBinaryOperator(clang::BinaryOperator *operation) {
+  const clang::VarDecl *left = keptVariable(operation->getLHS());
+  if (operation->isCompoundAssignmentOp()) {
+    refuseKept(left, "counts calls");
+  } else if (operation->isAssignmentOp() && left) {
+    // Its own former value, in any place of the new one.
+    std::vector<const clang::Stmt *> rest = {operation->getRHS()};
+    while (!rest.empty()) {
+      const clang::Stmt *statement = rest.back();
+      rest.pop_back();
+      if (!statement)
+        continue;
+      if (const auto *inner = llvm::dyn_cast<clang::Expr>(statement); inner && keptVariable(inner) == left)
+        refuseKept(left, "counts calls");
+      rest.insert(rest.end(), statement->child_begin(), statement->child_end());
+    }
+  } else if (operation->isEqualityOp()) {
+    for (auto [one, other] : {std::pair(operation->getLHS(), operation->getRHS()),
+                              {operation->getRHS(), operation->getLHS()}}) {
+      const clang::VarDecl *variable = keptVariable(one);
+      if (variable && variable->getType()->isPointerType() &&
+          !other->IgnoreParenImpCasts()->isNullPointerConstant(program.context(), clang::Expr::NPC_ValueDependentIsNotNull))
+        refuseKept(variable, "recognises a pointer of an earlier call");
+    }
+  }
   return true;
 }
 

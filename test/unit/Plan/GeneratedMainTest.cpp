@@ -107,6 +107,24 @@ TEST(GeneratedMain, SizesAndSeedDecideTheValues) {
   EXPECT_TRUE(contains(large, "cudaFuncAttributeMaxDynamicSharedMemorySize, 80000"));
 }
 
+TEST(GeneratedMain, LaterCallsHaveOtherDataInTheSameBuffers) {
+  Workload workload = parsed("entry: f\nsizes: {n: 8}\nparameters:\n"
+                             "  - {name: x, type: f32, shape: n, role: inout}\n"
+                             "  - {name: a, cxx: \"1.5f\"}\n"
+                             "  - {name: s, cxx: \"0\"}\n");
+  Signature signature{"f", false, "int", {{"x", "float *"}, {"a", "float"}, {"s", "CUstream_st *"}}, ""};
+  EXPECT_TRUE(hasOtherScalars(workload));
+  EXPECT_TRUE(takesStream(workload, signature));
+  DriverRun twice{{{{{"n", 5}}, 1}, {{{"n", 9}}, 2, /*otherScalars=*/true}}, BufferLayout::Separate, true};
+  std::string text = llvm::cantFail(generateMain(workload, signature, "/src/k.cu", {DriverRun{{{workload.sizes, 1}}}, twice}));
+  EXPECT_TRUE(contains(text, "deviceUnset<float>(9, \"x\", 0)")) << text; // the larger of the two
+  EXPECT_TRUE(contains(text, "refill(buffer0, kb_driver::uniform<float>(5,"));
+  EXPECT_TRUE(contains(text, "(1.5f * 0.75f),\n      kb_stream"));
+  EXPECT_TRUE(contains(text, "printReturn(f("));
+  EXPECT_TRUE(contains(text, "readBack(buffer0, 9, \"x\", kb_stream)"));
+  EXPECT_TRUE(contains(text, "case 1: kb_run1(); break;"));
+}
+
 TEST(GeneratedMain, EntriesTakeHostMemoryToo) {
   std::string text =
       mainOf("entry: app::add\nsizes: {n: 8}\nparameters:\n"
@@ -115,7 +133,7 @@ TEST(GeneratedMain, EntriesTakeHostMemoryToo) {
              {"app::add", false, "int", {{"a", "const double *"}, {"c", "double *"}}, ""});
   EXPECT_TRUE(contains(text, "std::vector<double> host0 = kb_driver::uniform<double>(8, "));
   EXPECT_TRUE(contains(text, "app::add(reinterpret_cast<double *>(buffer0),"));
-  EXPECT_TRUE(contains(text, "kb_driver::print(host1, \"c\");"));
+  EXPECT_TRUE(contains(text, "kb_driver::print(buffer1, 8, \"c\");"));
   EXPECT_FALSE(contains(text, "readBack(buffer"));
 }
 

@@ -182,7 +182,7 @@ TEST_F(Recorder, AFaultyKernelBreaksTheDeviceAndIsReported) {
 }
 
 TEST_F(Recorder, PropertiesFitBothToolkits) {
-  EXPECT_EQ(good("properties").out, "kb-opt CPU device: 132 132 132\n");
+  EXPECT_EQ(good("properties").out, "NVIDIA H200: 132 132 132\n");
   request.environment = {"KBRECORD_DEVICE=name=Small;multiProcessorCount=4"};
   EXPECT_EQ(good("properties").out, "Small: 4 4 4\n");
 }

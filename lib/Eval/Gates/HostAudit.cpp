@@ -1,0 +1,148 @@
+//===- HostAudit.cpp - What changed host code may do ----------------------===//
+//
+// Owns the audit of a candidate's plan against the original's: what both read back is
+// compared elsewhere, what the host did besides is looked at here.
+//
+//===----------------------------------------------------------------------===//
+#include "../JudgeImpl.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace kbopt {
+
+/// Relative difference of numbers that a host computed from the same results in another order.
+static constexpr double hostTolerance = 1e-3;
+
+static bool isSameNumber(StringRef a, StringRef b) {
+  double x, y;
+  return a == b || (!a.getAsDouble(x) && !b.getAsDouble(y) &&
+                    std::fabs(x - y) <= hostTolerance * std::max(std::fabs(x), std::fabs(y)));
+}
+
+Expected<std::optional<std::string>> hostResultDifference(const std::string &original,
+                                                          const std::string &candidate, bool exact) {
+  std::string text[2];
+  for (auto [folder, into] : {std::pair(&original, &text[0]), {&candidate, &text[1]}}) {
+    std::string path = *folder + "/" + hostResultsFileName;
+    if (!realFileSystem().exists(path))
+      continue;
+    Expected<std::string> read = realFileSystem().read(path);
+    if (!read)
+      return read.takeError();
+    *into = std::move(*read);
+  }
+  SmallVector<StringRef> lines[2];
+  for (int side : {0, 1})
+    StringRef(text[side]).split(lines[side], '\n', -1, /*KeepEmpty=*/false);
+  if (lines[0].size() != lines[1].size())
+    return std::optional<std::string>(formatv("the host leaves {0} results, of the original {1}",
+                                              lines[1].size(), lines[0].size()));
+  for (size_t i = 0; i < lines[0].size(); ++i) {
+    SmallVector<StringRef> own, its;
+    lines[0][i].split(own, ' ');
+    lines[1][i].split(its, ' ');
+    bool same = own.size() == its.size() && (!exact || lines[0][i] == lines[1][i]);
+    for (size_t k = 3; same && !exact && k < own.size(); ++k) // past word, name and hash
+      same = isSameNumber(own[k], its[k]);
+    if (!same)
+      return std::optional<std::string>(formatv("what the function returns or leaves in host memory as '{0}' differs",
+                                                own.size() > 1 ? own[1] : StringRef("?")));
+  }
+  return std::nullopt;
+}
+
+/// What the plan in \p folder takes from the host, and whether it launches anything.
+struct HostWork {
+  RecordedPlan recorded; ///< holds the bytes
+  std::vector<StringRef> uploads, arguments;
+  size_t fills = 0;
+  bool launches = false;
+  std::optional<std::string> unordered;
+};
+
+/// Arguments without pointers of at most so many bytes are sizes and factors, no results.
+static constexpr size_t plainArgumentBytes = 64;
+
+static Expected<HostWork> hostWork(const std::string &folder) {
+  Expected<RecordedPlan> recorded = readRecordedPlan(folder);
+  if (!recorded)
+    return recorded.takeError();
+  HostWork work;
+  work.recorded = std::move(*recorded);
+  StringRef data = work.recorded.data();
+  for (const kbrt::Step &step : work.recorded.plan.steps) {
+    work.fills += std::holds_alternative<kbrt::FillStep>(step);
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+      if (upload->data + upload->to.bytes() <= data.size())
+        work.uploads.push_back(data.substr(upload->data, upload->to.bytes()));
+    if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
+      work.launches = true;
+      for (const kbrt::Argument &argument : launch->arguments)
+        if (argument.bytes.size() > plainArgumentBytes && argument.pointers.empty())
+          work.arguments.push_back({reinterpret_cast<const char *>(argument.bytes.data()), argument.bytes.size()});
+    }
+  }
+  work.unordered = unorderedSteps(work.recorded.plan);
+  return work;
+}
+
+/// Whether one of \p from holds \p bytes: what was uploaded whole may come in pieces.
+static bool holds(ArrayRef<StringRef> from, StringRef bytes) {
+  return any_of(from, [&](StringRef other) { return other == bytes; }) ||
+         any_of(from, [&](StringRef other) { return other.size() > bytes.size() && other.contains(bytes); });
+}
+
+/// A candidate's host code may rearrange launches; the work must stay on the
+/// device, and no answer may come from the host.
+Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test, GateId gate) {
+  Expected<std::string> original = context.judge.plan(context.judge.baselineProgram, test);
+  if (!original)
+    return original.takeError();
+  Expected<std::string> candidate = context.judge.plan(context.candidate, test);
+  if (!candidate) {
+    Expected<GateRecord> record =
+        blameProgram(candidate.takeError(), gate, FailureClass::Runtime);
+    if (!record)
+      return record.takeError();
+    return std::optional<GateRecord>(std::move(*record));
+  }
+  if (*original == *candidate)
+    return std::nullopt;
+  Expected<HostWork> before = hostWork(*original), after = hostWork(*candidate);
+  if (!before || !after)
+    return joinErrors(before.takeError(), after.takeError());
+  if (before->launches && !after->launches)
+    return GateRecord::fail(gate, FailureClass::Constraints,
+                            "the candidate launches no kernel");
+  if (after->unordered && !before->unordered)
+    return GateRecord::fail(gate, FailureClass::Constraints,
+                            "the candidate's host does not wait: " + *after->unordered);
+  for (StringRef upload : after->uploads)
+    if (!holds(before->uploads, upload))
+      return GateRecord::fail(gate, FailureClass::Constraints,
+                              "the candidate's host uploads bytes that the original does not");
+  for (StringRef argument : after->arguments)
+    if (!holds(before->arguments, argument) && !holds(before->uploads, argument))
+      return GateRecord::fail(gate, FailureClass::Constraints,
+                              formatv("the candidate's host passes {0} bytes by value that the original does not",
+                                      argument.size()));
+  // Clearing buffers takes a few; a result that is written byte by byte takes many.
+  constexpr size_t moreFills = 64;
+  if (after->fills > 2 * before->fills + moreFills)
+    return GateRecord::fail(gate, FailureClass::Constraints,
+                            formatv("the candidate's host fills memory {0} times, the original's {1} times",
+                                    after->fills, before->fills));
+  const bool exact = context.promise.result == ResultPromise::Bitwise;
+  Expected<std::optional<std::string>> difference = hostResultDifference(*original, *candidate, exact);
+  if (!difference)
+    return difference.takeError();
+  if (*difference)
+    return GateRecord::fail(gate, FailureClass::Correctness, **difference + " on case " + test.name);
+  return std::nullopt;
+}
+
+} // namespace kbopt
