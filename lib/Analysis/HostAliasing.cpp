@@ -288,6 +288,67 @@ Answer launchArgumentsMayOverlap(const ParsedProgram &program, const LaunchFact 
   return HostAliasing(program).mayOverlap(launch.arguments[first], launch.arguments[second], host, 0);
 }
 
+Answer hostPointersMayOverlap(const ParsedProgram &program, const LaunchFact &launch, const Expr *first,
+                              const Expr *second) {
+  const FunctionDecl *host = hostOf(launch, 0);
+  if (!host || !first || !second)
+    return Answer::dontKnow("the arguments of the launch are not in sight");
+  return HostAliasing(program).mayOverlap(first, second, host, 0);
+}
+
+namespace {
+
+/// Every mention of \p variable is what fills or frees it, or an argument of one of the launches \p users.
+struct UserChecker : RecursiveASTVisitor<UserChecker> {
+  bool shouldVisitImplicitCode() const { return true; }
+  bool VisitCallExpr(CallExpr *call) {
+    static const llvm::StringSet<> frees = {"cudaFree", "cudaFreeAsync"};
+    const FunctionDecl *callee = call->getDirectCallee();
+    bool isFree = callee && callee->getDeclName().isIdentifier() && frees.contains(callee->getName());
+    if (isAllocation(callee) && call->getNumArgs() > 0) {
+      const Expr *target = call->getArg(0)->IgnoreParenCasts();
+      if (auto *address = dyn_cast<UnaryOperator>(target); address && address->getOpcode() == UO_AddrOf)
+        allow(address->getSubExpr());
+    }
+    if (isFree || llvm::is_contained(users, call))
+      for (const Expr *argument : call->arguments())
+        allow(argument);
+    return true;
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+    if (ref->getDecl()->getCanonicalDecl() == variable && !allowed.count(ref) && !other)
+      other = ref;
+    return true;
+  }
+  void allow(const Expr *expr) {
+    if (auto *ref = dyn_cast<DeclRefExpr>(expr->IgnoreParenCasts()))
+      allowed.insert(ref);
+  }
+  const ValueDecl *variable = nullptr;
+  ArrayRef<const CallExpr *> users;
+  llvm::DenseSet<const DeclRefExpr *> allowed;
+  const DeclRefExpr *other = nullptr;
+};
+
+} // namespace
+
+Answer isOnlyUsedBy(const ParsedProgram &program, const LaunchFact &launch, const Expr *pointer,
+                    ArrayRef<const CallExpr *> users) {
+  const FunctionDecl *host = hostOf(launch, 0);
+  auto *ref = pointer ? dyn_cast<DeclRefExpr>(pointer->IgnoreParenCasts()) : nullptr;
+  auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+  if (!host || !variable || !variable->hasLocalStorage() || isa<ParmVarDecl>(variable) || !variable->getType()->isPointerType() ||
+      (variable->hasInit() && !variable->getInit()->IgnoreParenCasts()->isNullPointerConstant(program.context(), Expr::NPC_ValueDependentIsNotNull)))
+    return Answer::dontKnow("what it points to is not allocated in the function");
+  UserChecker checker;
+  checker.variable = variable->getCanonicalDecl();
+  checker.users = users;
+  checker.TraverseStmt(host->getBody());
+  if (checker.other)
+    return Answer::no("'" + variable->getName().str() + "' is used elsewhere");
+  return Answer::yes();
+}
+
 bool isStartOfAllocation(const ParsedProgram &program, const LaunchFact &launch, unsigned argument) {
   const FunctionDecl *host = hostOf(launch, argument);
   return host && HostAliasing(program).startsAllocation(launch.arguments[argument], host, 0);

@@ -19,10 +19,17 @@ constexpr double leastProgress = 0.03;
 constexpr double leastShare = 0.02;
 /// Less is noise.
 constexpr double leastGain = 0.005;
+/// Passes that put one kernel in place of several launches, in the order in which they are tried, and how many such
+/// steps are taken at most.
+constexpr llvm::StringLiteral joiningPasses[] = {"batch-launches", "fuse-kernels-vertical"};
+constexpr unsigned mostJoins = 6;
 
 class SketchPhase {
 public:
-  explicit SketchPhase(Explorer &explorer) : explorer(explorer), at(explorer.origin()) {}
+  SketchPhase(Explorer &explorer, const NodeId &start) : explorer(explorer), start(start), at(start) {}
+
+  /// The best program that it found.
+  const NodeId &best() const { return at; }
 
   llvm::Expected<std::optional<SearchEnd>> run() {
     for (;;) {
@@ -45,7 +52,7 @@ private:
     const ExplorerNode &node = explorer.node(at);
     if (isAtFloor(node))
       return std::nullopt;
-    if (at == explorer.root()) {
+    if (at == start) {
       llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
       if (!actions)
         return actions.takeError();
@@ -113,23 +120,77 @@ private:
     return llvm::Error::success();
   }
 
-  /// What was tried of a kernel of the original.
+  /// What was tried of a kernel of the program that the phase began with.
   struct Progress {
     Action action;
-    double share = 0; ///< of the original's time
+    double share = 0; ///< of the program's time
     size_t tried = 0;
     bool hasGained = false, isDone = false;
   };
 
   Explorer &explorer;
+  const NodeId start;
   NodeId at;
   std::map<std::string, Progress> given;
 };
+
+/// The program of \p explorer's origin with launches joined wherever a rule can: a schedule may gain from a joined kernel even where
+/// the kernel as it is printed gains nothing.
+llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
+  NodeId at = explorer.origin();
+  std::set<std::pair<std::string, std::string>> refused;
+  for (unsigned joins = 0; joins < mostJoins && !explorer.mustEnd();) {
+    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
+    if (!actions)
+      return actions.takeError();
+    std::optional<Action> chosen;
+    for (llvm::StringRef pass : joiningPasses)
+      for (const Action &action : *actions)
+        if (!chosen && action.pass == pass && !action.assisted && !refused.count({action.pass, action.kernel}))
+          chosen = action;
+    if (!chosen)
+      break;
+    ExplorerRequest request{at, chosen->move()};
+    request.phase = AttemptPhase::Sketch;
+    request.trajectory = 1;
+    llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+    if (!attempts)
+      return attempts.takeError();
+    if (attempts->size() == 1 && attempts->front().correct() && !attempts->front().node.empty() && attempts->front().node != at) {
+      at = attempts->front().node;
+      ++joins;
+    } else {
+      refused.insert({chosen->pass, chosen->kernel});
+    }
+  }
+  return at;
+}
 
 } // namespace
 
 llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) {
   if (!explorer.settings().sketches)
     return std::nullopt;
-  return SketchPhase(explorer).run();
+  const NodeId given = explorer.origin();
+  llvm::Expected<NodeId> joined = joinLaunches(explorer);
+  if (!joined)
+    return joined.takeError();
+  auto timeOf = [&](const NodeId &node) { return explorer.node(node).judgement.timeUs; };
+  std::optional<NodeId> best;
+  // Where joining gains nothing by itself, the kernels that were joined get schedules, too.
+  std::vector<NodeId> starts{*joined};
+  if (*joined != given && timeOf(*joined) >= timeOf(given) * (1 - leastGain))
+    starts.push_back(given);
+  std::optional<SearchEnd> end;
+  for (const NodeId &start : starts) {
+    SketchPhase phase(explorer, start);
+    llvm::Expected<std::optional<SearchEnd>> ended = phase.run();
+    if (!ended)
+      return ended.takeError();
+    if (!best || timeOf(phase.best()) < timeOf(*best))
+      best = phase.best();
+    end = *ended;
+  }
+  explorer.setOrigin(timeOf(*best) < timeOf(given) ? *best : given);
+  return end;
 }

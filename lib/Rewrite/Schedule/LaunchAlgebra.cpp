@@ -31,6 +31,21 @@ auto LaunchAlgebra::sum(Polynomial a, const Polynomial &b, int64_t factor) -> Po
   return a;
 }
 
+std::optional<LaunchAlgebra::Polynomial> LaunchAlgebra::quotient(const Polynomial &dividend, const Polynomial &divisor) {
+  if (divisor.size() != 1 || divisor.begin()->second != 1)
+    return std::nullopt;
+  const Monomial &factor = divisor.begin()->first;
+  Polynomial result;
+  for (const auto &[monomial, coefficient] : dividend) {
+    if (!std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end()))
+      return std::nullopt;
+    Monomial rest;
+    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(), std::back_inserter(rest));
+    result[rest] = coefficient;
+  }
+  return result;
+}
+
 std::optional<int64_t> LaunchAlgebra::constantOf(const Polynomial &polynomial) {
   if (polynomial.empty())
     return 0;
@@ -179,8 +194,10 @@ auto LaunchAlgebra::ofMap(mlir::AffineExpr expr, kb::ExprAttr space) -> Polynomi
   case mlir::AffineExprKind::Mul:
     return product(left, right);
   case mlir::AffineExprKind::Mod:
-    return divides ? constant(*a % *b) : newLeaf();
+    return divides ? constant(*a % *b) : quotient(left, right) ? constant(0) : newLeaf();
   case mlir::AffineExprKind::FloorDiv:
+    if (auto exact = quotient(left, right))
+      return *exact;
     return divides ? constant(*a / *b) : newLeaf();
   case mlir::AffineExprKind::CeilDiv:
     return divides ? constant((*a + *b - 1) / *b) : newLeaf();

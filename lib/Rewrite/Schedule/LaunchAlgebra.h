@@ -28,6 +28,8 @@ private:
   static Polynomial constant(int64_t value);
   static Polynomial product(const Polynomial &a, const Polynomial &b);
   static Polynomial sum(Polynomial a, const Polynomial &b, int64_t factor = 1);
+  /// \p dividend by the product \p divisor, which a requirement of its own takes to be positive; none if that leaves a rest.
+  static std::optional<Polynomial> quotient(const Polynomial &dividend, const Polynomial &divisor);
   static std::optional<int64_t> constantOf(const Polynomial &polynomial);
   Polynomial newLeaf() { return {{{leaves++}, 1}}; }
   Polynomial namedLeaf(llvm::StringRef name);

@@ -101,6 +101,14 @@ llvm::Expected<std::string> LaunchText::translate(StringRef text) const {
   return whole ? whole->text : result;
 }
 
+LaunchText LaunchText::withMeanings(llvm::StringMap<Meaning> meanings) const {
+  LaunchText other = *this;
+  for (StringRef builtin : {"gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z"})
+    meanings[builtin] = *meaning(builtin);
+  other.names = std::move(meanings);
+  return other;
+}
+
 std::string LaunchText::spelled(StringRef name, bool withTemplateArguments) const {
   return qualifier + name.str() + (withTemplateArguments ? templateArguments : "");
 }

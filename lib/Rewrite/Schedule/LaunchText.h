@@ -56,6 +56,8 @@ public:
   std::string arguments() const;
   /// The stream as it is written; empty: the default one.
   llvm::StringRef stream() const { return streamText; }
+  /// The same place with other names.
+  LaunchText withMeanings(llvm::StringMap<Meaning> meanings) const;
   /// Whether it stands in braces, so that two statements may take its place.
   bool isInList() const { return inList; }
 

@@ -1,5 +1,5 @@
 // Sites by matcher and by kind; without a reply nothing is rewritten, and the reason says so.
-// RUN: kb-opt -passes=use-ldg-readonly,tma-bulk-copy,swizzle-shared-array,raise-shared-carveout,fuse-kernels-vertical,invent -o %t %s 2>&1 | FileCheck %s
+// RUN: kb-opt -passes=use-ldg-readonly,tma-bulk-copy,swizzle-shared-array,raise-shared-carveout,fuse-kernels-horizontal,invent -o %t %s 2>&1 | FileCheck %s
 // RUN: diff %s %t
 
 // CHECK-NOT: remark: {{(applied|rewrote)}}
@@ -15,8 +15,8 @@
 // CHECK-NEXT: :[[#PRODUCT+29]]:3: {{.*}}[raise-shared-carveout, site 1]
 // CHECK-NEXT: :[[#PRODUCT+33]]:50: {{.*}}[raise-shared-carveout, site 2]
 // CHECK-NEXT: :[[#PRODUCT+30]]:3: {{.*}}[raise-shared-carveout, site 3]
-// CHECK-NEXT: :[[#PRODUCT+29]]:3: {{.*}}[fuse-kernels-vertical, site 1]
-// CHECK-NEXT: :[[#PRODUCT+30]]:3: {{.*}}[fuse-kernels-vertical, site 2]
+// CHECK-NEXT: :[[#PRODUCT+29]]:3: {{.*}}[fuse-kernels-horizontal, site 1]
+// CHECK-NEXT: :[[#PRODUCT+30]]:3: {{.*}}[fuse-kernels-horizontal, site 2]
 // CHECK-COUNT-3: [invent, site
 // CHECK-NOT: remark
 

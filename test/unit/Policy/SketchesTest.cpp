@@ -116,3 +116,30 @@ TEST(Sketches, CanBeLeftOut) {
   EXPECT_NEAR(result.bestUs, 80, 1e-9);
   EXPECT_TRUE(attemptsOf(result, AttemptPhase::Sketch).empty());
 }
+
+TEST(Sketches, JoinsLaunchesFirstWhereTheirScheduleGains) {
+  FakeEnvironment world;
+  // By itself the joined kernel is slower; its schedules are faster than those of the kernels.
+  world.passes = {FakePass{"fuse-kernels-vertical", {{"", 1.2}}}, sketches("schedule", "k")};
+  world.adjust = [](const FakeEnvironment::Moves &moves, NodeJudgement &judgement) {
+    if (moves.size() == 2 && moves.front().pass == "fuse-kernels-vertical")
+      judgement.timeUs *= 0.5;
+  };
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  EXPECT_NEAR(result.bestUs, 15, 1e-9);
+  ASSERT_EQ(result.pipeline.size(), 2u);
+  EXPECT_EQ(result.pipeline[0].pass, "fuse-kernels-vertical");
+}
+
+TEST(Sketches, LeavesLaunchesApartWhereThatIsFaster) {
+  FakeEnvironment world;
+  world.passes = {FakePass{"fuse-kernels-vertical", {{"", 1.2}}}, sketches("schedule", "k")};
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  EXPECT_NEAR(result.bestUs, 25, 1e-9);
+  ASSERT_EQ(result.pipeline.size(), 1u);
+  EXPECT_EQ(result.pipeline[0].pass, "schedule");
+}
