@@ -317,6 +317,25 @@ TEST_F(JudgeGpuTest, ACandidateThatDoesNotEndWhereTheOriginalDoesFailsG4) {
             "incorrect (timeout, G4 CPU device checks): no end within 30 s on case n=64");
 }
 
+TEST_F(JudgeGpuTest, ACaseThatTakesTheOriginalAsLongSaysNothingAboutACandidate) {
+  cases.list.insert(cases.list.begin() + 1, {"n=32", false, true, false});
+  cases.folders["n=32"] = temporary->file("slow");
+  writeRecording(cases.folders["n=32"], 1); // as much work as the others, but for the values
+  for (const char *text : {"original", "good"}) {
+    Behaviour plain = device.programs[text];
+    device.programs[text] = [=, this](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+      RunResult result = plain(mode, folder, options);
+      if (mode == RunMode::Check && folder == cases.folders["n=32"])
+        result.status = RunStatus::Timeout;
+      return result;
+    };
+  }
+  GateRecord record = gate(GateId::G4);
+  EXPECT_EQ(record.outcome, GateOutcome::Passed) << record.reason;
+  EXPECT_EQ(record.cases, 1u);
+  EXPECT_EQ(record.details, std::vector<std::string>{"case n=32 takes the original as long on the CPU device"});
+}
+
 TEST_F(JudgeGpuTest, AnOriginalThatFailsOnTheGpuIsLeftAlone) {
   device.programs["original"] = [](RunMode, llvm::StringRef, const RunOptions &) {
     RunResult result;
