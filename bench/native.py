@@ -116,7 +116,8 @@ def understand(text):
 
 
 def agree(ours, given):
-    return all(abs(ours[name] - value) <= 1e-2 * abs(value) + 1e-6 for name, value in given.items() if name in ours)
+    # Masked elements are infinite, and so is their sum.
+    return all(ours[name] == value or abs(ours[name] - value) <= 1e-2 * abs(value) + 1e-6 for name, value in given.items() if name in ours)
 
 
 def summarize(program, outputs):
