@@ -24,6 +24,8 @@ constexpr size_t mostInstances = 64;
 constexpr uint64_t memoryShare = 4;
 /// Samples between two looks at the noise, of each image.
 constexpr size_t samplesPerLook = 8;
+/// Seconds of a block after which the noise is looked at each time.
+constexpr double slowBlock = 0.1;
 
 /// SplitMix64, as in Statistics.cpp.
 uint64_t nextRandom(uint64_t &state) {
@@ -214,7 +216,8 @@ bool Measurement::series(TimingResult::Series &into, bool cold) {
     }
     size_t ofEach = 2 * (block + 1);
     into.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (ofEach % samplesPerLook && into.seconds < options.stop.maxSeconds)
+    bool isSlow = into.seconds > slowBlock * (block + 1);
+    if (ofEach % samplesPerLook && !isSlow && into.seconds < options.stop.maxSeconds)
       continue;
     into.clocks = filterByClock(into.samples, options.leastClockShare);
     std::vector<double> kept[2];

@@ -266,7 +266,7 @@ double Job::limitSeconds() const {
     return 0;
   double all = each * repetitions;
   if (cuda.timing)
-    all += each + 2 * cuda.timing->stop.maxSeconds + cuda.timing->warmUpSeconds;
+    all += each + 2 * cuda.timing->stop.patience * cuda.timing->stop.maxSeconds + cuda.timing->warmUpSeconds;
   if (cuda.profile)
     all += cuda.profile->pcSampling ? 2 * each : each;
   if (cuda.audit)

@@ -20,7 +20,7 @@ enum class DecoyKind {
   ConstantMean, ///< the output's mean everywhere
   InputCopy,    ///< an input of the same size
   OtherSeed,    ///< the right answer to other inputs
-  TailMissing,  ///< the last 1 % (at least one element) untouched
+  TailMissing,  ///< the last 1 % (at least one element) of what was computed untouched
   TilePermuted  ///< two tiles of the output exchanged
 };
 inline constexpr DecoyKind allDecoys[] = {

@@ -4,6 +4,7 @@
 #include "GpuRecords.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/Plan.h"
+#include "kbrt/Statistics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -255,7 +256,7 @@ Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const
                                       {"warmUpSeconds", timing.warmUpSeconds},
                                       {"hot", timing.hot},
                                       {"seed", static_cast<int64_t>(timing.seed)}};
-  job.limitSeconds += 2 * timing.maxSeconds + timing.warmUpSeconds;
+  job.limitSeconds += 2 * kbrt::StopRule().patience * timing.maxSeconds + timing.warmUpSeconds;
   Expected<JobAnswer> answer = ask("timing", job);
   if (!answer)
     return answer.takeError();

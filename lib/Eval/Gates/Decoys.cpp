@@ -98,9 +98,13 @@ std::optional<Bytes> makeDecoy(DecoyKind kind, const AdmissionOutput &output) {
   case DecoyKind::TailMissing: {
     if (output.before.size() != view.oracle.size())
       return std::nullopt;
+    // A program may read back more than it computes: the tail ends with the last element that changes.
+    size_t end = count;
+    while (end > 0 && std::memcmp(&output.before[(end - 1) * width], &view.oracle[(end - 1) * width], width) == 0)
+      --end;
     Bytes bytes(view.oracle.begin(), view.oracle.end());
-    size_t tail = std::max<size_t>(1, count / 100) * width;
-    std::copy(output.before.end() - tail, output.before.end(), bytes.end() - tail);
+    size_t tail = std::min(std::max<size_t>(1, end / 100), end) * width;
+    std::copy_n(output.before.begin() + (end * width - tail), tail, bytes.begin() + (end * width - tail));
     return bytes;
   }
   case DecoyKind::TilePermuted: return permuteTiles(view, count, width);

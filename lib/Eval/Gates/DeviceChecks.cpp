@@ -62,12 +62,12 @@ static Expected<TestCase> shorterCase(Judge::Impl &judge, const TestCase &test, 
 
 /// Whether the original takes about as long as \p request, which was ended: the inputs make it slow (sines of large
 /// arguments), which says nothing about the candidate.
-static Expected<bool> isSlowAnyway(Judge::Impl &judge, const RunRequest &request, double seconds) {
+static Expected<bool> isSlowAnyway(Judge::Impl &judge, const RunRequest &request) {
   Expected<RunPointer> own =
       judge.run(judge.baselineProgram, request.test, request.mode, judge.cpuOptions(judge.baselineProgram));
   if (!own)
     return own.takeError();
-  return (*own)->status == RunStatus::Timeout || (*own)->wallSeconds >= seconds / 4;
+  return (*own)->status == RunStatus::Timeout || (*own)->wallSeconds >= request.options.wallSeconds / 4;
 }
 
 Expected<GateRecord> runDeviceChecks(GateContext &context) {
@@ -128,7 +128,7 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
     if (!run)
       return blameProgram(run.takeError(), GateId::G4, FailureClass::Runtime);
     if (judge.gpu && (*run)->status == RunStatus::Timeout) {
-      Expected<bool> slow = isSlowAnyway(judge, request, (*run)->wallSeconds);
+      Expected<bool> slow = isSlowAnyway(judge, request);
       if (!slow)
         return slow.takeError();
       if (*slow) {

@@ -43,11 +43,16 @@ struct ClockFilter {
 /// \p leastShare is of the usual clock.
 ClockFilter filterByClock(std::span<const TimedSample> samples, double leastShare = 0.75);
 
+/// Samples of each image without which nothing is decided, however long they take: those of three blocks.
+inline constexpr size_t leastSamples = 6;
+
 /// When enough samples are there.
 struct StopRule {
   size_t minSamples = 30;  ///< of each image
+  size_t fewSamples = 8;   ///< of each that suffice where they are quiet, as long ones are
   double minSeconds = 0.5; ///< of measuring
   double maxSeconds = 15;
+  double patience = 3;     ///< times `maxSeconds` for the first `leastSamples`
   /// Relative standard deviation at which to stop.
   double noise = 0.005;
   /// The noise counts as stable when its last values differ by at most this share.
@@ -80,7 +85,8 @@ struct Decision {
 
 /// Whether the candidate is faster: its interval [min, q3] lies below the baseline's, the medians
 /// differ by `leastCentreShift`, and the lower bound of a paired bootstrap of the median ratio
-/// exceeds `leastRatio`. Slower is the mirror image; anything else is inconclusive, with the
+/// exceeds `leastRatio`. Of fewer than eight blocks, all samples must lie apart, and the least ratio exceed `leastRatio`.
+/// Slower is the mirror image; anything else is inconclusive, with the
 /// reason. Blocks that lack a sample of either image do not count.
 Decision decide(std::span<const TimedSample> samples, const AcceptRule &rule = {});
 

@@ -72,10 +72,38 @@ TEST(Statistics, AGainBelowOnePercentIsInconclusive) {
   EXPECT_NE(decision.reason.find("1.01"), std::string::npos) << decision.reason;
 }
 
-TEST(Statistics, FewBlocksAreInconclusive) {
-  Decision decision = decide(Samples{5}.make(100, 50, 0.01, 7));
+TEST(Statistics, TwoBlocksAreInconclusive) {
+  Decision decision = decide(Samples{5}.make(100, 50, 0.01, 2));
   EXPECT_EQ(decision.comparison, Comparison::Inconclusive);
-  EXPECT_NE(decision.reason.find("only 7 blocks"), std::string::npos) << decision.reason;
+  EXPECT_NE(decision.reason.find("only 2 blocks"), std::string::npos) << decision.reason;
+}
+
+TEST(Statistics, FewBlocksDecideWhereAllSamplesLieApart) {
+  EXPECT_EQ(decide(Samples{5}.make(100, 50, 0.01, 3)).comparison, Comparison::Faster);
+  EXPECT_EQ(decide(Samples{5}.make(50, 100, 0.01, 7)).comparison, Comparison::Slower);
+  Decision same = decide(Samples{5}.make(100, 100, 0.01, 7));
+  EXPECT_EQ(same.comparison, Comparison::Inconclusive);
+  EXPECT_NE(same.reason.find("only 7 blocks are not apart"), std::string::npos) << same.reason;
+  Decision close = decide(Samples{5}.make(100, 99, 0.001, 7));
+  EXPECT_EQ(close.comparison, Comparison::Inconclusive) << "below 1.01";
+}
+
+TEST(Statistics, EqualProgramsOfFewBlocksAreRarelyToldApart) {
+  unsigned apart = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed)
+    apart += decide(Samples{seed}.make(100, 100, 0.05, 3)).comparison != Comparison::Inconclusive;
+  EXPECT_LE(apart, 6u);
+}
+
+TEST(Statistics, LongProgramsAreMeasuredWithFewSamples) {
+  StopRule rule;
+  std::vector<double> quiet{0.004}, noisy{0.02};
+  EXPECT_EQ(whetherToStop(rule, 8, 1, quiet), StopReason::Quiet);
+  EXPECT_EQ(whetherToStop(rule, 6, 1, quiet), StopReason::GoOn);
+  EXPECT_EQ(whetherToStop(rule, 8, 1, noisy), StopReason::GoOn);
+  EXPECT_EQ(whetherToStop(rule, 4, rule.maxSeconds, noisy), StopReason::GoOn) << "too few to decide anything";
+  EXPECT_EQ(whetherToStop(rule, 6, rule.maxSeconds, noisy), StopReason::TimeOut);
+  EXPECT_EQ(whetherToStop(rule, 2, 3 * rule.maxSeconds, noisy), StopReason::TimeOut);
 }
 
 TEST(Statistics, DecidesTheSameWheneverItIsAsked) {
@@ -109,9 +137,9 @@ TEST(Statistics, StopsWhenQuietOrStableOrLate) {
   EXPECT_EQ(whetherToStop(rule, 100, 1, loud), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 100, 1, quiet), StopReason::Quiet);
   EXPECT_EQ(whetherToStop(rule, 100, 1, stable), StopReason::Stable);
-  EXPECT_EQ(whetherToStop(rule, 29, 1, quiet), StopReason::GoOn);
+  EXPECT_EQ(whetherToStop(rule, 7, 1, quiet), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 100, 0.4, quiet), StopReason::GoOn);
-  EXPECT_EQ(whetherToStop(rule, 3, 15, loud), StopReason::TimeOut);
+  EXPECT_EQ(whetherToStop(rule, 6, 15, loud), StopReason::TimeOut);
 }
 
 } // namespace

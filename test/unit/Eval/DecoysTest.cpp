@@ -59,6 +59,17 @@ TEST_F(DecoysTest, ACaseWhoseResultLaysThereBeforeIsNotEvidence) {
   EXPECT_EQ(admission.reason, "output untouched and last 1 % missing would pass");
 }
 
+TEST_F(DecoysTest, WhatIsReadBackButNeverComputedIsNoTail) {
+  for (int i = 100; i < 200; ++i)
+    oracle[i] = before[i];
+  Admission admission = admitCase(output());
+  EXPECT_TRUE(admission.admitted) << admission.reason;
+  std::optional<std::vector<uint8_t>> decoy = makeDecoy(DecoyKind::TailMissing, output());
+  ASSERT_TRUE(decoy);
+  EXPECT_EQ(elementAsDouble(ElementType::F32, *decoy, 98), 99);
+  EXPECT_EQ(elementAsDouble(ElementType::F32, *decoy, 99), -7.5);
+}
+
 TEST_F(DecoysTest, ACopyOfAnInputIsFoundAmongSeveral) {
   AdmissionOutput copy = output();
   std::vector<float> same = oracle;
