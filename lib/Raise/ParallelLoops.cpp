@@ -222,12 +222,12 @@ void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensi
           term = term * Poly::variable(id);
         rest = rest + term;
       }
-      std::optional<Poly> most = bound(program, ends, rest, true);
-      if (!most || most->isConstant())
+      std::optional<Poly> least = bound(program, ends, rest, false), most = bound(program, ends, rest, true);
+      if (!least || !most)
         continue;
-      Poly fits = Poly::constant(length - 1) - *most;
-      if (!llvm::is_contained(program.requirements, fits))
-        program.requirements.push_back(fits);
+      for (const Poly &each : {*least, Poly::constant(length - 1) - *most})
+        if (!each.isConstant() && !llvm::is_contained(program.requirements, each))
+          program.requirements.push_back(each);
     }
   }
 }

@@ -266,8 +266,17 @@ private:
 
   /// Whether loads of \p target below statements (i, end] do not come after a store inside of one of them.
   bool isInSight(std::vector<Statement> &body, size_t i, size_t end, const Operand &target) {
-    if (end < body.size() && body[end].kind != Statement::Store)
-      return false; // it loads and stores in some order
+    if (end < body.size() && body[end].kind != Statement::Store) {
+      // A condition is read before what it guards stores; anything else loads and stores in some order.
+      bool isReadInside = false;
+      walk(body[end].body, [&](Statement &inner) {
+        for (Operand &operand : inner.value.operands)
+          isReadInside |= operand.kind == Operand::Element && operand.base == target.base;
+        return true;
+      });
+      if (body[end].kind != Statement::If || isReadInside)
+        return false;
+    }
     for (size_t k = i + 1; k < std::min(end, body.size()); ++k)
       if (body[k].kind == Statement::Let && body[k].symbol && space.dependsOn(target.offset, *body[k].symbol))
         return false;

@@ -481,7 +481,18 @@ int64_t widestVector(kb::NestOp nest, const MapNest &map, StringRef dim, const L
   return vector;
 }
 
-std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &sizes,
+/// The number of points for \p sizes, if they tell.
+std::optional<int64_t> pointsOf(const MapNest &map, const LaunchSizes &sizes) {
+  int64_t points = 1;
+  for (kb::ExprAttr extent : map.box.extents) {
+    auto count = valueAt(extent, sizes);
+    if (!count || llvm::MulOverflow(points, *count, points))
+      return std::nullopt;
+  }
+  return points;
+}
+
+std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                            const Freedom &) const {
   std::vector<Schedule> all;
   MapNest map = mapNestOf(nest, "");
@@ -496,6 +507,11 @@ std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &, co
   StringRef best = dims.front();
   int64_t vector = widestVector(nest, map, best, sizes);
   if (map.hasInnerLoops()) {
+    // Few points with much to do each: smaller blocks reach more multiprocessors.
+    auto points = pointsOf(map, sizes);
+    if (points && *points < int64_t(256 * chip.smCount) && !hasAxes)
+      for (int64_t block : {64, 32})
+        add(best, block, 1, 1);
     for (StringRef dim : ArrayRef(dims).take_front(2))
       for (int64_t block : {256, 128})
         add(dim, block, 1, 1, hasAxes ? block / 32 : 0);

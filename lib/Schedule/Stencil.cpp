@@ -24,26 +24,75 @@ struct SharedLoads {
 /// Farther apart than this nothing is worth keeping.
 constexpr int64_t mostSteps = 8;
 
-/// What \p expr gains along \p dim, over sizes alone; null if that depends on the point, or is nothing.
-AffineExpr gainOf(kb::ExprAttr expr, StringRef dim) {
-  auto found = llvm::find_if(expr.getLoops(), [&](StringAttr name) { return name.getValue() == dim; });
-  if (found == expr.getLoops().end())
-    return {};
-  AffineExpr self = getAffineDimExpr(kb::firstLoopDim + (found - expr.getLoops().begin()), expr.getContext());
-  unsigned dims = expr.getMap().getNumDims(), symbols = expr.getMap().getNumSymbols();
-  AffineExpr gain = simplifyAffineExpr(expr.getExpr().replace(self, self + 1) - expr.getExpr(), dims, symbols);
-  auto constant = dyn_cast<AffineConstantExpr>(gain);
-  return !gain.isSymbolicOrConstant() || (constant && constant.getValue() == 0) ? AffineExpr() : gain;
+/// An offset as a sum of products of names, so that those with sizes as strides cancel: y * w + x and y * w + w + x.
+using Product = std::vector<std::string>; ///< sorted
+using Terms = std::map<Product, int64_t>;
+
+void addTo(Terms &sum, const Terms &other, int64_t factor) {
+  for (const auto &[product, coefficient] : other)
+    if (!(sum[product] += coefficient * factor))
+      sum.erase(product);
+}
+
+Terms termsOf(AffineExpr expr, kb::ExprAttr whole) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue() ? Terms{{{}, constant.getValue()}} : Terms();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return {{{kb::dimName(dim.getPosition(), whole.getLoops()).str()}, 1}};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return {{{kb::symbolName(symbol.getPosition(), whole.getSymbols()).str()}, 1}};
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Terms left = termsOf(binary.getLHS(), whole), right = termsOf(binary.getRHS(), whole), result;
+  if (expr.getKind() == AffineExprKind::Add) {
+    addTo(left, right, 1);
+    return left;
+  }
+  for (const auto &[a, x] : left)
+    for (const auto &[b, y] : right) {
+      Product both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      llvm::sort(both);
+      addTo(result, {{both, x * y}}, 1);
+    }
+  return result;
+}
+
+/// Whether sums and products are all there is in \p expr.
+bool isPolynomial(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return true;
+  bool isPlain = expr.getKind() == AffineExprKind::Add || expr.getKind() == AffineExprKind::Mul;
+  return isPlain && isPolynomial(binary.getLHS()) && isPolynomial(binary.getRHS());
+}
+
+/// What \p offset gains along \p dim, over sizes alone; nothing if that depends on the point.
+Terms gainOf(kb::ExprAttr offset, StringRef dim) {
+  Terms gain;
+  if (!isPolynomial(offset.getExpr()))
+    return gain;
+  for (const auto &[whole, coefficient] : termsOf(offset.getExpr(), offset)) {
+    Product product = whole;
+    auto at = llvm::find(product, dim);
+    if (at == product.end())
+      continue;
+    product.erase(at);
+    for (StringAttr other : offset.getLoops())
+      if (llvm::is_contained(product, other.getValue()))
+        return {};
+    gain[product] = coefficient;
+  }
+  return gain;
 }
 
 /// How many \p gain lie between \p from and \p to; nothing if they are no whole number of steps apart.
-std::optional<int64_t> stepsBetween(kb::ExprAttr from, kb::ExprAttr to, AffineExpr gain) {
-  if (from.getLoops() != to.getLoops() || from.getSymbols() != to.getSymbols())
-    return std::nullopt;
-  unsigned dims = to.getMap().getNumDims(), symbols = to.getMap().getNumSymbols();
+std::optional<int64_t> stepsBetween(kb::ExprAttr from, kb::ExprAttr to, const Terms &gain) {
+  Terms distance = termsOf(to.getExpr(), to);
+  addTo(distance, termsOf(from.getExpr(), from), -1);
   for (int64_t steps = -mostSteps; steps <= mostSteps; ++steps) {
-    AffineExpr rest = simplifyAffineExpr(to.getExpr() - from.getExpr() - gain * steps, dims, symbols);
-    if (auto constant = dyn_cast<AffineConstantExpr>(rest); constant && constant.getValue() == 0)
+    Terms rest = distance;
+    addTo(rest, gain, -steps);
+    if (rest.empty())
       return steps;
   }
   return std::nullopt;
@@ -152,14 +201,16 @@ private:
   }
 
   void add(kb::OperandAttr load, StringRef dim, std::vector<SharedLoads> &groups) const {
-    AffineExpr gain = gainOf(load.getOffset(), dim);
-    if (!gain || isStored(load.getBase()) || usesNameOf(load.getOffset(), kb::NestOp(nest).getBody().front()))
+    Terms gain = gainOf(load.getOffset(), dim);
+    if (gain.empty() || isStored(load.getBase()) || usesNameOf(load.getOffset(), kb::NestOp(nest).getBody().front()))
       return;
     for (SharedLoads &group : groups) {
       if (group.first.getBase() != load.getBase() || group.first.getType() != load.getType())
         continue;
+      if (gainOf(group.first.getOffset(), dim) != gain)
+        continue;
       std::optional<int64_t> steps = stepsBetween(group.first.getOffset(), load.getOffset(), gain);
-      if (!steps || gainOf(group.first.getOffset(), dim) != gain)
+      if (!steps)
         continue;
       if (llvm::any_of(group.all, [&](auto &each) { return each.first == load; }))
         return;

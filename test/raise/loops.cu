@@ -68,9 +68,20 @@ __global__ void overlap(float *a, int n) {
       a[i + j] = j;
 }
 
+// Right of column k and below row k, column and row k themselves are only read.
+// CHECK-LABEL: kb.nest @_Z9eliminate
+// CHECK-SAME: : k>
+__global__ void eliminate(float *a, int n, int k) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i > k && j > k && i < n && j < n)
+    a[i * 4096 + j] -= a[i * 4096 + k] * a[k * 4096 + j];
+}
+
 void run(float *s, const float *x, int n) {
   similarity<<<(n + 255) / 256, 256>>>(s, x, n, n);
   rotate<<<(n + 255) / 256, 256>>>(s, n);
   scan<<<(n + 255) / 256, 256>>>(s, n);
   overlap<<<(n + 255) / 256, 256>>>(s, n);
+  for (int k = 0; k < n; ++k)
+    eliminate<<<dim3((n + 31) / 32, (n + 7) / 8), dim3(32, 8)>>>(s, n, k);
 }

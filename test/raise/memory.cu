@@ -22,3 +22,23 @@ __global__ void gemm(float *c, const float *a, const float *b, float alpha, floa
 void run(float *c, const float *a, int n) {
   gemm<<<dim3((n + 31) / 32, (n + 7) / 8), dim3(32, 8)>>>(c, a, a, 1.0f, 2.0f, n);
 }
+
+// What a condition reads right after it was stored is known; what it guards is stored after that.
+// CHECK-LABEL: kb.nest @_Z6spread
+// CHECK: kb.let "[[V:s_value[_0-9]*]]" : "float" "sqrtf(
+// CHECK: kb.store {{.*}} "[[V]]" []
+// CHECK-NEXT: kb.when "[[V]] <= 0.1f" [] {
+// CHECK-NEXT: kb.store {{.*}} "1.0f" []
+__global__ void spread(float *s, const float *x, int n, int m) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < m) {
+    s[j] = 0.0f;
+    for (int i = 0; i < n; i++)
+      s[j] += x[i * m + j] * x[i * m + j];
+    s[j] = sqrtf(s[j]);
+    if (s[j] <= 0.1f)
+      s[j] = 1.0f;
+  }
+}
+
+void runSpread(float *s, const float *x, int n, int m) { spread<<<(m + 255) / 256, 256>>>(s, x, n, m); }

@@ -225,9 +225,19 @@ std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, cons
   RaisedKernel raised = context.raised(kernel);
   if (!raised.nest)
     return choices;
-  for (const Sketch *sketch : sketches())
-    if (sketch->whyNot(raised.nest).empty())
-      for (const Schedule &schedule : sketch->schedules(raised.nest, context.target(), sizes, freedom))
-        choices.push_back(scheduleText(schedule));
+  // A search judges few of them. The first sketch that fits is mostly the best one, but not where, say, each point sums
+  // four elements: the best of every sketch comes early.
+  constexpr size_t beforeOthers = 3;
+  std::vector<std::string> rest;
+  bool isFirst = true;
+  for (const Sketch *sketch : sketches()) {
+    if (!sketch->whyNot(raised.nest).empty())
+      continue;
+    size_t early = isFirst ? beforeOthers : 1;
+    for (const auto &[number, schedule] : llvm::enumerate(sketch->schedules(raised.nest, context.target(), sizes, freedom)))
+      (number < early ? choices : rest).push_back(scheduleText(schedule));
+    isFirst = false;
+  }
+  choices.insert(choices.end(), rest.begin(), rest.end());
   return choices;
 }

@@ -80,6 +80,9 @@ public:
   /// Every question, as "pass/ask" or "pass/ask/repair" and the request itself.
   std::vector<std::pair<std::string, ProposalRequest>> questions;
 
+  bool measured = false; ///< times come from a GPU
+  bool measures() const override { return measured; }
+
   NodeId root() override { return put({}); }
 
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override {

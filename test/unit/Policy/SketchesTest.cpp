@@ -85,6 +85,24 @@ TEST(Sketches, AreTriedForEveryKernelThatTakesTime) {
   EXPECT_EQ(result.pipeline.size(), 2u);
 }
 
+TEST(Sketches, EveryKernelHasItsFirstOnesBeforeAnyGetsMore) {
+  FakeEnvironment world;
+  world.measured = true;
+  world.passes = {sketches("schedule", "k"), sketches("schedule-other", "other")};
+  world.adjust = [](const FakeEnvironment::Moves &, NodeJudgement &judgement) {
+    judgement.kernels["k"] = {40, judgement.state, ""};
+    judgement.kernels["other"] = {60, judgement.state, ""};
+  };
+  SearchOptions options;
+  options.tune = false;
+  std::string order;
+  SearchResult result = search(world, options);
+  for (const Attempt *each : attemptsOf(result, AttemptPhase::Sketch))
+    if (order.empty() || order.back() != each->move.kernel[0])
+      order += each->move.kernel[0];
+  EXPECT_EQ(order, "okok");
+}
+
 TEST(Sketches, ABudgetEndsThem) {
   FakeEnvironment world;
   world.passes = {sketches("schedule", "k"), FakePass{"unroll-loop", {{"", 0.8}}}};
