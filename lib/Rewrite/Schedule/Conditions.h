@@ -22,7 +22,12 @@ struct HostCondition {
   /// Numbers of the parameters that it is about: one that is aligned, two that are disjoint.
   std::vector<unsigned> arguments;
   std::string reason;
+  /// The text calls `allocationTest` with two pointers. `reason` says what else there is to say if that cannot be.
+  bool testsAllocations = false;
 };
+
+/// The function of the host program that tells whether two pointers lie in different allocations.
+inline constexpr llvm::StringLiteral allocationTest = "lie_in_different_allocations";
 
 /// \p expr of \p nest as an integer expression; 64 bits wide wherever a product or sum could
 /// need it. Nothing if it is over dimensions.

@@ -1,6 +1,7 @@
 //===- Dispatch.cpp - A scheduled kernel beside the original ---------------===//
 
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include "AllocationTest.h"
 #include "Conditions.h"
 #include "HostText.h"
 #include "LaunchAlgebra.h"
@@ -34,13 +35,18 @@ public:
   Dispatcher(const PassContext &context, const KernelView &kernel, kb::KernelOp instance, kb::NestOp nest,
              const GeneratedKernel &generated)
       : context(context), kernel(kernel), instance(instance), nest(nest), generated(generated),
-        function(context.imported().declOf(instance)) {}
+        function(context.imported().declOf(instance)), allocations(context, kernel.function()) {}
 
   llvm::Expected<Dispatch> run() {
     auto found = conditionsOf(instance, nest, generated);
     if (!found)
       return found.takeError();
     conditions = std::move(*found);
+    for (HostCondition &each : conditions)
+      if (each.testsAllocations)
+        each.text = replaceNames(each.text, [&](StringRef name) -> std::optional<std::string> {
+          return name == allocationTest ? std::optional<std::string>(allocations.name()) : std::nullopt;
+        });
     if (llvm::Error error = chooseLaunches())
       return std::move(error);
     Dispatch result;
@@ -131,7 +137,9 @@ private:
         known = algebra.holds(condition.requirement);
       if (!known && condition.text.empty())
         return condition.reason;
-      if (!known)
+      if (!known && condition.testsAllocations && !allocations.isPossible())
+        return condition.reason;
+      if (!known && !condition.testsAllocations)
         if (auto value = evaluate(condition.text, valueOf))
           known = *value != 0;
       if (known && !*known)
@@ -146,7 +154,7 @@ private:
     if (!text)
       return llvm::toString(text.takeError());
     // A helper tests whatever is open at some launch, so that it serves every launch.
-    if (text->size() > longestCondition && !isTemplate())
+    if (needsHelper(choice, *text))
       for (const HostCondition *each : choice.open)
         if (!llvm::is_contained(tested, each))
           tested.push_back(each);
@@ -177,6 +185,15 @@ private:
     return llvm::join(parts, with);
   }
 
+  static bool testsAllocations(const Choice &choice) {
+    return llvm::any_of(choice.open, [](const HostCondition *each) { return each->testsAllocations; });
+  }
+
+  /// Whether the test \p text of \p choice becomes a function.
+  bool needsHelper(const Choice &choice, StringRef text) {
+    return !isTemplate() && (text.size() > longestCondition || testsAllocations(choice));
+  }
+
   std::string helperName() const { return context.unusedName("can_use_" + generated.name); }
 
   /// The names of the kernel in \p text, each once.
@@ -193,7 +210,7 @@ private:
     if (choice.open.empty())
       return std::string();
     llvm::Expected<std::string> text = choice.launch.translate(joined(choice.open));
-    if (!text || text->size() <= longestCondition || isTemplate())
+    if (!text || !needsHelper(choice, *text))
       return text;
     std::string call = helperName() + "(";
     bool first = true;
@@ -341,6 +358,8 @@ private:
     if (llvm::Error error = addIncludes(definition, edits))
       return error;
     std::string text = "\n\n" + definition.str();
+    if (llvm::any_of(choices, testsAllocations))
+      text += allocations.missingDefinition();
     if (!tested.empty())
       text += "\n\n" + helperDefinition();
     if (kernel.isInHeader())
@@ -354,6 +373,7 @@ private:
   kb::NestOp nest;
   const GeneratedKernel &generated;
   const FunctionDecl *function;
+  AllocationTest allocations;
   std::vector<HostCondition> conditions;
   std::vector<const HostCondition *> tested; ///< by the helper
   std::vector<Choice> choices;

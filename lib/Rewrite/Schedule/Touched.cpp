@@ -299,6 +299,9 @@ static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, unsigned fir
     condition.reason = llvm::toString(a ? b.takeError() : a.takeError());
     if (!a && !b)
       llvm::consumeError(b.takeError());
+    // What is reached through a pointer lies in the allocation that it points into.
+    condition.text = allocationTest.str() + "(" + nameOf(first) + ", " + nameOf(second) + ")";
+    condition.testsAllocations = true;
     return condition;
   }
   for (const TouchedMemory &each : {*a, *b})
