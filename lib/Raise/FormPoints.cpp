@@ -22,6 +22,7 @@ public:
   std::vector<Dimension> form() {
     for (unsigned axis : {2, 1, 0})
       formAxis(axis);
+    dropImplied(program.body);
     if (program.reason.empty())
       peel();
     return std::move(dimensions);
@@ -123,6 +124,48 @@ private:
     return true;
   }
 
+  /// Numbers all threads along \p axis where each of them has \p width neighbours: bid * size + tid * width. The block's
+  /// own number is a quotient then.
+  bool formCoarse(unsigned axis, int64_t size, int64_t width) {
+    int64_t threads = size / width;
+    Space::Variable dimension;
+    dimension.kind = Space::Loop;
+    dimension.low = 0;
+    VarId global = space.add(dimension);
+    Poly start = (var(global) - var(TidVar + axis)) * number(width);
+    auto change = [&](const Poly &poly) {
+      Poly changed = withStart(poly, axis, size, start);
+      return space.substitute(changed, BidVar + axis, space.floorDiv(var(global), number(threads)));
+    };
+    bool isGlobal = true;
+    rewritePolys(program.body, [&](const Poly &poly) {
+      isGlobal &= !space.dependsOn(change(poly), TidVar + axis);
+      return poly;
+    });
+    if (!isGlobal)
+      return false;
+    rewritePolys(program.body, change);
+    space[global].name = nameOf([&](const Poly &hint) { return change(hint) == var(global); }, axis);
+    dimensions.push_back({global, var(GdimVar + axis) * number(threads)});
+    for (Hint &hint : program.hints)
+      hint.poly = change(hint.poly);
+    require(var(BdimVar + axis) - number(threads));
+    require(number(threads) - var(BdimVar + axis));
+    return true;
+  }
+
+  /// Constants that the number of a thread is multiplied with.
+  std::set<int64_t> threadWidths(unsigned axis) {
+    std::set<int64_t> widths;
+    rewritePolys(program.body, [&](const Poly &poly) {
+      for (auto &[monomial, coefficient] : poly.monomials())
+        if (monomial == Poly::Monomial{TidVar + axis} && coefficient > 1 && coefficient <= 64)
+          widths.insert(coefficient);
+      return poly;
+    });
+    return widths;
+  }
+
   std::string nameOf(llvm::function_ref<bool(const Poly &)> fits, unsigned axis) {
     for (const Hint &hint : program.hints)
       if (fits(hint.poly))
@@ -159,6 +202,10 @@ private:
       for (int64_t size : blockSizes(axis))
         if (formGlobal(axis, size))
           return;
+      for (int64_t size : blockSizes(axis))
+        for (int64_t width : threadWidths(axis))
+          if (size % width == 0 && size > width && formCoarse(axis, size, width))
+            return;
     }
     auto form = [&](VarId from, VarId extent) {
       VarId id = addDimension(nameOf([&](const Poly &hint) { return hint == var(from); }, axis), var(extent));
@@ -316,8 +363,141 @@ private:
     return false;
   }
 
+  //===-- Neighbours of a thread ------------------------------------------===//
+
+  /// The loop of a few iterations that is all there is below conditions and scalars.
+  Statement *tileLoop(std::vector<Statement> *&parent) {
+    parent = &program.body;
+    for (;;) {
+      if (parent->empty() || llvm::any_of(llvm::drop_end(*parent), [](auto &each) { return each.kind != Statement::Let; }))
+        return nullptr;
+      Statement &last = parent->back();
+      if (last.kind == Statement::If) {
+        parent = &last.body;
+        continue;
+      }
+      bool isShort = last.kind == Statement::For && last.progress == Statement::Add && last.begin == Poly() &&
+                     last.step == number(1) && last.end.isConstant() && last.end.constantTerm() >= 2 &&
+                     last.end.constantTerm() <= 64;
+      return isShort ? &last : nullptr;
+    }
+  }
+
+  /// Whether iterations of \p loop neither hand on scalars nor read what another one stores.
+  static bool standsAlone(Statement &loop) {
+    std::set<std::string> declared;
+    std::vector<Operand> stored;
+    bool isAlone = true;
+    walk(loop.body, [&](Statement &each) {
+      if (each.kind == Statement::Let)
+        declared.insert(each.name);
+      if (each.kind == Statement::Store || each.kind == Statement::Atomic)
+        stored.push_back(each.target);
+      return true;
+    });
+    walk(loop.body, [&](Statement &each) {
+      if (each.kind == Statement::Assign || each.kind == Statement::Combine)
+        isAlone &= declared.count(each.name) != 0;
+      isAlone &= each.kind != Statement::Barrier && each.kind != Statement::Opaque;
+      for (Operand &operand : each.value.operands)
+        for (Operand &target : stored)
+          isAlone &= operand.kind != Operand::Collective &&
+                     (operand.kind != Operand::Element || !(operand.base == target.base) || operand.offset == target.offset);
+      return true;
+    });
+    return isAlone;
+  }
+
+  /// for (k < 8) with 8 * dim + k in every index: one dimension of 8 times the extent.
+  bool peelNeighbours() {
+    std::vector<Statement> *parent = nullptr;
+    Statement *loop = tileLoop(parent);
+    if (!loop || !standsAlone(*loop))
+      return false;
+    Poly width = loop->end, counter = var(loop->variable);
+    for (Dimension &each : dimensions) {
+      bool isTile = false, isOther = false;
+      walk(loop->body, [&](Statement &inner) {
+        forEachOperand(inner, [&](Operand &operand) {
+          Poly step = operand.offset.coefficientOf(loop->variable), wide = operand.offset.coefficientOf(each.variable);
+          Poly rest = operand.offset.without(loop->variable).without(each.variable);
+          isTile |= !(step == Poly()) && operand.kind == Operand::Element;
+          isOther |= !(wide == step * width) || space.dependsOn(rest, loop->variable) || space.dependsOn(rest, each.variable);
+        });
+        return true;
+      });
+      if (!isTile || isOther || !space.isUniform(each.extent))
+        continue;
+      Space::Variable whole;
+      whole.kind = Space::Loop;
+      whole.low = 0;
+      VarId id = space.add(whole), before = each.variable, inner = loop->variable;
+      auto change = [&](const Poly &poly) {
+        Poly changed = space.substitute(poly, inner, var(id) - width * var(before));
+        return space.substitute(changed, before, space.floorDiv(var(id), width));
+      };
+      std::string oldName = space[before].name;
+      std::vector<Statement> body = std::move(loop->body);
+      parent->pop_back();
+      for (Statement &statement : body)
+        parent->push_back(std::move(statement));
+      rewritePolys(program.body, change);
+      for (Hint &hint : program.hints)
+        hint.poly = change(hint.poly);
+      auto hint = llvm::find_if(program.hints, [&](const Hint &known) { return known.poly == var(id); });
+      space[id].name = hint == program.hints.end() ? oldName : hint->name;
+      each = {id, each.extent * width};
+      return true;
+    }
+    return false;
+  }
+
+  /// Drops a condition on blocks that one on elements further in says more exactly:
+  /// x / n >= y / n around x >= y.
+  void dropImplied(std::vector<Statement> &body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      dropImplied(body[i].body);
+      if (body[i].kind != Statement::If || body[i].constraints.size() != 1 || !body[i].value.text.empty())
+        continue;
+      std::vector<Statement> &inside = body[i].body;
+      bool isChain = !inside.empty() && inside.back().kind == Statement::If && inside.back().value.text.empty();
+      for (size_t k = 0; k + 1 < inside.size(); ++k) {
+        isChain &= inside[k].kind == Statement::Let;
+        for (Operand &operand : inside[k].value.operands)
+          isChain &= operand.kind == Operand::Index;
+      }
+      if (!isChain || llvm::none_of(inside.back().constraints, [&](const Constraint &each) {
+            return implies(each, body[i].constraints[0]);
+          }))
+        continue;
+      std::vector<Statement> moved = std::move(inside);
+      body.erase(body.begin() + i);
+      body.insert(body.begin() + i, std::make_move_iterator(moved.begin()), std::make_move_iterator(moved.end()));
+    }
+  }
+
+  /// k * (x - y) >= 0 implies x / n - y / n >= 0.
+  bool implies(const Constraint &exact, const Constraint &coarse) {
+    if (exact.isEquality || coarse.isEquality || coarse.poly.monomials().size() != 2)
+      return false;
+    Poly difference, divisor;
+    for (auto &[monomial, coefficient] : coarse.poly.monomials()) {
+      if (monomial.size() != 1 || std::abs(coefficient) != 1 || space[monomial[0]].kind != Space::FloorDiv)
+        return false;
+      const Space::Variable &quotient = space[monomial[0]];
+      if (!(divisor == Poly()) && !(divisor == quotient.divisor))
+        return false;
+      divisor = quotient.divisor;
+      difference = difference + quotient.dividend * number(coefficient);
+    }
+    for (int64_t factor = 1; factor <= 64; ++factor)
+      if (exact.poly == difference * number(factor))
+        return true;
+    return false;
+  }
+
   void peel() {
-    while (peelGuard() || peelStride() || peelTile()) {
+    while (peelGuard() || peelStride() || peelTile() || peelNeighbours()) {
     }
   }
 

@@ -38,6 +38,10 @@ std::string checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> d
 /// Requires of elements at `i * 1024 + j` and the like that j stays within its row, as a proof by emptiness needs.
 void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
+/// Exchanges loops so that the updates of an element stand together, and splits loops at a condition on their
+/// counter.
+void reshapeLoops(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
+
 /// Values that stay in memory during a loop become scalars; loads of what was just stored
 /// become the stored value.
 void scalarize(ThreadProgram &program);

@@ -27,6 +27,7 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   step([&] { dimensions = formPoints(program, launches); });
   if (width)
     restoreBlockWidth(program, dimensions, *width);
+  step([&] { reshapeLoops(program, dimensions); });
   step([&] { scalarize(program); });
   std::string doubtful;
   step([&] { doubtful = checkDependences(program, dimensions); });

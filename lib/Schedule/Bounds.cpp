@@ -41,11 +41,37 @@ kb::ExprAttr kbopt::dimension(StringRef name, kb::ExprAttr like) {
   return withExpr(like, getAffineDimExpr(kb::firstLoopDim + position, like.getContext()));
 }
 
+/// 1 if \p expr never falls when dimension \p position grows, -1 if it never rises, 0 if it does not change.
+static std::optional<int> direction(AffineExpr expr, unsigned position) {
+  if (!expr.isFunctionOfDim(position))
+    return 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 1;
+  std::optional<int> left = direction(binary.getLHS(), position);
+  auto number = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (expr.getKind() == AffineExprKind::Add) {
+    std::optional<int> right = direction(binary.getRHS(), position);
+    return left && right && *left * *right >= 0 ? std::optional(*left + *right > 0 ? 1 : *left + *right < 0 ? -1 : 0)
+                                                : std::nullopt;
+  }
+  if (!left || !number)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Mul)
+    return number.getValue() < 0 ? -*left : *left;
+  if (expr.getKind() == AffineExprKind::FloorDiv && number.getValue() > 0)
+    return left;
+  return std::nullopt;
+}
+
 kb::ExprAttr kbopt::extreme(kb::ExprAttr expr, StringRef dim, kb::ExprAttr extent, bool largest) {
   std::optional<int64_t> gain = strideAlong(expr, dim);
+  unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
+  if (!gain)
+    if (std::optional<int> rises = direction(expr.getExpr(), position))
+      gain = *rises;
   if (!gain)
     return {};
-  unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
   AffineExpr at = (*gain > 0) == largest ? extent.getExpr() - 1 : getAffineConstantExpr(0, expr.getContext());
   return withExpr(expr, expr.getExpr().replace(getAffineDimExpr(position, expr.getContext()), at));
 }

@@ -342,8 +342,18 @@ public:
   std::string whyNot(kb::NestOp nest) const override { return whyNotColumns(nest); }
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                   const Freedom &freedom) const override;
-  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &) const override {
-    return ColumnsPrinter(nest, name).run();
+  /// Wide columns leave few blocks where there are few columns.
+  std::optional<Schedule> otherwise(kb::NestOp, const ChipInfo &, const Schedule &schedule) const override {
+    Schedule narrow = schedule;
+    if (schedule.integer("vector", 1) == 1)
+      return std::nullopt;
+    return narrow.set("columns", 8).set("vector", 1).set("inflight", 8).set("otherwise", int64_t(0));
+  }
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &chip) const override {
+    auto kernel = ColumnsPrinter(nest, name).run();
+    if (kernel) // most of the chip has a block
+      kernel->preferences.push_back(kernel->gridX + " >= " + std::to_string(int64_t(chip.smCount) / 2));
+    return kernel;
   }
 };
 
@@ -357,7 +367,7 @@ std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &
         return {};
   Box box(nest);
   auto count = valueAt(box.extents[llvm::find(box.names, columnDim(nest)) - box.names.begin()], sizes);
-  double all = count.value_or(1024);
+  double all = count.value_or(4096);
   std::vector<std::pair<double, Schedule>> ranked;
   int64_t widest = columnVector(nest, sizes);
   for (int64_t vector = widest; vector >= 1; vector /= 2)
@@ -371,6 +381,7 @@ std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &
         cost *= 1 + 0.01 * std::abs(std::log2(columns / 8.0));
         Schedule schedule("columns");
         schedule.set("columns", columns).set("vector", vector).set("block", threads).set("inflight", vector > 2 ? 4 : 8);
+        schedule.set("otherwise", !count && vector > 1);
         ranked.push_back({cost, schedule});
       }
   llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first < b.first; });

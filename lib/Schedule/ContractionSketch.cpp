@@ -215,10 +215,19 @@ double expectedRate(const ContractionShape &shape, double efficiency, int64_t re
 /// The same for the launch at hand; where nothing is known, the mean for squares of usual sizes.
 double expectedRate(const Contraction &contraction, const ContractionShape &shape, double efficiency,
                     const ChipInfo &chip, const LaunchSizes &sizes) {
-  auto rows = valueOf(contraction.row.extent, sizes), columns = valueOf(contraction.column.extent, sizes);
+  // A part of a size (a head of an attention) is small, and there are several of them.
+  constexpr int64_t partOfSize = 64, parts = 4;
+  bool hasPart = false;
+  auto sizeOf = [&](kb::ExprAttr extent) {
+    auto known = valueOf(extent, sizes);
+    bool isPart = !known && extent.getExpr().getKind() == AffineExprKind::FloorDiv;
+    hasPart |= isPart;
+    return isPart ? std::optional(partOfSize) : known;
+  };
+  auto rows = sizeOf(contraction.row.extent), columns = sizeOf(contraction.column.extent);
   int64_t batches = 1, resident = shape.residentBlocks(contraction, chip);
   for (const NestDim &dim : contraction.batch)
-    batches *= std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(1));
+    batches *= std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(hasPart ? parts : 1));
   double logarithms = 0;
   const int64_t squares[] = {1024, 2048, 4096};
   for (int64_t side : squares)

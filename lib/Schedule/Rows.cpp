@@ -397,6 +397,9 @@ public:
                                   const Freedom &freedom) const override {
     return rowsSchedules(nest, chip, sizes, freedom);
   }
+  std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) const override {
+    return rowsOtherwise(nest, chip, schedule);
+  }
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &) const override {
     return RowsPrinter(nest, name).run();
   }

@@ -2,6 +2,7 @@
 
 #include "RowsNest.h"
 #include "Accesses.h"
+#include "Bounds.h"
 #include "Points.h"
 
 using namespace kbopt;
@@ -123,11 +124,17 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
         add(store.getTarget(), true);
     }
   }
+  // What comes before the first of the loops or after the last one finds the row in memory.
+  auto isOutside = [&](Operation *op) {
+    Operation *top = text.nest().getBody().front().findAncestorOpInBlock(*op);
+    return !cache.loops.empty() && top &&
+           (top->isBeforeInBlock(cache.loops.front()) || cache.loops.back()->isBeforeInBlock(top));
+  };
   auto isAlone = [&](const Stream &stream) {
     bool isStored = false, isAlone = true;
     text.nest().walk([&](Operation *op) {
       auto look = [&](kb::OperandAttr operand, bool stores) {
-        if (operand.getBase() != stream.operand.getBase())
+        if (operand.getBase() != stream.operand.getBase() || isOutside(op))
           return;
         auto over = dyn_cast<kb::OverOp>(op->getParentOp());
         isStored |= stores;
@@ -137,7 +144,7 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
         look(load, false);
       if (auto store = dyn_cast<kb::StoreOp>(op)) {
         look(store.getTarget(), true);
-        isAlone &= !store.getAtomic() || store.getTarget().getBase() != stream.operand.getBase();
+        isAlone &= !store.getAtomic() || isOutside(op) || store.getTarget().getBase() != stream.operand.getBase();
       }
     });
     return !isStored || isAlone;
@@ -171,23 +178,26 @@ int64_t kbopt::wordsHeld(CudaText &text, const RowCache &cache) {
 }
 
 kb::ExprAttr kbopt::largestExtent(kb::NestOp nest, kb::ExprAttr extent) {
-  AffineExpr expr = extent.getExpr();
-  for (auto [index, name] : llvm::enumerate(extent.getLoops())) {
-    if (!dependsOn(extent, name))
+  SmallVector<StringAttr> loops(extent.getLoops()), symbols;
+  for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
+    symbols.push_back(StringAttr::get(nest.getContext(), symbol.getName()));
+  for (kb::ExprAttr each : nest.getExtents().getAsRange<kb::ExprAttr>())
+    for (StringAttr loop : each.getLoops())
+      if (!llvm::is_contained(loops, loop))
+        loops.push_back(loop);
+  kb::ExprAttr result = inSpace(extent, loops, symbols);
+  // Inner dimensions first: their ranges may depend on outer ones.
+  for (size_t index = loops.size(); index-- > 0;) {
+    if (!dependsOn(result, loops[index]))
       continue;
-    auto gain = strideAlong(extent, name);
     kb::ExprAttr range;
     for (auto [dim, each] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
-      if (dim == name)
-        range = each;
-    // The extents of the nest use its symbols in their own order.
-    if (!gain || !range || (*gain > 0 && range.getSymbols() != extent.getSymbols() && !range.getConstant()))
+      if (dim == loops[index])
+        range = inSpace(each, loops, symbols);
+    if (range)
+      result = extreme(result, loops[index], range, true);
+    if (!range || !result)
       return {};
-    AffineExpr last = range.getConstant() ? getAffineConstantExpr(*range.getConstant() - 1, expr.getContext())
-                                          : range.getExpr() - 1;
-    AffineExpr self = getAffineDimExpr(kb::firstLoopDim + index, expr.getContext());
-    expr = expr.replace(self, *gain > 0 ? last : getAffineConstantExpr(0, expr.getContext()));
   }
-  auto map = AffineMap::get(extent.getMap().getNumDims(), extent.getMap().getNumSymbols(), expr);
-  return kb::ExprAttr::get(extent.getContext(), extent.getLoops(), extent.getSymbols(), simplifyAffineMap(map));
+  return result;
 }

@@ -79,7 +79,9 @@ RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
 Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector, int64_t chunks, int64_t inflight) {
   Schedule schedule("rows");
   schedule.set("team", team).set("rows", rows).set("block", team * rows).set("vector", vector).set("level", facts.level);
-  return schedule.set("cache", chunks ? "registers" : "none").set("chunks", chunks).set("inflight", inflight);
+  schedule.set("cache", chunks ? "registers" : "none").set("chunks", chunks).set("inflight", inflight);
+  // What a row of unknown length cannot do, a kernel for long rows does.
+  return schedule.set("otherwise", !facts.length && (chunks || vector > 1));
 }
 
 /// Estimated relative time: idle lanes, too few threads for the chip, loads in flight, rows read again.
@@ -165,6 +167,21 @@ bool formsFloatSums(kb::NestOp nest, int64_t level) {
 }
 
 } // namespace
+
+/// After a warp with short rows comes a block with rows of up to 8192 elements in registers, then one with rows of any
+/// length, which are read again.
+std::optional<Schedule> kbopt::rowsOtherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) {
+  constexpr int64_t team = 512, chunks = 16;
+  RowFacts facts = factsOf(nest, schedule.integer("level", 1), {});
+  bool isLong = schedule.integer("team") >= team && schedule.integer("vector") == 1;
+  bool fits = (14 + chunks * facts.streams) * team <= chip.registersPerBlock;
+  if (facts.streams && fits && !isLong)
+    return make(facts, team, 1, 1, chunks, 1);
+  if (isLong && schedule.string("cache") == "none")
+    return std::nullopt;
+  Schedule last = make(facts, team, 1, 1, 0, 8);
+  return last.set("otherwise", int64_t(0));
+}
 
 std::vector<Schedule> kbopt::rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                            const Freedom &freedom) {

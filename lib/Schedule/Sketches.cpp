@@ -10,6 +10,8 @@ llvm::ArrayRef<const Sketch *> kbopt::sketches() {
   return all;
 }
 
+std::optional<Schedule> Sketch::otherwise(kb::NestOp, const ChipInfo &, const Schedule &) const { return std::nullopt; }
+
 const Sketch *kbopt::findSketch(llvm::StringRef name) {
   for (const Sketch *sketch : sketches())
     if (sketch->name() == name)

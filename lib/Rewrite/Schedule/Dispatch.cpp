@@ -37,7 +37,8 @@ public:
       : context(context), kernel(kernel), instance(instance), nest(nest), generated(generated),
         function(context.imported().declOf(instance)), allocations(context, kernel.function()) {}
 
-  llvm::Expected<Dispatch> run() {
+  /// Finds the launches that can choose the kernel. An error: there is none, and why.
+  llvm::Error prepare(bool isLast) {
     auto found = conditionsOf(instance, nest, generated);
     if (!found)
       return found.takeError();
@@ -47,21 +48,70 @@ public:
         each.text = replaceNames(each.text, [&](StringRef name) -> std::optional<std::string> {
           return name == allocationTest ? std::optional<std::string>(allocations.name()) : std::nullopt;
         });
-    if (llvm::Error error = chooseLaunches())
-      return std::move(error);
-    Dispatch result;
-    if (llvm::Error error = addDefinition(result.edits))
-      return std::move(error);
+    if (!isLast) // the next kernel may be faster although this one computes the same
+      for (const std::string &each : generated.preferences)
+        conditions.push_back({each, {}, "", 0, {}, "", false});
+    return chooseLaunches();
+  }
+
+  /// The launches that may run the kernel.
+  llvm::SmallVector<const LaunchFact *> launches() const {
+    llvm::SmallVector<const LaunchFact *> facts;
+    for (const Choice &choice : choices)
+      facts.push_back(&choice.launch.fact());
+    return facts;
+  }
+
+  /// What one launch does for the kernel.
+  struct Branch {
+    std::string condition, fast; ///< no condition: always
+  };
+  /// Nothing if \p fact does not launch it.
+  llvm::Expected<std::optional<Branch>> branchAt(const LaunchFact &fact) {
     for (const Choice &choice : choices) {
-      llvm::Expected<std::string> text = launchText(choice);
-      if (!text)
-        return text.takeError();
-      if (llvm::Error error = result.edits.replaceAll(choice.launch.anchor(), *text))
-        return std::move(error);
-      ++result.launches;
-      result.conditional += !choice.open.empty();
+      if (&choice.launch.fact() != &fact)
+        continue;
+      llvm::Expected<std::string> fast = fastLaunch(choice.launch);
+      if (!fast)
+        return fast.takeError();
+      llvm::Expected<std::string> condition = conditionText(choice);
+      if (!condition)
+        return condition.takeError();
+      return std::optional(Branch{*condition, *fast});
     }
-    return result;
+    return std::nullopt;
+  }
+  const LaunchText &launchOf(const LaunchFact &fact) const {
+    return llvm::find_if(choices, [&](const Choice &choice) { return &choice.launch.fact() == &fact; })->launch;
+  }
+
+  /// After the kernel, or before the first function that launches it if it stands in a header.
+  AnchorOrReason place() {
+    if (kernel.isInHeader()) {
+      if (!kernel.function()->getDeclContext()->isTranslationUnit())
+        return AnchorOrReason::refuse("it lies in a header and in a namespace");
+      return anchorBefore(context.parsed(), choices.front().launch.fact().host);
+    }
+    const Decl *definition = kernel.function();
+    if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
+      definition = pattern;
+    return anchorOf(context.parsed(), definition);
+  }
+
+  /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is there already. What the kernel
+  /// includes is added to \p edits.
+  llvm::Expected<std::string> definitions(Edits &edits, bool &hasAllocationTest) {
+    StringRef definition = StringRef(generated.definition).trim();
+    if (llvm::Error error = addIncludes(definition, edits))
+      return std::move(error);
+    std::string text = "\n\n" + definition.str();
+    if (!hasAllocationTest && llvm::any_of(choices, testsAllocations)) {
+      text += allocations.missingDefinition();
+      hasAllocationTest = true;
+    }
+    if (!tested.empty())
+      text += "\n\n" + helperDefinition();
+    return text;
   }
 
 private:
@@ -307,36 +357,6 @@ private:
     return before + name + "<<<" + configuration + ">>>(" + arguments + ");";
   }
 
-  /// What takes the place of the launch statement.
-  llvm::Expected<std::string> launchText(const Choice &choice) {
-    llvm::Expected<std::string> fast = fastLaunch(choice.launch);
-    if (!fast)
-      return fast;
-    llvm::Expected<std::string> condition = conditionText(choice);
-    if (!condition)
-      return condition;
-    bool isPair = StringRef(*fast).contains('\n');
-    if (condition->empty())
-      return isPair && !choice.launch.isInList() ? "{\n" + *fast + "\n}" : *fast;
-    StringRef original = context.parsed().text().slice(choice.launch.anchor().begin, choice.launch.anchor().end);
-    if (isPair)
-      return "if (" + *condition + ") {\n" + *fast + "\n} else {\n" + original.str() + "\n}";
-    return "if (" + *condition + ")\n  " + *fast + "\nelse\n  " + original.str();
-  }
-
-  /// After the kernel, or before the first function that launches it if it stands in a header.
-  AnchorOrReason place() {
-    if (kernel.isInHeader()) {
-      if (!kernel.function()->getDeclContext()->isTranslationUnit())
-        return AnchorOrReason::refuse("it lies in a header and in a namespace");
-      return anchorBefore(context.parsed(), choices.front().launch.fact().host);
-    }
-    const Decl *definition = kernel.function();
-    if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
-      definition = pattern;
-    return anchorOf(context.parsed(), definition);
-  }
-
   /// Moves the #includes that begin \p definition to the head of the file.
   llvm::Error addIncludes(StringRef &definition, Edits &edits) {
     AnchorOrReason anchor = anchorBeforeIncludes(context.parsed());
@@ -348,23 +368,6 @@ private:
       definition = rest.ltrim();
     }
     return llvm::Error::success();
-  }
-
-  llvm::Error addDefinition(Edits &edits) {
-    AnchorOrReason anchor = place();
-    if (!anchor)
-      return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + anchor.reason());
-    StringRef definition = StringRef(generated.definition).trim();
-    if (llvm::Error error = addIncludes(definition, edits))
-      return error;
-    std::string text = "\n\n" + definition.str();
-    if (llvm::any_of(choices, testsAllocations))
-      text += allocations.missingDefinition();
-    if (!tested.empty())
-      text += "\n\n" + helperDefinition();
-    if (kernel.isInHeader())
-      return edits.insertBefore(*anchor, StringRef(text).ltrim().str() + "\n\n");
-    return edits.insertAfter(*anchor, text);
   }
 
   const PassContext &context;
@@ -379,10 +382,82 @@ private:
   std::vector<Choice> choices;
 };
 
+/// What takes the place of the launch statement \p original: the first of \p branches whose condition holds.
+std::string choiceText(llvm::ArrayRef<Dispatcher::Branch> branches, StringRef original, bool isInList) {
+  bool hasPair = llvm::any_of(branches, [](const auto &each) { return StringRef(each.fast).contains('\n'); });
+  if (branches.front().condition.empty())
+    return hasPair && !isInList ? "{\n" + branches.front().fast + "\n}" : branches.front().fast;
+  std::string text;
+  auto add = [&](const std::string &head, const std::string &body) {
+    text += text.empty() ? "" : hasPair ? " " : "\n";
+    text += hasPair ? head + " {\n" + body + "\n}" : head + "\n  " + body;
+  };
+  for (const Dispatcher::Branch &branch : branches) {
+    std::string start = text.empty() ? "" : "else ";
+    if (branch.condition.empty()) {
+      add("else", branch.fast);
+      return text;
+    }
+    add(start + "if (" + branch.condition + ")", branch.fast);
+  }
+  add("else", original.str());
+  return text;
+}
+
 } // namespace
 
 llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const KernelView &kernel,
                                               kb::KernelOp instance, kb::NestOp nest,
-                                              const GeneratedKernel &generated) {
-  return Dispatcher(context, kernel, instance, nest, generated).run();
+                                              llvm::ArrayRef<GeneratedKernel> generated) {
+  std::vector<std::unique_ptr<Dispatcher>> dispatchers;
+  std::string reason;
+  for (const GeneratedKernel &each : generated) {
+    auto dispatcher = std::make_unique<Dispatcher>(context, kernel, instance, nest, each);
+    llvm::Error error = dispatcher->prepare(&each == &generated.back());
+    if (!error)
+      dispatchers.push_back(std::move(dispatcher));
+    else if (reason.empty())
+      reason = llvm::toString(std::move(error));
+    else
+      llvm::consumeError(std::move(error));
+  }
+  if (dispatchers.empty())
+    return llvm::createStringError(reason);
+  Dispatch result;
+  std::string text;
+  bool hasAllocationTest = false;
+  std::vector<std::pair<const LaunchFact *, Dispatcher *>> launches;
+  for (auto &dispatcher : dispatchers) {
+    llvm::Expected<std::string> each = dispatcher->definitions(result.edits, hasAllocationTest);
+    if (!each)
+      return each.takeError();
+    text += *each;
+    for (const LaunchFact *fact : dispatcher->launches())
+      if (llvm::none_of(launches, [&](const auto &known) { return known.first == fact; }))
+        launches.push_back({fact, dispatcher.get()});
+  }
+  AnchorOrReason place = dispatchers.front()->place();
+  if (!place)
+    return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + place.reason());
+  llvm::Error added = kernel.isInHeader() ? result.edits.insertBefore(*place, StringRef(text).ltrim().str() + "\n\n")
+                                          : result.edits.insertAfter(*place, text);
+  if (added)
+    return std::move(added);
+  for (auto [fact, first] : launches) {
+    std::vector<Dispatcher::Branch> branches;
+    for (auto &dispatcher : dispatchers) {
+      auto branch = dispatcher->branchAt(*fact);
+      if (!branch)
+        return branch.takeError();
+      if (*branch)
+        branches.push_back(std::move(**branch));
+    }
+    const LaunchText &launch = first->launchOf(*fact);
+    StringRef original = context.parsed().text().slice(launch.anchor().begin, launch.anchor().end);
+    if (llvm::Error error = result.edits.replaceAll(launch.anchor(), choiceText(branches, original, launch.isInList())))
+      return std::move(error);
+    ++result.launches;
+    result.conditional += llvm::none_of(branches, [](const auto &each) { return each.condition.empty(); });
+  }
+  return result;
 }

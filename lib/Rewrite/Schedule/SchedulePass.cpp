@@ -13,8 +13,9 @@ using llvm::StringRef;
 
 //===-- From a schedule to edits -------------------------------------------===//
 
-/// What the new kernel is called: the user's name and a word for the sketch, joined in the user's way.
-static std::string nameFor(const PassContext &context, const KernelView &kernel, const Schedule &schedule) {
+/// What the new kernel number \p number is called: the user's name and a word for the sketch, joined in the user's way.
+static std::string nameFor(const PassContext &context, const KernelView &kernel, const Schedule &schedule,
+                           size_t number) {
   StringRef word = llvm::StringSwitch<StringRef>(schedule.sketch())
                        .Case("map", "wide")
                        .Cases({"contraction", "stencil"}, "tiled")
@@ -22,7 +23,7 @@ static std::string nameFor(const PassContext &context, const KernelView &kernel,
   std::string name = kernel.function()->getNameAsString();
   bool isCamel = name.find('_') == std::string::npos && llvm::any_of(name, llvm::isUpper);
   name += isCamel ? word.take_front().upper() + word.drop_front().str() : ("_" + word).str();
-  return context.unusedName(name);
+  return context.unusedName(number ? name + std::to_string(number + 1) : name);
 }
 
 /// Puts the arguments of the instance that was raised in place of the template's parameters: the new kernel is
@@ -69,6 +70,27 @@ static std::string conditionalElement(kb::NestOp nest) {
   return found;
 }
 
+/// Kernels of one schedule.
+constexpr size_t mostKernels = 3;
+
+/// The kernel called \p name that computes \p raised as \p schedule says.
+static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context, const Sketch &sketch,
+                                                     const RaisedKernel &raised, const Schedule &schedule,
+                                                     StringRef name) {
+  // Printers look up the kernel, so that the nest stays in its program.
+  kb::NestOp nest = raised.nest;
+  mlir::DictionaryAttr before = nest.getScheduleAttr();
+  nest.setScheduleAttr(schedule.attribute(nest.getContext()));
+  llvm::Expected<GeneratedKernel> generated = sketch.print(nest, name, context.target());
+  if (before)
+    nest.setScheduleAttr(before);
+  else
+    nest.removeScheduleAttr();
+  if (generated && (!nest.getHeader() || nest.getHeader()->empty()))
+    nameArguments(context.imported().declOf(raised.instance), context.parsed().context(), *generated);
+  return generated;
+}
+
 llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const KernelView &kernel,
                                               const Schedule &schedule) {
   RaisedKernel raised = context.raised(kernel);
@@ -79,27 +101,31 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
   if (std::string element = conditionalElement(raised.nest); !element.empty())
     return llvm::createStringError("'" + element + "' is read under a condition inside an expression");
-  // Printers look up the kernel, so that the nest stays in its program.
-  kb::NestOp nest = raised.nest;
-  mlir::DictionaryAttr before = nest.getScheduleAttr();
-  nest.setScheduleAttr(schedule.attribute(nest.getContext()));
-  llvm::Expected<GeneratedKernel> generated = sketch->print(nest, nameFor(context, kernel, schedule), context.target());
-  if (before)
-    nest.setScheduleAttr(before);
-  else
-    nest.removeScheduleAttr();
-  if (!generated)
-    return generated.takeError();
-  if (!nest.getHeader() || nest.getHeader()->empty())
-    nameArguments(context.imported().declOf(raised.instance), context.parsed().context(), *generated);
-  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, nest, *generated);
+  std::vector<GeneratedKernel> generated;
+  for (std::optional<Schedule> each = schedule; each && generated.size() < mostKernels;) {
+    std::string name = nameFor(context, kernel, schedule, generated.size());
+    auto printed = printSchedule(context, *sketch, raised, *each, name);
+    if (!printed && generated.empty())
+      return printed.takeError();
+    if (!printed) { // the first kernel does without it
+      llvm::consumeError(printed.takeError());
+      break;
+    }
+    generated.push_back(std::move(*printed));
+    each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each) : std::nullopt;
+  }
+  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, raised.nest, generated);
   if (!dispatch)
     return dispatch.takeError();
   Rewrite rewrite;
   rewrite.edits = std::move(dispatch->edits);
-  rewrite.promise = promiseOf(*generated);
+  std::vector<std::string> names;
+  for (const GeneratedKernel &each : generated) {
+    rewrite.promise = std::max(rewrite.promise.value_or(Promise::Bitwise), promiseOf(each));
+    names.push_back("'" + each.name + "'");
+  }
   rewrite.schedule = schedule;
-  rewrite.summary = "added '" + generated->name + "' (" + scheduleText(schedule) + "), launched at " +
+  rewrite.summary = "added " + llvm::join(names, ", ") + " (" + scheduleText(schedule) + "), launched at " +
                     std::to_string(dispatch->launches) + (dispatch->launches == 1 ? " place" : " places");
   if (dispatch->conditional)
     rewrite.summary += dispatch->conditional == dispatch->launches
@@ -154,6 +180,8 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   Schedule result = *std::max_element(known.begin(), known.end(), [&](const Schedule &a, const Schedule &b) {
     return agreement(a, schedule) < agreement(b, schedule);
   });
+  if (result.has("otherwise")) // only who asks for it gets a second kernel
+    result.set("otherwise", int64_t(0));
   for (const auto &[key, value] : schedule.all()) {
     if (!result.has(key))
       return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" + key + "'");
@@ -203,9 +231,24 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
   return completed(context, nest, wanted);
 }
 
+/// Whether \p nest is one parallel loop for each point, with scalars before it: points in one more dimension.
+static bool isMapOfRows(kb::NestOp nest) {
+  mlir::Block &body = nest.getBody().front();
+  auto over = body.empty() ? kb::OverOp() : mlir::dyn_cast<kb::OverOp>(body.back());
+  bool hasMore = !over || over.getOrder() != kb::LoopOrder::Any ||
+                 llvm::any_of(llvm::drop_end(body), [](mlir::Operation &op) { return !mlir::isa<kb::LetOp>(op); });
+  nest.walk([&](mlir::Operation *op) {
+    hasMore |= mlir::isa<kb::ReduceOp>(op) || (mlir::isa<kb::OverOp>(op) && op != over.getOperation());
+  });
+  return !hasMore;
+}
+
 llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
   std::string reason = "there is no sketch for it";
-  for (const Sketch *sketch : sketches()) {
+  std::vector<const Sketch *> inOrder(sketches());
+  if (isMapOfRows(nest)) // lanes along the loop need no team
+    std::rotate(inOrder.begin(), llvm::find(inOrder, findSketch("map")), inOrder.end());
+  for (const Sketch *sketch : inOrder) {
     std::string why = sketch->whyNot(nest);
     if (why.empty()) {
       std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, false});
@@ -213,7 +256,7 @@ llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::Ne
         return known.front();
       why = "no schedule '" + sketch->name().str() + "' fits the chip";
     }
-    if (sketch == sketches().front())
+    if (sketch == inOrder.front())
       reason = why;
   }
   return llvm::createStringError(reason);

@@ -20,7 +20,7 @@ struct Dispatch {
   unsigned conditional = 0; ///< of these, where the original may run, too
 };
 
-/// Adds \p generated, which computes \p nest, after the definition of \p kernel and
+/// Adds \p generated, kernels that compute \p nest, after the definition of \p kernel and
 /// launches it wherever that can be written:
 ///
 ///     if (n % 4 == 0 && (size_t)x % 16 == 0)
@@ -28,11 +28,13 @@ struct Dispatch {
 ///     else
 ///       scale<<<(n + 255) / 256, 256>>>(x, n);
 ///
-/// A condition that the launch proves is left out; without any only the new kernel is
+/// Of several kernels the first one whose conditions hold is launched; where a later one could do as well, its
+/// `preferences` count as conditions. A condition that the launch proves is left out; without any only the new kernel is
 /// launched. \p instance is the kernel that \p nest was raised from. Launches that cannot
 /// be changed stay as they are; an error is the reason why none can.
 llvm::Expected<Dispatch> dispatchEdits(const PassContext &context, const KernelView &kernel,
-                                       kb::KernelOp instance, kb::NestOp nest, const GeneratedKernel &generated);
+                                       kb::KernelOp instance, kb::NestOp nest,
+                                       llvm::ArrayRef<GeneratedKernel> generated);
 
 } // namespace kbopt
 
