@@ -82,12 +82,18 @@ private:
       return false;
     Statement &inner = outer.body.back();
     size_t lets = outer.body.size() - 1;
-    for (size_t i = 0; i < lets; ++i) {
+    // Neither the inner loop nor where it stores may depend on what differs from one iteration to the next.
+    auto dependsOnLet = [&](const Poly &poly) {
+      return llvm::any_of(outer.body, [&](Statement &each) { return each.symbol && space.dependsOn(poly, *each.symbol); });
+    };
+    for (size_t i = 0; i < lets; ++i)
       if (outer.body[i].kind != Statement::Let)
         return false;
-      if (outer.body[i].symbol && space.dependsOn(inner.end, *outer.body[i].symbol))
+    if (dependsOnLet(inner.end))
+      return false;
+    for (Statement &each : inner.body)
+      if (each.kind == Statement::Store && dependsOnLet(each.target.offset))
         return false;
-    }
     if (space.dependsOn(inner.end, outer.variable) || space.dependsOn(outer.end, inner.variable) ||
         !ownsWhatItStores(inner.body, inner.variable, outer.variable) || mentionsBase(outer.body, lets, inner.body))
       return false;

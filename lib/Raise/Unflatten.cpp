@@ -107,9 +107,16 @@ private:
   /// Weights of digits: 1, and what the dimension is divided by.
   void collectWeights() {
     weights = {Poly::constant(1)};
+    // A quotient by a constant that only conditions use can stay one.
+    std::set<VarId> inOffsets;
+    walk(program.body, [&](Statement &each) {
+      forEachOperand(each, [&](Operand &operand) { inOffsets.merge(space.variables(operand.offset)); });
+      return true;
+    });
     rewritePolys(program.body, [&](const Poly &poly) {
       for (VarId id : space.variables(poly))
-        if (space[id].kind == Space::FloorDiv || space[id].kind == Space::Mod)
+        if ((space[id].kind == Space::FloorDiv || space[id].kind == Space::Mod) &&
+            (!space[id].divisor.isConstant() || inOffsets.count(id)))
           if (std::optional<Poly> weight = weightOf(space[id].dividend))
             addWeight(*weight * space[id].divisor);
       return poly;

@@ -108,19 +108,29 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
   if (launched.empty())
     return {nullptr, nullptr, "nothing is known about the kernel's device code"};
   RaisedKernel result{launched.front(), nullptr, ""};
+  std::string reason; ///< why the first instance is not raised
   for (kb::KernelOp instance : launched) {
     mlir::Operation *op = raisedOp(*ir, instance);
     auto nest = mlir::dyn_cast_or_null<kb::NestOp>(op);
     if (!nest) {
       auto unraised = mlir::dyn_cast_or_null<kb::UnraisedOp>(op);
-      return {instance, nullptr, unraised ? unraised.getReason().str() : "the kernel is not raised"};
+      RaisedKernel none{instance, nullptr, unraised ? unraised.getReason().str() : "the kernel is not raised"};
+      if (result.nest)
+        return none;
+      if (reason.empty())
+        reason = none.reason;
+      continue; // another instance may be, and a launch can tell them apart
     }
+    if (!result.nest && !reason.empty() && nest.getHeader() && !nest.getHeader()->empty())
+      return {instance, nullptr, reason};
     if (!result.nest)
-      result.nest = nest;
+      result = {instance, nest, ""};
     else if (formOf(result.nest) != formOf(nest))
       return {instance, nullptr, "the instances of '" + kernel.name().str() + "' do not compute the same"};
     if (!nest.getHeader() || nest.getHeader()->empty())
       break; // of this instance alone
   }
+  if (!result.nest)
+    result.reason = reason;
   return result;
 }

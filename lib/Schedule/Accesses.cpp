@@ -178,6 +178,23 @@ SmallVector<kb::OperandAttr> kbopt::loadsOf(Operation *op) {
   return loads;
 }
 
+bool kbopt::isReadUnderCondition(Operation *op, kb::OperandAttr operand) {
+  auto text = op->getAttrOfType<StringAttr>("text");
+  ArrayAttr operands = operandsOf(op);
+  if (!text)
+    return false;
+  StringRef words = text.getValue();
+  size_t condition = std::min({words.find('?'), words.find("&&"), words.find("||")});
+  bool always = false, sometimes = false;
+  for (size_t at = words.find('$'); at != StringRef::npos; at = words.find('$', at + 1)) {
+    unsigned hole = 0;
+    bool isHole = !words.substr(at + 1).take_while(llvm::isDigit).getAsInteger(10, hole) && hole < operands.size();
+    if (isHole && operands[hole] == operand)
+      (at < condition ? always : sometimes) = true;
+  }
+  return sometimes && !always;
+}
+
 bool kbopt::mayOverlap(kb::KernelOp kernel, kb::BaseAttr a, kb::BaseAttr b) {
   if (a == b)
     return true;

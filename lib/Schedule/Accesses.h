@@ -39,6 +39,9 @@ llvm::SmallVector<kb::OperandAttr> loadsOf(mlir::Operation *op);
 /// The operands and the text of \p op: a kb.let, kb.when, kb.reduce or kb.store.
 mlir::ArrayAttr operandsOf(mlir::Operation *op);
 
+/// Whether \p op reads \p operand only where a condition inside its expression holds: `c ? $0 : 0`. It must not be loaded ahead.
+bool isReadUnderCondition(mlir::Operation *op, kb::OperandAttr operand);
+
 /// Whether \p a and \p b may be passed memory that overlaps, as far as the kernel's parameters tell.
 bool mayOverlap(kb::KernelOp kernel, kb::BaseAttr a, kb::BaseAttr b);
 

@@ -338,6 +338,8 @@ private:
       for (auto operand : operandsOf(op).getAsRange<kb::OperandAttr>()) {
         bool isRow = dependsOn(operand.getOffset(), to.row.name),
              isColumn = dependsOn(operand.getOffset(), to.column.name);
+        if (operand.getKind() == kb::OperandKind::Element && isReadUnderCondition(op, operand))
+          return "'" + operand.getBase().getName().str() + "' is read under a condition inside an expression";
         if (usesNameOf(operand.getOffset(), *body))
           return operand.getBase().getName().str() + " is read at a place that is computed at each point";
         if (operand.getKind() == kb::OperandKind::Index) {

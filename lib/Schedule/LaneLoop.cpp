@@ -127,7 +127,7 @@ struct StreamFinder {
   }
 
   void load(Operation *op, kb::OperandAttr operand) {
-    Stream *stream = op->getBlock() == &body ? find(operand) : nullptr;
+    Stream *stream = op->getBlock() == &body && !isReadUnderCondition(op, operand) ? find(operand) : nullptr;
     if (stream && !stream->stores)
       stream->loads = true;
     for (auto [base, waits] : stored)

@@ -279,7 +279,7 @@ std::vector<Stream> MapPrinter::streamsInFlight() {
     for (kb::OperandAttr load : loadsOf(&op)) {
       std::string key = elementKey(text, load, dim);
       bool isKnown = llvm::any_of(streams, [&](const Stream &each) { return each.key == key; });
-      if (!isKnown && !isa<kb::WhenOp>(op) && dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text))
+      if (!isKnown && !isa<kb::WhenOp>(op) && !isReadUnderCondition(&op, load) && dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text))
         streams.push_back({key, arrayName(text, load), load, Stream::Registers});
     }
   return streams;

@@ -119,7 +119,8 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
       };
       if (!isa<kb::WhenOp>(op))
         for (kb::OperandAttr load : loadsOf(&op))
-          add(load, false);
+          if (!isReadUnderCondition(&op, load))
+            add(load, false);
       if (auto store = dyn_cast<kb::StoreOp>(op))
         add(store.getTarget(), true);
     }

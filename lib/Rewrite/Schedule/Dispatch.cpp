@@ -77,7 +77,9 @@ public:
       llvm::Expected<std::string> condition = conditionText(choice);
       if (!condition)
         return condition.takeError();
-      return std::optional(Branch{*condition, *fast});
+      std::string test = instanceTest(choice.launch);
+      bool isBoth = !test.empty() && !condition->empty();
+      return std::optional(Branch{isBoth ? test + " && " + asPart(*condition) : test + *condition, *fast});
     }
     return std::nullopt;
   }
@@ -104,7 +106,7 @@ public:
     StringRef definition = StringRef(generated.definition).trim();
     if (llvm::Error error = addIncludes(definition, edits))
       return std::move(error);
-    std::string text = "\n\n" + definition.str();
+    std::string text = "\n\n" + definition.str() + argumentDeclarations();
     if (!hasAllocationTest && llvm::any_of(choices, testsAllocations)) {
       text += allocations.missingDefinition();
       hasAllocationTest = true;
@@ -115,6 +117,58 @@ public:
   }
 
 private:
+  /// How the host names the instance, `kernel<128>`; empty if it is no template or if others of its instances take other
+  /// parameters, so that a launch cannot be written for all of them.
+  std::string instanceName() const {
+    const FunctionTemplateDecl *pattern = function->getPrimaryTemplate();
+    const TemplateArgumentList *arguments = function->getTemplateSpecializationArgs();
+    if (!pattern || !arguments)
+      return "";
+    for (const ParmVarDecl *parameter : pattern->getTemplatedDecl()->parameters())
+      if (parameter->getType()->isDependentType())
+        return "";
+    llvm::StringMap<std::string> known = templateArguments(function, context.parsed().context());
+    std::vector<std::string> texts;
+    for (unsigned i = 0; i < arguments->size(); ++i) {
+      const TemplateArgument &argument = arguments->get(i);
+      auto found = known.find(pattern->getTemplateParameters()->getParam(i)->getName());
+      if (found != known.end())
+        texts.push_back(found->second);
+      else if (argument.getKind() == TemplateArgument::Declaration)
+        texts.push_back(argument.getAsDecl()->getQualifiedNameAsString());
+      else
+        return "";
+    }
+    return kernel.function()->getNameAsString() + "<" + llvm::join(texts, ", ") + ">";
+  }
+
+  /// Declarations of functions that are arguments of the instance and stand after the kernel, where launches name them.
+  std::string argumentDeclarations() {
+    std::string text;
+    const TemplateArgumentList *arguments = function->getTemplateSpecializationArgs();
+    if (!arguments || llvm::none_of(choices, [&](const Choice &choice) { return !instanceTest(choice.launch).empty(); }))
+      return text;
+    const SourceManager &sources = context.parsed().sources();
+    for (const TemplateArgument &argument : arguments->asArray()) {
+      const auto *named = argument.getKind() == TemplateArgument::Declaration ? dyn_cast<FunctionDecl>(argument.getAsDecl()) : nullptr;
+      const Stmt *body = named ? named->getBody() : nullptr;
+      if (!body || sources.isBeforeInTranslationUnit(named->getFirstDecl()->getLocation(), kernel.function()->getLocation()))
+        continue;
+      std::string head = writtenText(context, SourceRange(named->getBeginLoc(), body->getBeginLoc())).str();
+      bool isMarked = StringRef(head).contains("__device__");
+      text += "\n\n" + std::string(isMarked ? "" : "__device__ ") + StringRef(head).drop_back().rtrim().str() + ";";
+    }
+    return text;
+  }
+
+  /// That \p launch, of several instances, launches this one. Empty if there is but one.
+  std::string instanceTest(const LaunchText &launch) {
+    if (isTemplate() || launch.fact().mangledNames.size() < 2)
+      return "";
+    std::string name = kernel.function()->getNameAsString();
+    return "(const void *)" + launch.spelled(name, true) + " == (const void *)" + launch.spelled(instanceName(), false);
+  }
+
   bool isTemplate() { return nest.getHeader() && !nest.getHeader()->empty(); }
 
   /// Whether \p call is the other branch of such a choice, with or without braces.
@@ -135,7 +189,7 @@ private:
   std::string whyNot(const LaunchFact &fact) {
     std::string place = ast::lineText(context, fact.call->getBeginLoc());
     bool launchesThis = llvm::is_contained(fact.mangledNames, instance.getSymName());
-    if (!isTemplate() && (!launchesThis || fact.mangledNames.size() > 1))
+    if (!isTemplate() && (!launchesThis || (fact.mangledNames.size() > 1 && instanceName().empty())))
       return "the launch at " + place + " is of another instance of '" + kernel.name().str() + "'";
     const SourceManager &sources = context.parsed().sources();
     if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
@@ -178,6 +232,8 @@ private:
 
   /// Adds the choice at \p launch; the reason if there is none.
   std::string choose(LaunchText launch) {
+    if (!instanceTest(launch).empty() && launch.spelled("", true) == launch.spelled("", false))
+      return "the launch at " + ast::lineText(context, launch.fact().call->getBeginLoc()) + " does not say which instance it launches";
     Choice choice{std::move(launch), {}};
     LaunchAlgebra algebra(context, choice.launch);
     auto valueOf = [&](StringRef name) { return choice.launch.value(name); };

@@ -43,33 +43,6 @@ static Promise promiseOf(const GeneratedKernel &generated) {
                                    : Promise::Bitwise;
 }
 
-/// The first element of \p nest that an expression reads only where a condition inside it holds; a
-/// schedule that loads ahead would read it always. Empty if there is none.
-static std::string conditionalElement(kb::NestOp nest) {
-  std::string found;
-  nest.walk([&](mlir::Operation *op) {
-    auto text = op->getAttrOfType<mlir::StringAttr>("text");
-    auto operands = op->getAttrOfType<mlir::ArrayAttr>("operands");
-    if (!text || !operands || !found.empty())
-      return;
-    llvm::StringRef words = text.getValue();
-    size_t condition = std::min({words.find('?'), words.find("&&"), words.find("||")});
-    if (condition == llvm::StringRef::npos)
-      return;
-    llvm::SmallVector<mlir::Attribute> always, sometimes;
-    for (size_t at = words.find('$'); at != llvm::StringRef::npos; at = words.find('$', at + 1)) {
-      unsigned hole = 0;
-      if (!words.substr(at + 1).take_while(llvm::isDigit).getAsInteger(10, hole) && hole < operands.size())
-        (at < condition ? always : sometimes).push_back(operands[hole]);
-    }
-    for (mlir::Attribute operand : sometimes)
-      if (auto element = mlir::cast<kb::OperandAttr>(operand);
-          element.getKind() == kb::OperandKind::Element && !llvm::is_contained(always, operand))
-        found = element.getBase().getName().str();
-  });
-  return found;
-}
-
 /// Kernels of one schedule.
 constexpr size_t mostKernels = 3;
 
@@ -99,8 +72,6 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
-  if (std::string element = conditionalElement(raised.nest); !element.empty())
-    return llvm::createStringError("'" + element + "' is read under a condition inside an expression");
   std::vector<GeneratedKernel> generated;
   for (std::optional<Schedule> each = schedule; each && generated.size() < mostKernels;) {
     std::string name = nameFor(context, kernel, schedule, generated.size());

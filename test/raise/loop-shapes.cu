@@ -1,0 +1,72 @@
+// RUN: kb-opt --emit=kb-nest %s | FileCheck %s
+// Loops in a form that says more: the updates of an element together, a loop split at a condition on its counter, and the
+// neighbours that a thread computes as one dimension.
+
+// CHECK-LABEL: kb.nest @_Z3mix
+// CHECK-SAME: dims ["t", "i{{.*}}"]
+// CHECK-NEXT: kb.let "out_value" : "float" "0.0f"
+// CHECK-NEXT: kb.over "k" reduction extent {{.*}} : t + 1>
+// CHECK: kb.reduce "out_value" "add"
+// CHECK: kb.store <element <argument "out" argument 0> {{.*}} "out_value"
+__global__ void mix(float *out, const float *weights, const float *x, int n, int c) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t < n) {
+    for (int i = 0; i < c; i++)
+      out[t * c + i] = 0.0f;
+    for (int k = 0; k <= t; k++) {
+      float weight = weights[t * n + k];
+      for (int i = 0; i < c; i++)
+        out[t * c + i] += weight * x[k * c + i];
+    }
+  }
+}
+
+// An element that depends on the one before it stays in its loop.
+// CHECK-LABEL: kb.nest @_Z5carry
+// CHECK: kb.over "k" ascending
+// CHECK: kb.over "i" ascending
+__global__ void carry(float *out, const float *x, int n, int c) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t < n)
+    for (int k = 0; k < n; k++)
+      for (int i = 0; i < c; i++)
+        out[t * (c + 1) + i + 1] += out[t * (c + 1) + i] * x[k * c + i];
+}
+
+// CHECK-LABEL: kb.nest @_Z4mask
+// CHECK: kb.over "k" any extent <over [t] : t + 1>
+// CHECK-NEXT: kb.store {{.*}} "$0 * 2.0f"
+// CHECK: kb.over "k_2" any extent <over [t] with [n] : n - t - 1>
+// CHECK-NEXT: kb.store {{.*}} at <over [t, k_2] with [n] : t + k_2 + t * n + 1>> "0.0f"
+__global__ void mask(float *out, const float *x, int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t < n)
+    for (int k = 0; k < n; k++) {
+      if (k <= t)
+        out[t * n + k] = x[t * n + k] * 2.0f;
+      else
+        out[t * n + k] = 0.0f;
+    }
+}
+
+// CHECK-LABEL: kb.nest @_Z4tile
+// CHECK-SAME: dims ["j", "i"] extents [{{.*}} : gdim.y * 64>, {{.*}} : gdim.x * 64>]
+// CHECK: kb.when "" [] where <over [j, i] : (i floordiv 4) * 4 - (j floordiv 4) * 4 >= 0 exact>
+__global__ void tile(float *out, const float *x, int n) {
+  if (blockIdx.y > blockIdx.x)
+    return;
+  int iFirst = 64 * blockIdx.x + 4 * threadIdx.x;
+  int jFirst = 64 * blockIdx.y + 4 * threadIdx.y;
+  if (jFirst > iFirst)
+    return;
+  for (int io = 0; io < 4; ++io) {
+    int i = iFirst + io;
+    for (int jo = 0; jo < 4; ++jo) {
+      int j = jFirst + jo;
+      float sum = 0.0f;
+      for (int k = 0; k < n; ++k)
+        sum += x[i * n + k] * x[j * n + k];
+      out[i * n + j] = sum;
+    }
+  }
+}
