@@ -14,7 +14,7 @@
 // CHECK: // Launches.
 // CHECK-NEXT: void run(
 // CHECK: rowSum{{R}}ows<<<
-// CHECK: else
+// CHECK: {{^ *}}else{{$}}
 // CHECK-NEXT: rowSum<<<
 static int called;
 
