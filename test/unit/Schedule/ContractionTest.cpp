@@ -237,6 +237,8 @@ TEST_F(Contraction, PrefersTilesThatFillTheChip) {
   EXPECT_LE(first(512).integer("bm"), 64);
   EXPECT_EQ(first(4096).integer("vector"), 4);
   EXPECT_EQ(first(1033).integer("vector"), 1);
+  EXPECT_EQ(first(4096).integer("split"), 1);
+  EXPECT_GT(first(256).integer("split"), 1);
 }
 
 } // namespace
