@@ -70,6 +70,22 @@ struct MapNest {
     return bytes;
   }
 
+  /// Whether neighbours along \p dim access elements that lie apart.
+  bool hasFarAccesses(StringRef dim) const {
+    bool isFar = false;
+    auto look = [&](kb::OperandAttr operand) {
+      auto stride = strideAlong(operand.getOffset(), dim);
+      isFar |= !stride || std::abs(*stride) > 8;
+    };
+    body->walk([&](Operation *op) {
+      for (kb::OperandAttr load : loadsOf(op))
+        look(load);
+      if (auto store = dyn_cast<kb::StoreOp>(op))
+        look(store.getTarget());
+    });
+    return isFar;
+  }
+
   /// Dimensions that may run over lanes, the best one first.
   SmallVector<StringRef> laneDims() const {
     SmallVector<StringRef> dims;
@@ -519,6 +535,11 @@ std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip
   }
   if (hasAxes) {
     add(best, 256, vector, 1, 8);
+    // What lanes read far apart lies beside what the rows of the block read: square blocks use whole lines.
+    if (map.hasFarAccesses(best)) {
+      add(best, 1024, 1, 1, 32);
+      add(best, 256, 1, 1, 16);
+    }
     add(best, 256, vector, 1, 4);
     add(best, 256, vector, 1, 1);
   }

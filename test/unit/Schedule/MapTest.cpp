@@ -43,6 +43,19 @@ Schedule map(int64_t vector, int64_t inflight) {
   return schedule.set("vector", vector).set("inflight", inflight);
 }
 
+TEST_F(Map, TriesSquareBlocksWhereLanesReadFarApart) {
+  auto squares = [&](llvm::StringRef from) {
+    kb::NestOp nest = parse(program(params, R"(kb.nest @k dims ["i", "j"] extents [#kb.expr<over [i, j] with [n] : n>,
+        #kb.expr<over [i, j] with [n] : n>] symbols [#kb.symbol<"n" param argument 2>] {
+        kb.store )" + element("out", 0, "i, j", "j + i * n") + " \"$0\" [#kb.operand" + element("a", 1, "i, j", from) + "]\n}"),
+                            {});
+    return llvm::count_if(findSketch("map")->schedules(nest, chip, {}, {}),
+                          [](const Schedule &each) { return each.integer("rows") >= 16; });
+  };
+  EXPECT_EQ(squares("j + i * n"), 0);
+  EXPECT_EQ(squares("i + j * n"), 2);
+}
+
 TEST_F(Map, MovesVectors) {
   GeneratedKernel kernel = print(line(map(4, 1)));
   EXPECT_EQ(kernel.definition, R"(// Lanes run along 'i', so that they read and write neighbouring elements, 4
