@@ -19,9 +19,8 @@ constexpr double leastProgress = 0.03;
 constexpr double leastShare = 0.02;
 /// Less is noise.
 constexpr double leastGain = 0.005;
-/// Passes that put one kernel in place of several launches, in the order in which they are tried, and how many such
-/// steps are taken at most.
-constexpr llvm::StringLiteral joiningPasses[] = {"batch-launches", "fuse-kernels-vertical"};
+/// The pass that puts one kernel in place of several launches, and how often it is tried at most.
+constexpr llvm::StringLiteral joiningPass = "fuse-kernels-vertical";
 constexpr unsigned mostJoins = 6;
 
 class SketchPhase {
@@ -138,16 +137,15 @@ private:
 /// the kernel as it is printed gains nothing.
 llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
   NodeId at = explorer.origin();
-  std::set<std::pair<std::string, std::string>> refused;
+  std::set<std::string> refused;
   for (unsigned joins = 0; joins < mostJoins && !explorer.mustEnd();) {
     llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
     if (!actions)
       return actions.takeError();
     std::optional<Action> chosen;
-    for (llvm::StringRef pass : joiningPasses)
-      for (const Action &action : *actions)
-        if (!chosen && action.pass == pass && !action.assisted && !refused.count({action.pass, action.kernel}))
-          chosen = action;
+    for (const Action &action : *actions)
+      if (!chosen && action.pass == joiningPass && !action.assisted && !refused.count(action.kernel))
+        chosen = action;
     if (!chosen)
       break;
     ExplorerRequest request{at, chosen->move()};
@@ -160,7 +158,7 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
       at = attempts->front().node;
       ++joins;
     } else {
-      refused.insert({chosen->pass, chosen->kernel});
+      refused.insert(chosen->kernel);
     }
   }
   return at;

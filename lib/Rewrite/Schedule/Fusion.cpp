@@ -61,6 +61,9 @@ private:
             return "'" + variable->getName().str() + "' is allocated anew after the launch uses it";
         continue;
       }
+      for (const LaunchText &each : before.launches)
+        if (looksThroughPointers(each.fact().call))
+          return "'" + variable->getName().str() + "' changes after the launch, which may use it through a reference";
       saves.emplace_back(variable, context.unusedName(("first_" + variable->getName()).str() +
                                                       (members.size() > 1 ? std::to_string(members.size()) : "")));
       before.renameVariable(variable, saves.back().second);
@@ -81,6 +84,20 @@ private:
     dropped.insert(dropped.end(), unused.begin(), unused.end());
     savedBefore.push_back(std::move(saves));
     return "";
+  }
+
+  /// Whether \p launch uses values of the host by other names than those of their variables.
+  static bool looksThroughPointers(const CallExpr *launch) {
+    bool looks = false;
+    ast::walk(launch, [&](const Stmt *each) {
+      const auto *ref = dyn_cast<DeclRefExpr>(each);
+      const auto *unary = dyn_cast<UnaryOperator>(each);
+      const auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
+      looks |= (variable && variable->getType()->isReferenceType()) || (unary && unary->getOpcode() == UO_Deref) ||
+               isa<ArraySubscriptExpr>(each);
+      return true;
+    });
+    return looks;
   }
 
   std::string comment() const {
