@@ -53,6 +53,7 @@ RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArte
       recipe.test.recorded = false;
       recipe.test.variesRecorded = true;
       recipe.test.mostLessenings = mostLessenings(distribution);
+      recipe.test.hasExactSums = distribution == InputDistribution::WholeNumbers;
       recipe.seed = seed;
       recipe.distribution = distribution;
       recipe.test.name = "seed=" + std::to_string(seed) + " " + toString(distribution).str();

@@ -1,8 +1,10 @@
 //===- CaseRuns.cpp - Images, plans and runs of the two programs ----------===//
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/FileSystem.h"
+#include <numeric>
 #include <unistd.h>
 
 using namespace llvm;
@@ -198,7 +200,9 @@ Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const Tes
     for (const kbrt::Buffer &buffer : read->buffers)
       result.work += buffer.bytes;
     for (const kbrt::Step &step : read->steps)
-      if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
+      if (const auto *bytes = std::get_if<kbrt::ReadStep>(&step))
+        result.readBytes.push_back(bytes->from.bytes());
+      else if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
         double threads = 1;
         for (const kbrt::Dim3 &dim : {launch->grid, launch->block})
           threads *= static_cast<double>(dim.x) * dim.y * dim.z;
@@ -231,6 +235,24 @@ static uint64_t mostKept() {
 
 bool Judge::Impl::mayKeep(uint64_t bytes) const {
   return bytes <= smallRun || keptBytes + bytes <= mostKept();
+}
+
+/// A host may read one result in pieces: what counts is the bytes, in their order.
+static void cutAsOriginal(ArrayRef<uint64_t> readBytes, RunResult &result) {
+  std::vector<uint64_t> sizes;
+  for (const std::string &output : result.outputs)
+    sizes.push_back(output.size());
+  if (ArrayRef(sizes) == readBytes ||
+      std::accumulate(sizes.begin(), sizes.end(), uint64_t(0)) !=
+          std::accumulate(readBytes.begin(), readBytes.end(), uint64_t(0)))
+    return;
+  std::string all = llvm::join(result.outputs, "");
+  result.outputs.clear();
+  uint64_t at = 0;
+  for (uint64_t bytes : readBytes) {
+    result.outputs.push_back(all.substr(at, bytes));
+    at += bytes;
+  }
 }
 
 RunPointer Judge::Impl::takeTrial(const JudgedProgram &program, const RunRequest &request) {
@@ -296,6 +318,12 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
     Expected<RunResult> result = on.run(**built, folder, limited);
     if (!result)
       return result.takeError();
+    if (!program.isOriginal && !request.audited) {
+      Expected<const PlanFacts &> own = facts(baselineProgram, request.test);
+      if (!own)
+        return own.takeError();
+      cutAsOriginal(own->readBytes, *result);
+    }
     return std::make_shared<const RunResult>(std::move(*result));
   };
   const RunOptions &options = request.options;

@@ -212,6 +212,9 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
   for (size_t i = begin; i < end && !(stopAtFirst && piece.first); ++i) {
     double c = elementAsDouble(output.type, candidate, i),
            r = elementAsDouble(output.type, output.oracle, i);
+    // Where another rounding makes the original NaN or infinite, or no more so, nothing is known of the element.
+    if (std::isinf(rule.originalError(i)))
+      continue;
     if (finiteClass(c) != finiteClass(r)) {
       note(i);
       continue;
@@ -324,7 +327,12 @@ void widenMoves(ElementType type, ArrayRef<uint8_t> origin, ArrayRef<uint8_t> ot
     for (size_t i = begin; i < end; ++i) {
       if (std::memcmp(origin.data() + i * width, other.data() + i * width, width) == 0)
         continue;
-      double difference = std::fabs(elementAsDouble(type, other, i) - elementAsDouble(type, origin, i));
+      const double there = elementAsDouble(type, other, i), here = elementAsDouble(type, origin, i);
+      if (finiteClass(there) != finiteClass(here)) {
+        storeElement(type, moved, i, HUGE_VAL);
+        continue;
+      }
+      double difference = std::fabs(there - here);
       if (std::isfinite(difference) && difference > elementAsDouble(type, moved, i))
         storeElement(type, moved, i, std::min(difference, largest));
     }

@@ -71,6 +71,8 @@ Expected<RunResult> Judge::count(const ProgramArtefacts &program, RunOptions opt
 /// precision and the workload's owner states the differences that are accepted.
 static std::set<std::string> declaredPrecisions(const CandidatePromise &promise, CaseSource &cases) {
   std::set<std::string> declared = promise.declares;
+  if (promise.result != ResultPromise::Bitwise)
+    declared.insert({"ex2", "rsqrt"});
   if (promise.result != ResultPromise::LowerPrecision)
     return declared;
   for (const TestCase &test : cases.cases()) {

@@ -37,6 +37,7 @@ struct PlanFacts {
   /// takes longer.
   double work = 0;
   Digest launches; ///< launchDigest
+  std::vector<uint64_t> readBytes; ///< by read step
 };
 
 /// A copy of a case's plan that also reads every buffer at the end of its life (G8).
@@ -187,6 +188,7 @@ struct Judge::Impl {
   llvm::Expected<BaselineReport> checkBaseline();
   /// Runs the original on \p test in other orders; says in \p report what depends on them.
   llvm::Error checkOrders(BaselineReport &report, const TestCase &test, Where where);
+  llvm::Error checkVariedOrders(BaselineReport &report, const TestCase &checked);
   llvm::Expected<Reference> measureReference(const TestCase &test);
   llvm::Expected<Reference> withRoundings(const TestCase &test, Reference reference);
   llvm::Expected<Reference> withNarrowing(const TestCase &test, Reference reference);
@@ -224,6 +226,8 @@ struct Judge::Impl {
   /// called once all of the GPU's ended well.
   void runTogether(JudgedProgram &program, llvm::ArrayRef<RunRequest> requests,
                    const std::atomic<bool> &stop, const std::function<void()> &afterGpu = {});
+  /// Writes \p plan, a changed copy of the one in \p folder, with its data to the new folder \p copy.
+  llvm::Error writeAgain(const kbrt::Plan &plan, const std::string &folder, const std::string &copy);
   llvm::Expected<const AuditedPlan &> audited(JudgedProgram &program, const TestCase &test);
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
@@ -327,9 +331,16 @@ llvm::Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context
 llvm::Expected<std::optional<std::string>> hostResultDifference(const std::string &original,
                                                                 const std::string &candidate, bool exact);
 
-/// Two steps of \p plan that touch one buffer in no order; nothing if there are none.
+/// Steps of a plan that touch one buffer in no order.
+struct UnorderedSteps {
+  std::optional<std::string> certain; ///< two that touch the same bytes
+  /// Two that may, as launches do with pointers to different places of a buffer, and the plan in an order
+  /// in which the second comes first: if it gives other results, they do.
+  std::vector<std::pair<std::string, kbrt::Plan>> otherOrders;
+  bool tooMany = false; ///< there are more of these than are listed
+};
 /// Pointers inside memory are not looked at.
-std::optional<std::string> unorderedSteps(const kbrt::Plan &plan);
+UnorderedSteps unorderedSteps(const kbrt::Plan &plan);
 
 /// \p result as a failed record of \p gate, if it did not end well or has
 /// defects; nothing otherwise.

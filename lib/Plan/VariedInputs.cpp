@@ -71,7 +71,8 @@ public:
 
   /// Whether `skip` goes anywhere at once: an element takes a known number of draws.
   bool canSkip() const {
-    return distribution != InputDistribution::Denormal && distribution != InputDistribution::NonFinite;
+    return distribution != InputDistribution::Denormal && distribution != InputDistribution::NonFinite &&
+           distribution != InputDistribution::WholeNumbers;
   }
   /// As if \p elements more had been asked for.
   void skip(uint64_t elements) {
@@ -107,7 +108,9 @@ public:
     case InputDistribution::Negative:
       return rounded(-std::fabs(random.normal()), semantics);
     case InputDistribution::Offset:
-      return rounded(300 + 0.1 * random.normal(), semantics);
+      return rounded((300 + 0.1 * random.normal()) * scale, semantics);
+    case InputDistribution::WholeNumbers:
+      return rounded(static_cast<double>(random.below(9)) - 4, semantics);
     default:
       break; // the others are made from recorded values
     }
@@ -163,6 +166,8 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "negative";
   case InputDistribution::Offset:
     return "offset";
+  case InputDistribution::WholeNumbers:
+    return "whole-numbers";
   case InputDistribution::Shuffled:
     return "shuffled";
   case InputDistribution::FewOfThem:
@@ -180,6 +185,7 @@ unsigned kbopt::mostLessenings(InputDistribution distribution) {
   case InputDistribution::ScaledShifted:
   case InputDistribution::OutlierRows:
   case InputDistribution::LargeMagnitude:
+  case InputDistribution::Offset:
     return 6; // even float64's large numbers are below a thousand then
   default:
     return 0;

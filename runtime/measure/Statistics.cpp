@@ -111,6 +111,8 @@ const char *kbrt::toString(StopReason reason) {
     return "go-on";
   case StopReason::Quiet:
     return "quiet";
+  case StopReason::Narrow:
+    return "narrow";
   case StopReason::Stable:
     return "stable";
   case StopReason::TimeOut:
@@ -129,6 +131,8 @@ StopReason kbrt::whetherToStop(const StopRule &rule, size_t samplesOfEach, doubl
     return samplesOfEach >= rule.fewSamples && noiseHistory.back() <= rule.noise ? StopReason::Quiet : StopReason::GoOn;
   if (noiseHistory.back() <= rule.noise)
     return StopReason::Quiet;
+  if (noiseHistory.back() <= rule.meanNoise * std::sqrt(static_cast<double>(samplesOfEach)))
+    return StopReason::Narrow;
   if (noiseHistory.size() < rule.stabilityWindow)
     return StopReason::GoOn;
   auto window = noiseHistory.last(rule.stabilityWindow);

@@ -81,7 +81,8 @@ private:
   std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> payloads; ///< hash to place and length
   std::FILE *oracleFile = nullptr;
   std::vector<ReadStep> oracleReads;
-  size_t nextRead = 0;
+  uint64_t answered = 0; ///< bytes of the oracle's reads
+  size_t readCount = 0;
 };
 
 } // namespace kbrt

@@ -2,7 +2,6 @@
 // promise: reassociates
 // control 1: online: maximum and sum in one pass
 // control 2: a warp a row
-// control 3: exp2f of what is scaled by log2(e)
 // control 4: the reciprocal of the sum, multiplied
 // control 5: a block a row with two shared arrays
 // control 6: an online pair for each lane, merged by shuffles
@@ -128,16 +127,6 @@ __global__ void softmax(const float *x, float *y, float *loss, int rows, int col
   }
   for (int k = 0; k < columns; ++k)
     y[row * columns + k] = expf(mine[k] - largest) / sum;
-#elif VARIANT == 3
-  const float log2e = 1.4426950408889634f;
-  float largest = -FLT_MAX;
-  for (int k = 0; k < columns; ++k)
-    largest = fmaxf(largest, mine[k]);
-  float sum = 0;
-  for (int k = 0; k < columns; ++k)
-    sum += exp2f((mine[k] - largest) * log2e);
-  for (int k = 0; k < columns; ++k)
-    y[row * columns + k] = exp2f((mine[k] - largest) * log2e) / sum;
 #elif VARIANT == 8
   float largest = -FLT_MAX, sum = 0;
   const float4 *fours = reinterpret_cast<const float4 *>(mine);

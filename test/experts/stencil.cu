@@ -136,7 +136,8 @@ __global__ void blur(const float *in, float *out, int width, int height) {
   out[y * width + x] = sum;
 #elif VARIANT == 9
   auto at = [&](int dy, int dx) { return in[min(max(y + dy, 0), height - 1) * width + min(max(x + dx, 0), width - 1)]; };
-  float sum = weight(-1, -1) * at(-1, -1);
+  float sum = 0;
+  sum += weight(-1, -1) * at(-1, -1);
   sum += weight(-1, 0) * at(-1, 0);
   sum += weight(-1, 1) * at(-1, 1);
   sum += weight(0, -1) * at(0, -1);

@@ -72,6 +72,7 @@ std::vector<TestCase> VariantCases::cases() {
     test.name = name;
     test.mostLessenings = mostLessenings(distribution);
     test.variesRecorded = true;
+    test.hasExactSums = distribution == InputDistribution::WholeNumbers;
     all.push_back(test);
   }
   if (workload.kind == WorkloadKind::Program)

@@ -1,10 +1,10 @@
 // Softmax of rows, one block each.
 // promise: reassociates
 // mutant 1: the last column is missing in the sum -- G6
-// mutant 2: a fast exponential -- G3
 // mutant 3: a fast division -- G3
 // mutant 4: the maximum is that of the row before -- G4 G6
 // mutant 5: the row's stride is the block's -- G4 G6
+// control 2: the sum's exponential by ex2.approx, as exp2f has it; G6 holds it to the promise
 #include "harness.h"
 
 __device__ float blockReduce(float value, bool isMax, float *shared) {

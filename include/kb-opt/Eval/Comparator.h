@@ -74,8 +74,9 @@ struct OutputView {
 };
 
 /// Takes |other − origin| into \p moved (empty at first) where that is more. Exact types
-/// and arrays of another size than \p origin leave it as it is; differences that are not
-/// finite do not count, and ones beyond the type become its largest value.
+/// and arrays of another size than \p origin leave it as it is; differences beyond the type
+/// become its largest value. An element that is finite in one of them only, or NaN, or another
+/// infinity, has moved by infinity: it is compared no more.
 void widenMoves(kbrt::ElementType type, llvm::ArrayRef<uint8_t> origin,
                 llvm::ArrayRef<uint8_t> other, std::vector<uint8_t> &moved);
 

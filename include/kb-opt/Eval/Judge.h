@@ -64,6 +64,8 @@ struct TestCase {
   /// case that breaks an assumption it counts only where the original's own checked run of it is clean.
   bool asksMore = false;
   bool needsConsent() const { return breaks || asksMore; }
+  /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
+  bool hasExactSums = false;
   /// How often CaseSource::lessen can make these values smaller.
   unsigned mostLessenings = 0;
 };
@@ -121,7 +123,7 @@ struct JudgeOptions {
   uint64_t memoryBytes = uint64_t(8) << 30;
   /// Only with a GPU. The CPU device gets this long for a run of the original; a case
   /// that takes longer is not checked there (a candidate gets three times as long).
-  double cpuSeconds = 10;
+  double cpuSeconds = 3;
   /// Of the GPU, for G13's floor. Must outlive the judge; absent: no floor.
   const ChipInfo *chip = nullptr;
 };

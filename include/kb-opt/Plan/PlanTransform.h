@@ -43,6 +43,7 @@ enum class InputDistribution : uint8_t {
   FewValues,      ///< -1, -0, +0, 1 and 2
   Negative,       ///< minus the magnitude of normal
   Offset,         ///< mean 300, deviation 0.1
+  WholeNumbers,   ///< from -4 to 4: sums and products of them round nowhere
   // Of every type, from the recorded values. Not every program stands them.
   Shuffled,  ///< in another order
   FewOfThem, ///< the first over and over, in the last eighth two others
@@ -54,7 +55,7 @@ inline constexpr InputDistribution allInputDistributions[] = {
     InputDistribution::Normal,      InputDistribution::ScaledShifted, InputDistribution::AllEqual,
     InputDistribution::OutlierRows, InputDistribution::Denormal,      InputDistribution::LargeMagnitude,
     InputDistribution::NonFinite,   InputDistribution::FewValues,     InputDistribution::Negative,
-    InputDistribution::Offset};
+    InputDistribution::Offset,      InputDistribution::WholeNumbers};
 /// Those that take the recorded values; `fillDistribution` does not make them.
 inline constexpr InputDistribution recordedDistributions[] = {
     InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther,

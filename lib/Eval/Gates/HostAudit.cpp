@@ -7,6 +7,8 @@
 #include "../JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -61,7 +63,7 @@ struct HostWork {
   std::vector<StringRef> uploads, arguments;
   size_t fills = 0;
   bool launches = false;
-  std::optional<std::string> unordered;
+  UnorderedSteps unordered;
 };
 
 /// Arguments without pointers of at most so many bytes are sizes and factors, no results.
@@ -96,6 +98,57 @@ static bool holds(ArrayRef<StringRef> from, StringRef bytes) {
          any_of(from, [&](StringRef other) { return other.size() > bytes.size() && other.contains(bytes); });
 }
 
+/// Whether results stay where steps that may touch the same bytes change places; a failed or undecided
+/// record if they do not, or not all were tried.
+static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context, const TestCase &test,
+                                                          const std::string &folder, GateId gate,
+                                                          const UnorderedSteps &unordered) {
+  Judge::Impl &judge = context.judge;
+  if (unordered.otherOrders.empty())
+    return std::nullopt;
+  if (unordered.tooMany || !judge.baseline->deterministic)
+    return GateRecord::undecided(gate, "the candidate's host may not wait: " + unordered.otherOrders.front().first +
+                                                 "; whether they touch the same bytes is not known");
+  Device &device = judge.deviceFor(RunMode::Plain, Where::Usual);
+  Expected<const DeviceImage *> image = judge.image(context.candidate, RunMode::Plain);
+  if (!image)
+    return image.takeError();
+  auto runIn = [&](const kbrt::Plan &plan) -> Expected<RunResult> {
+    Expected<std::string> copy = judge.scratchFile("order" + std::to_string(judge.scratchCount++));
+    if (!copy)
+      return copy.takeError();
+    if (Error failure = judge.writeAgain(plan, folder, *copy))
+      return std::move(failure);
+    Expected<RunResult> result = device.run(**image, *copy, judge.runOptions());
+    (void)sys::fs::remove_directories(*copy);
+    return result;
+  };
+  Expected<RunPointer> usual = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
+  if (!usual)
+    return usual.takeError();
+  // By their places among the results: reads may have changed theirs in the plan.
+  auto sorted = [](const kbrt::Plan &plan, const RunResult &result) {
+    std::map<uint64_t, StringRef> byPlace;
+    size_t next = 0;
+    for (const kbrt::Step &step : plan.steps)
+      if (const auto *read = std::get_if<kbrt::ReadStep>(&step); read && next < result.outputs.size())
+        byPlace[read->observable] = result.outputs[next++];
+    std::string all;
+    for (const auto &[place, bytes] : byPlace)
+      all += bytes;
+    return all;
+  };
+  const std::string expected = llvm::join((*usual)->outputs, "");
+  for (const auto &[text, plan] : unordered.otherOrders) {
+    Expected<RunResult> result = runIn(plan);
+    if (!result)
+      return result.takeError();
+    if (result->status != RunStatus::Ok || sorted(plan, *result) != expected)
+      return GateRecord::fail(gate, FailureClass::Constraints, "the candidate's host does not wait: " + text);
+  }
+  return std::nullopt;
+}
+
 /// A candidate's host code may rearrange launches; the work must stay on the
 /// device, and no answer may come from the host.
 Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test, GateId gate) {
@@ -118,9 +171,16 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
   if (before->launches && !after->launches)
     return GateRecord::fail(gate, FailureClass::Constraints,
                             "the candidate launches no kernel");
-  if (after->unordered && !before->unordered)
+  // What the original does not keep in order, nobody has to.
+  const bool isOrdered = !before->unordered.certain && before->unordered.otherOrders.empty();
+  if (after->unordered.certain && isOrdered)
     return GateRecord::fail(gate, FailureClass::Constraints,
-                            "the candidate's host does not wait: " + *after->unordered);
+                            "the candidate's host does not wait: " + *after->unordered.certain);
+  if (isOrdered) {
+    Expected<std::optional<GateRecord>> ordered = tryOtherOrders(context, test, *candidate, gate, after->unordered);
+    if (!ordered || *ordered)
+      return ordered;
+  }
   for (StringRef upload : after->uploads)
     if (!holds(before->uploads, upload))
       return GateRecord::fail(gate, FailureClass::Constraints,

@@ -169,22 +169,29 @@ Expected<const AuditedPlan &> Judge::Impl::audited(JudgedProgram &program, const
     AuditedPlan result = auditPlan(recorded->plan, recorded->data(), runOptions().memoryPoison);
     result.folder = *copy;
     result.outputBytes = kbrt::observableBytes(result.plan);
-    if (Error failure = realFileSystem().createDirectories(*copy))
-      return std::move(failure);
     {
       std::lock_guard<std::mutex> lock(program.mutex);
       program.folders.push_back(*copy);
     }
-    std::string error;
-    if (!kbrt::writePlan(result.plan, *copy, error))
-      return make_error<StoreError>(error);
-    // The data may be large: one file under two names, where the file system has that.
-    std::string data = *copy + "/" + kbrt::dataFileName;
-    if (sys::fs::create_hard_link(*folder + "/" + kbrt::dataFileName, data))
-      if (Error failure = realFileSystem().write(data, recorded->data()))
-        return std::move(failure);
+    if (Error failure = writeAgain(result.plan, *folder, *copy))
+      return std::move(failure);
     return result;
   });
+}
+
+Error Judge::Impl::writeAgain(const kbrt::Plan &plan, const std::string &folder, const std::string &copy) {
+  if (Error failure = realFileSystem().createDirectories(copy))
+    return failure;
+  std::string error;
+  if (!kbrt::writePlan(plan, copy, error))
+    return make_error<StoreError>(error);
+  // The data may be large: one file under two names, where the file system has that.
+  const std::string data = copy + "/" + kbrt::dataFileName, from = folder + "/" + kbrt::dataFileName;
+  if (!sys::fs::exists(from) || !sys::fs::create_hard_link(from, data))
+    return Error::success();
+  if (std::error_code code = sys::fs::copy_file(from, data))
+    return make_error<StoreError>("cannot copy '" + from + "': " + code.message());
+  return Error::success();
 }
 
 Expected<GateRecord> runMemory(GateContext &context) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Eval/PtxCensus.h"
+#include "PtxTables.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -90,6 +91,9 @@ struct Reader {
   StringRef module; ///< without comments
   PtxCensus census;
   PtxFunction *function = nullptr;
+  std::string functionName;
+  std::map<std::string, uint64_t> globals; ///< module variables, with bytes
+  std::map<std::string, std::vector<PtxStatement>> statements; ///< by function
   /// Registers of the open function that were loaded in a way that sees other
   /// threads' writes, and labels seen, for spins.
   std::set<std::string> watched;
@@ -97,6 +101,7 @@ struct Reader {
   std::map<std::string, bool> labels; ///< label → a watched load since it
 
   void beginFunction(StringRef name, bool isKernel) {
+    functionName = name.str();
     function = &census.functions[withoutModuleHash(name)];
     function->isKernel = isKernel;
     watched.clear();
@@ -110,9 +115,28 @@ struct Reader {
     variable = variable.split('[').first.rtrim();
     StringRef name = variable.substr(variable.find_last_of(" \t") + 1);
     // What `constexpr int tile = 16;` leaves behind, all uses folded, is no state.
-    bool folded = !value.empty() && !variable.contains(".visible") && mentions(name) == 1;
-    if (!name.empty() && !isLiteralName(name) && !folded)
-      census.globals.insert(withoutModuleHash(name));
+    // Nor is what headers declare and nobody uses, as `std::piecewise_construct`.
+    bool unused = !variable.contains(".visible") && mentions(name) == 1;
+    if (!name.empty() && !isLiteralName(name) && !unused)
+      globals[name.str()] = sizeOf(declaration);
+  }
+
+  /// Bytes of a declaration of bytes ("…counter[16]"), or as many as a scalar has at most.
+  static uint64_t sizeOf(StringRef declaration) {
+    constexpr uint64_t widestScalar = 8;
+    uint64_t count = 1;
+    StringRef number = declaration.split('=').first.split('[').second.split(']').first;
+    if (!number.empty() && number.getAsInteger(10, count))
+      return std::numeric_limits<uint64_t>::max();
+    return declaration.contains(".b8 ") ? count : count * widestScalar;
+  }
+
+  /// Small tables that no instruction writes are constants, in the memory where nvcc puts `__device__ const`.
+  void dropTables() {
+    constexpr uint64_t mostTableBytes = 4096;
+    for (const auto &[name, bytes] : globals)
+      if (bytes > mostTableBytes || mentions(name) != 1 + mentionsInCode(name) || !isOnlyRead(name, statements))
+        census.globals.insert(withoutModuleHash(name));
   }
 
   /// How often the module has \p name as a word.
@@ -123,6 +147,18 @@ struct Reader {
       size_t end = at + name.size();
       count += (at == 0 || !isWord(module[at - 1])) && (end == module.size() || !isWord(module[end]));
     }
+    return count;
+  }
+
+  /// The same in instructions. Others are initial values of variables, which hold its address.
+  unsigned mentionsInCode(StringRef name) const {
+    unsigned count = 0;
+    for (const auto &[function, list] : statements)
+      for (const PtxStatement &statement : list) {
+        SmallVector<StringRef, 8> words;
+        SplitString(statement.operands, words, " \t\n,;[]{}()|!+");
+        count += llvm::count(words, name);
+      }
     return count;
   }
 
@@ -232,6 +268,7 @@ void Reader::instruction(StringRef text) {
   if (opcode.empty() || opcode.starts_with("."))
     return;
   ++function->instructions;
+  statements[functionName].push_back({opcode.str(), operands.str()});
   SmallVector<StringRef, 8> parts;
   opcode.split(parts, '.');
   StringRef base = parts[0];
@@ -363,6 +400,7 @@ PtxCensus takePtxCensus(StringRef ptx) {
     }
     statement += c == '\n' ? ' ' : c;
   }
+  reader.dropTables();
   return std::move(reader.census);
 }
 

@@ -21,9 +21,32 @@ void join(VectorClock &into, const VectorClock &other) {
     into[stream] = std::max(into[stream], count);
 }
 
+constexpr uint64_t unknownEnd = ~uint64_t(0);
+
+/// Bytes [begin, end) of a buffer. What a launch touches is not known: its pointer is where it begins.
 struct Access {
   uint32_t buffer = 0;
   bool writes = false;
+  uint64_t begin = 0, end = unknownEnd;
+};
+
+Access accessTo(const kbrt::Region &region, bool writes) {
+  const uint64_t bytes = region.height ? (region.height - 1) * region.pitch + region.width : 0;
+  return {region.at.buffer, writes, region.at.offset, region.at.offset + bytes};
+}
+
+/// Two steps on one buffer, neither of which waits for the other.
+struct Conflict {
+  std::string text;
+  size_t first = 0, second = 0; ///< in the plan
+  bool isCertain = false;       ///< of bytes that both touch
+};
+
+/// When a step is queued, and what has ended then.
+struct Moment {
+  std::optional<uint32_t> stream; ///< none: the host
+  uint64_t number = 0;
+  VectorClock clock;
 };
 
 class Order {
@@ -34,8 +57,8 @@ public:
         nonBlocking.insert(stream.id);
   }
 
-  /// What \p accesses of a step on \p stream may meet; nothing if all is in order.
-  std::optional<std::string> step(uint32_t stream, ArrayRef<Access> accesses, const std::string &name) {
+  /// Step \p index of the plan comes, on \p stream.
+  void step(size_t index, uint32_t stream, ArrayRef<Access> accesses, const std::string &name) {
     VectorClock &clock = streams[stream];
     join(clock, host);
     // The default stream and those that do not opt out wait for each other.
@@ -46,17 +69,16 @@ public:
     } else if (!nonBlocking.count(stream)) {
       join(clock, VectorClock(streams[0]));
     }
-    std::optional<std::string> conflict = meet(clock, stream, accesses, name);
-    uint64_t now = ++streams[stream][stream];
+    meet(index, clock, stream, accesses, name);
+    moments[index] = {stream, 0, clock};
+    uint64_t now = moments[index].number = ++streams[stream][stream];
     for (const Access &access : accesses)
-      for (bool writes : {false, true})
-        if (!writes || access.writes)
-          last[{access.buffer, stream, writes}] = {now, name};
-    return conflict;
+      last[{access.buffer, stream, access.writes}][{access.begin, access.end}] = {now, name, index};
   }
-  /// The host itself looks at \p buffer.
-  std::optional<std::string> look(uint32_t buffer, const std::string &name) {
-    return meet(host, std::nullopt, Access{buffer, false}, name);
+  /// The host itself looks at \p region.
+  void look(size_t index, const kbrt::Region &region, const std::string &name) {
+    moments[index] = {std::nullopt, 0, host};
+    meet(index, host, std::nullopt, accessTo(region, false), name);
   }
   void waitFor(std::optional<uint32_t> stream) {
     for (const auto &[other, its] : streams)
@@ -65,31 +87,47 @@ public:
   }
   void record(uint32_t event, uint32_t stream) { events[event] = streams[stream]; }
   void wait(uint32_t event, uint32_t stream) { join(streams[stream], events[event]); }
+  const VectorClock &known() const { return host; }
+
+  std::vector<Conflict> conflicts;
+  std::map<size_t, Moment> moments; ///< by index in the plan; what has none is the host's own
 
 private:
   using VectorClocks = std::map<uint32_t, VectorClock>;
 
-  std::optional<std::string> meet(const VectorClock &clock, std::optional<uint32_t> stream,
-                                  ArrayRef<Access> accesses, const std::string &name) {
+  void meet(size_t index, const VectorClock &clock, std::optional<uint32_t> stream, ArrayRef<Access> accesses,
+            const std::string &name) {
     for (const Access &access : accesses)
-      for (const auto &[key, before] : last) {
+      for (const auto &[key, regions] : last) {
         auto [buffer, other, writes] = key;
         if (buffer != access.buffer || other == stream || (!writes && !access.writes))
           continue;
         auto known = clock.find(other);
-        if (known == clock.end() || known->second < before.first)
-          return formatv("{0} and {1} use buffer {2}, and nothing makes one wait for the other",
-                         before.second, name, buffer)
-              .str();
+        for (const auto &[region, before] : regions) {
+          if (known != clock.end() && known->second >= before.number)
+            continue;
+          const bool bothKnown = region.second != unknownEnd && access.end != unknownEnd;
+          if (bothKnown && (region.second <= access.begin || access.end <= region.first))
+            continue;
+          conflicts.push_back({formatv("{0} and {1} use buffer {2}, and nothing makes one wait for the other",
+                                       before.name, name, buffer)
+                                   .str(),
+                               before.index, index, bothKnown || region.first == access.begin});
+        }
       }
-    return std::nullopt;
   }
+
+  struct Before {
+    uint64_t number = 0;
+    std::string name;
+    size_t index = 0;
+  };
 
   std::set<uint32_t> nonBlocking;
   VectorClock host;
   VectorClocks streams, events;
-  /// The last step of each stream that reads or writes a buffer, and its name.
-  std::map<std::tuple<uint32_t, uint32_t, bool>, std::pair<uint64_t, std::string>> last;
+  /// By buffer, stream and whether it is written: the last step on each range of bytes.
+  std::map<std::tuple<uint32_t, uint32_t, bool>, std::map<std::pair<uint64_t, uint64_t>, Before>> last;
 };
 
 std::vector<Access> accessesOf(const kbrt::LaunchStep &launch) {
@@ -97,52 +135,90 @@ std::vector<Access> accessesOf(const kbrt::LaunchStep &launch) {
   std::optional<std::vector<bool>> constants = kbrt::constPointerParameters(launch.kernel);
   for (size_t i = 0; i < launch.arguments.size(); ++i)
     for (const kbrt::PointerWord &word : launch.arguments[i].pointers)
-      accesses.push_back({word.target.buffer, !(constants && i < constants->size() && (*constants)[i])});
+      accesses.push_back({word.target.buffer, !(constants && i < constants->size() && (*constants)[i]),
+                          word.target.offset});
   return accesses;
+}
+
+/// The order of all steps of \p plan.
+Order orderOf(const kbrt::Plan &plan) {
+  Order order(plan);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const kbrt::Step &step = plan.steps[i];
+    auto on = [](uint32_t stream) { return " on stream " + std::to_string(stream); };
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+      order.step(i, upload->stream, accessTo(upload->to, true), "an upload" + on(upload->stream));
+    else if (const auto *fill = std::get_if<kbrt::FillStep>(&step))
+      order.step(i, fill->stream, accessTo(fill->to, true), "a fill" + on(fill->stream));
+    else if (const auto *copy = std::get_if<kbrt::CopyStep>(&step))
+      order.step(i, copy->stream, {accessTo(copy->to, true), accessTo(copy->from, false)},
+                 "a copy" + on(copy->stream));
+    else if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step))
+      order.step(i, launch->stream, accessesOf(*launch), "the launch of " + launch->kernel + on(launch->stream));
+    else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step))
+      order.step(i, product->stream,
+                 {Access{product->a.at.buffer, false}, Access{product->b.at.buffer, false},
+                  Access{product->c.at.buffer, true}},
+                 "a matrix product" + on(product->stream));
+    else if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
+      if (read->implicit)
+        order.look(i, read->from, "the host");
+      else
+        order.step(i, read->stream, accessTo(read->from, false), "a read" + on(read->stream));
+      if (!read->implicit)
+        order.waitFor(read->stream);
+    } else if (std::holds_alternative<kbrt::FreeStep>(step)) {
+      order.waitFor(std::nullopt);
+      order.moments[i] = {std::nullopt, 0, order.known()};
+    } else if (const auto *sync = std::get_if<kbrt::SyncStep>(&step)) {
+      order.waitFor(sync->stream);
+      order.moments[i] = {std::nullopt, 0, order.known()};
+    } else if (const auto *event = std::get_if<kbrt::EventStep>(&step))
+      order.record(event->event, event->stream);
+    else if (const auto *wait = std::get_if<kbrt::WaitStep>(&step))
+      order.wait(wait->event, wait->stream);
+  }
+  return order;
+}
+
+/// \p plan with the second step of \p conflict, and what it needs, before the first.
+kbrt::Plan otherOrder(const kbrt::Plan &plan, const Order &order, const Conflict &conflict) {
+  const Moment &first = order.moments.at(conflict.first);
+  auto waitsForFirst = [&](size_t index) {
+    auto found = order.moments.find(index);
+    if (found == order.moments.end())
+      return false;
+    auto known = found->second.clock.find(*first.stream);
+    return known != found->second.clock.end() && known->second >= first.number;
+  };
+  kbrt::Plan other = plan;
+  other.steps.assign(plan.steps.begin(), plan.steps.begin() + conflict.first);
+  std::vector<kbrt::Step> later = {plan.steps[conflict.first]};
+  for (size_t i = conflict.first + 1; i < plan.steps.size(); ++i)
+    if (i <= conflict.second && !waitsForFirst(i))
+      other.steps.push_back(plan.steps[i]);
+    else
+      later.push_back(plan.steps[i]);
+  other.steps.insert(other.steps.end(), later.begin(), later.end());
+  return other;
 }
 
 } // namespace
 
-std::optional<std::string> unorderedSteps(const kbrt::Plan &plan) {
-  Order order(plan);
-  for (const kbrt::Step &step : plan.steps) {
-    std::optional<std::string> conflict;
-    auto on = [](uint32_t stream) { return " on stream " + std::to_string(stream); };
-    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
-      conflict = order.step(upload->stream, Access{upload->to.at.buffer, true},
-                            "an upload" + on(upload->stream));
-    else if (const auto *fill = std::get_if<kbrt::FillStep>(&step))
-      conflict = order.step(fill->stream, Access{fill->to.at.buffer, true}, "a fill" + on(fill->stream));
-    else if (const auto *copy = std::get_if<kbrt::CopyStep>(&step))
-      conflict = order.step(copy->stream,
-                            {Access{copy->to.at.buffer, true}, Access{copy->from.at.buffer, false}},
-                            "a copy" + on(copy->stream));
-    else if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step))
-      conflict = order.step(launch->stream, accessesOf(*launch),
-                            "the launch of " + launch->kernel + on(launch->stream));
-    else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step))
-      conflict = order.step(product->stream,
-                            {Access{product->a.at.buffer, false}, Access{product->b.at.buffer, false},
-                             Access{product->c.at.buffer, true}},
-                            "a matrix product" + on(product->stream));
-    else if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
-      conflict = read->implicit ? order.look(read->from.at.buffer, "the host")
-                                : order.step(read->stream, Access{read->from.at.buffer, false},
-                                             "a read" + on(read->stream));
-      if (!read->implicit)
-        order.waitFor(read->stream);
-    } else if (std::holds_alternative<kbrt::FreeStep>(step))
-      order.waitFor(std::nullopt);
-    else if (const auto *sync = std::get_if<kbrt::SyncStep>(&step))
-      order.waitFor(sync->stream);
-    else if (const auto *event = std::get_if<kbrt::EventStep>(&step))
-      order.record(event->event, event->stream);
-    else if (const auto *wait = std::get_if<kbrt::WaitStep>(&step))
-      order.wait(wait->event, wait->stream);
-    if (conflict)
-      return conflict;
-  }
-  return std::nullopt;
+UnorderedSteps unorderedSteps(const kbrt::Plan &plan) {
+  /// More other orders than these are not looked at.
+  constexpr size_t mostOrders = 24;
+  Order order = orderOf(plan);
+  UnorderedSteps result;
+  for (const Conflict &conflict : order.conflicts)
+    if (conflict.isCertain || !order.moments.at(conflict.first).stream) {
+      result.certain = conflict.text;
+      return result;
+    }
+  result.tooMany = order.conflicts.size() > mostOrders;
+  for (const Conflict &conflict : ArrayRef(order.conflicts).take_front(mostOrders))
+    result.otherOrders.push_back({conflict.text, otherOrder(plan, order, conflict)});
+  return result;
 }
 
 } // namespace kbopt

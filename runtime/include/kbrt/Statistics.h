@@ -55,11 +55,13 @@ struct StopRule {
   double patience = 3;     ///< times `maxSeconds` for the first `leastSamples`
   /// Relative standard deviation at which to stop.
   double noise = 0.005;
+  /// The same of the mean: with enough samples a noisy time is known as well.
+  double meanNoise = 0.002;
   /// The noise counts as stable when its last values differ by at most this share.
   double stability = 0.05;
   size_t stabilityWindow = 8;
 };
-enum class StopReason : uint8_t { GoOn, Quiet, Stable, TimeOut };
+enum class StopReason : uint8_t { GoOn, Quiet, Narrow, Stable, TimeOut };
 const char *toString(StopReason reason);
 /// \p noiseHistory has one relative deviation (the larger one of both images) per look.
 StopReason whetherToStop(const StopRule &rule, size_t samplesOfEach, double seconds,

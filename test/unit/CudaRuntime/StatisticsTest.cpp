@@ -137,6 +137,7 @@ TEST(Statistics, StopsWhenQuietOrStableOrLate) {
   EXPECT_EQ(whetherToStop(rule, 100, 1, loud), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 100, 1, quiet), StopReason::Quiet);
   EXPECT_EQ(whetherToStop(rule, 100, 1, stable), StopReason::Stable);
+  EXPECT_EQ(whetherToStop(rule, 400, 1, loud), StopReason::Narrow);
   EXPECT_EQ(whetherToStop(rule, 7, 1, quiet), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 100, 0.4, quiet), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 6, 15, loud), StopReason::TimeOut);

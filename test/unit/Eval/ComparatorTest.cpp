@@ -88,6 +88,13 @@ TEST(Comparator, NothingIsPassedOverNearOverflow) {
   EXPECT_FALSE(test.compare({nan, nan, nan}, reassociates(100)).accepted);
 }
 
+TEST(Comparator, WhereRoundingDecidesTheClassNothingIsCompared) {
+  FloatCase test{{1, nan, 3}, {{nan, 2, 3}}};
+  EXPECT_TRUE(test.compare({nan, 5, 3}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({1, nan, nan}, reassociates(100)).accepted);
+  EXPECT_FALSE(test.compare({nan, nan, 3}, {}).accepted) << "bitwise";
+}
+
 TEST(Comparator, LargeElementsAreThoseWhoseSumsMayOverflow) {
   const std::vector<float> values = {1, -1e27f, 1e30f, -1e30f, inf, -inf, nan};
   EXPECT_EQ(largeElements(ElementType::F32, bytesOf(values)), 5u);

@@ -215,13 +215,13 @@ TEST_F(JudgeGpuTest, WhatTakesTheCpuDeviceTooLongIsFoundOutOnce) {
   auto baseline = judge.baseline();
   ASSERT_TRUE(bool(baseline));
   EXPECT_FALSE(baseline->problem.has_value());
-  EXPECT_EQ(baseline->unchecked, "case n=64 does not end on the CPU device within 10 s");
+  EXPECT_EQ(baseline->unchecked, "case n=64 does not end on the CPU device within 3 s");
   for (int i = 0; i < 2; ++i) {
     auto result = judge.judge(artefacts("good"), rewritten("good"), promise);
     ASSERT_TRUE(bool(result));
     EXPECT_TRUE(result->isCorrect()) << result->summary();
     EXPECT_EQ(result->gates[4].outcome, GateOutcome::NotRun);
-    EXPECT_EQ(result->gates[4].reason, "case n=64 does not end on the CPU device within 10 s");
+    EXPECT_EQ(result->gates[4].reason, "case n=64 does not end on the CPU device within 3 s");
   }
   EXPECT_EQ(device.log, std::vector<std::string>{"original check"});
 }
@@ -237,7 +237,7 @@ TEST_F(JudgeGpuTest, OtherInputsOfALargeCaseAreNotMadeToFindThatItIsLarge) {
   Judge judge(artefacts("original"), compiler, device, cases, clock, options, gpu);
   auto baseline = judge.baseline();
   ASSERT_TRUE(bool(baseline));
-  EXPECT_EQ(baseline->unchecked, "case recorded does not end on the CPU device within 10 s");
+  EXPECT_EQ(baseline->unchecked, "case recorded does not end on the CPU device within 3 s");
   EXPECT_EQ(cases.planned, (std::set<std::string>{"recorded", "seed=1", "seed=2", "seed=3"})) << "those of a search";
 }
 
@@ -307,7 +307,7 @@ TEST_F(JudgeGpuTest, ACandidateThatDoesNotEndWhereTheOriginalDoesFailsG4) {
   device.programs["good"] = [=](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
     RunResult result = plain(mode, folder, options);
     if (mode == RunMode::Check) {
-      EXPECT_EQ(options.wallSeconds, 30);
+      EXPECT_EQ(options.wallSeconds, 9);
       result.status = RunStatus::Timeout;
       result.message = "no end within 30 s";
     }

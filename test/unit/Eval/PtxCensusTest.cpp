@@ -22,6 +22,21 @@ std::string precision(const std::string &base, const std::string &candidate,
   return checkPrecision(census(base), census(candidate), declares).reason;
 }
 
+TEST(PtxCensus, TablesThatNobodyWritesAreNoState) {
+  auto isState = [](std::string body, std::string declaration = ".global .align 4 .b8 table[16] = {1, 2, 3};\n") {
+    return !census(std::move(body), declaration).globals.empty();
+  };
+  const std::string address = "mov.u64 %rd1, table;\nadd.s64 %rd2, %rd1, %rd9;\n";
+  EXPECT_FALSE(isState(address + "ld.global.nc.f32 %f1, [%rd2+4];\n"));
+  EXPECT_FALSE(isState("ld.global.f32 %f1, [table+8];\n"));
+  EXPECT_TRUE(isState(address + "st.global.f32 [%rd2+4], %f1;\n"));
+  EXPECT_TRUE(isState(address + "st.global.u64 [%rd7], %rd2;\n")) << "its address goes away";
+  EXPECT_TRUE(isState(address + "atom.global.add.u32 %r1, [%rd2], 1;\n"));
+  EXPECT_TRUE(isState(address + "call.uni (%rd3), f, (%rd2);\n"));
+  EXPECT_TRUE(isState("ld.global.u64 %rd1, [other];\n", ".global .align 4 .b8 table[16];\n.global .u64 other = generic(table);\n"));
+  EXPECT_TRUE(isState("ld.global.f32 %f1, [table+8];\n", ".global .align 4 .b8 table[8192] = {1};\n")) << "a large one";
+}
+
 TEST(PtxCensus, CountsArithmeticByPrecision) {
   PtxCensus result = census("add.f32 %f1, %f2, %f3;\n{add.f16 %rs1,%rs2,%rs3;\n}\n"
                             "ld.global.v4.f32 {%f1, %f2, %f3, %f0}, [%rd1];\n"
@@ -81,7 +96,9 @@ TEST(DenyList, WhatTheBaselineHasOrThePassDeclaresIsAllowed) {
 }
 
 TEST(DenyList, NewMutableGlobalsFail) {
-  auto globals = [](std::string text) { return census("", text); };
+  auto globals = [](std::string text) {
+    return census("atom.global.add.u32 %r1, [calls], 1;\nst.global.u32 [cache+4], %r1;\n", text);
+  };
   PtxCensus none = globals("");
   EXPECT_EQ(checkDenyList(none, globals(".global .align 4 .u32 calls;\n"), {}).reason,
             "new mutable global variable calls");
@@ -100,7 +117,9 @@ TEST(DenyList, NewMutableGlobalsFail) {
   EXPECT_EQ(checkDenyList(none, globals(".global .align 4 .u32 kTile = 16;\n"), {}).outcome,
             GateOutcome::Passed)
       << "a constant whose uses are folded is no state";
-  EXPECT_EQ(checkDenyList(none, census("mov.u64 %rd1, kTile;", ".global .align 4 .u32 kTile = 16;\n"), {}).reason,
+  EXPECT_EQ(checkDenyList(none, globals(".global .align 1 .b8 piecewise_construct[1];\n"), {}).outcome, GateOutcome::Passed)
+      << "nor is what nobody uses";
+  EXPECT_EQ(checkDenyList(none, census("st.global.u32 [kTile], %r1;", ".global .align 4 .u32 kTile = 16;\n"), {}).reason,
             "new mutable global variable kTile");
 }
 
@@ -131,6 +150,18 @@ TEST(Precision, NewNarrowOperationsFailUnlessDeclared) {
             "k has new tf32 operations: 1 x cvt.rna.tf32.f32");
   EXPECT_EQ(precision("div.rn.f32 %f1, %f2, %f3;", "div.full.f32 %f1, %f2, %f3;"),
             "k has new approx operations: 1 x div.full.f32");
+}
+
+TEST(Precision, TwoHalvesAtOnceAreNoLessPreciseThanOne) {
+  EXPECT_EQ(precision("add.f16 %h1, %h2, %h3;", "add.f16x2 %r1, %r2, %r3;"), "");
+  EXPECT_NE(precision("mul.f16 %h1, %h2, %h3;", "add.f16x2 %r1, %r2, %r3;"), "");
+}
+
+TEST(Precision, OtherFunctionsOfTheLibraryAreLetWhereDeclared) {
+  const std::string original = "sqrt.rn.f32 %f1, %f2;\nrcp.rn.f32 %f3, %f1;", candidate = "rsqrt.approx.ftz.f32 %f1, %f2;";
+  EXPECT_NE(precision(original, candidate), "");
+  EXPECT_EQ(precision(original, candidate, {"rsqrt"}), "");
+  EXPECT_NE(precision("", "ex2.approx.ftz.f16 %h1, %h2;", {"ex2"}), "");
 }
 
 TEST(Precision, UnrollingIsNotNarrowing) {
