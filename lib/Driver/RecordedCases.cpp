@@ -476,6 +476,9 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
                         context.runner, request(recordedAs, *host, *image, folder), *base);
                     if (!recording)
                       return recording.takeError();
+                    if (recording->status == RecordStatus::Unsupported || recording->status == RecordStatus::Mismatch)
+                      return llvm::make_error<CannotFollow>("the candidate's host cannot be followed: " + recording->message,
+                                                            recording->note);
                     if (llvm::Error error = recording->asError())
                       return error;
                     return writeHostResults(*recording);

@@ -11,6 +11,7 @@ using namespace llvm;
 
 namespace kbopt {
 
+char CannotFollow::ID;
 CaseSource::~CaseSource() = default;
 void CaseSource::lessen(const TestCase &) {}
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
@@ -412,6 +413,10 @@ Expected<GateRecord> blameProgram(Error error, GateId gate, FailureClass failure
     if (record || kbError->status != ExitStatus::Diagnostics)
       return Error(std::move(kbError));
     std::vector<std::string> details;
+    if (kbError->isA(&CannotFollow::ID)) {
+      record = GateRecord::undecided(gate, kbError->message);
+      return Error::success();
+    }
     if (kbError->isA(&ToolError::ID)) {
       SmallVector<StringRef, 16> lines;
       StringRef(static_cast<ToolError &>(*kbError).stderrTail).split(lines, '\n', -1, false);

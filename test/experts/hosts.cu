@@ -12,6 +12,7 @@
 // control 9: a grid as large as the device holds at once
 // control 10: managed memory for the results
 // control 11: memory of the stream's pool
+// control 13: two streams, each uploads, computes and reads its half
 // control 12: a kernel that clears in the place of cudaMemset, a template for the size of blocks
 #include "harness.h"
 #include <algorithm>

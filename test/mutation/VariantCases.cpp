@@ -159,6 +159,33 @@ Expected<std::string> VariantCases::vary(StringRef base, const TestCase &test) {
   return make_error<UsageError>("no case '" + test.name + "'");
 }
 
+Expected<std::string> VariantCases::varyAs(StringRef base, StringRef recorded, StringRef varied) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(base.str(), error), first = kbrt::readPlan(recorded.str(), error);
+  if (!plan || !first)
+    return make_error<StoreError>(error);
+  FileSystem &files = realFileSystem();
+  std::string texts[3];
+  StringRef folders[] = {base, recorded, varied};
+  for (size_t i = 0; i < std::size(texts); ++i) {
+    Expected<std::string> data = files.read((folders[i] + "/" + kbrt::dataFileName).str());
+    if (!data)
+      return data.takeError();
+    texts[i] = std::move(*data);
+  }
+  Expected<std::string> changed = varyLike(*first, texts[1], texts[2], *plan, texts[0]);
+  if (!changed)
+    return changed.takeError();
+  std::string copy = newFolder();
+  if (Error failure = files.createDirectories(copy))
+    return std::move(failure);
+  if (!kbrt::writePlan(*plan, copy, error))
+    return make_error<StoreError>(error);
+  if (Error failure = files.write(copy + "/" + kbrt::dataFileName, *changed))
+    return std::move(failure);
+  return copy;
+}
+
 Expected<std::string> VariantCases::original(const TestCase &test) {
   auto found = done.find(test.name);
   if (found != done.end())
@@ -199,7 +226,10 @@ Expected<std::string> VariantCases::candidate(const ProgramArtefacts &program,
     Expected<std::string> base = candidate(program, recorded);
     if (!base)
       return base;
-    made = vary(*base, test);
+    Expected<std::string> varied = original(test), recordedFolder = original(recorded);
+    if (!varied || !recordedFolder)
+      return joinErrors(varied.takeError(), recordedFolder.takeError());
+    made = varyAs(*base, *recordedFolder, *varied);
   }
   if (made)
     done[key] = *made;

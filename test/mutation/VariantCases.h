@@ -44,6 +44,8 @@ public:
 private:
   llvm::Expected<std::string> record(const ProgramArtefacts &program, BufferLayout layout,
                                      llvm::StringRef oracle);
+  /// The candidate's plan in \p base with the values that the original's uploads have in \p varied.
+  llvm::Expected<std::string> varyAs(llvm::StringRef base, llvm::StringRef recorded, llvm::StringRef varied);
   llvm::Expected<std::string> vary(llvm::StringRef base, const TestCase &test);
   std::string newFolder() { return folder + "/case" + std::to_string(count++); }
 

@@ -14,6 +14,7 @@
 #include "kb-opt/Eval/Device.h"
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/Clock.h"
+#include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/PassInfo.h"
 #include "kb-opt/Target/ChipInfo.h"
 #include <functional>
@@ -73,6 +74,15 @@ struct TestCase {
 /// In the folder of a recording, where its host side says so: lines of what calls returned or left
 /// in host memory, `kb-result NAME HASH VALUE…`.
 inline constexpr const char *hostResultsFileName = "results.txt";
+
+/// Nothing speaks against the program, but it cannot be followed: it uses what the recorder lacks, or reads
+/// other results than the original. Undecided, where it is a candidate.
+class CannotFollow : public llvm::ErrorInfo<CannotFollow, UsageError> {
+public:
+  static char ID;
+  CannotFollow(std::string message, std::string note)
+      : ErrorInfo(std::move(message), std::move(note), ExitStatus::Diagnostics) {}
+};
 
 /// Recordings of the original and of candidates. Thread-safe. Errors are the
 /// environment's or the program's own (`ToolError` with status Diagnostics: it
