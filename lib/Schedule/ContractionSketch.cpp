@@ -247,8 +247,11 @@ bool isSmall(const Contraction &contraction, const ChipInfo &chip, const LaunchS
   return tiles < chip.smCount;
 }
 
-/// What is left of the rate where the sums of parts are added up in the end.
+/// What is left of the rate where the sums of parts are added up in the end. Without sizes nothing shows that the
+/// other order of terms would pay.
 double splitShare(const Contraction &contraction, const ContractionShape &shape, const LaunchSizes &sizes) {
+  if (shape.split > 1 && !(valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes)))
+    return 0.5;
   double terms = 1;
   for (const NestDim &dim : contraction.depth)
     terms *= double(valueOf(dim.extent, sizes).value_or(1024));

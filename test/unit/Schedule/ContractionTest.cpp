@@ -239,6 +239,7 @@ TEST_F(Contraction, PrefersTilesThatFillTheChip) {
   EXPECT_EQ(first(1033).integer("vector"), 1);
   EXPECT_EQ(first(4096).integer("split"), 1);
   EXPECT_GT(first(256).integer("split"), 1);
+  EXPECT_EQ(sketch.schedules(nest, chip, {}, {}).front().integer("split"), 1);
 }
 
 } // namespace
