@@ -111,6 +111,8 @@ Expected<std::string> Judge::Impl::scratchFile(StringRef name) {
 
 Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
   Expected<const std::string &> folder = program.plans.get(test.name, [&]() -> Expected<std::string> {
+    if (test.remakes)
+      return remadePlan(program);
     if (program.isOriginal)
       return finitePlan(test);
     // How large its inputs are is decided by the original.

@@ -204,6 +204,9 @@ struct Judge::Impl {
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
   /// The original's on \p test, with inputs that are lessened until it stays finite, as far as it does on small ones.
   llvm::Expected<std::string> finitePlan(const TestCase &test);
+  /// The recorded plan of \p program with other values in what its first kernels made (TestCase::remakes);
+  /// a `UsageError` where there are no such kernels, or not the original's.
+  llvm::Expected<std::string> remadePlan(JudgedProgram &program);
   /// The original's run that `finitePlan` made, if \p request asks for it.
   RunPointer takeTrial(const JudgedProgram &program, const RunRequest &request);
   /// A case that varies the recorded one has its facts, and no plan is made for them.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Check.h"
+#include "AsyncCopies.h"
 #include "Findings.h"
 #include "Races.h"
 #include "Shadow.h"
@@ -214,6 +215,7 @@ void accessShared(uint32_t site, uint64_t address, uint64_t bytes, AccessKind ki
   if (kind != AccessKind::Load)
     for (uint64_t i = 0; i < bytes; ++i)
       sharedWritten[offset + i] = blockNumber;
+  async::onAccess(offset, bytes, site);
   raceCheck(races::Space::Shared, offset, address, bytes, kind, site);
 }
 
@@ -237,6 +239,7 @@ void onLaunch() {
 void onBlock() {
   ++blockNumber;
   races::onBlock();
+  async::onBlock();
 }
 
 void access(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind, bool isAligned) {
@@ -259,6 +262,11 @@ void access(uint32_t site, uint64_t address, uint64_t bytes, AccessKind kind, bo
 
 using namespace kbrt;
 
+static bool isFenceOfBlock(uint32_t site) {
+  const SiteInfo *info = site < machine.info->siteCount ? &machine.info->sites[site] : nullptr;
+  return info && info->detail && std::strstr(info->detail, "cta");
+}
+
 extern "C" {
 
 void kbrt_check_load(uint32_t site, const void *pointer, uint64_t bytes) {
@@ -276,6 +284,6 @@ void kbrt_check_atomic(uint32_t site, void *pointer, uint64_t bytes) {
 void kbrt_fence(uint32_t site) {
   machine.lastSite = site;
   if (machine.info->mode == ImageMode::Check && kbrt_current)
-    races::onFence(*kbrt_current);
+    races::onFence(*kbrt_current, isFenceOfBlock(site));
 }
 }

@@ -10,6 +10,7 @@
 namespace kbrt::races {
 
 BlockClock blockClock;
+bool orderedByBlockFence = false;
 
 namespace {
 
@@ -29,6 +30,7 @@ uint32_t laneKnowledge[maxWarps][warpLanes][warpLanes];
 
 struct Fence {
   uint32_t warpStamp = 0; ///< 0: none in this block
+  bool isOfBlock = false; ///< the last one was for threads of the block alone
 };
 Fence fences[maxThreads];
 
@@ -40,6 +42,7 @@ struct Release {
   uint32_t fullStamp; ///< the block's accesses below it
   uint32_t warpFull;  ///< its warp's accesses below it
   uint32_t acquired;  ///< the block knew as many acquisitions by then
+  bool isOfBlock;     ///< passed on by a fence for the block alone
 };
 struct Variable {
   std::vector<Release> releases;
@@ -69,13 +72,17 @@ bool covers(const Release &release, const Stamp &access) {
 constexpr int deepestChain = 16;
 
 /// True if one of the first \p n acquisitions in \p known hands on \p access.
-bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &access, int depth) {
+/// \p isWeak becomes true if a release of the block's scope does.
+bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &access, int depth, bool &isWeak) {
   for (size_t i = std::min(n, known.size()); i-- > 0;) {
     const Variable &variable = variables[known[i].address];
     if (auto it = variable.byBlock.find(uint32_t(access.block)); it != variable.byBlock.end())
       for (uint32_t index : it->second)
-        if (index < known[i].count && covers(variable.releases[index], access))
-          return true;
+        if (index < known[i].count && covers(variable.releases[index], access)) {
+          if (!variable.releases[index].isOfBlock)
+            return true;
+          isWeak = true;
+        }
     if (depth >= deepestChain)
       continue;
     // Chains: the releasing block had learnt it from a third one. The latest release knows most.
@@ -86,7 +93,7 @@ bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &ac
         continue;
       ++tried;
       auto it = acquisitions.find(release.block);
-      if (it != acquisitions.end() && isPassedOn(it->second, release.acquired, access, depth + 1))
+      if (it != acquisitions.end() && isPassedOn(it->second, release.acquired, access, depth + 1, isWeak))
         return true;
     }
   }
@@ -141,6 +148,7 @@ bool isOrderedSlow(const Stamp &previous) {
   }
   if (acquired.empty())
     return false;
+  bool isWeak = false;
   // What another thread of the block learnt counts once a barrier lies between.
   for (size_t i = acquired.size(); i-- > 0;) {
     const Acquisition &a = acquired[i];
@@ -150,10 +158,11 @@ bool isOrderedSlow(const Stamp &previous) {
     if (!isMine)
       continue;
     std::vector<Acquisition> one{a};
-    if (isPassedOn(one, 1, previous, 0))
+    if (isPassedOn(one, 1, previous, 0, isWeak))
       return true;
   }
-  return false;
+  orderedByBlockFence |= isWeak;
+  return isWeak;
 }
 
 void onBarrierArrival(uint32_t id, const Thread &thread) {
@@ -215,8 +224,8 @@ void onWarpSync(uint32_t w, uint32_t mask) {
       memcpy(know[i], joined, sizeof joined);
 }
 
-void onFence(const Thread &thread) {
-  fences[thread.linear].warpStamp = bump(blockClock.warpStamp[thread.warp]);
+void onFence(const Thread &thread, bool isOfBlock) {
+  fences[thread.linear] = {bump(blockClock.warpStamp[thread.warp]), isOfBlock};
 }
 
 void onSynchronisation(uint64_t address, AccessKind kind, const char *detail) {
@@ -240,7 +249,7 @@ void onSynchronisation(uint64_t address, AccessKind kind, const char *detail) {
   if (kind == AccessKind::Load)
     return;
   if (isReleasing)
-    onFence(self);
+    onFence(self, text.find(".cta") != std::string_view::npos);
   if (!fences[self.linear].warpStamp)
     return;
   Variable &variable = variables[address];
@@ -249,7 +258,7 @@ void onSynchronisation(uint64_t address, AccessKind kind, const char *detail) {
   variable.releases.push_back({uint32_t(machine.blockLinear), self.linear,
                                fences[self.linear].warpStamp, blockClock.fullStamp,
                                blockClock.warpFull[self.warp],
-                               static_cast<uint32_t>(acquired.size())});
+                               static_cast<uint32_t>(acquired.size()), fences[self.linear].isOfBlock});
   blockReleases = true;
 }
 

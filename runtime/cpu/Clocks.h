@@ -18,7 +18,9 @@ struct Stamp {
   uint64_t site : 24;
   uint64_t isValid : 1;
   uint64_t isAtomic : 1;
-  uint64_t : 6;
+  uint64_t isVolatileStore : 1; ///< and no atomic operation
+  uint64_t isOfBlock : 1;       ///< an atomic operation of the block's scope
+  uint64_t : 4;
   uint64_t thread : 10;
   uint64_t blockStamp : 27;
   uint64_t warpStamp : 27;
@@ -64,6 +66,9 @@ inline bool isSurelyOrdered(const Stamp &previous) {
          (previous.thread / warpLanes == self.warp &&
           previous.warpStamp < blockClock.warpFull[self.warp]);
 }
+
+/// Set by `isOrderedSlow` where only a fence of the block's scope orders two blocks.
+extern bool orderedByBlockFence;
 
 /// True if \p previous happened before what the running thread does now, in any way.
 inline bool isOrdered(const Stamp &previous) {

@@ -101,6 +101,36 @@ ShadowPage *pageFor(Space space, uint64_t offset) {
   return page;
 }
 
+/// What is right on this device and not promised by CUDA.
+void reportWeak(uint32_t site, const Stamp &previous, const char *message) {
+  if (!findings::isNew(FindingKind::WeakOrder, site, previous.site, Severity::Benign))
+    return;
+  Finding finding = findings::make(FindingKind::WeakOrder, site);
+  finding.severity = Severity::Benign;
+  finding.other = placeOf(previous.site, unflatten(previous.block, machine.gridDim),
+                          unflatten(previous.thread, machine.blockDim));
+  finding.message = finding.place.access + " " + message;
+  findings::add(std::move(finding));
+}
+
+/// Two atomic accesses of which one is for the threads of its block alone.
+void checkScope(const Stamp &previous, const Stamp &self) {
+  if (previous.isValid && previous.isAtomic && self.isAtomic && previous.block != self.block &&
+      (previous.isOfBlock || self.isOfBlock))
+    reportWeak(self.site, previous, "and an atomic operation of another block: one of them is atomic for the "
+                                    "threads of its own block alone");
+}
+
+/// `isOrdered`, and a finding if a fence of the block's scope is all that orders two blocks.
+bool isOrderedFor(const Stamp &previous, const Stamp &self) {
+  orderedByBlockFence = false;
+  const bool ordered = isOrdered(previous);
+  if (orderedByBlockFence)
+    reportWeak(self.site, previous, "after an access of another block, and the fence between them is for the "
+                                    "threads of one block alone");
+  return ordered;
+}
+
 /// A write over a conflicting write, to be judged when it has happened.
 struct Pending {
   Space space;
@@ -110,6 +140,7 @@ struct Pending {
   Stamp previous;
   uint32_t site;
   Thread thread;
+  bool isVolatile; ///< both are
 } pending;
 
 void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous,
@@ -149,9 +180,14 @@ Stamp now(AccessKind kind, uint32_t site, bool isAtomic) {
 }
 
 void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsigned bytes) {
-  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrdered(cell.write))
+  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrderedFor(cell.write, self))
     report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
            Severity::Error, machine.current());
+  // Lanes of a warp run in no order since Volta; warps hand each other flags in this way.
+  if (space == Space::Shared && cell.write.isVolatileStore && self.isAtomic && !cell.write.isSameThread(self) &&
+      cell.write.block == self.block && cell.write.thread / warpLanes == self.thread / warpLanes &&
+      !isOrdered(cell.write))
+    reportWeak(self.site, cell.write, "of what another lane of the warp stores: volatile orders nothing");
   // Which reads are kept needs no exact answer, so that the quick one serves.
   if (cell.read.isSameThread(self) || !cell.read.isValid)
     cell.read = self;
@@ -166,16 +202,20 @@ void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsign
 void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64_t address,
              unsigned bytes, bool isReadToo) {
   for (const Stamp *read : {&cell.read, &cell.otherRead})
-    if (read->isValid && !(read->isAtomic && self.isAtomic) && !isOrdered(*read))
+    if (read->isValid && !(read->isAtomic && self.isAtomic) && !isOrderedFor(*read, self))
       report(space, address, bytes, *read, "load", self.site, Severity::Error, machine.current());
-  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrdered(cell.write)) {
-    if (cell.write.isAtomic || self.isAtomic || isReadToo)
+  if (space == Space::Global)
+    checkScope(cell.write, self);
+  const bool areVolatile = cell.write.isVolatileStore && self.isVolatileStore;
+  if (cell.write.isValid && (!(cell.write.isAtomic && self.isAtomic) || areVolatile) &&
+      !isOrderedFor(cell.write, self)) {
+    if (areVolatile ? false : cell.write.isAtomic || self.isAtomic || isReadToo)
       report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
              Severity::Error, machine.current());
     else if (!hasPending) {
       hasPending = true;
       pending = {
-          space, address, offset, bytes, {}, cell.write, uint32_t(self.site), machine.current()};
+          space, address, offset, bytes, {}, cell.write, uint32_t(self.site), machine.current(), areVolatile};
       memcpy(pending.before, reinterpret_cast<const void *>(address), bytes);
     }
   }
@@ -205,6 +245,12 @@ void settle() {
   bool isSame = memcmp(pending.before, after, pending.bytes) == 0 ||
                 areNaNs<uint32_t>(pending.before, after, pending.bytes, 0x7fc00000) ||
                 areNaNs<uint64_t>(pending.before, after, pending.bytes, uint64_t(0x7ff8) << 48);
+  if (pending.isVolatile) {
+    if (!isSame)
+      reportWeak(pending.site, pending.previous, "over a store of another thread: volatile makes nothing atomic, "
+                                                 "and one of the two is lost");
+    return;
+  }
   report(pending.space, pending.address, pending.bytes, pending.previous, "store", pending.site,
          isSame ? Severity::Benign : Severity::Error, pending.thread);
 }
@@ -239,10 +285,15 @@ void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, Ac
   const SiteInfo *info = site < machine.info->siteCount ? &machine.info->sites[site] : nullptr;
   bool isAtomic = kind == AccessKind::Atomic || (info && info->isVolatile);
   Stamp self = now(kind, site, isAtomic);
+  self.isVolatileStore = isAtomic && kind == AccessKind::Store;
+  self.isOfBlock = kind == AccessKind::Atomic && info && info->detail && strstr(info->detail, ".cta");
+  const bool isReadOnly = kind == AccessKind::Load && space == Space::Global && info && info->isReadOnly;
   uint64_t first = (offset & (pageBytes - 1)) >> page->shift;
   uint64_t last = ((offset & (pageBytes - 1)) + bytes - 1) >> page->shift;
   for (uint64_t i = first; i <= last; ++i) {
     Cell &cell = page->cells[i];
+    if (isReadOnly && cell.write.isValid)
+      reportWeak(site, cell.write, "through the read-only cache of what this kernel writes");
     if (kind == AccessKind::Load)
       onRead(cell, self, space, address, bytes);
     else

@@ -27,7 +27,8 @@ void onBlockBarrier(uint32_t id, bool isWhole);
 /// \p thread leaves barrier \p id, for which onBlockBarrier has been called.
 void onBarrierRelease(uint32_t id, const Thread &thread);
 void onWarpSync(uint32_t warp, uint32_t mask);
-void onFence(const Thread &thread);
+/// \p isOfBlock: it orders for the threads of the block alone.
+void onFence(const Thread &thread, bool isOfBlock);
 
 /// The running thread is about to access [address, address + bytes) at \p site; \p offset is from
 /// the start of the arena or of shared memory. \p bytes is at most 16 and does not cross a page.

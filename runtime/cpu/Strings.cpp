@@ -77,6 +77,8 @@ const char *toString(FindingKind kind) {
     return "guard-zone-changed";
   case FindingKind::ConstInputChanged:
     return "const-input-changed";
+  case FindingKind::WeakOrder:
+    return "weak-order";
   }
   return "?";
 }

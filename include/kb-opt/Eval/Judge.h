@@ -64,6 +64,9 @@ struct TestCase {
   /// It asks more of the program than its owner said that it can do: other integers, other sizes. Like a
   /// case that breaks an assumption it counts only where the original's own checked run of it is clean.
   bool asksMore = false;
+  /// What the program's first kernels make out of nothing is replaced: floating-point values by others, all
+  /// else put into another order. Made by the judge, not by a CaseSource.
+  bool remakes = false;
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;

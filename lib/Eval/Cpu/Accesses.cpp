@@ -4,6 +4,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Operator.h"
 
 using namespace llvm;
@@ -183,6 +184,13 @@ static std::string mnemonic(const Access &access) {
   }
   if (type)
     stream << '.' << *type;
+  if (std::optional<SyncScope::ID> scope = getAtomicSyncScopeID(access.instruction)) {
+    // By name: the numbers are a context's own.
+    SmallVector<StringRef> names;
+    access.instruction->getContext().getSyncScopeNames(names);
+    if (*scope < names.size() && names[*scope] == "block")
+      stream << ".cta";
+  }
   return text;
 }
 

@@ -138,7 +138,11 @@ static void guardDivision(BinaryOperator &division) {
 static void lowerFence(ImageContext &context, Instruction &fence) {
   if (context.mode == kbrt::ImageMode::Check) {
     IRBuilder<> builder(&fence);
-    unsigned site = context.addSite(fence, kbrt::AccessKind::Barrier, "fence");
+    SmallVector<StringRef> names;
+    fence.getContext().getSyncScopeNames(names);
+    const SyncScope::ID scope = cast<FenceInst>(fence).getSyncScopeID();
+    const bool isOfBlock = scope < names.size() && names[scope] == "block";
+    unsigned site = context.addSite(fence, kbrt::AccessKind::Barrier, isOfBlock ? "fence.cta" : "fence");
     context.callAtSite(builder, "kbrt_fence", site, {});
   }
   fence.eraseFromParent();

@@ -14,16 +14,18 @@ using namespace llvm;
 
 namespace kbopt::cpu {
 
-/// atomic.OP.gen.{i,f}.{cta,sys}: scopes do not matter to one thread at a time.
+/// atomic.OP.gen.{i,f}.{cta,sys}: scopes do not matter to one thread at a time, but to the race check.
 static Value *expandAtomic(CallInst &call, ArrayRef<StringRef> parts) {
   IRBuilder<> b(&call);
   Value *address = call.getArgOperand(0), *value = call.getArgOperand(1);
   Type *type = value->getType();
   Align align(type->getPrimitiveSizeInBits() / 8);
+  const SyncScope::ID scope =
+      is_contained(parts, "cta") ? call.getContext().getOrInsertSyncScopeID("block") : SyncScope::System;
   if (parts[1] == "cas")
     return b.CreateExtractValue(
         b.CreateAtomicCmpXchg(address, value, call.getArgOperand(2), align,
-                              AtomicOrdering::Monotonic, AtomicOrdering::Monotonic),
+                              AtomicOrdering::Monotonic, AtomicOrdering::Monotonic, scope),
         0);
   using Rmw = AtomicRMWInst;
   auto operation = StringSwitch<Rmw::BinOp>(parts[1])
@@ -39,11 +41,29 @@ static Value *expandAtomic(CallInst &call, ArrayRef<StringRef> parts) {
                        .Default(Rmw::BAD_BINOP);
   if (operation == Rmw::BAD_BINOP)
     return nullptr;
-  return b.CreateAtomicRMW(operation, address, value, align, AtomicOrdering::Monotonic);
+  return b.CreateAtomicRMW(operation, address, value, align, AtomicOrdering::Monotonic, scope);
+}
+
+void noteAsyncCopy(ImageContext &context, IRBuilderBase &b, const Instruction &at, Value *destination,
+                   unsigned bytes) {
+  if (context.mode != kbrt::ImageMode::Check)
+    return;
+  unsigned site = context.addSite(at, kbrt::AccessKind::Store, "cp.async");
+  context.callAtSite(b, "kbrt_async_copy", site,
+                     {b.CreateAddrSpaceCast(destination, b.getPtrTy()), b.getInt64(bytes)});
+}
+
+void noteAsyncWait(ImageContext &context, IRBuilderBase &b, Value *groups) {
+  if (context.mode != kbrt::ImageMode::Check)
+    return;
+  if (groups)
+    b.CreateCall(context.runtime("kbrt_async_wait"), {b.CreateZExtOrTrunc(groups, b.getInt32Ty())});
+  else
+    b.CreateCall(context.runtime("kbrt_async_commit"), {});
 }
 
 /// cp.async.{ca,cg}.shared.global.SIZE{.s}(destination, source{, size})
-static bool expandAsyncCopy(CallInst &call, ArrayRef<StringRef> parts) {
+static bool expandAsyncCopy(ImageContext &context, CallInst &call, ArrayRef<StringRef> parts) {
   if (parts[2] != "ca" && parts[2] != "cg")
     return false;
   unsigned bytes = 0;
@@ -59,6 +79,7 @@ static bool expandAsyncCopy(CallInst &call, ArrayRef<StringRef> parts) {
                              : b.getIntNTy(bytes * 8);
     b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(bytes)), destination, Align(bytes));
   }
+  noteAsyncCopy(context, b, call, destination, bytes);
   call.eraseFromParent();
   return true;
 }
@@ -99,7 +120,7 @@ static void expandCall(ImageContext &context, CallInst &call) {
   if (parts[0] == "atomic" && parts.size() >= 3) {
     replacement = expandAtomic(call, parts);
   } else if (name.starts_with("cp.async.c") && parts.size() >= 6) {
-    expandAsyncCopy(call, parts);
+    expandAsyncCopy(context, call, parts);
     return;
   } else if (parts[0] == "ldu" || parts[0] == "ldg") {
     LoadInst *load = b.CreateAlignedLoad(

@@ -25,6 +25,12 @@ void prepareDevice(ImageContext &context);
 /// Replaces inline PTX by IR; what is not understood becomes unsupported.
 void translateInlineAsm(ImageContext &context);
 
+/// Mode Check: \p bytes at \p destination are in flight until they are waited for; a wait until at most
+/// \p groups are (~0: nothing is), or without it a commit.
+void noteAsyncCopy(ImageContext &context, llvm::IRBuilderBase &b, const llvm::Instruction &at,
+                   llvm::Value *destination, unsigned bytes);
+void noteAsyncWait(ImageContext &context, llvm::IRBuilderBase &b, llvm::Value *groups);
+
 /// Replaces intrinsics that touch memory (wmma, cp.async, scoped atomics, …) by
 /// loads, stores, atomics and kbrt_mma.
 void expandMemoryIntrinsics(ImageContext &context);

@@ -1,5 +1,6 @@
 //===- SyncIntrinsics.cpp - Special registers, barriers, warp operations --===//
 #include "Intrinsics.h"
+#include "Steps.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cstddef>
 
@@ -246,7 +247,13 @@ Lowered lowerSynchronisation(IntrinsicCall &c) {
     return c.context.callAtSite(b, "kbrt_yield", c.site(AccessKind::Spin), {});
   if (name.starts_with("membar.") || name.starts_with("fence.")) {
     if (c.context.mode == kbrt::ImageMode::Check)
-      c.context.callAtSite(b, "kbrt_fence", c.site(AccessKind::Barrier), {});
+      c.context.callAtSite(b, "kbrt_fence", c.context.addSite(c.call, AccessKind::Barrier, name), {});
+    return nullptr;
+  }
+  if (name == "cp.async.commit.group" || name == "cp.async.wait.all" || name == "cp.async.wait.group") {
+    noteAsyncWait(c.context, b, name.ends_with("commit.group") ? nullptr
+                                : name.ends_with("all")        ? (Value *)b.getInt32(~0u)
+                                                               : c.argument(0));
     return nullptr;
   }
   // Hints, and waits for what has happened already.

@@ -70,6 +70,31 @@ static Expected<bool> isSlowAnyway(Judge::Impl &judge, const RunRequest &request
   return (*own)->status == RunStatus::Timeout || (*own)->wallSeconds >= request.options.wallSeconds / 4;
 }
 
+/// The first finding of \p run that is right on the CPU device alone.
+static const DeviceFinding *weakFinding(const RunResult &run) {
+  for (const LaunchRecord &launch : run.launches)
+    for (const DeviceFinding &finding : launch.findings)
+      if (finding.kind == "weak-order")
+        return &finding;
+  return nullptr;
+}
+
+/// A candidate may not rely on an order that CUDA does not promise, unless the original does as well.
+static Expected<std::optional<GateRecord>> checkOrderPromised(Judge::Impl &judge, const RunResult &run,
+                                                              const TestCase &test) {
+  const DeviceFinding *finding = weakFinding(run);
+  if (!finding)
+    return std::nullopt;
+  Expected<RunPointer> own =
+      judge.run(judge.baselineProgram, test, RunMode::Check, judge.cpuOptions(judge.baselineProgram));
+  if (!own)
+    return own.takeError();
+  if (weakFinding(**own))
+    return std::nullopt;
+  return std::optional<GateRecord>(
+      GateRecord::fail(GateId::G4, FailureClass::Runtime, finding->text + " on case " + test.name));
+}
+
 Expected<GateRecord> runDeviceChecks(GateContext &context) {
   Judge::Impl &judge = context.judge;
   const bool search = context.effort == JudgeEffort::Search;
@@ -141,6 +166,11 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
     }
     if (std::optional<GateRecord> failure = failureOf(**run, GateId::G4, request.test.name))
       return std::move(*failure);
+    Expected<std::optional<GateRecord>> weak = checkOrderPromised(judge, **run, request.test);
+    if (!weak)
+      return weak.takeError();
+    if (*weak)
+      return std::move(**weak);
   }
   cases -= slowCases.size();
   if (cases == 0 && !slowCases.empty())

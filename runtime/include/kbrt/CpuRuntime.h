@@ -81,6 +81,7 @@ enum class FindingKind : uint8_t {
   WriteToConstant,
   GuardZoneChanged,  ///< found after the launch (plain mode too)
   ConstInputChanged, ///< a buffer that the kernel takes only by pointer to const (executePlan)
+  WeakOrder,         ///< right on this device, and not promised by CUDA; always benign
 };
 const char *toString(FindingKind kind);
 

@@ -198,6 +198,12 @@ void kbrt_check_copy(uint32_t site, void *destination, const void *source, uint6
 /// store, is what orders blocks for the race check: without this call, every program that hands
 /// data from block to block would be said to race.
 void kbrt_fence(uint32_t site);
+/// cp.async (mode Check only): the bytes at \p destination in shared memory have been copied, and count as
+/// in flight until the thread waits for the group that the next commit closes.
+void kbrt_async_copy(uint32_t site, void *destination, uint64_t bytes);
+void kbrt_async_commit();
+/// Until at most \p groups of the thread's latest groups are in flight; ~0: until nothing is, committed or not.
+void kbrt_async_wait(uint32_t groups);
 /// A local array of the current thread comes to life, uninitialised, and ends.
 void kbrt_local_begin(uint32_t site, void *pointer, uint64_t bytes);
 void kbrt_local_end(void *pointer);

@@ -1,4 +1,5 @@
 //===- PtxMemory.cpp - ld, st, atom, red, cp.async ------------------------===//
+#include "../Steps.h"
 #include "PtxTranslator.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -104,6 +105,10 @@ bool PtxTranslator::translateMemory(const Instruction &i) {
   return true;
 }
 
+static SyncScope::ID scopeOf(const PtxInstruction &i, IRBuilderBase &b) {
+  return i.has("cta") ? b.getContext().getOrInsertSyncScopeID("block") : SyncScope::System;
+}
+
 /// atom{.sem}{.scope}{.space}.op.type d, [a], b{, c}; red is the same without d.
 bool PtxTranslator::translateAtomic(const Instruction &i) {
   bool isReduction = i.parts[0] == "red";
@@ -123,8 +128,8 @@ bool PtxTranslator::translateAtomic(const Instruction &i) {
     Value *desired = i.operands.size() > first + 2 ? read(i.operands[first + 2], type.type) : nullptr;
     if (!desired)
       return false;
-    Value *pair = b.CreateAtomicCmpXchg(address, value, desired, Align(bytes),
-                                        AtomicOrdering::Monotonic, AtomicOrdering::Monotonic);
+    Value *pair = b.CreateAtomicCmpXchg(address, value, desired, Align(bytes), AtomicOrdering::Monotonic,
+                                        AtomicOrdering::Monotonic, scopeOf(i, b));
     if (!isReduction)
       write(i.operands[0], b.CreateExtractValue(pair, 0));
     return true;
@@ -149,19 +154,28 @@ bool PtxTranslator::translateAtomic(const Instruction &i) {
   }
   if (operation == Rmw::BAD_BINOP)
     return false;
-  Value *old = b.CreateAtomicRMW(operation, address, value, Align(bytes), orderingOf(i));
+  Value *old = b.CreateAtomicRMW(operation, address, value, Align(bytes), orderingOf(i), scopeOf(i, b));
   if (!isReduction)
     write(i.operands[0], old);
   return true;
 }
 
 /// cp.async{.ca,.cg}.shared.global [d], [s], size{, source size}: a copy that
-/// is complete at once; commit and wait have nothing left to do.
+/// is complete at once; commit and wait only tell the checks.
 bool PtxTranslator::translateAsyncCopy(const Instruction &i) {
   if (i.parts[0] != "cp" || !i.has("async"))
     return false;
-  if (i.has("commit_group") || i.has("wait_group") || i.has("wait_all"))
+  if (i.has("commit_group") || i.has("wait_all")) {
+    noteAsyncWait(context, b, i.has("wait_all") ? (Value *)b.getInt32(~0u) : nullptr);
     return true;
+  }
+  if (i.has("wait_group")) {
+    Value *groups = i.operands.empty() ? nullptr : read(i.operands[0], b.getInt32Ty());
+    if (!groups)
+      return false;
+    noteAsyncWait(context, b, groups);
+    return true;
+  }
   if (i.has("bulk") || i.has("mbarrier") || i.operands.size() < 3)
     return false;
   Value *destination = readAddress(i.operands[0], Shared);
@@ -178,6 +192,7 @@ bool PtxTranslator::translateAsyncCopy(const Instruction &i) {
                            : b.getIntNTy(total * 8);
   if (i.operands.size() == 3 || i.has("L2::cache_hint")) {
     b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(total)), destination, Align(total));
+    noteAsyncCopy(context, b, call, destination, total);
     return true;
   }
   // Bytes from the source size on are filled with zeros; a predicate as the
@@ -193,6 +208,7 @@ bool PtxTranslator::translateAsyncCopy(const Instruction &i) {
   b.CreateMemSet(destination, b.getInt8(0), total, Align(total));
   b.CreateMemCpy(destination, Align(total), source, Align(total),
                  b.CreateBinaryIntrinsic(Intrinsic::umin, valid, b.getInt64(total)));
+  noteAsyncCopy(context, b, call, destination, total);
   return true;
 }
 

@@ -19,7 +19,8 @@ bool PtxTranslator::translateSynchronisation(const Instruction &i) {
   if (op == "membar" || op == "fence") {
     if (i.has("proxy") || i.has("mbarrier_init"))
       return false;
-    b.CreateFence(AtomicOrdering::SequentiallyConsistent);
+    b.CreateFence(AtomicOrdering::SequentiallyConsistent,
+                  i.has("cta") ? b.getContext().getOrInsertSyncScopeID("block") : SyncScope::System);
     return true;
   }
   if (op == "createpolicy") {

@@ -1,0 +1,20 @@
+//===- AsyncCopies.h - Copies to shared memory that are in flight --*- C++ -*-===//
+//
+// Owns what cp.async has copied and no thread has waited for yet. The device copies at once, so
+// that a program which forgets to wait would be right here and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_ASYNCCOPIES_H
+#define KBRT_ASYNCCOPIES_H
+
+#include "Machine.h"
+
+namespace kbrt::async {
+
+/// Nothing is in flight: a block starts.
+void onBlock();
+/// The running thread accesses \p bytes at \p offset of shared memory: a finding if they are in flight.
+void onAccess(uint64_t offset, uint64_t bytes, uint32_t site);
+
+} // namespace kbrt::async
+#endif
