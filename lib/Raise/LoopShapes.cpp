@@ -1,6 +1,6 @@
 //===- LoopShapes.cpp - Loops in a form that says more -------------------------===//
 //
-// Owns two changes of loops that keep what each element goes through, in its order:
+// Owns two changes of loops that keep what each element goes through, in its order, and one of scalars:
 //
 //   for (i) out[i] = 0;                           for (i) {
 //   for (k) for (i) out[i] += a[k] * b[k][i];  =>   out[i] = 0;
@@ -9,6 +9,8 @@
 // so that an element that is updated in memory becomes a sum, and
 //
 //   for (k < n) { if (k <= t) A; if (k > t) B; }  =>  for (k < t + 1) A;  for (k < n - t - 1) B at k + t + 1;
+//
+// and `T x = a; if (c) x = b;` becomes `T x = c ? b : a;` where c is no condition on indices.
 //
 //===----------------------------------------------------------------------===//
 #include "Points.h"
@@ -23,6 +25,7 @@ public:
 
   void run(std::vector<Statement> &body) {
     for (size_t i = 0; i < body.size(); ++i) {
+      joinChoice(body, i);
       if (body[i].kind == Statement::For)
         split(body, i);
       run(body[i].body);
@@ -35,6 +38,48 @@ private:
   static bool isCounted(const Statement &loop) {
     return loop.kind == Statement::For && loop.progress == Statement::Add && loop.begin == Poly() &&
            loop.step == Poly::constant(1);
+  }
+
+  //===-- A scalar that is chosen ------------------------------------------===//
+
+  static bool readsElement(const Text &text) {
+    return llvm::any_of(text.operands, [](const Operand &each) { return each.kind != Operand::Index; });
+  }
+
+  /// \p from with its holes numbered after those of \p to, whose operands get its own.
+  static std::string appended(Text &to, const Text &from) {
+    std::string result;
+    llvm::StringRef rest = from.text;
+    for (size_t at; (at = rest.find('$')) != llvm::StringRef::npos;) {
+      result += rest.take_front(at + 1);
+      rest = rest.drop_front(at + 1);
+      unsigned hole = 0;
+      rest.consumeInteger(10, hole);
+      result += std::to_string(hole + to.operands.size());
+    }
+    to.operands.insert(to.operands.end(), from.operands.begin(), from.operands.end());
+    return "(" + result + rest.str() + ")";
+  }
+
+  /// Takes the condition after the let at \p at into its value.
+  static void joinChoice(std::vector<Statement> &body, size_t at) {
+    if (at + 1 >= body.size() || body[at].kind != Statement::Let || body[at].symbol || body[at].value.text.empty() ||
+        body[at + 1].kind != Statement::If)
+      return;
+    Statement &let = body[at], &choice = body[at + 1];
+    if (!choice.constraints.empty() || choice.value.text.empty() || choice.body.size() != 1 || readsElement(choice.value) ||
+        readsElement(let.value))
+      return;
+    const Statement &assign = choice.body.front();
+    auto names = [&](const Text &text) { return llvm::StringRef(text.text).contains(let.name); };
+    if (assign.kind != Statement::Assign || assign.name != let.name || names(assign.value) || names(choice.value))
+      return;
+    Text value;
+    std::string condition = appended(value, choice.value), chosen = appended(value, assign.value),
+                other = appended(value, let.value), type = "(" + let.type + ")";
+    value.text = condition + " ? " + type + chosen + " : " + type + other;
+    let.value = std::move(value);
+    body.erase(body.begin() + at + 1);
   }
 
   //===-- An element's updates together ----------------------------------===//

@@ -64,12 +64,18 @@ static std::optional<int> direction(AffineExpr expr, unsigned position) {
   return std::nullopt;
 }
 
-kb::ExprAttr kbopt::extreme(kb::ExprAttr expr, StringRef dim, kb::ExprAttr extent, bool largest) {
-  std::optional<int64_t> gain = strideAlong(expr, dim);
+std::optional<int64_t> kbopt::directionAlong(kb::ExprAttr expr, StringRef dim) {
+  if (std::optional<int64_t> gain = strideAlong(expr, dim))
+    return gain;
   unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
-  if (!gain)
-    if (std::optional<int> rises = direction(expr.getExpr(), position))
-      gain = *rises;
+  if (std::optional<int> rises = direction(expr.getExpr(), position))
+    return *rises;
+  return std::nullopt;
+}
+
+kb::ExprAttr kbopt::extreme(kb::ExprAttr expr, StringRef dim, kb::ExprAttr extent, bool largest) {
+  std::optional<int64_t> gain = directionAlong(expr, dim);
+  unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
   if (!gain)
     return {};
   AffineExpr at = (*gain > 0) == largest ? extent.getExpr() - 1 : getAffineConstantExpr(0, expr.getContext());

@@ -21,6 +21,10 @@ kb::ExprAttr combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t co
 /// Dimension \p name as an expression in the space of \p like.
 kb::ExprAttr dimension(llvm::StringRef name, kb::ExprAttr like);
 
+/// Positive if \p expr never falls when \p dim grows, negative if it never rises, 0 if it does not change; nothing if
+/// that is not known. A quotient by a constant rises in steps.
+std::optional<int64_t> directionAlong(kb::ExprAttr expr, llvm::StringRef dim);
+
 /// \p expr where 0 <= \p dim < \p extent makes it largest (or smallest); null if its gain along \p dim is not a
 /// constant.
 kb::ExprAttr extreme(kb::ExprAttr expr, llvm::StringRef dim, kb::ExprAttr extent, bool largest);

@@ -281,6 +281,9 @@ private:
     if (!varies)
       return "";
     kb::ExprAttr most = to.depth.size() == 1 ? spread(to.depth[0].extent) : kb::ExprAttr();
+    for (const NestDim *dim : {&to.row, &to.column})
+      if (most && !strideAlong(most, dim->name))
+        return "the length of the sum over " + to.depth.front().name + " grows in steps with " + dim->name;
     to.length = most;
     for (const NestDim *dim : {&to.row, &to.column})
       most = most ? extreme(most, dim->name, dim->extent, true) : most;

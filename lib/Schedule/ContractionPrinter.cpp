@@ -193,7 +193,7 @@ void ContractionPrinter::printLimits() {
   }
   for (kb::ExprAttr condition : contraction.conditions) {
     // A block whose tile has no point.
-    std::optional<int64_t> byRow = strideAlong(condition, row), byColumn = strideAlong(condition, column);
+    std::optional<int64_t> byRow = directionAlong(condition, row), byColumn = directionAlong(condition, column);
     text.setName(row, byRow && *byRow > 0 ? row0 + " + " + bm + " - 1" : row0);
     text.setName(column, byColumn && *byColumn > 0 ? column0 + " + " + bn + " - 1" : column0);
     std::string isEmpty = comparison(text, condition, true);

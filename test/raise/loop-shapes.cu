@@ -70,3 +70,19 @@ __global__ void tile(float *out, const float *x, int n) {
     }
   }
 }
+
+// What is read if a pointer is there stays one expression.
+// CHECK-LABEL: kb.nest @_Z7product
+// CHECK: kb.let "{{.*}}" : "float" "(bias != nullptr) ? (float)($0) : (float)(0.0f)" [{{.*}}"bias"
+// CHECK-NOT: kb.when
+// CHECK: kb.over "k" reduction
+__global__ void product(float *out, const float *x, const float *w, const float *bias, int rows, int columns, int n) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y;
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < rows && j < columns) {
+    float sum = bias != nullptr ? bias[j] : 0.0f;
+    for (int k = 0; k < n; ++k)
+      sum += x[i * n + k] * w[j * n + k];
+    out[i * columns + j] = sum;
+  }
+}
