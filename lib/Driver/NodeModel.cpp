@@ -123,18 +123,27 @@ static json::Object kernelsJson(RewriteSession &session, const json::Object &mod
 static constexpr double slowestCounted = 1.1;
 
 /// In the place of counters for a program that is too slow for them; nothing if they are to be read.
-/// With several kernels their shares of the time are only known from counters.
-std::optional<json::Object> ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing,
-                                                                const json::Object &modelled) {
+/// Where the shares of the kernels are not modelled, they are the original's.
+llvm::Expected<std::optional<json::Object>>
+ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing, const json::Object &modelled) {
   const json::Object *kernels = modelled.getObject("kernels");
-  if (id == rootNode || timing.cold.decision != TimingDecision::Slower ||
-      timing.cold.ratio * slowestCounted > 1 || !kernels || kernels->size() != 1)
+  if (id == rootNode || timing.cold.decision != TimingDecision::Slower || timing.cold.ratio * slowestCounted > 1)
     return std::nullopt;
+  const std::string why = "slower than the original: its counters are not read";
+  if (!kernels || kernels->size() != 1) {
+    auto own = judgeOf.code(original);
+    if (!own)
+      return own.takeError();
+    auto read = counters(rootNode, original, codeWithHost(own->digest, rootNode));
+    if (!read)
+      return read.takeError();
+    (*read)["degraded"] = why;
+    return std::optional<json::Object>(std::move(*read));
+  }
   json::Object entry{{"us", 1}, {"metrics", json::Object()}};
   const std::string kernel = kernels->begin()->first.str();
-  return json::Object{{"longest", kernel},
-                      {"degraded", "slower than the original: its counters are not read"},
-                      {"kernels", json::Object{{kernel, std::move(entry)}}}};
+  return std::optional<json::Object>(
+      json::Object{{"longest", kernel}, {"degraded", why}, {"kernels", json::Object{{kernel, std::move(entry)}}}});
 }
 
 llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefacts &program,
@@ -160,14 +169,16 @@ llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefact
     answer["us"] = *us;
     if (modelledUs)
       answer["modelledUs"] = *modelledUs;
-    std::optional<json::Object> counted = withoutCounters(id, *timing, *modelled);
-    if (!counted) {
+    auto counted = withoutCounters(id, *timing, *modelled);
+    if (!counted)
+      return counted.takeError();
+    if (!*counted) {
       auto read = counters(id, program, key);
       if (!read)
         return read.takeError();
-      counted = std::move(*read);
+      *counted = std::move(*read);
     }
-    speed = measuredSpeed(std::move(*counted), std::move(*modelled), *us);
+    speed = measuredSpeed(std::move(**counted), std::move(*modelled), *us);
     answer["degraded"] = speed.getString("degraded").value_or("").str();
   } else {
     answer["us"] = *modelledUs;

@@ -107,7 +107,7 @@ private:
   /// Counters of the GPU in the form of `model`, with the reason in `degraded` if there are none.
   llvm::Expected<llvm::json::Object> counters(const NodeId &node, const ProgramArtefacts &program,
                                               const Digest &code);
-  std::optional<llvm::json::Object> withoutCounters(const NodeId &node, const TimingReport &timing,
+  llvm::Expected<std::optional<llvm::json::Object>> withoutCounters(const NodeId &node, const TimingReport &timing,
                                                     const llvm::json::Object &modelled);
   /// The sentences of the hottest lines by kernel (mangled): sampled where a GPU does it, else modelled.
   llvm::Expected<llvm::json::Object> lines(const NodeId &node);

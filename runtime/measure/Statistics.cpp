@@ -128,7 +128,9 @@ StopReason kbrt::whetherToStop(const StopRule &rule, size_t samplesOfEach, doubl
   if (seconds < rule.minSeconds || noiseHistory.empty())
     return StopReason::GoOn;
   if (samplesOfEach < rule.minSamples)
-    return samplesOfEach >= rule.fewSamples && noiseHistory.back() <= rule.noise ? StopReason::Quiet : StopReason::GoOn;
+    return seconds >= rule.longSeconds && samplesOfEach >= rule.fewSamples && noiseHistory.back() <= rule.noise
+               ? StopReason::Quiet
+               : StopReason::GoOn;
   if (noiseHistory.back() <= rule.noise)
     return StopReason::Quiet;
   if (noiseHistory.back() <= rule.meanNoise * std::sqrt(static_cast<double>(samplesOfEach)))

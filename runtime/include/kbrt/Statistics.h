@@ -49,7 +49,8 @@ inline constexpr size_t leastSamples = 6;
 /// When enough samples are there.
 struct StopRule {
   size_t minSamples = 30;  ///< of each image
-  size_t fewSamples = 8;   ///< of each that suffice where they are quiet, as long ones are
+  size_t fewSamples = 8;   ///< of each that suffice where they are quiet and took `longSeconds`
+  double longSeconds = 0.5;
   double minSeconds = 0.5; ///< of measuring
   double maxSeconds = 15;
   double patience = 3;     ///< times `maxSeconds` for the first `leastSamples`

@@ -100,6 +100,8 @@ TEST(Statistics, LongProgramsAreMeasuredWithFewSamples) {
   std::vector<double> quiet{0.004}, noisy{0.02};
   EXPECT_EQ(whetherToStop(rule, 8, 1, quiet), StopReason::Quiet);
   EXPECT_EQ(whetherToStop(rule, 6, 1, quiet), StopReason::GoOn);
+  rule.minSeconds = 0.1;
+  EXPECT_EQ(whetherToStop(rule, 8, 0.4, quiet), StopReason::GoOn) << "short samples are cheap";
   EXPECT_EQ(whetherToStop(rule, 8, 1, noisy), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 4, rule.maxSeconds, noisy), StopReason::GoOn) << "too few to decide anything";
   EXPECT_EQ(whetherToStop(rule, 6, rule.maxSeconds, noisy), StopReason::TimeOut);
