@@ -490,7 +490,7 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>
-RecordedCases::wholeProgram(const ProgramArtefacts &program) {
+RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef otherImage) {
   if (workload.kind != WorkloadKind::Program)
     return std::nullopt;
   auto run = [&]() -> llvm::Expected<WholeRun> {
@@ -498,10 +498,10 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program) {
     auto host = executable(sharesHost(program) ? first : program, recipe);
     if (!host)
       return host.takeError();
-    auto image = imageFor(program);
+    auto image = otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
     if (!image)
       return image.takeError();
-    std::string folder = joinPath(root, "whole-" + digestOf(program.text));
+    std::string folder = joinPath(root, "whole-" + digestOf(program.text + *image));
     if (llvm::Error error = context.files.createDirectories(folder))
       return std::move(error);
     auto ended = executeProgram(context.runner, request(recipe, *host, *image, folder));

@@ -171,6 +171,8 @@ struct Judge::Impl {
   OnceMap<unsigned, MandatoryWork> mandatoryWork;
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
   OnceMap<Rerounding, DeviceImage> directedImages;
+  /// What the original prints under them; nothing where that could not be run.
+  OnceMap<Rerounding, std::optional<CaseSource::WholeRun>> wholeRerounded;
   OnceMap<std::string, OperationCounts> operationCounts;
   std::mutex trialsMutex;
   std::map<std::string, RunPointer> trials; ///< `finitePlan`'s last runs, by case, until they are asked for

@@ -110,7 +110,9 @@ public:
     int exitStatus = 0;
     std::string out;
   };
-  virtual std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) = 0;
+  /// \p image: the file of device code to run in the place of the program's own; empty: its own.
+  virtual std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program,
+                                                               llvm::StringRef image = "") = 0;
   /// Inputs of \p test under another seed, for the decoy of that name; nothing
   /// if the case has no seed.
   virtual std::optional<TestCase> reseeded(const TestCase &test) = 0;

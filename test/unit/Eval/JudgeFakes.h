@@ -90,6 +90,7 @@ struct FakeCases : CaseSource {
   std::string folder;
   std::vector<TestCase> list;
   std::map<std::string, WholeRun> whole; ///< by text
+  std::optional<WholeRun> wholeRerounded; ///< of the original with another image
   std::map<std::string, std::vector<WholeRun>> wholeRuns; ///< one after the other; the last stays
   std::map<std::string, size_t> wholeCalls;
   std::mutex mutex;
@@ -113,7 +114,10 @@ struct FakeCases : CaseSource {
                                           ExitStatus::Diagnostics);
     return folderOf(test);
   }
-  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program) override {
+  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program,
+                                                       llvm::StringRef image = "") override {
+    if (!image.empty())
+      return wholeRerounded ? std::optional<llvm::Expected<WholeRun>>(*wholeRerounded) : std::nullopt;
     if (!wholeRuns.empty()) {
       const std::vector<WholeRun> &runs = wholeRuns.at(program.text);
       size_t call = wholeCalls[program.text]++;
