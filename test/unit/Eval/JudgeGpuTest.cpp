@@ -317,6 +317,19 @@ TEST_F(JudgeGpuTest, ACandidateThatDoesNotEndWhereTheOriginalDoesFailsG4) {
             "incorrect (timeout, G4 CPU device checks): no end within 30 s on case n=64");
 }
 
+TEST_F(JudgeGpuTest, NumbersThatOtherRoundingsMoveMayBeAsLarge) {
+  good("prints");
+  cases.whole = {{"original", {0, "largest error 1.2e-07 of 64"}}, {"prints", {0, "largest error 3.6e-07 of 64"}}};
+  promise.result = ResultPromise::Reassociates;
+  EXPECT_EQ(verdict("prints").gate, GateId::G14);
+  cases.wholeRerounded = CaseSource::WholeRun{0, "largest error 2.4e-07 of 64"};
+  EXPECT_TRUE(verdict("prints").isCorrect()) << verdict("prints").summary();
+  cases.whole["prints"] = {0, "largest error 3.6e-05 of 64"};
+  EXPECT_EQ(verdict("prints").gate, GateId::G14) << "a hundred times as much is no rounding";
+  cases.whole["prints"] = {0, "largest error 1.2e-07 of 65"};
+  EXPECT_EQ(verdict("prints").gate, GateId::G14);
+}
+
 TEST_F(JudgeGpuTest, ACaseThatTakesTheOriginalAsLongSaysNothingAboutACandidate) {
   cases.list.insert(cases.list.begin() + 1, {"n=32", false, true, false});
   cases.folders["n=32"] = temporary->file("slow");
