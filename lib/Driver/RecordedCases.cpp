@@ -490,7 +490,7 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>
-RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef otherImage) {
+RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef otherImage, Rounding rounding) {
   if (workload.kind != WorkloadKind::Program)
     return std::nullopt;
   auto run = [&]() -> llvm::Expected<WholeRun> {
@@ -501,10 +501,12 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
     auto image = otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
     if (!image)
       return image.takeError();
-    std::string folder = joinPath(root, "whole-" + digestOf(program.text + *image));
+    std::string folder = joinPath(root, "whole-" + digestOf(program.text + *image + toString(rounding).str()));
     if (llvm::Error error = context.files.createDirectories(folder))
       return std::move(error);
-    auto ended = executeProgram(context.runner, request(recipe, *host, *image, folder));
+    RecordRequest whole = request(recipe, *host, *image, folder);
+    whole.rounding = toString(rounding).str();
+    auto ended = executeProgram(context.runner, whole);
     if (!ended)
       return ended.takeError();
     if (ended->status == RecordStatus::NoDevice) // says nothing about the program

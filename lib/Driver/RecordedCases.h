@@ -43,7 +43,8 @@ public:
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
-  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "") override;
+  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
+                                                       Rounding rounding = Rounding::Nearest) override;
   std::optional<TestCase> reseeded(const TestCase &test) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;

@@ -1,9 +1,11 @@
 //===- CpuBackend.cpp - Kernels on the CPU device ---------------------------===//
 #include "ArenaBackend.h"
 #include "DeviceFacts.h"
+#include "Settings.h"
 #include "kbrt/CpuRuntime.h"
 #include "kbrt/RepeatedLaunches.h"
 
+#include <cfenv>
 #include <cstdio>
 #include <unordered_map>
 
@@ -27,6 +29,11 @@ Error errorOf(LaunchStatus status) {
   default:
     return cuda::launchFailure;
   }
+}
+
+/// KBRECORD_ROUNDING: a direction for the kernels' operations, to see how far rounding moves what a program prints.
+int roundingOf(const std::string &direction) {
+  return direction == "up" ? FE_UPWARD : direction == "down" ? FE_DOWNWARD : FE_TONEAREST;
 }
 
 class CpuBackend : public ArenaBackend {
@@ -109,6 +116,7 @@ Error CpuBackend::launch(const KernelLaunch &request) {
   LaunchOptions options;
   options.wallSeconds = request.wallSeconds;
   options.maxSharedBytes = deviceFact("sharedMemPerBlockOptin");
+  options.rounding = roundingOf(recorderSetting("ROUNDING"));
   LaunchKey key{request.kernel->name, request.grid, request.block, request.sharedBytes, {}};
   for (size_t i = 0; i < request.kernel->parameterBytes.size(); ++i) {
     auto *first = static_cast<const uint8_t *>(request.arguments[i]);

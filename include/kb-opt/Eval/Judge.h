@@ -110,9 +110,10 @@ public:
     int exitStatus = 0;
     std::string out;
   };
-  /// \p image: the file of device code to run in the place of the program's own; empty: its own.
-  virtual std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program,
-                                                               llvm::StringRef image = "") = 0;
+  /// \p image: the file of device code to run in the place of the program's own; empty: its own. \p rounding: of kernels on the
+  /// CPU device.
+  virtual std::optional<llvm::Expected<WholeRun>>
+  wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "", Rounding rounding = Rounding::Nearest) = 0;
   /// Inputs of \p test under another seed, for the decoy of that name; nothing
   /// if the case has no seed.
   virtual std::optional<TestCase> reseeded(const TestCase &test) = 0;

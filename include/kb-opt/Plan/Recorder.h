@@ -35,6 +35,7 @@ struct RecordRequest {
   /// machine. Oracle-fed runs execute none and need no GPU for a cubin.
   std::string image;
   unsigned deviceIndex = 0; ///< of the GPU
+  std::string rounding = "nearest"; ///< of kernels on the CPU device: or "up", "down"
   /// For kernels whose names tell no types. A CPU image knows them by itself.
   KernelTypes kernelTypes;
   std::vector<std::string> arguments;

@@ -218,12 +218,17 @@ Expected<const CaseSource::WholeRun *> originalRun(Judge::Impl &judge, unsigned 
 /// The original once more, with its operations rounded in one direction; null where that cannot be run.
 Expected<const CaseSource::WholeRun *> reroundedRun(Judge::Impl &judge, Rounding direction) {
   auto known = judge.wholeRerounded.get(direction, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
-    Expected<const DeviceImage &> image = judge.directedImages.get(direction, [&] { return judge.directedImage(direction); });
-    if (!image) {
-      consumeError(image.takeError()); // without it the comparison is the stricter one
-      return std::nullopt;
+    std::string path; // the CPU device rounds all operations alike by itself
+    if (judge.gpu) {
+      Expected<const DeviceImage &> image = judge.directedImages.get(direction, [&] { return judge.directedImage(direction); });
+      if (!image) {
+        consumeError(image.takeError()); // without it the comparison is the stricter one
+        return std::nullopt;
+      }
+      path = image->path;
     }
-    std::optional<Expected<CaseSource::WholeRun>> run = judge.cases.wholeProgram(judge.original, image->path);
+    std::optional<Expected<CaseSource::WholeRun>> run =
+        judge.cases.wholeProgram(judge.original, path, judge.gpu ? Rounding::Nearest : direction);
     if (run && *run)
       return std::move(**run);
     if (run)

@@ -115,8 +115,9 @@ struct FakeCases : CaseSource {
     return folderOf(test);
   }
   std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program,
-                                                       llvm::StringRef image = "") override {
-    if (!image.empty())
+                                                       llvm::StringRef image = "",
+                                                       Rounding rounding = Rounding::Nearest) override {
+    if (!image.empty() || rounding != Rounding::Nearest)
       return wholeRerounded ? std::optional<llvm::Expected<WholeRun>>(*wholeRerounded) : std::nullopt;
     if (!wholeRuns.empty()) {
       const std::vector<WholeRun> &runs = wholeRuns.at(program.text);
