@@ -35,7 +35,7 @@ public:
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
-  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &) override {
+  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &, llvm::StringRef, Rounding) override {
     return std::nullopt;
   }
   std::optional<TestCase> reseeded(const TestCase &test) override;

@@ -38,6 +38,8 @@ struct PtxCensus {
   /// Module variables in .global space without string literals, what nobody uses, and tables of at most 4 KiB that no
   /// instruction writes.
   std::set<std::string> globals;
+  /// All that the module declares, tables and variables that no code of it uses included.
+  std::set<std::string> declared;
 };
 
 /// Reads PTX of nvcc or LLVM. Text that is no PTX gives an empty census.

@@ -134,9 +134,11 @@ struct Reader {
   /// Small tables that no instruction writes are constants, in the memory where nvcc puts `__device__ const`.
   void dropTables() {
     constexpr uint64_t mostTableBytes = 4096;
-    for (const auto &[name, bytes] : globals)
+    for (const auto &[name, bytes] : globals) {
+      census.declared.insert(withoutModuleHash(name));
       if (bytes > mostTableBytes || mentions(name) != 1 + mentionsInCode(name) || !isOnlyRead(name, statements))
         census.globals.insert(withoutModuleHash(name));
+    }
   }
 
   /// How often the module has \p name as a word.

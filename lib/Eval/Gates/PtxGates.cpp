@@ -17,7 +17,7 @@ GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
   std::vector<std::string> details;
   if (!declares.count("global-state"))
     for (const std::string &name : candidate.globals)
-      if (!baseline.globals.count(name))
+      if (!baseline.declared.count(name))
         details.push_back(formatv("new mutable global variable {0}", name));
   std::set<std::string> known = declares;
   for (const auto &[name, function] : baseline.functions)

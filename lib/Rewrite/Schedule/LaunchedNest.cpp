@@ -334,6 +334,8 @@ llvm::Error kbopt::addOpenConditions(const PassContext &context, const LaunchTex
     }
     if (!known && condition.requirement)
       known = algebra.holds(condition.requirement);
+    if (!known && condition.testsAllocations) // the function for it stands beside schedules alone
+      return llvm::createStringError(condition.reason);
     if (!known && condition.text.empty())
       return llvm::createStringError(condition.reason);
     if (!known)
