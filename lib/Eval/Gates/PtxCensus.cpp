@@ -116,6 +116,7 @@ struct Reader {
     StringRef name = variable.substr(variable.find_last_of(" \t") + 1);
     // What `constexpr int tile = 16;` leaves behind, all uses folded, is no state.
     // Nor is what headers declare and nobody uses, as `std::piecewise_construct`.
+    census.declared.insert(withoutModuleHash(name));
     bool unused = !variable.contains(".visible") && mentions(name) == 1;
     if (!name.empty() && !isLiteralName(name) && !unused)
       globals[name.str()] = sizeOf(declaration);
@@ -134,11 +135,9 @@ struct Reader {
   /// Small tables that no instruction writes are constants, in the memory where nvcc puts `__device__ const`.
   void dropTables() {
     constexpr uint64_t mostTableBytes = 4096;
-    for (const auto &[name, bytes] : globals) {
-      census.declared.insert(withoutModuleHash(name));
+    for (const auto &[name, bytes] : globals)
       if (bytes > mostTableBytes || mentions(name) != 1 + mentionsInCode(name) || !isOnlyRead(name, statements))
         census.globals.insert(withoutModuleHash(name));
-    }
   }
 
   /// How often the module has \p name as a word.
