@@ -5,9 +5,9 @@
 #include "Conditions.h"
 #include "HostText.h"
 #include "LaunchAlgebra.h"
+#include "LaunchOrder.h"
 #include "kb-opt/Analysis/LaunchArguments.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/ParentMapContext.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -171,20 +171,6 @@ private:
 
   bool isTemplate() { return nest.getHeader() && !nest.getHeader()->empty(); }
 
-  /// Whether \p call is the other branch of such a choice, with or without braces.
-  bool isFallback(const Stmt *call) const {
-    for (;;) {
-      const Stmt *outer = nullptr;
-      for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*call))
-        outer = outer ? outer : parent.get<Stmt>();
-      if (const auto *branch = dyn_cast_or_null<IfStmt>(outer))
-        return branch->getElse() == call && !ast::findAll<CUDAKernelCallExpr>(branch->getThen()).empty();
-      if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt>(outer)))
-        return false;
-      call = outer;
-    }
-  }
-
   /// Why \p fact may not launch the new kernel whatever its arguments are; empty if it may.
   std::string whyNot(const LaunchFact &fact) {
     std::string place = ast::lineText(context, fact.call->getBeginLoc());
@@ -194,7 +180,7 @@ private:
     const SourceManager &sources = context.parsed().sources();
     if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
       return "the launch at " + place + " stands before the definition of '" + kernel.name().str() + "'";
-    if (isFallback(fact.call))
+    if (isFallbackLaunch(context, fact.call))
       return "the launch at " + place + " only runs where a faster kernel cannot";
     return "";
   }
