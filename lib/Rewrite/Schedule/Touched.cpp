@@ -14,25 +14,26 @@ using mlir::AffineExprKind;
 
 namespace {
 
-/// \p expr with its named symbols numbered as those of \p nest are.
-AffineExpr inNest(kb::ExprAttr expr, kb::NestOp nest) {
-  AffineExpr result = expr.getExpr();
+/// \p expr, of which the named symbols are \p own, with them numbered as those of \p nest are.
+AffineExpr inNest(AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> own, kb::NestOp nest) {
   llvm::SmallVector<AffineExpr> symbols;
   mlir::MLIRContext *context = nest.getContext();
-  for (unsigned position = 0; position < expr.getMap().getNumSymbols(); ++position) {
+  for (unsigned position = 0; position < kb::firstNamedSymbol + own.size(); ++position) {
     unsigned target = position;
     if (position >= kb::firstNamedSymbol) {
       target = kb::firstNamedSymbol;
       for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>()) {
-        if (symbol.getName() == kb::symbolName(position, expr.getSymbols()))
+        if (symbol.getName() == kb::symbolName(position, own))
           break;
         ++target;
       }
     }
     symbols.push_back(mlir::getAffineSymbolExpr(target, context));
   }
-  return result.replaceSymbols(symbols);
+  return expr.replaceSymbols(symbols);
 }
+
+AffineExpr inNest(kb::ExprAttr expr, kb::NestOp nest) { return inNest(expr.getExpr(), expr.getSymbols(), nest); }
 
 /// \p expr, in the symbols of \p nest, as an attribute over \p loops.
 kb::ExprAttr asAttr(AffineExpr expr, kb::NestOp nest, llvm::ArrayRef<mlir::StringAttr> loops) {
@@ -43,66 +44,147 @@ kb::ExprAttr asAttr(AffineExpr expr, kb::NestOp nest, llvm::ArrayRef<mlir::Strin
   return kb::ExprAttr::get(nest.getContext(), loops, names, map);
 }
 
-/// Products of symbols and their coefficients; nothing if \p expr has other operations.
+/// Dimensions are numbered by their position, symbols by their position after this.
+constexpr unsigned symbolsFrom = 1 << 16;
+
+/// Products of dimensions and symbols and their coefficients; nothing if \p expr has other operations.
 using Products = std::map<std::vector<unsigned>, int64_t>;
+Products sumOf(Products left, const Products &right, int64_t factor = 1) {
+  for (const auto &[product, coefficient] : right)
+    if ((left[product] += coefficient * factor) == 0)
+      left.erase(product);
+  return left;
+}
+
+Products productOf(const Products &left, const Products &right) {
+  Products result;
+  for (const auto &[a, x] : left)
+    for (const auto &[b, y] : right) {
+      std::vector<unsigned> both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      llvm::sort(both);
+      result = sumOf(std::move(result), {{both, x * y}});
+    }
+  return result;
+}
+
 std::optional<Products> productsOf(AffineExpr expr) {
   if (auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(expr))
     return number.getValue() ? Products{{{}, number.getValue()}} : Products{};
+  if (auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(expr))
+    return Products{{{dim.getPosition()}, 1}};
   if (auto symbol = mlir::dyn_cast<mlir::AffineSymbolExpr>(expr))
-    return Products{{{symbol.getPosition()}, 1}};
+    return Products{{{symbolsFrom + symbol.getPosition()}, 1}};
   auto binary = mlir::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
   if (!binary || (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul))
     return std::nullopt;
   std::optional<Products> left = productsOf(binary.getLHS()), right = productsOf(binary.getRHS());
   if (!left || !right)
     return std::nullopt;
-  Products result;
-  auto add = [&](const std::vector<unsigned> &symbols, int64_t factor) {
-    if ((result[symbols] += factor) == 0)
-      result.erase(symbols);
-  };
-  if (expr.getKind() == AffineExprKind::Add) {
-    for (const Products &each : {*left, *right})
-      for (const auto &[symbols, factor] : each)
-        add(symbols, factor);
-    return result;
-  }
-  for (const auto &[a, x] : *left)
-    for (const auto &[b, y] : *right) {
-      std::vector<unsigned> both = a;
-      both.insert(both.end(), b.begin(), b.end());
-      llvm::sort(both);
-      add(both, x * y);
-    }
-  return result;
+  return expr.getKind() == AffineExprKind::Add ? sumOf(*left, *right) : productOf(*left, *right);
 }
 
 /// \p expr multiplied out, longest products first, where that is possible.
-AffineExpr expanded(AffineExpr expr) {
-  std::optional<Products> products = productsOf(expr);
-  if (!products)
-    return expr;
-  std::vector<std::pair<std::vector<unsigned>, int64_t>> terms(products->begin(), products->end());
+AffineExpr exprOf(const Products &products, mlir::MLIRContext *context) {
+  std::vector<std::pair<std::vector<unsigned>, int64_t>> terms(products.begin(), products.end());
   llvm::stable_sort(terms, [](const auto &a, const auto &b) { return a.first.size() > b.first.size(); });
   AffineExpr sum;
   for (const auto &[symbols, factor] : terms) {
     AffineExpr term;
     for (unsigned position : symbols) {
-      AffineExpr symbol = mlir::getAffineSymbolExpr(position, expr.getContext());
+      AffineExpr symbol = position < symbolsFrom ? mlir::getAffineDimExpr(position, context)
+                                                 : mlir::getAffineSymbolExpr(position - symbolsFrom, context);
       term = term ? term * symbol : symbol;
     }
-    AffineExpr number = mlir::getAffineConstantExpr(factor, expr.getContext());
+    AffineExpr number = mlir::getAffineConstantExpr(factor, context);
     term = !term ? number : factor == 1 ? term : term * number;
     sum = sum ? sum + term : term;
   }
-  return sum ? sum : mlir::getAffineConstantExpr(0, expr.getContext());
+  return sum ? sum : mlir::getAffineConstantExpr(0, context);
+}
+
+AffineExpr expanded(AffineExpr expr) {
+  std::optional<Products> products = productsOf(expr);
+  return products ? exprOf(*products, expr.getContext()) : expr;
+}
+
+bool mentions(const Products &products, unsigned dim) {
+  return llvm::any_of(products, [&](const auto &term) { return llvm::is_contained(term.first, dim); });
+}
+
+bool hasDims(const Products &products) {
+  return llvm::any_of(products, [](const auto &term) { return !term.first.empty() && term.first.front() < symbolsFrom; });
+}
+
+/// \p products with \p value in the place of \p dim.
+Products substituted(const Products &products, unsigned dim, const Products &value) {
+  Products result;
+  for (const auto &[product, coefficient] : products) {
+    Products term{{{}, coefficient}};
+    for (unsigned factor : product)
+      term = productOf(term, factor == dim ? value : Products{{{factor}, 1}});
+    result = sumOf(std::move(result), term);
+  }
+  return result;
+}
+
+/// Conditions around \p op that must not be negative.
+std::vector<Products> conditionsAround(mlir::Operation *op, kb::NestOp nest) {
+  std::vector<Products> all;
+  for (mlir::Operation *up = op->getParentOp(); up && up != nest.getOperation(); up = up->getParentOp()) {
+    auto when = mlir::dyn_cast<kb::WhenOp>(up);
+    kb::DomainAttr domain = when ? when.getDomainAttr() : kb::DomainAttr();
+    if (!domain || domain.isUnknown())
+      continue;
+    for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i)
+      if (!domain.getSet().isEq(i))
+        if (auto products = productsOf(inNest(domain.getSet().getConstraint(i), domain.getSymbols(), nest)))
+          all.push_back(std::move(*products));
+  }
+  return all;
+}
+
+/// Where conditions say 0 <= w <= most for a sum w of dimensions and \p offset depends on these by w alone: the offset with
+/// a new dimension, the next after \p dims, in the place of w. The extents of new dimensions are added to \p extents.
+AffineExpr throughWindows(mlir::Operation *op, AffineExpr offset, kb::NestOp nest, unsigned dims,
+                          llvm::SmallVectorImpl<AffineExpr> &extents) {
+  std::optional<Products> products = productsOf(offset);
+  if (!products)
+    return offset;
+  std::vector<Products> conditions = conditionsAround(op, nest);
+  auto replace = [&](const Products &window, const Products &most) {
+    for (const auto &[product, coefficient] : window) {
+      if (product.size() != 1 || product.front() >= symbolsFrom || coefficient != 1)
+        continue;
+      unsigned dim = product.front();
+      Products rest = sumOf(window, {{{dim}, 1}}, -1);
+      if (mentions(rest, dim) || !mentions(*products, dim))
+        continue;
+      Products fresh{{{unsigned(kb::firstLoopDim + dims + extents.size())}, 1}};
+      Products changed = substituted(*products, dim, sumOf(fresh, rest, -1));
+      bool isGone = llvm::none_of(window, [&](const auto &term) {
+        return !term.first.empty() && term.first.front() < symbolsFrom && mentions(changed, term.first.front());
+      });
+      if (!isGone)
+        continue;
+      products = std::move(changed);
+      extents.push_back(exprOf(most, offset.getContext()) + 1);
+      return;
+    }
+  };
+  for (const Products &low : conditions)
+    for (const Products &high : conditions)
+      if (Products most = sumOf(low, high); hasDims(low) && !hasDims(most))
+        replace(low, most);
+  return extents.empty() ? offset : exprOf(*products, offset.getContext());
 }
 
 /// The greatest value of \p expr over the points; null if it is not known. Symbols that are
 /// multiplied with a dimension count as positive and are added to \p factors.
 class Extreme {
 public:
-  Extreme(kb::NestOp nest, llvm::ArrayRef<kb::OverOp> loops, unsigned dims) : nest(nest), loops(loops), dims(dims) {}
+  Extreme(kb::NestOp nest, llvm::ArrayRef<kb::OverOp> loops, unsigned dims, llvm::ArrayRef<AffineExpr> further)
+      : nest(nest), loops(loops), further(further), dims(dims + further.size()) {}
 
   AffineExpr greatest(AffineExpr expr) {
     // Inner dimensions first: their extents may depend on outer ones.
@@ -130,6 +212,8 @@ public:
 private:
   AffineExpr extentOf(unsigned at) {
     auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
+    if (at >= extents.size() + loops.size())
+      return further[at - extents.size() - loops.size()];
     return inNest(at < extents.size() ? extents[at] : kb::OverOp(loops[at - extents.size()]).getExtent(), nest);
   }
 
@@ -173,6 +257,7 @@ private:
 
   kb::NestOp nest;
   llvm::ArrayRef<kb::OverOp> loops;
+  llvm::ArrayRef<AffineExpr> further; ///< extents of dimensions after those of the loops
   unsigned dims;
 };
 
@@ -220,8 +305,11 @@ static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positio
 static AffineExpr endOf(mlir::Operation *op, kb::OperandAttr operand, kb::NestOp nest,
                         std::vector<std::string> &notNegative) {
   llvm::SmallVector<kb::OverOp> loops = loopsAround(op);
-  Extreme extreme(nest, loops, nest.getDims().size() + loops.size());
-  AffineExpr offset = inNest(operand.getOffset(), nest), most = extreme.greatest(offset);
+  unsigned dims = nest.getDims().size() + loops.size();
+  llvm::SmallVector<AffineExpr> windows;
+  AffineExpr offset = throughWindows(op, inNest(operand.getOffset(), nest), nest, dims, windows);
+  Extreme extreme(nest, loops, dims, windows);
+  AffineExpr most = extreme.greatest(offset);
   // Indices of array dimensions are not negative, nor are sums of products of what is not.
   bool fromZero = !operand.getIndices().empty() || extreme.isNeverNegative(offset);
   for (kb::ExprAttr stride : operand.getStrides())
