@@ -118,18 +118,15 @@ static json::Object kernelsJson(RewriteSession &session, const json::Object &mod
   return kernels;
 }
 
-/// Reading counters takes as long as measuring. What is slower than the original by more is hardly
-/// gone on from, and keeps its modelled state.
-static constexpr double slowestCounted = 1.1;
-
-/// In the place of counters for a program that is too slow for them; nothing if they are to be read.
-/// Where the shares of the kernels are not modelled, they are the original's.
+/// In the place of counters for a program that is no faster than the original, and hardly gone on from:
+/// reading them takes longer than measuring. Nothing if they are to be read. Where the shares of the
+/// kernels are not modelled, they are the original's.
 llvm::Expected<std::optional<json::Object>>
 ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing, const json::Object &modelled) {
   const json::Object *kernels = modelled.getObject("kernels");
-  if (id == rootNode || timing.cold.decision != TimingDecision::Slower || timing.cold.ratio * slowestCounted > 1)
+  if (id == rootNode || timing.cold.decision == TimingDecision::Faster)
     return std::nullopt;
-  const std::string why = "slower than the original: its counters are not read";
+  const std::string why = "no faster than the original: its counters are not read";
   if (!kernels || kernels->size() != 1) {
     auto own = judgeOf.code(original);
     if (!own)

@@ -76,6 +76,10 @@ static llvm::Error parseOriginal(Session &session) {
   return llvm::Error::success();
 }
 
+/// That run programs beside each other on one GPU. Each keeps several opened devices of half a gigabyte,
+/// and opening one takes longer than most programs.
+static constexpr unsigned mostServers = 3;
+
 static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session) {
   Context &context = session.context;
   NoticeFunction notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
@@ -85,11 +89,25 @@ static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session)
     spool.notice = std::move(notice);
     return createSpoolChannel(std::move(spool));
   }
-  ProcessChannelOptions process;
-  process.directory = session.folder.file("gpu");
-  process.sandboxed = context.options.sandbox;
-  process.notice = std::move(notice);
-  return createProcessChannel(std::move(process));
+  auto open = [&](const std::string &name) {
+    ProcessChannelOptions process;
+    process.directory = session.folder.file(name);
+    process.sandboxed = context.options.sandbox;
+    process.notice = notice;
+    return createProcessChannel(std::move(process));
+  };
+  const unsigned jobs = context.options.jobs;
+  std::vector<std::unique_ptr<JobChannel>> others;
+  for (unsigned i = 0; i < (jobs ? std::min(jobs, mostServers) : mostServers); ++i) {
+    auto channel = open("gpu" + std::to_string(i));
+    if (!channel)
+      return channel.takeError();
+    others.push_back(std::move(*channel));
+  }
+  auto counting = open("gpu-counters");
+  if (!counting)
+    return counting.takeError();
+  return createParallelChannel(std::move(others), std::move(*counting));
 }
 
 /// Whether machine code for \p arch runs on \p device (both "sm_NN"): the major versions

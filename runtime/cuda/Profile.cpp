@@ -141,7 +141,7 @@ private:
 };
 
 /// What was configured last in this process: loading CUPTI's tables takes longer than replaying a
-/// small kernel, and may be done before there is a job.
+/// small kernel.
 struct Prepared {
   std::string chip;
   std::vector<std::string> wanted, unknown;
@@ -316,13 +316,6 @@ std::optional<MetricCheck> kbrt::cuda::checkMetrics(const std::string &chip,
   problem = {LaunchStatus::Environment,
              "CUPTI cannot configure metrics for " + chip + ": " + cupti->describe(code), ""};
   return std::nullopt;
-}
-
-void kbrt::cuda::prepareCounters(const Device &device, const std::string &sets) {
-  Problem problem;
-  const char *what = nullptr;
-  if (const Cupti *cupti = Cupti::get(Cupti::Counters, problem))
-    (void)prepare(*cupti, device, sets, what);
 }
 
 ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,

@@ -35,6 +35,14 @@ uint64_t nextRandom(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
+/// The shortest sample of the slower image over the longest of the faster one; 1 if there is one image.
+double apart(const TimingResult::Series &series) {
+  const Summary &a = series.baseline, &b = series.candidate;
+  if (!a.count || !b.count || a.max <= 0 || b.max <= 0)
+    return 1;
+  return std::max(a.min / b.max, b.min / a.max);
+}
+
 class Measurement {
 public:
   Measurement(Device &device, const Subject &baseline, const Subject &candidate,
@@ -229,7 +237,7 @@ bool Measurement::series(TimingResult::Series &into, bool cold) {
     noise.push_back(
         std::max(into.baseline.relativeDeviation(), into.candidate.relativeDeviation()));
     size_t least = hasBaseline ? std::min(kept[0].size(), kept[1].size()) : kept[1].size();
-    into.stop = whetherToStop(options.stop, least, into.seconds, noise);
+    into.stop = whetherToStop(options.stop, least, into.seconds, noise, apart(into));
   }
   std::vector<TimedSample> kept;
   for (size_t i = 0; i < into.samples.size(); ++i)

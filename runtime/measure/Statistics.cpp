@@ -115,6 +115,8 @@ const char *kbrt::toString(StopReason reason) {
     return "narrow";
   case StopReason::Stable:
     return "stable";
+  case StopReason::Apart:
+    return "apart";
   case StopReason::TimeOut:
     return "time-out";
   }
@@ -122,11 +124,13 @@ const char *kbrt::toString(StopReason reason) {
 }
 
 StopReason kbrt::whetherToStop(const StopRule &rule, size_t samplesOfEach, double seconds,
-                               std::span<const double> noiseHistory) {
+                               std::span<const double> noiseHistory, double apart) {
   if (seconds >= rule.maxSeconds * (samplesOfEach < leastSamples ? rule.patience : 1))
     return StopReason::TimeOut;
   if (seconds < rule.minSeconds || noiseHistory.empty())
     return StopReason::GoOn;
+  if (rule.apartRatio > 1 && samplesOfEach >= rule.fewSamples && apart >= rule.apartRatio)
+    return StopReason::Apart;
   if (samplesOfEach < rule.minSamples)
     return seconds >= rule.longSeconds && samplesOfEach >= rule.fewSamples && noiseHistory.back() <= rule.noise
                ? StopReason::Quiet

@@ -63,7 +63,7 @@ bool send(int fd, const Header &header, const std::string &text) {
 
 } // namespace
 
-std::unique_ptr<Child> Child::start(bool warm, const std::string &counterSets) {
+std::unique_ptr<Child> Child::start(bool warm) {
   std::unique_ptr<Child> child(new Child);
   int down[2] = {-1, -1}, up[2] = {-1, -1};
   void *p =
@@ -90,7 +90,7 @@ std::unique_ptr<Child> Child::start(bool warm, const std::string &counterSets) {
     close(up[0]);
     child->toChild = down[0];
     child->fromChild = up[1];
-    child->live(warm, counterSets);
+    child->live(warm);
   }
   close(down[0]);
   close(up[1]);
@@ -139,11 +139,11 @@ Outcome Child::runNext(const std::string &message) {
   }
 }
 
-void Child::live(bool warm, const std::string &counterSets) {
+void Child::live(bool warm) {
   // What kernels and libraries print must not get among a server's answers.
   dup2(STDERR_FILENO, STDOUT_FILENO);
   if (warm)
-    warmUpCuda(counterSets);
+    warmUpCuda();
   for (;;) {
     Header header;
     if (!readAll(toChild, &header, sizeof header))

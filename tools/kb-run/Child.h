@@ -16,9 +16,8 @@ namespace kbrun {
 /// A process that waits for jobs. It has no part of those that the parent gives to others.
 class Child {
 public:
-  /// Starts the process; \p warm opens a CUDA device in advance, \p counterSets that are not empty
-  /// also prepare its counters. Null if no process can be started.
-  static std::unique_ptr<Child> start(bool warm, const std::string &counterSets = "");
+  /// Starts the process; \p warm opens a CUDA device in advance. Null if no process can be started.
+  static std::unique_ptr<Child> start(bool warm);
   /// Ends the process, and waits for its end.
   ~Child();
   Child(const Child &) = delete;
@@ -35,7 +34,7 @@ public:
 
 private:
   Child() = default;
-  [[noreturn]] void live(bool warm, const std::string &counterSets);
+  [[noreturn]] void live(bool warm);
   Outcome runNext(const std::string &message);
   Outcome lost(const Job &job, const char *status, const std::string &message);
 

@@ -54,7 +54,8 @@ private:
   void readCounters();
   void sanitize();
   /// Until nobody else uses the device.
-  void waitAlone();
+  void waitAlone() { wait(&Turn::alone); }
+  void wait(void (Turn::*how)());
   bool fail(const Problem &problem) {
     status = problem.status;
     message = problem.message;
@@ -75,7 +76,7 @@ private:
   std::string message, note;
   std::string verified; ///< what the first execution's reads gave
   std::vector<RunLaunch> timedLaunches; ///< of the first execution
-  bool isClean = true;
+  bool isClean = true, hasCounters = false;
   Json result = Json::object();
 };
 
@@ -201,10 +202,10 @@ bool CudaRun::verify() {
   return status == LaunchStatus::Ok;
 }
 
-void CudaRun::waitAlone() {
+void CudaRun::wait(void (Turn::*how)()) {
   Watch watch(result, "turn");
   progress.isWaiting = true;
-  turn->alone();
+  ((*turn).*how)();
   progress.isWaiting = false;
 }
 
@@ -219,7 +220,7 @@ void CudaRun::time() {
   waitAlone();
   Watch watch(result, "timing");
   TimingResult timing = measure(*device, baseline, candidate, options);
-  turn->shared();
+  turn->leave();
   lastReading = timing.before;
   result["device"] = deviceJson(*device, timing.before);
   result["timing"] = timingJson(timing, baselineImage != nullptr);
@@ -228,6 +229,7 @@ void CudaRun::time() {
 }
 
 void CudaRun::audit() {
+  wait(&Turn::shared);
   Watch watch(result, "audit");
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
   AuditResult audit = cuda::audit(*device, subject, runOptions());
@@ -244,6 +246,7 @@ void CudaRun::readCounters() {
   waitAlone();
   Watch watch(result, "profile");
   ProfileResult profile = cuda::profile(*device, subject, options);
+  hasCounters = profile.degraded.empty();
   // Without counters the events of the verified execution tell the shares of the time.
   if (!profile.degraded.empty() && profile.status == LaunchStatus::Ok) {
     profile.launches.clear();
@@ -261,23 +264,27 @@ void CudaRun::readCounters() {
     addLines(json, samples);
     problem = {samples.status, samples.message, samples.note};
   }
-  turn->shared();
+  turn->leave();
   result["profile"] = json;
   if (problem)
     fail({problem.status, "profile: " + problem.message, problem.note});
 }
 
 void CudaRun::sanitize() {
+  if (turn)
+    wait(&Turn::shared);
   Watch watch(result, "sanitizer");
   SanitizerReport report = runSanitizer(job);
   result["sanitizer"] = sanitizerJson(report);
   isClean &= report.findings.empty();
 }
 
-/// CUPTI leaves its traces in a process, and whoever found something is not trusted.
+/// Whoever found something is not trusted. CUPTI leaves its traces in a process: one that read counters
+/// may read others, and do nothing else.
 bool CudaRun::mayGoOn() const {
-  return !job.session.empty() && device && status == LaunchStatus::Ok && isClean &&
-         !job.cuda.audit && !job.cuda.profile && job.cuda.sanitizer.empty();
+  const bool isCounting = job.cuda.profile && hasCounters && !job.cuda.profile->pcSampling;
+  return !job.session.empty() && device && status == LaunchStatus::Ok && isClean && !job.cuda.audit &&
+         (!job.cuda.profile || isCounting) && job.cuda.sanitizer.empty();
 }
 
 Outcome CudaRun::run() {
@@ -322,17 +329,12 @@ Outcome runOnCuda(const Job &job, Progress &progress) {
   return outcome;
 }
 
-void warmUpCuda(const std::string &counterSets) {
+void warmUpCuda() {
   Problem problem;
-  {
-    std::optional<Turn> turn;
-    warmDevice = Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
-    if (warmDevice)
-      warmUp(*warmDevice);
-  }
-  // That is the host's work alone, and disturbs nobody who measures.
-  if (warmDevice && !counterSets.empty())
-    prepareCounters(*warmDevice, counterSets);
+  std::optional<Turn> turn;
+  warmDevice = Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
+  if (warmDevice)
+    warmUp(*warmDevice);
 }
 
 } // namespace kbrun

@@ -131,6 +131,7 @@ kbrt::cuda::TimingOptions readTiming(Fields fields, std::optional<JobSubject> &b
   fields.seconds("maxSeconds", timing.stop.maxSeconds);
   fields.seconds("warmUpSeconds", timing.warmUpSeconds);
   fields.seconds("noise", timing.stop.noise);
+  fields.seconds("apartRatio", timing.stop.apartRatio);
   fields.seconds("batchBelowUs", timing.batchBelowUs);
   fields.boolean("hot", timing.hot);
   fields.seed("seed", timing.seed);

@@ -39,7 +39,7 @@ Outcome runOnCuda(const Job &job, Progress &) {
                       "later are found (CUDA_PATH)",
                       nullptr)};
 }
-void warmUpCuda(const std::string &) {}
+void warmUpCuda() {}
 #endif
 
 Outcome runJob(const Job &job, Progress &progress) {

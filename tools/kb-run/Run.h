@@ -41,8 +41,8 @@ struct Outcome {
 /// Runs \p job in this process. Warnings go to stderr.
 Outcome runJob(const Job &job, Progress &progress);
 /// Does in advance what a later CUDA job needs, so that it starts at once, while nobody measures;
-/// errors wait for it. \p counterSets: also what a profile with these sets needs.
-void warmUpCuda(const std::string &counterSets);
+/// errors wait for it.
+void warmUpCuda();
 
 /// The result of a job that has none of its own: status "crash", "timeout", "environment", "usage".
 std::string plainResult(const std::string &id, const std::string &status,

@@ -41,7 +41,7 @@ void onStop(int) { stopAsked = 1; }
 
 /// Processes with a device opened in advance, and ones that wait for their session's next job. A
 /// context takes a quarter of a second to open and half a gigabyte of the device.
-constexpr size_t mostSpares = 2, mostSessions = 6;
+constexpr size_t mostSpares = 1, mostSessions = 4;
 
 /// Runs jobs one after the other, each in its own process but for those of one session.
 class Server {
@@ -96,7 +96,9 @@ private:
                                                strerror(errno),
                                            "", nullptr)};
     Outcome outcome = child->run(job, text, name, folder, whileWaiting);
-    if (outcome.mayGoOn)
+    if (outcome.mayGoOn && job.cuda.profile)
+      counting = std::move(child);
+    else if (outcome.mayGoOn)
       keep(job.session, std::move(child));
     else if (outcome.status == exitOk)
       ending.push_back(std::move(child));
@@ -133,14 +135,13 @@ private:
     return child;
   }
 
-  /// A process that ends with this job: CUPTI would be in the way of the session's next ones.
+  /// A process for counters alone, of all sessions: CUPTI would be in the way of their other jobs, and
+  /// its tables take longer to load than the counters of a small kernel.
   std::unique_ptr<Child> takeForCounters(const Job &job) {
     const std::string &sets = job.cuda.profile->sets;
-    const bool isReady = counting && countedSets == sets && !counting->hasEnded();
-    std::unique_ptr<Child> child = isReady ? std::move(counting) : take(job.session);
-    hadWaited |= isReady;
-    // Who asks for counters will ask again.
-    counting = Child::start(true, sets);
+    hadWaited = counting && countedSets == sets && !counting->hasEnded();
+    std::unique_ptr<Child> child = hadWaited ? std::move(counting) : Child::start(false);
+    counting.reset();
     countedSets = sets;
     return child;
   }
@@ -170,7 +171,7 @@ private:
   };
   std::vector<Session> sessions; ///< the one that waits longest comes first
   std::vector<std::unique_ptr<Child>> spares;
-  std::unique_ptr<Child> counting; ///< waits for the next profile, with the counters of `countedSets`
+  std::unique_ptr<Child> counting; ///< read counters, those of `countedSets`, and waits for the next job that does
   std::string countedSets;
   bool hadWaited = false; ///< the process of the job that runs
   std::vector<std::unique_ptr<Child>> ending; ///< they take their devices' contexts down

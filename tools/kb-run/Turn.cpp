@@ -14,6 +14,12 @@ static void lock(int file, int how) {
     ;
 }
 
+static int openLock(const std::string &path) {
+  int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  // Another user's, who allows reading.
+  return file < 0 ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : file;
+}
+
 Turn::Turn(const std::string &device) {
   const char *folder = getenv("XDG_RUNTIME_DIR");
   std::string turns = std::string(folder && *folder ? folder : "/tmp") + "/kb-run-turns";
@@ -23,24 +29,29 @@ Turn::Turn(const std::string &device) {
   struct stat status = {};
   if (lstat(turns.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return;
-  std::string path = turns + "/" + device + ".lock";
-  file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file < 0) // another user's, who allows reading
-    file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  file = openLock(turns + "/" + device + ".lock");
+  queue = openLock(turns + "/" + device + ".queue.lock");
   shared();
 }
 
 Turn::~Turn() {
-  if (file >= 0)
-    close(file);
+  for (int each : {file, queue})
+    if (each >= 0)
+      close(each);
 }
 
-void Turn::alone() {
+void Turn::wait(int how) {
   // Two that share would wait for each other for ever: give up the share first.
   lock(file, LOCK_UN);
-  lock(file, LOCK_EX);
+  lock(queue, LOCK_EX);
+  lock(file, how);
+  lock(queue, LOCK_UN);
 }
 
-void Turn::shared() { lock(file, LOCK_SH); }
+void Turn::alone() { wait(LOCK_EX); }
+
+void Turn::shared() { wait(LOCK_SH); }
+
+void Turn::leave() { lock(file, LOCK_UN); }
 
 } // namespace kbrun

@@ -14,6 +14,10 @@ namespace kbrun {
 /// Holds a lock named by the device until it ends; the kernel releases it with the process. Locks
 /// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp. Where none can be had (a
 /// read-only folder), there is no turn to wait for.
+///
+/// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants it
+/// alone would wait as long as any of them come. So all wait in a queue, which is a second lock: its
+/// first holds it until the device is free for it.
 class Turn {
 public:
   /// \p device: its UUID. Waits until nobody has the device alone.
@@ -23,11 +27,15 @@ public:
   Turn &operator=(const Turn &) = delete;
   /// Waits until no other kb-run uses the device, and keeps them away.
   void alone();
-  /// Lets others in again.
+  /// Waits until nobody has the device alone, and uses it beside others.
   void shared();
+  /// Lets everybody in.
+  void leave();
 
 private:
-  int file = -1;
+  void wait(int how);
+
+  int file = -1, queue = -1;
 };
 
 } // namespace kbrun

@@ -63,15 +63,19 @@ struct TimingRequest {
   unsigned minSamples = 30;
   double minSeconds = 0.5, maxSeconds = 15, warmUpSeconds = 0.5;
   bool hot = true;
+  double apartRatio = 0; ///< all samples of one image so many times those of the other: enough is known
   uint64_t seed = 1;
 
-  /// What a search asks: cold times alone, at most 3 s. The defaults are the final check's.
+  /// What a search asks: cold times alone, at most 3 s, of long programs as many samples as a bootstrap
+  /// takes. The defaults are the final check's.
   static TimingRequest forSearch() {
     TimingRequest request;
+    request.minSamples = 16;
     request.minSeconds = 0.15;
     request.maxSeconds = 3;
     request.warmUpSeconds = 0.1;
     request.hot = false;
+    request.apartRatio = 1.25;
     return request;
   }
 };

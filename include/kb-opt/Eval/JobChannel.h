@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kbopt {
 
@@ -68,6 +69,11 @@ struct ProcessChannelOptions {
 /// One `kb-run serve -`, started when first needed and again when it dies. Jobs
 /// wait for each other. Fails with a `ToolError` if there is no kb-run.
 llvm::Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options);
+
+/// Jobs that read counters go to \p counting, whose processes do nothing else; jobs of one session all to
+/// the same one of \p others, and jobs of none to the first. Neither may be empty.
+std::unique_ptr<JobChannel> createParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
+                                                  std::unique_ptr<JobChannel> counting);
 
 struct SpoolChannelOptions {
   std::string directory; ///< must exist

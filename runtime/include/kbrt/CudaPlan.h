@@ -205,10 +205,6 @@ struct ProfileResult {
   std::vector<std::string> unknownMetrics; ///< not known for this chip
 };
 
-/// Does what the first `profile` of a process with these sets begins with and what needs no plan.
-/// Failures are told there.
-void prepareCounters(const Device &device, const std::string &sets);
-
 /// Runs the plan under CUPTI's range profiler, each launch replayed. Without permission for
 /// counters, or without CUPTI, the result is degraded and says why; that is no failure.
 ProfileResult profile(Device &device, const Subject &subject, const ProfileOptions &options);

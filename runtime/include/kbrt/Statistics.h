@@ -61,12 +61,16 @@ struct StopRule {
   /// The noise counts as stable when its last values differ by at most this share.
   double stability = 0.05;
   size_t stabilityWindow = 8;
+  /// `fewSamples` of each suffice when all of one image are at least so many times as long as all of the
+  /// other; 0: never.
+  double apartRatio = 0;
 };
-enum class StopReason : uint8_t { GoOn, Quiet, Narrow, Stable, TimeOut };
+enum class StopReason : uint8_t { GoOn, Quiet, Narrow, Stable, Apart, TimeOut };
 const char *toString(StopReason reason);
-/// \p noiseHistory has one relative deviation (the larger one of both images) per look.
+/// \p noiseHistory has one relative deviation (the larger one of both images) per look; \p apart is the
+/// shortest sample of the slower image over the longest of the faster one.
 StopReason whetherToStop(const StopRule &rule, size_t samplesOfEach, double seconds,
-                         std::span<const double> noiseHistory);
+                         std::span<const double> noiseHistory, double apart = 1);
 
 enum class Comparison : uint8_t { Faster, Slower, Inconclusive };
 const char *toString(Comparison comparison);

@@ -167,7 +167,7 @@ check("nobody goes on after a finding or a fault", statuses == ["ok", "ok", "fau
 statuses = serve("cuModuleLoadDataEx@6=209", [("audit", "a"), ("saxpy-small", "a")])
 check("nor after an audit", statuses == ["ok", "ok"], statuses)
 statuses = serve("", [("profile", "a"), ("saxpy-small", "a"), ("profile", "a"), ("kill", ""), ("profile", "a"), ("profile", "b"), ("saxpy-small", "a")])
-check("profiles have processes of their own, and one that died while it waited costs none", statuses == ["ok"] * 6, statuses)
+check("profiles have a process of their own, and one that died while it waited costs none", statuses == ["ok"] * 6, statuses)
 statuses = serve("cuMemAlloc@4=2", [("saxpy-small", "a"), ("saxpy-small", "a"), ("saxpy-small", "a")])
 check("who runs out of memory has the device without those who wait", statuses == ["ok"] * 3, statuses)
 statuses = serve("", [("saxpy-small", "a"), ("kill", "a"), ("saxpy-small", "a")])

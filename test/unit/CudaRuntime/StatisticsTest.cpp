@@ -132,6 +132,17 @@ TEST(Statistics, KeepsSamplesWithoutAClock) {
   EXPECT_EQ(filterByClock(samples).discardedShare, 0);
 }
 
+TEST(Statistics, StopsWhereAllSamplesLieApart) {
+  StopRule rule;
+  std::vector<double> noisy{0.05};
+  EXPECT_EQ(whetherToStop(rule, 8, 1, noisy, 2), StopReason::GoOn) << "only where it is asked for";
+  rule.apartRatio = 1.25;
+  EXPECT_EQ(whetherToStop(rule, 8, 1, noisy, 1.3), StopReason::Apart);
+  EXPECT_EQ(whetherToStop(rule, 8, 1, noisy, 1.2), StopReason::GoOn);
+  EXPECT_EQ(whetherToStop(rule, 6, 1, noisy, 1.3), StopReason::GoOn);
+  EXPECT_EQ(whetherToStop(rule, 8, 0.1, noisy, 1.3), StopReason::GoOn) << "short samples are cheap";
+}
+
 TEST(Statistics, StopsWhenQuietOrStableOrLate) {
   StopRule rule;
   std::vector<double> loud = {0.1, 0.08, 0.05, 0.04}, quiet = {0.1, 0.004},
