@@ -150,7 +150,7 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
       definition->isVariadic())
     return std::nullopt;
   const Stmt *body = definition->getBody();
-  findUntrackedVariables(body, ast, untracked);
+  findUntrackedVariables(body, ast, untracked, forms);
   for (auto [parameter, argument] : llvm::zip(definition->parameters(), call->arguments()))
     if (!bindParameter(parameter, argument, out))
       return std::nullopt;
@@ -169,10 +169,12 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   }
   Inlined *outer = std::exchange(inlined, &here);
   unsigned depth = std::exchange(loopDepth, 0);
+  std::vector<Frame> loopsAround = std::exchange(frames, {});
   ++inlineDepth;
   readSequence({body}, out);
   --inlineDepth;
   loopDepth = depth;
+  frames = std::move(loopsAround);
   inlined = outer;
   if (failed())
     return std::nullopt;

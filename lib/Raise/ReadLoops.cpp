@@ -10,13 +10,6 @@ using namespace clang;
 
 namespace kbopt::raise {
 
-static bool containsBreak(const Stmt *statement) {
-  if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt, SwitchStmt>(statement))
-    return false;
-  return llvm::isa<BreakStmt>(statement) ||
-         llvm::any_of(statement->children(), [](const Stmt *child) { return containsBreak(child); });
-}
-
 bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Progress &progress,
                           const Expr *&step) {
   increment = strip(increment);
@@ -87,24 +80,31 @@ static std::optional<int64_t> offsetFrom(const Expr *side, const VarDecl *variab
   return sum->getOpcode() == BO_Add ? value : -value;
 }
 
-/// The conjuncts of \p condition; the one that \p variable is compared in comes first.
-static llvm::SmallVector<const BinaryOperator *> splitTest(const Expr *condition, const VarDecl *variable,
-                                                           const ASTContext &ast) {
-  llvm::SmallVector<const Expr *> open{condition};
-  llvm::SmallVector<const BinaryOperator *> tests;
+/// The conjuncts of \p condition, comparisons that hold or \p Test::negates; the one that \p variable is compared in comes
+/// first.
+template <class Test>
+static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *variable, const ASTContext &ast) {
+  llvm::SmallVector<std::pair<const Expr *, bool>> open{{condition, false}};
+  llvm::SmallVector<Test> tests;
   while (!open.empty()) {
-    const auto *test = llvm::dyn_cast<BinaryOperator>(strip(open.pop_back_val()));
-    if (test && test->getOpcode() == BO_LAnd) {
-      open.push_back(test->getRHS());
-      open.push_back(test->getLHS());
+    auto [expr, negates] = open.pop_back_val();
+    expr = strip(expr);
+    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_LNot) {
+      open.push_back({unary->getSubExpr(), !negates});
+      continue;
+    }
+    const auto *test = llvm::dyn_cast<BinaryOperator>(expr);
+    if (test && test->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
+      open.push_back({test->getRHS(), negates});
+      open.push_back({test->getLHS(), negates});
       continue;
     }
     if (!test || !test->isComparisonOp())
       return {};
-    tests.push_back(test);
+    tests.push_back({test, negates});
   }
-  auto compares = [&](const BinaryOperator *test) {
-    return offsetFrom(test->getLHS(), variable, ast) || offsetFrom(test->getRHS(), variable, ast);
+  auto compares = [&](const Test &test) {
+    return offsetFrom(test.comparison->getLHS(), variable, ast) || offsetFrom(test.comparison->getRHS(), variable, ast);
   };
   std::stable_partition(tests.begin(), tests.end(), compares);
   return tests;
@@ -124,9 +124,9 @@ static std::optional<std::pair<const Expr *, const Expr *>> readMinimum(const Ex
 bool ThreadReader::guardBody(Statement &result, const VarDecl *variable, const Guards &guards) {
   Statement guard;
   guard.kind = Statement::If;
-  for (const BinaryOperator *test : guards.tests) {
+  for (const Test &test : guards.tests) {
     size_t before = guard.constraints.size();
-    if (!readComparison(test, false, guard))
+    if (!readComparison(test.comparison, test.negates, guard))
       return false;
     for (size_t i = before; i < guard.constraints.size(); ++i) {
       // Once false, it stays false.
@@ -150,14 +150,17 @@ bool ThreadReader::guardBody(Statement &result, const VarDecl *variable, const G
 bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Statement &result, Guards &guards) {
   const Expr *step = nullptr;
   if (loop->getCond())
-    guards.tests = splitTest(loop->getCond(), variable, ast);
-  const BinaryOperator *test = guards.tests.empty() ? nullptr : guards.tests.front();
+    guards.tests = splitTest<Test>(loop->getCond(), variable, ast);
+  Test first = guards.tests.empty() ? Test{nullptr, false} : guards.tests.front();
+  const BinaryOperator *test = first.comparison;
   if (test)
     guards.tests.erase(guards.tests.begin());
   if (!loop->getInc() || !test || !test->isComparisonOp() ||
       !readIncrement(loop->getInc(), variable, result.progress, step))
     return false;
   BinaryOperatorKind opcode = test->getOpcode();
+  if (first.negates)
+    opcode = BinaryOperator::negateComparisonOp(opcode);
   const Expr *bound = test->getRHS();
   std::optional<int64_t> offset = offsetFrom(test->getLHS(), variable, ast);
   if (!offset) {
@@ -242,8 +245,6 @@ static bool changes(const Stmt *statement, const VarDecl *variable) {
 
 void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   std::string shown = "'" + sourceText(loop) + "'";
-  if (containsBreak(loop->getBody()))
-    return refuse("leaves a loop by break");
   const VarDecl *variable = countedVariable(loop);
   const Expr *begin = nullptr;
   if (llvm::isa_and_nonnull<DeclStmt>(loop->getInit()))
@@ -269,10 +270,24 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     return refuse("the range of the loop " + shown + " is not understood");
   if (type->isUnsignedIntegerType() && (!isNonNegative(first->poly, true) || result.progress == Statement::Down))
     return refuse("the range of the loop " + shown + " is not understood");
-  if (guards.tests.empty() && guards.ends.empty() && unroll(loop, variable, result, out))
+  bool isPlain = guards.tests.empty() && guards.ends.empty();
+  if (forms.runsFirst(loop) && (!isPlain || result.progress != Statement::Add || !isPositive(result.end - result.begin)))
+    return refuse("whether the loop " + shown + " runs more than once is not known");
+  frames.push_back({});
+  bool isUnrolled = isPlain && unroll(loop, variable, result, out);
+  frames.pop_back();
+  if (isUnrolled)
     return;
   Space::Variable counter;
   counter.kind = Space::Loop;
+  // A loop that goes on counts what the variable named.
+  auto named = goesOn ? llvm::find_if(program.hints, [&](const Hint &hint) {
+    return hint.name == variable->getName() && hint.poly == result.begin;
+  }) : program.hints.end();
+  if (named != program.hints.end()) {
+    program.names.erase(named->name);
+    program.hints.erase(named);
+  }
   counter.name = uniqueName(variable->getName());
   if (isNonNegative(result.progress == Statement::Add || result.progress == Statement::Double ? result.begin
                                                                                               : result.end, false))
@@ -290,9 +305,13 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   else
     program.given[result.variable] = {result.end, result.begin + one};
   values[variable] = {Value::Number, ofType(Poly::variable(result.variable), type, true), {}, {}};
+  bool mayReturn = !loopDepth && !inlined && !somethingFollows;
+  frames.push_back({result.variable, result.progress, &result.body, space.size(), mayReturn});
   ++loopDepth;
   readSequence({loop->getBody()}, result.body);
   --loopDepth;
+  bool isLeft = frames.back().isLeft;
+  frames.pop_back();
   // A bound is loaded once, not in each iteration.
   walk(result.body, [&](Statement &each) {
     bool stores = each.kind == Statement::Store || each.kind == Statement::Atomic;
@@ -306,8 +325,7 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   values.erase(variable);
   // The first value that is too large. Otherwise what the variable is after the loop is not followed.
   Poly rounded = result.end - result.begin + result.step - one;
-  bool isPlain = goesOn && result.progress == Statement::Add && guards.tests.empty() && guards.ends.empty();
-  if (isPlain && isNonNegative(rounded, true)) {
+  if (isPlain && !isLeft && goesOn && result.progress == Statement::Add && isNonNegative(rounded, true)) {
     Poly last = result.begin + result.step * space.countSteps(result.end - result.begin, result.step);
     values[variable] = {Value::Number, ofType(simplify(last), type, true), {}, {}};
   }

@@ -10,6 +10,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace clang;
 
@@ -28,7 +29,7 @@ void ThreadReader::read() {
   const Stmt *body = kernel->getBody();
   if (!body)
     return refuse("its body is not in sight");
-  findUntrackedVariables(body, ast, untracked);
+  findUntrackedVariables(body, ast, untracked, forms);
   cooperates = mayCooperate(body);
   readParameters();
   readSequence({body}, program.body);
@@ -39,13 +40,16 @@ namespace {
 /// Variables that are changed deeper than they are declared, or whose address is taken.
 class ChangeFinder : public RecursiveASTVisitor<ChangeFinder> {
 public:
-  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked) : ast(ast), untracked(untracked) {}
+  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked, LoopForms &forms)
+      : ast(ast), untracked(untracked), forms(forms) {}
 
   bool VisitVarDecl(VarDecl *variable) {
     depths[variable] = depth;
     return true;
   }
-  bool TraverseForStmt(ForStmt *loop) {
+  bool TraverseForStmt(ForStmt *given) {
+    const ForStmt *loop = forms.asFor(given, ast);
+    loop = loop ? loop : given;
     // The header may change the loop's own variable.
     const VarDecl *own = countedVariable(loop);
     if (own && !loop->getInit())
@@ -53,19 +57,27 @@ public:
         own = nullptr; // what it is after the loop depends on whether the loop is reached
     ++depth;
     const VarDecl *around = std::exchange(inHeader, own);
-    TraverseStmt(loop->getInit());
+    TraverseStmt(const_cast<Stmt *>(loop->getInit()));
     inHeader = around;
-    TraverseStmt(loop->getCond());
+    TraverseStmt(const_cast<Expr *>(loop->getCond()));
     const VarDecl *outer = std::exchange(inHeader, own);
-    TraverseStmt(loop->getInc());
+    TraverseStmt(const_cast<Expr *>(loop->getInc()));
     inHeader = outer;
     ++depth;
-    TraverseStmt(loop->getBody());
+    TraverseStmt(const_cast<Stmt *>(loop->getBody()));
     depth -= 2;
     return true;
   }
-  bool TraverseWhileStmt(WhileStmt *loop) { return nested(loop, &ChangeFinder::base<WhileStmt>); }
-  bool TraverseDoStmt(DoStmt *loop) { return nested(loop, &ChangeFinder::base<DoStmt>); }
+  bool TraverseWhileStmt(WhileStmt *loop) {
+    if (const ForStmt *counted = forms.asFor(loop, ast))
+      return TraverseForStmt(const_cast<ForStmt *>(counted));
+    return nested(loop, &ChangeFinder::base<WhileStmt>);
+  }
+  bool TraverseDoStmt(DoStmt *loop) {
+    if (const ForStmt *counted = forms.asFor(loop, ast))
+      return TraverseForStmt(const_cast<ForStmt *>(counted));
+    return nested(loop, &ChangeFinder::base<DoStmt>);
+  }
   bool TraverseIfStmt(IfStmt *branch) {
     if (std::optional<const Stmt *> side = constantSide(branch, ast))
       return TraverseStmt(const_cast<Stmt *>(*side));
@@ -126,6 +138,7 @@ private:
 
   const ASTContext &ast;
   std::set<const VarDecl *> &untracked;
+  LoopForms &forms;
   std::map<const VarDecl *, unsigned> depths;
   const VarDecl *inHeader = nullptr;
   unsigned depth = 0;
@@ -145,8 +158,9 @@ std::optional<const Stmt *> constantSide(const IfStmt *branch, const ASTContext 
   return holds ? branch->getThen() : branch->getElse();
 }
 
-void findUntrackedVariables(const Stmt *body, const ASTContext &ast, std::set<const VarDecl *> &untracked) {
-  ChangeFinder(ast, untracked).TraverseStmt(const_cast<Stmt *>(body));
+void findUntrackedVariables(const Stmt *body, const ASTContext &ast, std::set<const VarDecl *> &untracked,
+                            LoopForms &forms) {
+  ChangeFinder(ast, untracked, forms).TraverseStmt(const_cast<Stmt *>(body));
 }
 
 void ThreadReader::readParameters() {
@@ -186,7 +200,7 @@ static bool endsInExit(const Stmt *statement) {
   return llvm::isa_and_nonnull<ReturnStmt, ContinueStmt>(statement);
 }
 
-static bool containsExit(const Stmt *statement) {
+bool containsExit(const Stmt *statement) {
   if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt, LambdaExpr>(statement))
     return false;
   if (llvm::isa<ReturnStmt, ContinueStmt>(statement))
@@ -221,8 +235,11 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
         inner.append(rest.begin(), rest.end());
         return readSequence(inner, out);
       }
+      if (readLeave(branch, rest, out))
+        return;
       if (containsExit(branch))
         return readIf(branch, rest, out);
+      llvm::SaveAndRestore follows(somethingFollows, somethingFollows || !rest.empty());
       readIf(branch, {}, out);
       continue;
     }
@@ -236,6 +253,7 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
     if (llvm::isa<ContinueStmt>(each))
       return;
     loadedIndices.clear(); // a store may change what was loaded
+    llvm::SaveAndRestore follows(somethingFollows, somethingFollows || !rest.empty());
     readStatement(each, out);
   }
 }
@@ -299,18 +317,22 @@ void ThreadReader::readStatement(const Stmt *statement, Body &out) {
         readVariable(variable, out);
     return;
   }
-  if (const auto *loop = llvm::dyn_cast<ForStmt>(statement))
-    return readFor(loop, out);
+  if (llvm::isa<ForStmt, WhileStmt, DoStmt>(statement)) {
+    const ForStmt *loop = forms.asFor(statement, ast);
+    if (loop || llvm::isa<ForStmt>(statement))
+      return readFor(loop ? loop : llvm::cast<ForStmt>(statement), out);
+  }
+  if (const auto *choice = llvm::dyn_cast<SwitchStmt>(statement))
+    return readSwitch(choice, out);
   if (const auto *expr = llvm::dyn_cast<Expr>(statement))
     return readExpression(expr, out);
   if (llvm::isa<BreakStmt>(statement))
     return refuse("leaves a loop by break");
   if (llvm::isa<AsmStmt>(statement))
     return refuse("has inline assembly");
-  llvm::StringRef kind = llvm::isa<WhileStmt>(statement)    ? "a while loop"
-                         : llvm::isa<DoStmt>(statement)     ? "a do loop"
-                         : llvm::isa<SwitchStmt>(statement) ? "a switch"
-                                                            : "a statement";
+  llvm::StringRef kind = llvm::isa<WhileStmt>(statement) ? "a while loop"
+                         : llvm::isa<DoStmt>(statement)  ? "a do loop"
+                                                         : "a statement";
   refuse("has " + kind.str() + ": '" + sourceText(statement) + "'");
 }
 
@@ -484,6 +506,14 @@ static std::string operandText(const Expr *expr, const std::string &text) {
 }
 
 void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+  // `a = b = x;` is `b = x; a = b;`.
+  const auto *inner = right ? llvm::dyn_cast<BinaryOperator>(strip(right)) : nullptr;
+  if (inner && inner->isAssignmentOp() && !inner->getLHS()->HasSideEffects(ast)) {
+    readExpression(inner, out);
+    right = inner->getLHS();
+    if (failed())
+      return;
+  }
   const VarDecl *variable = variableOf(left);
   bool isLocal = variable && (variable->isLocalVarDeclOrParm()) && !variable->hasAttr<CUDASharedAttr>();
   if (isLocal && readCombine(left, right, opcode, out))

@@ -6,6 +6,7 @@
 #ifndef KBOPT_LIB_RAISE_THREADREADER_H
 #define KBOPT_LIB_RAISE_THREADREADER_H
 
+#include "LoopForms.h"
 #include "ThreadProgram.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -81,15 +82,35 @@ private:
   bool failed() const { return !program.reason.empty(); }
 
   //===-- Loops (ReadLoops.cpp) -------------------------------------------===//
+  struct Test {
+    const clang::BinaryOperator *comparison;
+    bool negates;
+  };
   /// What else ends a loop: conditions that stay false once they are, and values above its variable.
   struct Guards {
-    llvm::SmallVector<const clang::BinaryOperator *> tests;
+    llvm::SmallVector<Test> tests;
     std::vector<Poly> ends;
   };
   void readFor(const clang::ForStmt *loop, Body &out);
+  /// A loop around what is read.
+  struct Frame {
+    VarId variable = 0;
+    Statement::Progress progress = Statement::Add;
+    const Body *body = nullptr; ///< null where nothing may leave the loop
+    size_t known = 0;           ///< the variables that there were before it
+    bool mayReturn = false;     ///< nothing is done after the loop
+    bool isLeft = false;
+  };
   bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result, Guards &guards);
   /// Puts \p guards around the body of \p result.
   bool guardBody(Statement &result, const clang::VarDecl *variable, const Guards &guards);
+
+  //===-- Branches (ReadBranches.cpp) -------------------------------------===//
+  /// `if (c) break;` in the body of a loop, or `if (c) return;` where nothing follows the loop: what stands after it is
+  /// done where c does not hold, if c stays true once it is. False where \p branch is something else.
+  bool readLeave(const clang::IfStmt *branch, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
+  bool staysFalse(const Constraint &constraint, const Frame &loop) const;
+  void readSwitch(const clang::SwitchStmt *choice, Body &out);
 
   //===-- Functions (ReadCalls.cpp) ---------------------------------------===//
   /// Reads the body of the function in the call's place; its result as text, empty for void. Nothing
@@ -203,6 +224,9 @@ private:
   Space &space;
   std::map<const clang::VarDecl *, Value> values;
   std::set<const clang::VarDecl *> untracked;
+  LoopForms forms;
+  std::vector<Frame> frames;
+  bool somethingFollows = false; ///< in the kernel, after the statement that is read
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
   bool cooperates = false; ///< shared memory, shuffles or barriers are in sight
@@ -231,7 +255,9 @@ bool isThreadGroup(clang::QualType type);
 std::string groupSizeText(clang::QualType type);
 /// Adds the variables that \p body changes deeper than it declares them, or whose address it takes.
 void findUntrackedVariables(const clang::Stmt *body, const clang::ASTContext &ast,
-                            std::set<const clang::VarDecl *> &untracked);
+                            std::set<const clang::VarDecl *> &untracked, LoopForms &forms);
+/// Whether \p statement may leave the function, or go on with the next iteration of the loop around it.
+bool containsExit(const clang::Stmt *statement);
 /// The side of \p branch that is always taken, null for an absent else; nothing where that depends on the run.
 std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch, const clang::ASTContext &ast);
 /// How far the increment of a loop moves \p variable, and how. Without a step: by one.
