@@ -140,7 +140,7 @@ private:
   bool stopped() const { return options.stop && options.stop(); }
   bool outOfTime() {
     return options.budgetSeconds > 0 &&
-           clock.monotonicSeconds() - startSeconds >= options.budgetSeconds;
+           clock.monotonicSeconds() - startSeconds >= options.budgetSeconds - finalSeconds;
   }
 
   /// Where a whole pipeline led.
@@ -167,6 +167,7 @@ private:
   SearchObserver *observer;
 
   double startSeconds = 0;
+  double finalSeconds = 0; ///< of the budget, kept for the final check
   NodeId rootId, originId;
   std::map<NodeId, ExplorerNode> nodes;
   std::map<Digest, NodeId> byCode;

@@ -45,7 +45,7 @@ TEST(Explorer, TheTimeBudgetIsKept) {
   FakeClock clock;
   world.clock = &clock; // a second per judgement
   SearchOptions options;
-  options.budgetSeconds = 4.5;
+  options.budgetSeconds = 6.5; // of which two are kept for the final check
   options.batch = 1;
   SearchResult result = llvm::cantFail(tryRun(world, options, clock));
   EXPECT_EQ(result.end, SearchEnd::BudgetSeconds);
@@ -182,7 +182,7 @@ TEST(Explorer, AStepThatCostsNothingLeavesWithoutTimeToJudge) {
   world.clock = &clock; // a second per judgement
   SearchOptions options;
   // The original, each pass alone, and one after the other: no time is left then.
-  options.budgetSeconds = 3.5;
+  options.budgetSeconds = 5.5; // of which 1.8 are kept for the final check
   options.batch = 1;
   SearchResult result = llvm::cantFail(tryRun(world, options, clock));
   ASSERT_EQ(result.end, SearchEnd::BudgetSeconds);
