@@ -185,6 +185,8 @@ private:
         if (int64_t size = std::abs(coefficient); monomial == Poly::Monomial{BidVar + axis} && size > 1 && size <= 1024)
           sizes.insert(size);
     };
+    if (auto launched = launches.block[axis]; launched.low == launched.high && launched.low > 1)
+      sizes.insert(int64_t(launched.low));
     rewritePolys(program.body, [&](const Poly &poly) {
       look(poly);
       for (VarId id : space.variables(poly))

@@ -6,12 +6,41 @@
 #include "kb-opt/Raise/Raise.h"
 #include "EmitNest.h"
 #include "Teams.h"
+#include "Tiles.h"
 #include "ThreadReader.h"
 #include "kb-opt/Analysis/Launches.h"
 #include "kb-opt/Raise/Legality.h"
 
 using namespace kbopt;
 using namespace kbopt::raise;
+
+/// Reads \p kernel once more where its threads fill tiles together: \p program, which has a reason, becomes what they
+/// compute without the tiles, or keeps the reason that says more.
+static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, ThreadProgram &program,
+                                          analysis::LaunchRanges &launches) {
+  ThreadProgram tiled = readThread(kernel, true);
+  if (tiled.shared.empty())
+    return std::nullopt;
+  TileBlock block;
+  analysis::LaunchRanges arranged = launches;
+  auto step = [&](auto run) {
+    if (tiled.reason.empty())
+      run();
+  };
+  step([&] { forwardTiles(tiled, launches, block); });
+  step([&] { cleanScalars(tiled); });
+  step([&] { joinTileLoops(tiled); });
+  step([&] { cleanScalars(tiled); });
+  step([&] { arrangeBlock(tiled, block, arranged); });
+  if (tiled.reason.empty()) {
+    program = std::move(tiled);
+    launches = arranged;
+    return block;
+  }
+  if (llvm::StringRef(program.reason).ends_with("in two dimensions"))
+    program.reason = tiled.reason;
+  return std::nullopt;
+}
 
 mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
@@ -24,9 +53,14 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   analysis::LaunchRanges launches = launchRangesOf(imported, kernel);
   std::optional<Poly> width;
   step([&] { width = undoCooperation(program, launches); });
+  std::optional<TileBlock> block;
+  if (!program.reason.empty())
+    block = undoTiles(imported.declOf(kernel), program, launches);
   step([&] { dimensions = formPoints(program, launches); });
   if (width)
     restoreBlockWidth(program, dimensions, *width);
+  if (block)
+    restoreBlock(program, dimensions, *block);
   step([&] { reshapeLoops(program, dimensions); });
   step([&] { scalarize(program); });
   std::string doubtful;

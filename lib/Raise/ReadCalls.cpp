@@ -150,7 +150,7 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
       definition->isVariadic())
     return std::nullopt;
   const Stmt *body = definition->getBody();
-  findUntrackedVariables(body, ast, untracked, forms);
+  findUntrackedVariables(body, ast, untracked, forms, moves, false);
   for (auto [parameter, argument] : llvm::zip(definition->parameters(), call->arguments()))
     if (!bindParameter(parameter, argument, out))
       return std::nullopt;

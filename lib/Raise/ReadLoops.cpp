@@ -3,6 +3,7 @@
 // Owns the reading of for loops whose header says how often they run.
 //
 //===----------------------------------------------------------------------===//
+#include "Points.h"
 #include "ThreadReader.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 
@@ -53,9 +54,32 @@ bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Pr
   return literal && literal->getValue() == (shifts ? 1 : 2);
 }
 
+/// The increments of a loop's header, one for each variable.
+static void splitIncrement(const Expr *increment, llvm::SmallVectorImpl<const Expr *> &parts) {
+  const auto *binary = increment ? llvm::dyn_cast<BinaryOperator>(strip(increment)) : nullptr;
+  if (!binary || binary->getOpcode() != BO_Comma) {
+    if (increment)
+      parts.push_back(increment);
+    return;
+  }
+  splitIncrement(binary->getLHS(), parts);
+  splitIncrement(binary->getRHS(), parts);
+}
+
+/// Of several variables that the header of \p loop declares, the one that its condition compares.
+static const VarDecl *comparedVariable(const ForStmt *loop, const DeclStmt *declaration) {
+  const auto *test = loop->getCond() ? llvm::dyn_cast<BinaryOperator>(strip(loop->getCond())) : nullptr;
+  for (const Decl *each : declaration->decls())
+    if (const auto *variable = llvm::dyn_cast<VarDecl>(each);
+        variable && test && (variableOf(test->getLHS()) == variable || variableOf(test->getRHS()) == variable))
+      return variable;
+  return nullptr;
+}
+
 const VarDecl *countedVariable(const ForStmt *loop) {
   if (const auto *declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
-    return declaration->isSingleDecl() ? llvm::dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
+    return declaration->isSingleDecl() ? llvm::dyn_cast<VarDecl>(declaration->getSingleDecl())
+                                       : comparedVariable(loop, declaration);
   if (const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit()))
     return assign->getOpcode() == BO_Assign ? variableOf(assign->getLHS()) : nullptr;
   if (loop->getInit() || !loop->getInc())
@@ -155,8 +179,15 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
   const BinaryOperator *test = first.comparison;
   if (test)
     guards.tests.erase(guards.tests.begin());
-  if (!loop->getInc() || !test || !test->isComparisonOp() ||
-      !readIncrement(loop->getInc(), variable, result.progress, step))
+  llvm::SmallVector<const Expr *> increments;
+  splitIncrement(loop->getInc(), increments);
+  bool isCounted = false;
+  for (const Expr *each : increments)
+    if (const Expr *found = nullptr; !isCounted && readIncrement(each, variable, result.progress, found)) {
+      isCounted = true;
+      step = found;
+    }
+  if (!isCounted || !test || !test->isComparisonOp())
     return false;
   BinaryOperatorKind opcode = test->getOpcode();
   if (first.negates)
@@ -223,8 +254,7 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
   return result.progress == Statement::Down || isPositive(result.end);
 }
 
-/// Whether \p statement changes \p variable.
-static bool changes(const Stmt *statement, const VarDecl *variable) {
+bool changesVariable(const Stmt *statement, const VarDecl *variable) {
   struct Finder : RecursiveASTVisitor<Finder> {
     const VarDecl *variable = nullptr;
     bool found = false;
@@ -243,6 +273,108 @@ static bool changes(const Stmt *statement, const VarDecl *variable) {
   return finder.found;
 }
 
+static bool containsContinue(const Stmt *statement) {
+  if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt>(statement))
+    return false;
+  return llvm::isa<ContinueStmt>(statement) ||
+         llvm::any_of(statement->children(), [](const Stmt *child) { return containsContinue(child); });
+}
+
+bool ThreadReader::startMoves(const ForStmt *loop, const VarDecl *counted, Statement &result,
+                              bool isPlain, std::vector<Moving> &moving) {
+  std::vector<LoopMove> moved = moves[loop];
+  // What else the header counts.
+  llvm::SmallVector<const Expr *> increments;
+  splitIncrement(loop->getInc(), increments);
+  for (const Expr *each : increments) {
+    LoopMove move;
+    Statement::Progress progress = Statement::Add;
+    const Expr *place = strip(each);
+    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(place))
+      move.variable = variableOf(unary->getSubExpr());
+    else if (const auto *binary = llvm::dyn_cast<BinaryOperator>(place))
+      move.variable = variableOf(binary->getLHS());
+    if (!move.variable || move.variable == counted)
+      continue;
+    if (llvm::any_of(moved, [&](const LoopMove &known) { return known.variable == move.variable; }))
+      continue;
+    if (untracked.count(move.variable) || !readIncrement(each, move.variable, progress, move.step) ||
+        (progress != Statement::Add && progress != Statement::Down)) {
+      refuse("'" + sourceText(loop) + "' counts in a way that is not understood");
+      return false;
+    }
+    move.isDown = progress == Statement::Down;
+    moved.push_back(move);
+  }
+  if (moved.empty())
+    return true;
+  bool isUnderstood = isPlain && result.progress == Statement::Add && !containsContinue(loop->getBody());
+  Poly iteration = Poly::variable(result.variable) - result.begin;
+  bool divides = true;
+  for (const LoopMove &move : moved) {
+    std::string shown = "'" + move.variable->getNameAsString() + "'";
+    auto at = values.find(move.variable);
+    bool isKnown = at != values.end() && (at->second.kind == Value::Number || at->second.kind == Value::Address);
+    std::optional<Integer> by = move.step ? evaluate(move.step) : Integer{Poly::constant(1)};
+    if (!isUnderstood || !isKnown || !by || !demand(*by, move.step ? move.step : loop->getInc())) {
+      refuse(shown + " moves in a way that is not understood");
+      return false;
+    }
+    Moving each{move.variable, at->second, move.isDown ? by->poly * Poly::constant(-1) : by->poly};
+    if (each.start.kind == Value::Address)
+      each.by = each.by * Poly::constant(each.start.address.parts);
+    divides &= exactQuotient(each.by, result.step).has_value();
+    moving.push_back(std::move(each));
+  }
+  if (!divides) { // count iterations instead
+    Poly length = space.countSteps(result.end - result.begin, result.step);
+    values[counted].number.poly = result.begin + result.step * Poly::variable(result.variable);
+    result.begin = Poly();
+    result.end = length;
+    result.step = Poly::constant(1);
+    space[result.variable].low = 0;
+    space[result.variable].high.reset();
+    iteration = Poly::variable(result.variable);
+    program.given[result.variable] = {result.begin, result.end};
+  }
+  for (Moving &each : moving) {
+    Value &value = values[each.variable] = each.start;
+    placeOf(value) = placeOf(value) + (divides ? iteration * *exactQuotient(each.by, result.step) : iteration * each.by);
+  }
+  return true;
+}
+
+bool ThreadReader::endMoves(const ForStmt *loop, const Statement &result, bool isPlain, std::vector<Moving> &moving) {
+  for (Moving &each : moving) {
+    Poly before = placeOf(each.start), iteration = Poly::variable(result.variable) - result.begin;
+    Poly moved = before + (iteration + result.step) * exactQuotient(each.by, result.step).value_or(Poly());
+    bool isInHeader = llvm::none_of(moves[loop], [&](const LoopMove &move) { return move.variable == each.variable; });
+    // The header's increments follow the body.
+    llvm::SmallVector<const Expr *> increments;
+    splitIncrement(loop->getInc(), increments);
+    bool standsInHeader = llvm::any_of(increments, [&](const Expr *increment) {
+      Statement::Progress progress = Statement::Add;
+      const Expr *step = nullptr;
+      return readIncrement(increment, each.variable, progress, step);
+    });
+    auto at = values.find(each.variable);
+    bool isKnown = at != values.end() && at->second.kind == each.start.kind;
+    if (isKnown && (isInHeader || standsInHeader))
+      placeOf(at->second) = placeOf(at->second) + each.by;
+    if (!isKnown || !(simplify(placeOf(at->second)) == simplify(moved))) {
+      refuse("'" + each.variable->getNameAsString() + "' moves in a way that is not understood");
+      return false;
+    }
+    if (!isPlain) {
+      values.erase(each.variable);
+      continue;
+    }
+    Poly last = before + each.by * space.countSteps(result.end - result.begin, result.step);
+    placeOf(at->second) = simplify(last);
+  }
+  return true;
+}
+
 void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   std::string shown = "'" + sourceText(loop) + "'";
   const VarDecl *variable = countedVariable(loop);
@@ -255,8 +387,18 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   auto current = values.find(variable);
   QualType type = variable ? variable->getType() : QualType();
   if (!variable || (goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) || !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
-      ast.getTypeSize(type) < 32 || untracked.count(variable) || changes(loop->getBody(), variable))
+      ast.getTypeSize(type) < 32 || untracked.count(variable) || changesVariable(loop->getBody(), variable))
     return refuse("the loop " + shown + " is not a counted one");
+  const auto *declared = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit());
+  bool hasSeveral = declared && !declared->isSingleDecl();
+  if (const auto *comma = loop->getInc() ? llvm::dyn_cast<BinaryOperator>(strip(loop->getInc())) : nullptr)
+    hasSeveral |= comma->getOpcode() == BO_Comma;
+  if (declared)
+    for (const Decl *each : declared->decls())
+      if (const auto *other = llvm::dyn_cast<VarDecl>(each); other && other != variable)
+        readVariable(other, out);
+  if (failed())
+    return;
   Statement result;
   result.kind = Statement::For;
   size_t loadedBefore = loadedForIndex.size();
@@ -274,7 +416,7 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   if (forms.runsFirst(loop) && (!isPlain || result.progress != Statement::Add || !isPositive(result.end - result.begin)))
     return refuse("whether the loop " + shown + " runs more than once is not known");
   frames.push_back({});
-  bool isUnrolled = isPlain && unroll(loop, variable, result, out);
+  bool isUnrolled = isPlain && !hasSeveral && unroll(loop, variable, result, out);
   frames.pop_back();
   if (isUnrolled)
     return;
@@ -305,6 +447,9 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   else
     program.given[result.variable] = {result.end, result.begin + one};
   values[variable] = {Value::Number, ofType(Poly::variable(result.variable), type, true), {}, {}};
+  std::vector<Moving> moving;
+  if (!startMoves(loop, variable, result, isPlain, moving))
+    return;
   bool mayReturn = !loopDepth && !inlined && !somethingFollows;
   frames.push_back({result.variable, result.progress, &result.body, space.size(), mayReturn});
   ++loopDepth;
@@ -325,7 +470,10 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   values.erase(variable);
   // The first value that is too large. Otherwise what the variable is after the loop is not followed.
   Poly rounded = result.end - result.begin + result.step - one;
-  if (isPlain && !isLeft && goesOn && result.progress == Statement::Add && isNonNegative(rounded, true)) {
+  bool isComplete = isPlain && !isLeft && result.progress == Statement::Add;
+  if (!failed() && !moving.empty() && !endMoves(loop, result, isComplete && isNonNegative(rounded, true), moving))
+    return;
+  if (isComplete && goesOn && isNonNegative(rounded, true)) {
     Poly last = result.begin + result.step * space.countSteps(result.end - result.begin, result.step);
     values[variable] = {Value::Number, ofType(simplify(last), type, true), {}, {}};
   }

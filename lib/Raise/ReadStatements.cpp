@@ -16,21 +16,22 @@ using namespace clang;
 
 namespace kbopt::raise {
 
-ThreadProgram readThread(const FunctionDecl *kernel) {
+ThreadProgram readThread(const FunctionDecl *kernel, bool liftsChoices) {
   ThreadProgram program;
-  ThreadReader(kernel, program).read();
+  ThreadReader(kernel, program, liftsChoices).read();
   return program;
 }
 
-ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program)
-    : kernel(kernel), ast(kernel->getASTContext()), program(program), space(program.space) {}
+ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices)
+    : kernel(kernel), ast(kernel->getASTContext()), program(program), space(program.space),
+      liftsChoices(liftsChoices) {}
 
 void ThreadReader::read() {
   const Stmt *body = kernel->getBody();
   if (!body)
     return refuse("its body is not in sight");
-  findUntrackedVariables(body, ast, untracked, forms);
-  cooperates = mayCooperate(body);
+  findUntrackedVariables(body, ast, untracked, forms, moves, liftsChoices);
+  liftsChoices |= !mayCooperate(body);
   readParameters();
   readSequence({body}, program.body);
 }
@@ -40,8 +41,15 @@ namespace {
 /// Variables that are changed deeper than they are declared, or whose address is taken.
 class ChangeFinder : public RecursiveASTVisitor<ChangeFinder> {
 public:
-  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked, LoopForms &forms)
-      : ast(ast), untracked(untracked), forms(forms) {}
+  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked, LoopForms &forms, LoopMoves &moves,
+               bool movesIntegers)
+      : ast(ast), untracked(untracked), forms(forms), moves(moves), movesIntegers(movesIntegers) {}
+
+  /// Variables that are changed elsewhere, too, do not only move on.
+  void finish() {
+    for (auto &[loop, moved] : moves)
+      llvm::erase_if(moved, [&](const LoopMove &each) { return untracked.count(each.variable); });
+  }
 
   bool VisitVarDecl(VarDecl *variable) {
     depths[variable] = depth;
@@ -61,10 +69,12 @@ public:
     inHeader = around;
     TraverseStmt(const_cast<Expr *>(loop->getCond()));
     const VarDecl *outer = std::exchange(inHeader, own);
+    loops.push_back({loop, depth - 1});
     TraverseStmt(const_cast<Expr *>(loop->getInc()));
     inHeader = outer;
     ++depth;
     TraverseStmt(const_cast<Stmt *>(loop->getBody()));
+    loops.pop_back();
     depth -= 2;
     return true;
   }
@@ -88,12 +98,12 @@ public:
 
   bool VisitBinaryOperator(BinaryOperator *op) {
     if (op->isAssignmentOp())
-      change(op->getLHS());
+      change(op->getLHS(), op);
     return true;
   }
   bool VisitUnaryOperator(UnaryOperator *op) {
     if (op->isIncrementDecrementOp())
-      change(op->getSubExpr());
+      change(op->getSubExpr(), op);
     if (op->getOpcode() == UO_AddrOf)
       escape(op->getSubExpr());
     return true;
@@ -122,14 +132,43 @@ private:
     --depth;
     return true;
   }
-  void change(const Expr *lvalue) {
+  void change(const Expr *lvalue, const Expr *by) {
     const VarDecl *variable = variableOf(lvalue);
     if (!variable || variable == inHeader)
       return;
     auto at = depths.find(variable);
     unsigned declared = at == depths.end() ? 0 : at->second;
-    if (depth > declared)
-      untracked.insert(variable);
+    if (depth <= declared)
+      return;
+    // Once in each iteration of a loop beside which it is declared.
+    bool isOnce = !loops.empty() && loops.back().second == declared && depth <= declared + 2 && moved.insert(variable).second;
+    LoopMove move{variable, nullptr, false};
+    Statement::Progress progress = Statement::Add;
+    QualType type = variable->getType();
+    isOnce &= type->isPointerType() || (movesIntegers && type->isIntegerType() && ast.getTypeSize(type) >= 32);
+    if (isOnce && readIncrement(by, variable, progress, move.step) && isFixedIn(move.step, loops.back().first) &&
+        (progress == Statement::Add || progress == Statement::Down)) {
+      move.isDown = progress == Statement::Down;
+      moves[loops.back().first].push_back(move);
+      return;
+    }
+    untracked.insert(variable);
+  }
+  /// Whether \p expr is computed from variables that \p loop neither declares nor changes.
+  bool isFixedIn(const Stmt *expr, const ForStmt *loop) {
+    if (!expr)
+      return true;
+    if (llvm::isa<CallExpr, ArraySubscriptExpr, LambdaExpr>(expr))
+      return false;
+    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_Deref)
+      return false;
+    if (const auto *reference = llvm::dyn_cast<DeclRefExpr>(expr))
+      if (const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl())) {
+        auto at = depths.find(variable);
+        bool isOutside = at == depths.end() || at->second <= loops.back().second;
+        return isOutside && variable != countedVariable(loop) && !changesVariable(loop->getBody(), variable);
+      }
+    return llvm::all_of(expr->children(), [&](const Stmt *child) { return isFixedIn(child, loop); });
   }
   void escape(const Expr *lvalue) {
     if (const VarDecl *variable = variableOf(lvalue))
@@ -139,6 +178,10 @@ private:
   const ASTContext &ast;
   std::set<const VarDecl *> &untracked;
   LoopForms &forms;
+  LoopMoves &moves;
+  bool movesIntegers;
+  std::set<const VarDecl *> moved;
+  std::vector<std::pair<const ForStmt *, unsigned>> loops; ///< around, with the depth that they stand at
   std::map<const VarDecl *, unsigned> depths;
   const VarDecl *inHeader = nullptr;
   unsigned depth = 0;
@@ -159,8 +202,10 @@ std::optional<const Stmt *> constantSide(const IfStmt *branch, const ASTContext 
 }
 
 void findUntrackedVariables(const Stmt *body, const ASTContext &ast, std::set<const VarDecl *> &untracked,
-                            LoopForms &forms) {
-  ChangeFinder(ast, untracked, forms).TraverseStmt(const_cast<Stmt *>(body));
+                            LoopForms &forms, LoopMoves &moves, bool movesIntegers) {
+  ChangeFinder finder(ast, untracked, forms, moves, movesIntegers);
+  finder.TraverseStmt(const_cast<Stmt *>(body));
+  finder.finish();
 }
 
 void ThreadReader::readParameters() {
@@ -302,6 +347,7 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
     readCondition(branch->getCond(), true, other, out);
     readSequence(elseSide, other.body);
   }
+  other.isElse = !taken.body.empty();
   if (!taken.body.empty())
     out.push_back(std::move(taken));
   if (!other.body.empty())

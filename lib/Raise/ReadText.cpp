@@ -170,7 +170,7 @@ private:
 
 std::optional<std::string> TextBuilder::liftChoice(const ConditionalOperator *choice) {
   QualType type = choice->getType().getUnqualifiedType();
-  if (isConditional || reader.cooperates || type->isPointerType() || type->isVoidType())
+  if (isConditional || !reader.liftsChoices || type->isPointerType() || type->isVoidType())
     return std::nullopt;
   Statement sides[2];
   ThreadReader::Body conditions;

@@ -20,6 +20,8 @@ Space::Space() {
 }
 
 Poly Space::divide(Kind kind, const Poly &dividend, const Poly &divisor) {
+  if (divisor.isConstant() && isWithin(dividend, 0, divisor.constantTerm() - 1))
+    return kind == Mod ? dividend : Poly();
   for (VarId var = analysis::FirstOtherVar; var < all.size(); ++var)
     if (all[var].kind == kind && all[var].dividend == dividend && all[var].divisor == divisor)
       return Poly::variable(var);
@@ -87,8 +89,9 @@ Poly Space::countSteps(const Poly &length, const Poly &step) {
 Poly Space::mod(const Poly &dividend, const Poly &divisor) {
   // Drop what is a multiple of the divisor.
   Poly quotient = floorDiv(dividend, divisor);
-  if (quotient.isConstant())
-    return dividend - quotient * divisor;
+  Poly least = dividend - quotient * divisor;
+  if (quotient.isConstant() || (divisor.isConstant() && isWithin(least, 0, divisor.constantTerm() - 1)))
+    return least;
   Poly whole, rest = dividend;
   for (auto &[monomial, coefficient] : quotient.monomials()) {
     bool isDivision = monomial.size() == 1 && all[monomial[0]].kind == FloorDiv && coefficient == 1 &&

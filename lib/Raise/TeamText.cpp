@@ -91,7 +91,9 @@ void fillHole(Text &text, unsigned hole, const Text &value) {
   unsigned kept = text.operands.size() - 1;
   std::string inner =
       renumbered(value.text, [&](unsigned number) { return "$" + std::to_string(kept + number); });
-  if (!isName(bare(inner)) && bare(text.text) != "$" + std::to_string(hole))
+  llvm::StringRef number = bare(inner);
+  bool isHole = number.consume_front("$") && !number.empty() && llvm::all_of(number, llvm::isDigit);
+  if (!isHole && !isName(bare(inner)) && bare(text.text) != "$" + std::to_string(hole))
     inner = "(" + inner + ")";
   text.text = renumbered(text.text, [&](unsigned number) {
     return number == hole ? inner : "$" + std::to_string(number > hole ? number - 1 : number);

@@ -162,6 +162,9 @@ struct Statement {
   /// Of If: a conjunction. The constraints hold and, if it is not empty, so does `value`.
   std::vector<Constraint> constraints;
 
+  /// Of If: as it was read, it is done exactly where the If before it is not.
+  bool isElse = false;
+
   std::vector<Statement> body; ///< of For and If
   std::string reason;          ///< of Opaque
 };

@@ -14,8 +14,9 @@
 
 namespace kbopt::raise {
 
-/// What the thread does that executes \p kernel, or a program with a `reason`.
-ThreadProgram readThread(const clang::FunctionDecl *kernel);
+/// What the thread does that executes \p kernel, or a program with a `reason`. In a kernel whose threads work together,
+/// `c ? x[i] : 0` is read under `c` only with \p liftsChoices.
+ThreadProgram readThread(const clang::FunctionDecl *kernel, bool liftsChoices = false);
 
 /// An integer expression. `poly` equals the value modulo 2^bits; with `isExact` it is the value.
 struct Integer {
@@ -40,6 +41,14 @@ struct VectorShape {
   std::string maker; ///< the function that makes one of scalars
 };
 
+/// That each iteration of a loop adds \p step (by default one) to a variable, or subtracts it.
+struct LoopMove {
+  const clang::VarDecl *variable = nullptr;
+  const clang::Expr *step = nullptr;
+  bool isDown = false;
+};
+using LoopMoves = std::map<const clang::ForStmt *, std::vector<LoopMove>>;
+
 /// What a variable stands for at a place in the text.
 struct Value {
   enum Kind { Number, Address, Scalar, Vector } kind = Scalar;
@@ -53,7 +62,7 @@ struct Value {
 /// that are changed under a condition or in a loop are scalars, others are followed.
 class ThreadReader {
 public:
-  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program);
+  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices);
   void read();
 
 private:
@@ -101,6 +110,19 @@ private:
     bool mayReturn = false;     ///< nothing is done after the loop
     bool isLeft = false;
   };
+  /// A variable that moves on in each iteration: its value before the loop, and how far.
+  struct Moving {
+    const clang::VarDecl *variable;
+    Value start;
+    Poly by;
+  };
+  /// Lets the variables that move on in \p loop, which counts as \p result says, depend on its counter. False if one
+  /// moves in a way that is not understood.
+  bool startMoves(const clang::ForStmt *loop, const clang::VarDecl *counted, Statement &result, bool isPlain,
+                  std::vector<Moving> &moving);
+  /// Whether each has moved as far as `moving` says; gives them their values after the loop.
+  bool endMoves(const clang::ForStmt *loop, const Statement &result, bool isPlain, std::vector<Moving> &moving);
+  static Poly &placeOf(Value &value) { return value.kind == Value::Address ? value.address.offset : value.number.poly; }
   bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result, Guards &guards);
   /// Puts \p guards around the body of \p result.
   bool guardBody(Statement &result, const clang::VarDecl *variable, const Guards &guards);
@@ -227,9 +249,10 @@ private:
   LoopForms forms;
   std::vector<Frame> frames;
   bool somethingFollows = false; ///< in the kernel, after the statement that is read
+  LoopMoves moves;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
-  bool cooperates = false; ///< shared memory, shuffles or barriers are in sight
+  bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
   unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
   /// The result of the function that is read in a call's place.
   struct Inlined {
@@ -253,11 +276,15 @@ bool isLibraryStorage(clang::QualType type);
 bool isThreadGroup(clang::QualType type);
 /// The number of threads of a tile as text; empty for other groups.
 std::string groupSizeText(clang::QualType type);
-/// Adds the variables that \p body changes deeper than it declares them, or whose address it takes.
+/// Adds the variables that \p body changes deeper than it declares them, or whose address it takes. Those that only
+/// move on once in each iteration of a loop are in \p moves instead: pointers, with \p movesIntegers also integers.
 void findUntrackedVariables(const clang::Stmt *body, const clang::ASTContext &ast,
-                            std::set<const clang::VarDecl *> &untracked, LoopForms &forms);
+                            std::set<const clang::VarDecl *> &untracked, LoopForms &forms, LoopMoves &moves,
+                            bool movesIntegers);
 /// Whether \p statement may leave the function, or go on with the next iteration of the loop around it.
 bool containsExit(const clang::Stmt *statement);
+/// Whether \p statement changes \p variable.
+bool changesVariable(const clang::Stmt *statement, const clang::VarDecl *variable);
 /// The side of \p branch that is always taken, null for an absent else; nothing where that depends on the run.
 std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch, const clang::ASTContext &ast);
 /// How far the increment of a loop moves \p variable, and how. Without a step: by one.

@@ -56,10 +56,11 @@ __global__ void sumOfTheFirst(float *y, const float *x, int n) {
 }
 // CHECK: kb.unraised @_Z13sumOfTheFirstPfPKfi
 
-// A neighbour's value.
+// A neighbour's value, of this block or the one before.
 __global__ void shift(float *y, const float *x) {
   __shared__ float copy[64];
-  copy[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
+  if (threadIdx.x < 63)
+    copy[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
   __syncthreads();
   y[blockIdx.x * 64 + threadIdx.x] = copy[(threadIdx.x + 1) % 64];
 }
