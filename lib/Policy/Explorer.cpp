@@ -88,8 +88,8 @@ NodeJudgement Explorer::seen(NodeJudgement judgement) const {
   return judgement;
 }
 
-/// The final check takes about so many times what looking at the original takes (12 programs on an H200: 0.9
-/// to 5 times), and at most this share of the budget is kept for it.
+/// The final check takes about so many times what looking at the original takes (seven programs on an H200:
+/// 0.7 to 5 times), and at most this share of the budget is kept for it.
 static constexpr double finalChecks = 2, mostForFinal = 0.4;
 
 llvm::Expected<bool> Explorer::start() {
