@@ -151,9 +151,18 @@ void TeamUndo::teamLoop(Statement each, Body &out) {
   std::string name = space[each.variable].name;
   if (here != TeamValue::Everyone)
     return refuse("some threads of a team run the loop over '" + name + "' only");
+  Poly begin = each.begin;
   if (!mergeRounds(each))
     return refuse("the threads of a team do not share out the loop over '" + name + "' evenly");
   each.team = true;
+  // The first iteration of each thread are those of the first round.
+  if (each.step == Poly::constant(1) && begin == each.begin + Poly::variable(team.lane))
+    walk(each.body, [&](Statement &inner) {
+      for (Constraint &constraint : inner.constraints)
+        if (constraint.isEquality && constraint.poly == Poly::variable(each.variable) - begin)
+          constraint = {each.begin + team.size - Poly::constant(1) - Poly::variable(each.variable)};
+      return true;
+    });
   bool usesLane = false;
   for (Statement &inner : each.body)
     usesLane |= isLaneDependent(inner);
@@ -164,6 +173,9 @@ void TeamUndo::teamLoop(Statement each, Body &out) {
   Statement header = each;
   header.body.clear();
   iterationBody(each.body, locals, &header);
+  for (auto &[sum, value] : values)
+    if (!value.basis.empty() && !value.terms)
+      value.terms = each.end - each.begin;
   walk(each.body, [&](Statement &inner) {
     stores += inner.kind == Statement::Store || inner.kind == Statement::Atomic;
     return true;
@@ -179,8 +191,13 @@ bool TeamUndo::becomePartial(const Statement &combine) {
   TeamValue &value = at->second;
   if (value.offsets || value.holder != TeamValue::Everyone)
     return false;
-  if (value.spread == TeamValue::PerThread)
-    return value.reduction == combine.reduction;
+  if (value.spread == TeamValue::PerThread) {
+    auto maximum = values.find(combine.basis);
+    bool isAlike = value.basis.empty() ? combine.basis.empty()
+                                       : maximum != values.end() && maximum->second.origin == value.basis &&
+                                             combine.scale == value.scale;
+    return value.reduction == combine.reduction && isAlike && !isBasis(value);
+  }
   bool startsNeutral = !value.literal.empty() && isIdentity(value.literal, combine.reduction);
   if (value.spread != TeamValue::Same || (!startsNeutral && !isIdempotent(combine.reduction)))
     return false;
@@ -188,6 +205,22 @@ bool TeamUndo::becomePartial(const Statement &combine) {
   value.reduction = combine.reduction;
   value.combine = combine.combine;
   value.identity = combine.identity;
+  value.origin = value.emitted;
+  return true;
+}
+
+bool TeamUndo::isBasis(const TeamValue &maximum) const {
+  return !maximum.origin.empty() &&
+         llvm::any_of(values, [&](const auto &each) { return each.second.basis == maximum.origin; });
+}
+
+bool TeamUndo::isRelative(Statement &each, TeamValue &maximum) {
+  auto at = values.find(each.basis);
+  if (each.kind != Statement::Combine || each.basis.empty() || each.isPair || at == values.end() ||
+      at->second.spread != TeamValue::PerThread || at->second.reduction != "max" || at->second.offsets ||
+      at->second.holder != TeamValue::Everyone)
+    return false;
+  maximum = at->second;
   return true;
 }
 
@@ -205,8 +238,17 @@ void TeamUndo::iterationText(Text &text, const llvm::StringSet<> &locals) {
 void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *outer) {
   for (size_t i = 0; i < body.size() && !failed(); ++i) {
     Statement &each = body[i];
+    TeamValue maximum;
+    bool isSum = !locals.contains(each.name) && isRelative(each, maximum);
+    if (isSum) {
+      renameIn(each.value, each.basis, maximum.emitted);
+      if (maximum.emitted == each.basis)
+        values.erase(each.basis);
+    }
     if (!each.value.text.empty())
       iterationText(each.value, locals);
+    if (isSum)
+      values[each.basis] = maximum;
     if (failed())
       return;
     switch (each.kind) {
@@ -220,6 +262,10 @@ void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *o
         break;
       if (!becomePartial(each))
         return refuse("'" + each.name + "' does not start with a value that changes nothing when every thread combines it");
+      if (isSum) {
+        values[each.name].basis = maximum.origin;
+        values[each.name].scale = each.scale;
+      }
       each.name = values[each.name].emitted;
       break;
     case Statement::Store:

@@ -104,7 +104,7 @@ std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
     value = reduceLanes(bare(of.text).str(), combinationOf(reduction), *emitted);
     value->spread = TeamValue::PerThread;
   }
-  if (failed() || !value || !value->isPartial() || value->reduction != reduction || value->offsets)
+  if (failed() || !value || !value->isPartial() || value->reduction != reduction || value->offsets || !value->basis.empty())
     return std::nullopt;
   if (isBlock) {
     if (!team.isBlock || !(team.size == *size) || value->spread != TeamValue::PerThread ||
@@ -203,6 +203,25 @@ bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled, 
   value.offsets |= offsets;
   value.isDown = shuffled.isDown;
   finishShuffles(value);
+  if (!combine.isPair)
+    return true;
+  // The maxima were exchanged in the same way, just before.
+  auto sameAs = [&](const auto &other) {
+    const TeamValue &maximum = other.second;
+    return maximum.origin == value.basis && maximum.spread == value.spread && maximum.offsets == value.offsets &&
+           maximum.holder == value.holder;
+  };
+  auto maximum = llvm::find_if(values, sameAs);
+  if (value.basis.empty() || maximum == values.end() || !value.terms || !space.isUniform(*value.terms))
+    return false;
+  // Two threads without terms would make NaN of their maxima.
+  bool isInfinite = isIdentity(maximum->second.literal, "max");
+  if (isInfinite && value.spread == TeamValue::PerWarpLane)
+    return false;
+  if (isInfinite)
+    program.requirements.push_back(*value.terms - team.size);
+  if (value.spread == TeamValue::Same)
+    value.basis.clear();
   return true;
 }
 
@@ -257,7 +276,7 @@ bool TeamUndo::serialSum(Statement &each, Body &out) {
   for (TeamArray &array : arrays) {
     bool isPartial = array.value.spread == TeamValue::PerThread || array.value.spread == TeamValue::PerWarp;
     if (!(array.base == operand->base) || !(array.start == start) || array.isOne || array.variable || !isPartial ||
-        !array.laneLocal.empty() || !array.length || !(*array.length == each.end) || at == values.end() ||
+        !array.laneLocal.empty() || !array.value.basis.empty() || !array.length || !(*array.length == each.end) || at == values.end() ||
         array.value.reduction != inner.reduction)
       continue;
     TeamValue &value = at->second;

@@ -58,7 +58,8 @@ bool TeamUndo::treeStep(Statement &store, const Poly &distance, Body &out, TeamA
     array->value = all;
     array->laneLocal.clear();
   }
-  return array->value.spread == TeamValue::PerThread && array->value.reduction == by.reduction;
+  return array->value.spread == TeamValue::PerThread && array->value.reduction == by.reduction &&
+         array->value.basis.empty();
 }
 
 bool TeamUndo::tree(Statement &each, Body &out) {

@@ -6,6 +6,7 @@
 #include "TeamUndo.h"
 
 #include "NestScalars.h"
+#include "Online.h"
 
 namespace kbopt::raise {
 
@@ -148,6 +149,12 @@ void TeamUndo::resolve(Text &text) {
 void TeamUndo::scalar(Statement each, Body &out) {
   if (isShuffledCombine(each))
     return combine(std::move(each), out);
+  for (auto &[name, value] : values)
+    if (!value.basis.empty() && mentions(each.value.text, name) && isRescaled(each.value.text, name)) {
+      TeamValue sum = value;
+      sum.basis.clear();
+      return declare(each.name, sum);
+    }
   if (each.symbol && isLaneDependent(each))
     return refuse("the integer '" + each.name + "' of each thread is used in indices");
   if (std::optional<TeamValue> value = valueOf(each.value)) {
@@ -179,6 +186,18 @@ void TeamUndo::scalar(Statement each, Body &out) {
   out.push_back(std::move(each));
 }
 
+bool TeamUndo::isRescaled(llvm::StringRef text, const std::string &sum) {
+  const TeamValue &value = values.at(sum);
+  auto names = rescaling(text, sum, value.scale);
+  auto isOrigin = [&](const std::string &name, TeamValue::Spread spread) {
+    auto at = values.find(name);
+    return at != values.end() && at->second.origin == value.basis && at->second.spread == spread && !at->second.offsets &&
+           isHeldHere(at->second);
+  };
+  return names && value.spread == TeamValue::PerThread && !value.offsets && here == TeamValue::Everyone &&
+         isOrigin(names->first, TeamValue::PerThread) && isOrigin(names->second, TeamValue::Same);
+}
+
 void TeamUndo::becomeUniform(Statement &each) {
   if (!laneLocals.contains(each.name)) {
     if (each.kind == Statement::Let)
@@ -204,6 +223,13 @@ void TeamUndo::becomeUniform(Statement &each) {
 }
 
 void TeamUndo::combine(Statement each, Body &out) {
+  if (auto sum = values.find(each.name); sum != values.end() && !sum->second.basis.empty() && !each.isPair) {
+    if (each.reduction != "mul" || !each.value.isPlain() ||
+        !isRescaled(each.name + " * (" + each.value.text + ")", each.name))
+      return refuse("'" + each.name + "' is combined while the threads' parts are relative to maxima of their own");
+    sum->second.basis.clear();
+    return;
+  }
   std::optional<TeamValue> term = valueOf(each.value);
   if (failed())
     return;

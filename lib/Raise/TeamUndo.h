@@ -41,6 +41,11 @@ struct TeamValue {
   bool isDown = false;
   int64_t width = 32; ///< of the groups of lanes that exchange
   Poly offset;
+  /// Of partial maxima and what they combine to: the scalar of the rewritten program that they stand for.
+  std::string origin;
+  /// Of partial sums: the origin of the partial maxima that they are relative to, and how.
+  std::string basis, scale;
+  std::optional<Poly> terms; ///< of such sums: how many terms all threads have
   bool isPartial() const { return spread != Same && spread != Lost; }
 };
 
@@ -111,6 +116,12 @@ private:
   void iterationBody(Body &body, llvm::StringSet<> &locals, Statement *outer);
   void iterationText(Text &text, const llvm::StringSet<> &locals);
   bool becomePartial(const Statement &combine);
+  /// Whether there are sums relative to these partial maxima.
+  bool isBasis(const TeamValue &maximum) const;
+  /// \p each adds to a sum relative to the threads' own maxima: its text gets the maximum of all.
+  bool isRelative(Statement &each, TeamValue &maximum);
+  /// `s *= exp(m - max)`, where s is relative to m and max is the maximum of the team: the sum is relative to that already.
+  bool isRescaled(llvm::StringRef text, const std::string &sum);
 
   //===-- Statements of each thread (TeamLanes.cpp) ------------------------===//
   void addLaneLocal(Statement each);

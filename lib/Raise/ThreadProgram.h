@@ -147,6 +147,10 @@ struct Statement {
   Text value;
   /// Of Combine and, where it is a reduction, of Atomic, as kb.reduce has them: "add", "%a + %b", "0.0f".
   std::string reduction, combine, identity;
+  /// Of Combine: what is added is relative to the running maximum of this name, by `scale`: a function and a factor. With isPair it is
+  /// another lane's sum, relative to that lane's maximum.
+  std::string basis, scale;
+  bool isPair = false;
 
   Operand target;       ///< of Store and Atomic
   std::string function; ///< of Atomic and Barrier

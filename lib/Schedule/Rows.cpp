@@ -22,14 +22,15 @@ namespace {
 
 class RowsPrinter {
 public:
-  RowsPrinter(kb::NestOp nest, StringRef name)
-      : nest(nest), schedule(nest.getScheduleAttr()), name(name.str()), text(nest),
+  RowsPrinter(kb::NestOp nest, StringRef name, const ChipInfo &chip)
+      : nest(nest), chip(chip), schedule(nest.getScheduleAttr()), name(name.str()), text(nest),
         team(text, schedule.integer("team", 32), name), code(1) {}
 
   llvm::Expected<GeneratedKernel> run();
 
 private:
   kb::NestOp nest;
+  const ChipInfo &chip;
   Schedule schedule;
   std::string name;
   CudaText text;
@@ -58,6 +59,7 @@ private:
   void touch(ArrayRef<std::pair<kb::OperandAttr, bool>> accesses, kb::OverOp owner);
   bool isVectorLoop(kb::OverOp over);
   std::string comment(StringRef of) const;
+  std::string launchBounds();
 };
 
 std::string RowsPrinter::whyNot() {
@@ -309,6 +311,15 @@ std::string RowsPrinter::comment(StringRef points) const {
   return "// " + what + ".\n";
 }
 
+/// Several blocks have to share a multiprocessor, so that some of them load while others wait for their warps: the compiler
+/// would spend registers on the addresses of elements instead.
+std::string RowsPrinter::launchBounds() {
+  std::string threads = std::to_string(size * rows);
+  int64_t held = shape.turns * shape.vector * (cache.streams.empty() ? 0 : wordsHeld(text, cache));
+  int64_t blocks = team.isBlock() && held ? residentBlocks(chip, size, held) : 1;
+  return blocks > 1 ? threads + ", " + std::to_string(blocks) : threads;
+}
+
 llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   if (std::string reason = whyNot(); !reason.empty())
     return llvm::createStringError(reason);
@@ -374,8 +385,7 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   kernel.name = name;
   std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
   std::string points = dims.size() == 1 ? "'" + dims.front().str() + "'" : "point";
-  kernel.definition = team.helpers() + comment(points) + header + "__global__ void __launch_bounds__(" +
-                      std::to_string(size * rows) + ") " + name + "(" + text.parameters(unaliased) + ") {\n" +
+  kernel.definition = team.helpers() + comment(points) + header + "__global__ void __launch_bounds__(" + launchBounds() + ") " + name + "(" + text.parameters(unaliased) + ") {\n" +
                       start.take() + body + "}\n";
   kernel.extraParameters = text.extraParameters();
   kernel.gridX = rows == 1 ? count : "(" + count + " + " + std::to_string(rows - 1) + ") / " + std::to_string(rows);
@@ -400,8 +410,8 @@ public:
   std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) const override {
     return rowsOtherwise(nest, chip, schedule);
   }
-  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &) const override {
-    return RowsPrinter(nest, name).run();
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &chip) const override {
+    return RowsPrinter(nest, name, chip).run();
   }
 };
 

@@ -8,6 +8,7 @@
 #define KBOPT_LIB_SCHEDULE_ROWSNEST_H
 
 #include "LaneLoop.h"
+#include "kb-opt/Target/ChipInfo.h"
 
 namespace kbopt {
 
@@ -42,6 +43,9 @@ int64_t wordsHeld(CudaText &text, const RowCache &cache);
 
 /// An extent that \p extent does not exceed at any point, of sizes alone; null if that cannot be told.
 kb::ExprAttr largestExtent(kb::NestOp nest, kb::ExprAttr extent);
+
+/// Blocks of \p team threads, each of which keeps \p held elements of a row in registers, that one multiprocessor has room for.
+int64_t residentBlocks(const ChipInfo &chip, int64_t team, int64_t held);
 
 } // namespace kbopt
 

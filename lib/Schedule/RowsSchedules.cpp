@@ -84,6 +84,16 @@ Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector,
   return schedule.set("otherwise", !facts.length && (chunks || vector > 1));
 }
 
+/// How much longer rows take because too few of them are at work on a multiprocessor: a block waits for its loads, for its other
+/// warps and for the next row, about 2.7 us in all, while others should keep the memory busy.
+double waitingOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t held) {
+  double length = facts.length.value_or(1024);
+  double bytesPerNs = chip.dramBytesPerSecond / chip.smCount * 1e-9;
+  double transfer = length * 4 * (std::max<int64_t>(facts.streams, 1) + 1) / bytesPerNs;
+  int64_t blocks = residentBlocks(chip, team, held);
+  return blocks ? std::max(1.0, (2700 + transfer) / (blocks * transfer)) : 4;
+}
+
 /// Estimated relative time: idle lanes, too few threads for the chip, loads in flight, rows read again.
 double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t rows, int64_t vector, int64_t chunks,
               int64_t inflight) {
@@ -107,7 +117,7 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
   if (!chunks && length >= 2048)
     cost *= team <= 32 ? 1.15 : team == 512 && inflight == 2 ? 0.95 : 1;
   if (team > 32)
-    cost *= 1.04 + 20.0 / length; // barriers
+    cost *= (1.04 + 20.0 / length) * waitingOf(facts, chip, team, chunks * vector * facts.streams); // barriers
   if (team == 1024)
     cost *= 1.05;
   if (team * rows != 256)
@@ -168,15 +178,20 @@ bool formsFloatSums(kb::NestOp nest, int64_t level) {
 
 } // namespace
 
-/// After a warp with short rows comes a block with rows of up to 8192 elements in registers, then one with rows of any
-/// length, which are read again.
+int64_t kbopt::residentBlocks(const ChipInfo &chip, int64_t team, int64_t held) {
+  int64_t registers = llvm::alignTo(held + 28, 8);
+  return std::min(int64_t(chip.registersPerSm) / (team * registers), int64_t(chip.maxThreadsPerSm) / team);
+}
+
+/// After a warp with short rows comes a block with rows of up to 5120 elements in registers, then one with rows of any
+/// length, which are read again. Five blocks of the first kind fit a multiprocessor of an H200, which is why they are small.
 std::optional<Schedule> kbopt::rowsOtherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) {
-  constexpr int64_t team = 512, chunks = 16;
+  constexpr int64_t team = 512, held = 256, chunks = 20;
   RowFacts facts = factsOf(nest, schedule.integer("level", 1), {});
-  bool isLong = schedule.integer("team") >= team && schedule.integer("vector") == 1;
-  bool fits = (14 + chunks * facts.streams) * team <= chip.registersPerBlock;
+  bool isLong = schedule.integer("team") >= held && schedule.integer("vector") == 1;
+  bool fits = residentBlocks(chip, held, chunks * facts.streams) >= 1;
   if (facts.streams && fits && !isLong)
-    return make(facts, team, 1, 1, chunks, 1);
+    return make(facts, held, 1, 1, chunks, 1);
   if (isLong && schedule.string("cache") == "none")
     return std::nullopt;
   Schedule last = make(facts, team, 1, 1, 0, 8);

@@ -37,14 +37,16 @@ std::string AllocationTest::missingDefinition() const {
 // Whether `a` and `b` point into two allocations. The driver's function is found at run time, so that nothing
 // more has to be linked.
 static inline bool {0}(const void *a, const void *b) {{
-  void *found = nullptr;
-  cudaDriverEntryPointQueryResult status;
-  if ({1}("cuMemGetAddressRange", &found, {2}cudaEnableDefault, &status) != cudaSuccess || !found)
-    return false;
-  auto find = (int (*)(unsigned long long *begin, size_t *bytes, unsigned long long pointer))found;
+  using Find = int (*)(unsigned long long *begin, size_t *bytes, unsigned long long pointer);
+  static const Find find = [] {{
+    void *found = nullptr;
+    cudaDriverEntryPointQueryResult status;
+    bool isKnown = {1}("cuMemGetAddressRange", &found, {2}cudaEnableDefault, &status) == cudaSuccess;
+    return isKnown ? (Find)found : nullptr;
+  }();
   unsigned long long ofA = 0, ofB = 0;
   size_t bytes = 0;
-  return find(&ofA, &bytes, (unsigned long long)a) == 0 && find(&ofB, &bytes, (unsigned long long)b) == 0 && ofA != ofB;
+  return find && find(&ofA, &bytes, (unsigned long long)a) == 0 && find(&ofB, &bytes, (unsigned long long)b) == 0 && ofA != ofB;
 })";
   bool hasVersion = StringRef(entryPoint).ends_with("ByVersion");
   return llvm::formatv(text, function, entryPoint, hasVersion ? "12000, " : "").str();
