@@ -3,7 +3,9 @@
 // Owns turning blockIdx * blockDim + threadIdx, guards and grid-stride loops into dimensions.
 //
 //===----------------------------------------------------------------------===//
+#include "NestScalars.h"
 #include "Points.h"
+#include "TeamText.h"
 
 namespace kbopt::raise {
 
@@ -294,10 +296,53 @@ private:
     return guard->constraints.size() < before;
   }
 
+  /// Whether an iteration of \p loop starts with what another one left in a scalar.
+  static bool handsOnScalars(Statement &loop) {
+    std::set<std::string> own;
+    bool handsOn = false;
+    auto readsOthers = [&](Statement &each, const std::string &name) {
+      bool reads = false;
+      forEachText(each, [&](Text &text) { reads |= mentions(text.text, name); });
+      return reads;
+    };
+    for (Statement &each : loop.body) {
+      bool sets = each.kind == Statement::Let || (each.kind == Statement::Assign && !readsOthers(each, each.name));
+      if (sets)
+        own.insert(each.name);
+      std::vector<Statement> below = each.body;
+      walk(below, [&](Statement &inner) {
+        if (inner.kind == Statement::Let)
+          own.insert(inner.name);
+        handsOn |= (inner.kind == Statement::Assign || inner.kind == Statement::Combine) && !own.count(inner.name);
+        return true;
+      });
+      handsOn |= (each.kind == Statement::Assign || each.kind == Statement::Combine) && !own.count(each.name);
+    }
+    // What is set in an iteration must not have been read before in it.
+    std::set<std::string> set;
+    for (Statement &each : loop.body) {
+      for (const std::string &name : own)
+        if (!set.count(name)) {
+          bool isRead = readsOthers(each, name);
+          std::vector<Statement> below = each.body;
+          bool isDeclared = false;
+          walk(below, [&](Statement &inner) {
+            isRead |= readsOthers(inner, name);
+            isDeclared |= inner.kind == Statement::Let && inner.name == name;
+            return true;
+          });
+          handsOn |= isRead && !isDeclared;
+        }
+      if (each.kind == Statement::Let || each.kind == Statement::Assign)
+        set.insert(each.name);
+    }
+    return handsOn;
+  }
+
   /// for (i = dim; i < n; i += extent of dim).
   bool peelStride() {
     Statement *loop = onlyStatement(Statement::For);
-    if (!loop || loop->progress != Statement::Add || loop->begin.monomials().size() != 1)
+    if (!loop || loop->progress != Statement::Add || loop->begin.monomials().size() != 1 || handsOnScalars(*loop))
       return false;
     auto &[monomial, coefficient] = *loop->begin.monomials().begin();
     Dimension *dimension = monomial.size() == 1 && coefficient == 1 ? dimensionOf(monomial[0]) : nullptr;
@@ -331,7 +376,7 @@ private:
     if (!loop || loop->progress != Statement::Add || !(loop->step == number(1)))
       return false;
     Poly width = loop->end - loop->begin;
-    if (!space.isUniform(width) || width == number(1))
+    if (!space.isUniform(width) || width == number(1) || handsOnScalars(*loop))
       return false;
     for (Dimension &dimension : dimensions) {
       Poly start = var(dimension.variable) * width;

@@ -205,7 +205,7 @@ private:
     for (const std::string &name : carried)
       if (isReadOutside(loop, name) || llvm::any_of(loop.body, [&](Statement &each) { return each.kind == Statement::Combine && each.name == name; }))
         results.insert(name);
-    for (const std::string &top : results)
+    for (const std::string &top : carried)
       if ((types[top] == "float" || types[top] == "double") && splitBy(body, at, top, inside, carried, results))
         return true;
     return false;

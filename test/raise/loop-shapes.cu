@@ -86,3 +86,44 @@ __global__ void product(float *out, const float *x, const float *w, const float 
     out[i * columns + j] = sum;
   }
 }
+
+// Iterations that hand on a sum are no points of their own, although their elements are one row of numbers.
+// CHECK-LABEL: kb.nest @_Z7runningPfPKfii
+// CHECK-SAME: dims ["row"]
+// CHECK: kb.over "j" ascending
+__global__ void running(float *y, const float *x, int n, int c) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n)
+    return;
+  float sum = 0.0f;
+  for (int j = 0; j < c; ++j) {
+    sum += x[row * c + j];
+    y[row * c + j] = sum;
+  }
+}
+
+// The variable of an iteration may be declared outside.
+// CHECK-LABEL: kb.nest @_Z5scalePfPKfii
+// CHECK-SAME: dims ["j"] extents [#kb.expr<over [j] with [n, c] : n * c>]
+__global__ void scale(float *y, const float *x, int n, int c) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n)
+    return;
+  float v;
+  for (int j = 0; j < c; ++j) {
+    v = x[row * c + j];
+    y[row * c + j] = 2.0f * v;
+  }
+}
+
+// A grid-stride loop whose sum goes on is not one either.
+// CHECK-LABEL: kb.nest @_Z6stridePfPKfi
+// CHECK-SAME: extents [#kb.expr<over [x_] : bdim.x * gdim.x>]
+// CHECK: kb.over "i" ascending
+__global__ void stride(float *y, const float *x, int n) {
+  float sum = 0.0f;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    sum += x[i];
+    y[i] = sum;
+  }
+}

@@ -22,7 +22,7 @@ __global__ void softmax(float *out, const float *in, int n, int c) {
 // CHECK-LABEL: void runSoftmax
 // CHECK-SAME: if ({{.*}}c <= 1024 && c % 4 == 0
 // CHECK: softmax_{{r}}ows<<<
-// CHECK: else if ({{.*}}c <= 8192
+// CHECK: else if ({{.*}}c <= 5120
 // CHECK: softmax_{{r}}ows2<<<
 // CHECK: else if (
 // CHECK: softmax_{{r}}ows3<<<
