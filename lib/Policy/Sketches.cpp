@@ -92,7 +92,8 @@ private:
     if (llvm::Error error = tryTogether(parent, action, values.take_front(group)))
       return error;
     double now = explorer.node(at).judgement.timeUs;
-    progress.isDone = values.size() <= group || (progress.hasGained && now > before * (1 - leastProgress));
+    // The best schedule of every kind is in the first group.
+    progress.isDone = values.size() <= group || now > before * (1 - leastProgress);
     progress.hasGained |= at != parent;
     progress.tried += group;
     return llvm::Error::success();
