@@ -176,14 +176,43 @@ private:
       }
       if (mayModify(host->getBody(), variable))
         return {};
+      if (returnsAllocation(variable->getInit())) {
+        root.variable = variable->getCanonicalDecl();
+        return root;
+      }
       expr = variable->getInit();
     }
     return {};
   }
 
+  /// Whether \p init calls a function of this file that returns nothing but what it has allocated.
+  bool returnsAllocation(const Expr *init) {
+    const auto *call = dyn_cast<CallExpr>(init->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts());
+    const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr, *definition = nullptr;
+    if (!callee || !callee->hasBody(definition) || !llvm::is_contained(functions, definition))
+      return false;
+    struct Returns : RecursiveASTVisitor<Returns> {
+      bool VisitReturnStmt(ReturnStmt *statement) {
+        const auto *ref = statement->getRetValue() ? dyn_cast<DeclRefExpr>(statement->getRetValue()->IgnoreParenCasts()) : nullptr;
+        values.push_back(ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr);
+        return true;
+      }
+      bool TraverseLambdaExpr(LambdaExpr *) { return true; } // has returns of its own
+      std::vector<const VarDecl *> values;
+    } returns;
+    returns.TraverseStmt(definition->getBody());
+    return !returns.values.empty() && llvm::all_of(returns.values, [&](const VarDecl *value) {
+      bool isOwn = value && value->hasLocalStorage() && !isa<ParmVarDecl>(value) && value->getType()->isPointerType();
+      bool isEmpty = isOwn && (!value->hasInit() || value->getInit()->IgnoreParenCasts()->isNullPointerConstant(
+                                                        program.context(), Expr::NPC_ValueDependentIsNotNull));
+      return isEmpty && isAllocated(value, definition);
+    });
+  }
+
   bool isAllocated(const VarDecl *variable, const FunctionDecl *host) {
     AllocationChecker checker;
     checker.variable = variable->getCanonicalDecl();
+    checker.allocated = variable->hasLocalStorage() && variable->hasInit() && returnsAllocation(variable->getInit());
     if (auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod())) {
       if (!owner->getBody() || variable->isStaticLocal())
         return false;

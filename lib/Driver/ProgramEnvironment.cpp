@@ -106,10 +106,6 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
   options.parser = &context.parser;
   options.timings = &context.timings;
   options.replies = repliesFolder(context);
-  options.recorded = [this](llvm::StringRef kernel) -> const RecordedLaunch * {
-    auto found = recorded.find(kernel);
-    return found == recorded.end() ? nullptr : &found->second;
-  };
   options.target = chip.name;
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
@@ -155,6 +151,37 @@ static llvm::StringMap<RecordedLaunch> recordedLaunches(const kbrt::Plan &plan) 
   return largest;
 }
 
+llvm::Expected<llvm::StringMap<RecordedLaunch>> ProgramEnvironment::recordLaunches(llvm::StringRef text) {
+  ProgramArtefacts program = original;
+  program.text = text.str();
+  auto bitcode = bitcodeFile(program.text);
+  if (!bitcode)
+    return bitcode.takeError();
+  program.bitcodePath = std::move(*bitcode);
+  auto folder = text == original.text ? cases.original(cases.recorded()) : cases.candidate(program, cases.recorded());
+  if (!folder)
+    return folder.takeError();
+  std::string error;
+  auto plan = kbrt::readPlan(*folder, error);
+  if (!plan)
+    return llvm::make_error<StoreError>(error);
+  return recordedLaunches(*plan);
+}
+
+const RecordedLaunch *ProgramEnvironment::launchIn(llvm::StringRef text, llvm::StringRef kernel) {
+  // A kernel that the program does not launch any more is one that the original launched.
+  for (llvm::StringRef program : {text, llvm::StringRef(original.text)}) {
+    auto known = launches.get(digestOf(program), [&] { return recordLaunches(program); });
+    if (!known) {
+      llvm::consumeError(known.takeError()); // the host cannot be followed: the judge says so
+      continue;
+    }
+    if (auto found = known->find(kernel); found != known->end())
+      return &found->second;
+  }
+  return nullptr;
+}
+
 llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() {
   return idle.get(0, [&]() -> llvm::Expected<std::set<std::string>> {
     auto folder = cases.original(cases.recorded());
@@ -165,7 +192,6 @@ llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() 
     if (!plan)
       return llvm::make_error<StoreError>(error);
     const std::vector<std::string> launched = launchedKernels(*plan);
-    recorded = recordedLaunches(*plan);
     Node &first = node(rootNode);
     std::lock_guard<std::mutex> lock(first.mutex);
     auto open = session(first);
@@ -183,6 +209,24 @@ llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() 
   });
 }
 
+std::set<std::string> ProgramEnvironment::kernelsLeft(const Node &of, const ParsedProgram &parsed) {
+  std::set<std::string> left;
+  std::vector<std::string> texts{of.text};
+  if (of.run) // passes that compose work on its kernels
+    texts.push_back(of.run->base);
+  for (const std::string &text : texts) {
+    auto known = launches.get(digestOf(text), [&] { return recordLaunches(text); });
+    if (!known) {
+      llvm::consumeError(known.takeError()); // the host cannot be followed: the judge says so
+      return {};
+    }
+    for (const KernelFact &kernel : findKernels(parsed))
+      if (llvm::any_of(kernel.instances, [&](const KernelFact::Instance &each) { return known->count(each.mangledName); }))
+        left.insert(kernel.name);
+  }
+  return left;
+}
+
 llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id) {
   TimedPart timed(&context.timings, "effects", "sites");
   auto unused = idleKernels();
@@ -193,13 +237,17 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   auto open = session(of);
   if (!open)
     return open.takeError();
-  auto opportunities = open->opportunities(/*assisted=*/languageModel);
+  // Passes that compose see the program before the first of them, the others do not ask.
+  llvm::StringRef before = of.run ? of.run->base : of.text;
+  auto opportunities = open->opportunities(/*assisted=*/languageModel, [&](llvm::StringRef kernel) { return launchIn(before, kernel); });
   if (!opportunities)
     return opportunities.takeError();
+  std::set<std::string> left = id == rootNode ? std::set<std::string>() : kernelsLeft(of, open->parsed());
   json::Array list;
   std::set<std::pair<std::string, std::string>> seen;
   auto add = [&](const Opportunity &site, bool assisted) {
-    if (!unused->count(site.step.kernel) && seen.emplace(site.step.pass, site.step.kernel).second)
+    bool isLaunched = !unused->count(site.step.kernel) && (left.empty() || left.count(site.step.kernel));
+    if (isLaunched && seen.emplace(site.step.pass, site.step.kernel).second)
       list.push_back(json::Object{{"pass", site.step.pass},
                                   {"kernel", site.step.kernel},
                                   {"assisted", assisted},

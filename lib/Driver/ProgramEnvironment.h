@@ -117,6 +117,11 @@ private:
   llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);
   /// Kernels of the original that its recorded run does not launch: nothing done to them shows.
   llvm::Expected<const std::set<std::string> &> idleKernels();
+  llvm::Expected<llvm::StringMap<RecordedLaunch>> recordLaunches(llvm::StringRef text);
+  /// How \p text, or else the original, launches \p kernel when it is recorded; null if they do not.
+  const RecordedLaunch *launchIn(llvm::StringRef text, llvm::StringRef kernel);
+  /// The kernels that the recorded run of \p of launches, the others being fallbacks; empty if that is not known.
+  std::set<std::string> kernelsLeft(const Node &of, const ParsedProgram &parsed);
   llvm::Expected<llvm::json::Value> computeActions(const NodeId &node);
   llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Move &step);
   llvm::Expected<llvm::json::Value> computeJudgement(const NodeId &node, JudgeEffort effort);
@@ -142,9 +147,8 @@ private:
   std::mutex mutex; ///< of `nodes`
   OnceMap<Digest, std::string> bitcodes; ///< of texts, paths
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
-  /// How the recorded run launches each kernel, by mangled name; written once, with `idle`, before
-  /// anything asks for it.
-  llvm::StringMap<RecordedLaunch> recorded;
+  /// How the recorded run of a text launches each kernel, by mangled name.
+  OnceMap<Digest, llvm::StringMap<RecordedLaunch>> launches;
 };
 
 } // namespace kbopt

@@ -32,8 +32,8 @@ llvm::Expected<const ImportedProgram &> RewriteSession::imported() {
   return *state->imported;
 }
 
-llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities(bool assisted) {
-  return state->opportunities(assisted);
+llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities(bool assisted, const RecordedLaunches &recorded) {
+  return state->opportunities(assisted, recorded);
 }
 
 llvm::Expected<StepResult> RewriteSession::apply(const PipelineStep &step) {

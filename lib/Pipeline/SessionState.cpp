@@ -65,7 +65,9 @@ llvm::Error RewriteSession::State::import() {
     return chip.takeError();
   target = std::move(*chip);
   imported.emplace(std::move(*program));
-  passContext.emplace(*parsed, *imported, options.chip, target, options.recorded);
+  passContext.emplace(*parsed, *imported, options.chip, target, [this](StringRef kernel) {
+    return recorded ? recorded(kernel) : nullptr;
+  });
   ++generation;
   return llvm::Error::success();
 }
@@ -287,7 +289,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       applyEdits(parsed->text(), all, {FormatChoice::FileStyle, command.file});
   if (!text)
     return text.takeError();
-  if (pass.composes())
+  bool addsKernel = llvm::any_of(all, [](const Edit &each) { return StringRef(each.replacement).contains("__global__"); });
+  if (addsKernel)
     if (std::string why = whyNotParsable(*text); !why.empty()) {
       for (Remark &remark : result.remarks)
         if (remark.kind == RemarkKind::Passed) {
@@ -315,7 +318,7 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
   }).str();
 }
 
-llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted) {
+llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {
   if (llvm::Error error = import())
     return std::move(error);
   std::vector<Opportunity> result;
@@ -332,6 +335,7 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
         return before.takeError();
       from = &*before;
     }
+    from->recorded = launches;
     const std::unique_ptr<ParsedProgram> &parsed = from->parsed;
     const std::optional<PassContext> &passContext = from->passContext;
     for (const KernelView &kernel : passContext->kernels()) {

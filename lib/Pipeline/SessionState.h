@@ -39,7 +39,7 @@ struct RewriteSession::State {
   llvm::Expected<StepResult> rewrite(const PipelineStep &step, std::string &edited);
   /// The program that passes which compose work on, imported: `base` in a run, else this one.
   llvm::Expected<State &> scheduled();
-  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted);
+  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted, const RecordedLaunches &launches);
 
   const PassRegistry &registry() const {
     return options.registry ? *options.registry : builtinPasses();
@@ -55,6 +55,8 @@ struct RewriteSession::State {
   /// Counts imports, so that a carrier can tell whether it is up to date.
   unsigned generation = 0;
   ChipInfo target;
+  /// What `passContext` answers from; empty where nothing is known of launches.
+  RecordedLaunches recorded;
   /// The adjacent steps before that compose, if the last step was one.
   std::optional<ScheduleRun> run;
   std::unique_ptr<State> base; ///< parsed from `run->base` when first needed

@@ -323,7 +323,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
                           at->second.address.base.name == variable->getName();
     if (isKnown && at->second.kind == Value::Address && !isGivenPointer)
       reader.refuse("the pointer '" + variable->getNameAsString() + "' is used as a value");
-    if (at == reader.values.end() && variable->hasGlobalStorage() && !variable->getType().isConstQualified()) {
+    bool isSharedScalar = variable->hasAttr<CUDASharedAttr>() && !variable->getType()->isArrayType();
+    if ((!isKnown || isSharedScalar) && variable->hasGlobalStorage() && !variable->getType().isConstQualified()) {
       if (std::optional<Operand> element = reader.evaluateElement(expr))
         return hole(*element);
     }

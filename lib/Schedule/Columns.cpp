@@ -357,8 +357,23 @@ public:
   }
 };
 
+/// The longest reduction of \p nest at \p sizes; none if that is not known.
+std::optional<int64_t> lengthAt(kb::NestOp nest, const LaunchSizes &sizes) {
+  int64_t longest = 0;
+  for (auto over : nest.getOps<kb::OverOp>()) {
+    if (reductionsOf(over).empty())
+      continue;
+    auto length = valueAt(over.getExtent(), sizes);
+    if (!length)
+      return std::nullopt;
+    longest = std::max(longest, *length);
+  }
+  return longest;
+}
+
 /// Measured on an H200: blocks of 1024 threads; as many columns a block as still leave about 0.7 blocks an SM; eight
-/// loads in flight, four of 16 bytes.
+/// loads in flight, four of 16 bytes. Where a column is so short that its share of a block's threads have fewer elements than
+/// that each, most of the block waits for the rest: then blocks are smaller or wider.
 std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                                const Freedom &freedom) const {
   for (auto over : nest.getOps<kb::OverOp>())
@@ -367,20 +382,27 @@ std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &
         return {};
   Box box(nest);
   auto count = valueAt(box.extents[llvm::find(box.names, columnDim(nest)) - box.names.begin()], sizes);
-  double all = count.value_or(4096);
+  double all = count.value_or(4096), perColumn = 1;
+  for (auto [name, extent] : llvm::zip(box.names, box.extents))
+    if (name != columnDim(nest))
+      perColumn *= double(std::max<int64_t>(1, valueAt(extent, sizes).value_or(1)));
+  std::optional<int64_t> length = lengthAt(nest, sizes);
   std::vector<std::pair<double, Schedule>> ranked;
   int64_t widest = columnVector(nest, sizes);
   for (int64_t vector = widest; vector >= 1; vector /= 2)
     for (int64_t columns : {8, 4, 16, 32})
       for (int64_t threads : {1024, 512, 256}) {
-        double blocks = std::ceil(all / (columns * vector)), wanted = 0.7 * chip.smCount * 1024 / threads;
+        int64_t inflight = vector > 2 ? 4 : 8;
+        double blocks = std::ceil(all / (columns * vector)) * perColumn, wanted = 0.7 * chip.smCount * 1024 / threads;
         double cost = blocks < wanted ? wanted / blocks : 1 + 0.02 * std::log2(blocks / wanted);
         cost *= vector < widest ? 1.05 : 1;
         cost *= columns * vector < 8 ? 2 : 1;       // less than a sector of floats
         cost *= threads == 1024 ? 1 : 1.03;
+        if (length)
+          cost *= std::max(1.0, double(threads / columns * inflight) / double(std::max<int64_t>(1, *length)));
         cost *= 1 + 0.01 * std::abs(std::log2(columns / 8.0));
         Schedule schedule("columns");
-        schedule.set("columns", columns).set("vector", vector).set("block", threads).set("inflight", vector > 2 ? 4 : 8);
+        schedule.set("columns", columns).set("vector", vector).set("block", threads).set("inflight", inflight);
         schedule.set("otherwise", !count && vector > 1);
         ranked.push_back({cost, schedule});
       }

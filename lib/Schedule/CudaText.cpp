@@ -88,8 +88,17 @@ void CudaText::reserveNames() {
     }
 }
 
+/// Names that kernels often have themselves, and what the schedule's own are called then.
+constexpr std::pair<StringRef, StringRef> otherNames[] = {
+    {"rows", "rowsPerBlock"}, {"columns", "columnsPerBlock"}, {"width", "vectorWidth"}, {"first", "firstElement"},
+    {"out", "outputs"},       {"count", "perThread"},         {"k", "chunk"},           {"e", "element"},
+};
+
 std::string CudaText::freshName(StringRef wanted) {
   std::string name = wanted.str();
+  for (const auto &[often, other] : otherNames)
+    if (wanted == often && taken.contains(wanted) && taken.insert(other).second)
+      return other.str();
   for (unsigned number = 2; !taken.insert(name).second; ++number)
     name = wanted.str() + std::to_string(number);
   return name;

@@ -38,8 +38,6 @@ struct PipelineOptions {
   std::string replies;
   /// Compute capability that passes may rely on, 10 * major + minor.
   unsigned chip = 90;
-  /// How the workload launched kernels, for estimates; empty where nothing was recorded.
-  RecordedLaunches recorded;
   /// The chip that schedules are chosen for, by name; empty: an H200.
   std::string target;
   /// Fills `PipelineResult::nests`.
@@ -144,8 +142,9 @@ public:
   llvm::Expected<std::string> nestText(llvm::StringRef kernel);
 
   /// Every site of every pass that rewrites by a rule, in the registry's and source
-  /// order; with \p assisted, also those of passes that need a model.
-  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false);
+  /// order; with \p assisted, also those of passes that need a model. \p recorded: how the workload launched the kernels
+  /// of the program that passes see (`withPassContext`), for estimates; empty where nothing was recorded.
+  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false, const RecordedLaunches &recorded = {});
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const PipelineStep &step);
   /// A session of what \p step makes of the program, which itself stays as it is;

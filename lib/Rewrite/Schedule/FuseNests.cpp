@@ -119,6 +119,8 @@ private:
 
   llvm::Error findMatch() {
     std::string reason;
+    if (findIterations())
+      return llvm::Error::success();
     for (bool inner : {false, true})
       for (const ElementLink &link : links) {
         llvm::Expected<PointMatch> found = matchPoints(names, first, second, link, inner);
@@ -132,6 +134,76 @@ private:
           reason = why;
       }
     return llvm::createStringError(reason);
+  }
+
+  bool isInLoop() const { return match.form == PointMatch::InLoop || match.form == PointMatch::FlatInLoop; }
+
+  /// The match in which the second nest's statements stand in the loops of the first one, after the store of the element that
+  /// they need.
+  bool findIterations() {
+    for (const ElementLink &link : links) {
+      if (!isLastInIteration(link.store))
+        continue;
+      llvm::Expected<PointMatch> found = matchIterations(names, first, second, link);
+      if (found) {
+        match = std::move(*found);
+        return true;
+      }
+      llvm::consumeError(found.takeError());
+    }
+    return false;
+  }
+
+  /// Whether nothing after \p store, of the first nest, uses the array, what stands before it in its loop uses the same element
+  /// only, and the second nest is a map that shares no other array which one of them changes.
+  bool isLastInIteration(kb::StoreOp store) {
+    llvm::SmallVector<kb::OverOp> loops = oversAround(store);
+    if (loops.empty() || store.getAtomic() || store->getParentOfType<kb::WhenOp>())
+      return false;
+    StringRef base = store.getTarget().getBase().getName();
+    Poly element = names.polys.polyOf(store.getTarget().getOffset());
+    bool isLast = true, reached = false;
+    std::set<std::string> stored, used;
+    auto use = [&](mlir::Operation *op, kb::OperandAttr operand) {
+      used.insert(operand.getBase().getName().str());
+      if (op == store.getOperation() || operand.getBase().getName() != base)
+        return;
+      bool isNear = llvm::is_contained(oversAround(op), loops.front());
+      isLast &= !reached && (!isNear || names.polys.polyOf(operand.getOffset()) == element);
+    };
+    kb::NestOp(first.nest).walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+      reached |= op == store.getOperation();
+      forEachLoad(op, [&](kb::OperandAttr load) { use(op, load); });
+      if (auto each = mlir::dyn_cast<kb::StoreOp>(op)) {
+        use(op, each.getTarget());
+        stored.insert(each.getTarget().getBase().getName().str());
+        isLast &= !each.getAtomic();
+      }
+    });
+    auto isApart = [&](kb::OperandAttr operand, bool stores) {
+      std::string name = names.ofSecond(operand.getBase().getName());
+      if (name == base)
+        return operand.getBytes() == store.getTarget().getBytes();
+      return stores ? !used.count(name) : !stored.count(name);
+    };
+    std::optional<Poly> place;
+    kb::NestOp(second.nest).walk([&](mlir::Operation *op) {
+      isLast &= !mlir::isa<kb::OverOp, kb::ReduceOp>(op);
+      auto check = [&](kb::OperandAttr operand, bool stores) {
+        isLast &= isApart(operand, stores);
+        if (names.ofSecond(operand.getBase().getName()) != base)
+          return;
+        Poly offset = names.polys.polyOf(names.ofSecond(operand.getOffset()));
+        isLast &= !place || *place == offset;
+        place = offset;
+      };
+      forEachLoad(op, [&](kb::OperandAttr load) { check(load, false); });
+      if (auto each = mlir::dyn_cast<kb::StoreOp>(op)) {
+        check(each.getTarget(), true);
+        isLast &= !each.getAtomic();
+      }
+    });
+    return isLast;
   }
 
   /// Whether \p op, of the second nest, loads what the first one stored to \p name: the second nest stores there later
@@ -257,8 +329,14 @@ private:
     } else {
       if (match.form == PointMatch::FlatFirst)
         ofFirst.dimensions[dimsOf(first.nest).front().getValue()] = ofSecond.expression(match.link.load.getOffset()).getExpr();
+      if (isInLoop())
+        ofFirst.after = [&](mlir::Operation *op) {
+          if (op == match.link.store.getOperation())
+            copyIntoLoop(ofFirst, ofSecond);
+        };
       copyFirst(ofFirst);
-      copySecond(ofFirst, ofSecond);
+      if (!isInLoop())
+        copySecond(ofFirst, ofSecond);
     }
     llvm::SmallVector<mlir::Attribute> extents;
     NestCopier &outer = usesFirst ? ofFirst : ofSecond;
@@ -295,18 +373,44 @@ private:
         copied.erase();
       return;
     }
-    std::string scalar = names.fresh((store.getTarget().getBase().getName() + "_value").str());
-    mlir::OpBuilder::InsertPoint end = builder.saveInsertionPoint();
     copier.copy(store);
     auto copied = mlir::cast<kb::StoreOp>(builder.getInsertionBlock()->back());
+    keepInScalar(copied);
+    if (!keepsStore)
+      copied.erase();
+  }
+
+  /// Gives what \p copied, the last statement so far, stores a name.
+  void keepInScalar(kb::StoreOp copied) {
+    std::string scalar = names.fresh((copied.getTarget().getBase().getName() + "_value").str());
+    mlir::OpBuilder::InsertPoint end = builder.saveInsertionPoint();
     builder.setInsertionPoint(copied);
     kb::LetOp::create(builder, copied.getLoc(), scalar, copied.getTarget().getType(), copied.getText(), copied.getOperands(), false);
     builder.restoreInsertionPoint(end);
     copied.setText(scalar);
     copied.setOperandsAttr(builder.getArrayAttr({}));
     values[scalar] = copied.getTarget();
-    if (!keepsStore)
-      copied.erase();
+  }
+
+  /// The statements of the second nest after the first one's store, which has just been copied.
+  void copyIntoLoop(const NestCopier &ofFirst, const NestCopier &ofSecond) {
+    auto copied = mlir::cast<kb::StoreOp>(builder.getInsertionBlock()->back());
+    if (std::string scalar = storedScalar(match.link.store); !scalar.empty())
+      values[scalar] = copied.getTarget();
+    else
+      keepInScalar(copied);
+    NestCopier copier = ofFirst; // in the loops around the store
+    copier.after = ofSecond.after;
+    copier.rename = ofSecond.rename;
+    copier.scalarFor = ofSecond.scalarFor;
+    copier.dimensions.clear();
+    for (mlir::StringAttr dim : dimsOf(second.nest)) {
+      std::string name = names.ofSecond(dim.getValue());
+      auto pair = llvm::find_if(match.pairs, [&](const auto &each) { return each.second == name; });
+      copier.dimensions[dim.getValue()] =
+          pair == match.pairs.end() ? copied.getTarget().getOffset().getExpr() : copier.dimNamed(pair->first);
+    }
+    copier.copy(kb::NestOp(second.nest).getBody().front());
   }
 
   void copyFirst(NestCopier &copier) {
@@ -321,7 +425,7 @@ private:
         copier.copy(&op);
     }
     auto &block = result.nest.getBody().front();
-    lastOfFirst = block.empty() ? nullptr : &block.back();
+    lastOfFirst = block.empty() || isInLoop() ? nullptr : &block.back();
   }
 
   void copySecond(NestCopier &ofFirst, NestCopier &ofSecond) {
@@ -543,10 +647,9 @@ llvm::Expected<LaunchedNest> kbopt::fuse(const PassContext &context, const Launc
 
 //===-- Stores that nothing sees ---------------------------------------------===//
 
-/// Removes a store of an element that a later statement of the same block stores again.
-static void dropOverwritten(kb::NestOp nest) {
+/// Removes a store of an element that a later statement of \p block stores again.
+static void dropOverwritten(mlir::Block &block) {
   NamedPolys polys;
-  mlir::Block &block = nest.getBody().front();
   for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
     auto store = mlir::dyn_cast<kb::StoreOp>(op);
     if (!store || store.getAtomic())
@@ -570,7 +673,8 @@ static void dropOverwritten(kb::NestOp nest) {
 }
 
 std::vector<std::string> kbopt::dropDeadStores(const PassContext &context, LaunchedNest &fused) {
-  dropOverwritten(fused.nest);
+  dropOverwritten(fused.nest.getBody().front());
+  fused.nest.walk([](kb::OverOp over) { dropOverwritten(over.getBody().front()); });
   std::set<std::string> loaded = loadedNames(fused.nest);
   std::vector<std::string> dropped;
   for (const PassedParameter &each : fused.parameters) {

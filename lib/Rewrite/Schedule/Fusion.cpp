@@ -142,10 +142,28 @@ private:
     std::string name = parts.front();
     for (StringRef part : llvm::drop_begin(parts))
       name += isCamel ? part.take_front().upper() + part.drop_front().str() : "_" + part.str();
-    // One name for each launch of the first kernel, whatever becomes of the others.
+    // One name for each launch that others of the same kernels follow, whatever becomes of the others.
     const Member &first = members.front();
-    size_t number = first.fact - first.kernel->launches.data();
-    return context.unusedName(name + ending + (number > 0 ? std::to_string(number + 1) : ""));
+    size_t number = 1;
+    for (const LaunchFact &earlier : llvm::ArrayRef(first.kernel->launches).take_front(first.fact - first.kernel->launches.data()))
+      number += beginsAlike(earlier);
+    return context.unusedName(name + ending + (number > 1 ? std::to_string(number) : ""));
+  }
+
+  /// Whether launches of the members' kernels follow \p launch.
+  bool beginsAlike(const LaunchFact &launch) const {
+    const LaunchFact *at = &launch;
+    for (const Member &each : llvm::drop_begin(members)) {
+      llvm::Expected<FollowingLaunch> next = launchAfter(context, *at);
+      if (!next) {
+        llvm::consumeError(next.takeError());
+        return false;
+      }
+      if (next->kernel != each.kernel)
+        return false;
+      at = next->fact;
+    }
+    return true;
   }
 
   llvm::Expected<Rewrite> write() {
@@ -225,13 +243,18 @@ private:
   /// What stands between the launches, and before it the values that \p joinedText needs of variables which change there.
   std::string between(StringRef joinedText) const {
     std::string text;
+    StringRef last;
     std::vector<StringRef> used = namesIn(joinedText);
     for (size_t i = 0; i + 1 < joined.launches.size(); ++i) {
       for (const auto &[variable, saved] : savedBefore[i])
         if (llvm::is_contained(used, saved))
           text += "const auto " + saved + " = " + variable->getName().str() + ";\n";
       StringRef part = context.parsed().text().slice(joined.launches[i].anchor().end, joined.launches[i + 1].anchor().begin).trim();
+      // Of two waits one after the other one is enough.
+      if (part == last && part.ends_with("Synchronize();") && !part.contains('\n'))
+        continue;
       text += part.empty() ? "" : part.str() + "\n";
+      last = part;
     }
     return text;
   }

@@ -230,4 +230,5 @@ void NestCopier::copy(mlir::Operation *op) {
     auto [value, operands] = text(store.getTextAttr(), store.getOperands());
     kb::StoreOp::create(builder, place, operand(store.getTarget()), value, operands, store.getAtomicAttr());
   }
+  after(op);
 }

@@ -58,6 +58,8 @@ public:
       [](kb::OperandAttr, mlir::Operation *) { return std::nullopt; };
   /// Called before \p op is copied.
   std::function<void(mlir::Operation *op)> before = [](mlir::Operation *) {};
+  /// Called when \p op has been copied.
+  std::function<void(mlir::Operation *op)> after = [](mlir::Operation *) {};
   /// Whether \p op is copied at all.
   std::function<bool(mlir::Operation *op)> keeps = [](mlir::Operation *) { return true; };
 

@@ -154,6 +154,10 @@ void JoinedNames::addSecond(const LaunchedNest &second) {
       continue;
     }
     rename(name);
+    // What the host calls it says more than a number.
+    const clang::VarDecl *variable = each.meaning.expr ? ast::variableOf(each.meaning.expr->IgnoreParenCasts()) : nullptr;
+    if (renamed.count(name) && variable && taken.insert(variable->getName()).second)
+      renamed[name] = variable->getName().str();
     kb::ParamAttr old = each.parameter;
     PassedParameter added = each;
     added.parameter = kb::ParamAttr::get(nest.getContext(), ofSecond(name), old.getType(), old.getBytes(), old.getIsPointer(),
@@ -270,6 +274,30 @@ public:
     return paired(inner);
   }
 
+  llvm::Expected<PointMatch> iterations() {
+    if (!store || !load || !(store->rest == load->rest))
+      return refuse("the second launch needs other elements of " + element + " than the first one stores at a point");
+    bool isLoadOfPoints = llvm::none_of(load->variables, [](const Variable &each) { return each.isInner; });
+    if (store->variables.size() != ofFirst.size() || !isLoadOfPoints || load->variables.size() != ofSecondPoints())
+      return refuse("the points of the second launch are not those at which the first one stores " + element);
+    if (load->variables.size() == 1)
+      return flat(PointMatch::FlatInLoop, store->variables, load->variables);
+    match.form = PointMatch::InLoop;
+    for (const Variable &stored : store->variables) {
+      auto partner = llvm::find_if(load->variables, [&](const Variable &each) { return each.stride == stored.stride; });
+      bool isAlone = llvm::count_if(store->variables, [&](const Variable &each) { return each.stride == stored.stride; }) == 1;
+      if (partner == load->variables.end() || !isAlone)
+        return refuse("a point of the second launch does not need one element of " + element + " for each '" + stored.name + "'");
+      match.pairs[stored.name] = partner->name;
+      require(polys.polyOf(stored.extent), {stored.extent}, polys.polyOf(partner->extent), {partner->extent}, false);
+    }
+    if (match.pairs.size() != load->variables.size())
+      return refuse("the points of the second launch are not those at which the first one stores " + element);
+    if (!reason.empty())
+      return refuse(reason);
+    return match;
+  }
+
 private:
   llvm::Error refuse(const llvm::Twine &why) { return llvm::createStringError(why); }
   size_t ofSecondPoints() const {
@@ -314,6 +342,8 @@ private:
 
   /// \p box, with its strides, numbers its points from 0 on without a gap, as \p line's variable does.
   llvm::Expected<PointMatch> flat(PointMatch::Form form, llvm::ArrayRef<Variable> box, llvm::ArrayRef<Variable> line) {
+    if (!(store->rest == Poly()) || !(line.front().stride == Poly::constant(1)))
+      return refuse("the elements of " + element + " are not numbered from 0 on");
     std::vector<bool> used(box.size());
     Poly size = Poly::constant(1);
     std::vector<kb::ExprAttr> extents;
@@ -368,7 +398,8 @@ private:
   void require(const Poly &a, std::vector<kb::ExprAttr> ofA, const Poly &b, std::vector<kb::ExprAttr> ofB, bool swapped) {
     if (a.isValid() && a == b)
       return;
-    if ((a - b).isConstant() || isPartOf(a, b) || isPartOf(b, a))
+    auto isVarying = [&](const Variable &each) { return a.contains(polys.id(each.name)) || b.contains(polys.id(each.name)); };
+    if (llvm::any_of(ofFirst, isVarying) || llvm::any_of(ofSecond, isVarying) || (a - b).isConstant() || isPartOf(a, b) || isPartOf(b, a))
       reason = "the launches differ in how many elements of " + element + " they go over";
     if (swapped)
       std::swap(ofA, ofB);
@@ -390,4 +421,9 @@ private:
 llvm::Expected<PointMatch> kbopt::matchPoints(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
                                               const ElementLink &link, bool inner) {
   return Matcher(names, first, second, link).run(inner);
+}
+
+llvm::Expected<PointMatch> kbopt::matchIterations(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
+                                                  const ElementLink &link) {
+  return Matcher(names, first, second, link).iterations();
 }

@@ -51,9 +51,12 @@ struct PointMatch {
     Paired,     ///< each dimension of the first nest is one of the second
     FlatSecond, ///< the second nest numbers the first one's points in one line
     FlatFirst,  ///< the first nest numbers what the second has in several dimensions
+    InLoop,     ///< each point of the second nest is one iteration of the first one's loops around the store
+    FlatInLoop, ///< and the second nest numbers them in one line
   } form = Paired;
   ElementLink link;
-  /// Dimensions, or inner dimensions, of the second nest (joined names) by dimension of the first.
+  /// Dimensions, or inner dimensions, of the second nest (joined names) by dimension of the first; `InLoop`: by dimension or
+  /// inner dimension.
   std::map<std::string, std::string> pairs;
   /// Products of extents that must be equal: of the first nest, and of the second in joined names.
   std::vector<std::pair<std::vector<kb::ExprAttr>, std::vector<kb::ExprAttr>>> equal;
@@ -63,6 +66,10 @@ struct PointMatch {
 /// of a loop around the load. An error is the reason why there is none.
 llvm::Expected<PointMatch> matchPoints(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
                                        const ElementLink &link, bool inner);
+
+/// The match in which every point of the second nest is one iteration of the first one's loops around the store.
+llvm::Expected<PointMatch> matchIterations(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
+                                           const ElementLink &link);
 
 /// The loops around \p op, outermost first.
 llvm::SmallVector<kb::OverOp> oversAround(mlir::Operation *op);
