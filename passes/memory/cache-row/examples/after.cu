@@ -14,9 +14,9 @@ __global__ void center(float *y, const float *x, int rows, int columns) {
 // elements; what is read again waits in registers.
 __global__ void __launch_bounds__(256)
     center_rows(float *__restrict__ y, const float *__restrict__ x, int rows, int columns) {
-  constexpr int lanes = 32, rows2 = 8, width = 4, chunks = 8;
+  constexpr int lanes = 32, rowsPerBlock = 8, width = 4, chunks = 8;
   const int lane = threadIdx.x;
-  const int row = blockIdx.x * rows2 + threadIdx.y;
+  const int row = blockIdx.x * rowsPerBlock + threadIdx.y;
   if (row >= rows)
     return;
   float sum = 0.0f;

@@ -12,9 +12,9 @@ __global__ void rowSum(float *y, const float *x, int rows, int columns) {
 // elements.
 __global__ void __launch_bounds__(256)
     rowSumRows(float *__restrict__ y, const float *__restrict__ x, int rows, int columns) {
-  constexpr int lanes = 32, rows2 = 8, width = 4;
+  constexpr int lanes = 32, rowsPerBlock = 8, width = 4;
   const int lane = threadIdx.x;
-  const int row = blockIdx.x * rows2 + threadIdx.y;
+  const int row = blockIdx.x * rowsPerBlock + threadIdx.y;
   if (row >= rows)
     return;
   float sum = 0.0f;
