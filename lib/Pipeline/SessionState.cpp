@@ -313,9 +313,12 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
   std::string words = llvm::toString(program.takeError());
   // The first message is the one that the others follow from.
   size_t at = words.find("error: ");
-  return StringRef(words).substr(at == std::string::npos ? 0 : at + strlen("error: ")).take_until([](char c) {
-    return c == '\n';
-  }).str();
+  auto [message, rest] = StringRef(words).substr(at == std::string::npos ? 0 : at + strlen("error: ")).split('\n');
+  std::string code; // the source line, if one was printed
+  auto [line, caret] = rest.split('\n');
+  if (caret.split('\n').first.contains('^'))
+    code = line.substr(line.find('|') + 1).trim().str();
+  return message.str() + (code.empty() ? "" : " in '" + code + "'");
 }
 
 llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {

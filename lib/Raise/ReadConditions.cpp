@@ -34,6 +34,13 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
   return true;
 }
 
+/// Whether \p expr is 0 or 1: a comparison, or some joined by & and |.
+static bool isTruth(const Expr *expr) {
+  const auto *binary = llvm::dyn_cast<BinaryOperator>(strip(expr));
+  bool joins = binary && (binary->getOpcode() == BO_And || binary->getOpcode() == BO_Or);
+  return joins ? isTruth(binary->getLHS()) && isTruth(binary->getRHS()) : strip(expr)->getType()->isBooleanType();
+}
+
 void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &condition, Body &out) {
   if (failed())
     return;
@@ -47,9 +54,14 @@ void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &cond
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_LNot)
     return readCondition(unary->getSubExpr(), !negates, condition, out);
   if (const auto *binary = llvm::dyn_cast<BinaryOperator>(expr)) {
-    if (binary->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
+    bool isAnd = binary->getOpcode() == (negates ? BO_Or : BO_And); // `i > 0 & j > 0`
+    if ((isAnd && isTruth(binary)) || binary->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
       readCondition(binary->getLHS(), negates, condition, out);
-      return readCondition(binary->getRHS(), negates, condition, out);
+      size_t outer = given.size();
+      given.append(condition.constraints.begin(), condition.constraints.end());
+      readCondition(binary->getRHS(), negates, condition, out);
+      given.truncate(outer);
+      return;
     }
     if (binary->isComparisonOp() && readComparison(binary, negates, condition))
       return;

@@ -158,21 +158,60 @@ static std::pair<int64_t, int64_t> limits(const Integer &value) {
   return {value.isSigned ? INT32_MIN : 0, value.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX};
 }
 
+Poly ThreadReader::joinDigits(const Poly &poly) {
+  for (auto &[monomial, coefficient] : poly.monomials())
+    for (VarId var : monomial) {
+      const Space::Variable division = space[var];
+      if (division.kind != Space::FloorDiv || poly.coefficientOf(var) != division.divisor)
+        continue;
+      Poly joined = poly - Poly::variable(var) * division.divisor + division.dividend -
+                    space.mod(division.dividend, division.divisor);
+      if (joined.monomials().size() < poly.monomials().size() + division.dividend.monomials().size() - 1)
+        return joinDigits(joined);
+    }
+  return poly;
+}
+
+bool ThreadReader::isGuarded(Poly poly) {
+  bool hasUsed = false;
+  for (const Constraint &each : given) {
+    if (each.isEquality)
+      continue;
+    for (auto &[monomial, coefficient] : each.poly.monomials()) {
+      if (monomial.size() != 1 || coefficient != 1)
+        continue;
+      Poly factor = poly.coefficientOf(monomial[0]);
+      if (!factor.isValid() || factor.monomials().empty() || !isNonNegative(factor, true))
+        continue;
+      poly = poly - factor * each.poly;
+      hasUsed = true;
+      break;
+    }
+  }
+  bool onlyAdds = llvm::all_of(poly.monomials(), [](const auto &each) { return each.second > 0; });
+  return hasUsed && onlyAdds && isNonNegative(poly, true);
+}
+
 bool ThreadReader::demand(Integer &value, const Expr *shown) {
   if (value.isExact)
     return true;
   if (!value.poly.isValid())
     return false;
   auto [low, high] = limits(value);
-  if (space.isWithin(value.poly, low, high)) {
+  Poly poly = joinDigits(value.poly);
+  if (space.isWithin(poly, low, high)) {
     value.isExact = true;
     return true;
   }
   if (value.poly.isConstant())
     return false;
-  program.obligations.push_back(
-      {value.poly, low, high, "'" + sourceText(shown) + "' fits " + std::to_string(value.bits) + " bits"});
+  if (low == 0 && (isGuarded(value.poly) || isGuarded(poly))) // `if (x > 0) … y * w + x - 1 …`
+    low = INT64_MIN;
   value.isExact = true;
+  if (low == INT64_MIN && high == INT64_MAX)
+    return true;
+  program.obligations.push_back(
+      {poly, low, high, "'" + sourceText(shown) + "' fits " + std::to_string(value.bits) + " bits"});
   return true;
 }
 
@@ -247,6 +286,12 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
     if (!value || unary->getOpcode() == UO_Plus)
       return value;
     return arithmetic(BO_Sub, ofType({}, unary->getType(), true), *value, unary->getType(), unary);
+  }
+  if (auto *choice = llvm::dyn_cast<ConditionalOperator>(inner)) { // of a template, by an argument
+    bool isTaken;
+    if (choice->isValueDependent() || !choice->getCond()->EvaluateAsBooleanCondition(isTaken, ast))
+      return std::nullopt;
+    return evaluate(isTaken ? choice->getTrueExpr() : choice->getFalseExpr());
   }
   if (auto *call = llvm::dyn_cast<CallExpr>(inner))
     return evaluateCall(call);
@@ -405,6 +450,18 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
     return ofType(left->poly * right->poly, call->getType(), true);
   }
   const FunctionDecl *callee = call->getDirectCallee();
+  bool isMax = name == "max";
+  if ((isMax || name == "min") && call->getNumArgs() == 2 && callee &&
+      ast.getSourceManager().isInSystemHeader(callee->getLocation())) {
+    std::optional<Integer> left = evaluate(call->getArg(0)), right = evaluate(call->getArg(1));
+    if (!left || !right || !demand(*left, call) || !demand(*right, call))
+      return std::nullopt;
+    if (isNonNegative(left->poly - right->poly, false))
+      return ofType(isMax ? left->poly : right->poly, call->getType(), true);
+    if (isNonNegative(right->poly - left->poly, false))
+      return ofType(isMax ? right->poly : left->poly, call->getType(), true);
+    return std::nullopt;
+  }
   const Expr *result = callee && callee->isDefined(callee) ? onlyReturn(callee) : nullptr;
   if (!result || inlineDepth > 4 || llvm::isa<CXXMethodDecl>(callee))
     return std::nullopt;

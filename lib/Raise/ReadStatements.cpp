@@ -303,6 +303,13 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
   }
 }
 
+void ThreadReader::readGuarded(llvm::ArrayRef<const Stmt *> statements, Statement &condition) {
+  size_t outer = given.size();
+  given.append(condition.constraints.begin(), condition.constraints.end());
+  readSequence(statements, condition.body);
+  given.truncate(outer);
+}
+
 void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> rest, Body &out) {
   if (branch->getInit() || branch->getConditionVariable())
     return refuse("an if statement declares a variable in its head");
@@ -327,7 +334,7 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
   readCondition(branch->getCond(), false, taken, out);
   if (failed())
     return;
-  readSequence(thenSide, taken.body);
+  readGuarded(thenSide, taken);
   if (!elseSide.empty() && !taken.body.empty() && !isStable(taken, taken.body)) {
     // The condition is asked once.
     Statement asked;
@@ -345,7 +352,7 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
     readSequence(elseSide, other.body);
   } else if (!elseSide.empty()) {
     readCondition(branch->getCond(), true, other, out);
-    readSequence(elseSide, other.body);
+    readGuarded(elseSide, other);
   }
   other.isElse = !taken.body.empty();
   if (!taken.body.empty())

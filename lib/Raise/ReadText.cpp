@@ -181,7 +181,10 @@ std::optional<std::string> TextBuilder::liftChoice(const ConditionalOperator *ch
     if (reader.failed())
       return std::nullopt;
     auto *place = std::exchange(reader.before, &side.body);
+    size_t outer = reader.given.size();
+    reader.given.append(side.constraints.begin(), side.constraints.end());
     Text value = reader.textOf(i ? choice->getFalseExpr() : choice->getTrueExpr(), side.body);
+    reader.given.truncate(outer);
     reader.before = place;
     reader.loadedIndices.clear();
     Statement assign;

@@ -74,6 +74,8 @@ private:
   void readSequence(llvm::ArrayRef<const clang::Stmt *> statements, Body &out);
   void readStatement(const clang::Stmt *statement, Body &out);
   void readIf(const clang::IfStmt *statement, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
+  /// The body of \p condition, an If whose constraints have been read.
+  void readGuarded(llvm::ArrayRef<const clang::Stmt *> statements, Statement &condition);
   void readVariable(const clang::VarDecl *variable, Body &out);
   void readShared(const clang::VarDecl *variable);
   void declareScalar(const clang::VarDecl *variable, const clang::Expr *init, Body &out);
@@ -178,6 +180,10 @@ private:
   Integer ofType(Poly poly, clang::QualType type, bool isExact) const;
   /// Makes \p value exact, by an obligation where it is not provable.
   bool demand(Integer &value, const clang::Expr *shown);
+  /// idx % n + idx / n * n is idx.
+  Poly joinDigits(const Poly &poly);
+  /// Whether the conditions around what is read show that \p poly >= 0; may require that sizes are not negative.
+  bool isGuarded(Poly poly);
   /// Whether \p poly >= 0, or can be required to be.
   bool isNonNegative(const Poly &poly, bool mayRequire);
   bool isPositive(const Poly &poly);
@@ -261,6 +267,7 @@ private:
     Text result;
   };
   Inlined *inlined = nullptr;
+  llvm::SmallVector<Constraint> given; ///< holds wherever what is read is reached
   /// Where statements are put before the one that is read; null where that one's condition is not known.
   Body *before = nullptr;
   bool mayLoad = false; ///< what is read is an index

@@ -281,7 +281,7 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
   shape.first = text.freshName("first");
   shape.element = text.freshName("e");
   shape.isSingle = true;
-  std::string all = text.expression(box.extents.back());
+  std::string all = text.intExpression(box.extents.back());
   std::string allColumns = CudaText::isAtom(all) ? all : "(" + all + ")";
   inside = column + (shape.vector > 1 ? " * " + shape.width : "") + " < " + all;
   Box(box).count(text, needs);

@@ -263,6 +263,15 @@ std::string CudaText::expression(kb::ExprAttr expr) {
   return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), ""}.write(expr.getExpr(), Sum);
 }
 
+std::string CudaText::intExpression(kb::ExprAttr expr) {
+  std::string text = expression(expr);
+  for (auto symbol : theNest.getSymbols().getAsRange<kb::SymbolAttr>())
+    for (auto [index, name] : llvm::enumerate(expr.getSymbols()))
+      if (name == symbol.getName() && symbol.getBits() > 32 && expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
+        return "(int)" + (isAtom(text) ? text : "(" + text + ")");
+  return text;
+}
+
 std::string CudaText::offset(kb::ExprAttr expr) { return wideExpression(expr, "size_t"); }
 
 std::string CudaText::wideExpression(kb::ExprAttr expr, StringRef type) {

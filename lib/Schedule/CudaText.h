@@ -45,6 +45,8 @@ public:
   std::string expression(kb::ExprAttr expr);
   /// The same, multiplications of dimensions by sizes in `size_t`: what stands between `[` and `]`.
   std::string offset(kb::ExprAttr expr);
+  /// As `expression`, of type `int` where parameters of 64 bits are in it: what stands beside an `int` in `min`.
+  std::string intExpression(kb::ExprAttr expr);
   /// Conditions joined by `&&`; "true" if there are none.
   std::string condition(kb::DomainAttr domain);
   /// `x[i * n + j]`, or the value of an index operand.

@@ -368,7 +368,7 @@ private:
   }
 
   void printEdge(CodeLines &code) {
-    std::string end = "min(" + firstName + " + " + countName + ", " + text.expression(stencil.extent(along)) + ")";
+    std::string end = "min(" + firstName + " + " + countName + ", " + text.intExpression(stencil.extent(along)) + ")";
     code.open("for (int " + along + " = " + firstName + "; " + along + " < " + end + "; ++" + along + ")");
     StatementPrinter{text, code}.print(nest.getBody().front());
     code.close();

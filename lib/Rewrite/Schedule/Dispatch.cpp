@@ -100,6 +100,22 @@ public:
     return anchorOf(context.parsed(), definition);
   }
 
+  /// Whether \p fact, which launches the kernel, stands before its definition.
+  bool standsBefore(const LaunchFact &fact) const {
+    return !kernel.isInHeader() &&
+           !context.parsed().sources().isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc());
+  }
+
+  /// Declarations of what `definitions` defines, for launches that stand before it.
+  std::string declarations() const {
+    auto headOf = [](StringRef text, StringRef name) {
+      size_t at = text.find(" " + name.str() + "("), begin = text.rfind('\n', at), end = text.find(" {\n", at);
+      return text.slice(begin == StringRef::npos ? 0 : begin + 1, end).str() + ";\n";
+    };
+    std::string text = headOf(generated.definition, generated.name);
+    return tested.empty() ? text : text + headOf(helperDefinition(), helperName());
+  }
+
   /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is there already. What the kernel
   /// includes is added to \p edits.
   llvm::Expected<std::string> definitions(Edits &edits, bool &hasAllocationTest) {
@@ -177,8 +193,8 @@ private:
     bool launchesThis = llvm::is_contained(fact.mangledNames, instance.getSymName());
     if (!isTemplate() && (!launchesThis || (fact.mangledNames.size() > 1 && instanceName().empty())))
       return "the launch at " + place + " is of another instance of '" + kernel.name().str() + "'";
-    const SourceManager &sources = context.parsed().sources();
-    if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
+    if (!kernel.isInHeader() && standsBefore(fact) &&
+        (isTemplate() || !kernel.function()->getDeclContext()->isTranslationUnit()))
       return "the launch at " + place + " stands before the definition of '" + kernel.name().str() + "'";
     if (isFallbackLaunch(context, fact.call))
       return "the launch at " + place + " only runs where a faster kernel cannot";
@@ -341,7 +357,18 @@ private:
     });
   }
 
-  std::string helperDefinition() {
+  /// The declaration of \p parameter as it is written, or as it would be if it stands in a header.
+  std::string parameterText(const ParmVarDecl *parameter) const {
+    StringRef written = writtenText(context, parameter->getSourceRange());
+    if (!written.empty())
+      return written.str();
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    parameter->getType().print(out, context.parsed().context().getPrintingPolicy(), parameter->getName());
+    return text;
+  }
+
+  std::string helperDefinition() const {
     const LaunchText &launch = choices.front().launch;
     auto localName = [](StringRef name) {
       return (name.starts_with("grid") ? "grid_" : "block_") + name.take_back().str();
@@ -353,7 +380,7 @@ private:
       else
         for (const ParmVarDecl *parameter : kernel.function()->parameters())
           if (parameter->getName() == name)
-            parameters.push_back(withArguments(writtenText(context, parameter->getSourceRange())));
+            parameters.push_back(withArguments(parameterText(parameter)));
     std::string body = replaceNames(withArguments(joined(tested, " &&\n         ")), [&](StringRef name) -> std::optional<std::string> {
       return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
     });
@@ -477,6 +504,21 @@ llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const 
     for (const LaunchFact *fact : dispatcher->launches())
       if (llvm::none_of(launches, [&](const auto &known) { return known.first == fact; }))
         launches.push_back({fact, dispatcher.get()});
+  }
+  const LaunchFact *early = nullptr; // the first one that stands before the kernels
+  std::string declarations;
+  for (auto &dispatcher : dispatchers)
+    for (const LaunchFact *fact : dispatcher->launches())
+      if (dispatcher->standsBefore(*fact) && (!early || fact < early))
+        early = fact;
+  for (auto &dispatcher : dispatchers)
+    declarations += dispatcher->declarations();
+  if (early) {
+    AnchorOrReason before = anchorBefore(context.parsed(), early->host);
+    if (!before)
+      return llvm::createStringError("no declaration can be added before '" + early->host->getNameAsString() + "': " + before.reason());
+    if (llvm::Error error = result.edits.insertBefore(*before, declarations + "\n"))
+      return std::move(error);
   }
   AnchorOrReason place = dispatchers.front()->place();
   if (!place)

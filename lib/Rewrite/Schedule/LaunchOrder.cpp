@@ -9,6 +9,21 @@ using namespace kbopt;
 using namespace clang;
 using llvm::StringRef;
 
+/// Whether \p branch launches a kernel that is named for the one that \p original launches, as generated kernels are.
+static bool launchesNamedFor(const Stmt *branch, const CallExpr *original) {
+  const auto nameOf = [](const CallExpr *launch) {
+    const auto *named = dyn_cast_or_null<NamedDecl>(launch->getCalleeDecl());
+    return named && named->getIdentifier() ? named->getName() : StringRef();
+  };
+  StringRef name = nameOf(original);
+  for (StringRef word : {"_kernel", "Kernel"}) // joined kernels have it at the end
+    name.consume_back(word);
+  return llvm::any_of(ast::findAll<CUDAKernelCallExpr>(branch), [&](const CUDAKernelCallExpr *each) {
+    StringRef other = nameOf(each);
+    return name.empty() || other.empty() || (other != nameOf(original) && other.starts_with(name));
+  });
+}
+
 bool kbopt::isFallbackLaunch(const PassContext &context, const CallExpr *launch) {
   const Stmt *call = launch;
   for (;;) {
@@ -16,7 +31,7 @@ bool kbopt::isFallbackLaunch(const PassContext &context, const CallExpr *launch)
     for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*call))
       outer = outer ? outer : parent.get<Stmt>();
     if (const auto *branch = dyn_cast_or_null<IfStmt>(outer))
-      return branch->getElse() == call && !ast::findAll<CUDAKernelCallExpr>(branch->getThen()).empty();
+      return branch->getElse() == call && launchesNamedFor(branch->getThen(), launch);
     if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt>(outer)))
       return false;
     call = outer;

@@ -53,15 +53,19 @@ void runByApi(float *y, const float *x, int n) {
   cudaLaunchKernel((const void *)byApi, dim3((n + 255) / 256), dim3(256), arguments, 0, nullptr);
 }
 
-// CHECK: Function: declaredFirst
-// CHECK: String: {{.*}}the launch at line {{[0-9]+}} stands before the definition of ''declaredFirst''
+// CHECK: Function: 'inner::declaredFirst'
+// CHECK: String: {{.*}}the launch at line {{[0-9]+}} stands before the definition of ''inner::declaredFirst''
+namespace inner {
 __global__ void declaredFirst(float *y, const float *x, int n);
-void runDeclaredFirst(float *y, const float *x, int n) { declaredFirst<<<(n + 255) / 256, 256>>>(y, x, n); }
+}
+void runDeclaredFirst(float *y, const float *x, int n) { inner::declaredFirst<<<(n + 255) / 256, 256>>>(y, x, n); }
+namespace inner {
 __global__ void declaredFirst(float *y, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     y[i] = 5.0f * x[i];
 }
+} // namespace inner
 
 // CHECK: Function: isFallback
 // CHECK: String: {{.*}}the launch at line {{[0-9]+}} only runs where a faster kernel cannot
@@ -70,15 +74,15 @@ __global__ void isFallback(float *y, const float *x, int n) {
   if (i < n)
     y[i] = 6.0f * x[i];
 }
-// CHECK: Function: faster
+// CHECK: Function: isFallbackTiled
 // CHECK: is not affine
-__global__ void faster(float *y, const float *x, int n) {
+__global__ void isFallbackTiled(float *y, const float *x, int n) {
   for (int i = 4 * threadIdx.x; i < n; i += n / 2)
     atomicAdd(&y[i], x[i * i]);
 }
 void runFallback(float *y, const float *x, int n) {
   if (n % 4 == 0)
-    faster<<<(n / 4 + 255) / 256, 256>>>(y, x, n);
+    isFallbackTiled<<<(n / 4 + 255) / 256, 256>>>(y, x, n);
   else
     isFallback<<<(n + 255) / 256, 256>>>(y, x, n);
 }
@@ -90,9 +94,15 @@ __global__ void inBraces(float *y, const float *x, int n) {
   if (i < n)
     y[i] = 8.0f * x[i];
 }
+// CHECK: Function: inBraces_wide
+// CHECK: is not affine
+__global__ void inBraces_wide(float *y, const float *x, int n) {
+  for (int i = 4 * threadIdx.x; i < n; i += n / 2)
+    atomicAdd(&y[i], x[i * i]);
+}
 void runInBraces(float *y, const float *x, int n) {
   if (n % 4 == 0) {
-    faster<<<(n / 4 + 255) / 256, 256>>>(y, x, n);
+    inBraces_wide<<<(n / 4 + 255) / 256, 256>>>(y, x, n);
   } else {
     inBraces<<<(n + 255) / 256, 256>>>(y, x, n);
   }
