@@ -171,25 +171,34 @@ llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) 
   if (!explorer.settings().sketches)
     return std::nullopt;
   const NodeId given = explorer.origin();
-  llvm::Expected<NodeId> joined = joinLaunches(explorer);
-  if (!joined)
-    return joined.takeError();
   auto timeOf = [&](const NodeId &node) { return explorer.node(node).judgement.timeUs; };
-  std::optional<NodeId> best;
-  // Where joining gains nothing by itself, the kernels that were joined get schedules, too.
-  std::vector<NodeId> starts{*joined};
-  if (*joined != given && timeOf(*joined) >= timeOf(given) * (1 - leastGain))
-    starts.push_back(given);
+  NodeId best = given;
   std::optional<SearchEnd> end;
-  for (const NodeId &start : starts) {
+  auto schedule = [&](const NodeId &start) -> llvm::Error {
     SketchPhase phase(explorer, start);
     llvm::Expected<std::optional<SearchEnd>> ended = phase.run();
     if (!ended)
       return ended.takeError();
-    if (!best || timeOf(phase.best()) < timeOf(*best))
-      best = phase.best();
     end = *ended;
-  }
-  explorer.setOrigin(timeOf(*best) < timeOf(given) ? *best : given);
+    if (timeOf(phase.best()) < timeOf(best))
+      best = phase.best();
+    return llvm::Error::success();
+  };
+  // A measured candidate takes seconds, and a joined program that is slower by itself would have taken the first ones.
+  const bool isGivenFirst = explorer.measures();
+  if (isGivenFirst)
+    if (llvm::Error error = schedule(given))
+      return std::move(error);
+  llvm::Expected<NodeId> joined = joinLaunches(explorer);
+  if (!joined)
+    return joined.takeError();
+  if (*joined != given || !isGivenFirst)
+    if (llvm::Error error = schedule(*joined))
+      return std::move(error);
+  // Where joining gains nothing by itself, the kernels that were joined get schedules, too.
+  if (*joined != given && !isGivenFirst && timeOf(*joined) >= timeOf(given) * (1 - leastGain))
+    if (llvm::Error error = schedule(given))
+      return std::move(error);
+  explorer.setOrigin(best);
   return end;
 }

@@ -354,6 +354,7 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
   if (!slab.allocate(device.getHandles(), layout.bytes, 0, problem) ||
       !subject.image->reload(problem))
     return fail();
+  options.begins();
   RangeProfiler profiler(*cupti, config);
   if (CUptiResult code = profiler.start(device.getHandles().context, options.launches);
       code != CUPTI_SUCCESS)

@@ -70,9 +70,12 @@ public:
 
   TimingResult run() {
     result.before = device.read();
-    if (prepare() && warmUp() && series(result.cold, true) &&
-        (!options.hot || series(result.hot, false)))
-      overheads();
+    if (prepare()) {
+      options.begins();
+      if (warmUp() && series(result.cold, true) && (!options.hot || series(result.hot, false)))
+        overheads();
+      options.ends();
+    }
     result.after = device.read();
     return std::move(result);
   }

@@ -217,10 +217,10 @@ void CudaRun::time() {
   Subject candidate{image.get(), &inputs.plan, &inputs.payloads}, baseline;
   if (baselineImage)
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
-  waitAlone();
+  options.begins = [&] { waitAlone(); };
+  options.ends = [&] { turn->leave(); };
   Watch watch(result, "timing");
   TimingResult timing = measure(*device, baseline, candidate, options);
-  turn->leave();
   lastReading = timing.before;
   result["device"] = deviceJson(*device, timing.before);
   result["timing"] = timingJson(timing, baselineImage != nullptr);
@@ -243,7 +243,7 @@ void CudaRun::readCounters() {
   ProfileOptions options = *job.cuda.profile;
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
-  waitAlone();
+  options.begins = [&] { waitAlone(); };
   Watch watch(result, "profile");
   ProfileResult profile = cuda::profile(*device, subject, options);
   hasCounters = profile.degraded.empty();

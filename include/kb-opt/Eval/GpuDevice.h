@@ -63,6 +63,7 @@ struct TimingRequest {
   unsigned minSamples = 30;
   double minSeconds = 0.5, maxSeconds = 15, warmUpSeconds = 0.5;
   bool hot = true;
+  bool batches = true;   ///< of short programs also the time in a graph
   double apartRatio = 0; ///< all samples of one image so many times those of the other: enough is known
   uint64_t seed = 1;
 
@@ -75,6 +76,7 @@ struct TimingRequest {
     request.maxSeconds = 3;
     request.warmUpSeconds = 0.1;
     request.hot = false;
+    request.batches = false;
     request.apartRatio = 1.25;
     return request;
   }

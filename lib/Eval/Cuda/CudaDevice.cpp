@@ -231,8 +231,8 @@ Expected<TimingReport> CudaDevice::measure(const GpuSubject &candidate, const Gp
     return std::move(error);
   if (Error error = addSubject(baseline, files, builder))
     return std::move(error);
-  builder.add(formatv("{0} {1} {2} {3} {4} {5} {6}", timing.minSamples, timing.minSeconds, timing.maxSeconds,
-                      timing.warmUpSeconds, timing.hot, timing.apartRatio, timing.seed)
+  builder.add(formatv("{0} {1} {2} {3} {4} {5} {6} {7}", timing.minSamples, timing.minSeconds, timing.maxSeconds,
+                      timing.warmUpSeconds, timing.hot, timing.batches, timing.apartRatio, timing.seed)
                   .str());
   Expected<const TimingReport &> report =
       timings.get(builder.finish(), [&] { return measureNow(candidate, baseline, timing); });
@@ -257,6 +257,8 @@ Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const
                                       {"hot", timing.hot},
                                       {"apartRatio", timing.apartRatio},
                                       {"seed", static_cast<int64_t>(timing.seed)}};
+  if (!timing.batches)
+    job.fields.getObject("timing")->try_emplace("batchBelowUs", 0);
   job.limitSeconds += 2 * kbrt::StopRule().patience * timing.maxSeconds + timing.warmUpSeconds;
   Expected<JobAnswer> answer = ask("timing", job);
   if (!answer)

@@ -11,6 +11,7 @@
 #include "kbrt/CudaDevice.h"
 #include "kbrt/PlanWalk.h"
 #include "kbrt/Statistics.h"
+#include <functional>
 #include <map>
 
 namespace kbrt::cuda {
@@ -113,6 +114,8 @@ struct TimingOptions {
   uint64_t seed = 1; ///< order of A and B
   uint8_t poison = 0xCB;
   double wallSeconds = 60; ///< for one iteration
+  /// Called when memory and inputs are in place and nobody else may use the device, and when others may.
+  std::function<void()> begins = [] {}, ends = [] {};
   /// What the candidate's reads were when it was verified; every iteration's are compared with it.
   std::optional<std::string_view> observables;
 };
@@ -184,6 +187,8 @@ struct ProfileOptions {
   /// The first launches of the plan that are profiled.
   unsigned launches = 32;
   bool pcSampling = false; ///< the caller calls sampleLines
+  /// Called when the image is loaded and nobody else may use the device.
+  std::function<void()> begins = [] {};
   RunOptions run;
 };
 
