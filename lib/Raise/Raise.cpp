@@ -6,6 +6,7 @@
 #include "kb-opt/Raise/Raise.h"
 #include "EmitNest.h"
 #include "Online.h"
+#include "SharedSums.h"
 #include "Teams.h"
 #include "Tiles.h"
 #include "ThreadReader.h"
@@ -54,6 +55,7 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   analysis::LaunchRanges launches = launchRangesOf(imported, kernel);
   std::optional<Poly> width;
   step([&] { splitOnlineLoops(program); });
+  step([&] { forwardSharedSums(program); });
   step([&] { width = undoCooperation(program, launches); });
   std::optional<TileBlock> block;
   if (!program.reason.empty())

@@ -272,6 +272,21 @@ void kbopt::printFill(CudaText &text, CodeLines &code, StringRef dim, StringRef 
   loop.close();
 }
 
+void kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, const LaneShape &shape,
+                      ArrayRef<std::pair<Stream, std::string>> sums) {
+  TurnLoop loop(code, shape, sums.front().second, extent);
+  if (shape.vector > 1)
+    code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
+  for (const auto &[stream, dim] : sums) {
+    text.setName(dim, shape.vector > 1 ? loop.first + " + " + shape.element : loop.first);
+    code.line("atomicAdd(&" + text.operand(stream.operand) + ", " + held(stream, shape, shape.element) + ");");
+    text.setName(dim, dim);
+  }
+  if (shape.vector > 1)
+    code.close();
+  loop.close();
+}
+
 void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef extent,
                           const LaneShape &shape, ArrayRef<Stream> streams,
                           const std::map<std::string, std::string> &partial) {

@@ -40,6 +40,7 @@ private:
   LaneShape shape;
   RowCache cache;
   std::vector<Stream> held; ///< streams of the cache
+  std::vector<std::pair<Stream, std::string>> sums; ///< of all rows of a block
   SmallVector<kb::OverOp> lanes;
   int64_t size = 32, rows = 1;
   bool reassociates = false, lanesAreUsed = false;
@@ -60,6 +61,7 @@ private:
   bool isVectorLoop(kb::OverOp over);
   std::string comment(StringRef of) const;
   std::string launchBounds();
+  int64_t blocksPerSm();
 };
 
 std::string RowsPrinter::whyNot() {
@@ -116,7 +118,12 @@ void RowsPrinter::chooseVectors() {
                        : 1;
     for (Stream &stream : cache.streams)
       stream.array = arrayName(text, stream.operand);
-    registers += shape.turns * shape.vector * wordsHeld(text, cache);
+    if (team.isBlock() && !nest.getDims().empty())
+      for (RowSum &sum : rowSumsOf(text, cache)) {
+        sum.stream.array = text.freshName(sum.stream.operand.getBase().getName().str() + "Sums");
+        sums.emplace_back(sum.stream, sum.dim);
+      }
+    registers += shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size()));
   } else {
     cache = {};
   }
@@ -215,8 +222,11 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
   for (Stream &stream : streams)
     if (stream.place == Stream::Registers && stream.stores)
       stream.writesBack = cache.lastStore[stream.key] == unsigned(inCache - cache.loops.begin());
-  if (isCached)
+  if (isCached) {
     fillCache(over, streams, extent);
+    for (const auto &[stream, dim] : sums)
+      streams.push_back(stream);
+  }
   std::map<std::string, std::string> partial;
   for (kb::ReduceOp reduce : reductionsOf(over)) {
     std::string variable = partialFor(over, reduce);
@@ -308,15 +318,22 @@ std::string RowsPrinter::comment(StringRef points) const {
   std::string what = who + " share one " + points.str() + ", so that neighbouring threads read neighbouring\n// elements";
   if (!cache.streams.empty())
     what += "; what is read again waits in registers";
+  if (!sums.empty())
+    what += ".\n// A block adds up over its rows before it adds to memory";
   return "// " + what + ".\n";
+}
+
+int64_t RowsPrinter::blocksPerSm() {
+  if (!team.isBlock() || cache.streams.empty())
+    return 1;
+  return residentBlocks(chip, size, shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size())));
 }
 
 /// Several blocks have to share a multiprocessor, so that some of them load while others wait for their warps: the compiler
 /// would spend registers on the addresses of elements instead.
 std::string RowsPrinter::launchBounds() {
   std::string threads = std::to_string(size * rows);
-  int64_t held = shape.turns * shape.vector * (cache.streams.empty() ? 0 : wordsHeld(text, cache));
-  int64_t blocks = team.isBlock() && held ? residentBlocks(chip, size, held) : 1;
+  int64_t blocks = blocksPerSm();
   return blocks > 1 ? threads + ", " + std::to_string(blocks) : threads;
 }
 
@@ -352,6 +369,8 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
     if (!host.empty() && !largest.getConstant())
       needs.expression(host + " <= " + (isCached ? std::to_string(capacity) : "0x40000000"));
   }
+  if (!sums.empty())
+    code.indent();
   printPoint(nest.getBody().front());
   std::string body = code.take();
   CodeLines start(1);
@@ -367,7 +386,11 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   if (!team.isBlock())
     start.line("const int " + shape.lane + " = threadIdx.x;");
   std::string row = team.isBlock() ? "blockIdx.x" : "blockIdx.x * " + rowsName + " + threadIdx.y";
-  if (!dims.empty() && (!team.isBlock() || dims.size() > 1 || isMentioned(flat)))
+  if (!sums.empty()) {
+    for (const auto &[stream, dim] : sums)
+      start.line(StringRef(declaration(stream, shape)).drop_back().str() + " = {};");
+    start.open("for (int " + flat + " = blockIdx.x; " + flat + " < " + box.total(text) + "; " + flat + " += gridDim.x)");
+  } else if (!dims.empty() && (!team.isBlock() || dims.size() > 1 || isMentioned(flat)))
     start.line("const int " + flat + " = " + row + ";");
   if (!team.isBlock()) {
     start.line("if (" + (dims.empty() ? row : flat) + " >= " + box.total(text) + ")").indent().line("return;").outdent();
@@ -375,10 +398,16 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   if (dims.size() > 1)
     box.declare(text, start, flat, dims.back(), [&](StringRef dim) { return isMentioned(dim) || nest.getDomain(); });
   if (auto domain = nest.getDomain())
-    start.line("if (!(" + text.condition(*domain) + "))").indent().line("return;").outdent();
+    start.line("if (!(" + text.condition(*domain) + "))").indent().line(sums.empty() ? "return;" : "continue;").outdent();
   if (size < 32 && isMentioned(team.mask)) {
     std::string bits = "0x" + llvm::utohexstr((1u << size) - 1, true) + "u";
     start.line("const unsigned " + team.mask + " = " + bits + " << threadIdx.y * " + shape.lanes + " % 32;");
+  }
+
+  CodeLines end(1);
+  if (!sums.empty()) {
+    end.line("}");
+    printSums(text, end, text.expression(cache.extent), shape, sums);
   }
 
   llvm::StringSet<> unaliased = keepApart(text, needs);
@@ -386,8 +415,13 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
   std::string points = dims.size() == 1 ? "'" + dims.front().str() + "'" : "point";
   kernel.definition = team.helpers() + comment(points) + header + "__global__ void __launch_bounds__(" + launchBounds() + ") " + name + "(" + text.parameters(unaliased) + ") {\n" +
-                      start.take() + body + "}\n";
+                      start.take() + body + end.take() + "}\n";
   kernel.extraParameters = text.extraParameters();
+  if (!sums.empty()) {
+    // Each block adds its sums to memory once.
+    std::string most = std::to_string(int64_t(chip.smCount) * std::clamp<int64_t>(blocksPerSm(), 1, 4));
+    count = "(" + count + " < " + most + " ? " + count + " : " + most + ")";
+  }
   kernel.gridX = rows == 1 ? count : "(" + count + " + " + std::to_string(rows - 1) + ") / " + std::to_string(rows);
   kernel.blockX = std::to_string(size);
   kernel.blockY = std::to_string(rows);

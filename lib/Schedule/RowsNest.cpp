@@ -154,8 +154,51 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
   return cache;
 }
 
+std::vector<RowSum> kbopt::rowSumsOf(CudaText &text, const RowCache &cache) {
+  std::vector<RowSum> sums;
+  kb::NestOp nest = text.nest();
+  auto isOfPoint = [&](kb::ExprAttr expr) {
+    bool depends = usesNameOf(expr, nest.getBody().front(), &text);
+    for (auto dim : nest.getDims().getAsRange<StringAttr>())
+      depends |= dependsOn(expr, dim);
+    return depends;
+  };
+  if (cache.loops.empty() || isOfPoint(cache.extent))
+    return sums;
+  std::map<std::string, unsigned> found; // accesses by base
+  for (kb::OverOp over : cache.loops)
+    for (auto store : over.getBody().front().getOps<kb::StoreOp>()) {
+      kb::OperandAttr target = store.getTarget();
+      StringRef type = target.getType();
+      bool isSum = store.getAtomic() && *store.getAtomic() == "atomicAdd" && (type == "float" || type == "double" || type == "int") &&
+                   strideAlong(target.getOffset(), over.getName()) == 1 && !isOfPoint(target.getOffset()) &&
+                   !usesNameOf(target.getOffset(), over.getBody().front(), &text);
+      if (!isSum)
+        continue;
+      std::string key = elementKey(text, target, over.getName());
+      ++found[target.getBase().getName().str()];
+      if (llvm::none_of(sums, [&](const RowSum &each) { return each.stream.key == key; }))
+        sums.push_back({{key, "", target, Stream::Registers}, over.getName().str()});
+    }
+  // Nothing else may use the array.
+  std::map<std::string, unsigned> all, elements;
+  nest.walk([&](Operation *op) {
+    for (kb::OperandAttr load : loadsOf(op))
+      ++all[load.getBase().getName().str()];
+    if (auto store = dyn_cast<kb::StoreOp>(op))
+      ++all[store.getTarget().getBase().getName().str()];
+  });
+  for (const RowSum &sum : sums)
+    ++elements[sum.stream.operand.getBase().getName().str()];
+  llvm::erase_if(sums, [&](const RowSum &sum) {
+    std::string base = sum.stream.operand.getBase().getName().str();
+    return all[base] != found[base] || elements[base] != 1;
+  });
+  return sums;
+}
+
 int64_t kbopt::wordsHeld(CudaText &text, const RowCache &cache) {
-  std::vector<int64_t> words(cache.loops.size(), 0); // after each loop
+  std::vector<int64_t> words(cache.loops.size(), 0); // bytes after each loop
   for (const Stream &stream : cache.streams) {
     std::optional<size_t> first;
     size_t last = 0;
@@ -173,9 +216,9 @@ int64_t kbopt::wordsHeld(CudaText &text, const RowCache &cache) {
       }
     }
     for (size_t i = first.value_or(0); i < last; ++i)
-      words[i] += (stream.operand.getBytes() + 3) / 4;
+      words[i] += stream.operand.getBytes();
   }
-  return words.empty() ? 0 : *llvm::max_element(words);
+  return words.empty() ? 0 : (*llvm::max_element(words) + 3) / 4;
 }
 
 kb::ExprAttr kbopt::largestExtent(kb::NestOp nest, kb::ExprAttr extent) {

@@ -41,6 +41,13 @@ RowCache rowCacheOf(CudaText &text, llvm::ArrayRef<kb::OverOp> lanes);
 /// 32-bit registers that hold the cached elements of one iteration, at most, from one loop to the next.
 int64_t wordsHeld(CudaText &text, const RowCache &cache);
 
+/// Elements to which every row adds atomically: each thread can add up its own ones over the rows that it computes.
+struct RowSum {
+  Stream stream;
+  std::string dim; ///< the shared dimension in `stream.operand`
+};
+std::vector<RowSum> rowSumsOf(CudaText &text, const RowCache &cache);
+
 /// An extent that \p extent does not exceed at any point, of sizes alone; null if that cannot be told.
 kb::ExprAttr largestExtent(kb::NestOp nest, kb::ExprAttr extent);
 

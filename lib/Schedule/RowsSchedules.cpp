@@ -38,6 +38,7 @@ struct RowFacts {
   std::optional<int64_t> length, points; ///< of a row; rows
   int64_t vector = 1, streams = 0;       ///< widest access in elements; registers kept for each iteration
   int64_t level = 1;
+  bool hasSums = false; ///< rows add to the same elements
 };
 
 RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
@@ -68,6 +69,10 @@ RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
   while (facts.length && *facts.length % facts.vector != 0)
     facts.vector /= 2;
   facts.streams = wordsHeld(text, cache);
+  if (size_t sums = cache.streams.empty() ? 0 : rowSumsOf(text, cache).size()) {
+    facts.streams += sums;
+    facts.hasSums = true;
+  }
   facts.points = 1;
   for (auto extent : nest.getExtents().getAsRange<kb::ExprAttr>()) {
     auto size = valueAt(extent, sizes);
@@ -99,7 +104,7 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
               int64_t inflight) {
   double length = facts.length.value_or(1024), points = facts.points.value_or(8192);
   double turns = std::ceil(length / (team * vector));
-  double cost = turns * team * vector / length; // idle lanes
+  double cost = facts.hasSums && !facts.length ? 1 : turns * team * vector / length; // idle lanes
   double threads = points * team, slots = chip.smCount * chip.maxThreadsPerSm;
   if (threads < slots)
     cost *= 1 + 0.4 * std::log2(slots / threads);
@@ -134,6 +139,9 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
   for (int64_t vector : vectors)
     for (int64_t team : {32, 256, 128, 512, 1024, 16, 8, 64})
       for (int64_t rows : team <= 32 ? std::vector<int64_t>{256 / team, 128 / team} : std::vector<int64_t>{1}) {
+        // A thread adds up over the rows of its block; rows of unknown length are assumed to have some thousand elements.
+        if (facts.hasSums && (team <= 32 || (!facts.length && team != 256)))
+          continue;
         if (team < 32 && facts.length && *facts.length > team * vector * 4)
           continue;
         auto add = [&](int64_t chunks, int64_t inflight) {
@@ -146,9 +154,9 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
         if (facts.streams && facts.length)
           add((*facts.length + team * vector - 1) / (team * vector), 1);
         else if (facts.streams)
-          add(team <= 32 ? 32 / vector : 16 / vector, 1);
+          add(team <= 32 ? 32 / vector : facts.hasSums ? std::max<int64_t>(8 / vector, 1) : 16 / vector, 1);
         for (int64_t inflight : {1, 2, 4})
-          if (facts.streams ? inflight == 4 : true)
+          if (facts.streams ? inflight == 4 && !facts.hasSums : true)
             add(0, inflight);
       }
 }

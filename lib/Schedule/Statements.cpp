@@ -14,6 +14,8 @@ void StatementPrinter::print(Block &block) {
 
 std::string StatementPrinter::store(kb::StoreOp store) {
   std::string target = replaced(store.getTarget());
+  if (!target.empty() && store.getAtomic()) // the thread's own sum
+    return target + " += " + text.fill(store.getText(), store.getOperands(), replaced) + ";";
   if (target.empty())
     target = text.operand(store.getTarget());
   std::string value = text.fill(store.getText(), store.getOperands(), replaced);
