@@ -317,6 +317,12 @@ private:
       return renamed == name ? std::nullopt : std::optional<std::string>(renamed);
     };
     ofSecond.scalarFor = [&](kb::OperandAttr operand, mlir::Operation *op) { return scalarFor(operand, op); };
+    ofSecond.symbol = [&](StringRef name) {
+      mlir::AffineExpr product;
+      for (const std::string &factor : names.factorsOf(names.ofSecond(name)))
+        product = product ? product * ofSecond.symbolNamed(factor) : ofSecond.symbolNamed(factor);
+      return product;
+    };
     if (usesFirst) {
       for (mlir::StringAttr dim : dims)
         ofFirst.dimensions[dim.getValue()] = ofFirst.dimNamed(dim.getValue());
@@ -402,6 +408,7 @@ private:
     NestCopier copier = ofFirst; // in the loops around the store
     copier.after = ofSecond.after;
     copier.rename = ofSecond.rename;
+    copier.symbol = ofSecond.symbol;
     copier.scalarFor = ofSecond.scalarFor;
     copier.dimensions.clear();
     for (mlir::StringAttr dim : dimsOf(second.nest)) {
@@ -433,6 +440,17 @@ private:
     unsigned entered = 0;
     if (match.form == PointMatch::FlatSecond)
       ofSecond.dimensions[dimsOf(nest).front().getValue()] = ofFirst.expression(match.link.store.getTarget().getOffset()).getExpr();
+    if (match.form == PointMatch::Grouped)
+      for (mlir::StringAttr dim : dimsOf(nest)) {
+        mlir::AffineExpr line = mlir::getAffineConstantExpr(0, builder.getContext());
+        for (const auto &[name, factors] : match.groups[names.ofSecond(dim.getValue())]) {
+          mlir::AffineExpr term = ofFirst.dimNamed(name);
+          for (kb::ExprAttr each : factors)
+            term = term * ofFirst.expression(each).getExpr();
+          line = line + term;
+        }
+        ofSecond.dimensions[dim.getValue()] = line;
+      }
     if (match.form == PointMatch::Paired)
       for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
         std::string name = names.ofSecond(dim.getValue());
@@ -515,6 +533,7 @@ private:
     copier.dimensions.clear();
     copier.before = [](mlir::Operation *) {};
     copier.scalarFor = ofFirst.scalarFor;
+    copier.symbol = ofFirst.symbol;
     kb::NestOp nest = first.nest;
     if (here.form == PointMatch::FlatFirst)
       copier.dimensions[dimsOf(nest).front().getValue()] = ofSecond.expression(here.link.load.getOffset()).getExpr();

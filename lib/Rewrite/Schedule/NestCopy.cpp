@@ -28,6 +28,8 @@ Poly NamedPolys::polyOf(AffineExpr expr, kb::ExprAttr space) {
     return Poly::variable(id(kb::dimName(dim.getPosition(), space.getLoops())));
   if (auto symbol = mlir::dyn_cast<mlir::AffineSymbolExpr>(expr)) {
     StringRef name = kb::symbolName(symbol.getPosition(), space.getSymbols());
+    if (auto value = values.find(name); value != values.end())
+      return value->second;
     auto constant = constants.find(name);
     return constant == constants.end() ? Poly::variable(id(name)) : Poly::constant(constant->second);
   }

@@ -22,6 +22,8 @@ public:
   void setSame(llvm::StringRef name, llvm::StringRef other) { ids[name] = id(other); }
   /// From now on \p name is that number.
   void setConstant(llvm::StringRef name, int64_t value) { constants[name] = value; }
+  /// From now on \p name is that value.
+  void setValue(llvm::StringRef name, analysis::Poly value) { values[name] = std::move(value); }
   analysis::Poly polyOf(kb::ExprAttr expr);
   /// Whether \p poly has a division that is over one of \p names.
   bool dividesAny(const analysis::Poly &poly, llvm::ArrayRef<std::string> names);
@@ -32,6 +34,7 @@ private:
   analysis::Poly polyOf(mlir::AffineExpr expr, kb::ExprAttr space);
   llvm::StringMap<analysis::VarId> ids;
   llvm::StringMap<int64_t> constants;
+  llvm::StringMap<analysis::Poly> values;
   struct Division {
     analysis::Poly dividend, divisor;
     unsigned kind;

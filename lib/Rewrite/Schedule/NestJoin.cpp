@@ -189,6 +189,51 @@ void JoinedNames::addSecond(const LaunchedNest &second) {
   for (const PassedParameter &each : parameters)
     if (each.meaning.value && !each.parameter.getIsPointer())
       polys.setConstant(each.parameter.getName(), *each.meaning.value);
+  knowProducts(host);
+}
+
+/// The product that \p expr is, where it stands or as the value of a variable that does not change; null if it is none.
+static const clang::BinaryOperator *productOf(const clang::Expr *expr, const clang::FunctionDecl *host, const clang::ASTContext &ast) {
+  expr = withoutWidening(expr, ast);
+  const clang::FunctionDecl *definition = nullptr;
+  const clang::VarDecl *variable = ast::variableOf(expr);
+  if (variable && variable->isLocalVarDecl() && !variable->isStaticLocal() && variable->hasInit() && host && host->hasBody(definition) &&
+      variable->getType()->isSignedIntegerType() && !mayModify(definition->getBody(), variable))
+    expr = withoutWidening(variable->getInit(), ast);
+  const auto *binary = llvm::dyn_cast<clang::BinaryOperator>(expr);
+  return binary && binary->getOpcode() == clang::BO_Mul && binary->getType()->isSignedIntegerType() ? binary : nullptr;
+}
+
+/// What is passed as `height * width` is the product of the parameters that are passed the factors.
+void JoinedNames::knowProducts(const clang::FunctionDecl *host) {
+  const clang::ASTContext &ast = context.parsed().context();
+  auto isNumber = [](const PassedParameter &each) {
+    return each.meaning.expr && !each.meaning.narrows && !each.parameter.getIsPointer() && each.meaning.expr->getType()->isSignedIntegerType();
+  };
+  std::function<Poly(const clang::Expr *)> valueOf = [&](const clang::Expr *expr) -> Poly {
+    if (auto constant = ast::constantOf(expr, ast))
+      return Poly::constant(*constant);
+    for (const PassedParameter &each : parameters)
+      if (isNumber(each) && !each.meaning.value && !productOf(each.meaning.expr, host, ast) &&
+          ast::sameValue(withoutWidening(each.meaning.expr, ast), withoutWidening(expr, ast), host, ast))
+        return Poly::variable(polys.id(each.parameter.getName()));
+    const clang::BinaryOperator *product = productOf(expr, host, ast);
+    return product ? valueOf(product->getLHS()) * valueOf(product->getRHS()) : Poly::constant(INT64_MAX) * Poly::constant(2);
+  };
+  for (const PassedParameter &each : parameters)
+    if (isNumber(each) && !each.meaning.value && productOf(each.meaning.expr, host, ast))
+      if (Poly value = valueOf(each.meaning.expr); value.isValid()) {
+        std::vector<std::string> names;
+        for (mlir::StringAttr symbol : symbols)
+          names.push_back(symbol.getValue().str());
+        names = polys.namesIn(value, names);
+        Poly product = Poly::constant(1);
+        for (const std::string &name : names)
+          product = product * Poly::variable(polys.id(name));
+        if (product == value)
+          factors[each.parameter.getName()] = names;
+        polys.setValue(each.parameter.getName(), value);
+      }
 }
 
 std::string JoinedNames::ofSecond(StringRef text) const {
@@ -271,6 +316,10 @@ public:
     if (coversFirst && isLine(*store) && load->variables.size() > 1 &&
         (inner || (isLoadOfPoints && ofSecondPoints() == load->variables.size())))
       return flat(PointMatch::FlatFirst, load->variables, store->variables);
+    if (coversFirst && !inner && isLoadOfPoints && load->variables.size() == ofSecondPoints() &&
+        load->variables.size() < store->variables.size())
+      if (std::optional<PointMatch> found = grouped())
+        return *found;
     return paired(inner);
   }
 
@@ -362,6 +411,28 @@ private:
     if (!reason.empty())
       return refuse(reason);
     return match;
+  }
+
+  /// Each dimension of the second nest numbers dimensions of the first, without a gap, and has as many points as they have.
+  std::optional<PointMatch> grouped() {
+    match.form = PointMatch::Grouped;
+    std::set<std::string> used;
+    for (const Variable &line : load->variables) {
+      Poly stride = line.stride, points = Poly::constant(1), all = polys.polyOf(line.extent);
+      std::vector<kb::ExprAttr> factors;
+      auto &group = match.groups[line.name];
+      while (group.empty() || !(points == all)) {
+        auto next = llvm::find_if(store->variables, [&](const Variable &each) { return each.stride == stride && !used.count(each.name); });
+        if (next == store->variables.end() || !stride.isValid())
+          return std::nullopt;
+        used.insert(next->name);
+        group.emplace_back(next->name, factors);
+        factors.push_back(next->extent);
+        points = points * polys.polyOf(next->extent);
+        stride = stride * polys.polyOf(next->extent);
+      }
+    }
+    return used.size() == store->variables.size() ? std::optional(match) : std::nullopt;
   }
 
   llvm::Expected<PointMatch> paired(bool inner) {

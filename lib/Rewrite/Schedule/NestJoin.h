@@ -35,13 +35,17 @@ public:
   std::string ofSecond(llvm::StringRef name) const;
   kb::ExprAttr ofSecond(kb::ExprAttr expr) const;
   std::string fresh(llvm::StringRef wanted);
+  /// The symbols whose product the parameter \p name, in joined names, always is; empty if that is not known.
+  std::vector<std::string> factorsOf(llvm::StringRef name) const { return factors.lookup(name); }
   NamedPolys polys;
 
 private:
   void addSecond(const LaunchedNest &second);
+  void knowProducts(const clang::FunctionDecl *host);
   const PassContext &context;
   llvm::StringSet<> taken;
   llvm::StringMap<std::string> renamed;
+  llvm::StringMap<std::vector<std::string>> factors;
   std::string ambiguous; ///< a name that the first nest declares and the second one uses without declaring it
 };
 
@@ -50,6 +54,7 @@ struct PointMatch {
   enum Form {
     Paired,     ///< each dimension of the first nest is one of the second
     FlatSecond, ///< the second nest numbers the first one's points in one line
+    Grouped,    ///< a dimension of the second nest numbers in one line several of the first, and together they are all of them
     FlatFirst,  ///< the first nest numbers what the second has in several dimensions
     InLoop,     ///< each point of the second nest is one iteration of the first one's loops around the store
     FlatInLoop, ///< and the second nest numbers them in one line
@@ -58,6 +63,8 @@ struct PointMatch {
   /// Dimensions, or inner dimensions, of the second nest (joined names) by dimension of the first; `InLoop`: by dimension or
   /// inner dimension.
   std::map<std::string, std::string> pairs;
+  /// `Grouped`: by dimension of the second nest those of the first, each with the extents whose product it is multiplied by.
+  std::map<std::string, std::vector<std::pair<std::string, std::vector<kb::ExprAttr>>>> groups;
   /// Products of extents that must be equal: of the first nest, and of the second in joined names.
   std::vector<std::pair<std::vector<kb::ExprAttr>, std::vector<kb::ExprAttr>>> equal;
 };
