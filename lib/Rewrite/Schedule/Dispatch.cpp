@@ -232,6 +232,28 @@ private:
     return std::nullopt;
   }
 
+  /// Whether the condition \p text, in the names of the host, has been tested before \p launch.
+  bool isTested(StringRef text, const LaunchFact &launch) const {
+    auto plain = [](StringRef words) {
+      std::string result = words.str();
+      llvm::erase_if(result, [](char c) { return llvm::isSpace(c); });
+      // Factors in one order.
+      auto [product, bound] = StringRef(result).split("<=");
+      if (product.consume_front("(size_t)") && !product.contains('(') && !bound.empty()) {
+        llvm::SmallVector<StringRef> factors;
+        product.split(factors, '*');
+        llvm::sort(factors);
+        return "(size_t)" + llvm::join(factors, "*") + "<=" + bound.str();
+      }
+      return result;
+    };
+    std::string wanted = plain(text);
+    return llvm::any_of(testedBefore(context, launch.call), [&](const Expr *each) {
+      std::string known = plain(writtenText(context, each->getSourceRange()));
+      return known == wanted || (StringRef(known).ends_with(">0") && StringRef(known).drop_back(2).str() + ">=0" == wanted);
+    });
+  }
+
   /// Adds the choice at \p launch; the reason if there is none.
   std::string choose(LaunchText launch) {
     if (!instanceTest(launch).empty() && launch.spelled("", true) == launch.spelled("", false))
@@ -250,6 +272,13 @@ private:
       if (!known && !condition.testsAllocations)
         if (auto value = evaluate(condition.text, valueOf))
           known = *value != 0;
+      if (!known && !condition.testsAllocations && !condition.bytes)
+        if (auto text = choice.launch.translate(condition.text)) {
+          if (isTested(*text, choice.launch.fact()))
+            known = true;
+        } else {
+          llvm::consumeError(text.takeError());
+        }
       if (known && !*known)
         return "'" + condition.text + "' does not hold for the launch at " +
                ast::lineText(context, choice.launch.fact().call->getBeginLoc());

@@ -31,10 +31,41 @@ bool kbopt::isFallbackLaunch(const PassContext &context, const CallExpr *launch)
     for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*call))
       outer = outer ? outer : parent.get<Stmt>();
     if (const auto *branch = dyn_cast_or_null<IfStmt>(outer))
-      return branch->getElse() == call && launchesNamedFor(branch->getThen(), launch);
+      // A joined kernel is named for the first of the launches that it stands for.
+      return branch->getElse() == call && llvm::any_of(ast::findAll<CUDAKernelCallExpr>(call), [&](const CUDAKernelCallExpr *each) {
+               return launchesNamedFor(branch->getThen(), each);
+             });
     if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt>(outer)))
       return false;
     call = outer;
+  }
+}
+
+std::vector<const Expr *> kbopt::testedBefore(const PassContext &context, const CallExpr *launch) {
+  std::vector<const Expr *> tested;
+  const Stmt *at = launch;
+  for (;;) {
+    const Stmt *outer = nullptr;
+    for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*at))
+      outer = outer ? outer : parent.get<Stmt>();
+    if (const auto *list = dyn_cast_or_null<CompoundStmt>(outer); list && list->body_front() != at)
+      return tested;
+    if (const auto *branch = dyn_cast_or_null<IfStmt>(outer)) {
+      if (branch->getThen() != at || branch->getInit() || branch->getConditionVariable())
+        return tested;
+      llvm::SmallVector<const Expr *> work{branch->getCond()};
+      while (!work.empty()) {
+        const Expr *expr = work.pop_back_val()->IgnoreParenImpCasts();
+        const auto *both = dyn_cast<BinaryOperator>(expr);
+        if (both && both->getOpcode() == BO_LAnd)
+          work.append({both->getLHS(), both->getRHS()});
+        else if (isRepeatable(expr))
+          tested.push_back(expr);
+      }
+    } else if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt>(outer))) {
+      return tested;
+    }
+    at = outer;
   }
 }
 

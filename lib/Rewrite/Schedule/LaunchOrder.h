@@ -28,6 +28,9 @@ const clang::Stmt *statementOf(const LaunchFact &fact);
 /// Whether the value of \p expr rests on one of \p variables, also through what other variables were initialised with.
 bool restsOn(const clang::Expr *expr, llvm::ArrayRef<const clang::VarDecl *> variables);
 
+/// What conditions around \p launch, of which nothing has changed since, have shown to be true.
+std::vector<const clang::Expr *> testedBefore(const PassContext &context, const clang::CallExpr *launch);
+
 /// Whether \p launch only runs where a condition of a generated kernel does not hold.
 bool isFallbackLaunch(const PassContext &context, const clang::CallExpr *launch);
 
