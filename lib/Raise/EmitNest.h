@@ -17,9 +17,9 @@ kb::NestOp emitNest(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions
 
 /// The nest of \p program with loops that one thread runs as further dimensions, where that gives a sum a second
 /// dimension or where a loop's length differs between points. Null where there is no such loop or where its
-/// iterations are not proven to be independent.
+/// iterations are not proven to be independent, within about \p seconds.
 kb::NestOp withLoopsAsDimensions(const ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions,
-                                 kb::KernelOp kernel, mlir::OpBuilder &builder);
+                                 kb::KernelOp kernel, mlir::OpBuilder &builder, double seconds);
 
 } // namespace kbopt::raise
 

@@ -8,7 +8,6 @@
 
 #include "NestScalars.h"
 #include "NestSystem.h"
-#include <chrono>
 
 using namespace mlir;
 
@@ -35,7 +34,7 @@ class Question {
 public:
   Question(kb::NestOp nest, double seconds)
       : nest(nest), dims(nest.getDims().size()),
-        deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000))) {
+        deadline(raise::threadSeconds() + seconds) {
     nest.walk([&](Operation *op) { collect(op); });
   }
 
@@ -61,7 +60,7 @@ private:
 
   kb::NestOp nest;
   unsigned dims;
-  std::chrono::steady_clock::time_point deadline;
+  double deadline;
   bool isLate = false;
   std::vector<Access> accesses;
 };
@@ -154,7 +153,7 @@ bool Question::isEmptyWhereDiffers(const NestSystem &system, unsigned position, 
   for (bool swapped : {false, true}) {
     if (swapped && isSymmetric)
       break;
-    if (isLate || std::chrono::steady_clock::now() > deadline) {
+    if (isLate || raise::threadSeconds() > deadline) {
       isLate = true;
       return false;
     }

@@ -258,7 +258,29 @@ private:
 
 } // namespace
 
+/// Drops conditions that a dimension lies below its extent.
+static void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Dimension> dimensions) {
+  std::vector<Statement> result;
+  for (Statement &each : body) {
+    dropKnown(each.body, dimensions);
+    if (each.kind == Statement::If) {
+      llvm::erase_if(each.constraints, [&](const Constraint &constraint) {
+        return !constraint.isEquality && llvm::any_of(dimensions, [&](const Dimension &dimension) {
+          return constraint.poly == dimension.extent - Poly::variable(dimension.variable) - Poly::constant(1);
+        });
+      });
+      if (each.constraints.empty() && each.value.text.empty()) {
+        result.insert(result.end(), std::make_move_iterator(each.body.begin()), std::make_move_iterator(each.body.end()));
+        continue;
+      }
+    }
+    result.push_back(std::move(each));
+  }
+  body = std::move(result);
+}
+
 void reshapeLoops(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions) {
+  dropKnown(program.body, dimensions);
   LoopShaper(program, dimensions).run(program.body);
 }
 

@@ -8,6 +8,7 @@
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/Simplex.h"
 #include "llvm/Support/MathExtras.h"
+#include <ctime>
 #include <set>
 
 using namespace mlir;
@@ -217,10 +218,16 @@ void NestSystem::add(const Polynomial &poly, bool isEquality) {
   rows.push_back(std::move(row));
 }
 
+double threadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
 bool NestSystem::isEmpty() const {
   // One question may take much longer than the deadline allows where the system is large.
   constexpr size_t mostColumns = 40, mostRows = 120;
-  if (std::chrono::steady_clock::now() > deadline || columns.size() > mostColumns || rows.size() > mostRows)
+  if (threadSeconds() > deadline || columns.size() > mostColumns || rows.size() > mostRows)
     return false;
   presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(columns.size()));
   for (const Row &row : rows) {

@@ -9,7 +9,7 @@
 #define KBOPT_LIB_RAISE_NESTSYSTEM_H
 
 #include "kb-opt/IR/Kb.h"
-#include <chrono>
+#include <limits>
 #include <map>
 
 namespace kbopt::raise {
@@ -29,6 +29,10 @@ struct Polynomial {
   std::pair<Polynomial, Polynomial> splitBy(const Monomial &factor, int64_t number) const;
 };
 
+/// Processor time that the calling thread has used so far. Unlike the time on the clock, it does not depend on what else
+/// the machine does.
+double threadSeconds();
+
 class NestSystem {
 public:
   explicit NestSystem(kb::NestOp nest) : nest(nest) {}
@@ -44,9 +48,9 @@ public:
   /// The same; where both are q * n + r with 0 <= r < n for certain, as two equations.
   void addEqualByDigits(const Polynomial &a, const Polynomial &b, unsigned depth = 0);
 
-  /// Empty for certain; never after `deadline`.
+  /// Empty for certain; never once the thread has spent `deadline` seconds.
   bool isEmpty() const;
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  double deadline = std::numeric_limits<double>::infinity();
 
 private:
   struct Row {

@@ -172,7 +172,7 @@ private:
 } // namespace
 
 kb::NestOp withLoopsAsDimensions(const ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions,
-                                 kb::KernelOp kernel, mlir::OpBuilder &builder) {
+                                 kb::KernelOp kernel, mlir::OpBuilder &builder, double seconds) {
   ThreadProgram wider = program;
   std::vector<Dimension> all(dimensions.begin(), dimensions.end());
   if (!LoopPromoter(wider, all).promote())
@@ -180,7 +180,7 @@ kb::NestOp withLoopsAsDimensions(const ThreadProgram &program, llvm::ArrayRef<Di
   while (LoopPromoter(wider, all).promote()) {
   }
   kb::NestOp nest = emitNest(wider, all, kernel, builder);
-  if (nest && isLegalNest(nest).proven())
+  if (nest && isLegalNest(nest, seconds).proven())
     return nest;
   if (nest)
     nest.erase();

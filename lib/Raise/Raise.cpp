@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Raise/Raise.h"
 #include "EmitNest.h"
+#include "NestSystem.h"
 #include "Online.h"
 #include "SharedSums.h"
 #include "Teams.h"
@@ -44,6 +45,9 @@ static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, Thr
   return std::nullopt;
 }
 
+/// How long the memory of one kernel may be compared.
+static constexpr double mostSeconds = 2;
+
 mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
   ThreadProgram program = readThread(imported.declOf(kernel));
@@ -75,8 +79,10 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   step([&] { nest = emitNest(program, dimensions, kernel, builder); });
   if (nest) {
     // The one proof knows products of sizes, the other one conditions.
-    Answer legal = isLegalNest(nest, 2, doubtful.empty());
-    if (kb::NestOp wider = withLoopsAsDimensions(program, dimensions, kernel, builder)) {
+    double begin = threadSeconds();
+    Answer legal = isLegalNest(nest, mostSeconds, doubtful.empty());
+    double left = std::max(0.0, mostSeconds - (threadSeconds() - begin));
+    if (kb::NestOp wider = withLoopsAsDimensions(program, dimensions, kernel, builder, left)) {
       nest.erase();
       return wider;
     }

@@ -154,6 +154,8 @@ void TeamUndo::writeShared(Statement &each, Body &out) {
   array.start = isOne ? offset : without(byThread ? lane : warpNumber);
   array.isOne = isOne;
   array.length = isOne ? Poly::constant(1) : byThread ? team.size : warps;
+  if (each.value.isPlain() && types.contains(bare(each.value.text)) && types[bare(each.value.text)] == each.target.type)
+    array.mirrored = bare(each.value.text).str();
 
   std::optional<TeamValue> value = valueOf(each.value);
   if (failed())

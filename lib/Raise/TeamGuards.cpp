@@ -16,7 +16,7 @@ void TeamUndo::condition(Statement each, Body &out) {
   header.body.clear();
   isOnLane |= isLaneDependent(header);
   if (!isOnLane) {
-    if (isLaneDependent(each) && !cooperates(each.body))
+    if (isLaneDependent(each) && !cooperates(each.body) && !isSharedSum(each.body))
       return laneCondition(std::move(each), out);
     return nested(std::move(each), out);
   }
@@ -26,6 +26,26 @@ void TeamUndo::condition(Statement each, Body &out) {
   if (cooperates(each.body))
     return refuse("threads work together under a condition that some of them do not fulfil");
   laneCondition(std::move(each), out);
+}
+
+bool TeamUndo::isSharedSum(Body &body) const {
+  if (body.size() != 1 || body[0].kind != Statement::For || body[0].progress != Statement::Add ||
+      !(body[0].begin == Poly::variable(team.lane)) || !(body[0].step == team.size) || isLaneDependent(body[0].end))
+    return false;
+  bool isSum = true;
+  llvm::StringSet<> own;
+  walk(body[0].body, [&](Statement &each) {
+    if (each.kind == Statement::Let)
+      own.insert(each.name);
+    auto at = values.find(each.name);
+    bool isPart = each.kind == Statement::Combine && at != values.end() && at->second.spread == TeamValue::Same &&
+                  at->second.holder == TeamValue::Everyone && isIdentity(at->second.literal, each.reduction) &&
+                  !laneLocals.contains(each.name);
+    isSum &= each.kind == Statement::Let || each.kind == Statement::If || isPart ||
+             (each.kind == Statement::Assign && own.contains(each.name));
+    return true;
+  });
+  return isSum;
 }
 
 void TeamUndo::laneCondition(Statement each, Body &out) {

@@ -111,6 +111,8 @@ void TeamUndo::emitLaneLoop(Statement last, Body &out) {
   Body inside;
   for (Statement &each : llvm::reverse(segment))
     if (defines(each, wanted)) {
+      if (stale.count(&each - segment.data()))
+        return refuse("'" + each.name + "' of each thread is formed from what changes before the threads combine it");
       addMentioned(each, laneLocals, wanted);
       inside.insert(inside.begin(), each);
     }

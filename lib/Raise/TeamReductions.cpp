@@ -274,23 +274,32 @@ bool TeamUndo::serialSum(Statement &each, Body &out) {
   Poly start = operand->offset - Poly::variable(each.variable);
   auto at = values.find(inner.name);
   for (TeamArray &array : arrays) {
-    bool isPartial = array.value.spread == TeamValue::PerThread || array.value.spread == TeamValue::PerWarp;
+    bool isLocal = !array.laneLocal.empty();
+    bool isPartial = isLocal || ((array.value.spread == TeamValue::PerThread || array.value.spread == TeamValue::PerWarp) &&
+                                 array.value.reduction == inner.reduction);
     if (!(array.base == operand->base) || !(array.start == start) || array.isOne || array.variable || !isPartial ||
-        !array.laneLocal.empty() || !array.value.basis.empty() || !array.length || !(*array.length == each.end) || at == values.end() ||
-        array.value.reduction != inner.reduction)
+        !array.value.basis.empty() || !array.length || !(*array.length == each.end) || at == values.end())
       continue;
     TeamValue &value = at->second;
     bool startsFirst = value.spread == TeamValue::First && value.source == array.base.name &&
                        value.offset == array.start && each.begin == Poly::constant(1);
     bool startsNeutral = value.spread == TeamValue::Same && each.begin == Poly::constant(0) &&
                          isIdentity(value.literal, inner.reduction);
+    startsFirst &= !isLocal;
     if (!startsFirst && !startsNeutral)
       continue;
+    std::string parts = array.value.emitted;
+    if (isLocal) {
+      std::string local = array.laneLocal, wish = array.base.name, name = inner.name;
+      parts = reduceLanes(local, {inner.reduction, inner.combine}, out, wish).emitted;
+      if (failed())
+        return true;
+    }
     if (startsNeutral) {
       Statement set;
       set.kind = Statement::Assign;
       set.name = inner.name;
-      set.value.text = array.value.emitted;
+      set.value.text = parts;
       out.push_back(std::move(set));
     }
     value = TeamValue();

@@ -62,6 +62,34 @@ bool TeamUndo::treeStep(Statement &store, const Poly &distance, Body &out, TeamA
          array->value.basis.empty();
 }
 
+std::string TeamUndo::combineInPlace(Statement &guarded) {
+  llvm::SmallVector<Statement *> steps;
+  for (Statement &inner : guarded.body)
+    if (inner.kind != Statement::Barrier)
+      steps.push_back(&inner);
+  if (steps.size() != 2 || steps[0]->kind != Statement::Combine || steps[1]->kind != Statement::Store)
+    return "";
+  Statement &combine = *steps[0], &store = *steps[1];
+  Operand *other = onlyOperand(combine.value);
+  bool isShared = other && other->kind == Operand::Element && other->base.memory == Base::Shared;
+  if (!isShared || !(other->base == store.target.base) || bare(store.value.text) != combine.name)
+    return "";
+  auto array = llvm::find_if(arrays, [&](const TeamArray &each) {
+    return each.base == store.target.base && store.target.offset - each.start == Poly::variable(team.lane);
+  });
+  if (array == arrays.end() || array->mirrored != combine.name)
+    return "";
+  Statement step = store;
+  llvm::StringRef by = combine.combine;
+  auto [before, rest] = by.split("%a");
+  auto [between, after] = rest.split("%b");
+  step.value.text = (before + "$0" + between + "$1" + after).str();
+  step.value.operands = {store.target, *other};
+  std::string name = combine.name;
+  guarded.body = {step};
+  return name;
+}
+
 bool TeamUndo::tree(Statement &each, Body &out) {
   bool halves = each.progress == Statement::Halve, doubles = each.progress == Statement::Double;
   if ((!halves && !doubles) || here != TeamValue::Everyone)
@@ -77,6 +105,10 @@ bool TeamUndo::tree(Statement &each, Body &out) {
   if (!guarded || !guarded->value.text.empty() || guarded->constraints.empty())
     return false;
   Poly distance = Poly::variable(each.variable), one = Poly::constant(1), two = Poly::constant(2);
+  bool isWholeTree = doubles || each.end == one;
+  Statement plain = *guarded;
+  std::string mirrored = isWholeTree ? combineInPlace(plain) : "";
+  guarded = &plain;
   unsigned guards = 0;
   for (Constraint &constraint : guarded->constraints)
     guards += isTreeGuard(constraint, distance, doubles);
@@ -117,6 +149,21 @@ bool TeamUndo::tree(Statement &each, Body &out) {
     array->isOne = true;
     array->length = one;
     array->value.spread = TeamValue::Same;
+  }
+  if (!mirrored.empty() && !done.empty()) {
+    // The first thread's scalar is the result, too.
+    Statement result;
+    result.kind = Statement::Assign;
+    result.name = mirrored;
+    result.type = types[mirrored];
+    result.value = {done.front()->value.emitted, {}};
+    becomeUniform(result);
+    TeamValue value;
+    value.emitted = mirrored;
+    value.holder = TeamValue::Leader;
+    declare(mirrored, value);
+    if (result.value.text != mirrored)
+      out.push_back(std::move(result));
   }
   return !done.empty();
 }

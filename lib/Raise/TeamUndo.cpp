@@ -7,6 +7,7 @@
 
 #include "NestScalars.h"
 #include "Online.h"
+#include "llvm/ADT/ScopeExit.h"
 
 namespace kbopt::raise {
 
@@ -47,7 +48,39 @@ TeamUndo::Body TeamUndo::rewrite(const Body &body) {
   return out;
 }
 
+void TeamUndo::becomeStale(const llvm::StringSet<> &changed, size_t statements) {
+  for (TeamArray &array : arrays)
+    if (changed.contains(array.mirrored))
+      array.mirrored.clear();
+  auto isRead = [&](Statement &each) {
+    bool found = false;
+    std::vector<Statement> single{each};
+    walk(single, [&](Statement &inner) {
+      for (const auto &name : changed)
+        forEachText(inner, [&](Text &text) {
+          found |= !laneLocals.contains(name.getKey()) && mentions(text.text, name.getKey());
+        });
+      return !found;
+    });
+    return found;
+  };
+  std::erase_if(stale, [&](size_t at) { return at >= segment.size(); });
+  for (size_t i = 0; i < std::min(statements, segment.size()); ++i)
+    if (!changed.empty() && isRead(segment[i]))
+      stale.insert(i);
+}
+
 void TeamUndo::statement(Statement each, Body &out) {
+  llvm::StringSet<> changed;
+  walk(each.body, [&](Statement &inner) {
+    if (inner.kind == Statement::Assign || inner.kind == Statement::Combine)
+      changed.insert(inner.name);
+    return true;
+  });
+  if (each.kind == Statement::Assign || each.kind == Statement::Combine)
+    changed.insert(each.name);
+  size_t segmentSize = segment.size();
+  llvm::scope_exit after([&] { becomeStale(changed, segmentSize); });
   switch (each.kind) {
   case Statement::Let:
   case Statement::Assign: return scalar(std::move(each), out);
@@ -324,6 +357,12 @@ void TeamUndo::nested(Statement each, Body &out) {
     if (at == before.end() || failed())
       continue;
     TeamValue &now = values[at->first];
+    // Where the condition does not hold, the parts are what changes nothing.
+    bool isPartOrNeutral = each.kind == Statement::If && now.spread == TeamValue::PerThread && !now.offsets && now.basis.empty() &&
+                           at->second.spread == TeamValue::Same && now.emitted == at->second.emitted &&
+                           isIdentity(at->second.literal, now.reduction);
+    if (isPartOrNeutral)
+      continue;
     if (now.spread != at->second.spread || now.emitted != at->second.emitted || now.offsets)
       return refuse("'" + at->first + "' holds parts of the threads after some iterations only");
     now.literal.clear();

@@ -57,6 +57,7 @@ struct TeamArray {
   std::optional<Poly> length; ///< of partial results PerThread that still count
   bool isOne = false;         ///< only the element at `start`
   std::string laneLocal;      ///< the scalar of each thread that it holds
+  std::string mirrored;       ///< the scalar that each thread has stored, and not changed since
   /// A copy: element `start + variable` is `copied`, for first <= variable < end.
   std::optional<VarId> variable;
   Poly first, end;
@@ -75,6 +76,9 @@ private:
   //===-- Statements in the order of the text (TeamUndo.cpp) ---------------===//
   Body rewrite(const Body &body);
   void statement(Statement each, Body &out);
+  /// The scalars \p changed are not any more what the first \p statements of the segment, and shared arrays, were formed
+  /// from.
+  void becomeStale(const llvm::StringSet<> &changed, size_t statements);
   void scalar(Statement each, Body &out);
   void combine(Statement each, Body &out);
   /// \p each sets a scalar to one value for all threads.
@@ -100,6 +104,8 @@ private:
   /// `if (tid == 0)`, the first lane of each warp, the first warp.
   bool someThreads(Statement &each, Body &out);
   void laneCondition(Statement each, Body &out);
+  /// Whether \p body is a loop that the team shares out and that only forms parts of sums.
+  bool isSharedSum(Body &body) const;
   bool gatherWhere(Statement &each);
   bool leavesEarly(Statement &each, Body &out);
 
@@ -146,6 +152,9 @@ private:
 
   //===-- Trees in shared memory (TeamTrees.cpp) ---------------------------===//
   bool tree(Statement &each, Body &out);
+  /// `v = v + a[t + h]; a[t] = v;` where a[t] is v: as `a[t] = a[t] + a[t + h];`. The name of v; empty where \p guarded is
+  /// something else.
+  std::string combineInPlace(Statement &guarded);
   bool unrolledSteps(Statement &each, Body &out);
   /// One step of a tree: elements \p distance apart are combined, by the threads of \p guard.
   bool treeStep(Statement &store, const Poly &distance, Body &out, TeamArray *&array);
@@ -172,6 +181,7 @@ private:
   TeamValue::Holder here = TeamValue::Everyone;
   /// Scalars that differ between the threads, and how each thread computes them.
   Body segment;
+  std::set<size_t> stale; ///< statements of it that would not compute the same any more
   llvm::StringSet<> laneLocals;
   llvm::StringMap<unsigned> laneDepth; ///< how many loops and conditions were around them
   llvm::StringMap<std::string> types;  ///< of scalars of the given kernel

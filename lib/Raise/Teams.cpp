@@ -176,12 +176,13 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
   return {std::move(program), count, size};
 }
 
-/// The program if the threads of a row of the block are a team, and a row is a warp.
-Attempt undoRows(ThreadProgram program) {
-  Poly warp = Poly::constant(32), width = Poly::variable(analysis::BdimVar);
+/// The program if the threads of a row of the block are a team of \p size, which waits for the other rows only at
+/// barriers.
+Attempt undoRows(ThreadProgram program, int64_t size = 32, bool hasArrays = false) {
+  Poly warp = Poly::constant(size), width = Poly::variable(analysis::BdimVar);
   Team team;
   team.size = warp;
-  team.isBlock = false;
+  team.isBlock = hasArrays;
   substitute(program, analysis::BdimVar, warp);
   TeamUndo(program, team).run();
   if (program.reason.empty())
@@ -199,6 +200,109 @@ Attempt undoRows(ThreadProgram program) {
   substitute(program, analysis::TidVar + 1, Poly::variable(analysis::TidVar));
   substitute(program, analysis::BdimVar + 1, width);
   return {std::move(program), Poly::variable(analysis::BdimVar + 1), 0};
+}
+
+/// The largest constant size that threads along \p axis can have in \p launches, or what shows it in \p program; sizes
+/// to try.
+std::vector<int64_t> lineSizes(ThreadProgram &program, unsigned axis, const analysis::LaunchRanges &launches) {
+  auto range = launches.block[axis];
+  if (range.low == range.high)
+    return {int64_t(range.low)};
+  std::vector<int64_t> sizes;
+  auto add = [&](const Poly &size) {
+    if (size.isConstant() && size.constantTerm() > 1 && size.constantTerm() <= 1024 &&
+        !llvm::is_contained(sizes, size.constantTerm()))
+      sizes.push_back(size.constantTerm());
+  };
+  VarId lane = analysis::TidVar + axis;
+  walk(program.body, [&](Statement &each) {
+    if (each.kind == Statement::For && each.progress == Statement::Add && each.begin.contains(lane))
+      add(each.step);
+    return true;
+  });
+  if (axis == 0)
+    add(Poly::constant(32));
+  return sizes;
+}
+
+/// Numbers the elements of shared arrays so that each line of threads along \p axis has \p size neighbouring ones of its
+/// own, at `other thread index * pitch`. False where lines share elements, or where that is not certain.
+bool separateLines(ThreadProgram &program, unsigned axis, int64_t size) {
+  Space &space = program.space;
+  VarId lane = analysis::TidVar + axis, other = analysis::TidVar + 1 - axis;
+  Poly number = Poly::constant(size);
+  std::vector<Operand *> elements;
+  bool isKnown = true;
+  walk(program.body, [&](Statement &each) {
+    forEachOperand(each, [&](Operand &operand) {
+      if (operand.kind == Operand::Element && operand.base.memory == Base::Shared)
+        elements.push_back(&operand);
+      // Shuffles count threads along x.
+      isKnown &= axis == 0 || operand.kind != Operand::Collective;
+    });
+    return true;
+  });
+  // Of rows, the pitch is what the number of the row is multiplied by; of columns, what the thread's is.
+  std::map<std::string, int64_t> pitches;
+  for (Operand *element : elements) {
+    Poly factor = element->offset.coefficientOf(axis == 0 ? other : lane);
+    isKnown &= factor.isValid() && factor.isConstant();
+    if (!isKnown)
+      return false;
+    int64_t &pitch = pitches[element->base.name];
+    pitch = std::max(pitch, factor.constantTerm());
+  }
+  for (Operand *element : elements) {
+    int64_t pitch = pitches[element->base.name];
+    if (axis == 0) {
+      Poly rest = element->offset.without(other);
+      bool isOwn = element->offset.coefficientOf(other) == Poly::constant(pitch) && !space.dependsOn(rest, other);
+      bool isOne = rest.isConstant() && rest.constantTerm() >= 0 && rest.constantTerm() < pitch;
+      if (!isOwn || pitch < 1 || (pitch < size && !isOne))
+        return false;
+      continue;
+    }
+    // pitch * place + tid.x becomes tid.x * size + place.
+    if (pitch < 1)
+      return false;
+    Poly place, rest;
+    for (auto &[monomial, coefficient] : element->offset.monomials()) {
+      Poly term = Poly::constant(coefficient % pitch ? coefficient : coefficient / pitch);
+      for (VarId var : monomial)
+        term = term * Poly::variable(var);
+      (coefficient % pitch ? rest : place) = (coefficient % pitch ? rest : place) + term;
+    }
+    if (!(rest == Poly::variable(other)))
+      return false;
+    element->offset = Poly::variable(other) * number + place;
+    Poly room = Poly::constant(pitch) - Poly::variable(analysis::BdimVar + 1 - axis);
+    if (!llvm::is_contained(program.requirements, room))
+      program.requirements.push_back(room);
+  }
+  return true;
+}
+
+/// The program if the threads that differ along \p axis alone are a team of \p size: a row or a column of the block.
+Attempt undoLines(ThreadProgram program, unsigned axis, int64_t size) {
+  if (!separateLines(program, axis, size)) {
+    program.refuse("the threads of a block work together in two dimensions");
+    return {std::move(program), std::nullopt, 0};
+  }
+  program.requirements.push_back(Poly::constant(1) - Poly::variable(analysis::BdimVar + 2));
+  if (axis == 0 && !mentionsVariable(program, analysis::BidVar + 1))
+    return undoRows(std::move(program), size, true);
+  Team team;
+  team.lane = analysis::TidVar + axis;
+  team.size = Poly::constant(size);
+  VarId width = analysis::BdimVar + axis;
+  substitute(program, width, team.size);
+  TeamUndo(program, team).run();
+  if (program.reason.empty())
+    checkUndone(program, team.lane);
+  program.requirements.push_back(Poly::variable(width) - team.size);
+  program.requirements.push_back(team.size - Poly::variable(width));
+  program.isBlockUndone = true;
+  return {std::move(program), std::nullopt, 0};
 }
 
 } // namespace
@@ -252,6 +356,24 @@ static void shrinkBlock(analysis::LaunchRanges &launches, const Attempt &done) {
   width = {std::max<__int128>(width.low / size, 1), std::max<__int128>(width.high / size, 1)};
 }
 
+/// Makes one condition of two that stand beside each other and say the same.
+static void joinConditions(std::vector<Statement> &body) {
+  auto isSame = [](const Constraint &a, const Constraint &b) { return a.isEquality == b.isEquality && a.poly == b.poly; };
+  std::vector<Statement> result;
+  for (Statement &each : body) {
+    Statement *last = result.empty() ? nullptr : &result.back();
+    if (last && last->kind == Statement::If && each.kind == Statement::If && last->value.text.empty() &&
+        each.value.text.empty() && llvm::equal(last->constraints, each.constraints, isSame))
+      last->body.insert(last->body.end(), std::make_move_iterator(each.body.begin()),
+                        std::make_move_iterator(each.body.end()));
+    else
+      result.push_back(std::move(each));
+  }
+  body = std::move(result);
+  for (Statement &each : body)
+    joinConditions(each.body);
+}
+
 std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRanges &launches) {
   if (!program.reason.empty())
     return std::nullopt;
@@ -272,6 +394,10 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
   bool isOneRow = !mentionsVariable(program, analysis::TidVar + 1) && !mentionsVariable(program, analysis::TidVar + 2);
   if (!done && !isOneRow && !signs.usesShared)
     done = attempt(undoRows(program));
+  if (!isOneRow && signs.usesShared && !mentionsVariable(program, analysis::TidVar + 2))
+    for (unsigned axis : {0, 1})
+      for (int64_t size : lineSizes(program, axis, launches))
+        done = done || (size > 1 && attempt(undoLines(program, axis, size)));
   done = done || attemptBlock(std::nullopt);
   if (auto width = launches.block[0]; !done && width.low == width.high)
     done = attemptBlock(Poly::constant(width.low));
@@ -292,6 +418,7 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
   }
   program = std::move(tried.back().program);
   dropCopies(program);
+  joinConditions(program.body);
   if (tried.back().width)
     shrinkBlock(launches, tried.back());
   return tried.back().width;

@@ -18,7 +18,7 @@ namespace kbopt {
 /// where no scalar is carried from one iteration to the next but by kb.reduce.
 /// Atomics on an element that only the same atomic touches do not conflict. Parameters that may
 /// refer to the same memory at run time are not looked at: the launch tests that.
-/// Decided by integer emptiness within about \p seconds; unknown afterwards. With \p isApart it is
+/// Decided by integer emptiness within about \p seconds of processor time; unknown afterwards. With \p isApart it is
 /// already known that points, and iterations of dimensions that are not `ascending`, touch different elements.
 Answer isLegalNest(kb::NestOp nest, double seconds = 2, bool isApart = false);
 

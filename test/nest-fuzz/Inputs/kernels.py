@@ -379,9 +379,76 @@ def groups(draw, name):
                   [(f"in_{name}", "f32", f"n * {2 * per} * m", "uniform(-1, 1)")])
 
 
+def whiles(draw, name):
+    """Loops in other words: while, do, and breaks and returns that only end the range."""
+    head, tail, launch = over(draw, "n")
+    start, step = reduction(draw, "i * m + j", name)
+    loop = draw.choice([
+        "int j = 0;\n    while (j < m) {{\n      {step}\n      ++j;\n    }}",
+        "int j = m - 1;\n    while (j >= 0) {{\n      {step}\n      --j;\n    }}",
+        "int j = 0;\n    do {{\n      {step}\n      j += 1;\n    }} while (j < m);",
+        "for (int j = 0;; ++j) {{\n      if (j >= m)\n        break;\n      {step}\n    }}",
+        "for (int j = 0; j < 2 * m + 3; j += 2) {{\n      if (j + 1 > m)\n        break;\n      {step}\n    }}",
+        "for (int j = 0; j < m; ++j) {{\n      if (i + j >= n)\n        break;\n      {step}\n    }}",
+        "int j = i;\n    while (true) {{\n      if (!(j < m))\n        break;\n      {step}\n      j += 3;\n    }}",
+    ]).format(step=step)
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    float s = {start};\n    {loop}\n    y[i] = s;\n  {tail}\n}}\n"
+    return Kernel("whiles", name, text, f"{name}{launch}(y_{name}, A_f32, b_f32, n, m);", ("f32", "n", "out"))
+
+
+def shares(draw, name):
+    """Each thread has a few elements, up to the end."""
+    per, block = draw.choice([2, 3, 8]), draw.choice([32, 64])
+    leave = draw.choice(["break", "return"])
+    mode = draw.random() < 0.5
+    value = "v" if mode else expression(draw, "f32", ["a[at]", "a[i]"], 1)
+    cases = (f"    float v = a[at];\n    switch ({draw.choice(['n % 3', 'k % 4', 'n'])}) {{\n    case 0:\n    case 2:\n      v *= 2.0f;\n      break;\n    case 1: {{\n      v = v - 1.0f;\n      break;\n    }}\n"
+             f"    {draw.choice(['default:', 'case 3:'])}\n      v = 0.5f;\n    }}\n" if mode else "")
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int k) {{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int j = 0; j < {per}; ++j) {{\n    int at = i * {per} + j;\n"
+            f"    if (at >= n)\n      {leave};\n{cases}    y[at] = {value};\n  }}\n}}\n")
+    count = block * per
+    return Kernel("shares", name, text, f"{name}<<<(n + {count - 1}) / {count}, {block}>>>(y_{name}, a_f32, n, k);", ("f32", "n", "out"))
+
+
+def lines(draw, name):
+    """Rows or columns of a block form sums beside each other."""
+    kind = draw.choice(list(COMBINE))
+    start, step = COMBINE[kind]
+    isRow = draw.random() < 0.5
+    size, others = draw.choice([8, 16, 32, 64] if isRow else [4, 8, 16]), draw.choice([2, 4, 8] if isRow else [8, 16, 32])
+    wide = size if isRow else others
+    pad = draw.choice([0, 0, 1])
+    lane, other = ("x", "y") if isRow else ("y", "x")
+    at = (lambda place: f"part[threadIdx.y][{place}]") if isRow else (lambda place: f"part[{place}][threadIdx.x]")
+    count, length, row = ("n", "m", "line * m + j") if isRow else ("m", "n", "j * m + line")
+    guard = draw.choice([f"if (line < {count})\n    ", f"if (line < {count}) "])
+    tree = draw.choice([
+        f"for (int h = {size} / 2; h > 0; h /= 2) {{\n    if (t < h)\n      {step.format(a=at('t'), b=at('t + h'))}\n    __syncthreads();\n  }}\n  if (t == 0 && line < {count})\n    y[line] = {at('0')};",
+        f"int h = {size} / 2;\n  while (h != 0) {{\n    if (t < h)\n      {step.format(a=at('t'), b=at('t + h'))}\n    __syncthreads();\n    h /= 2;\n  }}\n  if (line < {count} && t == 0)\n    y[line] = {at('0')} * 0.5f;",
+        f"if (t == 0 && line < {count}) {{\n    float all = {start};\n    for (int k = 0; k < {size}; ++k)\n      {step.format(a='all', b=at('k'))}\n    y[line] = all;\n  }}",
+    ])
+    stride = draw.choice([str(size), f"blockDim.{lane}"])
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  __shared__ float part[{others if isRow else size}][{wide + pad}];\n"
+            f"  int line = blockIdx.x * {draw.choice([str(others), 'blockDim.' + other])} + threadIdx.{other}, t = threadIdx.{lane};\n  float s = {start};\n"
+            f"  {guard}for (int j = t; j < {length}; j += {stride}) {{\n      {step.format(a='s', b=f'a[{row}]')}\n    }}\n  {at('t')} = s;\n  __syncthreads();\n  {tree}\n}}\n")
+    block = f"dim3({size}, {others})" if isRow else f"dim3({others}, {size})"
+    return Kernel("lines", name, text, f"{name}<<<({count} + {others - 1}) / {others}, {block}>>>(y_{name}, A_f32, n, m);", ("f32", count, "out"))
+
+
+def kept(draw, name):
+    """A tree in shared memory whose threads keep what they store."""
+    threads = draw.choice([32, 64, 128])
+    scale = draw.choice(["", "  float scale = 2.0f;\n"])
+    change = draw.choice(["", "  scale = 3.0f;\n"]) if scale else ""
+    text = (f"__global__ void {name}(float *y, const float *a, int m) {{\n  __shared__ float part[{threads}];\n  int t = threadIdx.x, j = t;\n  float s = 0.0f;\n{scale}"
+            f"  while (j < m) {{\n    s += a[blockIdx.x * m + j]{' * scale' if scale else ''};\n    j += blockDim.x;\n  }}\n  part[t] = s;\n{change}  __syncthreads();\n"
+            f"  for (int h = blockDim.x / 2; h > 0; h >>= 1) {{\n    if (t < h)\n      part[t] = s = s + part[t + h];\n    __syncthreads();\n  }}\n  if (t == 0)\n    y[blockIdx.x] = {draw.choice(['s', 'part[0]'])}{' * scale' if scale else ''};\n}}\n")
+    return Kernel("kept", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
+
+
 FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, rows, inmemory, softmax, product, product, triangle,
             scatter, blockrows, blockrows, warprows, blocksums,
-            vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups]
+            vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups, whiles, whiles, shares, lines, lines, kept]
 
 
 def program(seed, count):
@@ -411,7 +478,8 @@ def program(seed, count):
         buffer(f"y_{kernel.name}", kind, shape, role, init)
     for name in used:
         kind = name[2:]
-        buffer(name, kind, shapes[name[0]], "in", "uniform(0, 50)" if kind == "i32" else "uniform(-1, 1)")
+        # Sums over rows that cancel out may differ by more than the judge allows for another order.
+        buffer(name, kind, shapes[name[0]], "in", "uniform(0, 50)" if kind == "i32" else "uniform(0.25, 1.25)" if name[0] == "A" else "uniform(-1, 1)")
     for kernel in kernels:
         for name, kind, shape, init in kernel.inputs:
             buffer(name, kind, shape, "in", init)

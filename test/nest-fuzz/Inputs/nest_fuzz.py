@@ -29,7 +29,8 @@ SKETCHES = {
 CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"], "inmemory": ["rows", "columns"],
          "softmax": ["rows"], "blockrows": ["rows"], "warprows": ["rows"], "blocksums": ["rows"], "stencil": ["stencil", "map"],
          "triangle": ["rows", "map"], "pairs": ["rows", "map"], "arrays": ["rows", "map", "columns"], "window": ["map", "rows", "stencil"],
-         "pooled": ["map", "rows"], "gridsums": ["rows"], "groups": ["rows", "map"]}
+         "pooled": ["map", "rows"], "gridsums": ["rows"], "groups": ["rows", "map"],
+         "whiles": ["rows", "columns", "map"], "lines": ["rows", "columns"], "kept": ["rows"]}
 
 
 def schedule(draw, family):
