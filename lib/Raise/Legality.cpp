@@ -183,7 +183,7 @@ std::string Question::forEachPair(llvm::function_ref<std::string(const Access &,
 
 Answer Question::answer(std::string reason) const {
   if (isLate)
-    return Answer::dontKnow("its accesses take too long to compare");
+    return Answer::dontKnow(tooLongToCompare);
   return reason.empty() ? Answer::yes() : Answer::dontKnow(std::move(reason));
 }
 

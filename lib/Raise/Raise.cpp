@@ -89,7 +89,7 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
     if (legal.proven())
       return nest;
     nest.erase();
-    program.reason = doubtful.empty() ? legal.reason : doubtful;
+    program.reason = doubtful.empty() || legal.reason == tooLongToCompare ? legal.reason : doubtful;
   }
   return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }

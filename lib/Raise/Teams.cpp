@@ -397,7 +397,8 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
   if (!isOneRow && signs.usesShared && !mentionsVariable(program, analysis::TidVar + 2))
     for (unsigned axis : {0, 1})
       for (int64_t size : lineSizes(program, axis, launches))
-        done = done || (size > 1 && attempt(undoLines(program, axis, size)));
+        if (!done && size > 1 && !(done = attempt(undoLines(program, axis, size))))
+          tried.pop_back(); // what the whole block does says more
   done = done || attemptBlock(std::nullopt);
   if (auto width = launches.block[0]; !done && width.low == width.high)
     done = attemptBlock(Poly::constant(width.low));

@@ -118,6 +118,10 @@ std::string kbopt::whyNotColumns(kb::NestOp nest) {
 }
 
 int64_t kbopt::columnVector(kb::NestOp nest, const LaunchSizes &sizes) {
+  // Under a condition, columns are stored one by one.
+  auto hasStore = [](kb::WhenOp when) { return !when.getOps<kb::StoreOp>().empty(); };
+  if (llvm::any_of(nest.getOps<kb::WhenOp>(), hasStore))
+    return 1;
   CudaText text(nest);
   std::string dim = columnDim(nest);
   int64_t bytes = 16;

@@ -12,6 +12,9 @@
 
 namespace kbopt {
 
+/// The reason of an answer that was not found in time.
+inline constexpr char tooLongToCompare[] = "its accesses take too long to compare";
+
 /// Whether the points of \p nest are independent and its inner dimensions keep their order's
 /// promise. Proven only where, for every store and every other access to the same base, no two points touch a
 /// common element, and no two iterations of an `any` or `reduction` dimension at one point do; and

@@ -91,7 +91,7 @@ for seed in range(first, first + programs):
     if candidate.exists():
         new = candidate.read_text()
         scheduled = {name for name, _ in choices if len(re.findall(rf"\b{name}_\w+\s*<<<", new))}
-    said_no = dict(re.findall(r"Function:\s+(k\d+)\n(?:.*\n)*?.*?Reason:\s+'(.*)'", remarks.read_text())) if remarks.exists() else {}
+    said_no = dict(re.findall(r"--- !Missed\n(?:.*\n){3}Function: +(k\d+)\nArgs:\n  - String: +(.*)\n", remarks.read_text())) if remarks.exists() else {}
     for name, choice in choices:
         table[family[name]]["scheduled" if name in scheduled else "refused"] += 1
         if name not in scheduled:
@@ -121,6 +121,10 @@ for family in sorted(table):
     print(f"{family:12}" + "".join(f"{table[family][name]:11}" for name in columns))
 print(f"{'all':12}" + "".join(f"{sum(row[name] for row in table.values()):11}" for name in columns))
 print(f"{undecided} of {programs} programs could not be judged")
+total = {name: sum(row[name] for row in table.values()) for name in columns}
+illegal = total["made"] - total["raised"] + total["refused"] + total["incorrect"]
+print(f"{illegal} kernels or schedules did not apply: {100 * (illegal - total['incorrect']) / max(illegal, 1):.1f} % refused with a reason, "
+      f"{total['incorrect']} left to the judge")
 for family in sorted(table):
     for key, count in table[family].items():
         if key.startswith("why: "):
