@@ -86,8 +86,11 @@ void RecordedCases::addIntegers() {
   };
   for (InputDistribution distribution : recordedDistributions)
     add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
-  for (unsigned upload = 0; upload < mostUploads; ++upload)
-    add("upload " + std::to_string(upload + 1) + " shuffled", InputDistribution::Shuffled, upload);
+  // One by one: indices among them, which a program stands in another order or not at all, keep the rest from it.
+  for (InputDistribution distribution :
+       {InputDistribution::Shuffled, InputDistribution::AnyBits, InputDistribution::AnyIndex})
+    for (unsigned upload = 0; upload < mostUploads; ++upload)
+      add(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(), distribution, upload);
 }
 
 static int64_t primeBelow(int64_t limit) {
@@ -357,6 +360,10 @@ llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
       return recording.takeError();
     if (recipe.test.name == recipes.front().test.name)
       output = recording->out;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      recordSeconds[recipe.test.name] = recording->wallSeconds;
+    }
     if (llvm::Error error = recording->asError())
       return error;
     return writeHostResults(*recording);
@@ -421,10 +428,35 @@ llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recip
   return context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data);
 }
 
+llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe, const std::string &recording) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!words) {
+    std::string problem;
+    auto plan = kbrt::readPlan(recording, problem);
+    if (!plan)
+      return llvm::make_error<StoreError>(problem);
+    words = uploadWords(*plan, recordSizes(*plan));
+  }
+  const bool takesRecords = *recipe.distribution == InputDistribution::Shuffled ||
+                            *recipe.distribution == InputDistribution::FewOfThem;
+  for (auto [number, kind] : llvm::enumerate(*words))
+    if ((!recipe.upload || *recipe.upload == number) &&
+        (kind == UploadWords::Integers || (kind == UploadWords::Records && takesRecords)))
+      return true;
+  return false;
+}
+
 llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
   auto base = record(recipes.front());
   if (!base)
     return base.takeError();
+  if (keepsRecorded(*recipe.distribution)) {
+    llvm::Expected<bool> changes = changesWords(recipe, *base);
+    if (!changes)
+      return changes.takeError();
+    if (!*changes)
+      return base; // and nothing is written again
+  }
   return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)), [&](const std::string &folder) -> llvm::Error {
     return writeVaried(*base, recipe, folder);
   });
@@ -472,13 +504,35 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
                     auto image = imageFor(program);
                     if (!image)
                       return image.takeError();
-                    auto recording = recordOracleFed(
-                        context.runner, request(recordedAs, *host, *image, folder), *base);
+                    RecordRequest fedRequest = request(recordedAs, *host, *image, folder);
+                    {
+                      std::lock_guard<std::mutex> lock(mutex);
+                      if (auto known = endless.find(digestOf(program.text)); known != endless.end())
+                        return known->second.asError();
+                      // It runs no kernels.
+                      constexpr double leastSeconds = 20, timesOriginal = 10;
+                      fedRequest.limits.wallSeconds =
+                          std::min(fedRequest.limits.wallSeconds,
+                                   std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
+                    }
+                    auto recording = recordOracleFed(context.runner, fedRequest, *base);
                     if (!recording)
                       return recording.takeError();
-                    if (recording->status == RecordStatus::Unsupported || recording->status == RecordStatus::Mismatch)
-                      return llvm::make_error<CannotFollow>("the candidate's host cannot be followed: " + recording->message,
-                                                            recording->note);
+                    if (recording->status == RecordStatus::TimedOut) {
+                      Recording end;
+                      end.status = recording->status;
+                      end.message = "the candidate's host does not come to its end; " + recording->message;
+                      std::lock_guard<std::mutex> lock(mutex);
+                      endless.emplace(digestOf(program.text), end);
+                      return end.asError();
+                    }
+                    if (recording->status == RecordStatus::Unsupported || recording->status == RecordStatus::Mismatch) {
+                      // The recorder names the program behind the original's file.
+                      auto [program, what] = llvm::StringRef(recording->message).split("': ");
+                      return llvm::make_error<CannotFollow>(
+                          ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(),
+                          recording->note);
+                    }
                     if (llvm::Error error = recording->asError())
                       return error;
                     return writeHostResults(*recording);

@@ -95,6 +95,8 @@ private:
   llvm::Expected<std::string> record(const Recipe &recipe);
   llvm::Error writeHostResults(const Recording &recording) const;
   RecordSizes recordSizes(const kbrt::Plan &plan) const;
+  /// Whether a case from recorded values has other ones than \p recording, the program's own run.
+  llvm::Expected<bool> changesWords(const Recipe &recipe, const std::string &recording);
   llvm::Expected<std::string> varied(const Recipe &recipe);
   /// Writes the plan of \p recording with the inputs of \p recipe to \p folder.
   llvm::Error writeVaried(const std::string &recording, const Recipe &recipe,
@@ -118,8 +120,11 @@ private:
   Signature signature;
   std::string root;
   std::vector<Recipe> recipes;
-  mutable std::mutex mutex;       ///< of `hosts` and `lessened`
+  mutable std::mutex mutex;       ///< of what follows
+  std::optional<std::vector<UploadWords>> words; ///< what the program uploads; unknown before it was asked
   std::map<std::string, unsigned> lessened; ///< how often, by case
+  std::map<std::string, double> recordSeconds; ///< of the original's host, by case
+  std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
   std::map<Digest, Digest> hosts; ///< text to host text
   OnceMap<std::string, std::string> done;
   std::string output; ///< of the recorded run, written while that is made

@@ -176,6 +176,10 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "some-other";
   case InputDistribution::AnyInteger:
     return "any-integer";
+  case InputDistribution::AnyBits:
+    return "any-bits";
+  case InputDistribution::AnyIndex:
+    return "any-index";
   }
   llvm_unreachable("all distributions are handled");
 }

@@ -33,6 +33,8 @@ public:
   void repeatFew();
   void replaceSome(Random &random);
   void replaceAll(Random &random);
+  void replaceByBits(Random &random);
+  void reach(Random &random, llvm::ArrayRef<uint64_t> lengths);
 
 private:
   uint8_t *at(uint64_t index) { return bytes.data() + index * size; }
@@ -93,6 +95,32 @@ void Elements::replaceAll(Random &random) {
   }
 }
 
+void Elements::replaceByBits(Random &random) {
+  if (!isInteger(type))
+    return;
+  const uint64_t ends[] = {~uint64_t{0}, 0, uint64_t{1} << (8 * size - 1), (uint64_t{1} << (8 * size - 1)) - 1};
+  for (uint64_t i = 0; i < count; ++i)
+    set(i, static_cast<int64_t>(random.below(16) ? random.next() : ends[random.below(std::size(ends))]));
+}
+
+/// Takes the elements for indices into the shortest array of \p lengths that is longer than they say.
+void Elements::reach(Random &random, llvm::ArrayRef<uint64_t> lengths) {
+  if (!isInteger(type) || count == 0)
+    return;
+  int64_t high = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (get(i) < 0)
+      return;
+    high = std::max(high, get(i));
+  }
+  uint64_t end = 0;
+  for (uint64_t length : lengths)
+    if (length > static_cast<uint64_t>(high) + 1 && (!end || length < end))
+      end = length;
+  for (uint64_t i = 0; end && i < count; i += 2)
+    set(i, static_cast<int64_t>(random.below(end)));
+}
+
 llvm::Error beyond(uint64_t upload) {
   return llvm::make_error<StoreError>("data.bin ends before upload " + std::to_string(upload));
 }
@@ -115,6 +143,28 @@ llvm::StringRef bytesOf(const UploadStep &upload, llvm::StringRef data) {
 
 } // namespace
 
+/// Bytes of what \p upload may be varied by; 0 if it may not.
+static uint64_t wordBytes(const Plan &plan, const UploadStep &upload, const RecordSizes &records) {
+  const uint32_t buffer = upload.to.at.buffer;
+  const ElementType type = plan.buffers[buffer].element;
+  uint64_t size = isFloatingPoint(type) ? 0 : elementBytes(type); // those are varied in other cases
+  if (type == ElementType::Unknown && buffer < records.size())
+    size = records[buffer];
+  return size && upload.to.bytes() % size == 0 && upload.pointers.empty() ? size : 0;
+}
+
+std::vector<UploadWords> kbopt::uploadWords(const Plan &plan, const RecordSizes &records) {
+  std::vector<UploadWords> words;
+  for (const Step &step : plan.steps)
+    if (const auto *upload = std::get_if<UploadStep>(&step)) {
+      const bool known = wordBytes(plan, *upload, records) != 0;
+      words.push_back(!known ? UploadWords::Kept
+                             : isInteger(plan.buffers[upload->to.at.buffer].element) ? UploadWords::Integers
+                                                                                    : UploadWords::Records);
+    }
+  return words;
+}
+
 llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringRef data, uint64_t seed,
                                                  InputDistribution distribution,
                                                  std::optional<unsigned> only,
@@ -125,14 +175,13 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringR
   VariedInputs result;
   result.data = data.str();
   std::set<uint64_t> done;
+  std::vector<uint64_t> lengths;
+  for (const Buffer &buffer : plan.buffers)
+    lengths.push_back(buffer.bytes / std::max(1u, elementBytes(buffer.element)));
   for (auto [number, upload] : llvm::enumerate(*uploads)) {
-    const uint32_t buffer = upload->to.at.buffer;
-    const ElementType type = plan.buffers[buffer].element;
-    uint64_t size = isFloatingPoint(type) ? 0 : elementBytes(type); // those are varied in other cases
-    if (type == ElementType::Unknown && buffer < records.size())
-      size = records[buffer];
-    if ((only && number != *only) || !size || upload->to.bytes() % size || !upload->pointers.empty() ||
-        !done.insert(upload->data).second) {
+    const ElementType type = plan.buffers[upload->to.at.buffer].element;
+    const uint64_t size = wordBytes(plan, *upload, records);
+    if ((only && number != *only) || !size || !done.insert(upload->data).second) {
       ++result.uploadsKept;
       continue;
     }
@@ -149,12 +198,43 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringR
     case InputDistribution::SomeOther:
       elements.replaceSome(random);
       break;
+    case InputDistribution::AnyBits:
+      elements.replaceByBits(random);
+      break;
+    case InputDistribution::AnyIndex:
+      elements.reach(random, lengths);
+      break;
     default:
       elements.replaceAll(random);
     }
     ++result.uploadsVaried;
   }
   return result;
+}
+
+std::optional<std::vector<KnownPiece>> kbopt::findPieces(llvm::ArrayRef<llvm::StringRef> known,
+                                                        llvm::StringRef bytes) {
+  for (bool whole : {true, false})
+    for (auto [number, other] : llvm::enumerate(known)) {
+      if (other.size() < bytes.size() || whole != (other.size() == bytes.size()))
+        continue;
+      if (size_t place = other.find(bytes); place != llvm::StringRef::npos)
+        return {{{number, place, bytes.size()}}};
+    }
+  // Whole ones beside each other, the longest that fits at each place.
+  constexpr uint64_t leastPiece = 64;
+  std::vector<KnownPiece> pieces;
+  while (!bytes.empty()) {
+    std::optional<size_t> best;
+    for (auto [number, other] : llvm::enumerate(known))
+      if (other.size() >= leastPiece && bytes.starts_with(other) && (!best || other.size() > known[*best].size()))
+        best = number;
+    if (!best)
+      return std::nullopt;
+    pieces.push_back({*best, 0, known[*best].size()});
+    bytes = bytes.drop_front(known[*best].size());
+  }
+  return pieces;
 }
 
 llvm::Expected<std::string> kbopt::varyLike(const Plan &original, llvm::StringRef before,
@@ -164,22 +244,24 @@ llvm::Expected<std::string> kbopt::varyLike(const Plan &original, llvm::StringRe
   if (!known || !uploads)
     return llvm::joinErrors(known.takeError(), uploads.takeError());
   std::string result = data.str();
+  std::vector<llvm::StringRef> all;
+  for (const UploadStep *other : *known)
+    all.push_back(bytesOf(*other, before));
   for (auto [number, upload] : llvm::enumerate(*uploads)) {
     llvm::StringRef bytes = bytesOf(*upload, data);
-    // The upload of the same number, one of the same bytes, one that holds them.
-    std::optional<uint64_t> from;
-    if (number < known->size() && bytesOf(*(*known)[number], before) == bytes)
-      from = (*known)[number]->data;
-    for (bool whole : {true, false})
-      for (const UploadStep *other : *known) {
-        llvm::StringRef its = bytesOf(*other, before);
-        if (from || its.size() < bytes.size() || whole != (its.size() == bytes.size()))
-          continue;
-        if (size_t place = its.find(bytes); place != llvm::StringRef::npos)
-          from = other->data + place;
-      }
-    if (from && *from + bytes.size() <= after.size())
-      std::memcpy(result.data() + upload->data, after.data() + *from, bytes.size());
+    // The upload of the same number goes first.
+    std::optional<std::vector<KnownPiece>> pieces;
+    if (number < all.size() && all[number] == bytes)
+      pieces = {{{number, 0, bytes.size()}}};
+    else
+      pieces = findPieces(all, bytes);
+    uint64_t to = upload->data;
+    for (const KnownPiece &piece : pieces.value_or(std::vector<KnownPiece>())) {
+      const uint64_t from = (*known)[piece.number]->data + piece.offset;
+      if (from + piece.bytes <= after.size())
+        std::memcpy(result.data() + to, after.data() + from, piece.bytes);
+      to += piece.bytes;
+    }
   }
   return result;
 }

@@ -8,11 +8,17 @@ using namespace kbopt;
 
 static volatile std::sig_atomic_t signalsSeen = 0;
 
+/// Seconds for the end that a signal asks for; then the process ends as it is.
+static constexpr unsigned mostSecondsToEnd = 60;
+
 static void onSignal(int) {
   signalsSeen = signalsSeen + 1;
   if (signalsSeen >= 3)
     _exit(130);
+  alarm(mostSecondsToEnd);
 }
+
+static void onAlarm(int) { _exit(130); }
 
 void kbopt::installInterruptHandler() {
   struct sigaction action = {};
@@ -20,6 +26,8 @@ void kbopt::installInterruptHandler() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = onAlarm;
+  sigaction(SIGALRM, &action, nullptr);
 }
 
 bool kbopt::interrupted() { return signalsSeen > 0; }

@@ -44,9 +44,20 @@ bool kindFits(CopyKind kind, bool toDevice, bool fromDevice) {
   return false;
 }
 
+/// Whether \p copy is made when the device comes to it, and no sooner: \p p is page-locked.
+bool isLate(Session &session, const Copy &copy, const void *p) {
+  if (copy.blocking)
+    return false;
+  const Allocation *allocation = session.allocations.find(p);
+  return allocation && allocation->kind == BufferKind::Pinned;
+}
+
 Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
   session.backend->write(copy.to, copy.from, copy.width, copy.height);
   session.sequence.upload(to, copy.from, copy.height, copy.stream);
+  // The original's host is taken at its word: its kernels have run on what was there.
+  if (session.sequence.mode == Mode::Oracle && isLate(session, copy, copy.from.at))
+    session.sequence.order.addCopy(copy.stream, session.sequence.uploadedLate(copy.from, copy.height));
   session.allocations.deviceWrote();
   return cuda::success;
 }
@@ -55,8 +66,19 @@ Error deviceToHost(Session &session, const Copy &copy, const Region &from) {
   Region region = from;
   if (from.height == 1 && copy.height > 1) // linear in memory, rows for the host
     region = {from.at, copy.width, copy.height, copy.width};
-  session.sequence.read(region, copy.from.at, copy.to.at, copy.to.pitch, copy.stream,
+  if (!isLate(session, copy, copy.to.at)) {
+    session.sequence.read(region, copy.from.at, copy.to.at, copy.to.pitch, copy.stream,
+                          /*implicit=*/false);
+    session.sequence.order.hostWaits(copy.stream); // pageable memory has the bytes on return
+    return cuda::success;
+  }
+  auto bytes = std::make_shared<std::vector<char>>(copy.width * copy.height);
+  session.sequence.read(region, copy.from.at, bytes->data(), copy.width, copy.stream,
                         /*implicit=*/false);
+  session.sequence.order.addCopy(copy.stream, [bytes, copy] {
+    for (uint64_t y = 0; y < copy.height; ++y)
+      std::memcpy(copy.to.at + y * copy.to.pitch, bytes->data() + y * copy.width, copy.width);
+  });
   return cuda::success;
 }
 
@@ -97,8 +119,10 @@ Error run(Session &session, const Copy &copy) {
     error = deviceToHost(session, copy, *from);
   else
     moveRows(copy);
-  if (copy.blocking)
+  if (copy.blocking) {
+    session.sequence.order.hostWaits(copy.stream);
     allocations.hostMayLook();
+  }
   return error;
 }
 

@@ -287,6 +287,7 @@ KB_API Error cudaDeviceGetLimit(size_t *value, int limit) {
 KB_API Error cudaDeviceReset() {
   return apiCall(__func__, [](Session &session) {
     session.sequence.add(SyncStep{});
+    session.sequence.order.hostWaits(std::nullopt);
     session.allocations.hostMayLook();
     return Error{cuda::success};
   });

@@ -36,6 +36,7 @@ KB_API Error cudaMalloc(void **p, size_t bytes) {
 KB_API Error cudaFree(void *p) {
   return apiCall(__func__, [&](Session &s) {
     // Freeing waits for the device.
+    s.sequence.order.hostWaits(std::nullopt);
     s.allocations.hostMayLook();
     return release(s, p, false);
   });
@@ -98,6 +99,7 @@ KB_API Error cudaMallocHost(void **p, size_t bytes) {
 
 KB_API Error cudaFreeHost(void *p) {
   return apiCall(__func__, [&](Session &s) {
+    s.sequence.order.hostWaits(std::nullopt);
     s.allocations.hostMayLook();
     return release(s, p, true);
   });

@@ -70,6 +70,18 @@ bool Sequence::open(const std::string &oracleFolder, std::string &error) {
 }
 
 void Sequence::add(Step step) {
+  if (const auto *copy = std::get_if<CopyStep>(&step))
+    order.enqueue(copy->stream);
+  else if (const auto *fill = std::get_if<FillStep>(&step))
+    order.enqueue(fill->stream);
+  else if (const auto *launch = std::get_if<LaunchStep>(&step))
+    order.enqueue(launch->stream);
+  else if (const auto *product = std::get_if<MatmulStep>(&step))
+    order.enqueue(product->stream);
+  else if (const auto *event = std::get_if<EventStep>(&step))
+    order.record(event->event, event->stream);
+  else if (const auto *wait = std::get_if<WaitStep>(&step))
+    order.wait(wait->event, wait->stream);
   if (recording())
     plan.steps.push_back(std::move(step));
 }
@@ -92,6 +104,7 @@ std::optional<uint64_t> Sequence::findPayload(const char *bytes, uint64_t count,
 }
 
 void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream) {
+  order.enqueue(stream);
   if (!recording())
     return;
   uint64_t width = region.bytes() / height, bytes = region.bytes();
@@ -113,6 +126,8 @@ void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32
 
 void Sequence::read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
                     uint32_t stream, bool implicit) {
+  if (!implicit)
+    order.enqueue(stream);
   if (recording())
     add(ReadStep{region, observables.size(), stream, implicit});
   if (mode == Mode::Oracle) {
@@ -127,6 +142,25 @@ void Sequence::read(const Region &region, const void *memory, void *target, uint
   auto *row = static_cast<const char *>(target);
   for (uint64_t y = 0; y < region.height; ++y, row += targetPitch)
     append(observables, row, region.width, "what the host reads");
+}
+
+std::function<void()> Sequence::uploadedLate(Rows source, uint64_t height) {
+  const size_t step = plan.steps.size() - 1;
+  const uint64_t bytes = std::get<UploadStep>(plan.steps[step]).to.bytes(), width = bytes / height;
+  auto gather = [=] {
+    std::vector<char> now(bytes);
+    for (uint64_t y = 0; y < height; ++y)
+      std::memcpy(now.data() + y * width, source.at + y * source.pitch, width);
+    return now;
+  };
+  const uint64_t before = contentHash(gather().data(), bytes);
+  return [=, this] {
+    std::vector<char> now = gather();
+    if (contentHash(now.data(), bytes) == before)
+      return;
+    std::get<UploadStep>(plan.steps[step]).data = data.size();
+    append(data, now.data(), bytes, "the uploaded data");
+  };
 }
 
 void Sequence::answer(const Region &region, void *target, uint64_t targetPitch) {

@@ -9,6 +9,7 @@
 #define KBRT_RECORD_SEQUENCE_H
 
 #include "Backend.h"
+#include "HostOrder.h"
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -56,6 +57,8 @@ public:
   bool executing() const { return mode != Mode::Oracle; }
   /// Appends \p step unless nothing is recorded.
   void add(Step step);
+  /// What the host has waited for.
+  HostOrder order;
 
   /// Notes an upload of \p region from \p height rows of the host's memory at \p source, which
   /// are as many bytes. The caller has moved them.
@@ -64,6 +67,9 @@ public:
   /// \p target, row by row (which may be \p memory itself).
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
             uint32_t stream, bool implicit);
+
+  /// The last upload's bytes, were they read from \p source now, take the place of those that were.
+  std::function<void()> uploadedLate(Rows source, uint64_t height);
 
   bool flush() { return data.flush() && observables.flush(); }
   /// Completes the plan with the device pointers in what was uploaded; after

@@ -34,6 +34,8 @@ static Error createStream(Session &session, cuda::Stream *stream, unsigned flags
   Streams &streams = Streams::get();
   Stream created{streams.nextStream++, flags == 1, std::clamp(priority, -5, 0)};
   streams.streams[handleOf(created.id)] = created;
+  if (created.nonBlocking)
+    session.sequence.order.addNonBlocking(created.id);
   if (session.sequence.recording())
     session.sequence.plan.streams.push_back(created);
   *stream = reinterpret_cast<cuda::Stream>(handleOf(created.id));
@@ -59,6 +61,7 @@ KB_API Error cudaStreamDestroy(cuda::Stream stream) {
 
 /// The host waits for \p stream, or for everything.
 static Error synchronize(Session &session, std::optional<uint32_t> stream) {
+  session.sequence.order.hostWaits(stream);
   session.sequence.add(SyncStep{stream});
   session.allocations.hostMayLook();
   return cuda::success;
@@ -81,8 +84,10 @@ KB_PER_THREAD(cudaStreamSynchronize, _ptsz)
 
 KB_API Error cudaStreamQuery(cuda::Stream stream) {
   return apiCall(__func__, [&](Session &s) {
-    if (!Streams::get().find(stream))
+    auto id = Streams::get().find(stream);
+    if (!id)
       return Error{cuda::invalidResourceHandle};
+    s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
     return Error{cuda::success};
   });
@@ -159,6 +164,8 @@ KB_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 // runs outside the lock, because it may wait for another thread.
 KB_API Error cudaLaunchHostFunc(cuda::Stream stream, void (*function)(void *), void *data) {
   Error error = apiCall(__func__, [&](Session &s) {
+    if (auto id = Streams::get().find(stream))
+      s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
     return Error{function && Streams::get().find(stream) ? cuda::success : cuda::invalidValue};
   });
@@ -172,6 +179,8 @@ KB_API Error cudaStreamAddCallback(cuda::Stream stream,
                                    void (*function)(cuda::Stream, Error, void *), void *data,
                                    unsigned) {
   Error error = apiCall(__func__, [&](Session &s) {
+    if (auto id = Streams::get().find(stream))
+      s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
     return Error{function && Streams::get().find(stream) ? cuda::success : cuda::invalidValue};
   });
@@ -228,16 +237,22 @@ KB_PER_THREAD(cudaEventRecordWithFlags, _ptsz)
 
 KB_API Error cudaEventSynchronize(cuda::Event event) {
   return apiCall(__func__, [&](Session &s) {
-    if (!Streams::get().findEvent(event))
+    EventState *state = Streams::get().findEvent(event);
+    if (!state)
       return Error{cuda::invalidResourceHandle};
-    return synchronize(s, std::nullopt);
+    s.sequence.order.hostWaitsForEvent(state->id);
+    s.sequence.add(SyncStep{std::nullopt});
+    s.allocations.hostMayLook();
+    return Error{cuda::success};
   });
 }
 
 KB_API Error cudaEventQuery(cuda::Event event) {
   return apiCall(__func__, [&](Session &s) {
-    if (!Streams::get().findEvent(event))
+    EventState *state = Streams::get().findEvent(event);
+    if (!state)
       return Error{cuda::invalidResourceHandle};
+    s.sequence.order.hostWaitsForEvent(state->id);
     s.allocations.hostMayLook();
     return Error{cuda::success};
   });

@@ -48,7 +48,9 @@ enum class InputDistribution : uint8_t {
   Shuffled,  ///< in another order
   FewOfThem, ///< the first over and over, in the last eighth two others
   SomeOther, ///< of the integers one in eight is another: negative, zero, beyond the others
-  AnyInteger ///< integers of either sign, so large that their products leave 32 bits
+  AnyInteger, ///< integers of either sign, so large that their products leave 32 bits
+  AnyBits,    ///< integers of all their width, the ends of their range among them
+  AnyIndex    ///< where none is negative, half of the integers are any below the length of an array that is longer
 };
 /// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {
@@ -59,7 +61,7 @@ inline constexpr InputDistribution allInputDistributions[] = {
 /// Those that take the recorded values; `fillDistribution` does not make them.
 inline constexpr InputDistribution recordedDistributions[] = {
     InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther,
-    InputDistribution::AnyInteger};
+    InputDistribution::AnyInteger, InputDistribution::AnyBits, InputDistribution::AnyIndex};
 inline bool keepsRecorded(InputDistribution distribution) {
   return distribution >= InputDistribution::Shuffled;
 }
@@ -94,8 +96,21 @@ llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, llvm::StringRe
                                           InputDistribution distribution, std::optional<unsigned> only,
                                           const RecordSizes &records);
 
+/// What an upload holds that `varyRecorded` varies.
+enum class UploadWords : uint8_t { Kept, Integers, Records };
+/// By number of the upload.
+std::vector<UploadWords> uploadWords(const kbrt::Plan &plan, const RecordSizes &records);
+
+/// Bytes of the upload of that number.
+struct KnownPiece {
+  size_t number = 0;
+  uint64_t offset = 0, bytes = 0;
+};
+/// Where \p known has \p bytes: in one of them, or as several whole ones beside each other.
+std::optional<std::vector<KnownPiece>> findPieces(llvm::ArrayRef<llvm::StringRef> known, llvm::StringRef bytes);
+
 /// \p data of \p plan with the bytes that \p original's uploads carry in \p before replaced by
-/// those that they carry in \p after. A plan may upload in another order and in pieces; bytes that
+/// those that they carry in \p after. A plan may upload in another order, in pieces and several at once; bytes that
 /// \p original does not upload stay.
 llvm::Expected<std::string> varyLike(const kbrt::Plan &original, llvm::StringRef before,
                                      llvm::StringRef after, const kbrt::Plan &plan,

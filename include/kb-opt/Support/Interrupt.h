@@ -11,7 +11,7 @@
 namespace kbopt {
 
 /// From here on SIGINT and SIGTERM set a flag, so that a run can end with its
-/// best result so far; the third one ends the process at once.
+/// best result so far; the third one, or a minute, ends the process at once.
 void installInterruptHandler();
 bool interrupted();
 

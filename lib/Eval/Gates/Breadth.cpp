@@ -54,6 +54,14 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
     if ((*reference)->run->status != RunStatus::Ok ||
         (test.asksMore && (*reference)->run->wallSeconds > mostRunSeconds))
       return false;
+    if (test.breaks && *test.breaks == Assumption::NoAlias) {
+      // Who calls it in place wants what it gives elsewhere: other results are nobody's.
+      Expected<const Reference *> apart = judge.reference(judge.recordedCase(), Spread::None);
+      if (!apart)
+        return apart.takeError();
+      if (firstDifference((*reference)->outputs, *(*apart)->run, *(*reference)->run))
+        return false;
+    }
     Expected<bool> allowed = allows(judge, test, **reference);
     if (!allowed || !*allowed || !test.asksMore)
       return allowed;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../JudgeImpl.h"
+#include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/StringExtras.h"
@@ -92,10 +93,9 @@ static Expected<HostWork> hostWork(const std::string &folder) {
   return work;
 }
 
-/// Whether one of \p from holds \p bytes: what was uploaded whole may come in pieces.
+/// Whether \p from holds \p bytes: what was uploaded whole may come in pieces, and pieces together.
 static bool holds(ArrayRef<StringRef> from, StringRef bytes) {
-  return any_of(from, [&](StringRef other) { return other == bytes; }) ||
-         any_of(from, [&](StringRef other) { return other.size() > bytes.size() && other.contains(bytes); });
+  return findPieces(from, bytes).has_value();
 }
 
 /// Whether results stay where steps that may touch the same bytes change places; a failed or undecided

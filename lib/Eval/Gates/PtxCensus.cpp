@@ -230,8 +230,10 @@ void Reader::deny(StringRef opcode, StringRef base, StringRef operands, bool bac
   auto count = [&](const char *name) { ++function->denied[name]; };
   if (operands.contains("%clock") || operands.contains("%globaltimer"))
     count("clock");
-  // A number per launch, and counters of the chip: they tell iterations apart.
-  if (operands.contains("%gridid") || operands.contains("%pm") || operands.contains("%envreg"))
+  // A number per launch, and counters of the chip: they tell iterations apart. Registers 1 and 2 of
+  // the environment lead to the barrier of a whole grid, which cooperative groups read.
+  const bool isGridBarrier = operands.ends_with("%envreg1") || operands.ends_with("%envreg2");
+  if (operands.contains("%gridid") || operands.contains("%pm") || (operands.contains("%envreg") && !isGridBarrier))
     count("launch-number");
   // Where a block runs is the chip's to choose: two blocks have one number, or no two have.
   if (operands.contains("%smid") || operands.contains("%nsmid") || operands.contains("%warpid") ||
