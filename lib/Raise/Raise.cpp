@@ -32,6 +32,8 @@ static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, Thr
   };
   step([&] { forwardTiles(tiled, launches, block); });
   step([&] { cleanScalars(tiled); });
+  step([&] { rollOutputs(tiled); });
+  step([&] { cleanScalars(tiled); });
   step([&] { joinTileLoops(tiled); });
   step([&] { cleanScalars(tiled); });
   step([&] { arrangeBlock(tiled, block, arranged); });
@@ -40,7 +42,8 @@ static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, Thr
     launches = arranged;
     return block;
   }
-  if (llvm::StringRef(program.reason).ends_with("in two dimensions"))
+  llvm::StringRef before = program.reason;
+  if (before.ends_with("in two dimensions") || before.starts_with("threads store to"))
     program.reason = tiled.reason;
   return std::nullopt;
 }

@@ -25,6 +25,7 @@ public:
       for (Obligation &obligation : program.obligations)
         obligation.poly = space.substitute(obligation.poly, TidVar + axis, Poly::variable(all));
     }
+    leaveOutIdle();
     for (unsigned axis = 0; axis < 3; ++axis)
       splitAxis(axis);
     std::array<std::optional<VarId>, 3> placed;
@@ -72,6 +73,26 @@ private:
     rewritePolys(program.body, change);
     for (Hint &hint : program.hints)
       hint.poly = change(hint.poly);
+  }
+
+  /// Threads that only fill tiles do nothing any more: the others are a smaller block.
+  void leaveOutIdle() {
+    if (program.body.size() != 1 || program.body[0].kind != Statement::If)
+      return;
+    llvm::erase_if(program.body[0].constraints, [&](const Constraint &each) {
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        Poly last = each.poly + Poly::variable(TidVar + axis);
+        if (each.isEquality || !last.isConstant() || last.constantTerm() < 0)
+          continue;
+        block[axis] = std::min(block[axis], last.constantTerm() + 1);
+        return true;
+      }
+      return false;
+    });
+    if (program.body[0].constraints.empty() && program.body[0].value.text.empty()) {
+      std::vector<Statement> inside = std::move(program.body[0].body);
+      program.body = std::move(inside);
+    }
   }
 
   /// Gives the digits by which the kernel takes the number of a thread along \p axis apart names of their own.

@@ -17,10 +17,12 @@ using Body = std::vector<Statement>;
 
 //===-- Texts that are zero ------------------------------------------------===//
 
-/// Whether an expression is zero where some scalars are, read as sums and products. Both signs of zero count.
+/// Whether an expression is zero, and not -0, where some scalars are, read as sums and products of what is not negative.
 class ZeroText {
 public:
-  ZeroText(llvm::StringRef text, const std::set<std::string> &zeros) : rest(text), zeros(zeros) {}
+  /// \p keepZero: functions and types that leave a zero one.
+  ZeroText(llvm::StringRef text, const std::set<std::string> &zeros, const std::set<std::string> &keepZero)
+      : rest(text), zeros(zeros), keepZero(keepZero) {}
   bool isZero() {
     Sign sign = sum();
     skip();
@@ -58,7 +60,7 @@ private:
   }
 
   Sign factor() {
-    if (take("-") || take("+"))
+    if (take("+"))
       return factor();
     for (llvm::StringRef cast : {"(float)", "(double)", "(int)", "(half)", "(__half)", "static_cast<float>",
                                  "static_cast<double>", "static_cast<int>"})
@@ -77,10 +79,7 @@ private:
       return isIdentity(word, "add") ? Zero : Finite;
     if (zeros.count(word.str()))
       return Zero;
-    static const std::set<llvm::StringRef> keepZero = {"__half2float", "__float2half", "__float2half_rn", "float",
-                                                       "__bfloat162float", "__float2bfloat16", "fabsf", "fabs", "abs",
-                                                       "__int2float_rn", "sqrtf", "sqrt", "double"};
-    bool isKnown = keepZero.count(word);
+    bool isKnown = keepZero.count(word.str());
     if (take("(")) {
       Sign inner = sum();
       bool isProduct = word == "__hmul" || word == "__fmul_rn" || word == "__dmul_rn";
@@ -96,7 +95,7 @@ private:
   }
 
   llvm::StringRef rest;
-  const std::set<std::string> &zeros;
+  const std::set<std::string> &zeros, &keepZero;
   bool isValid = true;
 };
 
@@ -104,14 +103,23 @@ private:
 
 class TileLoopJoiner {
 public:
-  explicit TileLoopJoiner(ThreadProgram &program) : program(program), space(program.space) {}
+  explicit TileLoopJoiner(ThreadProgram &program) : program(program), space(program.space) {
+    walk(program.body, [&](Statement &each) {
+      if (each.kind == Statement::Let && isName(each.type))
+        keepZero.insert(each.type); // the user's name for a scalar's type
+      return true;
+    });
+  }
 
   void run(Body &body) {
-    for (Statement &each : body) {
-      startAtZero(each);
-      run(each.body);
-      while (join(each)) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      startAtZero(body[i]);
+      run(body[i].body);
+      while (join(body[i])) {
       }
+      body.insert(body.begin() + i + 1, after.begin(), after.end());
+      i += after.size();
+      after.clear();
     }
   }
 
@@ -174,10 +182,10 @@ private:
     return true;
   }
 
-  /// Whether \p high tiles of \p width surely reach \p end.
-  bool reaches(const Poly &high, const Poly &end) {
+  /// Whether \p high, whole tiles of \p width, is surely \p end, rounded up.
+  bool reaches(const Poly &high, const Poly &end, int64_t width) {
     Poly room = high - end;
-    if (room.isConstant() && room.constantTerm() >= 0)
+    if (room.isConstant() && room.constantTerm() >= 0 && room.constantTerm() < width)
       return true;
     // n * ((end + n - 1) / n) - end
     for (auto &[monomial, coefficient] : room.monomials()) {
@@ -186,7 +194,7 @@ private:
       const Space::Variable &quotient = space[monomial[0]];
       bool isRounded = quotient.divisor == number(coefficient);
       Poly rest = room - var(monomial[0]) * number(coefficient) + quotient.dividend - number(coefficient - 1);
-      if (isRounded && rest.isConstant() && rest.constantTerm() >= 0)
+      if (isRounded && rest == Poly())
         return true;
     }
     return false;
@@ -206,12 +214,10 @@ private:
     for (const Poly &end : ends) {
       if (!isNothingBeyond(loop, end))
         continue;
-      bool isRoom = reaches(loop.end, end) || (given && *given == end);
-      if (!isRoom) {
-        if (!space.isUniform(loop.end))
-          continue;
-        program.requirements.push_back(loop.end - end);
-      }
+      bool isRoom = reaches(loop.end, end, width) || (given && *given == end);
+      if (!isRoom)
+        continue;
+      addZeros(loop, end - loop.begin, width);
       loop.end = end;
       dropGuard(loop.body, loop.variable, end);
       program.given[loop.variable] = {loop.begin, loop.end};
@@ -242,6 +248,37 @@ private:
     program.given[loop.variable] = {loop.begin, loop.end};
   }
 
+  /// The zeros that are left out make a sum of -0 one of 0; a sum is -0 where a fused multiply-add underflows.
+  void addZeros(Statement &loop, const Poly &terms, int64_t width) {
+    Statement guard;
+    guard.kind = Statement::If;
+    guard.constraints.push_back({space.mod(terms, number(width)) - number(1)});
+    for (Statement &each : loop.body) {
+      std::string type = each.kind == Statement::Combine ? each.type.empty() ? typeOf(each.name) : each.type : "";
+      bool isInteger = llvm::StringRef(type).contains("int") || type == "long" || type == "long long" ||
+                       type == "unsigned" || type == "short" || type == "char";
+      if (each.kind != Statement::Combine || isInteger)
+        continue;
+      Statement set;
+      set.kind = Statement::Assign;
+      set.name = each.name;
+      set.value.text = each.name + " + " + (type == "float" ? "0.0f" : type == "double" ? "0.0" : "(" + type + ")0");
+      guard.body.push_back(std::move(set));
+    }
+    if (!guard.body.empty())
+      after.push_back(std::move(guard));
+  }
+
+  std::string typeOf(const std::string &name) {
+    std::string type;
+    walk(program.body, [&](Statement &each) {
+      if (each.kind == Statement::Let && each.name == name)
+        type = each.type;
+      return true;
+    });
+    return type;
+  }
+
   bool isGuard(const Constraint &constraint, VarId counter, const Poly &end) {
     return !constraint.isEquality && constraint.poly + var(counter) + number(1) == end;
   }
@@ -261,7 +298,7 @@ private:
       case Statement::Let:
         if (each.symbol)
           return false;
-        if (!each.value.text.empty() && each.value.isPlain() && ZeroText(each.value.text, zeros).isZero())
+        if (!each.value.text.empty() && each.value.isPlain() && ZeroText(each.value.text, zeros, keepZero).isZero())
           zeros.insert(each.name);
         break;
       case Statement::If: {
@@ -274,7 +311,7 @@ private:
         break;
       }
       case Statement::Combine:
-        if (each.reduction != "add" || !each.value.isPlain() || !ZeroText(each.value.text, zeros).isZero() ||
+        if (each.reduction != "add" || !each.value.isPlain() || !ZeroText(each.value.text, zeros, keepZero).isZero() ||
             !startsAtZero(each.name))
           return false;
         break;
@@ -284,7 +321,7 @@ private:
     return true;
   }
 
-  /// Whether adding a zero of either sign never changes the sum: it does not start as -0.
+  /// Whether the sum starts as zero, and not as -0.
   bool startsAtZero(const std::string &name) {
     bool isZero = true, isFound = false;
     walk(program.body, [&](Statement &each) {
@@ -292,7 +329,8 @@ private:
       if (sets && each.name == name) {
         isFound = true;
         llvm::StringRef text = bare(each.value.text);
-        isZero &= each.value.isPlain() && !text.contains('-') && (text.empty() || isIdentity(text, "add"));
+        bool isPositive = each.value.isPlain() && !text.contains('-');
+        isZero &= isPositive && (text.empty() || ZeroText(text, {}, keepZero).isZero());
       }
       return true;
     });
@@ -301,6 +339,10 @@ private:
 
   ThreadProgram &program;
   Space &space;
+  Body after; ///< what follows the loop that is joined
+  std::set<std::string> keepZero = {"__half2float",    "__float2half", "__float2half_rn", "float", "__bfloat162float",
+                                    "__float2bfloat16", "fabsf",        "fabs",            "abs",   "__int2float_rn",
+                                    "sqrtf",            "sqrt",         "double"};
 };
 
 //===-- Scalars ------------------------------------------------------------===//
@@ -346,6 +388,10 @@ private:
         continue;
       }
       changed |= settle(each.body);
+      if (declareLater(body, i)) {
+        changed = true;
+        continue;
+      }
       if (inlineNext(body, i)) {
         changed = true;
         continue;
@@ -353,6 +399,40 @@ private:
       ++i;
     }
     return changed;
+  }
+
+  /// Declares the scalar of the let at \p at, which has no value, where it gets one.
+  static bool declareLater(Body &body, size_t at) {
+    Statement &let = body[at];
+    if (let.kind != Statement::Let || let.symbol || !let.value.text.empty())
+      return false;
+    for (size_t i = at + 1; i < body.size(); ++i) {
+      Statement &each = body[i];
+      if (each.kind == Statement::Assign && each.name == let.name && !mentions(each.value.text, let.name)) {
+        each.kind = Statement::Let;
+        each.type = let.type;
+        body.erase(body.begin() + at);
+        return true;
+      }
+      bool isUsed = each.name == let.name || mentions(each.value.text, let.name);
+      walk(each.body, [&](Statement &inner) {
+        isUsed |= inner.name == let.name || mentions(inner.value.text, let.name);
+        return true;
+      });
+      if (isUsed)
+        return false;
+    }
+    return false;
+  }
+
+  std::string typeOf(llvm::StringRef name) {
+    std::string type;
+    walk(program.body, [&](Statement &each) {
+      if (each.kind == Statement::Let && each.name == name)
+        type = each.type;
+      return true;
+    });
+    return type;
   }
 
   /// Puts the value of the let at \p at where it is read, if that is in the following lets and sums alone.
@@ -382,11 +462,18 @@ private:
     }
     if (user == body.size())
       return false;
-    for (size_t i = at + 1; i < user; ++i)
-      if (body[i].kind == Statement::Combine && mentions(let.value.text, body[i].name))
+    for (size_t i = at + 1; i < user; ++i) {
+      bool mayChange = !body[i].name.empty() && mentions(let.value.text, body[i].name);
+      walk(body[i].body, [&](Statement &inner) {
+        mayChange |= !inner.name.empty() && mentions(let.value.text, inner.name);
+        return true;
+      });
+      if (mayChange)
         return false;
+    }
     Text value = let.value;
-    bool isTyped = onlyOperand(value) && onlyOperand(value)->type == let.type;
+    bool isTyped = onlyOperand(value) ? onlyOperand(value)->type == let.type
+                                      : isName(bare(value.text)) && typeOf(bare(value.text)) == let.type;
     if (!isTyped)
       value.text = "(" + let.type + ")(" + value.text + ")";
     Text &text = body[user].value;

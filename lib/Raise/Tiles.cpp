@@ -136,17 +136,6 @@ private:
     return common.value_or(Constraints());
   }
 
-  static void dropKnown(Body &body, const Constraints &known) {
-    for (Statement &each : body) {
-      llvm::erase_if(each.constraints, [&](const Constraint &constraint) {
-        return llvm::any_of(known, [&](const Constraint &other) {
-          return other.isEquality == constraint.isEquality && other.poly == constraint.poly;
-        });
-      });
-      dropKnown(each.body, known);
-    }
-  }
-
   //===-- Statements ------------------------------------------------------===//
 
   static bool contains(Body &body, llvm::function_ref<bool(Statement &)> wanted) {
@@ -414,7 +403,10 @@ private:
   //===-- Loads -----------------------------------------------------------===//
 
   bool isImplied(const Constraint &constraint) {
-    auto isAlways = [&](const Poly &poly) { return space.isWithin(poly, 0, INT64_MAX); };
+    auto isAlways = [&](const Poly &poly) {
+      auto range = rangeOf(space, poly);
+      return space.isWithin(poly, 0, INT64_MAX) || (range && range->first >= 0);
+    };
     if (constraint.isEquality)
       return constraint.poly == Poly();
     return isAlways(constraint.poly) || llvm::any_of(context, [&](const Constraint &known) {
@@ -454,7 +446,38 @@ private:
     std::vector<unsigned> open;     ///< conditions of which it is not known whether they hold
   };
 
+  /// What conditions around the reader say of single variables, noted as their ranges while it lives.
+  class Narrowed {
+  public:
+    Narrowed(Space &space, const Constraints &context) : space(space) {
+      for (const Constraint &known : context) {
+        auto &monomials = known.poly.monomials();
+        if (known.isEquality || monomials.empty() || monomials.rbegin()->first.size() != 1 || monomials.size() > 2 ||
+            (monomials.size() == 2 && !monomials.begin()->first.empty()))
+          continue;
+        VarId var = monomials.rbegin()->first[0];
+        int64_t slope = monomials.rbegin()->second, rest = known.poly.constantTerm();
+        before.push_back({var, space[var].low, space[var].high});
+        if (slope == 1)
+          space[var].low = std::max(space[var].low.value_or(INT64_MIN), -rest);
+        else if (slope == -1)
+          space[var].high = std::min(space[var].high.value_or(INT64_MAX), rest);
+      }
+    }
+    ~Narrowed() {
+      for (auto &[var, low, high] : llvm::reverse(before)) {
+        space[var].low = low;
+        space[var].high = high;
+      }
+    }
+
+  private:
+    Space &space;
+    std::vector<std::tuple<VarId, std::optional<int64_t>, std::optional<int64_t>>> before;
+  };
+
   std::optional<Text> valueOf(const Operand &element, Body &out) {
+    Narrowed narrowed(space, context);
     const std::string &name = element.base.name;
     read.insert(name);
     std::vector<Source> sources; // the last store first

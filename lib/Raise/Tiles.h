@@ -32,6 +32,13 @@ struct TileBlock {
 /// The size of a block becomes a number: \p block.
 void forwardTiles(ThreadProgram &program, const analysis::LaunchRanges &launches, TileBlock &block);
 
+/// Turns the outputs that a thread computes side by side, in scalars of their own, into loops over rows and columns. Sets
+/// `reason` where there are several outputs of another kind.
+void rollOutputs(ThreadProgram &program);
+
+/// Drops the conditions of \p body that are among \p known.
+void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Constraint> known);
+
 /// Joins loops over the tiles of a sum, and over the terms of a tile, to one loop over all terms. Terms that only fill
 /// the last tile with zeros are left out.
 void joinTileLoops(ThreadProgram &program);

@@ -308,10 +308,23 @@ public:
       }
     llvm::stable_sort(ranked, [](const auto &a, const auto &b) { return a.first > b.first; });
     std::vector<Schedule> all;
+    bool areKnown = valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes);
+    for (const NestDim &dim : contraction.depth)
+      areKnown &= valueOf(dim.extent, sizes).has_value();
     for (const auto &[value, shape] : ranked)
       if (value >= 0.3 * ranked.front().first && all.size() < (isSmall(contraction, chip, sizes) ? 6 : 24))
-        all.push_back(shape.schedule());
+        all.push_back(shape.schedule().set("otherwise", !areKnown && shape.isVector));
     return all;
+  }
+
+  /// Single elements, for sizes that do not divide and pointers that are not aligned.
+  std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) const override {
+    if (schedule.integer("vector") <= 1)
+      return std::nullopt;
+    for (Schedule &each : schedules(nest, chip, {}, Freedom{false, false}))
+      if (each.integer("vector") == 1)
+        return each;
+    return std::nullopt;
   }
 
   llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &chip) const override {

@@ -2,12 +2,15 @@
 // RUN: kb-opt --emit=kb-nest %s | FileCheck %s
 #include <cuda_fp16.h>
 
-// The last tile is filled with zeros, which add nothing.
+// The last tile is filled with zeros, which add nothing but that they make -0 a 0.
 // CHECK: kb.nest @_Z7guarded{{.*}} dims ["row", "col"] extents [{{.*}} : m>, {{.*}} : n>]{{.*}} requires {{.*}}bdim.y - 16
 // CHECK: kb.over "i" reduction extent <{{.*}} : k>
 // CHECK-NEXT: kb.reduce "sum" "add" {{.*}}"$0 * $1" [{{.*}}"a" {{.*}} : i + row * k>>, {{.*}}"b" {{.*}} : col + i * n>>]
-// CHECK-NOT: kb.when
-// CHECK: kb.store
+// CHECK-NEXT: }
+// CHECK-NEXT: kb.when "" [] where <{{.*}} : (k mod 16) - 1 >= 0
+// CHECK-NEXT: kb.let "sum" : "" "sum + 0.0f" [] reassigns
+// CHECK-NEXT: }
+// CHECK-NEXT: kb.store
 __global__ void guarded(const float *a, const float *b, float *c, int m, int n, int k) {
   __shared__ float tileA[16][16], tileB[16][16];
   int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
@@ -118,6 +121,60 @@ __global__ void distances(const double *x, double *out, int n, int d) {
     out[p * n + q] = sqrt(sum);
 }
 
+// A thread has 4 x 2 outputs in registers: rows and columns of the product.
+// CHECK: kb.nest @_Z7blocked{{.*}} dims ["row2", "column"] extents [{{.*}} : m>, {{.*}} : n>]
+// CHECK: kb.over "i_2" reduction extent <{{.*}} : k>
+// CHECK-NEXT: kb.reduce {{.*}} : i_2 + row2 * k>>, {{.*}} : column + i_2 * n>>]
+// CHECK: kb.store {{.*}} : column + row2 * n>>
+__global__ void blocked(const float *a, const float *b, float *c, int m, int n, int k) {
+  __shared__ float as[64][8], bs[8][32];
+  int t = threadIdx.x, ty = t / 16, tx = t % 16;
+  float sums[4][2] = {0};
+  for (int k0 = 0; k0 < k; k0 += 8) {
+    for (int e = t; e < 64 * 8; e += 256) {
+      int r = e / 8, i = e % 8;
+      as[r][i] = blockIdx.y * 64 + r < m && k0 + i < k ? a[(blockIdx.y * 64 + r) * k + k0 + i] : 0.0f;
+    }
+    bs[t / 32][t % 32] =
+        blockIdx.x * 32 + t % 32 < n && k0 + t / 32 < k ? b[(k0 + t / 32) * n + blockIdx.x * 32 + t % 32] : 0.0f;
+    __syncthreads();
+    for (int i = 0; i < 8; ++i) {
+      float fromA[4], fromB[2];
+      for (int r = 0; r < 4; ++r)
+        fromA[r] = as[ty * 4 + r][i];
+      for (int q = 0; q < 2; ++q)
+        fromB[q] = bs[i][tx * 2 + q];
+      for (int r = 0; r < 4; ++r)
+        for (int q = 0; q < 2; ++q)
+          sums[r][q] += fromA[r] * fromB[q];
+    }
+    __syncthreads();
+  }
+  for (int r = 0; r < 4; ++r)
+    for (int q = 0; q < 2; ++q) {
+      int row = blockIdx.y * 64 + ty * 4 + r, col = blockIdx.x * 32 + tx * 2 + q;
+      if (row < m && col < n)
+        c[row * n + col] = sums[r][q];
+    }
+}
+
+// Threads that only fill the edge of a window.
+// CHECK: kb.nest @_Z6window{{.*}} dims ["oy", "ox"] extents [{{.*}} : h>, {{.*}} : w>]
+// CHECK: kb.store {{.*}} : ox + oy * w>>
+__global__ void window(const float *x, float *y, int h, int w) {
+  __shared__ float tile[18][18];
+  int tx = threadIdx.x, ty = threadIdx.y, ox = blockIdx.x * 16 + tx, oy = blockIdx.y * 16 + ty, ix = ox - 1, iy = oy - 1;
+  tile[ty][tx] = iy >= 0 && iy < h && ix >= 0 && ix < w ? x[iy * w + ix] : 0.0f;
+  __syncthreads();
+  if (tx < 16 && ty < 16 && ox < w && oy < h) {
+    float sum = 0.0f;
+    for (int r = 0; r < 3; ++r)
+      for (int s = 0; s < 3; ++s)
+        sum += tile[ty + r][tx + s];
+    y[oy * w + ox] = sum;
+  }
+}
+
 // A transposition.
 // CHECK: kb.nest @_Z9transpose
 // CHECK-NEXT: kb.store <element <argument "out" {{.*}}"$0" [{{.*}}"in"
@@ -140,5 +197,7 @@ void run(const half *ha, half *hc, const float *a, float *b, float *c, double *d
   moving<<<dim3(n / 32, n / 32), 1024>>>(n, n, 1, a, b, 0, c);
   dynamic<<<dim3(n / 16, n / 16), block, 2 * 16 * 17 * sizeof(half)>>>(ha, ha, hc, n, n, n);
   distances<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(d, d + n * n, n, n);
+  blocked<<<dim3(n / 32, n / 64), 256>>>(a, b, c, n, n, n);
+  window<<<dim3(n / 16, n / 16), dim3(18, 18)>>>(a, c, n, n);
   transpose<<<dim3(n / 32, n / 32), wide>>>(c, a, n, n);
 }

@@ -5,6 +5,7 @@
 #include "LaunchText.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
+#include "clang/Lex/Preprocessor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -37,6 +38,59 @@ static void nameArguments(const clang::FunctionDecl *instance, const clang::ASTC
     });
 }
 
+/// The constants that \p definition declares, `constexpr int BM = 64, BN = 128;`.
+static std::vector<std::string> constantsOf(StringRef definition) {
+  std::vector<std::string> names;
+  for (size_t at = 0; (at = definition.find("constexpr int ", at)) != StringRef::npos;) {
+    StringRef line = definition.substr(at).take_until([](char c) { return c == ';'; }).drop_front(14);
+    at += 14;
+    for (StringRef rest = line; !rest.empty();) {
+      auto [name, after] = rest.split(" = ");
+      if (after.empty())
+        break;
+      names.push_back(name.rsplit(' ').second.empty() ? name.trim().str() : name.rsplit(' ').second.str());
+      // The next name follows a comma outside of parentheses.
+      int depth = 0;
+      rest = after.drop_while([&](char c) { return depth += c == '(' ? 1 : c == ')' ? -1 : 0, depth || c != ','; });
+    }
+  }
+  return names;
+}
+
+/// Gives the new kernel's constants other names where the user has a macro or a template parameter of that name, unless
+/// an expression that was copied means the user's.
+static void renameConstants(const PassContext &context, const clang::FunctionDecl *instance, kb::NestOp nest,
+                            GeneratedKernel &generated) {
+  llvm::StringMap<std::string> arguments = templateArguments(instance, context.parsed().context());
+  clang::Preprocessor &macros = context.parsed().preprocessor();
+  auto means = [&](StringRef name) { return macros.isMacroDefined(name) || arguments.contains(name); };
+  auto isCopied = [&](StringRef name) {
+    bool found = false;
+    nest.walk([&](mlir::Operation *op) {
+      for (mlir::NamedAttribute attribute : op->getAttrs())
+        if (auto text = mlir::dyn_cast<mlir::StringAttr>(attribute.getValue()))
+          replaceNames(text.getValue(), [&](StringRef word) -> std::optional<std::string> {
+            found |= word == name;
+            return std::nullopt;
+          });
+    });
+    return found;
+  };
+  llvm::StringMap<std::string> renamed;
+  for (const std::string &name : constantsOf(generated.definition))
+    if (means(name) && !isCopied(name)) {
+      std::string other = name + "_";
+      while (means(other))
+        other += "_";
+      renamed[name] = other;
+    }
+  if (!renamed.empty())
+    generated.definition = replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
+      auto found = renamed.find(name);
+      return found == renamed.end() ? std::nullopt : std::optional<std::string>(found->second);
+    });
+}
+
 static Promise promiseOf(const GeneratedKernel &generated) {
   return generated.lowersPrecision ? Promise::LowerPrecision
          : generated.reassociates  ? Promise::Reassociates
@@ -59,6 +113,8 @@ static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
     nest.setScheduleAttr(before);
   else
     nest.removeScheduleAttr();
+  if (generated)
+    renameConstants(context, context.imported().declOf(raised.instance), nest, *generated);
   if (generated && (!nest.getHeader() || nest.getHeader()->empty()))
     nameArguments(context.imported().declOf(raised.instance), context.parsed().context(), *generated);
   return generated;
