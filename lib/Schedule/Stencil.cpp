@@ -151,6 +151,11 @@ public:
     return groups;
   }
 
+  /// Whether \p count neighbours along \p dim are enough for one to load what another one does.
+  bool sharesWithin(StringRef dim, int64_t count) const {
+    return llvm::any_of(sharedAlong(dim), [&](const SharedLoads &each) { return int64_t(each.span) <= count; });
+  }
+
   /// How many loads of a point its neighbours along \p dim have made already.
   size_t saved(StringRef dim) const {
     size_t count = 0;
@@ -413,13 +418,19 @@ public:
     for (std::string reason : {whyNoBox(nest), stencil.whyNot()})
       if (!reason.empty())
         return reason;
-    return stencil.sharing().empty() ? "neighbouring points load no common element" : "";
+    SmallVector<StringRef> dims = stencil.sharing();
+    if (dims.empty())
+      return "neighbouring points load no common element";
+    bool isNear = llvm::any_of(dims, [&](StringRef dim) { return stencil.sharesWithin(dim, 8); });
+    return isNear ? "" : "the points that load a common element lie more than 8 apart";
   }
 
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &, const Freedom &) const override {
     std::vector<Schedule> all;
     StencilNest stencil(nest);
     auto add = [&](StringRef along, int64_t count, int64_t block, int64_t rows) {
+      if (!stencil.sharesWithin(along, count))
+        return;
       Schedule schedule("stencil");
       schedule.set("along", along).set("block", block).set("inflight", count).set("lanes", stencil.lanes()).set("rows", rows);
       all.push_back(schedule);

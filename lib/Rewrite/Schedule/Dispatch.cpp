@@ -97,7 +97,12 @@ public:
     const Decl *definition = kernel.function();
     if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
       definition = pattern;
-    return anchorOf(context.parsed(), definition);
+    AnchorOrReason whole = anchorOf(context.parsed(), definition);
+    const auto *body = dyn_cast_or_null<CompoundStmt>(kernel.function()->getBody());
+    if (whole || !body || body->getRBracLoc().isMacroID())
+      return whole;
+    // Directives may stand in it: its last brace is enough.
+    return anchorOfRange(context.parsed(), SourceRange(body->getRBracLoc()), kernel.function(), "CompoundStmt");
   }
 
   /// Whether \p fact, which launches the kernel, stands before its definition.

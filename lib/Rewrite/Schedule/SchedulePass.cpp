@@ -270,9 +270,40 @@ static bool isMapOfRows(kb::NestOp nest) {
   return !hasMore;
 }
 
+/// How many terms a point of \p body sums at most, where constants say so.
+static std::optional<int64_t> constantTerms(mlir::Block &body) {
+  int64_t most = 1;
+  for (mlir::Operation &op : body)
+    for (mlir::Region &region : op.getRegions())
+      for (mlir::Block &inner : region) {
+        std::optional<int64_t> terms = constantTerms(inner), length = 1;
+        if (auto over = mlir::dyn_cast<kb::OverOp>(op))
+          length = over.getExtent().getConstant();
+        if (!terms || !length || *length > 1024)
+          return std::nullopt;
+        most = std::max(most, *terms * std::max<int64_t>(*length, 1));
+      }
+  return most;
+}
+
+/// The sketches, those first that are mostly best. A thread for each point is best where it sums few terms: a window of a
+/// filter or of pooling, of which a team would have less than one term for each thread.
+static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
+  constexpr int64_t fewTerms = 16, fewRows = 32;
+  std::vector<const Sketch *> inOrder(sketches());
+  auto first = llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
+  if (first == inOrder.end() || ((*first)->name() != "rows" && (*first)->name() != "columns"))
+    return inOrder;
+  std::optional<int64_t> terms = constantTerms(nest.getBody().front());
+  auto map = llvm::find(inOrder, findSketch("map"));
+  if (terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms) && (*map)->whyNot(nest).empty())
+    std::rotate(inOrder.begin(), map, std::next(map));
+  return inOrder;
+}
+
 llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
   std::string reason = "there is no sketch for it";
-  std::vector<const Sketch *> inOrder(sketches());
+  std::vector<const Sketch *> inOrder = sketchesFor(nest);
   if (isMapOfRows(nest)) // lanes along the loop need no team
     std::rotate(inOrder.begin(), llvm::find(inOrder, findSketch("map")), inOrder.end());
   for (const Sketch *sketch : inOrder) {
@@ -300,7 +331,7 @@ std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, cons
   constexpr size_t beforeOthers = 3;
   std::vector<std::string> rest;
   bool isFirst = true;
-  for (const Sketch *sketch : sketches()) {
+  for (const Sketch *sketch : sketchesFor(raised.nest)) {
     if (!sketch->whyNot(raised.nest).empty())
       continue;
     size_t early = isFirst ? beforeOthers : 1;
