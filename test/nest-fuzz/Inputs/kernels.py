@@ -446,9 +446,55 @@ def kept(draw, name):
     return Kernel("kept", name, text, f"{name}<<<n, {threads}>>>(y_{name}, A_f32, m);", ("f32", "n", "out"))
 
 
+def tiledproduct(draw, name):
+    """A product that copies tiles into shared memory."""
+    size = draw.choice([8, 16])
+    pad = draw.choice([0, 1])
+    aside, bside = f"row < n && t * {size} + tx < k", f"t * {size} + ty < k && col < m"
+    fill = draw.choice([
+        f"as[ty][tx] = {aside} ? a[row * k + t * {size} + tx] : 0.0f;\n    bs[ty][tx] = {bside} ? b[(t * {size} + ty) * m + col] : 0.0f;",
+        f"if ({aside})\n      as[ty][tx] = a[row * k + t * {size} + tx];\n    else\n      as[ty][tx] = 0.0f;\n    if ({bside})\n      bs[ty][tx] = b[(t * {size} + ty) * m + col];\n    else\n      bs[ty][tx] = 0.0f;",
+    ])
+    term = draw.choice(["as[ty][u] * bs[u][tx]", "bs[u][tx] * as[ty][u]"])
+    end = draw.choice(["s", "s * 0.5f + 1.0f", "fmaxf(s, 0.5f)"])
+    text = (f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m, int k) {{\n  __shared__ float as[{size}][{size + pad}], bs[{size}][{size + pad}];\n"
+            f"  int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * {size} + ty, col = blockIdx.x * {size} + tx;\n  float s = 0.0f;\n"
+            f"  for (int t = 0; t < (k + {size - 1}) / {size}; ++t) {{\n    {fill}\n    __syncthreads();\n    for (int u = 0; u < {size}; ++u)\n      s += {term};\n    __syncthreads();\n  }}\n"
+            f"  if (row < n && col < m)\n    y[row * m + col] = {end};\n}}\n")
+    launch = f"{name}<<<dim3((m + {size - 1}) / {size}, (n + {size - 1}) / {size}), dim3({size}, {size})>>>(y_{name}, A_f32, B_f32, n, m, k);"
+    return Kernel("tiledproduct", name, text, launch, ("f32", "n * m", "out"))
+
+
+def online(draw, name):
+    """A maximum and a sum of exponentials in one loop."""
+    head, tail, launch = over(draw, "n")
+    update = draw.choice([
+        "float next = fmaxf(top, x[j]);\n      sum = sum * expf(top - next) + expf(x[j] - next);\n      top = next;",
+        "if (x[j] > top) {\n        sum *= expf(top - x[j]);\n        top = x[j];\n      }\n      sum += expf(x[j] - top);",
+    ])
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {head}\n    const float *x = a + i * m;\n    float top = -INFINITY, sum = 0.0f;\n"
+            f"    for (int j = 0; j < m; ++j) {{\n      {update}\n    }}\n    for (int j = 0; j < m; ++j)\n      y[i * m + j] = expf(x[j] - top) / sum;\n  {tail}\n}}\n")
+    return Kernel("online", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n * m", "out"))
+
+
+def moving(draw, name):
+    """Pointers and second counters that move on with a loop."""
+    head, tail, launch = over(draw, "n")
+    loop = draw.choice([
+        "const float *p = a + i;\n    for (int j = 0; j < m; ++j) {\n      s += *p * b[j];\n      p += n;\n    }",
+        "int at = i * m;\n    for (int j = 0; j < m; ++j) {\n      s += a[at] * b[j];\n      ++at;\n    }",
+        "for (int j = 0, at = i; j < m; ++j, at += n)\n      s += a[at] * b[j];",
+        "const float *p = a + i * m + m;\n    for (int j = 0; j < m; ++j) {\n      --p;\n      s += p[0] * b[j];\n    }",
+        "const float *p = a + i;\n    for (int j = m - 1; j >= 0; j -= 2) {\n      s += p[0] * b[j];\n      p += n;\n    }",
+    ])
+    text = f"__global__ void {name}(float *y, const float *a, const float *b, int n, int m) {{\n  {head}\n    float s = 0.0f;\n    {loop}\n    y[i] = s;\n  {tail}\n}}\n"
+    return Kernel("moving", name, text, f"{name}{launch}(y_{name}, A_f32, b_f32, n, m);", ("f32", "n", "out"))
+
+
 FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, rows, inmemory, softmax, product, product, triangle,
             scatter, blockrows, blockrows, warprows, blocksums,
-            vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups, whiles, whiles, shares, lines, lines, kept]
+            vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups, whiles, whiles, shares, lines, lines, kept,
+            tiledproduct, online, moving]
 
 
 def program(seed, count):

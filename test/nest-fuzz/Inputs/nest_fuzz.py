@@ -30,7 +30,8 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "softmax": ["rows"], "blockrows": ["rows"], "warprows": ["rows"], "blocksums": ["rows"], "stencil": ["stencil", "map"],
          "triangle": ["rows", "map"], "pairs": ["rows", "map"], "arrays": ["rows", "map", "columns"], "window": ["map", "rows", "stencil"],
          "pooled": ["map", "rows"], "gridsums": ["rows"], "groups": ["rows", "map"],
-         "whiles": ["rows", "columns", "map"], "lines": ["rows", "columns"], "kept": ["rows"]}
+         "whiles": ["rows", "columns", "map"], "lines": ["rows", "columns"], "kept": ["rows"],
+         "tiledproduct": ["contraction", "map"], "online": ["rows"], "moving": ["rows", "columns"]}
 
 
 def schedule(draw, family):
