@@ -118,15 +118,23 @@ static json::Object kernelsJson(RewriteSession &session, const json::Object &mod
   return kernels;
 }
 
-/// In the place of counters for a program that is no faster than the original, and hardly gone on from:
-/// reading them takes longer than measuring. Nothing if they are to be read. Where the shares of the
-/// kernels are not modelled, they are the original's.
+bool ProgramEnvironment::isFastest(double ratio) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (ratio <= bestRatio)
+    return false;
+  bestRatio = ratio;
+  return true;
+}
+
+/// In the place of counters for a program that is no faster than the fastest one so far, and seldom gone on
+/// from: reading them takes longer than measuring, and nobody else may use the device meanwhile. Nothing if they
+/// are to be read. Where the shares of the kernels are not modelled, they are the original's.
 llvm::Expected<std::optional<json::Object>>
 ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing, const json::Object &modelled) {
   const json::Object *kernels = modelled.getObject("kernels");
-  if (id == rootNode || timing.cold.decision == TimingDecision::Faster)
+  if (id == rootNode || (timing.cold.decision == TimingDecision::Faster && isFastest(timing.cold.ratio)))
     return std::nullopt;
-  const std::string why = "no faster than the original: its counters are not read";
+  const std::string why = "another program is as fast: its counters are not read";
   if (!kernels || kernels->size() != 1) {
     auto own = judgeOf.code(original);
     if (!own)

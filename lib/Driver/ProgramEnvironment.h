@@ -107,6 +107,8 @@ private:
   /// Counters of the GPU in the form of `model`, with the reason in `degraded` if there are none.
   llvm::Expected<llvm::json::Object> counters(const NodeId &node, const ProgramArtefacts &program,
                                               const Digest &code);
+  /// Whether the original takes more times as long (\p ratio) as any program before this one.
+  bool isFastest(double ratio);
   llvm::Expected<std::optional<llvm::json::Object>> withoutCounters(const NodeId &node, const TimingReport &timing,
                                                     const llvm::json::Object &modelled);
   /// The sentences of the hottest lines by kernel (mangled): sampled where a GPU does it, else modelled.
@@ -144,7 +146,8 @@ private:
   std::unique_ptr<Assistant> assistant; ///< where there is a model
   NodeId rootNode;
   std::map<NodeId, Node> nodes;
-  std::mutex mutex; ///< of `nodes`
+  std::mutex mutex; ///< of `nodes` and `bestRatio`
+  double bestRatio = 1; ///< original's time over that of the fastest program measured so far
   OnceMap<Digest, std::string> bitcodes; ///< of texts, paths
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
   /// How the recorded run of a text launches each kernel, by mangled name.
