@@ -58,20 +58,6 @@ bool mentionsVariable(ThreadProgram &program, VarId var) {
   return does;
 }
 
-/// Everywhere in \p program.
-void substitute(ThreadProgram &program, VarId var, const Poly &value) {
-  auto change = [&](const Poly &poly) { return program.space.substitute(poly, var, value); };
-  rewritePolys(program.body, change);
-  for (Poly &requirement : program.requirements)
-    requirement = change(requirement);
-  for (Obligation &obligation : program.obligations)
-    obligation.poly = change(obligation.poly);
-  for (Hint &hint : program.hints)
-    hint.poly = change(hint.poly);
-  for (auto &[loop, range] : program.given)
-    range = {change(range.first), change(range.second)};
-}
-
 /// Nothing may be left that needs other threads.
 void checkUndone(ThreadProgram &program, VarId lane) {
   walk(program.body, [&](Statement &each) {

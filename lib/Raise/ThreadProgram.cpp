@@ -40,6 +40,19 @@ void rewritePolys(std::vector<Statement> &body, llvm::function_ref<Poly(const Po
   });
 }
 
+void substitute(ThreadProgram &program, VarId var, const Poly &value) {
+  auto change = [&](const Poly &poly) { return program.space.substitute(poly, var, value); };
+  rewritePolys(program.body, change);
+  for (Poly &requirement : program.requirements)
+    requirement = change(requirement);
+  for (Obligation &obligation : program.obligations)
+    obligation.poly = change(obligation.poly);
+  for (Hint &hint : program.hints)
+    hint.poly = change(hint.poly);
+  for (auto &[loop, range] : program.given)
+    range = {change(range.first), change(range.second)};
+}
+
 namespace {
 
 class Printer {

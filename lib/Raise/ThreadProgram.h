@@ -222,6 +222,8 @@ void walk(std::vector<Statement> &body, llvm::function_ref<bool(Statement &)> vi
 void forEachOperand(Statement &statement, llvm::function_ref<void(Operand &)> visit);
 /// Applies \p change to every polynomial of \p body.
 void rewritePolys(std::vector<Statement> &body, llvm::function_ref<Poly(const Poly &)> change);
+/// Puts \p value in the place of \p var in all that \p program says: statements, requirements, obligations, hints, ranges.
+void substitute(ThreadProgram &program, VarId var, const Poly &value);
 /// For tests and debugging.
 std::string print(const ThreadProgram &program);
 

@@ -75,17 +75,7 @@ private:
         refuse("how many threads of a block fill the array '" + program.shared.front().name + "' is not known");
         return false;
       }
-      Poly number = Poly::constant(size);
-      auto change = [&](const Poly &poly) { return space.substitute(poly, extent, number); };
-      rewritePolys(program.body, change);
-      for (Poly &requirement : program.requirements)
-        requirement = change(requirement);
-      for (Obligation &obligation : program.obligations)
-        obligation.poly = change(obligation.poly);
-      for (Hint &hint : program.hints)
-        hint.poly = change(hint.poly);
-      for (auto &[loop, ends] : program.given)
-        ends = {change(ends.first), change(ends.second)};
+      substitute(program, extent, Poly::constant(size));
       space[analysis::TidVar + axis].high = size - 1;
       block.threads[axis] = size;
     }
