@@ -18,7 +18,7 @@ std::string Assistant::summaryOf(const Move &move) {
 
 PromptAttempt Assistant::shown(const Attempt &attempt) {
   PromptAttempt result;
-  result.what = attempt.move.text() + summaryOf(attempt.move);
+  result.what = attempt.moveText() + summaryOf(attempt.move);
   result.verdict = attempt.word();
   if (attempt.correct())
     result.verdict = llvm::formatv("correct, {0:f2} times as fast as the program before", std::exp(attempt.gain()));

@@ -72,7 +72,7 @@ static ReportAttempt toRecord(const Attempt &attempt) {
   record.phase = phaseName(attempt.phase).str();
   record.trajectory = attempt.trajectory;
   record.pass = attempt.move.pass;
-  record.move = attempt.move.text();
+  record.move = attempt.moveText();
   record.parent = attempt.parent;
   record.node = attempt.node;
   record.outcome = outcomeOf(attempt);

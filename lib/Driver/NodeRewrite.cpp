@@ -173,7 +173,7 @@ static llvm::Expected<MoveResult> blameCandidate(MoveResult candidate, llvm::Err
   return candidate;
 }
 
-llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
+llvm::Expected<MoveResult> ProgramEnvironment::rewrite(const NodeId &id, const Move &step) {
   auto answer = answered("rewrite", request({id, step.text()}), [&] { return computeRewrite(id, step); });
   if (!answer)
     return answer.takeError();
@@ -212,6 +212,16 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
       made.steps = std::move(steps);
   }
   cases.setHostDigest(*text, std::move(host));
+  return candidate;
+}
+
+llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
+  auto rewritten = rewrite(id, step);
+  if (!rewritten)
+    return rewritten.takeError();
+  MoveResult candidate = std::move(*rewritten);
+  if (candidate.node.empty())
+    return candidate;
   auto program = artefacts(candidate.node);
   if (!program)
     return blameCandidate(std::move(candidate), program.takeError());

@@ -27,6 +27,7 @@ public:
   bool measures() const override { return gpu; }
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override;
   llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) override;
+  llvm::Expected<MoveResult> rewrite(const NodeId &node, const Move &step) override;
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override;
   llvm::Expected<NodeJudgement> confirm(const NodeId &node) override;
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override;

@@ -114,7 +114,7 @@ void SearchReport::attempted(const Attempt &attempt) {
                       : attempt.phase == AttemptPhase::Tune   ? "tuning"
                                                               : "winner";
   std::string text =
-      llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.move.text(), outcomeText(attempt, source()), note);
+      llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.moveText(), outcomeText(attempt, source()), note);
   // What was seen before is news to nobody.
   if (attempt.shortcut == "known")
     context.progress.status(text);

@@ -10,6 +10,41 @@
 
 using namespace kbopt;
 
+/// Makes the moves of \p entry one after the other, without those that do not apply.
+llvm::Error Explorer::applyMoves(Pending &entry) {
+  NodeId at = entry.request.parent, last = at;
+  std::vector<Move> all = entry.request.before, applied;
+  all.push_back(entry.request.move);
+  for (const Move &move : all) {
+    if (stopped() || outOfTime())
+      return llvm::Error::success();
+    bool isAlone = all.size() == 1;
+    if (llvm::Error error = keepUnlessStopped(isAlone ? environment.apply(at, move) : environment.rewrite(at, move),
+                                              [&](MoveResult made) {
+                                                if (made.applied && made.gate.empty()) {
+                                                  last = std::exchange(at, made.node);
+                                                  applied.push_back(move);
+                                                }
+                                                entry.made = std::move(made);
+                                                entry.applied = isAlone;
+                                              }))
+      return error;
+  }
+  if (all.size() == 1 || stopped())
+    return llvm::Error::success();
+  if (applied.empty()) {
+    entry.applied = true;
+    return llvm::Error::success();
+  }
+  entry.request.move = applied.back();
+  applied.pop_back();
+  entry.before = std::move(applied);
+  return keepUnlessStopped(environment.apply(last, entry.request.move), [&](MoveResult made) {
+    entry.made = std::move(made);
+    entry.applied = true;
+  });
+}
+
 llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
   std::vector<Pending *> open;
   std::set<std::pair<NodeId, Move>> seen;
@@ -17,20 +52,12 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
     if (entry.isSettled())
       continue;
     std::pair<NodeId, Move> key(entry.request.parent, entry.request.move);
-    if (triedAt.count(key) || !seen.insert(key).second)
+    if (entry.request.before.empty() && (triedAt.count(key) || !seen.insert(key).second))
       entry.fate = Pending::Fate::Repeat;
     else
       open.push_back(&entry);
   }
-  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
-    if (stopped() || outOfTime())
-      return llvm::Error::success();
-    return keepUnlessStopped(environment.apply(entry.request.parent, entry.request.move),
-                             [&](MoveResult made) {
-                               entry.made = std::move(made);
-                               entry.applied = true;
-                             });
-  });
+  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) { return applyMoves(entry); });
 }
 
 /// Decides what an applied move still needs; the order of calls decides which of
@@ -123,6 +150,7 @@ Attempt Explorer::resolve(const Pending &pending) {
   attempt.phase = request.phase;
   attempt.trajectory = request.trajectory;
   attempt.move = request.move;
+  attempt.before = pending.before;
   attempt.parent = request.parent;
   attempt.parentTimeUs = parent.judgement.timeUs;
   attempt.parentModelledUs = parent.judgement.modelledUs;
@@ -142,6 +170,7 @@ Attempt Explorer::resolve(const Pending &pending) {
     attempt.node = pending.made.node;
     attempt.setVerdict(judgement);
     std::vector<Move> pipeline = parent.pipeline;
+    llvm::append_range(pipeline, pending.before);
     pipeline.push_back(request.move);
     addNode(attempt.node, pending.made.code, judgement, std::move(pipeline), parent.id);
   };
@@ -212,7 +241,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     attempts.push_back(attempt);
     if (attempt.failure == "budget")
       continue; // nobody was asked
-    if (entry.fate != Pending::Fate::NoMove)
+    if (entry.fate != Pending::Fate::NoMove && attempt.before.empty())
       triedAt[key] = result.attempts.size();
     tell(attempt);
     record(attempt, entry.made.code);

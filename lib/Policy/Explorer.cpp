@@ -166,9 +166,10 @@ void Explorer::tell(Attempt attempt) {
 }
 
 void Explorer::record(const Attempt &attempt, const Digest &code) {
-  // What was not measured says nothing about the pass; nor does a silent provider.
+  // What was not measured says nothing about the pass; nor does a silent provider, nor the gain of several moves
+  // about one of them.
   if (attempt.shortcut == "roofline" || attempt.shortcut == "known" || attempt.shortcut == "outranked" ||
-      attempt.failure == "unavailable")
+      attempt.failure == "unavailable" || !attempt.before.empty())
     return;
   const ExplorerNode &parent = nodes.at(attempt.parent);
   Evidence e;

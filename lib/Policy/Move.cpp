@@ -51,6 +51,13 @@ std::string Attempt::word() const {
   return correct() || failure.empty() ? verdictName(verdict).str() : failure;
 }
 
+std::string Attempt::moveText() const {
+  std::string text;
+  for (const Move &each : before)
+    text += each.text() + ",";
+  return text + move.text();
+}
+
 std::string Move::reply() const {
   auto found = parameters.find(replyOption.str());
   return found == parameters.end() ? "" : found->second;

@@ -13,6 +13,7 @@ struct Explorer::Pending {
   unsigned repair = 0; ///< as in Attempt
   Attempt failed;      ///< that is to be repaired, where `repair`
   std::optional<Proposal> proposal;
+  std::vector<Move> before; ///< of the request's, those that apply
   MoveResult made;
   enum class Fate {
     NoMove,    ///< the model proposed none

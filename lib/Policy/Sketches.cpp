@@ -31,6 +31,10 @@ public:
   const NodeId &best() const { return at; }
 
   llvm::Expected<std::optional<SearchEnd>> run() {
+    if (llvm::Error error = lookAtStart())
+      return std::move(error);
+    if (llvm::Error error = tryOneOfEach())
+      return std::move(error);
     for (;;) {
       if (std::optional<SearchEnd> end = explorer.mustEnd())
         return end;
@@ -45,20 +49,63 @@ public:
   }
 
 private:
+  /// Finds the kernels that have sketches.
+  llvm::Error lookAtStart() {
+    const ExplorerNode &node = explorer.node(start);
+    if (explorer.mustEnd() || isAtFloor(node))
+      return llvm::Error::success();
+    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(start);
+    if (!actions)
+      return actions.takeError();
+    for (const Action &action : *actions)
+      if (action.sketch && !action.ranges.empty())
+        given.try_emplace(action.kernel, Progress{action, node.shareOf(action.kernel)});
+    return llvm::Error::success();
+  }
+
+  /// Tries the first schedule of every kernel that takes time, all of them as one candidate: a short search, which
+  /// may end after the first ones, leaves no slow kernel as it was.
+  llvm::Error tryOneOfEach() {
+    std::vector<Progress *> slow;
+    for (auto &[kernel, progress] : given)
+      if (progress.share >= leastShare)
+        slow.push_back(&progress);
+    if (slow.size() < 2 || explorer.mustEnd())
+      return llvm::Error::success();
+    llvm::sort(slow, [](const Progress *a, const Progress *b) {
+      return std::tuple(-a->share, a->action.kernel) < std::tuple(-b->share, b->action.kernel);
+    });
+    std::vector<Move> moves;
+    for (const Progress *each : slow) {
+      const ParameterRange &range = each->action.ranges.front();
+      moves.push_back(each->action.move({{range.name, range.values.front()}}));
+    }
+    ExplorerRequest request{start, moves.back()};
+    request.before.assign(moves.begin(), std::prev(moves.end()));
+    request.phase = AttemptPhase::Sketch;
+    request.trajectory = 1;
+    llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+    if (!attempts)
+      return attempts.takeError();
+    if (attempts->empty() || !takeIfFaster(attempts->front()))
+      return llvm::Error::success();
+    explorer.setOrigin(at);
+    moves = attempts->front().before;
+    moves.push_back(attempts->front().move);
+    for (const Move &move : moves) {
+      Progress &progress = given.at(move.kernel);
+      progress.tried = 1;
+      progress.hasGained = true;
+    }
+    return llvm::Error::success();
+  }
+
   /// The sketches of the kernel that takes most time, of those that were tried least. Kernels that a sketch printed are
   /// not sketched again.
   llvm::Expected<std::optional<Action>> nextAction() {
     const ExplorerNode &node = explorer.node(at);
     if (isAtFloor(node))
       return std::nullopt;
-    if (at == start) {
-      llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
-      if (!actions)
-        return actions.takeError();
-      for (const Action &action : *actions)
-        if (action.sketch && !action.ranges.empty())
-          given.try_emplace(action.kernel, Progress{action, node.shareOf(action.kernel)});
-    }
     std::optional<Action> chosen;
     size_t least = 0;
     double most = 0;
@@ -83,11 +130,11 @@ private:
     Progress &progress = given.at(action.kernel);
     const NodeId parent = at;
     llvm::ArrayRef<std::string> values(action.ranges.front().values);
+    values = values.take_front(explorer.measures() ? mostJudged : mostModelled).drop_front(progress.tried);
     if (!explorer.measures()) {
       progress.isDone = true;
-      return tryTogether(parent, action, values.take_front(mostModelled));
+      return tryTogether(parent, action, values);
     }
-    values = values.take_front(mostJudged).drop_front(progress.tried);
     double before = explorer.node(at).judgement.timeUs;
     if (llvm::Error error = tryTogether(parent, action, values.take_front(group)))
       return error;
@@ -113,11 +160,18 @@ private:
     if (!attempts)
       return attempts.takeError();
     for (const Attempt &attempt : *attempts)
-      if (attempt.correct() && !attempt.node.empty() &&
-          attempt.timeUs < explorer.node(at).judgement.timeUs * (1 - leastGain))
-        at = attempt.node;
+      takeIfFaster(attempt);
     explorer.setOrigin(at);
     return llvm::Error::success();
+  }
+
+  /// Moves on to the program of \p attempt, if it is better than where the phase stands.
+  bool takeIfFaster(const Attempt &attempt) {
+    bool isFaster = attempt.correct() && !attempt.node.empty() &&
+                    attempt.timeUs < explorer.node(at).judgement.timeUs * (1 - leastGain);
+    if (isFaster)
+      at = attempt.node;
+    return isFaster;
   }
 
   /// What was tried of a kernel of the program that the phase began with.

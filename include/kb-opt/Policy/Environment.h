@@ -70,6 +70,9 @@ public:
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.
   virtual llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) = 0;
+  /// `apply` for a program that only further moves are applied to: it need not be compiled, and only
+  /// `MoveResult`'s `applied`, `reason` and `node` are looked at. By default `apply`.
+  virtual llvm::Expected<MoveResult> rewrite(const NodeId &node, const Move &step) { return apply(node, step); }
   /// Runs the gates and takes the time; \p node is the root or came from
   /// `apply`.
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;

@@ -46,6 +46,9 @@ struct ExplorerRequest {
   unsigned ask = 0; ///< from 1: ask a model, for this action at this place as so often
   bool minimal = false; ///< ProposalRequest::minimal
   AttemptPhase phase = AttemptPhase::Search;
+  /// Moves that come before `move` without a judgement of the programs in between. Those of them that do not
+  /// apply are left out; of all of them and `move` at least one has to.
+  std::vector<Move> before = {};
 };
 
 /// Not thread-safe; uses threads inside.
@@ -127,6 +130,7 @@ private:
   NodeJudgement refined(NodeJudgement judgement) const;
   /// What of \p judgement this search may know.
   NodeJudgement seen(NodeJudgement judgement) const;
+  llvm::Error applyMoves(Pending &entry);
   llvm::Error applyAll(std::vector<Pending> &pending);
   llvm::Error judgeAll(std::vector<Pending> &pending, size_t mostJudged);
   void outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged);

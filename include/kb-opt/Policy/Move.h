@@ -73,6 +73,7 @@ struct Attempt {
   AttemptPhase phase = AttemptPhase::Search;
   unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
   Move move;               ///< Tune: the step that changed; the others are the winner's
+  std::vector<Move> before = {}; ///< ExplorerRequest::before, those that applied
   /// `node` empty if nothing was made or it was dropped. Tune: the parent is the winner.
   NodeId parent, node;
   AttemptVerdict verdict = AttemptVerdict::NotApplied;
@@ -101,6 +102,8 @@ struct Attempt {
   /// "correct", the kind of failure ("compile", "correctness", "malformed", …), or
   /// the verdict where there is no kind.
   std::string word() const;
+  /// `before` and `move` as a pipeline writes them.
+  std::string moveText() const;
 };
 
 } // namespace kbopt

@@ -111,6 +111,8 @@ public:
       return result;
     }
     result.applied = true;
+    if (pass.sketch) // a later schedule of a kernel takes the place of an earlier one
+      llvm::erase_if(moves, [&](const Move &earlier) { return earlier.pass == move.pass && earlier.kernel == move.kernel; });
     moves.push_back(move);
     const FakeReply *reply = pass.reply(move.reply());
     if (!pass.compiles || (reply && reply->failure == "compile")) {
