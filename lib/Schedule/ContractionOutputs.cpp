@@ -96,7 +96,8 @@ bool ContractionPrinter::storesVectors() {
       neighbours() * store.getTarget().getBytes() > 16)
     return false;
   for (Operation *op : ArrayRef(contraction.after).drop_back())
-    if (!isa<kb::LetOp>(op))
+    if (op->walk([](Operation *each) { return isa<kb::LetOp, kb::WhenOp>(each) ? WalkResult::advance() : WalkResult::interrupt(); })
+            .wasInterrupted())
       return false;
   Needs more = needs;
   auto whole = multipleConditions(text.nest(), contraction.column.extent, "", neighbours());

@@ -2,14 +2,15 @@
 
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
 #include "AllocationTest.h"
-#include "Conditions.h"
 #include "HostText.h"
 #include "LaunchAlgebra.h"
 #include "LaunchOrder.h"
+#include "TestFunction.h"
 #include "kb-opt/Analysis/LaunchArguments.h"
 #include "clang/AST/DeclTemplate.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetOperations.h"
 #include "llvm/ADT/StringExtras.h"
+#include <set>
 
 using namespace kbopt;
 using namespace clang;
@@ -27,7 +28,8 @@ constexpr int64_t sharedWithoutAsking = 48 * 1024;
 /// One launch that gets the choice.
 struct Choice {
   LaunchText launch;
-  std::vector<const HostCondition *> open; ///< neither proven nor refuted
+  /// Neither proven nor refuted: what the kernel needs, and what makes it the better one.
+  std::vector<const HostCondition *> open, preferred;
 };
 
 class Dispatcher {
@@ -35,7 +37,8 @@ public:
   Dispatcher(const PassContext &context, const KernelView &kernel, kb::KernelOp instance, kb::NestOp nest,
              const GeneratedKernel &generated)
       : context(context), kernel(kernel), instance(instance), nest(nest), generated(generated),
-        function(context.imported().declOf(instance)), allocations(context, kernel.function()) {}
+        function(context.imported().declOf(instance)), allocations(context, kernel.function()),
+        test(context, kernel, function) {}
 
   /// Finds the launches that can choose the kernel. An error: there is none, and why.
   llvm::Error prepare(bool isLast) {
@@ -50,8 +53,36 @@ public:
         });
     if (!isLast) // the next kernel may be faster although this one computes the same
       for (const std::string &each : generated.preferences)
-        conditions.push_back({each, {}, "", 0, {}, "", false});
+        preferences.push_back({each, {}, "", 0, {}, "", false});
     return chooseLaunches();
+  }
+
+  /// Gives up launches at which one of \p earlier kernels runs wherever this one could.
+  void leaveTo(llvm::ArrayRef<std::unique_ptr<Dispatcher>> earlier) {
+    auto textsOf = [](const Choice &choice) {
+      std::set<std::string> texts;
+      for (const auto &all : {choice.open, choice.preferred})
+        for (const HostCondition *each : all)
+          texts.insert(joinConditions(each));
+      return texts;
+    };
+    llvm::erase_if(choices, [&](const Choice &mine) {
+      return llvm::any_of(earlier, [&](const std::unique_ptr<Dispatcher> &other) {
+        return llvm::any_of(other->choices, [&](const Choice &each) {
+          return &each.launch.fact() == &mine.launch.fact() && llvm::set_is_subset(textsOf(each), textsOf(mine));
+        });
+      });
+    });
+  }
+  bool launchesAny() const { return !choices.empty(); }
+  const std::string &name() const { return generated.name; }
+
+  /// Takes the test of \p other, which goes first, if both test the same.
+  void shareTest(Dispatcher &other) {
+    if (tester || other.tester || !test.isNeeded() || !(test == other.test))
+      return;
+    tester = &other;
+    other.testedNames.push_back(generated.name);
   }
 
   /// The launches that may run the kernel.
@@ -118,7 +149,7 @@ public:
       return text.slice(begin == StringRef::npos ? 0 : begin + 1, end).str() + ";\n";
     };
     std::string text = headOf(generated.definition, generated.name);
-    return tested.empty() ? text : text + headOf(helperDefinition(), helperName());
+    return hasTest() ? text + headOf(testDefinition(), test.nameFor(generated.name)) : text;
   }
 
   /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is there already. What the kernel
@@ -138,8 +169,8 @@ public:
         return std::move(error);
       hasAllocationTest = true;
     }
-    if (!tested.empty())
-      text += "\n\n" + helperDefinition();
+    if (hasTest())
+      text += "\n\n" + testDefinition();
     return text;
   }
 
@@ -269,10 +300,10 @@ private:
   std::string choose(LaunchText launch) {
     if (!instanceTest(launch).empty() && launch.spelled("", true) == launch.spelled("", false))
       return "the launch at " + ast::lineText(context, launch.fact().call->getBeginLoc()) + " does not say which instance it launches";
-    Choice choice{std::move(launch), {}};
+    Choice choice{std::move(launch), {}, {}};
     LaunchAlgebra algebra(context, choice.launch);
     auto valueOf = [&](StringRef name) { return choice.launch.value(name); };
-    for (const HostCondition &condition : conditions) {
+    auto sort = [&](const HostCondition &condition, std::vector<const HostCondition *> &open) {
       std::optional<bool> known = isKnown(condition, choice.launch.fact());
       if (!known && condition.requirement)
         known = algebra.holds(condition.requirement);
@@ -283,54 +314,39 @@ private:
       if (!known && !condition.testsAllocations)
         if (auto value = evaluate(condition.text, valueOf))
           known = *value != 0;
-      if (!known && !condition.testsAllocations && !condition.bytes)
+      if (!known && !condition.testsAllocations && !condition.bytes) {
         if (auto text = choice.launch.translate(condition.text)) {
           if (isTested(*text, choice.launch.fact()))
             known = true;
         } else {
           llvm::consumeError(text.takeError());
         }
+      }
       if (known && !*known)
         return "'" + condition.text + "' does not hold for the launch at " +
                ast::lineText(context, choice.launch.fact().call->getBeginLoc());
       if (!known)
-        choice.open.push_back(&condition);
-    }
+        open.push_back(&condition);
+      return std::string();
+    };
+    for (const HostCondition &condition : conditions)
+      if (std::string why = sort(condition, choice.open); !why.empty())
+        return why;
+    for (const HostCondition &condition : preferences)
+      if (std::string why = sort(condition, choice.preferred); !why.empty())
+        return why;
     llvm::Expected<std::string> text = fastLaunch(choice.launch);
+    if (text && !choice.preferred.empty())
+      text = choice.launch.translate(joinConditions(choice.preferred));
     if (text && !choice.open.empty())
-      text = choice.launch.translate(joined(choice.open));
+      text = choice.launch.translate(joinConditions(choice.open));
     if (!text)
       return llvm::toString(text.takeError());
-    // A helper tests whatever is open at some launch, so that it serves every launch.
-    if (needsHelper(choice, *text))
-      for (const HostCondition *each : choice.open)
-        if (!llvm::is_contained(tested, each))
-          tested.push_back(each);
+    // The function tests whatever is open at some launch, so that it serves every launch.
+    if (needsTest(choice, *text))
+      test.add(choice.open);
     choices.push_back(std::move(choice));
     return "";
-  }
-
-  /// \p condition as a part of &&.
-  static std::string asPart(StringRef condition) {
-    return condition.contains("||") || condition.contains('?') ? ("(" + condition + ")").str() : condition.str();
-  }
-
-  /// \p open as one C++ condition over the kernel's names.
-  static std::string joined(llvm::ArrayRef<const HostCondition *> open, StringRef with = " && ") {
-    std::vector<std::string> parts;
-    llvm::MapVector<unsigned, std::vector<std::string>> aligned;
-    for (const HostCondition *each : open)
-      if (each->bytes)
-        aligned[each->bytes].push_back("(size_t)" + asOperand(each->pointer));
-      else
-        parts.push_back(open.size() > 1 ? asPart(each->text) : each->text);
-    for (auto &[bytes, pointers] : aligned) {
-      llvm::sort(pointers);
-      pointers.erase(llvm::unique(pointers), pointers.end());
-      std::string together = llvm::join(pointers, " | ");
-      parts.push_back((pointers.size() > 1 ? "(" + together + ")" : together) + " % " + std::to_string(bytes) + " == 0");
-    }
-    return llvm::join(parts, with);
   }
 
   static bool testsAllocations(const Choice &choice) {
@@ -338,96 +354,37 @@ private:
   }
 
   /// Whether the test \p text of \p choice becomes a function.
-  bool needsHelper(const Choice &choice, StringRef text) {
-    return !isTemplate() && (text.size() > longestCondition || testsAllocations(choice));
+  bool needsTest(const Choice &choice, StringRef text) {
+    return !choice.open.empty() && !isTemplate() && (text.size() > longestCondition || testsAllocations(choice));
   }
 
-  std::string helperName() const { return context.unusedName("can_use_" + generated.name); }
-
-  /// The names of the kernel in \p text, each once.
-  static llvm::SmallVector<StringRef> used(StringRef text, const LaunchText &launch) {
-    llvm::SmallVector<StringRef> names;
-    for (StringRef name : namesIn(text))
-      if (launch.meaning(name) && !llvm::is_contained(names, name))
-        names.push_back(name);
-    return names;
+  /// Whether a function that tests stands beside this kernel.
+  bool hasTest() const { return test.isNeeded() && !tester; }
+  std::string testDefinition() const {
+    std::vector<std::string> names{generated.name};
+    names.insert(names.end(), testedNames.begin(), testedNames.end());
+    return test.definition(names, choices.front().launch);
   }
 
-  /// The test at \p choice, in the launch's names or as a call of the helper.
+  /// The test at \p choice, in the launch's names or as a call of the function.
   llvm::Expected<std::string> conditionText(const Choice &choice) {
-    if (choice.open.empty())
-      return std::string();
-    llvm::Expected<std::string> text = choice.launch.translate(joined(choice.open));
-    if (!text || !needsHelper(choice, *text))
-      return text;
-    std::string call = helperName() + "(";
-    bool first = true;
-    for (StringRef name : helperParameters(choice.launch)) {
-      llvm::Expected<std::string> argument = choice.launch.translate(name);
-      if (!argument)
-        return argument.takeError();
-      call += (first ? "" : ", ") + *argument;
-      first = false;
+    std::string all;
+    if (!choice.open.empty()) {
+      llvm::Expected<std::string> text = choice.launch.translate(joinConditions(choice.open));
+      if (text && needsTest(choice, *text))
+        text = test.call(tester ? tester->generated.name : generated.name, choice.launch);
+      if (!text)
+        return text;
+      all = *text;
     }
-    return choice.launch.spelled(call + ")", false);
+    if (choice.preferred.empty())
+      return all;
+    llvm::Expected<std::string> preferred = choice.launch.translate(joinConditions(choice.preferred));
+    if (!preferred || all.empty())
+      return preferred;
+    return asPart(all) + " && " + asPart(*preferred);
   }
 
-  /// Parameters first, then gridDim and blockDim; template arguments are no parameters.
-  llvm::SmallVector<StringRef> helperParameters(const LaunchText &launch) const {
-    llvm::SmallVector<StringRef> all, names;
-    for (const HostCondition *each : tested)
-      for (StringRef name : used(each->text, launch))
-        if (!llvm::is_contained(all, name))
-          all.push_back(name);
-    for (const ParmVarDecl *parameter : function->parameters())
-      if (llvm::is_contained(all, parameter->getName()))
-        names.push_back(parameter->getName());
-    for (StringRef name : all)
-      if (name.contains('.'))
-        names.push_back(name);
-    return names;
-  }
-
-  /// \p text of the kernel with the template arguments of the instance.
-  std::string withArguments(StringRef text) const {
-    llvm::StringMap<std::string> arguments = templateArguments(function, context.parsed().context());
-    return replaceNames(text, [&](StringRef name) -> std::optional<std::string> {
-      auto found = arguments.find(name);
-      return found == arguments.end() ? std::nullopt : std::optional<std::string>(found->second);
-    });
-  }
-
-  /// The declaration of \p parameter as it is written, or as it would be if it stands in a header.
-  std::string parameterText(const ParmVarDecl *parameter) const {
-    StringRef written = writtenText(context, parameter->getSourceRange());
-    if (!written.empty())
-      return written.str();
-    std::string text;
-    llvm::raw_string_ostream out(text);
-    parameter->getType().print(out, context.parsed().context().getPrintingPolicy(), parameter->getName());
-    return text;
-  }
-
-  std::string helperDefinition() const {
-    const LaunchText &launch = choices.front().launch;
-    auto localName = [](StringRef name) {
-      return (name.starts_with("grid") ? "grid_" : "block_") + name.take_back().str();
-    };
-    std::vector<std::string> parameters;
-    for (StringRef name : helperParameters(launch))
-      if (name.contains('.'))
-        parameters.push_back("unsigned " + localName(name));
-      else
-        for (const ParmVarDecl *parameter : kernel.function()->parameters())
-          if (parameter->getName() == name)
-            parameters.push_back(withArguments(parameterText(parameter)));
-    std::string body = replaceNames(withArguments(joined(tested, " &&\n         ")), [&](StringRef name) -> std::optional<std::string> {
-      return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
-    });
-    return "// Whether " + generated.name + " computes what " + kernel.function()->getNameAsString() +
-           " does.\nstatic inline bool " + helperName() + "(" + llvm::join(parameters, ", ") + ") {\n  return " +
-           body + ";\n}";
-  }
 
   /// `fast<<<grid, block, shared, stream>>>(arguments)` for \p launch, with what must come before.
   llvm::Expected<std::string> fastLaunch(const LaunchText &launch) {
@@ -486,8 +443,10 @@ private:
   const GeneratedKernel &generated;
   const FunctionDecl *function;
   AllocationTest allocations;
-  std::vector<HostCondition> conditions;
-  std::vector<const HostCondition *> tested; ///< by the helper
+  std::vector<HostCondition> conditions, preferences;
+  TestFunction test;
+  Dispatcher *tester = nullptr;         ///< whose function tests for this kernel, too
+  std::vector<std::string> testedNames; ///< further kernels for which this one's function tests
   std::vector<Choice> choices;
 };
 
@@ -524,7 +483,13 @@ llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const 
     auto dispatcher = std::make_unique<Dispatcher>(context, kernel, instance, nest, each);
     llvm::Error error = dispatcher->prepare(&each == &generated.back());
     if (!error)
+      dispatcher->leaveTo(dispatchers);
+    if (!error && dispatcher->launchesAny()) {
+      for (auto &earlier : dispatchers)
+        dispatcher->shareTest(*earlier);
       dispatchers.push_back(std::move(dispatcher));
+    } else if (!error)
+      continue;
     else if (reason.empty())
       reason = llvm::toString(std::move(error));
     else
@@ -533,6 +498,8 @@ llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const 
   if (dispatchers.empty())
     return llvm::createStringError(reason);
   Dispatch result;
+  for (auto &dispatcher : dispatchers)
+    result.kernels.push_back(dispatcher->name());
   std::string text;
   bool hasAllocationTest = false;
   std::vector<std::pair<const LaunchFact *, Dispatcher *>> launches;

@@ -148,6 +148,8 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   rewrite.edits = std::move(dispatch->edits);
   std::vector<std::string> names;
   for (const GeneratedKernel &each : generated) {
+    if (!llvm::is_contained(dispatch->kernels, each.name))
+      continue;
     rewrite.promise = std::max(rewrite.promise.value_or(Promise::Bitwise), promiseOf(each));
     names.push_back("'" + each.name + "'");
   }

@@ -242,4 +242,38 @@ TEST_F(Contraction, PrefersTilesThatFillTheChip) {
   EXPECT_EQ(sketch.schedules(nest, chip, {}, {}).front().integer("split"), 1);
 }
 
+/// Sizes that are not known: large tiles where there are enough blocks, small ones else, single elements where sizes do not divide.
+TEST_F(Contraction, ChoosesAmongTilesAtTheLaunch) {
+  kb::NestOp nest = parse(product("row * K + k", "k * N + col"));
+  Schedule large = sketch.schedules(nest, chip, {}, {}).front();
+  EXPECT_EQ(large.integer("otherwise"), 1);
+  auto few = sketch.otherwise(nest, chip, large);
+  ASSERT_TRUE(few.has_value());
+  EXPECT_LT(few->integer("bm") * few->integer("bn"), large.integer("bm") * large.integer("bn"));
+  EXPECT_EQ(few->integer("vector"), 4);
+  EXPECT_EQ(few->integer("split"), 1);
+  auto single = sketch.otherwise(nest, chip, *few);
+  ASSERT_TRUE(single.has_value());
+  EXPECT_EQ(single->integer("vector"), 1);
+  EXPECT_FALSE(sketch.otherwise(nest, chip, *single) && sketch.otherwise(nest, chip, *single)->integer("otherwise"));
+
+  auto printed = [&](Schedule schedule) {
+    return cantFail(sketch.print(parse(product("row * K + k", "k * N + col"), schedule), "fast", chip));
+  };
+  GeneratedKernel first = printed(large);
+  ASSERT_EQ(first.preferences.size(), 1u);
+  llvm::StringRef preference = first.preferences[0];
+  ASSERT_TRUE(preference.consume_front(first.gridX + " >= "));
+  int64_t enough = 0;
+  ASSERT_FALSE(preference.getAsInteger(10, enough));
+  EXPECT_GT(enough, chip.smCount / 2);
+  EXPECT_LT(enough, 3 * chip.smCount);
+  EXPECT_TRUE(printed(*few).preferences.empty());
+  EXPECT_TRUE(printed(large.set("otherwise", int64_t(0))).preferences.empty());
+
+  LaunchSizes sizes;
+  sizes["M"] = sizes["N"] = sizes["K"] = 512;
+  EXPECT_EQ(sketch.schedules(parse(product("row * K + k", "k * N + col")), chip, sizes, {}).front().integer("otherwise"), 0);
+}
+
 } // namespace

@@ -1,0 +1,153 @@
+//===- ContractionShape.cpp - Which tiles can be printed --------------------===//
+//
+// Owns what a block tile costs, and which ones fit a chip and a contraction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kbopt;
+using namespace mlir;
+
+ContractionShape::ContractionShape(const Schedule &schedule)
+    : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")), tm(schedule.integer("tm")),
+      tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)), group(schedule.integer("group", 1)),
+      split(schedule.integer("split", 1)), isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {
+}
+
+Schedule ContractionShape::schedule() const {
+  Schedule schedule("contraction");
+  return schedule.set("bm", bm)
+      .set("bn", bn)
+      .set("bk", bk)
+      .set("tm", tm)
+      .set("tn", tn)
+      .set("stages", stages)
+      .set("group", group)
+      .set("split", split)
+      .set("vector", isVector ? 4 : 1)
+      .set("core", core);
+}
+
+/// Registers that hold a value of \p type.
+static int64_t words(StringRef type) { return type.contains("double") || type.contains("long") ? 2 : 1; }
+
+int64_t ContractionShape::registers(const Contraction &contraction) const {
+  if (onMatrixUnits()) // sums, and two sets of fragments
+    return tm * tn / 32 + (tm + tn) / 2 + 50;
+  int64_t count = stages > 2 ? 56 : 26;
+  for (const auto &[sum, type] : contraction.sums)
+    count += tm * tn * words(type);
+  for (const ContractionTile &tile : contraction.tiles)
+    count += (stages > 2 ? (tile.isRow ? tm : tn) * (isVector && tile.alongDepth ? 4 : 1)
+                         : 2 * (tile.isRow ? tm : tn) + (tile.isRow ? bm : bn) * bk / threads()) *
+             words(tile.operand.getType());
+  return count;
+}
+
+int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
+  int64_t bytes = 0;
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t side = tile.isRow ? bm : bn; onMatrixUnits())
+      bytes += stages * side * bk * tile.operand.getBytes();
+    else if (stages > 2 && isVector && tile.alongDepth)
+      bytes += stages * side * (bk + 4) * tile.operand.getBytes();
+    else
+      bytes += stages * bk * (side + (tile.alongSide ? 0 : 4)) * tile.operand.getBytes();
+  return bytes;
+}
+
+int64_t ContractionShape::partBytes(const Contraction &contraction) const {
+  int64_t bytes = 0;
+  for (const auto &[sum, type] : contraction.sums)
+    bytes += (split - 1) * bm * bn * 4 * words(type);
+  return bytes;
+}
+
+std::string ContractionShape::whyNotSplit(const Contraction &contraction) const {
+  if (split == 1)
+    return "";
+  if (split != 2 && split != 4 && split != 8)
+    return llvm::formatv("{0} parts are not one of 1, 2, 4 and 8", split);
+  if (bk / split < 4)
+    return llvm::formatv("{0} terms do not make {1} parts of 4", bk, split);
+  for (Operation *op : contraction.term)
+    if (auto reduce = dyn_cast<kb::ReduceOp>(op); reduce && reduce.getReduction() != "add")
+      return ("parts of " + reduce.getName() + " are not added").str();
+  if (contraction.length)
+    return "the length of its sum differs between outputs";
+  if (partBytes(contraction) > 32 * 1024)
+    return llvm::formatv("the sums of {0} parts need {1} bytes of shared memory", split, partBytes(contraction));
+  return "";
+}
+
+int64_t ContractionShape::residentBlocks(const Contraction &contraction, const ChipInfo &chip) const {
+  int64_t byRegisters = static_cast<int64_t>(chip.registersPerSm / (threads() * (0.95 * registers(contraction))));
+  int64_t byShared =
+      static_cast<int64_t>(chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
+  return std::max<int64_t>(1, std::min({byRegisters, byShared, 768 / threads(), int64_t(4)}));
+}
+
+std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const {
+  if (std::string reason = whyNoMatrixUnits(contraction, core); !reason.empty())
+    return reason;
+  if (chip.computeMajor < 8)
+    return chip.product + " has no cp.async";
+  if (split != 1)
+    return "sums on matrix units are not split";
+  if (!isVector || stages < 3 || stages > 4 || bk != 64 || bm % 64 || bn % 64 || bm <= 0 || bn <= 0)
+    return "matrix units need tiles of multiples of 64 x 64 x 64, 16 bytes per access and 3 or 4 stages";
+  auto isWarpSide = [](int64_t side) { return side == 16 || side == 32 || side == 64; };
+  if (!isWarpSide(tm) || !isWarpSide(tn) || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
+      bm * bk / 8 % threads() || bn * bk / 8 % threads())
+    return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
+                         bn);
+  // Rows of one thread's chunks are a multiple of 8 apart, so that they change places alike.
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / 8; threads() % (8 * inner))
+      return llvm::formatv("{0} threads do not copy whole groups of 8 rows of {1}", threads(),
+                           tile.operand.getBase().getName());
+  if (registers(contraction) > chip.registersPerThread)
+    return llvm::formatv("a thread needs about {0} registers", registers(contraction));
+  if (sharedBytes(contraction) > chip.sharedBytesPerBlockOptIn)
+    return llvm::formatv("a block needs {0} bytes of shared memory", sharedBytes(contraction));
+  return "";
+}
+
+std::string ContractionShape::whyNot(const Contraction &contraction, const ChipInfo &chip) const {
+  if (onMatrixUnits())
+    return whyNotOnMatrixUnits(contraction, chip);
+  auto isOneOf = [](int64_t value, std::initializer_list<int64_t> values) { return llvm::is_contained(values, value); };
+  if (!isOneOf(tm, {4, 8, 16}) || !isOneOf(tn, {4, 8, 16}))
+    return llvm::formatv("a thread tile of {0} x {1} is not one of 4, 8 or 16 by 4, 8 or 16", tm, tn);
+  if (bm <= 0 || bn <= 0 || bm % (4 * tm) || bn % (8 * tn))
+    return llvm::formatv("a block tile of {0} x {1} is not a multiple of a warp's {2} x {3}", bm, bn, 4 * tm, 8 * tn);
+  if (std::string reason = whyNotSplit(contraction); !reason.empty())
+    return reason;
+  if (threads() > chip.maxThreadsPerBlock)
+    return llvm::formatv("{0} threads do not fit a block", threads());
+  if (!isOneOf(stages, {2, 3, 4}))
+    return llvm::formatv("{0} stages are not one of 2, 3 and 4", stages);
+  if (stages > 2 && chip.computeMajor < 8)
+    return chip.product + " has no cp.async";
+  for (const ContractionTile &tile : contraction.tiles)
+    if (stages > 2 && tile.operand.getBytes() != contraction.tiles.front().operand.getBytes())
+      return "cp.async needs elements of one size here";
+  for (const ContractionTile &tile : contraction.tiles)
+    if (stages > 2 && tile.operand.getBytes() != 4 && tile.operand.getBytes() != 8)
+      return "cp.async copies 4, 8 or 16 bytes, not the " + std::to_string(tile.operand.getBytes()) + " of " +
+             tile.operand.getBase().getName().str();
+  if (!isOneOf(bk, {8, 16, 32}))
+    return llvm::formatv("{0} terms per tile are not one of 8, 16 and 32", bk);
+  for (const ContractionTile &tile : contraction.tiles)
+    if (int64_t each =
+            (tile.isRow ? bm : bn) * bk / (isVector ? 16 / std::max<int64_t>(tile.operand.getBytes(), 4) : 1);
+        each % threads())
+      return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each, threads());
+  if (registers(contraction) > chip.registersPerThread)
+    return llvm::formatv("a thread needs about {0} registers", registers(contraction));
+  if (sharedBytes(contraction) > (stages > 2 ? chip.sharedBytesPerBlockOptIn : chip.sharedBytesPerBlock))
+    return llvm::formatv("a block needs {0} bytes of shared memory", sharedBytes(contraction));
+  return "";
+}
