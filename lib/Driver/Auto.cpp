@@ -63,6 +63,9 @@ static llvm::Expected<size_t> keepEvidence(Context &context, const KnowledgeBase
 
 static llvm::Expected<ExitStatus> search(Context &context) {
   double startSeconds = context.clock.monotonicSeconds();
+  // Nothing outlasts the budget: neither the original nor the final check.
+  if (context.options.budgetSeconds > 0)
+    endWorkAt(realClock().monotonicSeconds() + context.options.budgetSeconds);
   auto strategy = createStrategy(context.options.strategy);
   if (!strategy)
     return strategy.takeError();
@@ -76,6 +79,10 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   auto asked = model->model(*session.journal, context.files);
   if (!asked)
     return asked.takeError();
+  if (context.options.budgetSeconds > 0)
+    session.judge->setSecondsLeft([&clock = context.clock, end = startSeconds + context.options.budgetSeconds] {
+      return end - clock.monotonicSeconds();
+    });
 
   std::string directory = context.options.knowledgeDirectory;
   if (directory.empty())
@@ -123,14 +130,18 @@ static llvm::Expected<ExitStatus> search(Context &context) {
 }
 
 llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
+  const double startSeconds = context.clock.monotonicSeconds();
   auto status = search(context);
   if (status || context.text.empty())
     return status;
   if (llvm::Error error = dropInterruptions(status.takeError()))
     return std::move(error);
-  // The user ended it before the original was known to be right.
+  // It ended before the original was known to be right.
   if (llvm::Error error = writeProgram(context, context.text))
     return std::move(error);
-  context.progress.line("stopped: interrupted; the program stays as it is");
+  context.progress.line(isTimeUp() ? "stopped: time budget spent before the original was judged; the program stays as it is"
+                                   : "stopped: interrupted; the program stays as it is");
+  if (context.options.timePasses)
+    context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);
   return ExitStatus::Budget;
 }

@@ -114,7 +114,10 @@ static MetricMap metricsFrom(const json::Object &metrics) {
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, JudgeEffort effort) {
   const char *kind = effort == JudgeEffort::Final ? "confirm" : "judge";
-  auto answer = answered(kind, request({id}), [&] { return computeJudgement(id, effort); });
+  // A final check that had less time may have left out what another one runs.
+  const double budget = effort == JudgeEffort::Final ? context.options.budgetSeconds : 0;
+  auto answer = answered(kind, budget > 0 ? request({id, std::to_string(budget)}) : request({id}),
+                         [&] { return computeJudgement(id, effort); });
   if (!answer)
     return answer.takeError();
   const json::Object &object = *answer->getAsObject();

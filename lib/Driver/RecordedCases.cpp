@@ -322,10 +322,11 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   if (workload.limitGibibytes > 0)
     request.limits.hostBytes = request.limits.deviceBytes = request.limits.fileBytes =
         static_cast<uint64_t>(workload.limitGibibytes * (uint64_t{1} << 30));
-  // A program may take no longer than the search with it.
+  // A program may take no longer than the search with it, which needs time to say so.
+  constexpr double programShare = 0.8;
   if (context.options.budgetSeconds > 0)
     request.limits.wallSeconds =
-        std::min(std::max(context.options.budgetSeconds, 1.0), request.limits.wallSeconds);
+        std::min(std::max(programShare * context.options.budgetSeconds, 1.0), request.limits.wallSeconds);
   constexpr double askedSeconds = 30;
   if (recipe.test.asksMore)
     request.limits.wallSeconds = std::min(request.limits.wallSeconds, askedSeconds);
@@ -555,7 +556,7 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
     auto image = otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
     if (!image)
       return image.takeError();
-    std::string folder = joinPath(root, "whole-" + digestOf(program.text + *image + toString(rounding).str()));
+    std::string folder = joinPath(root, "whole" + std::to_string(wholeRuns++)); // several may run at once
     if (llvm::Error error = context.files.createDirectories(folder))
       return std::move(error);
     RecordRequest whole = request(recipe, *host, *image, folder);
@@ -568,6 +569,12 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
     return WholeRun{ended->exitStatus, ended->out};
   };
   return run();
+}
+
+double RecordedCases::wholeSeconds() {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto own = recordSeconds.find(recipes.front().test.name);
+  return own == recordSeconds.end() ? 0 : own->second;
 }
 
 std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {

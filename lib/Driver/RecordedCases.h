@@ -13,6 +13,7 @@
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Support/OnceMap.h"
+#include <atomic>
 #include <mutex>
 
 namespace kbopt {
@@ -43,6 +44,7 @@ public:
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
+  double wholeSeconds() override;
   std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
                                                        Rounding rounding = Rounding::Nearest) override;
   std::optional<TestCase> reseeded(const TestCase &test) override;
@@ -123,6 +125,7 @@ private:
   mutable std::mutex mutex;       ///< of what follows
   std::optional<std::vector<UploadWords>> words; ///< what the program uploads; unknown before it was asked
   std::map<std::string, unsigned> lessened; ///< how often, by case
+  std::atomic<unsigned> wholeRuns = 0; ///< folders of `wholeProgram`
   std::map<std::string, double> recordSeconds; ///< of the original's host, by case
   std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
   std::map<Digest, Digest> hosts; ///< text to host text

@@ -290,7 +290,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   if (found && result.confirmed)
     describeGates(environment.gates(result.best));
   else if (found)
-    progress.line("not yet verified on every case: the run was stopped before that");
+    progress.line(result.end == SearchEnd::BudgetSeconds
+                      ? "verified by the gates of the search alone: the time was up before the final check ended"
+                      : "not yet verified on every case: the run was stopped before that");
   if (found)
     describeGain(environment, result);
   else

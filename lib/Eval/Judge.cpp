@@ -26,6 +26,33 @@ Expected<const BaselineReport &> Judge::baseline() {
   return *impl->baseline;
 }
 
+std::string Judge::Impl::doesNotFit(StringRef what, double seconds) const {
+  return formatv("{0} takes about {1:f0} s, and {2:f0} s are left of the time budget", what, seconds,
+                 std::max(0.0, timeLeft()));
+}
+
+/// Runs behind a case: the original's, five under other roundings, the candidate's, and one to compare them.
+static constexpr double runsPerCase = 8;
+/// Of the time left they may take so much; loading a program and its inputs takes a run at least so long.
+static constexpr double casesShare = 0.4, leastRunSeconds = 0.02;
+
+unsigned Judge::Impl::caseCount(JudgeEffort effort) {
+  const unsigned least = options.searchCases + 1;
+  if (effort == JudgeEffort::Search || !secondsLeft)
+    return effort == JudgeEffort::Search ? least : options.maxCases;
+  Expected<const Reference *> own = reference(recordedCase(), Spread::None);
+  if (!own) {
+    consumeError(own.takeError()); // the gates say it
+    return least;
+  }
+  const double seconds = runsPerCase * std::max((*own)->run->wallSeconds, leastRunSeconds);
+  const double fitting = std::max(0.0, casesShare * timeLeft() / seconds);
+  return std::clamp(static_cast<unsigned>(std::min<double>(fitting, options.maxCases)), least,
+                    std::max(least, options.maxCases));
+}
+
+void Judge::setSecondsLeft(std::function<double()> left) { impl->secondsLeft = std::move(left); }
+
 Expected<const TimingReport &> Judge::originalTiming() { return impl->ownTiming(0); }
 
 Expected<const GpuProfile &> Judge::originalProfile() { return impl->profile(); }
@@ -131,7 +158,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   ProgramArtefacts artefacts = candidate;
   artefacts.exactly = effort == JudgeEffort::Final;
   JudgedProgram program(artefacts, impl->keptBytes);
-  GateContext context{*impl, program, promise, effort};
+  GateContext context{*impl, program, promise, effort, impl->caseCount(effort)};
   const DeviceCode *code = nullptr;
   std::optional<PtxCensus> before, after;
   auto census = [&] {
@@ -194,10 +221,9 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   for (const GateStep &step : gates) {
     double begin = impl->clock.monotonicSeconds();
     if (step.gate == GateId::G4 && (impl->gpu || final))
-      ahead.emplace(*impl, program, impl->gpuRuns(effort, promise.assumes));
+      ahead.emplace(*impl, program, impl->gpuRuns(effort, context.caseCount, promise.assumes));
     if (step.gate == GateId::G5)
-      impl->measureTogether(final ? impl->options.maxCases : impl->options.searchCases + 1,
-                            spreadFor(promise));
+      impl->measureTogether(context.caseCount, spreadFor(promise));
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {

@@ -16,6 +16,7 @@
 #include "kb-opt/Support/OnceMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <thread>
 
@@ -151,6 +152,10 @@ struct Judge::Impl {
   CaseSource &cases;
   Clock &clock;
   JudgeOptions options;
+  std::function<double()> secondsLeft; ///< of the command's budget; empty: no limit
+  double timeLeft() const { return secondsLeft ? secondsLeft() : HUGE_VAL; }
+  /// Why \p what, which takes about \p seconds, is not run: "…, and 5 s are left of the time budget".
+  std::string doesNotFit(llvm::StringRef what, double seconds) const;
   std::atomic<uint64_t> keptBytes = 0; ///< outputs of runs that are kept; outlives the programs
   JudgedProgram baselineProgram;
   /// Written under the mutex by the first who asks; only read once it is complete.
@@ -256,7 +261,9 @@ struct Judge::Impl {
   /// As often as G10 wants it.
   RunOptions repeatedRun(JudgeEffort effort) const;
   /// What the gates from G6 on ask of the GPU, in their order.
-  std::vector<RunRequest> gpuRuns(JudgeEffort effort, const std::set<Assumption> &assumes);
+  std::vector<RunRequest> gpuRuns(JudgeEffort effort, unsigned caseCount, const std::set<Assumption> &assumes);
+  /// How many of `seenCases` a judgement looks at: in the final check as many as the time left allows.
+  unsigned caseCount(JudgeEffort effort);
   /// What is asked of both devices to know the original.
   std::vector<RunRequest> originalRuns();
   /// The original on \p test in another order of threads each.
@@ -306,6 +313,7 @@ struct GateContext {
   JudgedProgram &candidate;
   const CandidatePromise &promise;
   JudgeEffort effort;
+  unsigned caseCount; ///< of `seenCases`: at most so many are looked at
   std::optional<TimingReport> timing = std::nullopt; ///< G12's
 };
 

@@ -28,13 +28,14 @@ RunOptions Judge::Impl::repeatedRun(JudgeEffort effort) const {
   return together;
 }
 
-std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort, const std::set<Assumption> &assumes) {
+std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort, unsigned caseCount,
+                                             const std::set<Assumption> &assumes) {
   std::vector<RunRequest> requests;
   auto add = [&](const TestCase &test, const RunOptions &how, bool isAudited = false) {
     requests.push_back({test, RunMode::Plain, how, Where::Usual, isAudited});
   };
   const bool final = effort == JudgeEffort::Final;
-  std::vector<TestCase> seen = seenCases(final ? options.maxCases : options.searchCases + 1);
+  std::vector<TestCase> seen = seenCases(caseCount);
   add(seen.back(), runOptions()); // the recorded one is G6's
   for (const TestCase &test : ArrayRef(seen).drop_back())
     add(test, runOptions());
@@ -64,7 +65,7 @@ std::vector<RunRequest> Judge::Impl::orderRuns(const TestCase &test, Where where
 }
 
 std::vector<RunRequest> Judge::Impl::originalRuns() {
-  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, {});
+  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, caseCount(JudgeEffort::Search), {});
   llvm::erase_if(requests, [](const RunRequest &request) { return request.options.repetitions > 1; });
   const TestCase small = checkCase();
   requests.push_back({small, RunMode::Check, cpuOptions(baselineProgram)});

@@ -110,10 +110,10 @@ llvm::Expected<bool> Explorer::start() {
 }
 
 std::optional<SearchEnd> Explorer::mustEnd() {
+  if (outOfTime()) // work that the clock stops looks interrupted
+    return SearchEnd::BudgetSeconds;
   if (stopped())
     return SearchEnd::Interrupted;
-  if (outOfTime())
-    return SearchEnd::BudgetSeconds;
   if (candidatesSpent || (options.budgetCandidates && result.judged >= options.budgetCandidates))
     return SearchEnd::BudgetCandidates;
   return std::nullopt;

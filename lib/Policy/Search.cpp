@@ -67,11 +67,11 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment,
     return explorer.finish(*end == SearchEnd::NothingLeft && !explorer.mayAsk()
                                ? SearchEnd::BudgetModel
                                : *end);
-  // What failed because the user ended the search costs nothing found before.
+  // What failed because the user or the clock ended the search costs nothing found before.
   if (!options.stop || !options.stop())
     return end.takeError();
   llvm::consumeError(end.takeError());
-  return explorer.finish(SearchEnd::Interrupted);
+  return explorer.finish(explorer.mustEnd().value_or(SearchEnd::Interrupted));
 }
 
 namespace {

@@ -1,6 +1,8 @@
 //===- Interrupt.cpp ------------------------------------------------------===//
 #include "kb-opt/Support/Interrupt.h"
+#include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
+#include <atomic>
 #include <csignal>
 #include <unistd.h>
 
@@ -30,11 +32,22 @@ void kbopt::installInterruptHandler() {
   sigaction(SIGALRM, &action, nullptr);
 }
 
-bool kbopt::interrupted() { return signalsSeen > 0; }
+/// 0: never.
+static std::atomic<double> workEnd = 0;
+
+void kbopt::endWorkAt(double monotonicSeconds) { workEnd = monotonicSeconds; }
+
+bool kbopt::isTimeUp() {
+  const double end = workEnd;
+  return end > 0 && realClock().monotonicSeconds() >= end;
+}
+
+bool kbopt::interrupted() { return signalsSeen > 0 || isTimeUp(); }
 
 llvm::Error kbopt::interruption() {
-  return llvm::make_error<ToolError>("interrupted; nothing was written", std::vector<std::string>{},
-                                     -1, "", "", ExitStatus::Budget);
+  return llvm::make_error<ToolError>(signalsSeen == 0 && isTimeUp() ? "the time is up; nothing was written"
+                                                                    : "interrupted; nothing was written",
+                                     std::vector<std::string>{}, -1, "", "", ExitStatus::Budget);
 }
 
 llvm::Error kbopt::dropInterruptions(llvm::Error error) {

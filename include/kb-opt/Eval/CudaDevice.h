@@ -48,8 +48,8 @@ public:
   llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef sets,
                                      bool sampleLines) override;
   llvm::Expected<ExecutionAudit> audit(const GpuSubject &subject) override;
-  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
-                                           llvm::ArrayRef<llvm::StringRef> tools) override;
+  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef> tools,
+                                           double seconds) override;
 
 private:
   /// Jobs about one image share a process of kb-run (docs/JobFormat.md); jobs that say

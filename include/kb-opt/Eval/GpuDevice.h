@@ -143,9 +143,9 @@ public:
   virtual llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef sets,
                                              bool sampleLines) = 0;
   virtual llvm::Expected<ExecutionAudit> audit(const GpuSubject &subject) = 0;
-  /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck".
-  virtual llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
-                                                   llvm::ArrayRef<llvm::StringRef> tools) = 0;
+  /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck"; each ends after \p seconds.
+  virtual llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef> tools,
+                                                   double seconds) = 0;
 };
 
 } // namespace kbopt

@@ -114,6 +114,8 @@ public:
   /// CPU device.
   virtual std::optional<llvm::Expected<WholeRun>>
   wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "", Rounding rounding = Rounding::Nearest) = 0;
+  /// How long the program's own recorded run took, host and kernels; 0: unknown.
+  virtual double wholeSeconds() { return 0; }
   /// Inputs of \p test under another seed, for the decoy of that name; nothing
   /// if the case has no seed.
   virtual std::optional<TestCase> reseeded(const TestCase &test) = 0;
@@ -197,6 +199,10 @@ public:
   llvm::Expected<const TimingReport &> originalTiming();
   /// Metric sets A to D of the original on the recorded case. Only with a GPU.
   llvm::Expected<const GpuProfile &> originalProfile();
+
+  /// \p left gives the seconds that the whole command may still take. The final check leaves out what does
+  /// not fit, and says so; set it before anything is judged.
+  void setSecondsLeft(std::function<double()> left);
 
   /// Makes at once what judging \p program begins with: its machine code, the CPU device's
   /// images, and the recordings of a changed host. What goes wrong is said by who asks for it.

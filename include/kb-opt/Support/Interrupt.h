@@ -1,6 +1,7 @@
-//===- Interrupt.h - Ctrl-C ---------------------------------------*- C++ -*-===//
+//===- Interrupt.h - Ctrl-C and the end of the time ---------------*- C++ -*-===//
 //
-// Owns the wish of the user to stop, and the error that work ends with for it.
+// Owns the wish of the user to stop, now or at a time named before, and the error that
+// work ends with for it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SUPPORT_INTERRUPT_H
@@ -13,7 +14,13 @@ namespace kbopt {
 /// From here on SIGINT and SIGTERM set a flag, so that a run can end with its
 /// best result so far; the third one, or a minute, ends the process at once.
 void installInterruptHandler();
+/// Whether a signal came or the time is up: all work ends as soon as it can.
 bool interrupted();
+
+/// From \p monotonicSeconds of the real clock on, work is given up as after a signal.
+void endWorkAt(double monotonicSeconds);
+/// Whether that moment has passed.
+bool isTimeUp();
 
 /// The error of work that was given up for an interrupt: a `ToolError` with the
 /// exit status `Budget`, which blames nobody.

@@ -312,7 +312,8 @@ Expected<ExecutionAudit> CudaDevice::audit(const GpuSubject &subject) {
   return audit;
 }
 
-Expected<SanitizerReport> CudaDevice::sanitize(const GpuSubject &subject, ArrayRef<StringRef> tools) {
+Expected<SanitizerReport> CudaDevice::sanitize(const GpuSubject &subject, ArrayRef<StringRef> tools,
+                                               double seconds) {
   Expected<JobRequest> made = request(subject);
   if (!made)
     return made.takeError();
@@ -321,6 +322,7 @@ Expected<SanitizerReport> CudaDevice::sanitize(const GpuSubject &subject, ArrayR
   for (StringRef tool : tools)
     names.push_back(tool);
   job.fields["sanitizer"] = std::move(names);
+  job.fields["sanitizerSeconds"] = seconds;
   job.limitSeconds += 2 * runSeconds * tools.size();
   Expected<JobAnswer> answer = ask("sanitizer", job);
   if (!answer)

@@ -145,9 +145,7 @@ Expected<GateRecord> runAdmission(GateContext &context) {
   Judge::Impl &judge = context.judge;
   unsigned admitted = 0, looked = 0;
   std::vector<std::string> refused;
-  unsigned count = context.effort == JudgeEffort::Search ? judge.options.searchCases + 1
-                                                         : judge.options.maxCases;
-  for (const TestCase &test : judge.seenCases(count)) {
+  for (const TestCase &test : judge.seenCases(context.caseCount)) {
     ++looked;
     Expected<Admission> admission = judge.admission(test, context.promise);
     if (!admission)

@@ -1,5 +1,6 @@
 //===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
 #include "../JudgeImpl.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
@@ -33,6 +34,8 @@ static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Ref
 
 /// Of the original on a case that asks more, and of all such cases of a candidate: its owner asked for none of them.
 static constexpr double mostRunSeconds = 0.5, mostAskedSeconds = 10;
+/// Of the time left, where there is a limit.
+static constexpr double askedShare = 0.2;
 
 /// `allows`, found out once; false also where the original cannot be recorded on \p test, and where
 /// \p test changes nothing.
@@ -87,8 +90,9 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   remade.asksMore = remade.remakes = true;
   tests.push_back(remade);
   const double start = judge.clock.monotonicSeconds();
+  const double most = std::min(mostAskedSeconds, askedShare * judge.timeLeft());
   for (const TestCase &test : tests) {
-    if (test.asksMore && judge.clock.monotonicSeconds() - start > mostAskedSeconds) {
+    if (test.asksMore && judge.clock.monotonicSeconds() - start > most) {
       record.details.push_back("not held to " + test.name + ": the cases before it took long");
       continue;
     }
@@ -137,10 +141,14 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
 }
 
 Expected<GateRecord> runBreadth(GateContext &context) {
-  unsigned count = context.effort == JudgeEffort::Search ? context.judge.options.searchCases + 1
-                                                         : context.judge.options.maxCases;
-  std::vector<TestCase> tests = context.judge.seenCases(count);
+  Judge::Impl &judge = context.judge;
+  std::vector<TestCase> tests = judge.seenCases(context.caseCount);
   tests.pop_back(); // the recorded one was G6's
+  std::string omitted;
+  if (context.effort == JudgeEffort::Final)
+    if (const size_t all = judge.seenCases(judge.options.maxCases).size(); all > tests.size() + 1)
+      omitted = formatv("{0} further cases do not fit into the {1:f0} s that are left of the time budget",
+                        all - tests.size() - 1, std::max(0.0, judge.timeLeft()));
   Expected<GateRecord> record = compareOnCases(context, tests, GateId::G7);
   if (!record || record->stops())
     return record;
@@ -148,6 +156,8 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   if (!broken || broken->stops())
     return broken;
   record->cases += broken->cases;
+  if (!omitted.empty())
+    record->details.push_back(std::move(omitted));
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());
   if (record->cases == 0) {
     GateRecord none = GateRecord::notRun(GateId::G7, "there is only the recorded case");

@@ -11,6 +11,11 @@ using namespace llvm;
 namespace kbopt {
 
 static constexpr StringRef sanitizerTools[] = {"memcheck", "racecheck", "initcheck", "synccheck"};
+/// For each tool; all run at once. Other users of the GPU wait meanwhile, and a program that takes longer is slowed
+/// down so much that it would take minutes.
+static constexpr double mostSanitizerSeconds = 20;
+/// Starting under a tool takes about this long, and of the time left so much may go into it.
+static constexpr double leastSanitizerSeconds = 3, sanitizerShare = 0.5;
 
 static std::vector<DeviceFinding> defectsOf(const SanitizerReport &report) {
   std::vector<DeviceFinding> defects;
@@ -31,7 +36,10 @@ Expected<GateRecord> runSanitizer(GateContext &context) {
   Expected<GpuSubject> subject = judge.subject(context.candidate, test);
   if (!subject)
     return blameProgram(subject.takeError(), GateId::G9, FailureClass::Runtime);
-  Expected<SanitizerReport> report = judge.gpu->sanitize(*subject, sanitizerTools);
+  const double seconds = std::min(mostSanitizerSeconds, sanitizerShare * judge.timeLeft());
+  if (seconds < leastSanitizerSeconds)
+    return GateRecord::notRun(GateId::G9, judge.doesNotFit("a run under the sanitizer", leastSanitizerSeconds / sanitizerShare));
+  Expected<SanitizerReport> report = judge.gpu->sanitize(*subject, sanitizerTools, seconds);
   if (!report)
     return report.takeError();
   std::vector<DeviceFinding> defects = defectsOf(*report);
@@ -46,7 +54,7 @@ Expected<GateRecord> runSanitizer(GateContext &context) {
         Expected<GpuSubject> original = judge.subject(judge.baselineProgram, test);
         if (!original)
           return original.takeError();
-        Expected<SanitizerReport> found = judge.gpu->sanitize(*original, sanitizerTools);
+        Expected<SanitizerReport> found = judge.gpu->sanitize(*original, sanitizerTools, seconds);
         if (!found)
           return found.takeError();
         return defectsOf(*found);

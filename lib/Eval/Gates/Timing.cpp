@@ -22,8 +22,16 @@ static constexpr double slowedRatio = 1.1, slowedUs = 0.5;
 /// Less of the floor than this is not believed (EVALUATION.md, G13).
 static constexpr double floorShare = 0.9;
 
-static TimingRequest requestFor(JudgeEffort effort) {
-  return effort == JudgeEffort::Final ? TimingRequest() : TimingRequest::forSearch();
+/// Share of the time left that one series of the final measurement may take; there are two, and other gates.
+static constexpr double seriesShare = 0.2, leastSeconds = 1;
+
+static TimingRequest requestFor(const GateContext &context) {
+  if (context.effort != JudgeEffort::Final)
+    return TimingRequest::forSearch();
+  TimingRequest request;
+  request.maxSeconds = std::min(request.maxSeconds, std::max(leastSeconds, seriesShare * context.judge.timeLeft()));
+  request.minSeconds = std::min(request.minSeconds, request.maxSeconds);
+  return request;
 }
 
 Expected<const TimingReport &> Judge::Impl::ownTiming(unsigned seed) {
@@ -91,7 +99,7 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
     return GateRecord::notRun(GateId::G12,
                               "machine code and plan are the original's, which is measured once");
   }
-  Expected<TimingReport> report = measure(context, requestFor(context.effort));
+  Expected<TimingReport> report = measure(context, requestFor(context));
   if (!report)
     return blameProgram(report.takeError(), GateId::G12, FailureClass::Runtime);
   switch (report->status) {
@@ -174,8 +182,8 @@ Expected<GateRecord> runPhysics(GateContext &context) {
     return GateRecord::undecided(GateId::G13, std::move(**slowed));
   const double ratio = context.timing->cold.ratio;
   if (ratio > incredibleRatio) {
-    // Another seed is another measurement, in a process of its own.
-    TimingRequest request = requestFor(context.effort);
+    // Another seed is another measurement, in a process of its own. A tenth is seen in a few samples.
+    TimingRequest request = TimingRequest::forSearch();
     request.seed += 1000;
     Expected<TimingReport> second = measure(context, request);
     if (!second)

@@ -281,7 +281,7 @@ TEST_F(CudaDeviceTest, AuditAndSanitizerAreRead) {
   EXPECT_TRUE(audit.changedAfterReturn);
   channel->answers = {okResult(R"("launches": [], "sanitizer": {"findings": [{"kind": "memcheck", "kernel": "k",
                                    "file": "a.cu", "line": 8, "text": "invalid write"}]})")};
-  SanitizerReport report = llvm::cantFail(device->sanitize(subject, {"memcheck"}));
+  SanitizerReport report = llvm::cantFail(device->sanitize(subject, {"memcheck"}, 20));
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].line, 8u);
   channel->answers = {okResult("")};

@@ -114,6 +114,8 @@ struct FakeCases : CaseSource {
                                           ExitStatus::Diagnostics);
     return folderOf(test);
   }
+  double seconds = 0; ///< of the whole program
+  double wholeSeconds() override { return seconds; }
   std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program,
                                                        llvm::StringRef image = "",
                                                        Rounding rounding = Rounding::Nearest) override {

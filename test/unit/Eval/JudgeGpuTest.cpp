@@ -91,8 +91,8 @@ struct FakeGpu : GpuDevice {
     return counters;
   }
   llvm::Expected<ExecutionAudit> audit(const GpuSubject &) override { return trace; }
-  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
-                                           llvm::ArrayRef<llvm::StringRef>) override {
+  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef>,
+                                           double) override {
     note("sanitize " + subject.cubinPath);
     return sanitizer[subject.cubinPath];
   }
@@ -206,6 +206,32 @@ TEST_F(JudgeGpuTest, ASearchLeavesTheSanitizerAndTheTraceToTheEnd) {
   EXPECT_EQ(result.gates[11].reason, "left to the final check");
   EXPECT_EQ(fake.count("sanitize good"), 0);
   EXPECT_TRUE(result.timing.has_value());
+}
+
+TEST_F(JudgeGpuTest, WhatDoesNotFitIntoTheTimeLeftIsSaidAndNotRun) {
+  for (int i = 0; i < 20; ++i)
+    cases.list.push_back({"seed=" + std::to_string(i), false, true, false});
+  cases.whole = {{"original", {0, "fine"}}, {"good", {0, "fine"}}};
+  cases.seconds = 6;
+  auto judged = [&](double left) {
+    fake.log.clear();
+    Judge judge(artefacts("original"), compiler, device, cases, clock, options, gpu);
+    judge.setSecondsLeft([=] { return left; });
+    auto result = judge.judge(artefacts("good"), rewritten("good"), promise, JudgeEffort::Final);
+    EXPECT_TRUE(bool(result) && result->isCorrect());
+    return *result;
+  };
+  Verdict all = judged(1000);
+  EXPECT_EQ(all.gates[14].outcome, GateOutcome::Passed);
+  EXPECT_EQ(fake.count("sanitize good"), 1);
+  // A run with its roundings takes 0.16 s: 0.4 of 4 s are enough for ten cases.
+  Verdict few = judged(4);
+  EXPECT_EQ(few.gates[9].reason, "a run under the sanitizer takes about 6 s, and 4 s are left of the time budget");
+  EXPECT_EQ(few.gates[14].reason, "running the whole program takes about 18 s, and 4 s are left of the time budget");
+  EXPECT_EQ(few.gates[7].cases, 9u);
+  ASSERT_FALSE(few.gates[7].details.empty());
+  EXPECT_EQ(few.gates[7].details.back(), "12 further cases do not fit into the 4 s that are left of the time budget");
+  EXPECT_EQ(fake.count("sanitize good"), 0);
 }
 
 TEST_F(JudgeGpuTest, WhatTakesTheCpuDeviceTooLongIsFoundOutOnce) {
