@@ -19,8 +19,8 @@ constexpr double leastProgress = 0.03;
 constexpr double leastShare = 0.02;
 /// Less is noise.
 constexpr double leastGain = 0.005;
-/// The pass that puts one kernel in place of several launches, and how often it is tried at most.
-constexpr llvm::StringLiteral joiningPass = "fuse-kernels-vertical";
+/// The passes that put one kernel in place of several launches, and how often they are tried at most.
+constexpr llvm::StringLiteral joiningPasses[] = {"batch-launches", "fuse-kernels-vertical"};
 constexpr unsigned mostJoins = 6;
 
 class SketchPhase {
@@ -192,15 +192,16 @@ private:
 /// the kernel as it is printed gains nothing.
 llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
   NodeId at = explorer.origin();
-  std::set<std::string> refused;
+  std::set<std::pair<std::string, std::string>> refused; ///< pass and kernel
   for (unsigned joins = 0; joins < mostJoins && !explorer.mustEnd();) {
     llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(at);
     if (!actions)
       return actions.takeError();
     std::optional<Action> chosen;
-    for (const Action &action : *actions)
-      if (!chosen && action.pass == joiningPass && !action.assisted && !refused.count(action.kernel))
-        chosen = action;
+    for (llvm::StringRef pass : joiningPasses)
+      for (const Action &action : *actions)
+        if (!chosen && action.pass == pass && !action.assisted && !refused.count({action.pass, action.kernel}))
+          chosen = action;
     if (!chosen)
       break;
     ExplorerRequest request{at, chosen->move()};
@@ -213,7 +214,7 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
       at = attempts->front().node;
       ++joins;
     } else {
-      refused.insert(chosen->kernel);
+      refused.emplace(chosen->pass, chosen->kernel);
     }
   }
   return at;

@@ -35,7 +35,7 @@ bool kbopt::isFallbackLaunch(const PassContext &context, const CallExpr *launch)
       return branch->getElse() == call && llvm::any_of(ast::findAll<CUDAKernelCallExpr>(call), [&](const CUDAKernelCallExpr *each) {
                return launchesNamedFor(branch->getThen(), each);
              });
-    if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt>(outer)))
+    if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt, ForStmt>(outer)))
       return false;
     call = outer;
   }
@@ -199,6 +199,10 @@ static bool isPlainDeclaration(const Stmt *statement, Variables &assigned) {
              return false;
            return !init || isRepeatable(init) || isErrorCheck(init, assigned);
          });
+}
+
+bool kbopt::onlyDeclaresOrChecks(const Stmt *statement, Variables &assigned) {
+  return isa<NullStmt>(statement) || isPlainDeclaration(statement, assigned) || isErrorCheck(statement, assigned);
 }
 
 /// The list that \p statement, a launch, stands in, and its place there.

@@ -22,6 +22,10 @@ struct FollowingLaunch {
 /// effects, checks for errors, and assignments to local variables. An error is the reason why there is none.
 llvm::Expected<FollowingLaunch> launchAfter(const PassContext &context, const LaunchFact &fact);
 
+/// Whether \p statement, beside a launch, only declares variables, waits, checks for errors or allocates. Variables that get
+/// other values are added to \p assigned.
+bool onlyDeclaresOrChecks(const clang::Stmt *statement, std::vector<const clang::VarDecl *> &assigned);
+
 /// The statement that \p fact is in its list; null if it stands elsewhere.
 const clang::Stmt *statementOf(const LaunchFact &fact);
 

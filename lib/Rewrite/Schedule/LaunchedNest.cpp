@@ -229,7 +229,8 @@ static kb::KernelOp instanceOf(const KernelView &kernel, const LaunchFact &fact)
   return {};
 }
 
-llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) {
+llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact,
+                                                  bool mustBeInList) {
   std::string quoted = "'" + kernel.name().str() + "'";
   RaisedKernel raised = context.raised(kernel);
   if (!raised.nest)
@@ -248,7 +249,7 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, co
   llvm::Expected<LaunchText> launch = LaunchText::create(context, fact, function);
   if (!launch)
     return launch.takeError();
-  if (!launch->isInList())
+  if (mustBeInList && !launch->isInList())
     return llvm::createStringError("the launch at " + ast::lineText(context, fact.call->getBeginLoc()) + " stands without braces");
 
   std::vector<PassedParameter> parameters;

@@ -44,8 +44,10 @@ struct LaunchedNest {
   /// The last launch with the meanings of this nest's parameters.
   LaunchText launchText() const;
 
-  /// What \p fact computes. An error is a reason: it is not raised, something of it cannot be written elsewhere.
-  static llvm::Expected<LaunchedNest> create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact);
+  /// What \p fact computes. An error is a reason: it is not raised, something of it cannot be written elsewhere, it does not
+  /// stand in braces where it \p mustBeInList.
+  static llvm::Expected<LaunchedNest> create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact,
+                                             bool mustBeInList = true);
   /// An empty program with a kernel for a nest over \p parameters.
   static LaunchedNest create(mlir::MLIRContext *context, std::vector<PassedParameter> parameters,
                              llvm::ArrayRef<mlir::Attribute> dims);

@@ -200,6 +200,19 @@ TEST(Sketches, JoinsLaunchesFirstWhereTheirScheduleGains) {
   EXPECT_EQ(result.pipeline[0].pass, "fuse-kernels-vertical");
 }
 
+TEST(Sketches, MakesOneLaunchOfALoopBeforeItJoinsLaunches) {
+  FakeEnvironment world;
+  world.passes = {FakePass{"fuse-kernels-vertical", {{"", 0.8}}}, FakePass{"batch-launches", {{"", 0.5}}},
+                  sketches("schedule", "k")};
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  EXPECT_NEAR(result.bestUs, 10, 1e-9);
+  ASSERT_EQ(result.pipeline.size(), 3u);
+  EXPECT_EQ(result.pipeline[0].pass, "batch-launches");
+  EXPECT_EQ(result.pipeline[1].pass, "fuse-kernels-vertical");
+}
+
 TEST(Sketches, LeavesLaunchesApartWhereThatIsFaster) {
   FakeEnvironment world;
   world.passes = {FakePass{"fuse-kernels-vertical", {{"", 1.2}}}, sketches("schedule", "k")};

@@ -1,0 +1,159 @@
+//===- Batch.cpp - A loop of launches that becomes one ----------------------===//
+
+#include "kb-opt/Rewrite/Schedule/Batch.h"
+#include "BatchNest.h"
+#include "LaunchOrder.h"
+#include "kb-opt/Schedule/PlainKernel.h"
+#include "clang/AST/DeclTemplate.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace kbopt;
+using namespace clang;
+using llvm::StringRef;
+
+namespace {
+
+class Batch {
+public:
+  Batch(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) : context(context), kernel(kernel), fact(fact) {}
+
+  llvm::Expected<Rewrite> run() {
+    if (isFallbackLaunch(context, fact.call))
+      return llvm::createStringError("the launch only runs where a faster kernel cannot");
+    llvm::Expected<std::vector<LaunchLoop>> loops = launchLoops(context, fact);
+    if (!loops)
+      return loops.takeError();
+    llvm::Expected<LaunchedNest> single = LaunchedNest::create(context, kernel, fact, /*mustBeInList=*/false);
+    if (!single)
+      return single.takeError();
+    // The outermost loops may be steps of which each needs the one before.
+    std::string reason;
+    while (!loops->empty()) {
+      std::vector<LaunchLoop> outermostFirst(loops->rbegin(), loops->rend());
+      llvm::Expected<Rewrite> rewrite = rewriteLoops(*single, outermostFirst);
+      if (rewrite)
+        return rewrite;
+      reason = llvm::toString(rewrite.takeError());
+      loops->pop_back();
+    }
+    return llvm::createStringError(reason);
+  }
+
+private:
+  llvm::Expected<Rewrite> rewriteLoops(const LaunchedNest &single, llvm::ArrayRef<LaunchLoop> loops) {
+    llvm::Expected<LaunchedNest> nest = batchNest(context, fact, single, loops);
+    if (!nest)
+      return nest.takeError();
+    llvm::Expected<GeneratedKernel> generated = printPlain(nest->nest, freshName(), comment(loops));
+    if (!generated)
+      return generated.takeError();
+    llvm::Expected<std::vector<HostCondition>> conditions = conditionsOf(nest->kernel(), nest->nest, *generated);
+    if (!conditions)
+      return conditions.takeError();
+    if (llvm::Error error = addOpenConditions(context, nest->launchText(), nest->parameters, *conditions, nest->open))
+      return std::move(error);
+    Rewrite rewrite;
+    if (llvm::Error error = addDefinition(rewrite.edits, *generated))
+      return std::move(error);
+    AnchorOrReason anchor = anchorOf(context.parsed(), loops.front().counted.loop, fact.host);
+    if (!anchor)
+      return llvm::createStringError("the loop cannot be changed: " + anchor.reason());
+    llvm::Expected<std::string> text = launchText(*nest, *generated, loops, *anchor);
+    if (!text)
+      return text.takeError();
+    if (llvm::Error error = rewrite.edits.replaceAll(*anchor, *text))
+      return std::move(error);
+    rewrite.promise = Promise::Reassociates;
+    rewrite.summary = "made one launch of the loop over " + namesOf(loops) + " in '" + generated->name + "'";
+    if (!nest->open.empty())
+      rewrite.summary += ", where its conditions hold";
+    return rewrite;
+  }
+
+  static std::string namesOf(llvm::ArrayRef<LaunchLoop> loops) {
+    std::vector<std::string> names;
+    for (const LaunchLoop &each : loops)
+      names.push_back("'" + each.name().str() + "'");
+    return llvm::join(names, " and ");
+  }
+
+  std::string comment(llvm::ArrayRef<LaunchLoop> loops) const {
+    return "// All launches of '" + kernel.name().str() + "' in the loop over " + namesOf(loops) + " at once: none needs what another\n// one computes.";
+  }
+
+  /// "conv_batch_kernel" for conv_kernel.
+  std::string freshName() const {
+    std::string name = kernel.function()->getNameAsString(), ending;
+    bool isCamel = name.find('_') == std::string::npos;
+    for (StringRef word : {"_kernel", "Kernel"})
+      if (StringRef(name).ends_with(word) && name.size() > word.size()) {
+        name.resize(name.size() - word.size());
+        ending = word.str();
+      }
+    // One name for each launch, whatever becomes of the others.
+    size_t number = 1 + (&fact - kernel.launches.data());
+    return context.unusedName(name + (isCamel ? "Batch" : "_batch") + ending + (number > 1 ? std::to_string(number) : ""));
+  }
+
+  llvm::Error addDefinition(Edits &edits, const GeneratedKernel &generated) {
+    const SourceManager &sources = context.parsed().sources();
+    if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
+      return llvm::createStringError("'" + kernel.name().str() + "' is defined after the loop");
+    const Decl *definition = kernel.function();
+    if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
+      definition = pattern;
+    AnchorOrReason anchor = anchorOf(context.parsed(), definition);
+    if (!anchor)
+      return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + anchor.reason());
+    return edits.insertAfter(*anchor, "\n\n" + StringRef(generated.definition).trim().str());
+  }
+
+  /// What takes the place of the outermost loop, which stands at \p anchor.
+  llvm::Expected<std::string> launchText(const LaunchedNest &nest, const GeneratedKernel &generated, llvm::ArrayRef<LaunchLoop> loops,
+                                         const Anchor &anchor) {
+    LaunchText launch = nest.launchText();
+    std::vector<std::string> arguments;
+    for (const PassedParameter &each : nest.parameters) {
+      if (!each.meaning.repeatable)
+        return llvm::createStringError("'" + each.meaning.text + "' has side effects");
+      if (each.meaning.text.empty())
+        return llvm::createStringError("what is passed for '" + each.parameter.getName().str() + "' cannot be written");
+      arguments.push_back(each.meaning.text);
+    }
+    for (const auto &[declaration, value] : generated.extraParameters)
+      arguments.push_back(value);
+    llvm::Expected<std::string> grid = launch.translate(generated.gridX);
+    if (!grid)
+      return grid.takeError();
+    for (const LaunchLoop &each : loops)
+      if (fact.stream && (ast::mentions(fact.stream, each.counted.variable) || !isRepeatable(fact.stream)))
+        return llvm::createStringError("the launches are on streams of their own");
+    std::string stream = launch.stream().empty() ? "" : ", 0, " + launch.stream().str();
+    std::string fast = launch.spelled(generated.name, false) + "<<<" + *grid + ", " + generated.blockX + stream + ">>>(" +
+                       llvm::join(arguments, ", ") + ");";
+    // Innermost first; of two waits one after the other one is enough.
+    std::string after, last;
+    for (const LaunchLoop &each : llvm::reverse(loops))
+      if (!each.after.empty() && each.after != last)
+        after += "\n" + (last = each.after);
+    if (nest.open.empty())
+      return after.empty() ? fast : "{\n" + fast + after + "\n}";
+    std::vector<std::string> parts;
+    for (const std::string &each : nest.open)
+      parts.push_back(nest.open.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")" : each);
+    StringRef loop = context.parsed().text().slice(anchor.begin, anchor.end);
+    return "if (" + llvm::join(parts, " && ") + ") {\n" + fast + after + "\n} else {\n" + loop.str() + "\n}";
+  }
+
+  const PassContext &context;
+  const KernelView &kernel;
+  const LaunchFact &fact;
+};
+
+} // namespace
+
+bool kbopt::standsInLoop(const PassContext &context, const LaunchFact &fact) { return loopAround(context, fact.call); }
+
+llvm::Expected<Rewrite> kbopt::batchLaunches(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) {
+  return Batch(context, kernel, fact).run();
+}
