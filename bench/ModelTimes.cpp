@@ -3,12 +3,14 @@
 // Saves what the CPU device counts of a program, and evaluates the model on such
 // files in milliseconds: for bench/calibration.py and for work on the model.
 //
-//   ModelTimes count FILE.cu CHIP COUNTS.json   counts, and the compiler's resources
+//   ModelTimes count FILE.cu CHIP COUNTS.json [OPTIONS]
+//                                               counts, and the compiler's resources; options as kb-opt has them
 //   ModelTimes model CHIP COUNTS.json …         one line of JSON per file
 //
 //===----------------------------------------------------------------------===//
 #include "Session.h"
 #include "kb-opt/Eval/CostModel.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
@@ -26,10 +28,16 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-static llvm::Error countProgram(llvm::StringRef source, llvm::StringRef chip, llvm::StringRef output) {
+static llvm::Error countProgram(const char *source, llvm::StringRef chip, llvm::StringRef output,
+                                llvm::ArrayRef<const char *> more) {
   Progress progress(llvm::errs(), false, true);
   Context context(progress, llvm::outs(), llvm::errs());
-  context.options.input = source.str();
+  std::vector<const char *> arguments{source};
+  llvm::append_range(arguments, more);
+  auto options = parseOptions(arguments);
+  if (!options)
+    return options.takeError();
+  context.options = std::move(*options);
   context.options.chip = chip.str();
   auto session = openSession(context);
   if (!session)
@@ -112,8 +120,8 @@ static llvm::Error modelProgram(llvm::StringRef path, const ChipInfo &chip) {
 int main(int argc, char **argv) {
   llvm::ArrayRef<const char *> arguments(argv + 1, argc - 1);
   llvm::StringRef command = arguments.empty() ? "" : arguments.front();
-  if (command == "count" && arguments.size() == 4) {
-    llvm::Error error = countProgram(arguments[1], arguments[2], arguments[3]);
+  if (command == "count" && arguments.size() >= 4) {
+    llvm::Error error = countProgram(arguments[1], arguments[2], arguments[3], arguments.drop_front(4));
     return error ? fail(llvm::toString(std::move(error))) : 0;
   }
   if (command != "model" || arguments.size() < 3)

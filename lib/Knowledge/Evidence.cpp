@@ -52,6 +52,7 @@ struct NumberField {
 const NumberField numberFields[] = {{"predictedGain", &Evidence::predictedGain},
                                     {"achievedGain", &Evidence::achievedGain},
                                     {"creditGain", &Evidence::creditGain},
+                                    {"modelledGain", &Evidence::modelledGain, 2},
                                     {"cost", &Evidence::cost, 2}};
 
 struct MapField {

@@ -198,6 +198,8 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
     e.achievedGain = e.creditGain =
         kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.move.kernel)
             .value_or(attempt.gain());
+  if (attempt.correct() && attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
+    e.modelledGain = std::log(attempt.parentModelledUs / attempt.modelledUs);
   e.program = options.program;
   e.before = parent.code;
   e.after = code;

@@ -94,12 +94,14 @@ TEST(Evidence, WhatAModelTookIsPartOfTheRecord) {
   record.cause = "missing barrier";
   record.tokens = 1234;
   record.cost = 0.0125;
+  record.modelledGain = -0.5;
   std::string line = record.toLine();
   EXPECT_NE(line.find("\"v\":2"), std::string::npos) << line;
   Evidence again = llvm::cantFail(parseEvidence(line));
   EXPECT_EQ(again.toLine(), line);
   EXPECT_EQ(again.tokens, 1234u);
   EXPECT_EQ(again.cost, 0.0125);
+  EXPECT_EQ(again.modelledGain, -0.5);
   EXPECT_NE(record.id(), sample().id());
   Evidence dearer = record, other = record;
   dearer.tokens = 2000;
