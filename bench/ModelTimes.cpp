@@ -32,7 +32,7 @@ static llvm::Error countProgram(const char *source, llvm::StringRef chip, llvm::
                                 llvm::ArrayRef<const char *> more) {
   Progress progress(llvm::errs(), false, true);
   Context context(progress, llvm::outs(), llvm::errs());
-  std::vector<const char *> arguments{source};
+  std::vector<const char *> arguments{source, "--emit=profile-json"};
   llvm::append_range(arguments, more);
   auto options = parseOptions(arguments);
   if (!options)

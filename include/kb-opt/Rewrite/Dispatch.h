@@ -24,6 +24,8 @@ public:
   /// A change of the text of \p range, which lies in the kernel; an obstacle if its text
   /// comes from a macro. Changes may not overlap.
   void replace(clang::SourceRange range, llvm::StringRef text);
+  /// The same for bytes of the kernel's text; nothing else is taken along.
+  void replace(ByteRange range, llvm::StringRef text) { replaceBytes(range.begin, range.end, text); }
   /// The same for a statement with its semicolon.
   void replace(const clang::Stmt *statement, llvm::StringRef text);
   /// \p statements in front of the body's first statement.

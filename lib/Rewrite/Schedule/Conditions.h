@@ -7,6 +7,7 @@
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_CONDITIONS_H
 #define KBOPT_LIB_REWRITE_SCHEDULE_CONDITIONS_H
 
+#include "kb-opt/Rewrite/AllocationTest.h"
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Schedule/GeneratedKernel.h"
 
@@ -25,9 +26,6 @@ struct HostCondition {
   /// The text calls `allocationTest` with two pointers. `reason` says what else there is to say if that cannot be.
   bool testsAllocations = false;
 };
-
-/// The function of the host program that tells whether two pointers lie in different allocations.
-inline constexpr llvm::StringLiteral allocationTest = "lie_in_different_allocations";
 
 /// \p expr of \p nest as an integer expression; 64 bits wide wherever a product or sum could
 /// need it. Nothing if it is over dimensions.

@@ -1,7 +1,6 @@
 //===- Dispatch.cpp - A scheduled kernel beside the original ---------------===//
 
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
-#include "AllocationTest.h"
 #include "HostText.h"
 #include "LaunchAlgebra.h"
 #include "LaunchOrder.h"

@@ -1,6 +1,8 @@
 //===- Counters.cpp - Global counters that a block can keep itself ----------===//
 
 #include "Counters.h"
+#include "kb-opt/Rewrite/AllocationTest.h"
+#include "kb-opt/Rewrite/Dispatch.h"
 
 using namespace kbopt;
 using namespace kbopt::privatize;
@@ -84,8 +86,17 @@ static std::string elementType(const KernelView &kernel, const ParmVarDecl *arra
   return common;
 }
 
-/// Why somebody could see when a sum arrives; empty if nobody can.
-static std::string whyOrderMatters(const PassContext &context, kb::KernelOp kernel, const ParmVarDecl *array) {
+/// The pointer parameter that \p access goes through, whole; null if it is none.
+static const ParmVarDecl *pointerOf(kb::KernelOp kernel, const KernelView &view, kb::AccessOp access) {
+  kb::BaseAttr base = access.getBase();
+  bool isPointer = base.getKind() == kb::BaseKind::Argument && size_t(base.getArgument()) < view.function()->getNumParams() &&
+                   mlir::cast<kb::ParamAttr>(kernel.getParams()[base.getArgument()]).getIsPointer();
+  return isPointer ? view.function()->getParamDecl(base.getArgument()) : nullptr;
+}
+
+/// Why somebody could see when a sum arrives; empty if nobody can, or nobody where \p apart, pointers, lie elsewhere.
+static std::string whyOrderMatters(const PassContext &context, const KernelView &view, kb::KernelOp kernel,
+                                   const ParmVarDecl *array, std::vector<const ParmVarDecl *> &apart) {
   std::string name = "'" + array->getNameAsString() + "'", why;
   std::vector<kb::AccessOp> updates, before, after;
   bool hasBarrier = false;
@@ -117,8 +128,13 @@ static std::string whyOrderMatters(const PassContext &context, kb::KernelOp kern
     for (kb::AccessOp access : *accesses) {
       if (!why.empty() || (isBefore && isOnce && access.getKind() == kb::AccessKind::Load))
         continue;
-      if (!basesMayAlias(context.imported(), access, updates.front()).refuted())
-        why = "'" + access.getBase().getName().str() + "' and " + name + " may overlap; add-restrict-const may help";
+      if (basesMayAlias(context.imported(), access, updates.front()).refuted())
+        continue;
+      const ParmVarDecl *other = pointerOf(kernel, view, access);
+      if (!other)
+        why = "'" + access.getBase().getName().str() + "' and " + name + " may overlap";
+      else if (!llvm::is_contained(apart, other))
+        apart.push_back(other);
     }
   return why;
 }
@@ -209,9 +225,38 @@ static void judge(const PassContext &context, const KernelView &kernel, int64_t 
     why = whyTooLarge(context, kernel, counters.bins, counters.type == "unsigned long long" ? 8 : 4);
   for (kb::KernelOp op : kernel.ops)
     if (why.empty())
-      why = whyOrderMatters(context, op, counters.array);
+      why = whyOrderMatters(context, kernel, op, counters.array, counters.apart);
   if (why.empty())
     counters.exits = exitsOf(context, kernel, why);
+  if (why.empty() && !counters.apart.empty())
+    choosingLaunches(context, kernel, counters, why);
+}
+
+std::vector<const LaunchFact *> privatize::choosingLaunches(const PassContext &context, const KernelView &kernel,
+                                                            const Counters &counters, std::string &why) {
+  std::vector<const LaunchFact *> result;
+  std::string obstacle = KernelText(context, kernel).obstacle().str();
+  if (obstacle.empty() && !AllocationTest(context, kernel.function()).isPossible())
+    obstacle = "the toolkit has no function that tells allocations apart";
+  if (obstacle.empty() && kernel.launches.empty())
+    obstacle = "no launch is in sight that could choose a second kernel";
+  bool isPossible = obstacle.empty();
+  for (const LaunchFact &launch : kernel.launches) {
+    std::string here = dispatchObstacle(context, kernel, launch);
+    auto isUnwritten = [&](const ParmVarDecl *pointer) {
+      return argumentText(context, launch, pointer->getFunctionScopeIndex()).empty();
+    };
+    if (here.empty() && (isUnwritten(counters.array) || llvm::any_of(counters.apart, isUnwritten)))
+      here = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " has arguments that cannot be evaluated twice";
+    if (here.empty() && isPossible)
+      result.push_back(&launch);
+    else if (obstacle.empty())
+      obstacle = here;
+  }
+  if (result.empty())
+    why = "'" + counters.apart.front()->getNameAsString() + "' and '" + counters.array->getNameAsString() +
+          "' may overlap, and " + obstacle;
+  return result;
 }
 
 Counters privatize::countersOf(const PassContext &context, const KernelView &kernel, int64_t bins) {

@@ -8,6 +8,7 @@
 #define KBOPT_PASSES_PRIVATIZE_ATOMICS_COUNTERS_H
 
 #include "kb-opt/Rewrite/AstTools.h"
+#include "kb-opt/Rewrite/RewritePass.h"
 
 namespace kbopt::privatize {
 
@@ -26,8 +27,15 @@ struct Counters {
   bool isProven = false;
   /// `if (…) return;` of the kernel's body, in source order.
   std::vector<const clang::IfStmt *> exits;
+  /// Other pointers of the kernel that may point at the counters. Where they do not, nobody sees when the sums arrive.
+  std::vector<const clang::ParmVarDecl *> apart;
   std::string obstacle; ///< why there can be no copy
 };
+
+/// The launches of \p kernel that can test whether the pointers of \p counters lie apart, and take another kernel then. If
+/// there are none, \p why becomes the reason.
+std::vector<const LaunchFact *> choosingLaunches(const PassContext &context, const KernelView &kernel, const Counters &counters,
+                                                 std::string &why);
 
 /// The first array of \p kernel that can have a copy, of \p bins counters where the range is not known; else the reason.
 Counters countersOf(const PassContext &context, const KernelView &kernel, int64_t bins);

@@ -12,7 +12,8 @@ def PrivatizeAtomics : RewritePass<"privatize-atomics"> {
     Returns at the beginning of the kernel become conditions, so that all threads come to the barriers.
 
     It does not apply where results of the atomics are used, where the copy does not fit the 48 KB that every launch may have, where
-    other memory may overlap the counters, or where the kernel fences or returns in the middle. Floating-point sums would be formed in
+    memory that is no parameter's may overlap the counters, or where the kernel fences or returns in the middle. Where another parameter may
+    overlap them, the copy is made in a second kernel, and launches take it where the two lie in different allocations. Floating-point sums would be formed in
     another order and are left to a model.
   }];
   let options = [

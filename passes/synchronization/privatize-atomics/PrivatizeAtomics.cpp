@@ -6,11 +6,15 @@
 //                                             __syncthreads();
 //                                             … atomicAdd(&bins[bin], own[bin]);
 //
+// Where another pointer of the kernel may point at the counters this is a second kernel, and launches choose.
+//
 // Owns the text that is written. Counters.h owns which arrays can have a copy.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Counters.h"
+#include "kb-opt/Rewrite/AllocationTest.h"
+#include "kb-opt/Rewrite/Dispatch.h"
 
 using namespace kbopt;
 using namespace kbopt::privatize;
@@ -25,40 +29,62 @@ public:
       : context(context), kernel(kernel), counters(counters), size(context.freshName("privateBins")),
         own(context.freshName("own")), bin(context.freshName("bin")) {}
 
+  /// In the kernel itself.
   llvm::Error write(Edits &edits) const {
     AnchorOrReason body = anchorOfBody(context.parsed(), kernel.function());
     if (!body)
       return llvm::createStringError(body.reason());
-    llvm::StringRef program = context.parsed().text();
-    if (llvm::Error error = edits.insertAt(*body, body->begin, begin()))
-      return error;
-    std::vector<Piece> pieces;
-    for (const IfStmt *exit : counters.exits)
-      pieces.push_back(pieceFor(exit->getSourceRange(), "if (" + negated(exit->getCond()) + ") {", true));
-    for (const Update &update : counters.updates)
-      pieces.push_back(pieceFor(rangeOf(update), updateText(update), !counters.isProven));
-    llvm::sort(pieces, [](const Piece &x, const Piece &y) { return x.begin < y.begin; });
-    unsigned last = program.take_front(body->end).rtrim().size();
-    std::string closing = std::string(counters.exits.size(), '}') + "\n" + end();
+    std::vector<Piece> pieces = changes(*body);
     if (counters.exits.empty()) {
       for (const Piece &piece : pieces)
-        if (llvm::Error error = edits.replace(*body, piece.begin, piece.end - piece.begin, piece.text))
+        if (llvm::Error error = write(piece, *body, edits))
           return error;
-      return edits.insertAt(*body, last, closing);
+      return llvm::Error::success();
     }
     // What follows an exit is indented anew, so that it is one edit.
+    llvm::StringRef program = context.parsed().text();
     unsigned start = byteRange(context.parsed(), counters.exits.front()->getSourceRange())->begin, at = start;
     std::string text;
     for (const Piece &piece : pieces) {
       if (piece.begin < start) {
-        if (llvm::Error error = edits.replace(*body, piece.begin, piece.end - piece.begin, piece.text))
+        if (llvm::Error error = write(piece, *body, edits))
           return error;
         continue;
       }
       text += program.slice(at, piece.begin).str() + piece.text;
       at = piece.end;
     }
-    return edits.replace(*body, start, last - start, text + program.slice(at, last).str() + "\n" + closing);
+    return edits.replace(*body, start, at - start, text);
+  }
+
+  /// In a second kernel, which launches take where the counters lie apart from what else the kernel touches.
+  llvm::Error writeBeside(Edits &edits) const {
+    AnchorOrReason body = anchorOfBody(context.parsed(), kernel.function());
+    if (!body)
+      return llvm::createStringError(body.reason());
+    KernelText copy(context, kernel);
+    for (const Piece &piece : changes(*body))
+      copy.replace(ByteRange{piece.begin, piece.end}, piece.text);
+    if (!copy.obstacle().empty())
+      return llvm::createStringError(copy.obstacle());
+    AllocationTest test(context, kernel.function());
+    std::string helper = llvm::StringRef(test.missingDefinition()).trim().str(), why;
+    std::string original = kernel.function()->getNameAsString(), name = derivedName(context, original, "private");
+    std::string comment = "'" + original + "' where '" + counters.array->getNameAsString() + "' overlaps nothing else: a block counts by itself.";
+    if (llvm::Error error = writeKernel(context, kernel, copy, name, comment, edits, helper.empty() ? "" : helper + "\n\n"))
+      return error;
+    for (const LaunchFact *launch : choosingLaunches(context, kernel, counters, why)) {
+      auto argument = [&](const ParmVarDecl *pointer) {
+        return text(launch->arguments[pointer->getFunctionScopeIndex()]);
+      };
+      LaunchChoice choice;
+      choice.kernel = name;
+      for (const ParmVarDecl *other : counters.apart)
+        choice.condition += (choice.condition.empty() ? "" : " && ") + test.name() + "(" + argument(counters.array) + ", " + argument(other) + ")";
+      if (llvm::Error error = writeDispatch(context, *launch, choice, edits))
+        return error;
+    }
+    return llvm::Error::success();
   }
 
 private:
@@ -68,6 +94,25 @@ private:
     unsigned begin, end;
     std::string text;
   };
+  /// What changes in the kernel's text, in its order.
+  std::vector<Piece> changes(const Anchor &body) const {
+    std::vector<Piece> pieces;
+    for (const IfStmt *exit : counters.exits)
+      pieces.push_back(pieceFor(exit->getSourceRange(), "if (" + negated(exit->getCond()) + ") {", true));
+    for (const Update &update : counters.updates)
+      pieces.push_back(pieceFor(rangeOf(update), updateText(update), !counters.isProven));
+    llvm::sort(pieces, [](const Piece &x, const Piece &y) { return x.begin < y.begin; });
+    unsigned last = context.parsed().text().take_front(body.end).rtrim().size();
+    pieces.insert(pieces.begin(), Piece{body.begin, body.begin, begin()});
+    pieces.push_back(Piece{last, last, std::string(counters.exits.size(), '}') + "\n" + end()});
+    return pieces;
+  }
+  static llvm::Error write(const Piece &piece, const Anchor &body, Edits &edits) {
+    if (piece.begin == piece.end)
+      return edits.insertAt(body, piece.begin, piece.text);
+    return edits.replace(body, piece.begin, piece.end - piece.begin, piece.text);
+  }
+
   /// \p text in place of \p range; \p isStatement: with its semicolon, and on the line that it belongs to.
   Piece pieceFor(SourceRange range, const std::string &text, bool isStatement) const {
     std::optional<ByteRange> bytes = byteRange(context.parsed(), range);
@@ -158,7 +203,8 @@ public:
     Rewrite rewrite;
     rewrite.summary = "gave each block " + std::to_string(counters.bins) + " counters of its own for '" +
                       counters.array->getNameAsString() + "'";
-    if (llvm::Error error = Writer(context, *site.kernel, counters).write(rewrite.edits))
+    Writer writer(context, *site.kernel, counters);
+    if (llvm::Error error = counters.apart.empty() ? writer.write(rewrite.edits) : writer.writeBeside(rewrite.edits))
       return std::move(error);
     return rewrite;
   }

@@ -31,6 +31,15 @@ __global__ void total(const int *x, int *count, int n) {
     atomicAdd(count, 1);
 }
 
+// Sums of floats come in another order, as they do whenever atomics race.
+// CHECK-LABEL: void mass
+// CHECK: __shared__ float [[OWN:own[0-9]*]]
+// CHECK: atomicAdd(&[[OWN]][x[i] & 7], w[i]);
+__global__ void mass(const int *__restrict__ x, const float *__restrict__ w, float *__restrict__ sums) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(&sums[x[i] & 7], w[i]);
+}
+
 void run(const unsigned char *x, unsigned long long *bins, const int *y, int *count, int n) {
   bytes<<<8, 256>>>(x, bins, n, 3);
   total<<<1, 256>>>(y, count, n);

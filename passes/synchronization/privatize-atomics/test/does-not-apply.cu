@@ -3,17 +3,18 @@
 // RUN: diff %s %t
 // RUN: FileCheck %s < %t.yaml
 // CHECK-NOT: !Passed
+#include <cuda_fp16.h>
 
 // CHECK: Function: used
-// CHECK: String: the kernel adds to no integer array by atomics whose results are not used
+// CHECK: String: the kernel adds to no array by atomics whose results are not used
 __global__ void used(int *count, int *y) {
   y[threadIdx.x] = atomicAdd(count, 1);
 }
 
-// CHECK: Function: floats
-// CHECK: String: '''sum'' is floating-point, whose sums would be formed in another order'
-__global__ void floats(float *sum) {
-  atomicAdd(sum, 1.0f);
+// CHECK: Function: halves
+// CHECK: String: '''sum'' does not point to numbers that shared memory can add to'
+__global__ void halves(__half *sum) {
+  atomicAdd(sum, __half(1.0f));
 }
 
 // CHECK: Function: large
@@ -48,8 +49,22 @@ __global__ void unseen(const unsigned char *__restrict__ x, int *__restrict__ bi
 }
 
 // CHECK: Function: overlap
-// CHECK: String: '''x'' and ''bins'' may overlap; add-restrict-const may help'
+// CHECK: String: '''x'' and ''bins'' may overlap, and no launch is in sight that could choose a second kernel'
 __global__ void overlap(const unsigned char *x, int *bins, int n) {
+  for (int i = threadIdx.x; i < n; i += 256)
+    atomicAdd(&bins[x[i]], 1);
+}
+
+// CHECK: Function: loaded
+// CHECK: String: {{.*}} and ''bins'' may overlap'
+__global__ void loaded(const unsigned char *__restrict__ *x, int *bins, int n) {
+  for (int i = threadIdx.x; i < n; i += 256)
+    atomicAdd(&bins[x[i][0]], 1);
+}
+
+// CHECK: Function: twice
+// CHECK: String: '''x'' and ''bins'' may overlap, and the launch at line [[#]] has arguments that cannot be evaluated twice'
+__global__ void twice(const unsigned char *x, int *bins, int n) {
   for (int i = threadIdx.x; i < n; i += 256)
     atomicAdd(&bins[x[i]], 1);
 }
@@ -94,6 +109,7 @@ template <typename T> __global__ void either(const unsigned char *__restrict__ x
 
 void run(const unsigned char *x, int *bins, unsigned *more, int n) {
   dynamic<<<1, 256, n * 4>>>(x, bins);
+  twice<<<1, 256>>>(x++, bins, n);
   either<<<1, 256>>>(x, bins);
   either<<<1, 256>>>(x, more);
 }

@@ -5,12 +5,15 @@
 // overlap.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_LIB_REWRITE_SCHEDULE_ALLOCATIONTEST_H
-#define KBOPT_LIB_REWRITE_SCHEDULE_ALLOCATIONTEST_H
+#ifndef KBOPT_REWRITE_ALLOCATIONTEST_H
+#define KBOPT_REWRITE_ALLOCATIONTEST_H
 
 #include "kb-opt/Rewrite/PassContext.h"
 
 namespace kbopt {
+
+/// The function of the host program that tells whether two pointers lie in different allocations.
+inline constexpr llvm::StringLiteral allocationTest = "lie_in_different_allocations";
 
 /// The function as a launch of \p kernel can use it.
 class AllocationTest {
@@ -29,4 +32,4 @@ private:
 
 } // namespace kbopt
 
-#endif // KBOPT_LIB_REWRITE_SCHEDULE_ALLOCATIONTEST_H
+#endif // KBOPT_REWRITE_ALLOCATIONTEST_H

@@ -1,7 +1,6 @@
 //===- AllocationTest.cpp - Telling allocations apart at a launch ----------===//
 
-#include "AllocationTest.h"
-#include "Conditions.h"
+#include "kb-opt/Rewrite/AllocationTest.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
