@@ -120,6 +120,8 @@ bool readSite(const json::Object &object, std::vector<kbrt::SiteCounters> &sites
   site.array = text(object, "array");
   site.line = static_cast<unsigned>(number(object, "line"));
   site.column = static_cast<unsigned>(number(object, "column"));
+  site.loadGroup = static_cast<unsigned>(number(object, "loadGroup"));
+  site.isAlone = object.getBoolean("isAlone").value_or(false);
   site.access = readAccess(object.getObject("access"));
   return true;
 }

@@ -1,7 +1,7 @@
 //===- LoadRounds.cpp - Which loads a warp waits for together -------------===//
 //
-// Owns what is known of nvcc's scheduling of loads: sites that run equally often
-// stand in one loop body and wait together; loops are unrolled; registers bound
+// Owns what is known of nvcc's scheduling of loads: those of one loop body wait together where no store that may
+// alias stands between them (where that is unknown, sites that run equally often are taken for one body); loops are unrolled; registers bound
 // what is in flight. Observed in PTX and SASS and in times on an H200
 // (docs/CostModel.md).
 //
@@ -28,7 +28,7 @@ bool isGlobal(const kbrt::SiteCounters &site) {
 }
 bool isShared(const kbrt::SiteCounters &site) { return site.space == kbrt::MemorySpace::Shared; }
 
-/// The loads that run equally often.
+/// Loads that a warp can issue one after another without waiting.
 struct Body {
   std::vector<const kbrt::SiteCounters *> loads;
   double iterations = 0; ///< per warp, of one load
@@ -37,10 +37,10 @@ struct Body {
 };
 
 std::vector<Body> bodiesOf(const kbrt::KernelCounters &counters) {
-  std::map<long, Body> bodies; // by log of requests per warp, steps of 5 %
+  std::map<std::pair<unsigned, long>, Body> bodies; // by group and log of requests per warp, steps of 5 %
   for (const kbrt::SiteCounters &site : counters.sites)
     if (site.access.requests > 0 && site.kind != kbrt::AccessKind::Store && (isGlobal(site) || isShared(site)))
-      bodies[std::lround(std::log(site.access.requests / counters.warps) / 0.05)].loads.push_back(&site);
+      bodies[{site.loadGroup, std::lround(std::log(site.access.requests / counters.warps) / 0.05)}].loads.push_back(&site);
   double barriersPerWarp = counters.blockBarriers / counters.warps;
   std::vector<Body> result;
   for (auto &[key, body] : bodies) {
@@ -50,7 +50,8 @@ std::vector<Body> bodiesOf(const kbrt::KernelCounters &counters) {
       places.insert({load->line, load->column});
     }
     // The source unrolled where a place has several sites; nothing moves over a barrier.
-    if (barriersPerWarp <= 0.5 * body.iterations && places.size() == body.loads.size())
+    bool isAlone = any_of(body.loads, [](const kbrt::SiteCounters *load) { return load->isAlone; });
+    if (!isAlone && barriersPerWarp <= 0.5 * body.iterations && places.size() == body.loads.size())
       body.unrolling = std::clamp(body.iterations, 1.0, defaultUnrolling);
     result.push_back(std::move(body));
   }

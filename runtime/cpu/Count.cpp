@@ -360,7 +360,7 @@ KernelCounters endLaunch() {
     const SiteInfo &info = machine.info->sites[i];
     SiteCounters site{i,          info.kind,   state.spaceOfSite[i],
                       info.bytes, info.file,   variableName(info.array),
-                      info.line,  info.column, {}};
+                      info.line,  info.column, {}, info.loadGroup, info.isAlone != 0};
     site.access.add(state.bySite[i], factor);
     result.sites.push_back(std::move(site));
   }

@@ -43,6 +43,8 @@ Json json(const SiteCounters &s) {
           {"line", s.line},
           {"column", s.column},
           {"array", s.array},
+          {"loadGroup", s.loadGroup},
+          {"isAlone", s.isAlone},
           {"access", json(s.access)}};
 }
 

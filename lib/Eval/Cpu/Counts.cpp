@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
 #include "InstructionMix.h"
+#include "LoadOrder.h"
 #include "Steps.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -172,6 +173,7 @@ void CountInserter::run(const DenseMap<Function *, Function *> &counted) {
                            threadField(b, offsetof(kbrt::Thread, iteration), "kb.at"), "kb.base");
   Value *counters = b.CreateLoad(
       b.getPtrTy(), threadField(b, offsetof(kbrt::Thread, blockCounts), "kb.at"), "kb.counts");
+  auto orders = loadOrders(function, loops, found.accesses, context.loadGroups);
   makeKeys();
   for (const Access &access : found.accesses) {
     IRBuilder<> at(access.instruction);
@@ -179,7 +181,11 @@ void CountInserter::run(const DenseMap<Function *, Function *> &counted) {
       Value *pointer = one.pointer;
       if (pointer->getType()->getPointerAddressSpace() != Flat)
         pointer = at.CreateAddrSpaceCast(pointer, at.getPtrTy());
-      context.callAtSite(at, "kbrt_count_access", addAccessSite(context, one),
+      unsigned site = addAccessSite(context, one);
+      LoadOrder order = orders.lookup(one.instruction);
+      context.sites[site].loadGroup = order.group;
+      context.sites[site].isAlone = order.isAlone;
+      context.callAtSite(at, "kbrt_count_access", site,
                          {pointer, keyOf(*one.instruction->getParent())});
     };
     if (access.source) {

@@ -35,6 +35,8 @@ struct Site {
   unsigned function = ~0u;
   SourcePlace place;
   std::string array, detail;
+  unsigned loadGroup = 0; ///< LoadOrder; counted images alone
+  bool isAlone = false;
 };
 
 struct Parameter {
@@ -130,6 +132,7 @@ public:
   std::vector<Kernel> kernels;
   std::vector<Variable> variables;
   std::vector<Site> sites;
+  unsigned loadGroups = 0; ///< numbers that sites have
   std::vector<CountedBlock> blocks;
   std::vector<Mix> mixes;
   std::vector<Branch> branches;

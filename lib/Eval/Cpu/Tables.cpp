@@ -173,7 +173,7 @@ void TableWriter::write() {
     sites.push_back(row({i8(uint64_t(s.kind)), i8(uint64_t(s.space)), i8(s.isVolatile),
                          i8(s.isReadOnly), i32(s.bytes), i32(s.function), i32(s.place.line),
                          i32(s.place.column), text(s.place.file), text(s.array),
-                         text(s.detail)}));
+                         text(s.detail), i32(s.loadGroup), i32(s.isAlone)}));
   for (const CountedBlock &b : context.blocks)
     blocks.push_back(row({i32(b.function), i32(b.firstMix), i32(b.mixCount), i32(b.instructions),
                           i32(b.place.line), text(b.place.file), i32(b.loopDepth)}));

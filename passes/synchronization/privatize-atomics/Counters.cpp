@@ -74,11 +74,11 @@ static std::string elementType(const KernelView &kernel, const ParmVarDecl *arra
                        : builtin->getKind() == BuiltinType::Int           ? "int"
                        : builtin->getKind() == BuiltinType::UInt          ? "unsigned"
                        : builtin->getKind() == BuiltinType::ULongLong     ? "unsigned long long"
+                       : builtin->getKind() == BuiltinType::Float         ? "float"
+                       : builtin->getKind() == BuiltinType::Double        ? "double"
                                                                           : "";
     if (name.empty())
-      why = "'" + array->getNameAsString() + (builtin && builtin->isFloatingPoint()
-                                                  ? "' is floating-point, whose sums would be formed in another order"
-                                                  : "' does not point to integers that shared memory can add to");
+      why = "'" + array->getNameAsString() + "' does not point to numbers that shared memory can add to";
     else if (!common.empty() && common != name)
       why = "instances of the template differ in the type of '" + array->getNameAsString() + "'";
     common = name;
@@ -132,7 +132,9 @@ static std::string whyOrderMatters(const PassContext &context, const KernelView 
         continue;
       const ParmVarDecl *other = pointerOf(kernel, view, access);
       if (!other)
-        why = "'" + access.getBase().getName().str() + "' and " + name + " may overlap";
+        why = (access.getBase().getName().empty() ? "memory behind a pointer that is loaded"
+                                                  : "'" + access.getBase().getName().str() + "'") +
+              " and " + name + " may overlap";
       else if (!llvm::is_contained(apart, other))
         apart.push_back(other);
     }
@@ -222,7 +224,7 @@ static void judge(const PassContext &context, const KernelView &kernel, int64_t 
   if (!counters.isProven)
     counters.bins = bins;
   if (why.empty())
-    why = whyTooLarge(context, kernel, counters.bins, counters.type == "unsigned long long" ? 8 : 4);
+    why = whyTooLarge(context, kernel, counters.bins, counters.type == "unsigned long long" || counters.type == "double" ? 8 : 4);
   for (kb::KernelOp op : kernel.ops)
     if (why.empty())
       why = whyOrderMatters(context, kernel, op, counters.array, counters.apart);
@@ -270,7 +272,7 @@ Counters privatize::countersOf(const PassContext &context, const KernelView &ker
     return true;
   });
   Counters none;
-  none.obstacle = "the kernel adds to no integer array by atomics whose results are not used";
+  none.obstacle = "the kernel adds to no array by atomics whose results are not used";
   if (kernel.ops.empty()) {
     none.obstacle = "nothing is known about the kernel's device code";
     return none;

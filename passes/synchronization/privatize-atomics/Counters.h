@@ -20,7 +20,7 @@ struct Update {
 
 struct Counters {
   const clang::ParmVarDecl *array = nullptr;
-  std::string type; ///< of an element: "int", "unsigned", "unsigned long long"
+  std::string type; ///< of an element: "int", "unsigned", "unsigned long long", "float", "double"
   std::vector<Update> updates;
   /// The counters that the copy has, and whether no index can lie outside.
   int64_t bins = 0;

@@ -54,6 +54,8 @@ struct SiteCounters {
   std::string file, array;
   unsigned line = 0, column = 0;
   AccessCounters access;
+  unsigned loadGroup = 0; ///< loads with one number can wait together; 0: unknown
+  bool isAlone = false;   ///< loads of several iterations cannot
 };
 
 /// One source line.

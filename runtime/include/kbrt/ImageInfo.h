@@ -18,7 +18,7 @@ struct Thread;
 
 /// Changes whenever a structure or a function of ImageInfo.h or DeviceAbi.h
 /// does; a runtime refuses an image with another version.
-constexpr uint32_t imageAbiVersion = 2;
+constexpr uint32_t imageAbiVersion = 3;
 /// The symbol of type `const ImageInfo` that every image exports.
 constexpr const char imageSymbol[] = "kbrt_image";
 
@@ -55,6 +55,9 @@ struct SiteInfo {
   const char *file;    ///< "" if unknown
   const char *array;   ///< variable or parameter the address derives from; "" if unknown
   const char *detail;  ///< mnemonic: "ld.v4", "atom.add.f32", "shfl.bfly", "bar.sync", …
+  /// Mode Count, loads: those with one number can wait together, 0: unknown.
+  uint32_t loadGroup;
+  uint32_t isAlone;    ///< 1: loads of several iterations cannot wait together
 };
 
 /// One kernel parameter; its argument is read through `args[index]`.

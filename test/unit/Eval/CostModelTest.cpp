@@ -187,6 +187,34 @@ TEST_F(CostModelTest, UnrolledSourceHasAsManyLoadsInFlightAsItSays) {
   EXPECT_NEAR(looped(16), asItIs, 1e-9 * asItIs);
 }
 
+TEST_F(CostModelTest, LoadsThatAStoreOrAPragmaKeepsApartWaitOneAfterTheOther) {
+  // Two loads 256 times in a loop of one warp on each of 32 SMs.
+  auto looped = [&](unsigned firstGroup, unsigned secondGroup, bool areAlone) {
+    counters = {};
+    counters.warps = shape.blocks = counters.blocks = 32;
+    shape.threadsPerBlock = 32;
+    kbrt::SiteCounters load;
+    load.kind = kbrt::AccessKind::Load;
+    load.space = kbrt::MemorySpace::Global;
+    load.access.requests = load.access.lineWavefronts = 256.0 * 32;
+    load.access.sectors = 4 * load.access.requests;
+    load.elementBytes = 4;
+    load.isAlone = areAlone;
+    counters.sites.assign(2, load);
+    counters.sites[0].loadGroup = firstGroup;
+    counters.sites[1].loadGroup = secondGroup;
+    counters.sites[1].line = 1;
+    counters.globalLoad.lineWavefronts = 512 * 32;
+    counters.globalLoad.sectors = 4 * counters.globalLoad.lineWavefronts;
+    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes = 32 * counters.globalLoad.sectors;
+    return model().us;
+  };
+  double unrolled = looped(1, 1, false), pair = looped(1, 1, true), inTurn = looped(1, 2, true);
+  EXPECT_GT(pair, 5 * unrolled);
+  EXPECT_GT(inTurn, 1.8 * pair);
+  EXPECT_LT(inTurn, 2.2 * pair);
+}
+
 TEST_F(CostModelTest, ScatteredStoresDrainSlowerThanLoads) {
   counters.globalStore.lineWavefronts = 0;
   counters.globalLoad.lineWavefronts = 64 * 32768;

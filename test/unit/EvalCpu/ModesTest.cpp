@@ -106,6 +106,32 @@ TEST(Counts, TellRequestsOperationsAndDivergence) {
   EXPECT_EQ(result.counters->warps, 2u) << text;
 }
 
+TEST(Counts, TellWhichLoadsCanWaitTogether) {
+  CudaProgram program("loads.cu", kbrt::ImageMode::Count);
+  const kbrt::ImageInfo &info = program.image->getInfo();
+  std::map<std::string, std::vector<const kbrt::SiteInfo *>> loads;
+  for (uint32_t i = 0; i < info.siteCount; ++i)
+    if (info.sites[i].kind == kbrt::AccessKind::Load && info.sites[i].function < info.kernelCount)
+      loads[std::string(info.kernels[info.sites[i].function].displayName)].push_back(&info.sites[i]);
+  auto of = [&](llvm::StringRef kernel) -> std::vector<const kbrt::SiteInfo *> {
+    for (auto &[name, sites] : loads)
+      if (llvm::StringRef(name).starts_with((kernel + "(").str()))
+        return sites;
+    return {};
+  };
+  const std::pair<const char *, bool> loops[] = {
+      {"apart", false}, {"mayMeet", true}, {"keptAsItIs", true}, {"inPlaceByOne", false}, {"inPlaceByBlocks", true}};
+  for (auto [kernel, isAlone] : loops) {
+    ASSERT_EQ(of(kernel).size(), 1u) << kernel;
+    EXPECT_EQ(of(kernel)[0]->isAlone != 0, isAlone) << kernel;
+    EXPECT_GT(of(kernel)[0]->loadGroup, 0u) << kernel;
+  }
+  ASSERT_EQ(of("together").size(), 2u);
+  EXPECT_EQ(of("together")[0]->loadGroup, of("together")[1]->loadGroup);
+  ASSERT_EQ(of("inTurn").size(), 2u);
+  EXPECT_NE(of("inTurn")[0]->loadGroup, of("inTurn")[1]->loadGroup);
+}
+
 TEST(Counts, FollowCallsAndFunctionPointers) {
   CudaProgram program("basics.cu", kbrt::ImageMode::Count);
   struct {

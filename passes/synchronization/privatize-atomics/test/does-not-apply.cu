@@ -56,7 +56,7 @@ __global__ void overlap(const unsigned char *x, int *bins, int n) {
 }
 
 // CHECK: Function: loaded
-// CHECK: String: {{.*}} and ''bins'' may overlap'
+// CHECK: String: 'memory behind a pointer that is loaded and ''bins'' may overlap'
 __global__ void loaded(const unsigned char *__restrict__ *x, int *bins, int n) {
   for (int i = threadIdx.x; i < n; i += 256)
     atomicAdd(&bins[x[i][0]], 1);

@@ -10,13 +10,13 @@
 //     - {name: w, type: f32, shape: n, role: in, init: normal}
 //     - {name: n, value: n}
 
-__global__ void sums(float *sums, const int *x, const float *w, int n) {
+__global__ void addWeights(float *sums, const int *x, const float *w, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
     return;
   atomicAdd(&sums[x[i]], w[i]);
 }
 
-void run(float *bins, const int *x, const float *w, int n) {
-  sums<<<(n + 127) / 128, 128>>>(bins, x, w, n);
+void run(float *sums, const int *x, const float *w, int n) {
+  addWeights<<<(n + 127) / 128, 128>>>(sums, x, w, n);
 }
