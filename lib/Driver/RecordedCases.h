@@ -94,6 +94,10 @@ private:
   llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
   RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
                         std::string folder) const;
+  /// The recording of the host of \p program, which is fed the results in \p base and ended when it has been quiet for
+  /// \p quietSeconds after the last of them; 0: it ends by itself.
+  llvm::Expected<std::string> feed(const ProgramArtefacts &program, const Recipe &recordedAs, const std::string &base,
+                                   double quietSeconds);
   llvm::Expected<std::string> record(const Recipe &recipe);
   llvm::Error writeHostResults(const Recording &recording) const;
   RecordSizes recordSizes(const kbrt::Plan &plan) const;

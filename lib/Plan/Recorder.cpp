@@ -125,6 +125,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
   set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
   set("KBRECORD_DEVICE_INDEX", llvm::Twine(request.deviceIndex));
+  set("KBRECORD_QUIET_MILLISECONDS", llvm::Twine(static_cast<uint64_t>(1000 * request.quietSeconds)));
   set("KBRECORD_ROUNDING", request.rounding);
   set("KBRECORD_TYPES", typesText(request));
   process.wallSeconds = request.limits.wallSeconds;

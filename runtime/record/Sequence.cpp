@@ -183,6 +183,8 @@ void Sequence::answer(const Region &region, void *target, uint64_t targetPitch) 
     good = std::fread(row, 1, region.width, oracleFile) == region.width;
   if (!good)
     stop(Ending::Mismatch, which + ": the original's observables.bin ends too early");
+  if (answered == all && allAnswered)
+    allAnswered();
 }
 
 bool Sequence::noteStoredPointers() {

@@ -68,6 +68,9 @@ public:
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
             uint32_t stream, bool implicit);
 
+  /// Oracle mode: called when the oracle's last byte has been read.
+  std::function<void()> allAnswered;
+
   /// The last upload's bytes, were they read from \p source now, take the place of those that were.
   std::function<void()> uploadedLate(Rows source, uint64_t height);
 

@@ -5,10 +5,13 @@
 #include "ElementTypes.h"
 #include "Settings.h"
 #include "kbrt/CubinTable.h"
+#include "kbrt/QuietEnding.h"
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <chrono>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace kbrt;
@@ -54,7 +57,10 @@ void catchSignals() {
 __attribute__((constructor)) void begin() { Session::get(); }
 
 /// Runs after the program's own exit handlers and destructors.
-__attribute__((destructor)) void end() { Session::get().finish(Ending::Exit, ""); }
+__attribute__((destructor)) void end() {
+  DeviceLock lock; // the thread that waits for quiet may be at it
+  Session::get().finish(Ending::Exit, "");
+}
 
 } // namespace
 
@@ -111,6 +117,22 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
     stop(Ending::Unsupported, error);
   if (!sequence.folder.empty())
     catchSignals();
+  quietSeconds = 1e-3 * static_cast<double>(numberSetting("QUIET_MILLISECONDS", 0));
+  if (sequence.mode == Mode::Oracle && quietSeconds > 0)
+    sequence.allAnswered = [this] { std::thread([this] { endWhenQuiet(); }).detach(); };
+}
+
+void Session::endWhenQuiet() {
+  for (uint64_t seen = calls + 1; seen != calls;) {
+    seen = calls;
+    std::this_thread::sleep_for(std::chrono::duration<double>(quietSeconds));
+  }
+  DeviceLock lock; // a call that has begun comes to its end
+  if (finished)    // the program ends by itself
+    return;
+  std::fflush(nullptr);
+  finish(Ending::Exit, quietEnding);
+  _exit(0);
 }
 
 void Session::loadImage() {

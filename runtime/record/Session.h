@@ -12,6 +12,7 @@
 #include "DeviceFacts.h"
 #include "Sequence.h"
 #include "kbrt/CpuRuntime.h" // DeviceLock
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -61,7 +62,14 @@ public:
   /// many as it may have.
   void countLaunch();
 
+  /// A CUDA call has come.
+  void noteCall() { ++calls; }
+
 private:
+  /// Ends the process when no CUDA call has come for `quietSeconds`; in a thread of its own.
+  void endWhenQuiet();
+  std::atomic<uint64_t> calls = 0;
+  double quietSeconds = 0;
   Session();
   std::unique_ptr<Backend> makeBackend();
   std::vector<DeviceVariable> variables;
@@ -74,6 +82,7 @@ private:
 template <typename Body> cuda::Error apiCall(const char *name, Body body) {
   DeviceLock lock;
   Session &session = Session::get();
+  session.noteCall();
   if (session.stickyError)
     return session.note(name, session.stickyError);
   settleFacts();

@@ -47,6 +47,10 @@ struct RecordRequest {
   /// recorder: it adds `folder` (writable), executable, image and oracle.
   std::optional<Sandbox> sandbox;
   RecordLimits limits;
+  /// Of an oracle-fed run: all results have been read and no CUDA call comes for so long, then the program ends, well,
+  /// and the plan's outcome says so. What it does with its results takes some programs longer than all the rest. 0: it
+  /// ends by itself.
+  double quietSeconds = 0;
 };
 
 enum class RecordStatus : uint8_t {

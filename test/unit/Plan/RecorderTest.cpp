@@ -2,6 +2,7 @@
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kbrt/QuietEnding.h"
 #include "gtest/gtest.h"
 #include <cstring>
 
@@ -277,6 +278,25 @@ TEST_F(Recorder, OracleAnswersReadsWithoutExecuting) {
   EXPECT_EQ(firstLaunchDifference(original.plan, fed->plan), std::nullopt);
   EXPECT_EQ(firstHostDifference(original.plan, fed->plan), std::nullopt);
   EXPECT_EQ(llvm::cantFail(fed->observables()), llvm::cantFail(original.observables()));
+}
+
+TEST_F(Recorder, AFedProgramEndsWhenItIsQuietAfterItsLastRead) {
+  Recording original = good("simple");
+  request.folder = folder->file("fed");
+  request.quietSeconds = 0.2;
+  request.arguments = {"simple-and-sleep"};
+  auto fed = recordOracleFed(realProcessRunner(), request, original.folder);
+  ASSERT_TRUE(static_cast<bool>(fed));
+  EXPECT_EQ(fed->status, RecordStatus::Good) << fed->message;
+  EXPECT_LT(fed->wallSeconds, 40);
+  EXPECT_EQ(fed->plan.outcome.message, quietEnding);
+  EXPECT_EQ(steps(fed->plan), steps(original.plan));
+  EXPECT_EQ(llvm::cantFail(fed->observables()), llvm::cantFail(original.observables()));
+  // One that ends by itself is not cut, and says nothing.
+  request.arguments = {"simple"};
+  fed = recordOracleFed(realProcessRunner(), request, original.folder);
+  ASSERT_TRUE(static_cast<bool>(fed));
+  EXPECT_EQ(fed->plan.outcome.message, "");
 }
 
 TEST_F(Recorder, OracleFeedsManagedMemory) {

@@ -111,6 +111,13 @@ int simple() {
   return 0;
 }
 
+/// Computes its results again, as programs do that check themselves.
+int simpleAndSleep() {
+  int status = simple();
+  sleep(50);
+  return status;
+}
+
 /// C (2 x 2) = A (2 x 3) times B (3 x 2), columns one after the other.
 int product() {
   void *handle;
@@ -355,6 +362,7 @@ struct Command {
 
 const Command commands[] = {
     {"simple", simple},
+    {"simple-and-sleep", simpleAndSleep},
     {"product", product},
     {"product-beyond", productBeyond},
     {"timing", timing},
