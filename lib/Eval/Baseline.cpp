@@ -132,14 +132,17 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     return checkable.takeError();
   if (*checkable) {
     report.unchecked.clear();
-    Expected<RunPointer> run = this->run(baselineProgram, **checkable, RunMode::Check,
-                                         cpuOptions(baselineProgram));
+    Expected<RunPointer> run = this->run(baselineProgram, **checkable, RunMode::Check, checkOptions());
     if (!run) {
       if (Error error = blame(run.takeError(), GateId::G4))
         return std::move(error);
       return report;
     }
-    if (std::optional<GateRecord> failure = failureOf(**run, GateId::G4, (*checkable)->name)) {
+    Expected<bool> inPart = isCheckedInPart(**checkable, report.unchecked);
+    if (!inPart)
+      return inPart.takeError();
+    std::optional<GateRecord> failure = failureOf(**run, GateId::G4, (*checkable)->name);
+    if (failure && !*inPart) {
       report.problem = problem(*failure);
       return report;
     }
@@ -162,12 +165,12 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     return report;
   // References made before this was known lack the other orders.
   if (!report.deterministic)
-    for (auto *known : {&references, &spreadReferences, &narrowedReferences})
+    for (auto *known : {&references, &countedReferences, &spreadReferences, &narrowedReferences})
       known->clear();
   baseline = report;
   CandidatePromise bitwise;
   for (const TestCase &seen : seenCases(options.searchCases + 1)) {
-    Expected<Admission> admission = this->admission(seen, bitwise);
+    Expected<Admission> admission = this->admission(seen, bitwise, Spread::None);
     if (!admission)
       return admission.takeError();
     if (admission->admitted)

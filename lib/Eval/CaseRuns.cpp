@@ -201,7 +201,8 @@ Expected<const PlanFacts &> Judge::Impl::facts(JudgedProgram &program, const Tes
     result.outputBytes = kbrt::observableBytes(*read);
     result.launches = launchDigest(*read);
     for (const kbrt::Buffer &buffer : read->buffers)
-      result.work += buffer.bytes;
+      result.bufferBytes += buffer.bytes;
+    result.work += result.bufferBytes;
     for (const kbrt::Step &step : read->steps)
       if (const auto *bytes = std::get_if<kbrt::ReadStep>(&step))
         result.readBytes.push_back(bytes->from.bytes());

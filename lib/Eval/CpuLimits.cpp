@@ -20,6 +20,31 @@ RunOptions Judge::Impl::cpuOptions(const JudgedProgram &program) const {
   return result;
 }
 
+/// Without a GPU all runs are the CPU device's, and checked ones the longest of them.
+static constexpr double mostCheckSeconds = 20;
+
+RunOptions Judge::Impl::checkOptions() const {
+  RunOptions result = cpuOptions(baselineProgram);
+  if (!gpu)
+    result.wallSeconds = std::min(result.wallSeconds, mostCheckSeconds);
+  return result;
+}
+
+Expected<bool> Judge::Impl::isCheckedInPart(const TestCase &test, std::string &why) {
+  Expected<RunPointer> run = this->run(baselineProgram, test, RunMode::Check, checkOptions());
+  if (!run) {
+    // The CPU device cannot execute it: then nothing is checked.
+    Expected<GateRecord> blamed = blameProgram(run.takeError(), GateId::G4, FailureClass::Runtime);
+    if (!blamed)
+      return blamed.takeError();
+    return false;
+  }
+  if ((*run)->status != RunStatus::Timeout || !(*run)->defects().empty())
+    return false;
+  why = formatv("case {0} does not end on the CPU device within {1:f0} s", test.name, checkOptions().wallSeconds);
+  return true;
+}
+
 Expected<std::optional<std::string>> Judge::Impl::cpuRefusal(const TestCase &test) {
   if (!gpu)
     return std::nullopt;

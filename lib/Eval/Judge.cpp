@@ -31,10 +31,14 @@ std::string Judge::Impl::doesNotFit(StringRef what, double seconds) const {
                  std::max(0.0, timeLeft()));
 }
 
-/// Runs behind a case: the original's, five under other roundings, the candidate's, and one to compare them.
-static constexpr double runsPerCase = 8;
+/// Runs behind a case: the original's, the candidate's, and what it takes to load and compare them. Other roundings are
+/// seldom asked for.
+static constexpr double runsPerCase = 4;
 /// Of the time left they may take so much; loading a program and its inputs takes a run at least so long.
 static constexpr double casesShare = 0.4, leastRunSeconds = 0.02;
+
+/// With less time left the sanitizer waits for its turn, and may be left out.
+static constexpr double leastForSanitizer = 30;
 
 unsigned Judge::Impl::caseCount(JudgeEffort effort) {
   const unsigned least = options.searchCases + 1;
@@ -158,7 +162,9 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   ProgramArtefacts artefacts = candidate;
   artefacts.exactly = effort == JudgeEffort::Final;
   JudgedProgram program(artefacts, impl->keptBytes);
-  GateContext context{*impl, program, promise, effort, impl->caseCount(effort)};
+  const bool isStrict = promise.result != ResultPromise::Bitwise && known->deterministic;
+  GateContext context{*impl, program, promise, effort, impl->caseCount(effort),
+                      isStrict ? Spread::Counted : spreadFor(promise)};
   const DeviceCode *code = nullptr;
   std::optional<PtxCensus> before, after;
   auto census = [&] {
@@ -221,9 +227,14 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   for (const GateStep &step : gates) {
     double begin = impl->clock.monotonicSeconds();
     if (step.gate == GateId::G4 && (impl->gpu || final))
-      ahead.emplace(*impl, program, impl->gpuRuns(effort, context.caseCount, promise.assumes));
+      ahead.emplace(*impl, program, impl->gpuRuns(effort, context.caseCount, promise.assumes), [&] {
+        // The GPU would have nothing to do while the CPU device checks.
+        if (impl->gpu && final && impl->timeLeft() > leastForSanitizer)
+          if (auto watched = sanitizedRun(context); !watched)
+            consumeError(watched.takeError()); // the gate says it
+      });
     if (step.gate == GateId::G5)
-      impl->measureTogether(context.caseCount, spreadFor(promise));
+      impl->measureTogether(context.caseCount, context.spread);
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
     if (impl->options.totalSeconds > 0 && begin - start > impl->options.totalSeconds) {

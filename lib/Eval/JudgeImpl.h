@@ -34,6 +34,7 @@ using RunPointer = std::shared_ptr<const RunResult>;
 /// What the plan of a case tells without a run.
 struct PlanFacts {
   uint64_t outputBytes = 0;
+  double bufferBytes = 0; ///< of all buffers
   /// Threads launched and bytes allocated: of two cases of a program, the one with more
   /// takes longer.
   double work = 0;
@@ -94,7 +95,8 @@ struct OperationCounts {
 /// What is asked of a reference beside the original's results.
 enum class Spread {
   None,
-  Rounded, ///< how far other roundings move them
+  Counted, ///< how many roundings lie behind an element: one run with counters, where that is possible
+  Rounded, ///< and how far other roundings move them
   Narrowed ///< and float64 arithmetic that is rounded to float32
 };
 Spread spreadFor(const CandidatePromise &promise);
@@ -163,7 +165,7 @@ struct Judge::Impl {
   std::optional<BaselineReport> baseline;
   bool baselineComplete = false;
   OnceMap<Digest, DeviceCode> codes;
-  OnceMap<std::string, Reference> references, spreadReferences, narrowedReferences;
+  OnceMap<std::string, Reference> references, countedReferences, spreadReferences, narrowedReferences;
   OnceMap<std::pair<std::string, Spread>, Reference> closerReferences;
   OnceMap<std::string, Admission> admissions; ///< by case and promise
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
@@ -197,13 +199,14 @@ struct Judge::Impl {
   llvm::Error checkOrders(BaselineReport &report, const TestCase &test, Where where);
   llvm::Error checkVariedOrders(BaselineReport &report, const TestCase &checked);
   llvm::Expected<Reference> measureReference(const TestCase &test);
+  llvm::Expected<Reference> withCounts(const TestCase &test, Reference reference);
   llvm::Expected<Reference> withRoundings(const TestCase &test, Reference reference);
   llvm::Expected<Reference> withNarrowing(const TestCase &test, Reference reference);
   llvm::Expected<Reference> withDraws(const TestCase &test, Reference reference);
   /// Runs the original under each of \p roundings, into \p reference.
   llvm::Error addRoundings(const TestCase &test, Reference &reference,
                            llvm::ArrayRef<Rerounding> roundings);
-  llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise);
+  llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise, Spread spread);
 
   Device &deviceFor(RunMode mode, Where where);
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
@@ -273,6 +276,11 @@ struct Judge::Impl {
   /// Why the CPU device cannot run \p test: it takes too long, or lacks a construct. Nothing
   /// if it can, and always without a GPU, where that is a verdict. The original is run for it once.
   llvm::Expected<std::optional<std::string>> cpuRefusal(const TestCase &test);
+  /// Whether the original's checked run on \p test was ended at its limit, without a defect until then: so are a
+  /// candidate's. \p why then says so.
+  llvm::Expected<bool> isCheckedInPart(const TestCase &test, std::string &why);
+  /// For the original's checked run on it, alone.
+  RunOptions checkOptions() const;
   /// The case of the CPU device's runs; nothing if it can run none, with the reason in \p why.
   llvm::Expected<std::optional<TestCase>> cpuCase(std::string &why);
   /// The original on the recorded case, as often as \p seed is new.
@@ -290,7 +298,7 @@ struct Judge::Impl {
   /// Digests of what the original's recorded run rests on, from disk.
   llvm::Expected<RunIdentity> identify();
 
-  llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise);
+  llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise, Spread spread);
 };
 
 /// Makes runs while gates look at others (Judge::Impl::runTogether).
@@ -314,7 +322,11 @@ struct GateContext {
   const CandidatePromise &promise;
   JudgeEffort effort;
   unsigned caseCount; ///< of `seenCases`: at most so many are looked at
+  /// What the candidate is held to so far. What is right by the counted roundings alone, a stricter rule that costs
+  /// no further runs of the original, is right; the first case that is not asks for the promise's own spread.
+  Spread spread;
   std::optional<TimingReport> timing = std::nullopt; ///< G12's
+  OnceMap<unsigned, SanitizerReport> sanitized = {};      ///< G9's, which may be made before its turn
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
@@ -325,6 +337,8 @@ llvm::Expected<GateRecord> runNumerics(GateContext &context);      // G6
 llvm::Expected<GateRecord> runBreadth(GateContext &context);       // G7
 llvm::Expected<GateRecord> runMemory(GateContext &context);        // G8
 llvm::Expected<GateRecord> runSanitizer(GateContext &context);     // G9
+/// The candidate under the sanitizer's tools, once.
+llvm::Expected<const SanitizerReport &> sanitizedRun(GateContext &context);
 llvm::Expected<GateRecord> runDeterminism(GateContext &context);   // G10
 llvm::Expected<GateRecord> runExecutionAudit(GateContext &context); // G11
 llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);  // G12

@@ -66,8 +66,9 @@ static constexpr double elementBytes = 4;
 
 /// The most of \p operations per stored element, or per thread where fewer are
 /// stored, in a launch of \p run. Of additions: about the longest sum behind one
-/// element. 0: unknown.
-static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations) {
+/// element, of which there are no more than \p elements: a sum in memory is stored again and
+/// again. 0: unknown.
+static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations, double elements) {
   double longest = 0;
   for (const LaunchRecord &launch : run.launches) {
     if (!launch.counters)
@@ -77,16 +78,22 @@ static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations) {
     for (Op op : operations)
       sum += counters.threadInstructionsByOp[static_cast<size_t>(op)];
     double threads = static_cast<double>(counters.blocks) * counters.threadsPerBlock;
-    double stored = counters.globalStore.bytesRequested / elementBytes;
+    double stored = std::min(counters.globalStore.bytesRequested / elementBytes, elements);
     longest = std::max(longest, sum / std::max({threads, stored, 1.0}));
   }
   return static_cast<uint64_t>(std::ceil(longest));
 }
 
-/// The same from a GPU's counters of machine code. `fma`, `mul`: whether those count.
-static uint64_t perElement(const GpuProfile &profile, bool fma, bool mul) {
+/// The same from a GPU's counters of machine code. \p mul: whether products count. A division is many fused
+/// operations of machine code, which are no terms of a sum: they do not count in a kernel that divides.
+static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, bool mul, double elements) {
   double longest = 0;
   for (const LaunchMetrics &launch : profile.launches) {
+    auto known = census.functions.find(launch.kernel);
+    const bool fma = known != census.functions.end() ? known->second.exactDivisions == 0
+                                                     : llvm::none_of(census.functions, [](const auto &function) {
+                                                         return function.second.exactDivisions > 0;
+                                                       });
     auto metric = [&](StringRef name) {
       auto found = launch.metrics.find(name.str());
       return found == launch.metrics.end() ? 0.0 : found->second;
@@ -104,13 +111,17 @@ static uint64_t perElement(const GpuProfile &profile, bool fma, bool mul) {
     double threads = 1;
     for (int i = 0; i < 3; ++i)
       threads *= static_cast<double>(launch.grid[i]) * launch.block[i];
-    longest = std::max(longest, sum / std::max({threads, stored / elementBytes, 1.0}));
+    longest = std::max(longest, sum / std::max({threads, std::min(stored / elementBytes, elements), 1.0}));
   }
   return static_cast<uint64_t>(std::ceil(longest));
 }
 
 Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
   OperationCounts counts;
+  Expected<const PlanFacts &> here = facts(baselineProgram, test);
+  if (!here)
+    return here.takeError();
+  const double elements = here->bufferBytes / elementBytes;
   Expected<std::optional<std::string>> refusal = cpuRefusal(test);
   if (!refusal)
     return refusal.takeError();
@@ -121,8 +132,8 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
     if (!counted)
       return counted.takeError();
     if ((*counted)->status == RunStatus::Ok) {
-      counts.reductionLength = perElement(**counted, additions);
-      counts.roundings = perElement(**counted, roundedOperations);
+      counts.reductionLength = perElement(**counted, additions, elements);
+      counts.roundings = perElement(**counted, roundedOperations, elements);
       return counts;
     }
     why = (*counted)->message;
@@ -130,9 +141,6 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
   if (!gpu)
     return counts;
   // The GPU's counters are those of the recorded case; another shape has other sums.
-  Expected<const PlanFacts &> here = facts(baselineProgram, test);
-  if (!here)
-    return here.takeError();
   Expected<const PlanFacts &> recorded = facts(baselineProgram, recordedCase());
   if (!recorded)
     return recorded.takeError();
@@ -151,12 +159,9 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
   Expected<const DeviceCode &> compiled = code(original);
   if (!compiled)
     return compiled.takeError();
-  // A division is many fused operations of machine code, which are no terms of a sum.
-  bool divides = false;
-  for (const auto &[name, function] : takePtxCensus(compiled->ptx).functions)
-    divides |= function.exactDivisions > 0;
-  counts.reductionLength = perElement(*counters, !divides, false);
-  counts.roundings = perElement(*counters, !divides, true);
+  const PtxCensus census = takePtxCensus(compiled->ptx);
+  counts.reductionLength = perElement(*counters, census, false, elements);
+  counts.roundings = perElement(*counters, census, true, elements);
   return counts;
 }
 
@@ -223,7 +228,7 @@ Error Judge::Impl::addRoundings(const TestCase &test, Reference &reference,
   return Error::success();
 }
 
-Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
+Expected<Reference> Judge::Impl::withCounts(const TestCase &test, Reference reference) {
   Expected<const PlanFacts &> known = facts(baselineProgram, test);
   if (!known)
     return known.takeError();
@@ -235,6 +240,10 @@ Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference r
   reference.reductionLength = counts->reductionLength;
   reference.roundings = counts->roundings;
   reference.limits = counts->limits;
+  return reference;
+}
+
+Expected<Reference> Judge::Impl::withRoundings(const TestCase &test, Reference reference) {
   // Two mixtures beside the three directions: why, and why two, is in docs/Verification.md.
   if (Error error = addRoundings(test, reference,
                                  {Rounding::Up, Rounding::Down, Rounding::Zero,
@@ -285,8 +294,13 @@ Expected<const Reference *> Judge::Impl::reference(const TestCase &test, Spread 
     return plain.takeError();
   if ((spread == Spread::None && plain->deterministic) || plain->run->status != RunStatus::Ok)
     return &*plain;
+  Expected<const Reference &> counted = countedReferences.get(test.name, [&] { return withCounts(test, *plain); });
+  if (!counted)
+    return counted.takeError();
+  if (spread == Spread::Counted && plain->deterministic)
+    return &*counted;
   Expected<const Reference &> rounded =
-      spreadReferences.get(test.name, [&] { return withRoundings(test, *plain); });
+      spreadReferences.get(test.name, [&] { return withRoundings(test, *counted); });
   if (!rounded)
     return rounded.takeError();
   if (spread != Spread::Narrowed)

@@ -75,20 +75,20 @@ static void describeInputs(const RecordedPlan &recorded, uint8_t poison,
   }
 }
 
-Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise) {
-  std::string key = test.name + "|" + toString(promise.result).str();
+Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise, Spread spread) {
+  std::string key = formatv("{0}|{1}|{2}", test.name, toString(promise.result), static_cast<int>(spread));
   for (const std::string &declared : promise.declares)
     key += "|" + declared;
   Expected<const Admission &> known =
-      admissions.get(key, [&] { return decideAdmission(test, promise); });
+      admissions.get(key, [&] { return decideAdmission(test, promise, spread); });
   if (!known)
     return known.takeError();
   return *known;
 }
 
 Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
-                                                 const CandidatePromise &promise) {
-  Expected<const Reference *> known = reference(test, spreadFor(promise));
+                                                 const CandidatePromise &promise, Spread spread) {
+  Expected<const Reference *> known = reference(test, spread);
   if (!known)
     return known.takeError();
   const Reference &reference = **known;
@@ -147,7 +147,7 @@ Expected<GateRecord> runAdmission(GateContext &context) {
   std::vector<std::string> refused;
   for (const TestCase &test : judge.seenCases(context.caseCount)) {
     ++looked;
-    Expected<Admission> admission = judge.admission(test, context.promise);
+    Expected<Admission> admission = judge.admission(test, context.promise, context.spread);
     if (!admission)
       return admission.takeError();
     if (admission->admitted)

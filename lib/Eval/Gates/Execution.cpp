@@ -25,23 +25,44 @@ static std::vector<DeviceFinding> defectsOf(const SanitizerReport &report) {
   return defects;
 }
 
-Expected<GateRecord> runSanitizer(GateContext &context) {
-  Judge::Impl &judge = context.judge;
-  // A case that the CPU device ends is small enough; else the one of the plain runs.
+/// Of the time left, what each tool may take now.
+static double sanitizerSeconds(Judge::Impl &judge) {
+  return std::min(mostSanitizerSeconds, sanitizerShare * judge.timeLeft());
+}
+
+/// A case that the CPU device ends is small enough; else the one of the plain runs.
+static Expected<TestCase> sanitizedCase(Judge::Impl &judge) {
   std::string why;
   Expected<std::optional<TestCase>> small = judge.cpuCase(why);
   if (!small)
     return small.takeError();
-  const TestCase test = small->value_or(judge.checkCase());
-  Expected<GpuSubject> subject = judge.subject(context.candidate, test);
-  if (!subject)
-    return blameProgram(subject.takeError(), GateId::G9, FailureClass::Runtime);
-  const double seconds = std::min(mostSanitizerSeconds, sanitizerShare * judge.timeLeft());
-  if (seconds < leastSanitizerSeconds)
+  return small->value_or(judge.checkCase());
+}
+
+Expected<const SanitizerReport &> sanitizedRun(GateContext &context) {
+  return context.sanitized.get(0, [&]() -> Expected<SanitizerReport> {
+    Judge::Impl &judge = context.judge;
+    Expected<TestCase> test = sanitizedCase(judge);
+    if (!test)
+      return test.takeError();
+    Expected<GpuSubject> subject = judge.subject(context.candidate, *test);
+    if (!subject)
+      return subject.takeError();
+    return judge.gpu->sanitize(*subject, sanitizerTools, std::max(leastSanitizerSeconds, sanitizerSeconds(judge)));
+  });
+}
+
+Expected<GateRecord> runSanitizer(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  if (!context.sanitized.has(0) && sanitizerSeconds(judge) < leastSanitizerSeconds)
     return GateRecord::notRun(GateId::G9, judge.doesNotFit("a run under the sanitizer", leastSanitizerSeconds / sanitizerShare));
-  Expected<SanitizerReport> report = judge.gpu->sanitize(*subject, sanitizerTools, seconds);
+  Expected<const SanitizerReport &> report = sanitizedRun(context);
   if (!report)
-    return report.takeError();
+    return blameProgram(report.takeError(), GateId::G9, FailureClass::Runtime);
+  Expected<TestCase> tested = sanitizedCase(judge);
+  if (!tested)
+    return tested.takeError();
+  const TestCase &test = *tested;
   std::vector<DeviceFinding> defects = defectsOf(*report);
   if (defects.empty() && !report->degraded.empty())
     return GateRecord::notRun(GateId::G9, report->degraded);
@@ -54,7 +75,7 @@ Expected<GateRecord> runSanitizer(GateContext &context) {
         Expected<GpuSubject> original = judge.subject(judge.baselineProgram, test);
         if (!original)
           return original.takeError();
-        Expected<SanitizerReport> found = judge.gpu->sanitize(*original, sanitizerTools, seconds);
+        Expected<SanitizerReport> found = judge.gpu->sanitize(*original, sanitizerTools, std::max(leastSanitizerSeconds, sanitizerSeconds(judge)));
         if (!found)
           return found.takeError();
         return defectsOf(*found);
