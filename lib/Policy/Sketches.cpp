@@ -22,6 +22,8 @@ constexpr double leastGain = 0.005;
 /// The passes that put one kernel in place of several launches, and how often they are tried at most.
 constexpr llvm::StringLiteral joiningPasses[] = {"batch-launches", "fuse-kernels-vertical"};
 constexpr unsigned mostJoins = 6;
+/// The pass whose gain no schedule has: threads that wait for each other's atomics leave nothing else to gain.
+constexpr llvm::StringLiteral privatizingPass = "privatize-atomics";
 
 class SketchPhase {
 public:
@@ -32,6 +34,8 @@ public:
 
   llvm::Expected<std::optional<SearchEnd>> run() {
     if (llvm::Error error = lookAtStart())
+      return std::move(error);
+    if (llvm::Error error = tryPrivateCounters())
       return std::move(error);
     if (llvm::Error error = tryOneOfEach())
       return std::move(error);
@@ -60,6 +64,36 @@ private:
     for (const Action &action : *actions)
       if (action.sketch && !action.ranges.empty())
         given.try_emplace(action.kernel, Progress{action, node.shareOf(action.kernel)});
+    return llvm::Error::success();
+  }
+
+  /// Gives blocks counters of their own wherever a rule can. A kernel that gains by it gets no schedule: the original is
+  /// only its fallback from then on.
+  llvm::Error tryPrivateCounters() {
+    const ExplorerNode &node = explorer.node(start);
+    if (explorer.mustEnd() || isAtFloor(node))
+      return llvm::Error::success();
+    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(start);
+    if (!actions)
+      return actions.takeError();
+    std::vector<Action> chosen;
+    for (const Action &action : *actions)
+      if (action.pass == privatizingPass && !action.assisted && node.shareOf(action.kernel) >= leastShare)
+        chosen.push_back(action);
+    for (const Action &action : chosen) {
+      if (explorer.mustEnd())
+        break;
+      ExplorerRequest request{at, action.move()};
+      request.phase = AttemptPhase::Sketch;
+      request.trajectory = 1;
+      llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+      if (!attempts)
+        return attempts.takeError();
+      if (attempts->empty() || !takeIfFaster(attempts->front()))
+        continue;
+      explorer.setOrigin(at);
+      given.erase(action.kernel);
+    }
     return llvm::Error::success();
   }
 

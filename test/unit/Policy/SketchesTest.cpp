@@ -213,6 +213,22 @@ TEST(Sketches, MakesOneLaunchOfALoopBeforeItJoinsLaunches) {
   EXPECT_EQ(result.pipeline[1].pass, "fuse-kernels-vertical");
 }
 
+TEST(Sketches, GivesBlocksTheirOwnCountersFirst) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k"), FakePass{"privatize-atomics", {{"", 0.2}}}};
+  SearchOptions options;
+  options.tune = false;
+  SearchResult result = search(world, options);
+  auto tried = attemptsOf(result, AttemptPhase::Sketch);
+  ASSERT_EQ(tried.size(), 1u);
+  EXPECT_EQ(tried[0]->move.pass, "privatize-atomics");
+  // Without a gain the kernel is scheduled as ever.
+  world.passes[1].factors = {{"", 1.1}};
+  result = search(world, options);
+  EXPECT_EQ(attemptsOf(result, AttemptPhase::Sketch).size(), 13u);
+  EXPECT_NEAR(result.bestUs, 25, 1e-9);
+}
+
 TEST(Sketches, LeavesLaunchesApartWhereThatIsFaster) {
   FakeEnvironment world;
   world.passes = {FakePass{"fuse-kernels-vertical", {{"", 1.2}}}, sketches("schedule", "k")};
