@@ -71,10 +71,11 @@ llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> RewriteSession::program(bool al
       schedules[raised.nest.getKernel().str()] = schedule->attribute(state->mlirContext.get());
   }
   mlir::OwningOpRef<kb::ProgramOp> copy(mlir::cast<kb::ProgramOp>(from->imported->program->clone()));
-  copy->walk([&](kb::NestOp nest) {
+  llvm::SmallVector<kb::NestOp> nests;
+  copy->walk([&](kb::NestOp nest) { nests.push_back(nest); });
+  for (kb::NestOp nest : nests)
     if (auto found = schedules.find(nest.getKernel().str()); found != schedules.end())
-      nest.setScheduleAttr(found->second);
-  });
+      nestWithSchedule(nest, found->second);
   return copy;
 }
 

@@ -113,17 +113,18 @@ private:
     return false;
   }
 
-  /// Whether the requirements from number \p first on hold for some sizes from 4 on that are all the same. Conditions
-  /// that only smaller launches meet are worth nothing.
+  /// Whether the requirements from number \p first on hold for some sizes from 4 on that are all the same, and two blocks of two threads
+  /// along each axis. Conditions that only smaller launches meet are worth nothing.
   bool mayHold(size_t first) const {
     auto holds = [&](const Poly &poly, int64_t size) {
       int64_t sum = 0;
       for (auto &[monomial, coefficient] : poly.monomials()) {
-        if (llvm::any_of(monomial, [&](VarId id) { return space[id].kind != Space::Param; }) || monomial.size() > 4)
+        auto isOfLaunch = [](VarId id) { return id >= analysis::BdimVar && id < analysis::GdimVar + 3; };
+        if (llvm::any_of(monomial, [&](VarId id) { return !isOfLaunch(id) && space[id].kind != Space::Param; }) || monomial.size() > 4)
           return true;
         int64_t product = coefficient;
-        for (size_t i = 0; i < monomial.size(); ++i)
-          product *= size;
+        for (VarId id : monomial)
+          product *= isOfLaunch(id) ? 2 : size;
         sum += product;
       }
       return sum >= 0;

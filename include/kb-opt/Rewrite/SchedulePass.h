@@ -52,8 +52,15 @@ llvm::Expected<Rewrite> scheduleKernel(const PassContext &context, const KernelV
 /// that is worth trying and agrees with most of the rest. An error: the sketch does not fit, or has no such key.
 llvm::Expected<Schedule> completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule);
 
-/// The first schedule of the first sketch that fits \p nest. An error: none does.
+/// The first schedule of the first sketch that fits \p nest, with simpler sums where several points form the same ones. An error: none
+/// does.
 llvm::Expected<Schedule> mostPromising(const PassContext &context, kb::NestOp nest);
+
+/// \p before, or else the most promising schedule, for \p nest with simpler sums (the key `simplify`). An error: no sum can be simplified.
+llvm::Expected<Schedule> simplified(const PassContext &context, kb::NestOp nest, const Schedule *before);
+
+/// \p nest, or what takes its place in its program, with \p schedule.
+mlir::Operation *nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr schedule);
 
 /// Every schedule of \p kernel that is worth trying, as `schedule{as=…}` takes it: the schedules of each
 /// sketch that fits, most promising first. Empty if the kernel is not raised.

@@ -3,6 +3,7 @@
 #include "kb-opt/Rewrite/SchedulePass.h"
 #include "HostText.h"
 #include "LaunchText.h"
+#include "kb-opt/Raise/Simplify.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Schedule/Dispatch.h"
 #include "clang/Lex/Preprocessor.h"
@@ -91,6 +92,46 @@ static void renameConstants(const PassContext &context, const clang::FunctionDec
     });
 }
 
+namespace {
+
+/// The nest that a schedule is for: the raised one, or a copy of it with simpler sums that lives as long as this.
+class NestInUse {
+public:
+  static llvm::Expected<NestInUse> create(kb::NestOp nest, const Schedule &schedule) {
+    if (!schedule.integer("simplify"))
+      return NestInUse(nest, false);
+    llvm::Expected<kb::NestOp> copy = simplifyReductions(nest);
+    if (!copy)
+      return copy.takeError();
+    return NestInUse(*copy, true);
+  }
+  NestInUse(NestInUse &&other) : nest(other.nest), isCopy(std::exchange(other.isCopy, false)) {}
+  ~NestInUse() {
+    if (isCopy)
+      nest.erase();
+  }
+  kb::NestOp get() const { return nest; }
+
+private:
+  NestInUse(kb::NestOp nest, bool isCopy) : nest(nest), isCopy(isCopy) {}
+  kb::NestOp nest;
+  bool isCopy;
+};
+
+/// A copy of \p nest with sums that fewer points form; none where there are no such sums.
+std::optional<NestInUse> withSharedSums(kb::NestOp nest) {
+  auto simpler = NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
+  if (!simpler) {
+    llvm::consumeError(simpler.takeError());
+    return std::nullopt;
+  }
+  if (simpler->get().getDims().size() == nest.getDims().size())
+    return std::nullopt;
+  return std::move(*simpler);
+}
+
+} // namespace
+
 static Promise promiseOf(const GeneratedKernel &generated) {
   return generated.lowersPrecision ? Promise::LowerPrecision
          : generated.reassociates  ? Promise::Reassociates
@@ -128,6 +169,10 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
+  llvm::Expected<NestInUse> inUse = NestInUse::create(raised.nest, schedule);
+  if (!inUse)
+    return inUse.takeError();
+  raised.nest = inUse->get();
   std::vector<GeneratedKernel> generated;
   for (std::optional<Schedule> each = schedule; each && generated.size() < mostKernels;) {
     std::string name = nameFor(context, kernel, schedule, generated.size());
@@ -138,6 +183,7 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
       llvm::consumeError(printed.takeError());
       break;
     }
+    printed->reassociates |= schedule.integer("simplify") != 0;
     generated.push_back(std::move(*printed));
     each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each) : std::nullopt;
   }
@@ -198,6 +244,19 @@ static size_t agreement(const Schedule &full, const Schedule &part) {
 }
 
 llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule) {
+  if (schedule.integer("simplify")) {
+    llvm::Expected<NestInUse> simpler = NestInUse::create(nest, schedule);
+    if (!simpler)
+      return simpler.takeError();
+    Schedule others;
+    for (const auto &[key, value] : schedule.all())
+      if (key != "simplify")
+        others.set(key, StringRef(value));
+    llvm::Expected<Schedule> result = completed(context, simpler->get(), others);
+    if (result)
+      result->set("simplify", int64_t(1));
+    return result;
+  }
   const Sketch *sketch = findSketch(schedule.sketch());
   if (!sketch)
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
@@ -303,7 +362,8 @@ static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
   return inOrder;
 }
 
-llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
+/// The first schedule of the first sketch that fits \p nest as it is.
+static llvm::Expected<Schedule> mostPromisingOf(const PassContext &context, kb::NestOp nest) {
   std::string reason = "there is no sketch for it";
   std::vector<const Sketch *> inOrder = sketchesFor(nest);
   if (isMapOfRows(nest)) // lanes along the loop need no team
@@ -322,25 +382,75 @@ llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::Ne
   return llvm::createStringError(reason);
 }
 
-std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, const KernelView &kernel,
-                                                const LaunchSizes &sizes, const Freedom &freedom) {
-  std::vector<std::string> choices;
-  RaisedKernel raised = context.raised(kernel);
-  if (!raised.nest)
-    return choices;
+llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::NestOp nest) {
+  if (std::optional<NestInUse> simpler = withSharedSums(nest)) {
+    llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
+    if (schedule)
+      return schedule->set("simplify", int64_t(1));
+    llvm::consumeError(schedule.takeError());
+  }
+  return mostPromisingOf(context, nest);
+}
+
+llvm::Expected<Schedule> kbopt::simplified(const PassContext &context, kb::NestOp nest, const Schedule *before) {
+  if (before)
+    return completed(context, nest, Schedule(*before).set("simplify", int64_t(1)));
+  llvm::Expected<NestInUse> simpler = NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
+  if (!simpler)
+    return simpler.takeError();
+  llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
+  if (schedule)
+    schedule->set("simplify", int64_t(1));
+  return schedule;
+}
+
+mlir::Operation *kbopt::nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr schedule) {
+  if (Schedule(schedule).integer("simplify")) {
+    if (llvm::Expected<kb::NestOp> simpler = simplifyReductions(nest)) {
+      nest.erase();
+      nest = *simpler;
+    } else {
+      llvm::consumeError(simpler.takeError()); // then no pass has set it
+    }
+  }
+  nest.setScheduleAttr(schedule);
+  return nest;
+}
+
+/// The schedules of all sketches for \p nest: those that should be tried early, and the rest.
+static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const PassContext &context, kb::NestOp nest, const LaunchSizes &sizes,
+                                                                         const Freedom &freedom) {
   // A search judges few of them. The first sketch that fits is mostly the best one, but not where, say, each point sums
   // four elements: the best of every sketch comes early.
   constexpr size_t beforeOthers = 3;
-  std::vector<std::string> rest;
+  std::vector<Schedule> choices, rest;
   bool isFirst = true;
-  for (const Sketch *sketch : sketchesFor(raised.nest)) {
-    if (!sketch->whyNot(raised.nest).empty())
+  for (const Sketch *sketch : sketchesFor(nest)) {
+    if (!sketch->whyNot(nest).empty())
       continue;
     size_t early = isFirst ? beforeOthers : 1;
-    for (const auto &[number, schedule] : llvm::enumerate(sketch->schedules(raised.nest, context.target(), sizes, freedom)))
-      (number < early ? choices : rest).push_back(scheduleText(schedule));
+    for (auto &&[number, schedule] : llvm::enumerate(sketch->schedules(nest, context.target(), sizes, freedom)))
+      (number < early ? choices : rest).push_back(std::move(schedule));
     isFirst = false;
   }
+  return {std::move(choices), std::move(rest)};
+}
+
+std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, const KernelView &kernel,
+                                                const LaunchSizes &sizes, const Freedom &freedom) {
+  std::vector<std::string> choices, rest;
+  RaisedKernel raised = context.raised(kernel);
+  if (!raised.nest)
+    return choices;
+  auto add = [&](kb::NestOp nest, bool isSimpler) {
+    auto [early, late] = choicesOf(context, nest, sizes, freedom);
+    for (auto &[list, text] : {std::pair(&early, &choices), std::pair(&late, &rest)})
+      for (Schedule &each : *list)
+        text->push_back(scheduleText(isSimpler ? each.set("simplify", int64_t(1)) : each));
+  };
+  if (std::optional<NestInUse> simpler = freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
+    add(simpler->get(), true);
+  add(raised.nest, false);
   choices.insert(choices.end(), rest.begin(), rest.end());
   return choices;
 }

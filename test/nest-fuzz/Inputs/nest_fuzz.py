@@ -92,7 +92,7 @@ for seed in range(first, first + programs):
     if candidate.exists():
         new = candidate.read_text()
         scheduled = {name for name, _ in choices if len(re.findall(rf"\b{name}_\w+\s*<<<", new))}
-    said_no = dict(re.findall(r"--- !Missed\n(?:.*\n){3}Function: +(k\d+)\nArgs:\n  - String: +(.*)\n", remarks.read_text())) if remarks.exists() else {}
+    said_no = dict(re.findall(r"--- !Missed\n(?:.*\n){3,5}?Function: +(k\d+)\nArgs:\n  - String: +(.*)\n", remarks.read_text())) if remarks.exists() else {}
     for name, choice in choices:
         table[family[name]]["scheduled" if name in scheduled else "refused"] += 1
         if name not in scheduled:
