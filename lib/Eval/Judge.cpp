@@ -40,19 +40,31 @@ static constexpr double casesShare = 0.4, leastRunSeconds = 0.02;
 /// With less time left the sanitizer waits for its turn, and may be left out.
 static constexpr double leastForSanitizer = 30;
 
-unsigned Judge::Impl::caseCount(JudgeEffort effort) {
-  const unsigned least = options.searchCases + 1;
-  if (effort == JudgeEffort::Search || !secondsLeft)
-    return effort == JudgeEffort::Search ? least : options.maxCases;
+/// Of all cases together; each is made, run and compared once for every candidate of a final check.
+static constexpr double mostCaseBytes = 4.0 * (1 << 30);
+
+unsigned Judge::Impl::caseCount(JudgeEffort effort, std::string &omitted) {
+  const unsigned least = options.searchCases + 1, most = std::max(least, options.maxCases);
+  if (effort == JudgeEffort::Search)
+    return least;
+  Expected<const PlanFacts &> plan = facts(baselineProgram, recordedCase());
   Expected<const Reference *> own = reference(recordedCase(), Spread::None);
-  if (!own) {
-    consumeError(own.takeError()); // the gates say it
+  if (!plan || !own) {
+    consumeError(joinErrors(plan.takeError(), own.takeError())); // the gates say it
     return least;
   }
   const double seconds = runsPerCase * std::max((*own)->run->wallSeconds, leastRunSeconds);
-  const double fitting = std::max(0.0, casesShare * timeLeft() / seconds);
-  return std::clamp(static_cast<unsigned>(std::min<double>(fitting, options.maxCases)), least,
-                    std::max(least, options.maxCases));
+  const double byTime = std::max(0.0, casesShare * timeLeft() / seconds), byData = mostCaseBytes / std::max(1.0, plan->bufferBytes);
+  const unsigned count = std::clamp(static_cast<unsigned>(std::min<double>({byTime, byData, double(most)})), least, most);
+  const size_t all = seenCases(options.maxCases).size();
+  if (all > count)
+    omitted = byTime < byData ? formatv("{0} further cases do not fit into the {1:f0} s that are left of the time budget",
+                                        all - count, std::max(0.0, timeLeft()))
+                                    .str()
+                              : formatv("{0} further cases are left out: each has {1:f0} MiB of data", all - count,
+                                        plan->bufferBytes / (1 << 20))
+                                    .str();
+  return count;
 }
 
 void Judge::setSecondsLeft(std::function<double()> left) { impl->secondsLeft = std::move(left); }
@@ -163,8 +175,10 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   artefacts.exactly = effort == JudgeEffort::Final;
   JudgedProgram program(artefacts, impl->keptBytes);
   const bool isStrict = promise.result != ResultPromise::Bitwise && known->deterministic;
-  GateContext context{*impl, program, promise, effort, impl->caseCount(effort),
-                      isStrict ? Spread::Counted : spreadFor(promise)};
+  std::string omitted;
+  const unsigned caseCount = impl->caseCount(effort, omitted);
+  GateContext context{*impl, program, promise, effort, caseCount, isStrict ? Spread::Counted : spreadFor(promise),
+                      std::move(omitted)};
   const DeviceCode *code = nullptr;
   std::optional<PtxCensus> before, after;
   auto census = [&] {

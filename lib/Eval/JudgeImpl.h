@@ -265,8 +265,9 @@ struct Judge::Impl {
   RunOptions repeatedRun(JudgeEffort effort) const;
   /// What the gates from G6 on ask of the GPU, in their order.
   std::vector<RunRequest> gpuRuns(JudgeEffort effort, unsigned caseCount, const std::set<Assumption> &assumes);
-  /// How many of `seenCases` a judgement looks at: in the final check as many as the time left allows.
-  unsigned caseCount(JudgeEffort effort);
+  /// How many of `seenCases` a judgement looks at: in the final check as many as the time left and their size allow.
+  /// \p omitted then says what is left out.
+  unsigned caseCount(JudgeEffort effort, std::string &omitted);
   /// What is asked of both devices to know the original.
   std::vector<RunRequest> originalRuns();
   /// The original on \p test in another order of threads each.
@@ -325,6 +326,7 @@ struct GateContext {
   /// What the candidate is held to so far. What is right by the counted roundings alone, a stricter rule that costs
   /// no further runs of the original, is right; the first case that is not asks for the promise's own spread.
   Spread spread;
+  std::string omittedCases = {}; ///< what `caseCount` leaves out, for G7's record
   std::optional<TimingReport> timing = std::nullopt; ///< G12's
   OnceMap<unsigned, SanitizerReport> sanitized = {};      ///< G9's, which may be made before its turn
 };

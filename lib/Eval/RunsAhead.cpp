@@ -65,7 +65,7 @@ std::vector<RunRequest> Judge::Impl::orderRuns(const TestCase &test, Where where
 }
 
 std::vector<RunRequest> Judge::Impl::originalRuns() {
-  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, caseCount(JudgeEffort::Search), {});
+  std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, options.searchCases + 1, {});
   llvm::erase_if(requests, [](const RunRequest &request) { return request.options.repetitions > 1; });
   const TestCase small = checkCase();
   requests.push_back({small, RunMode::Check, cpuOptions(baselineProgram)});

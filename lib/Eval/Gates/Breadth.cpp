@@ -1,6 +1,5 @@
 //===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
 #include "../JudgeImpl.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
@@ -144,11 +143,6 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   Judge::Impl &judge = context.judge;
   std::vector<TestCase> tests = judge.seenCases(context.caseCount);
   tests.pop_back(); // the recorded one was G6's
-  std::string omitted;
-  if (context.effort == JudgeEffort::Final)
-    if (const size_t all = judge.seenCases(judge.options.maxCases).size(); all > tests.size() + 1)
-      omitted = formatv("{0} further cases do not fit into the {1:f0} s that are left of the time budget",
-                        all - tests.size() - 1, std::max(0.0, judge.timeLeft()));
   Expected<GateRecord> record = compareOnCases(context, tests, GateId::G7);
   if (!record || record->stops())
     return record;
@@ -156,8 +150,8 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   if (!broken || broken->stops())
     return broken;
   record->cases += broken->cases;
-  if (!omitted.empty())
-    record->details.push_back(std::move(omitted));
+  if (!context.omittedCases.empty())
+    record->details.push_back(context.omittedCases);
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());
   if (record->cases == 0) {
     GateRecord none = GateRecord::notRun(GateId::G7, "there is only the recorded case");

@@ -235,6 +235,26 @@ TEST_F(JudgeGpuTest, WhatDoesNotFitIntoTheTimeLeftIsSaidAndNotRun) {
   EXPECT_EQ(fake.count("sanitize good"), 0);
 }
 
+TEST_F(JudgeGpuTest, CasesOfLargeDataAreFewer) {
+  std::string error;
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(cases.folder, error);
+  ASSERT_TRUE(plan.has_value()) << error;
+  kbrt::Buffer large;
+  large.bytes = uint64_t(1) << 29;
+  large.address = 0x610000000000;
+  plan->buffers.push_back(large); // 0.5 GiB: eight of them are 4 GiB
+  ASSERT_TRUE(kbrt::writePlan(*plan, cases.folder, error)) << error;
+  for (int i = 0; i < 20; ++i)
+    cases.list.push_back({"seed=" + std::to_string(i), false, true, false});
+  GateRecord record = gate(GateId::G7);
+  EXPECT_EQ(record.outcome, GateOutcome::Passed) << record.reason;
+  EXPECT_EQ(record.cases, 6u);
+  ASSERT_FALSE(record.details.empty());
+  EXPECT_EQ(record.details.back(), "15 further cases are left out: each has 512 MiB of data");
+  options.effort = JudgeEffort::Search;
+  EXPECT_EQ(gate(GateId::G7).cases, 3u);
+}
+
 TEST_F(JudgeGpuTest, WhatTakesTheCpuDeviceTooLongIsFoundOutOnce) {
   slowOnCpu();
   promise.result = ResultPromise::Reassociates;
