@@ -174,16 +174,12 @@ public:
   }
 
 private:
-  /// How the host names the instance, `kernel<128>`; empty if it is no template or if others of its instances take other
-  /// parameters, so that a launch cannot be written for all of them.
+  /// How the host names the instance, `kernel<128>`; empty if it is no template or an argument cannot be written.
   std::string instanceName() const {
     const FunctionTemplateDecl *pattern = function->getPrimaryTemplate();
     const TemplateArgumentList *arguments = function->getTemplateSpecializationArgs();
     if (!pattern || !arguments)
       return "";
-    for (const ParmVarDecl *parameter : pattern->getTemplatedDecl()->parameters())
-      if (parameter->getType()->isDependentType())
-        return "";
     llvm::StringMap<std::string> known = templateArguments(function, context.parsed().context());
     std::vector<std::string> texts;
     for (unsigned i = 0; i < arguments->size(); ++i) {
@@ -297,8 +293,11 @@ private:
 
   /// Adds the choice at \p launch; the reason if there is none.
   std::string choose(LaunchText launch) {
+    std::string shown = "the launch at " + ast::lineText(context, launch.fact().call->getBeginLoc());
     if (!instanceTest(launch).empty() && launch.spelled("", true) == launch.spelled("", false))
-      return "the launch at " + ast::lineText(context, launch.fact().call->getBeginLoc()) + " does not say which instance it launches";
+      return shown + " does not say which instance it launches";
+    if (!instanceTest(launch).empty() && !launch.castTo(function, context.parsed().context()))
+      return shown + " passes values of other types to other instances of '" + kernel.name().str() + "'";
     Choice choice{std::move(launch), {}, {}};
     LaunchAlgebra algebra(context, choice.launch);
     auto valueOf = [&](StringRef name) { return choice.launch.value(name); };

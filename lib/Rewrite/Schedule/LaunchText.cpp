@@ -2,6 +2,7 @@
 
 #include "LaunchText.h"
 #include "HostText.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ParentMapContext.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/StringExtras.h"
@@ -111,6 +112,22 @@ LaunchText LaunchText::withMeanings(llvm::StringMap<Meaning> meanings) const {
 
 std::string LaunchText::spelled(StringRef name, bool withTemplateArguments) const {
   return qualifier + name.str() + (withTemplateArguments ? templateArguments : "");
+}
+
+bool LaunchText::castTo(const FunctionDecl *instance, const ASTContext &ast) {
+  const FunctionTemplateDecl *pattern = instance->getPrimaryTemplate();
+  for (unsigned i = 0; pattern && i < instance->getNumParams(); ++i) {
+    if (!pattern->getTemplatedDecl()->getParamDecl(i)->getType()->isDependentType())
+      continue;
+    QualType type = instance->getParamDecl(i)->getType().getUnqualifiedType();
+    if (!type->isPointerType() && !type->isArithmeticType())
+      return false;
+    argumentTexts[i] = "(" + type.getAsString(ast.getPrintingPolicy()) + ")" + asOperand(argumentTexts[i]);
+    Meaning &meaning = names[instance->getParamDecl(i)->getName()];
+    meaning.text = argumentTexts[i];
+    meaning.isOperand = true;
+  }
+  return true;
 }
 
 std::string LaunchText::arguments() const { return llvm::join(argumentTexts, ", "); }
@@ -267,7 +284,9 @@ llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const 
   }
   if (fact.instances > 1) // Other instances may have other values here.
     for (auto &each : text.names) {
-      each.second.value = std::nullopt;
+      int64_t number = 0;
+      bool isNumber = !StringRef(each.second.text).getAsInteger(10, number);
+      each.second.value = isNumber ? std::optional(number) : std::nullopt;
       each.second.expr = nullptr;
     }
   if (fact.stream)

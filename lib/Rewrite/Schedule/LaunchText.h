@@ -56,6 +56,9 @@ public:
   std::string arguments() const;
   /// The stream as it is written; empty: the default one.
   llvm::StringRef stream() const { return streamText; }
+  /// Casts the arguments for parameters whose types differ between instances of the template to those of \p instance, for
+  /// a launch of several instances: the text has to compile in all of them. False if a type cannot be cast to.
+  bool castTo(const clang::FunctionDecl *instance, const clang::ASTContext &ast);
   /// The same place with other names.
   LaunchText withMeanings(llvm::StringMap<Meaning> meanings) const;
   /// Whether it stands in braces, so that two statements may take its place.

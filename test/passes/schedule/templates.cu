@@ -17,7 +17,7 @@ void floats(float *y, int n) {
   fill<float, 128><<<(n + 255) / 256, 256>>>(y, 1.0f, n);
 }
 
-// Another instance keeps its launch, and so does a place that is several instances.
+// Another instance keeps its launch, and a place that is several instances asks which it is.
 // CHECK-LABEL: void doubles
 // CHECK-NEXT: fill<double, 128><<<
 void doubles(double *y, int n) {
@@ -25,6 +25,9 @@ void doubles(double *y, int n) {
 }
 
 // CHECK-LABEL: void any
+// CHECK-NEXT: if ((const void *)fill<T, 128> == (const void *)fill<float, 128> &&
+// CHECK: fill_{{w}}ide<<<{{.*}}>>>((float *)y, (float)T(1), n);
+// CHECK-NEXT: else
 // CHECK-NEXT: fill<T, 128><<<
 template <typename T> void any(T *y, int n) {
   fill<T, 128><<<(n + 255) / 256, 256>>>(y, T(1), n);
