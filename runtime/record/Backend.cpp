@@ -23,7 +23,7 @@ namespace {
 
 using ParameterTypes = std::map<std::string, std::vector<ElementType>>;
 
-/// KBRECORD_TYPES: "kernel=f32,unknown;other=i32", for kernels whose names tell no types.
+/// KBRECORD_TYPES: "kernel=f32,unknown;other=i32", for kernels whose names do not tell all types.
 ParameterTypes toldTypes() {
   std::istringstream kernels(recorderSetting("TYPES"));
   ParameterTypes all;
@@ -40,9 +40,14 @@ ParameterTypes toldTypes() {
 } // namespace
 
 std::vector<ElementType> Backend::parameterTypes(const std::string &kernel) {
-  if (auto types = pointerParameterTypes(kernel))
-    return *types;
   static const ParameterTypes told = toldTypes();
   auto found = told.find(kernel);
-  return found == told.end() ? std::vector<ElementType>{} : found->second;
+  std::vector<ElementType> more = found == told.end() ? std::vector<ElementType>{} : found->second;
+  auto types = pointerParameterTypes(kernel);
+  if (!types)
+    return more;
+  for (size_t i = 0; i < types->size() && i < more.size(); ++i)
+    if ((*types)[i] == ElementType::Unknown)
+      (*types)[i] = more[i];
+  return *types;
 }

@@ -36,7 +36,7 @@ struct RecordRequest {
   std::string image;
   unsigned deviceIndex = 0; ///< of the GPU
   std::string rounding = "nearest"; ///< of kernels on the CPU device: or "up", "down"
-  /// For kernels whose names tell no types. A CPU image knows them by itself.
+  /// For kernels whose names do not tell all types. A CPU image knows them by itself.
   KernelTypes kernelTypes;
   std::vector<std::string> arguments;
   std::string standardInput;

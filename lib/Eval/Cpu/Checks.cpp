@@ -52,7 +52,19 @@ void CheckInserter::insertCheck(const Access &access) {
   StringRef name = access.kind == kbrt::AccessKind::Load    ? "kbrt_check_load"
                    : access.kind == kbrt::AccessKind::Store ? "kbrt_check_store"
                                                             : "kbrt_check_atomic";
-  call(b, name, site, {access.pointer, length});
+  // An access that promises less alignment than it has bytes, as of two neighbouring chars, is one of several parts.
+  unsigned part = access.bytes;
+  if (const auto *load = dyn_cast<LoadInst>(access.instruction))
+    part = std::min<uint64_t>(part, load->getAlign().value());
+  else if (const auto *store = dyn_cast<StoreInst>(access.instruction))
+    part = std::min<uint64_t>(part, store->getAlign().value());
+  constexpr unsigned mostChecked = 16;
+  if (access.length || access.bytes > mostChecked || access.bytes % part)
+    part = access.bytes;
+  if (part == access.bytes)
+    return call(b, name, site, {access.pointer, length});
+  for (unsigned at = 0; at < access.bytes; at += part)
+    call(b, name, site, {b.CreateConstGEP1_64(b.getInt8Ty(), access.pointer, at), b.getInt64(part)});
 }
 
 /// A local array begins uninitialised; a by-value parameter begins complete.
