@@ -113,6 +113,14 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     values.erase(parameter);
     return true;
   }
+  pointees.erase(parameter);
+  if (std::optional<Value> pointee = type->isPointerType() ? pointeeOf(argument) : std::nullopt) {
+    if (untracked.count(parameter))
+      return false;
+    values.erase(parameter);
+    pointees[parameter] = *pointee;
+    return true;
+  }
   if (type->isPointerType() || type.getNonReferenceType()->isArrayType()) {
     std::optional<Pointer> pointer = isReference ? evaluateArray(argument) : evaluatePointer(argument);
     if (!pointer || untracked.count(parameter))
@@ -123,12 +131,10 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     return true;
   }
   if (isReference && !type.getNonReferenceType().isConstQualified()) {
-    const VarDecl *variable = variableOf(argument);
-    auto at = values.find(variable);
-    if (at == values.end() || at->second.kind != Value::Scalar)
-      return false;
-    values[parameter] = Value(at->second);
-    return true;
+    std::optional<Value> place = placeAt(argument);
+    if (place)
+      values[parameter] = *place;
+    return place.has_value();
   }
   type = type.getNonReferenceType();
   bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
@@ -139,8 +145,26 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
       values[parameter] = {Value::Number, *value, {}, {}};
       return true;
     }
-  declareScalar(parameter, argument, out);
+  if (!declareVector(parameter, argument, out) && !failed())
+    declareScalar(parameter, argument, out);
   return !failed();
+}
+
+std::optional<Value> ThreadReader::placeAt(const Expr *lvalue) {
+  if (const std::string *name = partName(lvalue))
+    return Value{Value::Scalar, {}, {}, *name};
+  const Value *value = valueAt(lvalue);
+  bool isPlace = value && (value->kind == Value::Scalar || value->kind == Value::Vector);
+  return isPlace ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<Value> ThreadReader::pointeeOf(const Expr *pointer) {
+  pointer = strip(pointer);
+  const auto *address = llvm::dyn_cast<UnaryOperator>(pointer);
+  if (address && address->getOpcode() == UO_AddrOf)
+    return placeAt(address->getSubExpr());
+  const Value *value = valueAt(pointer, true);
+  return value ? std::optional(*value) : std::nullopt;
 }
 
 std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
@@ -193,7 +217,10 @@ void ThreadReader::readResult(const ReturnStmt *statement, Body &out) {
     return;
   if (here->isOnlyReturn) {
     bool isName = llvm::all_of(text.text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-    if (isName) {
+    // What belongs to the caller may change before the result is used.
+    const VarDecl *variable = variableOf(value);
+    bool isOthers = partName(value) || (variable && variable->getType()->isReferenceType());
+    if (isName && !isOthers) {
       here->result = std::move(text);
       return;
     }

@@ -172,6 +172,21 @@ Poly ThreadReader::joinDigits(const Poly &poly) {
   return poly;
 }
 
+Poly ThreadReader::expandRemainders(const Poly &poly) {
+  for (auto &[monomial, coefficient] : poly.monomials())
+    for (VarId var : monomial) {
+      const Space::Variable remainder = space[var];
+      Poly factor = remainder.kind == Space::Mod ? poly.coefficientOf(var) : Poly();
+      if (!factor.isValid() || factor.monomials().empty())
+        continue;
+      Poly whole = remainder.divisor * space.floorDiv(remainder.dividend, remainder.divisor);
+      Poly expanded = poly - factor * Poly::variable(var) + factor * (remainder.dividend - whole);
+      if (expanded.isValid() && expanded.monomials().size() < poly.monomials().size())
+        return expandRemainders(expanded);
+    }
+  return poly;
+}
+
 bool ThreadReader::isGuarded(Poly poly) {
   bool hasUsed = false;
   for (const Constraint &each : given) {
@@ -245,7 +260,7 @@ std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
   Expr::EvalResult constant;
   if (!expr->isValueDependent() && expr->EvaluateAsInt(constant, ast, Expr::SE_NoSideEffects)) {
     llvm::APSInt value = constant.Val.getInt();
-    if (value.getSignificantBits() > 64)
+    if (!value.isRepresentableByInt64())
       return std::nullopt;
     return ofType(Poly::constant(value.getExtValue()), expr->getType(), true);
   }
@@ -409,6 +424,7 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
     return ofType(space.mod(left.poly, right.poly + Poly::constant(1)), type, true);
   case BO_Div:
   case BO_Rem:
+    left.poly = expandRemainders(left.poly);
     if (!isNonNegative(left.poly, true) || !isPositive(right.poly))
       return std::nullopt;
     return ofType(opcode == BO_Div ? space.floorDiv(left.poly, right.poly) : space.mod(left.poly, right.poly),

@@ -462,7 +462,7 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
       }
     }
   }
-  if (failed() || declareVector(variable, out))
+  if (failed() || declareVector(variable, init, out))
     return;
   declareScalar(variable, init, out);
 }

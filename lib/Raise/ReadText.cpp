@@ -285,7 +285,7 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   }
   if (std::optional<Text> text = vectorText(expr))
     return fill(*text);
-  if (const std::string *name = reader.elementName(expr))
+  if (const std::string *name = reader.partName(expr))
     return *name;
   if (reader.arrayOf(expr)) {
     reader.refuse("'" + reader.sourceText(expr) + "' indexes an array of the thread by what is not constant");

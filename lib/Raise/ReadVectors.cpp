@@ -5,16 +5,39 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
 
 namespace kbopt::raise {
 
+/// The fields of the user's struct \p type if it is no more than these, and all are numbers.
+static std::optional<VectorShape> structShape(QualType type, std::string name) {
+  constexpr unsigned mostFields = 16;
+  const auto *record = type->getAsCXXRecordDecl();
+  if (record->isUnion() || record->isLambda() || !record->isAggregate() || record->getNumBases() ||
+      !record->isTriviallyCopyable() || type.isVolatileQualified())
+    return std::nullopt;
+  VectorShape shape;
+  shape.maker = std::move(name);
+  for (const FieldDecl *field : record->fields()) {
+    QualType each = field->getType();
+    if (!each->isArithmeticType() || each.hasQualifiers() || field->isBitField() || field->hasInClassInitializer())
+      return std::nullopt;
+    shape.fields.push_back(field->getNameAsString());
+    shape.types.push_back(each);
+  }
+  return shape.fields.empty() || shape.fields.size() > mostFields ? std::nullopt : std::optional(shape);
+}
+
 std::optional<VectorShape> ThreadReader::vectorShape(QualType type) const {
   const auto *record = type.isNull() ? nullptr : type->getAsCXXRecordDecl();
-  if (!record || !record->getIdentifier() || !record->isCompleteDefinition() ||
-      !ast.getSourceManager().isInSystemHeader(record->getLocation()))
+  if (!record || !record->isCompleteDefinition())
+    return std::nullopt;
+  if (!ast.getSourceManager().isInSystemHeader(record->getLocation()))
+    return structShape(type, typeText(type.getUnqualifiedType()));
+  if (!record->getIdentifier())
     return std::nullopt;
   llvm::StringRef name = record->getName(), stem = name.drop_back();
   VectorShape shape;
@@ -34,6 +57,7 @@ std::optional<VectorShape> ThreadReader::vectorShape(QualType type) const {
       return std::nullopt;
     shape.scalar = field->getType();
     shape.fields.push_back(field->getNameAsString());
+    shape.types.push_back(field->getType());
   }
   bool isPlain = !shape.fields.empty() &&
                  ast.getTypeSize(type) == shape.fields.size() * ast.getTypeSize(shape.scalar);
@@ -49,7 +73,7 @@ std::optional<Pointer> ThreadReader::castPointer(Pointer pointer, QualType to) c
     bool isChar = ast.hasSameUnqualifiedType(element, ast.CharTy) && ast.getLangOpts().CharIsSigned;
     return ast.hasSameUnqualifiedType(shape->scalar, isChar ? ast.SignedCharTy : element.getUnqualifiedType());
   };
-  if (!isBack && (!shape || !isScalar(pointer.element)))
+  if (!isBack && (!shape || shape->scalar.isNull() || !isScalar(pointer.element)))
     return std::nullopt;
   pointer.parts = isBack ? 1 : shape->fields.size();
   pointer.whole = isBack ? QualType() : to;
@@ -85,11 +109,15 @@ Operand ThreadReader::partAt(const Pointer &pointer, unsigned part) const {
 
 Text ThreadReader::joinVector(const VectorShape &shape, llvm::ArrayRef<Text> parts) const {
   Text joined;
-  for (const Text &part : parts) {
-    joined.text += (joined.text.empty() ? shape.maker + "(" : ", ") + shiftHoles(part.text, joined.operands.size());
+  bool isStruct = shape.scalar.isNull();
+  for (auto [part, type] : llvm::zip_equal(parts, shape.types)) {
+    std::string text = shiftHoles(part.text, joined.operands.size());
+    if (isStruct) // braces convert nothing
+      text = "(" + typeText(type) + ")(" + text + ")";
+    joined.text += (joined.text.empty() ? shape.maker + (isStruct ? "{" : "(") : ", ") + text;
     joined.operands.insert(joined.operands.end(), part.operands.begin(), part.operands.end());
   }
-  joined.text += ")";
+  joined.text += isStruct ? "}" : ")";
   return joined;
 }
 
@@ -186,11 +214,10 @@ std::optional<ThreadReader::Parts> ThreadReader::splitVector(const Expr *expr, B
     return copy->getNumArgs() == 1 && copy->getConstructor()->isCopyOrMoveConstructor()
                ? splitVector(copy->getArg(0), out)
                : std::nullopt;
-  if (const VarDecl *variable = variableOf(expr)) {
-    auto at = values.find(variable);
-    if (at == values.end() || at->second.kind != Value::Vector)
+  if (const Value *value = valueAt(expr)) {
+    if (value->kind != Value::Vector)
       return std::nullopt;
-    for (const std::string &name : at->second.parts)
+    for (const std::string &name : value->parts)
       parts.push_back({name, {}});
     return parts;
   }
@@ -203,7 +230,7 @@ std::optional<ThreadReader::Parts> ThreadReader::splitVector(const Expr *expr, B
     if (list->getNumInits() != shape->fields.size())
       return std::nullopt;
     for (const Expr *each : list->inits())
-      parts.push_back(textOf(each, out));
+      parts.push_back(llvm::isa<ImplicitValueInitExpr>(each) ? Text{"0", {}} : textOf(each, out));
     return parts;
   }
   if (const auto *call = llvm::dyn_cast<CallExpr>(expr))
@@ -212,8 +239,12 @@ std::optional<ThreadReader::Parts> ThreadReader::splitVector(const Expr *expr, B
 }
 
 std::optional<Text> ThreadReader::partText(const MemberExpr *member, Body &out) {
+  if (member->isArrow()) {
+    const std::string *name = partName(member);
+    return name ? std::optional(Text{*name, {}}) : std::nullopt;
+  }
   std::optional<VectorShape> shape = vectorShape(member->getBase()->getType());
-  if (!shape || member->isArrow())
+  if (!shape)
     return std::nullopt;
   auto *field = llvm::find(shape->fields, member->getMemberDecl()->getNameAsString());
   if (field == shape->fields.end())
@@ -222,13 +253,42 @@ std::optional<Text> ThreadReader::partText(const MemberExpr *member, Body &out) 
   return parts ? std::optional((*parts)[field - shape->fields.begin()]) : std::nullopt;
 }
 
-bool ThreadReader::declareVector(const VarDecl *variable, Body &out) {
+/// Whether \p variable's function changes one field of it, or lets another function do so.
+static bool changesField(const VarDecl *variable) {
+  struct Finder : RecursiveASTVisitor<Finder> {
+    const VarDecl *variable = nullptr;
+    bool found = false;
+    void look(const Expr *lvalue) {
+      const auto *member = llvm::dyn_cast<MemberExpr>(strip(lvalue));
+      found |= member && variableOf(member->getBase()) == variable;
+    }
+    bool VisitBinaryOperator(BinaryOperator *op) { return op->isAssignmentOp() ? look(op->getLHS()) : void(), !found; }
+    bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *op) {
+      return op->isAssignmentOp() ? look(op->getArg(0)) : void(), !found;
+    }
+    bool VisitUnaryOperator(UnaryOperator *op) {
+      if (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf)
+        look(op->getSubExpr());
+      found |= op->getOpcode() == UO_AddrOf && variableOf(op->getSubExpr()) == variable;
+      return !found;
+    }
+  } finder;
+  finder.variable = variable;
+  const auto *function = llvm::dyn_cast<FunctionDecl>(variable->getDeclContext());
+  if (function && function->getBody())
+    finder.TraverseStmt(function->getBody());
+  return finder.found;
+}
+
+bool ThreadReader::declareVector(const VarDecl *variable, const Expr *init, Body &out) {
   std::optional<VectorShape> shape = vectorShape(variable->getType());
-  const Expr *init = variable->getInit();
-  if (const auto *constructed = llvm::dyn_cast_or_null<CXXConstructExpr>(init);
-      constructed && constructed->getNumArgs() == 0)
+  const auto *constructed = llvm::dyn_cast_or_null<CXXConstructExpr>(init);
+  bool isEmpty = constructed && constructed->getNumArgs() == 0, isZero = isEmpty && constructed->requiresZeroInitialization();
+  if (isEmpty)
     init = nullptr;
   std::optional<Parts> parts = shape && init ? splitVector(init, out) : std::nullopt;
+  if (shape && init && !parts && !failed() && changesField(variable))
+    parts = fixedParts(*shape, init, out);
   if (!shape || (init && !parts))
     return false;
   Value value;
@@ -237,9 +297,11 @@ bool ThreadReader::declareVector(const VarDecl *variable, Body &out) {
     Statement let;
     let.kind = Statement::Let;
     let.name = uniqueName((variable->getName() + "_" + shape->fields[i]).str());
-    let.type = typeText(shape->scalar.getUnqualifiedType());
+    let.type = typeText(shape->types[i].getUnqualifiedType());
     if (init)
       let.value = (*parts)[i];
+    else if (isZero)
+      let.value.text = "0";
     value.parts.push_back(let.name);
     out.push_back(std::move(let));
   }
@@ -271,8 +333,8 @@ std::optional<ThreadReader::Parts> ThreadReader::fixedParts(const VectorShape &s
     for (const std::string &field : shape.fields)
       parts->push_back({name + "." + field, {}});
   } else if (!isFixed) {
-    for (auto [part, field] : llvm::zip_equal(*parts, shape.fields))
-      part = {keep("part_" + field, typeText(shape.scalar.getUnqualifiedType()), part), {}};
+    for (auto [part, field, type] : llvm::zip_equal(*parts, shape.fields, shape.types))
+      part = {keep("part_" + field, typeText(type.getUnqualifiedType()), part), {}};
   }
   return failed() ? std::nullopt : parts;
 }
@@ -295,12 +357,11 @@ bool ThreadReader::storeVector(const Pointer &pointer, const Expr *right, Body &
 bool ThreadReader::assignVector(const Expr *left, const Expr *right, Body &out) {
   if (std::optional<Pointer> pointer = evaluateVector(left))
     return storeVector(*pointer, right, out);
-  const VarDecl *variable = variableOf(left);
-  auto at = values.find(variable);
-  std::optional<VectorShape> shape = variable ? vectorShape(variable->getType()) : std::nullopt;
-  if (!shape || at == values.end() || at->second.kind != Value::Vector)
+  const Value *place = valueAt(left);
+  std::optional<VectorShape> shape = place && place->kind == Value::Vector ? vectorShape(left->getType()) : std::nullopt;
+  if (!shape)
     return false;
-  llvm::SmallVector<std::string> names(at->second.parts.begin(), at->second.parts.end());
+  llvm::SmallVector<std::string> names(place->parts.begin(), place->parts.end());
   std::optional<Parts> parts = fixedParts(*shape, right, out);
   if (!parts)
     return false;
@@ -309,13 +370,13 @@ bool ThreadReader::assignVector(const Expr *left, const Expr *right, Body &out) 
   for (size_t i = 0; i < names.size(); ++i)
     for (size_t j = i + 1; j < names.size(); ++j)
       isPlain &= (*parts)[j].text.find(names[i]) == std::string::npos;
-  for (auto [part, field] : llvm::zip_equal(*parts, shape->fields)) {
+  for (auto [part, field, type] : llvm::zip_equal(*parts, shape->fields, shape->types)) {
     if (isPlain)
       continue;
     Statement let;
     let.kind = Statement::Let;
     let.name = uniqueName("part_" + field);
-    let.type = typeText(shape->scalar.getUnqualifiedType());
+    let.type = typeText(type.getUnqualifiedType());
     let.value = std::move(part);
     part = {let.name, {}};
     out.push_back(std::move(let));
@@ -330,17 +391,33 @@ bool ThreadReader::assignVector(const Expr *left, const Expr *right, Body &out) 
   return true;
 }
 
+const Value *ThreadReader::valueAt(const Expr *expr, bool isPointer) const {
+  expr = strip(expr);
+  const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
+  if (!isPointer && unary && unary->getOpcode() == UO_Deref)
+    return valueAt(unary->getSubExpr(), true);
+  const VarDecl *variable = variableOf(expr);
+  const auto &known = isPointer ? pointees : values;
+  auto at = known.find(variable);
+  return variable && at != known.end() ? &at->second : nullptr;
+}
+
 const std::string *ThreadReader::partName(const Expr *lvalue) {
   if (const std::string *name = elementName(lvalue))
     return name;
-  const auto *member = llvm::dyn_cast<MemberExpr>(strip(lvalue));
-  const VarDecl *variable = member && !member->isArrow() ? variableOf(member->getBase()) : nullptr;
-  auto at = values.find(variable);
-  if (!variable || at == values.end() || at->second.kind != Value::Vector)
+  lvalue = strip(lvalue);
+  if (const Value *value = llvm::isa<UnaryOperator>(lvalue) ? valueAt(lvalue) : nullptr)
+    return value->kind == Value::Scalar ? &value->name : nullptr;
+  const auto *member = llvm::dyn_cast<MemberExpr>(lvalue);
+  const Value *value = member ? valueAt(member->getBase(), member->isArrow()) : nullptr;
+  if (!value || value->kind != Value::Vector)
     return nullptr;
-  std::optional<VectorShape> shape = vectorShape(variable->getType());
+  QualType type = member->getBase()->getType();
+  std::optional<VectorShape> shape = vectorShape(member->isArrow() ? type->getPointeeType() : type);
+  if (!shape)
+    return nullptr;
   auto *field = llvm::find(shape->fields, member->getMemberDecl()->getNameAsString());
-  return field == shape->fields.end() ? nullptr : &at->second.parts[field - shape->fields.begin()];
+  return field == shape->fields.end() ? nullptr : &value->parts[field - shape->fields.begin()];
 }
 
 } // namespace kbopt::raise

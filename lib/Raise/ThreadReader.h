@@ -34,11 +34,12 @@ struct Pointer {
   clang::QualType whole = {};
 };
 
-/// A vector type of CUDA.
+/// A vector type of CUDA, or a struct of the user's that is no more than its fields.
 struct VectorShape {
-  clang::QualType scalar;
+  clang::QualType scalar; ///< null if the fields may have several types
   llvm::SmallVector<std::string, 4> fields;
-  std::string maker; ///< the function that makes one of scalars
+  llvm::SmallVector<clang::QualType, 4> types;
+  std::string maker; ///< the function that makes one of scalars, or the name of the struct
 };
 
 /// That each iteration of a loop adds \p step (by default one) to a variable, or subtracts it.
@@ -142,6 +143,10 @@ private:
   std::optional<Text> inlineCall(const clang::CallExpr *call, Body &out);
   bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
   void readResult(const clang::ReturnStmt *statement, Body &out);
+  /// The scalar or the split vector of the thread that \p lvalue names; nothing if it is something else.
+  std::optional<Value> placeAt(const clang::Expr *lvalue);
+  /// What \p pointer, `&x` or a parameter that is given one, points to, of the thread's variables.
+  std::optional<Value> pointeeOf(const clang::Expr *pointer);
   /// `cub::BlockReduce<T, n>(storage).Sum(x)` as a collective.
   std::optional<Operand> blockReduction(const clang::CallExpr *call, Body &out);
   /// What a member of a cooperative group says of the thread.
@@ -182,6 +187,8 @@ private:
   bool demand(Integer &value, const clang::Expr *shown);
   /// idx % n + idx / n * n is idx.
   Poly joinDigits(const Poly &poly);
+  /// idx - idx % n is idx / n * n, where that has fewer terms.
+  Poly expandRemainders(const Poly &poly);
   /// Whether the conditions around what is read show that \p poly >= 0; may require that sizes are not negative.
   bool isGuarded(Poly poly);
   /// Whether \p poly >= 0, or can be required to be.
@@ -212,9 +219,11 @@ private:
   Text joinVector(const VectorShape &shape, llvm::ArrayRef<Text> parts) const;
   /// `v.x` where v is split.
   std::optional<Text> partText(const clang::MemberExpr *member, Body &out);
-  /// The scalar that `v.x` stands for; null if v is not split.
+  /// The scalar that `v.x`, `p->x` or `*p` stands for; null if it is none of the thread's.
   const std::string *partName(const clang::Expr *lvalue);
-  bool declareVector(const clang::VarDecl *variable, Body &out);
+  /// What \p expr, `v`, `*p` or `p->` without its arrow, has as its value; null if it is no variable of the thread.
+  const Value *valueAt(const clang::Expr *expr, bool isPointer = false) const;
+  bool declareVector(const clang::VarDecl *variable, const clang::Expr *init, Body &out);
   bool storeVector(const Pointer &pointer, const clang::Expr *right, Body &out);
   bool assignVector(const clang::Expr *left, const clang::Expr *right, Body &out);
   bool assignPart(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
@@ -251,6 +260,7 @@ private:
   ThreadProgram &program;
   Space &space;
   std::map<const clang::VarDecl *, Value> values;
+  std::map<const clang::VarDecl *, Value> pointees; ///< what parameters of functions point to, of the thread's variables
   std::set<const clang::VarDecl *> untracked;
   LoopForms forms;
   std::vector<Frame> frames;

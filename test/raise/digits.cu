@@ -13,6 +13,20 @@ __global__ void permute(float *y, const float *x, int B, int T, int C) {
   y[(b * C + c) * T + t] = x[i];
 }
 
+// Digits by subtraction.
+// CHECK-LABEL: kb.nest @_Z8subtract
+// CHECK-SAME: dims ["i", "j", "k"]
+// CHECK: kb.store {{.*}} at <over [i, j, k] with [M, N] : k + j * M + i * (M * N)>> "chosen" []
+__global__ void subtract(float *y, const float *x, const int *seq, int B, int N, int M) {
+  int index = blockIdx.x * blockDim.x + threadIdx.x;
+  if (index >= B * N * M)
+    return;
+  int k = index % M;
+  int j = (index - k) / M % N;
+  int i = (index - M * j - k) / (N * M);
+  y[N * M * i + M * j + k] = seq[j] > k ? 0.0f : x[index];
+}
+
 // CHECK-LABEL: kb.nest @_Z6gather
 // CHECK-SAME: #kb.symbol<"row" varying>
 // CHECK: kb.let "row" : "int" "$0" [#kb.operand<element <argument "at" argument 2> : "int" bytes 4 at <over [i] : i>>]

@@ -66,7 +66,7 @@ llvm::StringMap<std::string> kbopt::templateArguments(const FunctionDecl *instan
     if (argument.getKind() == TemplateArgument::Integral && argument.getIntegralType()->isBooleanType())
       texts[name] = argument.getAsIntegral().isZero() ? "false" : "true";
     else if (argument.getKind() == TemplateArgument::Integral)
-      texts[name] = std::to_string(argument.getAsIntegral().getExtValue());
+      texts[name] = llvm::toString(argument.getAsIntegral(), 10);
     else if (argument.getKind() == TemplateArgument::Type)
       texts[name] = argument.getAsType().getAsString(ast.getPrintingPolicy());
   }
