@@ -126,10 +126,11 @@ struct Rule {
   /// cancelled says little about its terms, taken as the usual magnitude of the
   /// output. With n unknown, four roundings of the result are allowed for. Sums of
   /// subnormal numbers are exact until a partial sum leaves their range, so that
-  /// the original may round nowhere and another order does.
+  /// the original may round nowhere and another order does; a factor of the sum
+  /// enlarges that.
   double terms(size_t index) const {
     double magnitude = std::max(std::fabs(elementAsDouble(output.type, output.oracle, index)),
-                                2 * smallestNormal(output.type));
+                                8 * smallestNormal(output.type));
     if (tolerance.reductionLength == 0)
       return Tolerance::leastRoundings * u * magnitude;
     return static_cast<double>(tolerance.reductionLength) * u * std::max(magnitude, typical);

@@ -491,10 +491,62 @@ def moving(draw, name):
     return Kernel("moving", name, text, f"{name}{launch}(y_{name}, A_f32, b_f32, n, m);", ("f32", "n", "out"))
 
 
+def jacobian(draw, name):
+    """A sum with an indicator, or with factors that do not vary: simplify-reduction's class, and near misses of it."""
+    index, launch = grid2(draw)
+    row = draw.choice(["a + r * m", "a + r * m"])
+    here = draw.choice(["(k == c ? 1.0f : 0.0f)", "(c != k ? 0.0f : 1.0f)", "(k == c ? 0.5f : 0.25f)", "(k + 1 == c ? 1.0f : 0.0f)", "(x[k] == x[c] ? 1.0f : 0.0f)"])
+    term = draw.choice([f"0.5f * (x[k] * ({here} - x[c])) * a[k]", f"x[k] * {here} * a[k]", f"x[k] * a[k] + {here} * x[k] * a[k]", "(x[k] + a[c]) * a[k]",
+                        "x[k] * a[k] / a[c]", f"fmaxf({here}, x[k])", "x[k] * x[c] * 2.0f", "0.1 * x[k]"])
+    end = draw.choice(["s", "x[c] * s", "s + y[r * m + c]"])
+    low = draw.choice(["s = 0.0f", "s = 1.0f"])
+    inside = draw.choice(["r < n && c < m", "r < n && c < m", "r < n && c < m && c <= r", "r < n && c < m && c >= 2"])
+    text = (f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {index}\n  if ({inside}) {{\n    const float *x = {row};\n    float {low};\n"
+            f"    for (int k = 0; k < m; ++k)\n      s += {term};\n    y[r * m + c] = {end};\n  }}\n}}\n")
+    role = "inout" if inside != "r < n && c < m" or "y[" in end else "out"
+    return Kernel("jacobian", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n * m", role))
+
+
+def means(draw, name):
+    """Each element forms the sums of its row anew."""
+    head, tail, launch = over(draw, "n * m")
+    kind = draw.choice(["f32", "f32", "f64"])
+    cxx = CXX[kind]
+    second = draw.choice(["(x[k] - mean) * (x[k] - mean)", "x[k] * mean", "x[k] * x[k]"])
+    text = (f"__global__ void {name}({cxx} *y, const {cxx} *a, int n, int m) {{\n  {head}\n    const {cxx} *x = a + i / m * m;\n    {cxx} mean = 0, more = 0;\n"
+            f"    for (int k = 0; k < m; ++k)\n      mean += x[k];\n    mean = mean / m;\n    for (int k = 0; k < m; ++k)\n      more += {second};\n"
+            f"    y[i] = {draw.choice(['a[i] * mean + more', '(a[i] + mean) / (more + 1)'])};\n  {tail}\n}}\n")
+    return Kernel("means", name, text, f"{name}{launch}(y_{name}, A_{kind}, n, m);", (kind, "n * m", "out"))
+
+
+def batched(draw, name):
+    """A loop over images, in the kernel or at its launch."""
+    head, tail, launch = over(draw, "m")
+    value = draw.choice(["a[b * m + i] * 2.0f", "a[b * m + i] + a[i]", "fmaxf(a[b * m + i], 0.5f)"])
+    if draw.random() < 0.5:
+        text = f"__global__ void {name}(float *y, const float *a, int n, int m) {{\n  {head}\n    for (int b = 0; b < n; ++b)\n      y[b * m + i] = {value};\n  {tail}\n}}\n"
+        return Kernel("batched", name, text, f"{name}{launch}(y_{name}, A_f32, n, m);", ("f32", "n * m", "out"))
+    value = value.replace("a[b * m + i]", "x[i]")
+    text = f"__global__ void {name}(float *y, const float *x, const float *a, int m) {{\n  {head}\n    y[i] = {value};\n  {tail}\n}}\n"
+    return Kernel("batched", name, text, f"for (int b = 0; b < n; ++b)\n    {name}{launch}(y_{name} + b * m, A_f32 + b * m, A_f32, m);", ("f32", "n * m", "out"))
+
+
+def halves(draw, name):
+    """Rows of half elements that are summed or scaled in float."""
+    head, tail, launch = over(draw, "n")
+    if draw.random() < 0.5:
+        body, output = "float s = 0.0f;\n    for (int j = 0; j < m; ++j)\n      s += __half2float(a[i * m + j]);\n    y[i] = s;", ("f32", "n", "out")
+    else:
+        body = "float s = 1.0f;\n    for (int j = 0; j < m; ++j)\n      s += __half2float(a[i * m + j]);\n    for (int j = 0; j < m; ++j)\n      y[i * m + j] = __float2half(__half2float(a[i * m + j]) / s);"
+        output = ("f16", "n * m", "out")
+    text = f"__global__ void {name}({CXX[output[0]]} *y, const __half *a, int n, int m) {{\n  {head}\n    {body}\n  {tail}\n}}\n"
+    return Kernel("halves", name, text, f"{name}{launch}(y_{name}, A_f16, n, m);", output)
+
+
 FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, rows, inmemory, softmax, product, product, triangle,
             scatter, blockrows, blockrows, warprows, blocksums,
             vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups, whiles, whiles, shares, lines, lines, kept,
-            tiledproduct, online, moving]
+            tiledproduct, online, moving, jacobian, jacobian, means, batched, halves]
 
 
 def program(seed, count):

@@ -31,12 +31,16 @@ CLASS = {"product": ["contraction", "rows", "map"], "rows": ["rows", "columns"],
          "triangle": ["rows", "map"], "pairs": ["rows", "map"], "arrays": ["rows", "map", "columns"], "window": ["map", "rows", "stencil"],
          "pooled": ["map", "rows"], "gridsums": ["rows"], "groups": ["rows", "map"],
          "whiles": ["rows", "columns", "map"], "lines": ["rows", "columns"], "kept": ["rows"],
-         "tiledproduct": ["contraction", "map"], "online": ["rows"], "moving": ["rows", "columns"]}
+         "tiledproduct": ["contraction", "map"], "online": ["rows"], "moving": ["rows", "columns"],
+         "jacobian": ["rows", "rows", "map", "contraction"], "means": ["rows", "map"], "batched": ["map"], "halves": ["rows", "map"]}
+SIMPLER = ("jacobian", "means", "product")
 
 
 def schedule(draw, family):
     sketch = draw.choice(CLASS.get(family, ["map"]))
     keys = [f"{key}={draw.choice(values)}" for key, values in SKETCHES[sketch].items() if draw.random() < 0.5]
+    if family in SIMPLER and draw.random() < 0.6:
+        keys.append("simplify=1")
     return " ".join([sketch] + keys)
 
 
