@@ -123,13 +123,17 @@ const char *kbrt::toString(StopReason reason) {
   return "?";
 }
 
+/// Where one image takes so many times as long, more samples would change nothing.
+static constexpr double farRatio = 3;
+
 StopReason kbrt::whetherToStop(const StopRule &rule, size_t samplesOfEach, double seconds,
                                std::span<const double> noiseHistory, double apart) {
   if (seconds >= rule.maxSeconds * (samplesOfEach < leastSamples ? rule.patience : 1))
     return StopReason::TimeOut;
   if (seconds < rule.minSeconds || noiseHistory.empty())
     return StopReason::GoOn;
-  if (rule.apartRatio > 1 && samplesOfEach >= rule.fewSamples && apart >= rule.apartRatio)
+  const size_t few = apart >= farRatio ? leastSamples : rule.fewSamples;
+  if (rule.apartRatio > 1 && samplesOfEach >= few && apart >= rule.apartRatio)
     return StopReason::Apart;
   if (samplesOfEach < rule.minSamples)
     return seconds >= rule.longSeconds && samplesOfEach >= rule.fewSamples && noiseHistory.back() <= rule.noise

@@ -24,13 +24,18 @@ static constexpr double floorShare = 0.9;
 
 /// Share of the time left that one series of the final measurement may take; there are two, and other gates.
 static constexpr double seriesShare = 0.2, leastSeconds = 1;
+/// Of a program that takes this long, the final measurement stops as well when a candidate takes half or twice as long:
+/// thirty samples of it would take longer than all other gates.
+static constexpr double slowUs = 2e4, slowApartRatio = 2;
 
-static TimingRequest requestFor(const GateContext &context) {
+static TimingRequest requestFor(const GateContext &context, double originalUs) {
   if (context.effort != JudgeEffort::Final)
     return TimingRequest::forSearch();
   TimingRequest request;
   request.maxSeconds = std::min(request.maxSeconds, std::max(leastSeconds, seriesShare * context.judge.timeLeft()));
   request.minSeconds = std::min(request.minSeconds, request.maxSeconds);
+  if (originalUs > slowUs)
+    request.apartRatio = slowApartRatio;
   return request;
 }
 
@@ -99,7 +104,7 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
     return GateRecord::notRun(GateId::G12,
                               "machine code and plan are the original's, which is measured once");
   }
-  Expected<TimingReport> report = measure(context, requestFor(context));
+  Expected<TimingReport> report = measure(context, requestFor(context, own->cold.baseline.medianUs));
   if (!report)
     return blameProgram(report.takeError(), GateId::G12, FailureClass::Runtime);
   switch (report->status) {

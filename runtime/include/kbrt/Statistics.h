@@ -62,7 +62,7 @@ struct StopRule {
   double stability = 0.05;
   size_t stabilityWindow = 8;
   /// `fewSamples` of each suffice when all of one image are at least so many times as long as all of the
-  /// other; 0: never.
+  /// other (from three times on `leastSamples`); 0: never.
   double apartRatio = 0;
 };
 enum class StopReason : uint8_t { GoOn, Quiet, Narrow, Stable, Apart, TimeOut };

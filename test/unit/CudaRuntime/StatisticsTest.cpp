@@ -140,6 +140,8 @@ TEST(Statistics, StopsWhereAllSamplesLieApart) {
   EXPECT_EQ(whetherToStop(rule, 8, 1, noisy, 1.3), StopReason::Apart);
   EXPECT_EQ(whetherToStop(rule, 8, 1, noisy, 1.2), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 6, 1, noisy, 1.3), StopReason::GoOn);
+  EXPECT_EQ(whetherToStop(rule, 6, 1, noisy, 3.5), StopReason::Apart);
+  EXPECT_EQ(whetherToStop(rule, 4, 1, noisy, 100), StopReason::GoOn) << "nothing is decided of two blocks";
   EXPECT_EQ(whetherToStop(rule, 8, 0.1, noisy, 1.3), StopReason::GoOn) << "short samples are cheap";
 }
 

@@ -235,6 +235,21 @@ TEST_F(JudgeGpuTest, WhatDoesNotFitIntoTheTimeLeftIsSaidAndNotRun) {
   EXPECT_EQ(fake.count("sanitize good"), 0);
 }
 
+TEST_F(JudgeGpuTest, TheFinalMeasurementOfASlowProgramStopsWhereTheTwoAreFarApart) {
+  for (double us : {100.0, 265000.0}) {
+    fake.ownUs = us;
+    double apart = -1;
+    fake.timing = [&](const TimingRequest &request) {
+      if (apart < 0)
+        apart = request.apartRatio;
+      return FakeGpu::report(us, us / 2);
+    };
+    options.effort = JudgeEffort::Final;
+    EXPECT_TRUE(verdict("good").timing.has_value());
+    EXPECT_EQ(apart, us > 1000 ? 2 : 0);
+  }
+}
+
 TEST_F(JudgeGpuTest, CasesOfLargeDataAreFewer) {
   std::string error;
   std::optional<kbrt::Plan> plan = kbrt::readPlan(cases.folder, error);
