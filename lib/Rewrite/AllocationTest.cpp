@@ -50,3 +50,29 @@ static inline bool {0}(const void *a, const void *b) {{
   bool hasVersion = StringRef(entryPoint).ends_with("ByVersion");
   return llvm::formatv(text, function, entryPoint, hasVersion ? "12000, " : "").str();
 }
+
+llvm::Expected<bool> AllocationTest::addSharedDefinition(const PassContext &context, Edits &edits) const {
+  if (context.kernels().size() < 2)
+    return false;
+  std::string definition = missingDefinition();
+  if (definition.empty())
+    return true;
+  if (context.parsed().text().contains("#include"))
+    if (AnchorOrReason top = anchorAfterIncludes(context.parsed())) {
+      if (llvm::Error error = edits.insertAfter(*top, definition))
+        return std::move(error);
+      return true;
+    }
+  const SourceManager &sources = context.parsed().sources();
+  const FunctionDecl *first = nullptr;
+  for (const KernelView &kernel : context.kernels())
+    if (sources.isInMainFile(kernel.function()->getLocation()) &&
+        (!first || sources.isBeforeInTranslationUnit(kernel.function()->getLocation(), first->getLocation())))
+      first = kernel.function();
+  AnchorOrReason anchor = first ? anchorBefore(context.parsed(), first) : AnchorOrReason::refuse("");
+  if (!anchor)
+    return false;
+  if (llvm::Error error = edits.insertAfter(*anchor, StringRef(definition).trim().str() + "\n\n"))
+    return std::move(error);
+  return true;
+}

@@ -51,9 +51,12 @@ llvm::Error Edits::replace(const Anchor &anchor, const ParsedProgram &program,
 }
 
 llvm::Error Edits::merge(const Edits &other) {
+  // A declaration that several edits put before one function is needed once, as an #include is.
   auto isThere = [&](const Edit &edit) {
-    return edit.anchor.kind == AnchorKind::Includes && llvm::any_of(edits, [&](const Edit &each) {
-             return each.anchor.kind == AnchorKind::Includes && each.replacement == edit.replacement;
+    bool isDeclaration = edit.anchor.kind == AnchorKind::Includes || edit.anchor.kind == AnchorKind::BeforeFunction;
+    return isDeclaration && llvm::any_of(edits, [&](const Edit &each) {
+             return each.anchor.kind == edit.anchor.kind && each.replacement == edit.replacement &&
+                    (each.anchor.kind == AnchorKind::Includes || each.anchor == edit.anchor);
            });
   };
   for (const Edit &edit : other)

@@ -159,13 +159,11 @@ public:
       return std::move(error);
     std::string text = "\n\n" + definition.str() + argumentDeclarations();
     if (!hasAllocationTest && llvm::any_of(choices, testsAllocations)) {
-      // Other kernels may need it, too.
-      AnchorOrReason top = anchorAfterIncludes(context.parsed());
-      bool isShared = context.kernels().size() > 1 && context.parsed().text().contains("#include") && top;
+      llvm::Expected<bool> isShared = allocations.addSharedDefinition(context, edits);
       if (!isShared)
+        return isShared.takeError();
+      if (!*isShared)
         text += allocations.missingDefinition();
-      else if (llvm::Error error = edits.insertAfter(*top, allocations.missingDefinition()))
-        return std::move(error);
       hasAllocationTest = true;
     }
     if (hasTest())

@@ -2,6 +2,7 @@
 // RUN: grep -v '^ *//' %t | FileCheck %s
 
 // A row may be longer than registers hold: a second kernel computes such rows.
+// CHECK: static inline bool {{l}}ie_in_different_allocations(const void *a, const void *b) {
 // CHECK-LABEL: void softmax(
 // CHECK: void __launch_bounds__
 // CHECK: softmax_{{r}}ows(float
@@ -31,7 +32,6 @@ __global__ void softmax(float *out, const float *in, int n, int c) {
 void runSoftmax(float *out, const float *in, int n, int c) { softmax<<<(n + 63) / 64, 64>>>(out, in, n, c); }
 
 // How much of the table is read depends on data; what matters is that it is another allocation.
-// CHECK: static inline bool {{l}}ie_in_different_allocations(const void *a, const void *b) {
 // CHECK: bool can_use_gather_{{w}}ide(
 // CHECK: {{l}}ie_in_different_allocations(out, table)
 __global__ void gather(float *out, const float *table, const int *rows, int n, int c) {
