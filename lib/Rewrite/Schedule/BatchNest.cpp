@@ -36,6 +36,8 @@ public:
       return llvm::createStringError(why);
     if (std::string why = whyShared(); !why.empty())
       return llvm::createStringError(why);
+    if (std::string why = whyOrdered(); !why.empty())
+      return llvm::createStringError(why);
     for (const std::string &each : single.open)
       if (values.isInside(each))
         return llvm::createStringError("whether '" + each + "' holds may differ between the launches");
@@ -146,6 +148,17 @@ private:
           return "'" + first + "' and '" + second + "' both lead to '" + a.meaning.text + "', where a launch may store what a later one uses";
       }
     return "";
+  }
+
+  /// Why the order of atomic operations shows in the end; empty if it does not.
+  std::string whyOrdered() {
+    static const std::set<StringRef> inAnyOrder = {"atomicAdd", "atomicSub", "atomicMin", "atomicMax", "atomicAnd", "atomicOr", "atomicXor"};
+    std::string why;
+    oldNest.walk([&](kb::StoreOp store) {
+      if (store.getAtomic() && !inAnyOrder.count(*store.getAtomic()))
+        why = "the last launch that calls '" + store.getAtomic()->str() + "' decides what '" + store.getTarget().getBase().getName().str() + "' is";
+    });
+    return why;
   }
 
   //===-- The nest ---------------------------------------------------------===//

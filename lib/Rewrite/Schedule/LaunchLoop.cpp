@@ -72,8 +72,10 @@ public:
     bool isByOne = !counted->step || ast::constantOf(counted->step, context.parsed().context()) == 1;
     if (!isByOne || !isRepeatable(counted->begin) || !isRepeatable(counted->end))
       return refuse("does not count up one by one");
-    if (ast::mentions(counted->end, counted->variable))
-      return refuse("ends by its own variable");
+    // `-1 < 5u` is false.
+    std::optional<int64_t> begin = ast::constantOf(counted->begin, context.parsed().context());
+    if (!counted->end->getType()->isSignedIntegerOrEnumerationType() && !(begin && *begin >= 0))
+      return refuse("compares its variable without a sign, and may begin below 0");
     StringRef text = writtenText(context, loop->getSourceRange());
     if (text.empty() || text.contains('#'))
       return refuse("comes from a macro or contains a directive of the preprocessor");

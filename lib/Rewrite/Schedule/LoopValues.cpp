@@ -18,8 +18,10 @@ LoopValues::LoopValues(const PassContext &context, const LaunchFact &fact, llvm:
   ast::walk(loops.front().counted.loop, [&](const Stmt *each) {
     if (const auto *declaration = dyn_cast<DeclStmt>(each))
       for (const Decl *name : declaration->decls())
-        if (const auto *variable = dyn_cast<VarDecl>(name))
+        if (const auto *variable = dyn_cast<VarDecl>(name)) {
           declared.insert(variable->getName());
+          inside.insert(variable);
+        }
     return true;
   });
 }
@@ -196,7 +198,7 @@ llvm::Expected<HostPointer> LoopValues::pointerOf(const Expr *expr) {
   if (changes(inner) || isInside(inner)) {
     // What the loops declare has one value in each iteration: they assign nothing.
     const VarDecl *variable = ast::variableOf(inner);
-    if (variable && variable->hasInit() && variable->getType()->isPointerType() && declared.contains(variable->getName()))
+    if (variable && variable->hasInit() && variable->getType()->isPointerType() && inside.contains(variable))
       return pointerOf(variable->getInit());
     return refuse(expr, "is no array and a multiple of '" + loops.back().name() + "'");
   }

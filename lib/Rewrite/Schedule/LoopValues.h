@@ -9,6 +9,7 @@
 
 #include "LaunchLoop.h"
 #include "LaunchedNest.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace kbopt {
 
@@ -54,7 +55,8 @@ private:
   mlir::MLIRContext *mlirContext;
   std::vector<const clang::VarDecl *> variables;
   std::vector<mlir::AffineExpr> begins; ///< of the variables
-  llvm::StringSet<> taken, declared; ///< `declared`: in the loops
+  llvm::StringSet<> taken, declared;                         ///< `declared`: in the loops
+  llvm::SmallPtrSet<const clang::VarDecl *, 8> inside; ///< the same as variables
 };
 
 } // namespace kbopt

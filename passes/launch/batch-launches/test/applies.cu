@@ -110,6 +110,20 @@ void steps(float *x, int times) {
       row_kernel<<<3, 32>>>(x + r * 96, 96);
 }
 
+// Sizes are constants of the program, and each launch adds to one element.
+// REMARK: made one launch of the loop over ''part'' in ''total{{B}}atch''
+// CHECK-LABEL: void totals(
+// CHECK: total{{B}}atch<<<(4 * 256 + 255) / 256, 256>>>(sum, x, 256);
+__global__ void total(float *sum, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    atomicAdd(sum, x[i]);
+}
+void totals(float *sum, const float *x) {
+  for (int part = 0; part < 4; ++part)
+    total<<<2, 128>>>(sum, x + part * 256, 256);
+}
+
 int main() {
   const int size = 4096;
   float *x, *y, *host = (float *)malloc(size * sizeof(float));
@@ -141,5 +155,7 @@ int main() {
   add(x);
   steps(x, 3);
   add(x);
+  totals(y, x);
+  add(y);
   printf("%.3f\n", sum);
 }

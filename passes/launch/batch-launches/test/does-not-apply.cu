@@ -77,6 +77,9 @@ void loops(float *y, float *x, float *z, const float *factors, float **all, Size
   for (int t = 0; t < times; ++t)
     for (int r = 0; r < t; ++r)
       scale<<<blocks, 128>>>(y, x + r * n, 2.0f, n);
+  // CHECK: the loop at line [[#@LINE+1]] compares its variable without a sign, and may begin below 0
+  for (int t = -1; t < wide; ++t)
+    scale<<<blocks, 128>>>(y + t * n, x, 2.0f, n);
   // CHECK: the loop at line [[#@LINE+1]] does not count up one by one
   for (int t = 0; t < times; t += 2)
     scale<<<blocks, 128>>>(y + t * n, x, 2.0f, n);
