@@ -133,6 +133,13 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   return judge(candidate, steps, promise, impl->options.effort);
 }
 
+/// Whether factors are rounded to tf32 somewhere.
+static bool usesTf32(const PtxCensus &census) {
+  return llvm::any_of(census.functions, [](const auto &function) {
+    return llvm::any_of(function.second.narrowOpcodes, [](const auto &each) { return StringRef(each.first).contains("tf32"); });
+  });
+}
+
 /// Compiles the candidate and describes what changed.
 static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&code) {
   Judge::Impl &judge = context.judge;
@@ -177,7 +184,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   const bool isStrict = promise.result != ResultPromise::Bitwise && known->deterministic;
   std::string omitted;
   const unsigned caseCount = impl->caseCount(effort, omitted);
-  GateContext context{*impl, program, promise, effort, caseCount, isStrict ? Spread::Counted : spreadFor(promise),
+  CandidatePromise held = promise; // with the precision that G3 lets pass
+  GateContext context{*impl, program, held, effort, caseCount, isStrict ? Spread::Counted : spreadFor(promise),
                       std::move(omitted)};
   const DeviceCode *code = nullptr;
   std::optional<PtxCensus> before, after;
@@ -214,7 +222,10 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
       {GateId::G3,
        [&]() -> Expected<GateRecord> {
          census();
-         return checkPrecision(*before, *after, declaredPrecisions(promise, impl->cases));
+         const std::set<std::string> declared = declaredPrecisions(promise, impl->cases);
+         if (declared.count("tf32") && usesTf32(*after) && !usesTf32(*before))
+           held.declares.insert("tf32");
+         return checkPrecision(*before, *after, declared);
        }},
       {GateId::G4, [&] { return runDeviceChecks(context); }},
       {GateId::G5, [&] { return runAdmission(context); }},

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ContractionPrinter.h"
+#include "ContractionMma.h"
 
 using namespace kbopt;
 using namespace mlir;
@@ -43,241 +43,229 @@ kb::OperandAttr elementOf(StringRef text, ArrayAttr operands, const Contraction 
 std::string mmaType(StringRef type) {
   if (type == "half" || type == "__half")
     return "f16";
+  if (type == "float")
+    return "f32";
   return type == "__nv_bfloat16" || type == "nv_bfloat16" ? "bf16" : "";
 }
 
-class MmaPrinter : ContractionPrinter {
-public:
-  MmaPrinter(const Contraction &contraction, const ContractionShape &shape, StringRef name)
-      : ContractionPrinter(contraction, shape, name) {}
-
-  llvm::Expected<GeneratedKernel> print(int64_t blocks) {
-    for (const NamedTile &tile : tiles)
-      if (tile.width != 8)
-        return llvm::createStringError(tile.tile->operand.getBase().getName() + " cannot be read 16 bytes at a time");
-    load = text.freshName("load"), fetch = text.freshName("fetch"), multiply = text.freshName("multiply"),
-    stages = text.freshName("STAGES"), steps = text.freshName("STEPS"), part = text.freshName("part"),
-    used = text.freshName("used"), whole = text.freshName("isWhole"), helper = kernel.name;
-    for (const NamedTile &tile : tiles) {
-      if (!tile.walks)
-        return llvm::createStringError(tile.tile->operand.getBase().getName() + " is not read at constant distances");
-      std::string base = StringRef(tile.from).drop_back(4).str();
-      places[tile.from] = text.freshName(base + "Place"), firsts[tile.from] = text.freshName(base + "First");
-    }
-    printPosition();
-    printTiles();
-    printThread();
-    printLoad();
-    printInitialValues();
-    printFetch();
-    printMultiply();
-    printLoop();
-    printAfter();
-    kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
-    kernel.reassociates = true;
-    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
-                      " outputs and a warp " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
-                      " of them on the matrix units. Tiles are copied " + std::to_string(shape.stages - 1) +
-                      " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a matrix lie "
-                      "in different banks.\n",
-                  blocks);
-  }
-
-private:
-  std::string load, fetch, multiply, stages, steps, used, whole, helper;
-  /// By a tile's pointer: where its chunk lies in a row of shared memory that the thread copies, and that it reads.
-  std::map<std::string, std::string> places, firsts;
-
-  std::string constants() const override {
-    auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
-    return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
-           is(stages, shape.stages) + steps + " = " + bk + " / 16, " + threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn + ") * 32";
-  }
-  std::string rowAt(StringRef i) const override { return row0 + " + " + rowOfThread + " + " + i.str() + " * 8"; }
-  std::string columnAt(StringRef j) const override {
-    return column0 + " + " + columnOfThread + " + " + j.str() + " / 2 * 8 + " + j.str() + " % 2";
-  }
-  std::string sumAt(StringRef array, StringRef i, StringRef j) const override {
-    std::string column = j.contains(' ') ? "(" + j.str() + ")" : j.str();
-    return (array + "[" + i + " / 2][" + column + " / 2][" + i + " % 2 * 2 + " + column + " % 2]").str();
-  }
-  std::string sumExtents() const override { return "[" + tm + " / 16][" + tn + " / 8][4]"; }
-  std::string rowCount() const override { return tm + " / 8"; }
-  std::string columnCount() const override { return tn + " / 4"; }
-  int64_t neighbours() const override { return 2; }
-
-  const NamedTile &rowTile() const { return tiles[0].tile->isRow ? tiles[0] : tiles[1]; }
-  const NamedTile &columnTile() const { return tiles[0].tile->isRow ? tiles[1] : tiles[0]; }
-
-  std::string helpers() const {
-    std::string type = tiles[0].tile->operand.getType().str(), in = mmaType(type);
-    auto ldmatrix = [&](StringRef suffix) {
-      return "\"ldmatrix.sync.aligned.m8n8.x4" + suffix.str() + ".shared.b16 {%0, %1, %2, %3}, [%4];\"";
-    };
-    auto load = [&](StringRef suffix) {
-      return "  asm volatile(" + ldmatrix(suffix) +
-             "\n               : \"=r\"(to[0]), \"=r\"(to[1]), \"=r\"(to[2]), \"=r\"(to[3]) : "
-             "\"r\"((unsigned)__cvta_generic_to_shared(row)));\n";
-    };
-    std::string body = load("");
-    bool someSide = tiles[0].tile->alongSide || tiles[1].tile->alongSide,
-         allSide = tiles[0].tile->alongSide && tiles[1].tile->alongSide;
-    if (allSide)
-      body = load(".trans");
-    else if (someSide)
-      body = "  if (isTransposed)\n  " + load(".trans") + "  else\n  " + load("");
-    return "static __device__ __forceinline__ void " + helper + "Load(unsigned (&to)[4], const " + type + " *row" +
-           (needsFlag() ? ", bool isTransposed" : "") + ") {\n" + body +
-           "}\n\nstatic __device__ __forceinline__ void " + helper +
-           "Multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {\n" +
-           "  asm(\"mma.sync.aligned.m16n8k16.row.col.f32." + in + "." + in +
-           ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" +
-           "      : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3]) : \"r\"(a[0]), \"r\"(a[1]), "
-           "\"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n}\n\n";
-  }
-  bool needsFlag() const { return tiles[0].tile->alongSide != tiles[1].tile->alongSide; }
-
-  void printTiles() {
-    std::string memory = text.freshName(kernel.name + "Memory"), used;
-    code.line("extern __shared__ __align__(128) char " + memory + "[];");
-    kernel.dynamicSharedBytes = std::to_string(shape.sharedBytes(contraction));
-    for (const NamedTile &tile : tiles) {
-      std::string side = sideSize(*tile.tile),
-                  extents = tile.tile->alongSide ? "[" + bk + "][" + side + "]" : "[" + side + "][" + bk + "]";
-      code.line("auto &" + tile.shared + " = *reinterpret_cast<" + tile.tile->operand.getType() + " (*)[" + stages +
-                "]" + extents + ">(" + memory + used + ");");
-      used += " + sizeof(" + tile.shared + ")";
-    }
-  }
-
-  void printThread() {
-    code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32;");
-    code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm + ", " +
-              columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
-    code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " + columnOfThread + " = " +
-              columnOfWarp() + " + " + lane + " % 4 * 2;");
-  }
-  std::string warpRow, warpColumn;
-  const std::string &rowOfWarp() {
-    return warpRow.empty() ? warpRow = text.freshName(contraction.row.name + "OfWarp") : warpRow;
-  }
-  const std::string &columnOfWarp() {
-    return warpColumn.empty() ? warpColumn = text.freshName(contraction.column.name + "OfWarp") : warpColumn;
-  }
-
-  /// A part of a tile; terms beyond the end are zero in both tiles, and nothing is read there.
-  void printLoad() {
-    printWalks();
-    std::string declared;
-    for (const NamedTile &tile : tiles)
-      declared += (declared.empty() ? "const int " : ", ") + places[tile.from] + " = (" +
-                  (tile.tile->alongSide ? tile.side + " / 8 ^ " + tile.term : tile.term + " / 8 ^ " + tile.side) +
-                  " % 8) * 8";
-    code.line(declared + "; // chunks of 8 change places");
-    code.line("auto " + load + " = [&](int " + stage + ", int " + part + ", int " + left + ") {").indent();
-    code.line("const bool " + whole + " = " + left + " >= " + bk + ";");
-    std::string steps = this->steps;
-    for (const NamedTile &tile : tiles) {
-      auto [side, inner] = placeOf(tile);
-      bool alongSide = tile.tile->alongSide;
-      code.unroll().open("for (int " + chunk + " = " + part + "; " + chunk + " < " + perThread(tile) + "; " + chunk +
-                         " += " + steps + " - 1)");
-      code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + (alongSide ? inner : side) + "][" +
-                places[tile.from] + "], " + walkedAddress(tile) + ", 16, " + whole + " || " + inner + " < " + left +
-                " ? 0 : 16);");
-      if (!alongSide)
-        code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
-      code.close();
-      if (alongSide)
-        code.open("if (" + part + " == " + steps + " - 2)").line(tile.from + " += " + times(bk, tile) + ";").close();
-    }
-    code.outdent().line("};");
-  }
-
-  /// Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the
-  /// right one.
-  void printFetch() {
-    for (const NamedTile &tile : tiles)
-      code.line("unsigned " + tile.registers + "[2][" + (tile.tile->isRow ? tm : tn) + " / 16][4];");
-    for (const NamedTile &tile : tiles) {
-      std::string warpSide = tile.tile->isRow ? rowOfWarp() : columnOfWarp();
-      std::string matrix = tile.tile->isRow == tile.tile->alongSide ? lane + " / 8 % 2" : lane + " / 16";
-      code.line("const int " + firsts[tile.from] + " = (" +
-                (tile.tile->alongSide ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) + " ^ " + lane +
-                " % 8) * 8;");
-    }
-    code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {").indent();
-    for (const NamedTile &tile : tiles) {
-      bool isRow = tile.tile->isRow, alongSide = tile.tile->alongSide;
-      const std::string &index = isRow ? i : j;
-      std::string rowOfLane = isRow == alongSide ? lane + " / 16 * 8 + " + lane + " % 8" : lane + " % 16";
-      std::string slow = alongSide ? rowOfLane + " + " + step + " * 16"
-                                   : (isRow ? rowOfWarp() : columnOfWarp()) + " + " + rowOfLane + " + " + index +
-                                         " * 16";
-      code.unroll()
-          .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index + ")")
-          .indent();
-      code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared + "[" + stage +
-                "][" + slow + "][" + firsts[tile.from] + " ^ " + (alongSide ? index : step) + " * 16]" +
-                (needsFlag() ? alongSide ? ", true" : ", false" : "") + ");")
-          .outdent();
-    }
-    code.outdent().line("};");
-  }
-
-  void printMultiply() {
-    std::string sum = sums.begin()->second, a = rowTile().registers + "[" + slot + "][" + i + "]",
-                b = columnTile().registers + "[" + slot + "][" + j + " / 2]";
-    code.line("auto " + multiply + " = [&](int " + slot + ") {").indent();
-    code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + " / 16; ++" + i + ")");
-    code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + " / 8; ++" + j + ")");
-    code.line(helper + "Multiply(" + sum + "[" + i + "][" + j + "], " + a + ", " + b + "[" + j + " % 2 * 2], " + b +
-              "[" + j + " % 2 * 2 + 1]);");
-    code.close().close().outdent().line("};");
-  }
-
-  /// All parts of a tile.
-  void printLoads(const llvm::Twine &stage, const llvm::Twine &terms) {
-    code.unroll()
-        .line("for (int " + part + " = 0; " + part + " < " + steps + " - 1; ++" + part + ")")
-        .indent()
-        .line(load + "(" + stage + ", " + part + ", " + terms + ");")
-        .outdent();
-  }
-
-  void printLoop() {
-    std::string rest = limit + " - " + depth0;
-    code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.open("if (" + limit + " - " + stage + " * " + bk + " >= " + bk + ")");
-    printLoads(stage, bk);
-    code.close().line("__pipeline_commit();").close();
-    code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-    code.open("if (" + limit + " >= " + bk + ")").line(fetch + "(0, 0, 0);").close();
-    code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
-              " - 1; // the stage of this tile, and one that can be overwritten");
-    code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
-    code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
-    code.open("if (" + step + " + 1 < " + steps + ")");
-    code.line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);");
-    code.open("if (" + rest + " >= " + stages + " * " + bk + ")")
-        .line(load + "(" + used + ", " + step + ", " + bk + ");")
-        .close()
-        .outdent();
-    code.line("} else {").indent();
-    code.line("__pipeline_commit();").line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-    code.line(used + " = " + stage + ";");
-    code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;");
-    code.open("if (" + rest + " >= 2 * " + bk + ")").line(fetch + "(0, " + stage + ", 0);").close().close();
-    code.line(multiply + "(" + step + " % 2);").close().close();
-    code.open("if (" + depth0 + " < " + limit + ")");
-    printLoads("0", rest);
-    code.line("__pipeline_commit();").line("__pipeline_wait_prior(0);").line("__syncthreads();");
-    code.unroll(1).open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
-    code.line(fetch + "(0, 0, " + step + ");").line(multiply + "(0);").close().close();
-  }
-};
-
 } // namespace
+
+llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
+  for (const NamedTile &tile : tiles)
+    if (tile.width != elementsOfAccess())
+      return llvm::createStringError(tile.tile->operand.getBase().getName() + " cannot be read 16 bytes at a time");
+  load = text.freshName("load"), fetch = text.freshName("fetch"), multiply = text.freshName("multiply"),
+  stages = text.freshName("STAGES"), steps = text.freshName("STEPS"), part = text.freshName("part"),
+  used = text.freshName("used"), whole = text.freshName("isWhole"), helper = kernel.name;
+  for (const NamedTile &tile : tiles) {
+    if (!tile.walks)
+      return llvm::createStringError(tile.tile->operand.getBase().getName() + " is not read at constant distances");
+    std::string base = StringRef(tile.from).drop_back(4).str();
+    places[tile.from] = text.freshName(base + "Place"), firsts[tile.from] = text.freshName(base + "First");
+  }
+  printPosition();
+  printTiles();
+  printThread();
+  printLoad();
+  printInitialValues();
+  printFetch();
+  printMultiply();
+  printLoop();
+  printAfter();
+  kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
+  kernel.reassociates = true;
+  kernel.lowersPrecision = shape.core == "tf32";
+  return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
+                    " outputs and a warp " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
+                    " of them" + comment(),
+                blocks);
+}
+
+std::string MmaPrinter::constants() const {
+  auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
+  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
+         is(stages, shape.stages) + steps + " = " + bk + " / " + std::to_string(termsOfStep()) + ", " + threads + " = " + bm +
+         " / " + tm + " * (" + bn + " / " + tn + ") * 32";
+}
+
+std::string MmaPrinter::sumAt(StringRef array, StringRef i, StringRef j) const {
+  std::string column = j.contains(' ') ? "(" + j.str() + ")" : j.str();
+  return (array + "[" + i + " / 2][" + column + " / 2][" + i + " % 2 * 2 + " + column + " % 2]").str();
+}
+
+std::string MmaPrinter::comment() const {
+  return " on the matrix units. Tiles are copied " + std::to_string(shape.stages - 1) +
+         " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a matrix lie in different banks.\n";
+}
+
+std::string MmaPrinter::helpers() const {
+  std::string type = tiles[0].tile->operand.getType().str(), in = mmaType(type);
+  auto ldmatrix = [&](StringRef suffix) {
+    return "\"ldmatrix.sync.aligned.m8n8.x4" + suffix.str() + ".shared.b16 {%0, %1, %2, %3}, [%4];\"";
+  };
+  auto load = [&](StringRef suffix) {
+    return "  asm volatile(" + ldmatrix(suffix) +
+           "\n               : \"=r\"(to[0]), \"=r\"(to[1]), \"=r\"(to[2]), \"=r\"(to[3]) : "
+           "\"r\"((unsigned)__cvta_generic_to_shared(row)));\n";
+  };
+  std::string body = load("");
+  bool someSide = tiles[0].tile->alongSide || tiles[1].tile->alongSide,
+       allSide = tiles[0].tile->alongSide && tiles[1].tile->alongSide;
+  if (allSide)
+    body = load(".trans");
+  else if (someSide)
+    body = "  if (isTransposed)\n  " + load(".trans") + "  else\n  " + load("");
+  return "static __device__ __forceinline__ void " + helper + "Load(unsigned (&to)[4], const " + type + " *row" +
+         (needsFlag() ? ", bool isTransposed" : "") + ") {\n" + body +
+         "}\n\nstatic __device__ __forceinline__ void " + helper +
+         "Multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {\n" +
+         "  asm(\"mma.sync.aligned.m16n8k16.row.col.f32." + in + "." + in +
+         ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" +
+         "      : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3]) : \"r\"(a[0]), \"r\"(a[1]), "
+         "\"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n}\n\n";
+}
+
+std::string MmaPrinter::extentsOf(const NamedTile &tile) const {
+  std::string side = sideSize(*tile.tile);
+  return tile.tile->alongSide ? "[" + bk + "][" + side + "]" : "[" + side + "][" + bk + "]";
+}
+
+void MmaPrinter::printTiles() {
+  std::string memory = text.freshName(kernel.name + "Memory"), used;
+  code.line("extern __shared__ __align__(128) char " + memory + "[];");
+  kernel.dynamicSharedBytes = std::to_string(shape.sharedBytes(contraction));
+  for (const NamedTile &tile : tiles) {
+    code.line("auto &" + tile.shared + " = *reinterpret_cast<" + tile.tile->operand.getType() + " (*)[" + stages +
+              "]" + extentsOf(tile) + ">(" + memory + used + ");");
+    used += " + sizeof(" + tile.shared + ")";
+  }
+}
+
+void MmaPrinter::printThread() {
+  code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32;");
+  code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm + ", " +
+            columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
+  code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " + columnOfThread + " = " +
+            columnOfWarp() + " + " + lane + " % 4 * 2;");
+}
+void MmaPrinter::printPlaces() {
+  std::string declared;
+  for (const NamedTile &tile : tiles)
+    declared += (declared.empty() ? "const int " : ", ") + places[tile.from] + " = (" +
+                (tile.tile->alongSide ? tile.side + " / 8 ^ " + tile.term : tile.term + " / 8 ^ " + tile.side) +
+                " % 8) * 8";
+  code.line(declared + "; // chunks of 8 change places");
+}
+
+/// A part of a tile; terms beyond the end are zero in both tiles, and nothing is read there.
+void MmaPrinter::printLoad() {
+  printWalks();
+  printPlaces();
+  code.line("auto " + load + " = [&](int " + stage + ", int " + part + ", int " + left + ") {").indent();
+  code.line("const bool " + whole + " = " + left + " >= " + bk + ";");
+  std::string steps = this->steps;
+  for (const NamedTile &tile : tiles) {
+    auto [side, inner] = placeOf(tile);
+    bool alongSide = tile.tile->alongSide;
+    code.unroll().open("for (int " + chunk + " = " + part + "; " + chunk + " < " + perThread(tile) + "; " + chunk +
+                       " += " + steps + " - 1)");
+    code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + (alongSide ? inner : side) + "][" +
+              placeOfCopy(tile) + "], " + walkedAddress(tile) + ", 16, " + whole + " || " + inner + " < " + left +
+              " ? 0 : 16);");
+    if (!alongSide)
+      code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
+    code.close();
+    if (alongSide)
+      code.open("if (" + part + " == " + steps + " - 2)").line(tile.from + " += " + times(bk, tile) + ";").close();
+  }
+  code.outdent().line("};");
+}
+
+/// Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the
+/// right one.
+void MmaPrinter::printFetch() {
+  for (const NamedTile &tile : tiles)
+    code.line("unsigned " + tile.registers + "[2][" + (tile.tile->isRow ? tm : tn) + " / 16][4];");
+  for (const NamedTile &tile : tiles) {
+    std::string warpSide = tile.tile->isRow ? rowOfWarp() : columnOfWarp();
+    std::string matrix = tile.tile->isRow == tile.tile->alongSide ? lane + " / 8 % 2" : lane + " / 16";
+    code.line("const int " + firsts[tile.from] + " = (" +
+              (tile.tile->alongSide ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) + " ^ " + lane +
+              " % 8) * 8;");
+  }
+  code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {").indent();
+  for (const NamedTile &tile : tiles) {
+    bool isRow = tile.tile->isRow, alongSide = tile.tile->alongSide;
+    const std::string &index = isRow ? i : j;
+    std::string rowOfLane = isRow == alongSide ? lane + " / 16 * 8 + " + lane + " % 8" : lane + " % 16";
+    std::string slow = alongSide ? rowOfLane + " + " + step + " * 16"
+                                 : (isRow ? rowOfWarp() : columnOfWarp()) + " + " + rowOfLane + " + " + index +
+                                       " * 16";
+    code.unroll()
+        .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index + ")")
+        .indent();
+    code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared + "[" + stage +
+              "][" + slow + "][" + firsts[tile.from] + " ^ " + (alongSide ? index : step) + " * 16]" +
+              (needsFlag() ? alongSide ? ", true" : ", false" : "") + ");")
+        .outdent();
+  }
+  code.outdent().line("};");
+}
+
+void MmaPrinter::printMultiply() {
+  std::string sum = sums.begin()->second, a = rowTile().registers + "[" + slot + "][" + i + "]",
+              b = columnTile().registers + "[" + slot + "][" + j + " / 2]";
+  code.line("auto " + multiply + " = [&](int " + slot + ") {").indent();
+  code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + " / 16; ++" + i + ")");
+  code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + " / 8; ++" + j + ")");
+  code.line(helper + "Multiply(" + sum + "[" + i + "][" + j + "], " + a + ", " + b + "[" + j + " % 2 * 2], " + b +
+            "[" + j + " % 2 * 2 + 1]);");
+  code.close().close().outdent().line("};");
+}
+
+void MmaPrinter::printLoads(const llvm::Twine &stage, const llvm::Twine &terms) {
+  code.unroll()
+      .line("for (int " + part + " = 0; " + part + " < " + steps + " - 1; ++" + part + ")")
+      .indent()
+      .line(load + "(" + stage + ", " + part + ", " + terms + ");")
+      .outdent();
+}
+
+void MmaPrinter::printLoop() {
+  std::string rest = full + " - " + depth0;
+  code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
+  code.open("if (" + full + " - " + stage + " * " + bk + " >= " + bk + ")");
+  printLoads(stage, bk);
+  code.close().line("__pipeline_commit();").close();
+  code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+  code.open("if (" + full + " >= " + bk + ")").line(fetch + "(0, 0, 0);").close();
+  code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
+            " - 1; // the stage of this tile, and one that can be overwritten");
+  code.open("for (; " + rest + " >= " + bk + "; " + depth0 + " += " + bk + ")");
+  code.unroll().open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
+  code.open("if (" + step + " + 1 < " + steps + ")");
+  code.line(fetch + "((" + step + " + 1) % 2, " + stage + ", " + step + " + 1);");
+  code.open("if (" + rest + " >= " + stages + " * " + bk + ")")
+      .line(load + "(" + used + ", " + step + ", " + bk + ");")
+      .close()
+      .outdent();
+  code.line("} else {").indent();
+  code.line("__pipeline_commit();").line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+  code.line(used + " = " + stage + ";");
+  code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;");
+  code.open("if (" + rest + " >= 2 * " + bk + ")").line(fetch + "(0, " + stage + ", 0);").close().close();
+  code.line(multiply + "(" + step + " % 2);").close().close();
+  printRest();
+}
+
+void MmaPrinter::printRest() {
+  std::string rest = limit + " - " + depth0;
+  code.open("if (" + depth0 + " < " + limit + ")");
+  printLoads("0", rest);
+  code.line("__pipeline_commit();").line("__pipeline_wait_prior(0);").line("__syncthreads();");
+  code.unroll(1).open("for (int " + step + " = 0; " + step + " < " + steps + "; ++" + step + ")");
+  code.line(fetch + "(0, 0, " + step + ");").line(multiply + "(0);").close().close();
+}
 
 std::string kbopt::whyNoMatrixUnits(const Contraction &contraction, StringRef core) {
   auto reduce = contraction.term.empty() ? kb::ReduceOp() : dyn_cast<kb::ReduceOp>(contraction.term.back());
@@ -289,19 +277,24 @@ std::string kbopt::whyNoMatrixUnits(const Contraction &contraction, StringRef co
   if (!a || !b || a == b || contraction.tiles.size() != 2 || !contraction.tileOf(a) || !contraction.tileOf(b) ||
       contraction.tiles[0].isRow == contraction.tiles[1].isRow)
     return "'" + reduce.getText().str() + "' is not a product of two elements, which matrix units need";
-  std::string wanted = core == "half" ? "f16" : core == "bf16" ? "bf16" : "";
+  std::string wanted = core == "half" ? "f16" : core == "bf16" ? "bf16" : core == "tf32" ? "f32" : "";
   for (const ContractionTile &tile : contraction.tiles) {
     if (wanted.empty() || mmaType(tile.operand.getType()) != wanted)
-      return tile.operand.getBase().getName().str() + " is not of a type that " + core.str() +
-             " matrix units multiply exactly";
+      return tile.operand.getBase().getName().str() + " is not of a type that " + core.str() + " matrix units multiply" +
+             (wanted == "f32" ? "" : " exactly");
     if (!tile.alongSide && !tile.alongDepth)
       return tile.operand.getBase().getName().str() + " cannot be read 16 bytes at a time";
   }
-  return contraction.length ? "the length of its sum differs between outputs" : "";
+  // Rows of floats may end at different terms: those that not all rows have are multiplied one by one.
+  std::optional<int64_t> growth = contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
+  bool isByRow = growth && *growth >= 0 && wanted == "f32" && !(contraction.length && dependsOn(contraction.length, contraction.column.name));
+  return contraction.length && !isByRow ? "the length of its sum differs between outputs" : "";
 }
 
 llvm::Expected<GeneratedKernel> kbopt::printMmaContraction(const Contraction &contraction,
                                                            const ContractionShape &shape, StringRef name,
                                                            const ChipInfo &chip) {
+  if (shape.core == "tf32")
+    return Tf32Printer(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
   return MmaPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
 }

@@ -22,6 +22,11 @@ constexpr MeasuredTile onMatrixUnits[] = {
     {128, 64, 64, 64, 32, 3, 7.37, 0},  {64, 128, 64, 64, 32, 3, 7.20, 0},  {64, 128, 64, 32, 64, 3, 7.16, 0},
     {64, 64, 64, 32, 32, 4, 5.85, 0},
 };
+/// Of floats that are rounded to tf32.
+constexpr MeasuredTile inTf32[] = {
+    {128, 256, 32, 64, 64, 3, 3.7, 0}, {128, 128, 32, 64, 64, 3, 3.5, 0}, {128, 64, 32, 64, 32, 3, 3.0, 0},
+    {64, 128, 32, 32, 64, 3, 3.0, 0},  {64, 64, 32, 32, 32, 3, 2.5, 0},
+};
 constexpr MeasuredTile measured[] = {
     {64, 128, 16, 8, 8, 2, 0.94, 0.86},       {128, 128, 8, 16, 8, 2, 0.93, 0.87},      {128, 64, 16, 8, 8, 2, 0.91, 0.88},
     {256, 128, 8, 16, 8, 2, 0.91, 0.87},      {128, 128, 8, 8, 8, 2, 0.89, 0.74},       {64, 128, 32, 8, 8, 3, 0.86, 0.77},
@@ -139,6 +144,12 @@ std::vector<RankedShape> fittingShapes(const Contraction &contraction, const Chi
       if (freedom.reassociate && mayUseVectors(contraction, sizes) && shape.whyNot(contraction, chip).empty())
         fitting.push_back({shape, tile.efficiency});
     }
+  for (const MeasuredTile &tile : inTf32) {
+    ContractionShape shape = shapeOf(tile, true);
+    shape.group = groupOnMatrixUnits, shape.core = "tf32";
+    if (freedom.lowerPrecision && mayUseVectors(contraction, sizes) && shape.whyNot(contraction, chip).empty())
+      fitting.push_back({shape, tile.efficiency});
+  }
   return fitting;
 }
 
@@ -176,7 +187,7 @@ std::vector<RankedShape> kbopt::rankShapes(const Contraction &contraction, const
 
 std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contraction, const ContractionShape &shape,
                                                         const ChipInfo &chip) {
-  const Freedom freedom{shape.onMatrixUnits() || shape.split > 1, false};
+  const Freedom freedom{shape.onMatrixUnits() || shape.split > 1, shape.core == "tf32"};
   std::optional<ContractionShape> few;
   for (const RankedShape &each : rankShapes(contraction, chip, {}, freedom, smallSides))
     if (!few && each.shape.isVector == shape.isVector)

@@ -35,7 +35,7 @@ static int64_t words(StringRef type) { return type.contains("double") || type.co
 
 int64_t ContractionShape::registers(const Contraction &contraction) const {
   if (onMatrixUnits()) // sums, and two sets of fragments
-    return tm * tn / 32 + (tm + tn) / 2 + 50;
+    return tm * tn / 32 + (tm + tn) / 2 + (contraction.length ? 80 : 50);
   int64_t count = stages > 2 ? 56 : 26;
   for (const auto &[sum, type] : contraction.sums)
     count += tm * tn * words(type);
@@ -49,7 +49,9 @@ int64_t ContractionShape::registers(const Contraction &contraction) const {
 int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
   int64_t bytes = 0;
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t side = tile.isRow ? bm : bn; onMatrixUnits())
+    if (int64_t side = tile.isRow ? bm : bn; core == "tf32") // rows are padded
+      bytes += stages * (tile.alongSide ? bk * (side + 8) : side * (bk + 4)) * tile.operand.getBytes();
+    else if (onMatrixUnits())
       bytes += stages * side * bk * tile.operand.getBytes();
     else if (stages > 2 && isVector && tile.alongDepth)
       bytes += stages * side * (bk + 4) * tile.operand.getBytes();
@@ -96,16 +98,19 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return chip.product + " has no cp.async";
   if (split != 1)
     return "sums on matrix units are not split";
-  if (!isVector || stages < 3 || stages > 4 || bk != 64 || bm % 64 || bn % 64 || bm <= 0 || bn <= 0)
-    return "matrix units need tiles of multiples of 64 x 64 x 64, 16 bytes per access and 3 or 4 stages";
+  const bool isTf32 = core == "tf32";
+  const int64_t terms = isTf32 ? 32 : 64, elements = isTf32 ? 4 : 8; // of a tile, and of 16 bytes
+  if (!isVector || stages < 3 || stages > 4 || bk != terms || bm % 64 || bn % 64 || bm <= 0 || bn <= 0)
+    return llvm::formatv("{0} matrix units need tiles of multiples of 64 x 64 x {1}, 16 bytes per access and 3 or 4 stages", core,
+                         terms);
   auto isWarpSide = [](int64_t side) { return side == 16 || side == 32 || side == 64; };
   if (!isWarpSide(tm) || !isWarpSide(tn) || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
-      bm * bk / 8 % threads() || bn * bk / 8 % threads())
+      bm * bk / elements % threads() || bn * bk / elements % threads())
     return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
                          bn);
   // Rows of one thread's chunks are a multiple of 8 apart, so that they change places alike.
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / 8; threads() % (8 * inner))
+    if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / elements; threads() % (isTf32 ? inner : 8 * inner))
       return llvm::formatv("{0} threads do not copy whole groups of 8 rows of {1}", threads(),
                            tile.operand.getBase().getName());
   if (registers(contraction) > chip.registersPerThread)

@@ -262,7 +262,8 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
     return llvm::createStringError("there is no sketch '" + schedule.sketch().str() + "'");
   if (std::string why = sketch->whyNot(nest); !why.empty())
     return llvm::createStringError(why);
-  std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, true});
+  // Who names a unit that multiplies means it; nobody else gets less precision.
+  std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, schedule.has("core")});
   if (known.empty())
     return llvm::createStringError("no schedule '" + sketch->name().str() + "' fits the chip");
   Schedule result = *std::max_element(known.begin(), known.end(), [&](const Schedule &a, const Schedule &b) {

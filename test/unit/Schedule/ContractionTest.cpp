@@ -276,4 +276,50 @@ TEST_F(Contraction, ChoosesAmongTilesAtTheLaunch) {
   EXPECT_EQ(sketch.schedules(parse(product("row * K + k", "k * N + col")), chip, sizes, {}).front().integer("otherwise"), 0);
 }
 
+TEST_F(Contraction, RoundsFloatsToTf32WhereThePromiseAllowsIt) {
+  std::string plain = product("row * K + k", "k * N + col");
+  Schedule schedule = tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "tf32");
+  auto kernel = cantFail(sketch.print(parse(plain, schedule), "fast", chip));
+  for (llvm::StringRef part :
+       {"float (*)[STAGES][BM][BK + 4]>(fastMemory);", "float (*)[STAGES][BK][BN + 8]>(fastMemory + sizeof(ATile));",
+        "cvt.rna.tf32.f32 %0, %1;", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        "fastMultiply(sums[i][j], ARegs[slot][i], BRegs[slot][j]);"})
+    EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n" << kernel.definition;
+  EXPECT_TRUE(kernel.lowersPrecision);
+  for (Freedom freedom : {Freedom{true, false}, Freedom{true, true}}) {
+    bool some = false;
+    for (const Schedule &each : sketch.schedules(parse(plain), chip, {}, freedom))
+      some |= each.string("core") == "tf32";
+    EXPECT_EQ(some, freedom.lowerPrecision);
+  }
+  auto reason = [&](const std::string &program, const Schedule &schedule) {
+    auto kernel = sketch.print(parse(program, schedule), "fast", chip);
+    return kernel ? std::string() : toString(kernel.takeError());
+  };
+  EXPECT_EQ(reason(product("row * K + k", "k * N + col", "$0 * $1", "", "col + 1"), schedule),
+            "the length of its sum differs between outputs");
+  EXPECT_EQ(reason(product("row * K + k", "k * N + col", "fabsf($0 - $1)"), schedule),
+            "'fabsf($0 - $1)' is not a product of two elements, which matrix units need");
+  EXPECT_EQ(reason(plain, tile(128, 128, 64, 64, 64).set("stages", 3).set("core", "tf32")),
+            "tf32 matrix units need tiles of multiples of 64 x 64 x 32, 16 bytes per access and 3 or 4 stages");
+  EXPECT_EQ(reason(plain, tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "tf32x3")),
+            "A is not of a type that tf32x3 matrix units multiply exactly");
+}
+
+/// Reasons for schedules that a chip does not have room for, or that it lacks an instruction for.
+TEST_F(Contraction, SaysWhatAChipLacks) {
+  std::string plain = product("row * K + k", "k * N + col");
+  auto reason = [&](const Schedule &schedule) {
+    auto kernel = sketch.print(parse(plain, schedule), "fast", chip);
+    return kernel ? std::string() : toString(kernel.takeError());
+  };
+  EXPECT_EQ(reason(tile(256, 256, 32, 8, 8).set("stages", 4)), "a block needs 278528 bytes of shared memory");
+  EXPECT_EQ(reason(tile(256, 256, 8, 16, 16)), "a thread needs about 362 registers");
+  chip.computeMajor = 7;
+  EXPECT_EQ(reason(tile(64, 128, 32, 8, 8).set("stages", 3)), chip.product + " has no cp.async");
+  EXPECT_EQ(reason(tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "tf32")), chip.product + " has no cp.async");
+  for (const Schedule &each : sketch.schedules(parse(plain), chip, {}, {true, true}))
+    EXPECT_EQ(each.integer("stages"), 2);
+}
+
 } // namespace
