@@ -326,7 +326,12 @@ std::string RowsPrinter::comment(StringRef points) const {
 int64_t RowsPrinter::blocksPerSm() {
   if (!team.isBlock() || cache.streams.empty())
     return 1;
-  return residentBlocks(chip, size, shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size())));
+  // A loop inside is there once for each element that a thread holds, with addresses of its own.
+  constexpr int64_t registersOfLoop = 16;
+  bool hasLoops = false;
+  for (kb::OverOp over : cache.loops)
+    over.getBody().walk([&](kb::OverOp) { hasLoops = true; });
+  return residentBlocks(chip, size, shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size())) + (hasLoops ? registersOfLoop : 0));
 }
 
 /// Several blocks have to share a multiprocessor, so that some of them load while others wait for their warps: the compiler
