@@ -2,7 +2,9 @@
 #include "RecordedCases.h"
 #include "kb-opt/Support/Error.h"
 #include "kbrt/QuietEnding.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -386,12 +388,42 @@ RecordSizes RecordedCases::recordSizes(const kbrt::Plan &plan) const {
   return sizes;
 }
 
+/// Uploads of the same bytes at the same places of the data.
+static bool uploadsAlike(const kbrt::Plan &a, const kbrt::Plan &b) {
+  auto places = [](const kbrt::Plan &plan) {
+    std::vector<std::pair<uint64_t, uint64_t>> all;
+    for (const kbrt::Step &step : plan.steps)
+      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
+        all.push_back({upload->data, upload->to.bytes()});
+    return all;
+  };
+  return places(a) == places(b);
+}
+
+/// Where a candidate uploads what the original does, its varied data are the original's: one file under two names,
+/// which nobody writes to. False where they differ, or the file system has no such links.
+static bool sharesVariedData(llvm::StringRef base, llvm::StringRef recording, llvm::StringRef varied,
+                             llvm::StringRef folder) {
+  auto map = [](llvm::StringRef of) {
+    return llvm::MemoryBuffer::getFile(joinPath(of, kbrt::dataFileName), /*IsText=*/false,
+                                       /*RequiresNullTerminator=*/false);
+  };
+  auto before = map(base), now = map(recording);
+  return before && now && (*before)->getBuffer() == (*now)->getBuffer() &&
+         !llvm::sys::fs::create_hard_link(joinPath(varied, kbrt::dataFileName), joinPath(folder, kbrt::dataFileName));
+}
+
 llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const std::string &base,
                                            const std::string &varied, const std::string &folder) const {
   std::string problem;
   auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
   if (!original || !plan)
     return llvm::make_error<StoreError>(problem);
+  if (uploadsAlike(*original, *plan) && sharesVariedData(base, recording, varied, folder)) {
+    if (!kbrt::writePlan(*plan, folder, problem))
+      return llvm::make_error<StoreError>(problem);
+    return llvm::Error::success();
+  }
   std::string data[3];
   for (auto [text, from] : {std::pair(&data[0], &base), {&data[1], &varied}, {&data[2], &recording}}) {
     std::string path = joinPath(*from, kbrt::dataFileName);

@@ -96,6 +96,15 @@ double largestFinite(ElementType type) {
   }
 }
 
+/// elementAsDouble for the two types that nearly all outputs have: outputs may have a hundred million elements.
+inline double value(ElementType type, ArrayRef<uint8_t> bytes, size_t index) {
+  if (type == ElementType::F32)
+    return loadElement<float>(bytes, index);
+  if (type == ElementType::F64)
+    return loadElement<double>(bytes, index);
+  return elementAsDouble(type, bytes, index);
+}
+
 /// Everything about one comparison that does not change from element to element.
 struct Rule {
   const OutputView &output;
@@ -114,9 +123,10 @@ struct Rule {
 
   /// How far the original itself is known to be from the truth.
   double originalError(size_t index) const {
-    double r = elementAsDouble(output.type, output.oracle, index);
-    double error = output.moved.empty() ? 0 : elementAsDouble(output.type, output.moved, index);
-    double difference = std::fabs(elementAsDouble(output.type, output.baseline, index) - r);
+    double error = output.moved.empty() ? 0 : value(output.type, output.moved, index);
+    if (output.baseline.data() == output.oracle.data())
+      return error * scale;
+    double difference = std::fabs(value(output.type, output.baseline, index) - value(output.type, output.oracle, index));
     if (std::isfinite(difference))
       error = std::max(error, difference);
     return error * scale;
@@ -128,20 +138,22 @@ struct Rule {
   /// subnormal numbers are exact until a partial sum leaves their range, so that
   /// the original may round nowhere and another order does; a factor of the sum
   /// enlarges that.
-  double terms(size_t index) const {
-    double magnitude = std::max(std::fabs(elementAsDouble(output.type, output.oracle, index)),
-                                8 * smallestNormal(output.type));
+  double terms(double r) const {
+    double magnitude = std::max(std::fabs(r), 8 * smallestNormal(output.type));
     if (tolerance.reductionLength == 0)
       return Tolerance::leastRoundings * u * magnitude;
     return static_cast<double>(tolerance.reductionLength) * u * std::max(magnitude, typical);
   }
 
-  double bound(size_t index) const {
-    double r = std::fabs(elementAsDouble(output.type, output.oracle, index));
-    double declared = tolerance.absolute + tolerance.relative * r;
+  /// Of an element that is \p r, with these two.
+  double bound(double r, double originalError, double terms) const {
     if (tolerance.promise == ResultPromise::Bitwise)
       return 0;
-    return std::max({tolerance.kappa() * originalError(index), terms(index), declared});
+    return std::max({tolerance.kappa() * originalError, terms, tolerance.absolute + tolerance.relative * std::fabs(r)});
+  }
+  double bound(size_t index) const {
+    const double r = value(output.type, output.oracle, index);
+    return bound(r, originalError(index), terms(r));
   }
 };
 
@@ -182,15 +194,14 @@ struct Piece {
   double squaredError = 0, squaredReference = 0, squaredBaseline = 0;
 };
 
-/// Elements that must be the same bits, NaNs apart.
+/// Elements that must be the same bits, NaNs apart; \p candidate has those from \p begin on.
 void compareBits(const OutputView &output, ArrayRef<uint8_t> candidate, unsigned width, size_t begin,
                  size_t end, bool stopAtFirst, Piece &piece) {
-  if (std::memcmp(candidate.data() + begin * width, output.oracle.data() + begin * width,
-                  (end - begin) * width) == 0)
+  if (std::memcmp(candidate.data(), output.oracle.data() + begin * width, (end - begin) * width) == 0)
     return;
   for (size_t i = begin; i < end; ++i) {
-    if (std::memcmp(candidate.data() + i * width, output.oracle.data() + i * width, width) == 0 ||
-        (std::isnan(elementAsDouble(output.type, candidate, i)) &&
+    if (std::memcmp(candidate.data() + (i - begin) * width, output.oracle.data() + i * width, width) == 0 ||
+        (std::isnan(elementAsDouble(output.type, candidate, i - begin)) &&
          std::isnan(elementAsDouble(output.type, output.oracle, i))))
       continue;
     ++piece.differing;
@@ -201,7 +212,7 @@ void compareBits(const OutputView &output, ArrayRef<uint8_t> candidate, unsigned
   }
 }
 
-/// Elements that may be off by the rule's bound.
+/// Elements that may be off by the rule's bound; \p candidate has those from \p begin on.
 void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, size_t end,
                    bool stopAtFirst, Piece &piece) {
   const OutputView &output = rule.output;
@@ -211,10 +222,10 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
       piece.first = index;
   };
   for (size_t i = begin; i < end && !(stopAtFirst && piece.first); ++i) {
-    double c = elementAsDouble(output.type, candidate, i),
-           r = elementAsDouble(output.type, output.oracle, i);
+    const double c = value(output.type, candidate, i - begin), r = value(output.type, output.oracle, i);
+    const double originalError = rule.originalError(i);
     // Where another rounding makes the original NaN or infinite, or no more so, nothing is known of the element.
-    if (std::isinf(rule.originalError(i)))
+    if (std::isinf(originalError))
       continue;
     if (finiteClass(c) != finiteClass(r)) {
       note(i);
@@ -222,11 +233,11 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
     }
     if (finiteClass(r) != 0)
       continue;
-    double difference = std::fabs(c - r), known = std::max(rule.originalError(i), rule.terms(i));
+    const double terms = rule.terms(r), difference = std::fabs(c - r), known = std::max(originalError, terms);
     piece.squaredError += difference * difference;
     piece.squaredReference += r * r;
     piece.squaredBaseline += known * known;
-    double bound = rule.bound(i);
+    const double bound = rule.bound(r, originalError, terms);
     if (difference > 0)
       piece.worstRatio = std::max(piece.worstRatio, bound > 0 ? difference / bound : HUGE_VAL);
     if (difference > bound)
@@ -268,10 +279,11 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
     if (isOver)
       return;
     size_t begin = which * pieceElements, end = std::min(count, begin + pieceElements);
+    const ArrayRef<uint8_t> its = candidate.slice(begin * width, (end - begin) * width);
     if (exact)
-      compareBits(view, candidate, width, begin, end, stopAtFirst, pieces[which]);
+      compareBits(view, its, width, begin, end, stopAtFirst, pieces[which]);
     else
-      compareValues(rule, candidate, begin, end, stopAtFirst, pieces[which]);
+      compareValues(rule, its, begin, end, stopAtFirst, pieces[which]);
     if (stopAtFirst && pieces[which].first)
       isOver = true;
   });
@@ -328,13 +340,13 @@ void widenMoves(ElementType type, ArrayRef<uint8_t> origin, ArrayRef<uint8_t> ot
     for (size_t i = begin; i < end; ++i) {
       if (std::memcmp(origin.data() + i * width, other.data() + i * width, width) == 0)
         continue;
-      const double there = elementAsDouble(type, other, i), here = elementAsDouble(type, origin, i);
+      const double there = value(type, other, i), here = value(type, origin, i);
       if (finiteClass(there) != finiteClass(here)) {
         storeElement(type, moved, i, HUGE_VAL);
         continue;
       }
       double difference = std::fabs(there - here);
-      if (std::isfinite(difference) && difference > elementAsDouble(type, moved, i))
+      if (std::isfinite(difference) && difference > value(type, moved, i))
         storeElement(type, moved, i, std::min(difference, largest));
     }
   });
@@ -349,7 +361,7 @@ uint64_t largeElements(ElementType type, ArrayRef<uint8_t> bytes) {
   parallelFor(threadsFor(count), (count + pieceElements - 1) / pieceElements, [&](size_t which) {
     uint64_t here = 0;
     for (size_t i = which * pieceElements; i < std::min(count, (which + 1) * pieceElements); ++i)
-      here += !(std::fabs(elementAsDouble(type, bytes, i)) <= large);
+      here += !(std::fabs(value(type, bytes, i)) <= large);
     found += here;
   });
   return found;
@@ -363,6 +375,21 @@ Comparison compareOutput(const OutputView &output, ArrayRef<uint8_t> candidate,
 bool acceptsOutput(const OutputView &output, ArrayRef<uint8_t> candidate,
                    const Tolerance &tolerance) {
   return compare(output, candidate, tolerance, /*stopAtFirst=*/true).accepted;
+}
+
+bool acceptsElements(const OutputView &output, size_t begin, ArrayRef<uint8_t> some, const Tolerance &tolerance) {
+  const unsigned width = std::max(1u, kbrt::elementBytes(output.type));
+  const size_t count = output.oracle.size() / width;
+  const bool exact = unitRoundoff(output.type) == 0 || tolerance.promise == ResultPromise::Bitwise;
+  Rule rule(output, tolerance);
+  if (!exact && tolerance.reductionLength)
+    rule.typical = medianMagnitude(output, count);
+  Piece piece;
+  if (exact)
+    compareBits(output, some, width, begin, begin + some.size() / width, true, piece);
+  else
+    compareValues(rule, some, begin, begin + some.size() / width, true, piece);
+  return !piece.first;
 }
 
 double elementBound(const OutputView &output, size_t index, double typicalMagnitude,

@@ -105,6 +105,11 @@ Comparison compareOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candi
 bool acceptsOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candidate,
                    const Tolerance &tolerance);
 
+/// Whether none of \p some, whole elements of a candidate from element \p begin on, is out of bounds. What
+/// is asked of all elements together is not asked here.
+bool acceptsElements(const OutputView &output, size_t begin, llvm::ArrayRef<uint8_t> some,
+                     const Tolerance &tolerance);
+
 /// The per-element bound that compareOutput applies; for reports and tests.
 double elementBound(const OutputView &output, size_t index, double typicalMagnitude,
                     const Tolerance &tolerance);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 using namespace llvm;
 
@@ -25,10 +26,15 @@ StringRef toString(DecoyKind kind) {
 
 using Bytes = std::vector<uint8_t>;
 
-static Bytes constantDecoy(const OutputView &view, size_t count, double value) {
-  Bytes bytes(view.oracle.size());
-  for (size_t i = 0; i < count; ++i)
-    storeElement(view.type, bytes, i, value);
+/// Elements of \p view from \p begin to \p end that are all \p value.
+static Bytes constantPart(const OutputView &view, double value, size_t begin, size_t end) {
+  const unsigned width = kbrt::elementBytes(view.type);
+  Bytes bytes((end - begin) * width);
+  if (bytes.empty())
+    return bytes;
+  storeElement(view.type, bytes, 0, value);
+  for (size_t at = width; at < bytes.size(); at += width)
+    std::memcpy(&bytes[at], bytes.data(), width);
   return bytes;
 }
 
@@ -45,71 +51,133 @@ static double meanOf(const OutputView &view, size_t count) {
   return finite ? sum / static_cast<double>(finite) : 0;
 }
 
-/// Exchanges the first tile with the first later one of other content. A tile
-/// is what a warp writes, and for short outputs half of them.
-static std::optional<Bytes> permuteTiles(const OutputView &view, size_t count, unsigned width) {
-  size_t tile = std::min<size_t>(32, count / 2) * width;
-  if (tile == 0)
-    return std::nullopt;
-  Bytes bytes(view.oracle.begin(), view.oracle.end());
-  for (size_t other = tile; other + tile <= bytes.size(); other += tile) {
-    if (std::memcmp(bytes.data(), bytes.data() + other, tile) == 0)
-      continue;
-    std::swap_ranges(bytes.begin(), bytes.begin() + tile, bytes.begin() + other);
-    return bytes;
-  }
-  return bytes; // every tile is the same: the decoy is the truth and will be accepted
+/// A tile is what a warp writes, and for short outputs half of them.
+static size_t tileBytes(size_t count, unsigned width) { return std::min<size_t>(32, count / 2) * width; }
+
+/// Where the first tile of other content than the first begins; nothing if every tile is the same: the decoy is the
+/// truth then and will be accepted.
+static std::optional<size_t> otherTile(const OutputView &view, size_t tile) {
+  for (size_t other = tile; other + tile <= view.oracle.size(); other += tile)
+    if (std::memcmp(view.oracle.data(), view.oracle.data() + other, tile) != 0)
+      return other;
+  return std::nullopt;
 }
 
-std::optional<Bytes> makeDecoy(DecoyKind kind, const AdmissionOutput &output) {
+/// An output may be large, and most decoys are rejected by their first elements: a decoy is made in parts.
+using Decoy = std::function<Bytes(size_t begin, size_t end)>; // elements
+
+static Decoy partsOf(ArrayRef<uint8_t> bytes, unsigned width) {
+  return [bytes, width](size_t begin, size_t end) {
+    return Bytes(bytes.begin() + begin * width, bytes.begin() + end * width);
+  };
+}
+
+/// \p bytes with what \p other has from byte \p from to byte \p to in its place.
+static Decoy replaced(ArrayRef<uint8_t> bytes, ArrayRef<uint8_t> other, size_t from, size_t to, unsigned width) {
+  return [=](size_t begin, size_t end) {
+    Bytes part(bytes.begin() + begin * width, bytes.begin() + end * width);
+    const size_t first = std::max(from, begin * width), last = std::min(to, end * width);
+    if (first < last)
+      std::copy(other.begin() + first, other.begin() + last, part.begin() + (first - begin * width));
+    return part;
+  };
+}
+
+/// The first tile and the one at \p other exchanged.
+static Decoy permuted(const OutputView &view, size_t tile, std::optional<size_t> other, unsigned width) {
+  return [=, oracle = view.oracle](size_t begin, size_t end) {
+    Bytes part(oracle.begin() + begin * width, oracle.begin() + end * width);
+    auto put = [&](size_t to, size_t from) {
+      const size_t first = std::max(to, begin * width), last = std::min(to + tile, end * width);
+      if (first < last)
+        std::copy_n(oracle.begin() + from + (first - to), last - first, part.begin() + (first - begin * width));
+    };
+    if (other) {
+      put(0, *other);
+      put(*other, 0);
+    }
+    return part;
+  };
+}
+
+static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &output) {
   const OutputView &view = output.view;
-  unsigned width = std::max(1u, kbrt::elementBytes(view.type));
+  const unsigned width = std::max(1u, kbrt::elementBytes(view.type));
   if (view.oracle.empty() || view.oracle.size() % width != 0)
     return std::nullopt;
-  size_t count = view.oracle.size() / width;
+  const size_t count = view.oracle.size() / width;
+  const bool knowsBefore = output.before.size() == view.oracle.size();
+  auto constant = [&](double value) -> Decoy {
+    return [&view, value](size_t begin, size_t end) { return constantPart(view, value, begin, end); };
+  };
   switch (kind) {
-  case DecoyKind::Zeros: return Bytes(view.oracle.size());
+  case DecoyKind::Zeros:
+    return [width](size_t begin, size_t end) { return Bytes((end - begin) * width); };
   case DecoyKind::NaN:
     if (!kbrt::isFloatingPoint(view.type))
       return std::nullopt;
-    return constantDecoy(view, count, std::nan(""));
+    return constant(std::nan(""));
   case DecoyKind::Untouched:
-    if (output.before.size() != view.oracle.size())
+    if (!knowsBefore)
       return std::nullopt;
-    return Bytes(output.before.begin(), output.before.end());
+    return partsOf(output.before, width);
   case DecoyKind::ConstantMean:
     // Of one element the mean is the truth.
     if (count < 2)
       return std::nullopt;
-    return constantDecoy(view, count, meanOf(view, count));
-  case DecoyKind::InputCopy:
-    for (ArrayRef<uint8_t> input : output.inputs)
-      if (input.size() == view.oracle.size() &&
-          acceptsOutput(view, input, output.tolerance)) // the most dangerous one
-        return Bytes(input.begin(), input.end());
-    for (ArrayRef<uint8_t> input : output.inputs)
-      if (input.size() == view.oracle.size())
-        return Bytes(input.begin(), input.end());
-    return std::nullopt;
+    return constant(meanOf(view, count));
+  case DecoyKind::InputCopy: {
+    std::optional<Decoy> copy;
+    for (ArrayRef<uint8_t> input : output.inputs) {
+      if (input.size() != view.oracle.size())
+        continue;
+      if (acceptsOutput(view, input, output.tolerance)) // the most dangerous one
+        return partsOf(input, width);
+      if (!copy)
+        copy = partsOf(input, width);
+    }
+    return copy;
+  }
   case DecoyKind::OtherSeed:
     if (output.otherSeed.size() != view.oracle.size())
       return std::nullopt;
-    return Bytes(output.otherSeed.begin(), output.otherSeed.end());
+    return partsOf(output.otherSeed, width);
   case DecoyKind::TailMissing: {
-    if (output.before.size() != view.oracle.size())
+    if (!knowsBefore)
       return std::nullopt;
     // A program may read back more than it computes: the tail ends with the last element that changes.
     size_t end = count;
     while (end > 0 && std::memcmp(&output.before[(end - 1) * width], &view.oracle[(end - 1) * width], width) == 0)
       --end;
-    Bytes bytes(view.oracle.begin(), view.oracle.end());
-    size_t tail = std::min(std::max<size_t>(1, end / 100), end) * width;
-    std::copy_n(output.before.begin() + (end * width - tail), tail, bytes.begin() + (end * width - tail));
-    return bytes;
+    const size_t tail = std::min(std::max<size_t>(1, end / 100), end);
+    return replaced(view.oracle, output.before, (end - tail) * width, end * width, width);
   }
-  case DecoyKind::TilePermuted: return permuteTiles(view, count, width);
+  case DecoyKind::TilePermuted: {
+    const size_t tile = tileBytes(count, width);
+    if (tile == 0)
+      return std::nullopt;
+    return permuted(view, tile, otherTile(view, tile), width);
+  }
   }
   return std::nullopt;
+}
+
+std::optional<Bytes> makeDecoy(DecoyKind kind, const AdmissionOutput &output) {
+  std::optional<Decoy> decoy = decoyOf(kind, output);
+  if (!decoy)
+    return std::nullopt;
+  return (*decoy)(0, output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type)));
+}
+
+/// Whether \p output rejects \p decoy: by its first or last elements, or else as a whole.
+static bool rejects(const AdmissionOutput &output, const Decoy &decoy) {
+  constexpr size_t part = size_t(1) << 16;
+  const size_t count = output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type));
+  if (count > 2 * part)
+    for (size_t begin : {size_t(0), count - part})
+      if (!acceptsElements(output.view, begin, decoy(begin, begin + part), output.tolerance))
+        return true;
+  return !acceptsOutput(output.view, decoy(0, count), output.tolerance);
 }
 
 Admission admitCase(ArrayRef<AdmissionOutput> outputs) {
@@ -120,11 +188,11 @@ Admission admitCase(ArrayRef<AdmissionOutput> outputs) {
     for (const AdmissionOutput &output : outputs) {
       if (rejected)
         break;
-      std::optional<Bytes> decoy = makeDecoy(kind, output);
+      std::optional<Decoy> decoy = decoyOf(kind, output);
       if (!decoy)
         continue;
       made = true;
-      rejected = !acceptsOutput(output.view, *decoy, output.tolerance);
+      rejected = rejects(output, *decoy);
     }
     if (!made)
       continue;
