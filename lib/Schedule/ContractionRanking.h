@@ -21,7 +21,7 @@ struct RankedShape {
 };
 
 /// Squares whose sides stand for sizes that are not known: those that fill a chip with large tiles, those that do not, and both.
-inline constexpr int64_t largeSides[] = {2048, 4096}, smallSides[] = {512, 1024}, usualSides[] = {1024, 2048, 4096};
+inline constexpr int64_t largeSides[] = {2048, 4096}, smallSides[] = {1024}, usualSides[] = {1024, 2048, 4096};
 
 /// The tiles that fit, best first. Where \p sizes are not known the mean over squares with \p sides counts.
 std::vector<RankedShape> rankShapes(const Contraction &contraction, const ChipInfo &chip, const LaunchSizes &sizes,
