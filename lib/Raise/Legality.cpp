@@ -159,8 +159,10 @@ bool Question::isEmptyWhereDiffers(const NestSystem &system, unsigned position, 
     }
     NestSystem ordered = system;
     ordered.add(ordered.dim(position, swapped) - ordered.dim(position, !swapped) - Polynomial::constant(1));
-    if (!ordered.isEmpty())
+    if (!ordered.isEmpty()) {
+      isLate = raise::threadSeconds() > deadline; // it may have given up
       return false;
+    }
   }
   return true;
 }

@@ -26,13 +26,16 @@ static bool launchesNamedFor(const Stmt *branch, const CallExpr *original) {
 
 bool kbopt::isFallbackLaunch(const PassContext &context, const CallExpr *launch) {
   const Stmt *call = launch;
+  bool isRepeated = false;
   for (;;) {
     const Stmt *outer = nullptr;
     for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*call))
       outer = outer ? outer : parent.get<Stmt>();
+    isRepeated |= isa_and_nonnull<ForStmt>(outer);
     if (const auto *branch = dyn_cast_or_null<IfStmt>(outer))
-      // A joined kernel is named for the first of the launches that it stands for.
-      return branch->getElse() == call && llvm::any_of(ast::findAll<CUDAKernelCallExpr>(call), [&](const CUDAKernelCallExpr *each) {
+      // A joined kernel is named for the first of the launches that it stands for, and one that stands for a loop of
+      // launches is in no loop itself: that is a user's choice of two kernels.
+      return branch->getElse() == call && !(isRepeated && !ast::findAll<ForStmt>(branch->getThen()).empty()) && llvm::any_of(ast::findAll<CUDAKernelCallExpr>(call), [&](const CUDAKernelCallExpr *each) {
                return launchesNamedFor(branch->getThen(), each);
              });
     if (!outer || (!isa<Expr>(outer) && !isa<CompoundStmt, ForStmt>(outer)))
