@@ -53,12 +53,17 @@ public:
   }
 
 private:
+  /// None where the search must end, or nothing is left to gain.
+  llvm::Expected<llvm::ArrayRef<Action>> actionsAtStart() {
+    if (explorer.mustEnd() || isAtFloor(explorer.node(start)))
+      return llvm::ArrayRef<Action>();
+    return explorer.actions(start);
+  }
+
   /// Finds the kernels that have sketches.
   llvm::Error lookAtStart() {
     const ExplorerNode &node = explorer.node(start);
-    if (explorer.mustEnd() || isAtFloor(node))
-      return llvm::Error::success();
-    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(start);
+    llvm::Expected<llvm::ArrayRef<Action>> actions = actionsAtStart();
     if (!actions)
       return actions.takeError();
     for (const Action &action : *actions)
@@ -71,9 +76,7 @@ private:
   /// only its fallback from then on.
   llvm::Error tryPrivateCounters() {
     const ExplorerNode &node = explorer.node(start);
-    if (explorer.mustEnd() || isAtFloor(node))
-      return llvm::Error::success();
-    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(start);
+    llvm::Expected<llvm::ArrayRef<Action>> actions = actionsAtStart();
     if (!actions)
       return actions.takeError();
     std::vector<Action> chosen;

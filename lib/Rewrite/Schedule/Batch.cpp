@@ -111,38 +111,21 @@ private:
   /// What takes the place of the outermost loop, which stands at \p anchor.
   llvm::Expected<std::string> launchText(const LaunchedNest &nest, const GeneratedKernel &generated, llvm::ArrayRef<LaunchLoop> loops,
                                          const Anchor &anchor) {
-    LaunchText launch = nest.launchText();
-    std::vector<std::string> arguments;
-    for (const PassedParameter &each : nest.parameters) {
-      if (!each.meaning.repeatable)
-        return llvm::createStringError("'" + each.meaning.text + "' has side effects");
-      if (each.meaning.text.empty())
-        return llvm::createStringError("what is passed for '" + each.parameter.getName().str() + "' cannot be written");
-      arguments.push_back(each.meaning.text);
-    }
-    for (const auto &[declaration, value] : generated.extraParameters)
-      arguments.push_back(value);
-    llvm::Expected<std::string> grid = launch.translate(generated.gridX);
-    if (!grid)
-      return grid.takeError();
     for (const LaunchLoop &each : loops)
       if (fact.stream && (ast::mentions(fact.stream, each.counted.variable) || !isRepeatable(fact.stream)))
         return llvm::createStringError("the launches are on streams of their own");
-    std::string stream = launch.stream().empty() ? "" : ", 0, " + launch.stream().str();
-    std::string fast = launch.spelled(generated.name, false) + "<<<" + *grid + ", " + generated.blockX + stream + ">>>(" +
-                       llvm::join(arguments, ", ") + ");";
+    llvm::Expected<std::string> fast = nest.launchOf(generated, /*hasFallback=*/true);
+    if (!fast)
+      return fast.takeError();
     // Innermost first; of two waits one after the other one is enough.
     std::string after, last;
     for (const LaunchLoop &each : llvm::reverse(loops))
       if (!each.after.empty() && each.after != last)
         after += "\n" + (last = each.after);
     if (nest.open.empty())
-      return after.empty() ? fast : "{\n" + fast + after + "\n}";
-    std::vector<std::string> parts;
-    for (const std::string &each : nest.open)
-      parts.push_back(nest.open.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")" : each);
+      return after.empty() ? *fast : "{\n" + *fast + after + "\n}";
     StringRef loop = context.parsed().text().slice(anchor.begin, anchor.end);
-    return "if (" + llvm::join(parts, " && ") + ") {\n" + fast + after + "\n} else {\n" + loop.str() + "\n}";
+    return whereAllHold(nest.open, *fast + after, loop.str() + "\n");
   }
 
   const PassContext &context;

@@ -261,32 +261,13 @@ private:
 
   /// What takes the place of the last launch.
   llvm::Expected<std::string> launchText(const GeneratedKernel &generated, llvm::ArrayRef<std::string> open) {
-    LaunchText launch = joined.launchText();
-    std::vector<std::string> arguments;
-    for (const PassedParameter &each : joined.parameters) {
-      if (!each.meaning.repeatable && !open.empty())
-        return llvm::createStringError("'" + each.meaning.text + "' has side effects");
-      if (each.meaning.text.empty())
-        return llvm::createStringError("what is passed for '" + each.parameter.getName().str() + "' cannot be written");
-      arguments.push_back(each.meaning.text);
-    }
-    for (const auto &[declaration, value] : generated.extraParameters)
-      arguments.push_back(value);
-    llvm::Expected<std::string> grid = launch.translate(generated.gridX);
-    if (!grid)
-      return grid.takeError();
-    std::string stream = launch.stream().empty() ? "" : ", 0, " + launch.stream().str();
-    std::string fast = launch.spelled(generated.name, false) + "<<<" + *grid + ", " + generated.blockX + stream + ">>>(" +
-                       llvm::join(arguments, ", ") + ");";
-    if (open.empty())
+    llvm::Expected<std::string> fast = joined.launchOf(generated, /*hasFallback=*/!open.empty());
+    if (!fast || open.empty())
       return fast;
-    std::vector<std::string> parts;
-    for (const std::string &each : open)
-      parts.push_back(open.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")" : each);
-    std::string text = "if (" + llvm::join(parts, " && ") + ") {\n" + fast + "\n} else {\n";
+    std::string original;
     for (const std::string &each : joined.statements)
-      text += each + "\n";
-    return text + "}";
+      original += each + "\n";
+    return whereAllHold(open, *fast, original);
   }
 
   const PassContext &context;

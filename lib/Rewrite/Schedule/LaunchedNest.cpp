@@ -39,6 +39,33 @@ LaunchText LaunchedNest::launchText() const {
   return launches.back().withMeanings(std::move(names));
 }
 
+llvm::Expected<std::string> LaunchedNest::launchOf(const GeneratedKernel &generated, bool hasFallback) const {
+  LaunchText launch = launchText();
+  std::vector<std::string> arguments;
+  for (const PassedParameter &each : parameters) {
+    if (!each.meaning.repeatable && hasFallback)
+      return llvm::createStringError("'" + each.meaning.text + "' has side effects");
+    if (each.meaning.text.empty())
+      return llvm::createStringError("what is passed for '" + each.parameter.getName().str() + "' cannot be written");
+    arguments.push_back(each.meaning.text);
+  }
+  for (const auto &[declaration, value] : generated.extraParameters)
+    arguments.push_back(value);
+  llvm::Expected<std::string> grid = launch.translate(generated.gridX);
+  if (!grid)
+    return grid.takeError();
+  std::string stream = launch.stream().empty() ? "" : ", 0, " + launch.stream().str();
+  return launch.spelled(generated.name, false) + "<<<" + *grid + ", " + generated.blockX + stream + ">>>(" +
+         llvm::join(arguments, ", ") + ");";
+}
+
+std::string kbopt::whereAllHold(llvm::ArrayRef<std::string> open, StringRef fast, StringRef original) {
+  std::vector<std::string> parts;
+  for (const std::string &each : open)
+    parts.push_back(open.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")" : each);
+  return "if (" + llvm::join(parts, " && ") + ") {\n" + fast.str() + "\n} else {\n" + original.str() + "}";
+}
+
 LaunchedNest LaunchedNest::create(mlir::MLIRContext *context, std::vector<PassedParameter> parameters,
                                   llvm::ArrayRef<mlir::Attribute> dims) {
   LaunchedNest result;

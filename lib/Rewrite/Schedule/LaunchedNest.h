@@ -44,6 +44,10 @@ struct LaunchedNest {
   /// The last launch with the meanings of this nest's parameters.
   LaunchText launchText() const;
 
+  /// The launch of \p generated, a kernel of this nest, as a statement. With a fallback beside it, what it passes is written
+  /// twice. An error is the reason why it cannot be written.
+  llvm::Expected<std::string> launchOf(const GeneratedKernel &generated, bool hasFallback) const;
+
   /// What \p fact computes. An error is a reason: it is not raised, something of it cannot be written elsewhere, it does not
   /// stand in braces where it \p mustBeInList.
   static llvm::Expected<LaunchedNest> create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact,
@@ -58,6 +62,9 @@ struct LaunchedNest {
 llvm::Error addOpenConditions(const PassContext &context, const LaunchText &launch,
                               llvm::ArrayRef<PassedParameter> parameters, llvm::ArrayRef<HostCondition> conditions,
                               std::vector<std::string> &open);
+
+/// \p fast where all of \p open hold, \p original elsewhere; statements, of which \p original ends with a line.
+std::string whereAllHold(llvm::ArrayRef<std::string> open, llvm::StringRef fast, llvm::StringRef original);
 
 } // namespace kbopt
 

@@ -10,33 +10,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "kb-opt/Rewrite/Schedule/Batch.h"
-#include "kb-opt/Rewrite/AstTools.h"
+#include "kb-opt/Rewrite/Schedule/LaunchPass.h"
 
 using namespace kbopt;
 
 namespace {
 
-class BatchLaunches : public RewritePass {
-  std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override {
-    std::vector<Site> sites;
-    for (const LaunchFact &fact : kernel.launches)
-      if (standsInLoop(context, fact))
-        sites.push_back(ast::siteOf(kernel, fact.call));
-    return sites;
-  }
+class BatchLaunches : public LaunchPass {
+  bool isSite(const PassContext &context, const LaunchFact &fact) const override { return standsInLoop(context, fact); }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override {
-    llvm::Expected<Rewrite> rewrite = apply(context, site, options);
-    if (!rewrite)
-      return Decision::doesNotApply(llvm::toString(rewrite.takeError()));
-    return Decision::applies();
-  }
-
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
-    for (const LaunchFact &fact : site.kernel->launches)
-      if (fact.call == site.as<clang::CallExpr>())
-        return batchLaunches(context, *site.kernel, fact);
-    return llvm::createStringError("it is no launch");
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) const override {
+    return batchLaunches(context, kernel, fact);
   }
 };
 
