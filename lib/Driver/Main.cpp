@@ -68,8 +68,15 @@ int kbopt::runKbOpt(int argc, char **argv) {
     context.model = std::move(*settings);
   else
     return report(settings.takeError());
+  if (!context.options.timeTrace.empty())
+    context.timings.keepSpans();
   auto status = dispatch(context);
   progress.clear();
+  if (!context.options.timeTrace.empty())
+    if (llvm::Error error = context.files.write(context.options.timeTrace, context.timings.trace())) {
+      const int failed = report(std::move(error));
+      return status ? failed : report(status.takeError());
+    }
   if (!status)
     return report(status.takeError());
   return static_cast<int>(*status);

@@ -241,6 +241,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
   options.fix = reader.flag(OPT_fix);
   options.printPipeline = reader.flag(OPT_print_pipeline);
   options.timePasses = reader.flag(OPT_time_passes);
+  reader.text(OPT_time_trace, options.timeTrace);
   options.quiet = reader.flag(OPT_quiet);
   options.sandbox = !reader.flag(OPT_unsafe);
   reader.text(OPT_passes, options.passes);

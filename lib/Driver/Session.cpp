@@ -245,6 +245,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
     session->cases->recordOnGpu(session->compiler, 0);
   JudgeOptions judgeOptions;
   judgeOptions.chip = &session->chip;
+  judgeOptions.timings = &context.timings;
   judgeOptions.threads = judgeThreads();
   session->judge =
       std::make_unique<Judge>(session->original, session->compiler, *session->device, *session->cases,

@@ -111,6 +111,7 @@ Expected<std::string> Judge::Impl::scratchFile(StringRef name) {
 
 Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
   Expected<const std::string &> folder = program.plans.get(test.name, [&]() -> Expected<std::string> {
+    TimedPart timed = this->timed("plan", test);
     if (test.remakes)
       return remadePlan(program);
     if (program.isOriginal)
@@ -283,6 +284,7 @@ Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
     return joinErrors(folder.takeError(), recorded.takeError());
   if (*folder == *recorded)
     return false;
+  TimedPart timed = this->timed("compare inputs", test);
   Expected<RecordedPlan> now = readRecordedPlan(*folder), then = readRecordedPlan(*recorded);
   if (!now || !then)
     return joinErrors(now.takeError(), then.takeError());
@@ -306,6 +308,7 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
     outputBytes = known->outputBytes;
   }
   auto compute = [&]() -> Expected<RunPointer> {
+    TimedPart timed = this->timed((toString(request.mode) + (request.audited ? " audited" : "")).str(), request.test);
     Expected<const DeviceImage *> built = image(program, request.mode, request.where);
     if (!built)
       return built.takeError();

@@ -155,6 +155,10 @@ struct Judge::Impl {
   Clock &clock;
   JudgeOptions options;
   std::function<double()> secondsLeft; ///< of the command's budget; empty: no limit
+  /// Times what the judge does on \p test until its end.
+  TimedPart timed(llvm::StringRef what, const TestCase &test) const {
+    return TimedPart(options.timings, "judge", options.timings ? (what + ", " + test.name).str() : "");
+  }
   double timeLeft() const { return secondsLeft ? secondsLeft() : HUGE_VAL; }
   /// Why \p what, which takes about \p seconds, is not run: "…, and 5 s are left of the time budget".
   std::string doesNotFit(llvm::StringRef what, double seconds) const;

@@ -2,7 +2,9 @@
 #include "kb-opt/Support/Timings.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Threading.h"
 
 using namespace kbopt;
 
@@ -11,6 +13,32 @@ void Timings::add(llvm::StringRef group, llvm::StringRef part, double seconds) {
   Entry &entry = groups[group.str()][part.str()];
   entry.seconds += seconds;
   ++entry.count;
+  if (keepsSpans)
+    spans.push_back({group.str(), part.str(), realClock().monotonicSeconds() - seconds - start, seconds,
+                     llvm::get_threadid()});
+}
+
+std::string Timings::trace() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  constexpr double microseconds = 1e6;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attributeArray("traceEvents", [&] {
+      for (const Span &span : spans)
+        json.object([&] {
+          json.attribute("name", llvm::StringRef(span.part).trim());
+          json.attribute("cat", span.group);
+          json.attribute("ph", "X");
+          json.attribute("ts", static_cast<int64_t>(microseconds * span.begin));
+          json.attribute("dur", static_cast<int64_t>(microseconds * span.seconds));
+          json.attribute("pid", 1);
+          json.attribute("tid", static_cast<int64_t>(span.thread));
+        });
+    });
+  });
+  return text;
 }
 
 void Timings::print(llvm::raw_ostream &os, double wallSeconds) const {

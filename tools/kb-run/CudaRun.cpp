@@ -195,8 +195,11 @@ bool CudaRun::verify() {
   result["peakDeviceBytes"] = first.peakDeviceBytes;
   result["wallSeconds"] = first.wallSeconds;
   std::string error;
-  if (!writeOutputs(job, first.observables, error))
-    return fail(error);
+  {
+    Watch writing(result, "outputs");
+    if (!writeOutputs(job, first.observables, error))
+      return fail(error);
+  }
   verified = std::move(first.observables);
   timedLaunches = std::move(first.launches);
   return status == LaunchStatus::Ok;

@@ -69,6 +69,7 @@ struct Options {
 
   std::string remarksFile, reportFile;
   bool timePasses = false;
+  std::string timeTrace; ///< file for what ran when; empty: none
   int64_t bisectLimit = -1;
   bool quiet = false;
   bool sandbox = true;

@@ -16,6 +16,7 @@
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Support/Timings.h"
 #include "kb-opt/Target/ChipInfo.h"
 #include <functional>
 #include <set>
@@ -144,6 +145,7 @@ struct JudgeOptions {
   double cpuSeconds = 3;
   /// Of the GPU, for G13's floor. Must outlive the judge; absent: no floor.
   const ChipInfo *chip = nullptr;
+  Timings *timings = nullptr; ///< gets what the judge does for how long; null: nobody asks
 };
 
 /// What a verdict rests on, by content (G0).

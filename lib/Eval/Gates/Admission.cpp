@@ -98,6 +98,7 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     admission.reason = "the original fails on it";
     return admission;
   }
+  TimedPart timed = this->timed("decoys", test);
   Expected<RecordedPlan> recorded = readRecordedPlan(reference.planFolder);
   if (!recorded)
     return recorded.takeError();
