@@ -107,6 +107,7 @@ PipelineOptions ProgramEnvironment::pipelineOptions() {
   options.timings = &context.timings;
   options.replies = repliesFolder(context);
   options.target = chip.name;
+  options.acceptsLowerPrecision = workload.tolerance.has_value();
   options.bitcode = [this](llvm::StringRef text) -> llvm::Expected<std::string> {
     auto path = bitcodeFile(text);
     if (!path)

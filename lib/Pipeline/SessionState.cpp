@@ -68,6 +68,7 @@ llvm::Error RewriteSession::State::import() {
   passContext.emplace(*parsed, *imported, options.chip, target, [this](StringRef kernel) {
     return recorded ? recorded(kernel) : nullptr;
   });
+  passContext->setAcceptsLowerPrecision(options.acceptsLowerPrecision);
   ++generation;
   return llvm::Error::success();
 }

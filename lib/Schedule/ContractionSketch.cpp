@@ -34,11 +34,23 @@ public:
     bool areKnown = valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes);
     for (const NestDim &dim : contraction.depth)
       areKnown &= valueOf(dim.extent, sizes).has_value();
-    std::vector<Schedule> all;
-    std::vector<RankedShape> ranked = rankShapes(contraction, chip, sizes, freedom, largeSides);
-    for (const auto &[shape, rate] : ranked)
-      if (rate >= 0.3 * ranked.front().rate && all.size() < (isSmall(contraction, chip, sizes) ? 6 : 24))
-        all.push_back(shape.schedule().set("otherwise", !areKnown));
+    auto list = [&](const Freedom &allowed, bool isLower) {
+      std::vector<RankedShape> ranked = rankShapes(contraction, chip, sizes, allowed, largeSides);
+      llvm::erase_if(ranked, [&](const RankedShape &each) { return (each.shape.core == "tf32") != isLower; });
+      std::vector<Schedule> promising;
+      for (const auto &[shape, rate] : ranked)
+        if (rate >= 0.3 * ranked.front().rate)
+          promising.push_back(shape.schedule().set("otherwise", !areKnown));
+      return promising;
+    };
+    std::vector<Schedule> exact = list({freedom.reassociate, false}, false), lower, all;
+    if (freedom.lowerPrecision)
+      lower = list(freedom, true);
+    // In turns: a search that judges four of them learns what the lower precision gains, and has a schedule if it is refused.
+    for (size_t i = 0; i < std::max(exact.size(), lower.size()); ++i)
+      for (const std::vector<Schedule> *each : {&exact, &lower})
+        if (i < each->size() && all.size() < (isSmall(contraction, chip, sizes) ? 6 : 24))
+          all.push_back((*each)[i]);
     return all;
   }
 

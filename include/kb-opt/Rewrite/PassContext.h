@@ -62,6 +62,10 @@ public:
   const Schedule *scheduleOf(const KernelView &kernel) const;
   void setSchedules(KernelSchedules newSchedules) { schedules = std::move(newSchedules); }
 
+  /// Whether the program's owner accepts results of lower precision, so that choices may have it.
+  bool acceptsLowerPrecision() const { return lowerPrecision; }
+  void setAcceptsLowerPrecision(bool accepts) { lowerPrecision = accepts; }
+
   /// How the workload launched \p kernel, for estimates; null if that is not known.
   const RecordedLaunch *recordedLaunch(kb::KernelOp kernel) const;
 
@@ -92,6 +96,7 @@ private:
   const ChipInfo *targetChip;
   RecordedLaunches recorded;
   KernelSchedules schedules;
+  bool lowerPrecision = false;
   std::vector<KernelView> views;
   mutable std::set<std::string> givenNames;
 };

@@ -14,7 +14,7 @@ def TensorCoreMma : RewritePass<"tensor-core-mma"> {
     The original kernel stays, and runs where a condition of the new one does not hold.
   }];
   let options = [
-    ChoiceOption<"core", "tf32", "unit that multiplies", ["tf32", "tf32x3", "bf16", "half"]>
+    ChoiceOption<"core", "tf32", "unit that multiplies", ["tf32", "bf16", "half"]>
   ];
   let states = ["compute_throughput_saturated"];
   let requires = ["shared-memory-tiling"];

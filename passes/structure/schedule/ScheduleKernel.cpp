@@ -23,7 +23,7 @@ class ScheduleKernel : public SchedulePass {
     RaisedKernel raised = context.raised(*site.kernel);
     const RecordedLaunch *launch = raised.instance ? context.recordedLaunch(raised.instance) : nullptr;
     LaunchSizes sizes = raised.nest && launch ? launchSizes(raised.nest, *launch) : LaunchSizes();
-    return scheduleChoices(context, *site.kernel, sizes, Freedom{true, false});
+    return scheduleChoices(context, *site.kernel, sizes, Freedom{true, context.acceptsLowerPrecision()});
   }
 
   llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *,

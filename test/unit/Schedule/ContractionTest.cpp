@@ -302,8 +302,8 @@ TEST_F(Contraction, RoundsFloatsToTf32WhereThePromiseAllowsIt) {
             "'fabsf($0 - $1)' is not a product of two elements, which matrix units need");
   EXPECT_EQ(reason(plain, tile(128, 128, 64, 64, 64).set("stages", 3).set("core", "tf32")),
             "tf32 matrix units need tiles of multiples of 64 x 64 x 32, 16 bytes per access and 3 or 4 stages");
-  EXPECT_EQ(reason(plain, tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "tf32x3")),
-            "A is not of a type that tf32x3 matrix units multiply exactly");
+  EXPECT_EQ(reason(plain, tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "int8")),
+            "A is not of a type that int8 matrix units multiply exactly");
 }
 
 /// Reasons for schedules that a chip does not have room for, or that it lacks an instruction for.
