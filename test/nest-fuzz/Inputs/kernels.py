@@ -16,6 +16,7 @@ class Kernel:
     launch: str               # statements of the entry function
     output: tuple             # type, shape expression, role of its output buffer
     inputs: list = dataclasses.field(default_factory=list)  # (name, type, shape expression, init)
+    steps: object = None      # a function of a random generator: passes that come before, and the kernel to schedule then
 
 
 ODD = [1, 2, 3, 5, 7, 13, 31, 32, 33, 61, 64, 97, 127, 130]
@@ -547,44 +548,3 @@ FAMILIES = [elementwise, elementwise, inplace, digits, plane, stencil, rows, row
             scatter, blockrows, blockrows, warprows, blocksums,
             vectors, pairs, arrays, window, window, pooled, tiles, gridsums, groups, whiles, whiles, shares, lines, lines, kept,
             tiledproduct, online, moving, jacobian, jacobian, means, batched, halves]
-
-
-def program(seed, count):
-    """The text of a program with `count` kernels and its kernels; kernel number i is of family i + seed, so that few
-    seeds meet every family."""
-    draw = random.Random(f"nest-fuzz {seed}")
-    order = list(FAMILIES)
-    random.Random("order").shuffle(order)
-    kernels = [order[(seed * count + i) % len(order)](draw, f"k{i}") for i in range(count)]
-    sizes = [draw.choice(ODD) for _ in range(3)]
-    tests = [[1, 1, 1], [draw.choice(ODD) for _ in range(3)], [draw.choice(ODD) for _ in range(3)]]
-    used = sorted({word for kernel in kernels for word in kernel.launch.replace("(", " ").replace(",", " ").split()
-                   if word[:2] in ("a_", "b_", "A_", "B_")})
-    shapes = {"a": "2 * n + 3 * m + 3", "b": "n + m + 3", "A": "n * m + n * k + n * n + 3", "B": "k * m + 3"}
-    lines = ["kb-workload:", "  entry: run", "  sizes: {n: %d, m: %d, k: %d}" % tuple(sizes),
-             "  test-sizes: [" + ", ".join("{n: %d, m: %d, k: %d}" % tuple(test) for test in tests) + "]", "  parameters:"]
-    parameters = []
-
-    def buffer(name, kind, shape, role, init=None):
-        text = f"    - {{name: {name}, type: {kind}, shape: \"{shape}\", role: {role}"
-        lines.append(text + (f", init: \"{init}\"}}" if init else "}"))
-        parameters.append(f"{'const ' if role == 'in' else ''}{CXX[kind]} *{name}")
-
-    for kernel in kernels:
-        kind, shape, role = kernel.output
-        init = None if role == "out" else "uniform(0, 50)" if kind == "i32" else "uniform(-1, 1)"
-        buffer(f"y_{kernel.name}", kind, shape, role, init)
-    for name in used:
-        kind = name[2:]
-        # Sums over rows that cancel out may differ by more than the judge allows for another order.
-        buffer(name, kind, shapes[name[0]], "in", "uniform(0, 50)" if kind == "i32" else "uniform(0.25, 1.25)" if name[0] == "A" else "uniform(-1, 1)")
-    for kernel in kernels:
-        for name, kind, shape, init in kernel.inputs:
-            buffer(name, kind, shape, "in", init)
-    for size in "nmk":
-        lines.append(f"    - {{name: {size}, value: {size}}}")
-        parameters.append(f"int {size}")
-    text = "".join(f"// {line}\n" for line in lines) + "\n#include <cuda_fp16.h>\n\n"
-    text += "\n".join(kernel.text for kernel in kernels)
-    text += f"\nvoid run({', '.join(parameters)}) {{\n" + "".join(f"  {kernel.launch}\n" for kernel in kernels) + "}\n"
-    return text, kernels
