@@ -8,6 +8,7 @@
 #include "ProgramEnvironment.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/Demangle/Demangle.h"
 
 using namespace kbopt;
 namespace json = llvm::json;
@@ -215,6 +216,31 @@ llvm::Expected<MoveResult> ProgramEnvironment::rewrite(const NodeId &id, const M
   return candidate;
 }
 
+std::string ProgramEnvironment::idleAddition(const NodeId &before, const DeviceCode &code, const json::Object &modelled) {
+  const json::Object *launched = modelled.getObject("kernels");
+  if (!launched)
+    return "";
+  auto program = artefacts(before);
+  auto known = program ? judgeOf.code(*program) : llvm::Expected<const DeviceCode &>(program.takeError());
+  if (!known) {
+    llvm::consumeError(known.takeError());
+    return "";
+  }
+  std::string idle;
+  for (const auto &[name, kernel] : code.kernels) {
+    auto same = known->kernels.find(name);
+    if (same != known->kernels.end() && same->second.code == kernel.code)
+      continue;
+    if (launched->get(name))
+      return "";
+    if (idle.empty())
+      idle = llvm::demangle(name);
+  }
+  // `void shift_wide<4>(float *)` is known by its name alone.
+  llvm::StringRef text = llvm::StringRef(idle).take_until([](char c) { return c == '(' || c == '<'; });
+  return text.substr(text.rfind(' ') + 1).str();
+}
+
 llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
   auto rewritten = rewrite(id, step);
   if (!rewritten)
@@ -234,6 +260,12 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
     return blameCandidate(std::move(candidate), code.takeError());
   candidate.code = codeWithHost(code->digest, candidate.node);
   auto modelled = model(*program, candidate.code);
+  if (modelled)
+    if (std::string idle = idleAddition(id, *code, *modelled); !idle.empty()) {
+      MoveResult refused;
+      refused.reason = "no launch of the workload takes '" + idle + "', as its conditions hold at none of them: it is worth nothing there";
+      return refused;
+    }
   if (modelled)
     std::tie(candidate.floorUs, candidate.modelledUs) =
         std::pair(modelled->getNumber("floorUs").value_or(0), modelled->getNumber("us").value_or(0));

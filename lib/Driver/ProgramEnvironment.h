@@ -121,6 +121,9 @@ private:
   /// Kernels of the original that its recorded run does not launch: nothing done to them shows.
   llvm::Expected<const std::set<std::string> &> idleKernels();
   llvm::Expected<llvm::StringMap<RecordedLaunch>> recordLaunches(llvm::StringRef text);
+  /// A kernel of \p code that the program \p before does not have, where no launch of the workload takes any such kernel, by what was \p modelled
+  /// of \p code; empty where one takes one, where there is none, and where that is not known.
+  std::string idleAddition(const NodeId &before, const DeviceCode &code, const llvm::json::Object &modelled);
   /// How \p text, or else the original, launches \p kernel when it is recorded; null if they do not.
   const RecordedLaunch *launchIn(llvm::StringRef text, llvm::StringRef kernel);
   /// The kernels that the recorded run of \p of launches, the others being fallbacks; empty if that is not known.
