@@ -5,6 +5,7 @@
 #include "kb-opt/Schedule/ScheduleText.h"
 #include "kb-opt/Source/CodeEmission.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Target/CodeLimits.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
@@ -63,7 +64,7 @@ llvm::Error RewriteSession::State::import() {
   auto chip = loadChip(options.target.empty() ? "h200" : options.target);
   if (!chip)
     return chip.takeError();
-  target = std::move(*chip);
+  target = limitedTo(std::move(*chip), command.arch);
   imported.emplace(std::move(*program));
   passContext.emplace(*parsed, *imported, options.chip, target, [this](StringRef kernel) {
     return recorded ? recorded(kernel) : nullptr;

@@ -95,7 +95,7 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
   if (std::string reason = whyNoMatrixUnits(contraction, core); !reason.empty())
     return reason;
   if (chip.computeMajor < 8)
-    return chip.product + " has no cp.async";
+    return chip.arch() + " has no cp.async";
   if (split != 1)
     return "sums on matrix units are not split";
   const bool isTf32 = core == "tf32";
@@ -135,7 +135,7 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
   if (!isOneOf(stages, {2, 3, 4}))
     return llvm::formatv("{0} stages are not one of 2, 3 and 4", stages);
   if (stages > 2 && chip.computeMajor < 8)
-    return chip.product + " has no cp.async";
+    return chip.arch() + " has no cp.async";
   for (const ContractionTile &tile : contraction.tiles)
     if (stages > 2 && tile.operand.getBytes() != contraction.tiles.front().operand.getBytes())
       return "cp.async needs elements of one size here";

@@ -51,6 +51,8 @@ private:
   std::string whyNot();
   void nameThings();
   void chooseVectors();
+  /// Words of a row that a thread keeps.
+  int64_t heldElements();
   void printPoint(Block &block);
   void laneLoop(kb::OverOp over);
   void fillCache(kb::OverOp over, ArrayRef<Stream> streams, StringRef extent);
@@ -123,10 +125,14 @@ void RowsPrinter::chooseVectors() {
         sum.stream.array = text.freshName(sum.stream.operand.getBase().getName().str() + "Sums");
         sums.emplace_back(sum.stream, sum.dim);
       }
-    registers += shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size()));
+    registers += heldElements();
   } else {
     cache = {};
   }
+}
+
+int64_t RowsPrinter::heldElements() {
+  return cache.streams.empty() ? 0 : shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size()));
 }
 
 std::string RowsPrinter::partialFor(kb::OverOp over, kb::ReduceOp reduce) {
@@ -350,6 +356,12 @@ llvm::Expected<GeneratedKernel> RowsPrinter::run() {
   lanes = laneLoops(nest, schedule.integer("level", 1));
   nameThings();
   chooseVectors();
+  // With fewer, elements of the row would wait in memory again. Indices and sums need some, too.
+  if (constexpr int64_t others = 14; heldElements() + others > chip.registersPerThread)
+    return llvm::createStringError("a thread would keep " + std::to_string(heldElements()) + " elements in " +
+                                   std::to_string(int64_t(chip.registersPerThread)) + " registers");
+  else if (double block = (heldElements() + others) * size * rows; block > chip.registersPerBlock)
+    return llvm::createStringError("a block needs about " + std::to_string(int64_t(block)) + " registers");
   GeneratedKernel kernel;
   Box box(nest);
   std::string count = box.count(text, needs);

@@ -316,8 +316,8 @@ TEST_F(Contraction, SaysWhatAChipLacks) {
   EXPECT_EQ(reason(tile(256, 256, 32, 8, 8).set("stages", 4)), "a block needs 278528 bytes of shared memory");
   EXPECT_EQ(reason(tile(256, 256, 8, 16, 16)), "a thread needs about 362 registers");
   chip.computeMajor = 7;
-  EXPECT_EQ(reason(tile(64, 128, 32, 8, 8).set("stages", 3)), chip.product + " has no cp.async");
-  EXPECT_EQ(reason(tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "tf32")), chip.product + " has no cp.async");
+  EXPECT_EQ(reason(tile(64, 128, 32, 8, 8).set("stages", 3)), chip.arch() + " has no cp.async");
+  EXPECT_EQ(reason(tile(128, 128, 32, 64, 64).set("stages", 3).set("core", "tf32")), chip.arch() + " has no cp.async");
   for (const Schedule &each : sketch.schedules(parse(plain), chip, {}, {true, true}))
     EXPECT_EQ(each.integer("stages"), 2);
 }
