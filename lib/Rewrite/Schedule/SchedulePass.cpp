@@ -9,6 +9,7 @@
 #include "clang/Lex/Preprocessor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <map>
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -141,12 +142,10 @@ static Promise promiseOf(const GeneratedKernel &generated) {
 /// Kernels of one schedule.
 constexpr size_t mostKernels = 3;
 
-/// The kernel called \p name that computes \p raised as \p schedule says.
-static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context, const Sketch &sketch,
-                                                     const RaisedKernel &raised, const Schedule &schedule,
-                                                     StringRef name) {
+/// The kernel called \p name that computes \p nest as \p schedule says.
+static llvm::Expected<GeneratedKernel> printNest(const PassContext &context, const Sketch &sketch, kb::NestOp nest,
+                                                 const Schedule &schedule, StringRef name) {
   // Printers look up the kernel, so that the nest stays in its program.
-  kb::NestOp nest = raised.nest;
   mlir::DictionaryAttr before = nest.getScheduleAttr();
   nest.setScheduleAttr(schedule.attribute(nest.getContext()));
   llvm::Expected<GeneratedKernel> generated = sketch.print(nest, name, context.target());
@@ -154,6 +153,22 @@ static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
     nest.setScheduleAttr(before);
   else
     nest.removeScheduleAttr();
+  return generated;
+}
+
+/// Why \p nest has no kernel with \p schedule; empty if it has one.
+static std::string whyNotPrinted(const PassContext &context, const Sketch &sketch, kb::NestOp nest,
+                                 const Schedule &schedule) {
+  llvm::Expected<GeneratedKernel> generated = printNest(context, sketch, nest, schedule, "kernel");
+  return generated ? "" : llvm::toString(generated.takeError());
+}
+
+/// The kernel called \p name that computes \p raised as \p schedule says, in the user's names.
+static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context, const Sketch &sketch,
+                                                     const RaisedKernel &raised, const Schedule &schedule,
+                                                     StringRef name) {
+  kb::NestOp nest = raised.nest;
+  llvm::Expected<GeneratedKernel> generated = printNest(context, sketch, nest, schedule, name);
   if (generated)
     renameConstants(context, context.imported().declOf(raised.instance), nest, *generated);
   if (generated && (!nest.getHeader() || nest.getHeader()->empty()))
@@ -175,7 +190,11 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
   raised.nest = inUse->get();
   std::vector<GeneratedKernel> generated;
   for (std::optional<Schedule> each = schedule; each && generated.size() < mostKernels;) {
-    std::string name = nameFor(context, kernel, schedule, generated.size());
+    std::string name;
+    size_t number = generated.size();
+    do // a name that the user has taken moves all others on by one
+      name = nameFor(context, kernel, schedule, number++);
+    while (llvm::any_of(generated, [&](const GeneratedKernel &other) { return other.name == name; }));
     auto printed = printSchedule(context, *sketch, raised, *each, name);
     if (!printed && generated.empty())
       return printed.takeError();
@@ -266,24 +285,33 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, schedule.has("core")});
   if (known.empty())
     return llvm::createStringError("no schedule '" + sketch->name().str() + "' fits the chip");
-  Schedule result = *std::max_element(known.begin(), known.end(), [&](const Schedule &a, const Schedule &b) {
-    return agreement(a, schedule) < agreement(b, schedule);
-  });
-  if (result.has("otherwise")) // only who asks for it gets a second kernel
-    result.set("otherwise", int64_t(0));
-  for (const auto &[key, value] : schedule.all()) {
-    if (!result.has(key))
-      return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" + key + "'");
-    result.set(key, StringRef(value));
+  std::multimap<size_t, Schedule, std::greater<>> inOrder; // equal keys stay in the order in which they were added
+  for (Schedule &each : known)
+    inOrder.emplace(agreement(each, schedule), std::move(each));
+  // What is asked for may fit the keys of one and not those of another: a thread tile for a small block tile.
+  std::string reason;
+  for (auto &[agreed, result] : inOrder) {
+    if (result.has("otherwise")) // only who asks for it gets a second kernel
+      result.set("otherwise", int64_t(0));
+    for (const auto &[key, value] : schedule.all()) {
+      if (!result.has(key))
+        return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" + key + "'");
+      result.set(key, StringRef(value));
+    }
+    std::string why = whyNotPrinted(context, *sketch, nest, result);
+    if (why.empty())
+      return result;
+    if (reason.empty())
+      reason = std::move(why);
   }
-  return result;
+  return llvm::createStringError(reason);
 }
 
-/// \p schedule without the keys whose values follow from the team, so that they are chosen anew.
+/// \p schedule without the keys whose values follow from the team, so that they are chosen anew. One row is all that a large team has.
 static Schedule withoutDependentKeys(const Schedule &schedule) {
   Schedule result;
   for (const auto &[key, value] : schedule.all())
-    if (key != "block" && key != "chunks")
+    if (key != "block" && key != "chunks" && !(key == "rows" && value == "1"))
       result.set(key, StringRef(value));
   return result;
 }

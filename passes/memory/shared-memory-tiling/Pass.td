@@ -19,7 +19,7 @@ def SharedMemoryTiling : RewritePass<"shared-memory-tiling"> {
   let options = [
     IntegerOption<"bm", 128, 8, 256, "rows of a block tile", ["32", "64", "128", "256"]>,
     IntegerOption<"bn", 128, 8, 256, "columns of a block tile", ["64", "128", "256"]>,
-    IntegerOption<"bk", 8, 1, 32, "terms of a tile", ["8", "16", "32"]>
+    IntegerOption<"bk", 8, 1, 64, "terms of a tile", ["8", "16", "32"]>
   ];
   let states = ["memory_bandwidth_saturated", "memory_latency_bound"];
   let requires = ["coalesce-accesses"];
