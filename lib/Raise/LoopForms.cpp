@@ -58,10 +58,35 @@ static const VarDecl *movedBy(const Stmt *statement, const Expr *condition) {
   return isKnown ? variable : nullptr;
 }
 
+/// `for (...; k = j++)`, where k is the counter's value before: the body ends with `k = j`. Null for other loops.
+static const ForStmt *splitHeader(const ForStmt *loop, const ASTContext &ast) {
+  const Expr *increment = loop->getInc() ? strip(loop->getInc()) : nullptr;
+  const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(increment);
+  if (!assign || assign->getOpcode() != BO_Assign || loop->getConditionVariable() || containsContinue(loop->getBody()))
+    return nullptr;
+  auto *step = llvm::dyn_cast<UnaryOperator>(const_cast<Expr *>(strip(assign->getRHS())));
+  const VarDecl *before = variableOf(assign->getLHS()), *counter = step ? variableOf(step->getSubExpr()) : nullptr;
+  bool isSplit = before && counter && before != counter && step->isPostfix() && step->isIncrementDecrementOp() &&
+                 ast.hasSameUnqualifiedType(before->getType(), counter->getType());
+  if (!isSplit)
+    return nullptr;
+  QualType type = counter->getType().getUnqualifiedType();
+  auto *value = ImplicitCastExpr::Create(ast, type, CK_LValueToRValue, step->getSubExpr(), nullptr, VK_PRValue,
+                                         FPOptionsOverride());
+  auto *keep = BinaryOperator::Create(ast, assign->getLHS(), value, BO_Assign, type, VK_LValue, OK_Ordinary,
+                                      assign->getExprLoc(), FPOptionsOverride());
+  Stmt *body = const_cast<Stmt *>(loop->getBody()), *parts[] = {body, keep};
+  auto *block = CompoundStmt::Create(ast, parts, FPOptionsOverride(), body->getBeginLoc(), body->getEndLoc());
+  return new (ast) ForStmt(ast, const_cast<Stmt *>(loop->getInit()), const_cast<Expr *>(loop->getCond()), nullptr, step, block,
+                           loop->getBeginLoc(), loop->getBeginLoc(), loop->getBeginLoc());
+}
+
 const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
   const Expr *condition = nullptr, *increment = nullptr;
   const Stmt *init = nullptr, *body = nullptr;
   if (const auto *given = llvm::dyn_cast<ForStmt>(loop)) {
+    if (const ForStmt *split = splitHeader(given, ast))
+      return split;
     if ((given->getCond() && given->getInc()) || given->getConditionVariable())
       return given;
     init = given->getInit(), condition = given->getCond(), increment = given->getInc(), body = given->getBody();

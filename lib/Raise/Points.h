@@ -22,6 +22,10 @@ struct Dimension {
 /// say for which launches this holds; or its `reason` is set.
 std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::LaunchRanges &launches);
 
+/// Takes guards as the extents of \p dimensions, and joins these with the grid-stride loops, the tiles and the neighbours that a
+/// thread works on.
+void peelDimensions(ThreadProgram &program, std::vector<Dimension> &dimensions);
+
 /// Splits a dimension into the digits by which the kernel takes it apart (`i / n`, `i % n`).
 void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions);
 

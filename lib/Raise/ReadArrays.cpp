@@ -113,9 +113,11 @@ const std::string *ThreadReader::elementName(const Expr *lvalue) {
     const Expr *base = strip(subscript->getBase());
     const auto *type = ast.getAsConstantArrayType(base->getType());
     std::optional<Integer> index = evaluate(subscript->getIdx());
-    if (!type || !index || !index->poly.isConstant())
+    bool isPassed = !type && base->getType()->isPointerType() && variableOf(base); // to a function
+    if ((!type && !isPassed) || !index || !index->poly.isConstant())
       return nullptr;
-    int64_t length = type->getSize().getZExtValue(), value = index->poly.constantTerm();
+    int64_t length = type ? type->getSize().getZExtValue() : array->names.size() / size;
+    int64_t value = index->poly.constantTerm();
     if (value < 0 || value >= length)
       return nullptr;
     place += value * size;
@@ -128,10 +130,12 @@ const std::string *ThreadReader::elementName(const Expr *lvalue) {
 bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const {
   struct Finder : RecursiveASTVisitor<Finder> {
     const VarDecl *variable = nullptr;
+    const std::map<const VarDecl *, LocalArray> *arrays = nullptr;
     bool inIndex = false, found = false;
     bool TraverseArraySubscriptExpr(ArraySubscriptExpr *subscript) {
       const VarDecl *root = rootOf(subscript);
-      bool isOwn = root && root->isLocalVarDecl() && !root->hasGlobalStorage() && root->getType()->isArrayType();
+      bool isOwn = root && ((root->isLocalVarDecl() && !root->hasGlobalStorage() && root->getType()->isArrayType()) ||
+                            arrays->count(root));
       TraverseStmt(subscript->getBase());
       bool outer = std::exchange(inIndex, inIndex || isOwn);
       TraverseStmt(subscript->getIdx());
@@ -144,6 +148,7 @@ bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const
     }
   } finder;
   finder.variable = variable;
+  finder.arrays = &arrays;
   finder.TraverseStmt(const_cast<Stmt *>(body));
   return finder.found;
 }

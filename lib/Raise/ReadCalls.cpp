@@ -98,6 +98,12 @@ std::optional<Integer> ThreadReader::evaluateGroup(const CallExpr *call) {
   return ofType(*value, call->getType(), true);
 }
 
+bool ThreadReader::readsTwice(const Stmt *statement) {
+  const auto *branch = llvm::dyn_cast<IfStmt>(statement);
+  return (branch && choices.count(branch)) || choiceOf(statement) ||
+         llvm::any_of(statement->children(), [&](const Stmt *child) { return child && readsTwice(child); });
+}
+
 static unsigned countReturns(const Stmt *statement) {
   unsigned count = llvm::isa<ReturnStmt>(statement);
   for (const Stmt *child : statement->children())
@@ -114,6 +120,16 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     return true;
   }
   pointees.erase(parameter);
+  arrays.erase(parameter);
+  if (auto own = arrays.find(variableOf(argument)); own != arrays.end()) { // an array of the thread
+    bool isWhole = type->isPointerType() || type.getNonReferenceType()->isArrayType();
+    if (!isWhole || untracked.count(parameter))
+      return false;
+    values.erase(parameter);
+    LocalArray passed = own->second;
+    arrays[parameter] = std::move(passed);
+    return true;
+  }
   if (std::optional<Value> pointee = type->isPointerType() ? pointeeOf(argument) : std::nullopt) {
     if (untracked.count(parameter))
       return false;
@@ -167,22 +183,77 @@ std::optional<Value> ThreadReader::pointeeOf(const Expr *pointer) {
   return value ? std::optional(*value) : std::nullopt;
 }
 
+/// Whether what \p lambda copies is never changed.
+static bool capturesConstants(const CXXRecordDecl *lambda, const FunctionDecl *kernel) {
+  return llvm::all_of(lambda->captures(), [&](const LambdaCapture &capture) {
+    const auto *variable = capture.capturesVariable() ? llvm::dyn_cast<VarDecl>(capture.getCapturedVar()) : nullptr;
+    bool isReference = capture.getCaptureKind() == LCK_ByRef;
+    return variable && (isReference || !changesVariable(kernel->getBody(), variable));
+  });
+}
+
+bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
+                              llvm::SmallVectorImpl<const Expr *> &arguments, const Expr *&called) {
+  if (method->isVirtual() || llvm::isa<CXXConstructorDecl, CXXDestructorDecl>(method))
+    return false;
+  if (method->isStatic())
+    return !llvm::isa<CXXOperatorCallExpr>(call);
+  const Expr *whole = nullptr;
+  if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call)) {
+    whole = strip(member->getImplicitObjectArgument());
+  } else if (llvm::isa<CXXOperatorCallExpr>(call) && !arguments.empty()) {
+    whole = strip(arguments.front());
+    arguments.erase(arguments.begin());
+  }
+  if (whole && llvm::isa<CXXThisExpr>(whole))
+    whole = object;
+  else if (whole && mentionsThis(whole))
+    return false;
+  if (!whole)
+    return false;
+  const CXXRecordDecl *record = method->getParent();
+  bool isDerived = whole->getType()->getAsCXXRecordDecl() != record;
+  if (record->isLambda())
+    return variableOf(whole) && variableOf(whole)->isLocalVarDecl() && capturesConstants(record, kernel);
+  if (record->isEmpty())
+    return !whole->HasSideEffects(ast);
+  const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(whole));
+  bool isGiven = parameter && parameter->getDeclContext() == kernel && !untracked.count(parameter);
+  const Value *value = valueAt(whole);
+  bool isElement = method->isConst() && evaluateElement(whole);
+  called = whole;
+  return !isDerived && ((value && value->kind == Value::Vector) || (isGiven && method->isConst()) || isElement);
+}
+
+const Expr *ThreadReader::objectOf(const MemberExpr *member) const {
+  const Expr *base = strip(member->getBase());
+  return object && llvm::isa<CXXThisExpr>(base) ? object : base;
+}
+
+bool ThreadReader::isArrow(const MemberExpr *member) const {
+  return member->isArrow() && !(object && llvm::isa<CXXThisExpr>(strip(member->getBase())));
+}
+
 std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
   if (!callee || !callee->isDefined(definition) || !definition->getBody() || inlineDepth >= 4 || failed() ||
-      llvm::isa<CXXMethodDecl>(callee) || ast.getSourceManager().isInSystemHeader(definition->getLocation()) ||
-      definition->isVariadic())
+      ast.getSourceManager().isInSystemHeader(definition->getLocation()) || definition->isVariadic())
     return std::nullopt;
+  llvm::SmallVector<const Expr *> arguments(call->arguments());
+  const Expr *called = nullptr;
+  if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(definition))
+    if (!bindObject(call, method, arguments, called))
+      return std::nullopt;
   const Stmt *body = definition->getBody();
-  findUntrackedVariables(body, ast, untracked, forms, moves, false);
-  for (auto [parameter, argument] : llvm::zip(definition->parameters(), call->arguments()))
+  findUntrackedVariables(body, ast, untracked, forms, moves, choices, false);
+  for (auto [parameter, argument] : llvm::zip(definition->parameters(), arguments))
     if (!bindParameter(parameter, argument, out))
       return std::nullopt;
   Inlined here;
   const auto *block = llvm::dyn_cast<CompoundStmt>(body);
   unsigned returns = countReturns(body);
-  here.isOnlyReturn =
-      returns == 1 && block && !block->body_empty() && llvm::isa<ReturnStmt>(block->body_back());
+  here.isOnlyReturn = returns == 1 && block && !block->body_empty() && llvm::isa<ReturnStmt>(block->body_back()) &&
+                      !readsTwice(body);
   here.type = typeText(definition->getReturnType().getUnqualifiedType());
   if (!definition->getReturnType()->isVoidType() && !here.isOnlyReturn) {
     Statement result;
@@ -192,6 +263,7 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
     out.push_back(std::move(result));
   }
   Inlined *outer = std::exchange(inlined, &here);
+  const Expr *outerObject = std::exchange(object, called);
   unsigned depth = std::exchange(loopDepth, 0);
   std::vector<Frame> loopsAround = std::exchange(frames, {});
   ++inlineDepth;
@@ -200,6 +272,7 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   loopDepth = depth;
   frames = std::move(loopsAround);
   inlined = outer;
+  object = outerObject;
   if (failed())
     return std::nullopt;
   if (here.isOnlyReturn)

@@ -13,7 +13,7 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
   BinaryOperatorKind opcode = comparison->getOpcode();
   if (negates)
     opcode = BinaryOperator::negateComparisonOp(opcode);
-  if (opcode == BO_NE || !comparison->getLHS()->getType()->isIntegralOrEnumerationType())
+  if (!comparison->getLHS()->getType()->isIntegralOrEnumerationType())
     return false;
   std::optional<Integer> left = evaluate(comparison->getLHS()), right = evaluate(comparison->getRHS());
   if (!left || !right || !demand(*left, comparison->getLHS()) || !demand(*right, comparison->getRHS()))
@@ -26,6 +26,11 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
   case BO_GT: constraint.poly = difference - one; break;
   case BO_GE: constraint.poly = difference; break;
   case BO_EQ: constraint = {difference, true}; break;
+  case BO_NE: // of what cannot be less
+    if (!isNonNegative(difference, false))
+      return false;
+    constraint.poly = difference - one;
+    break;
   default: return false;
   }
   constraint.poly = simplify(constraint.poly);

@@ -329,8 +329,7 @@ std::optional<Integer> ThreadReader::evaluateIndex(const Expr *expr) {
     loadedIndices.clear();
   }
   QualType type = expr->getType();
-  if (value || failed() || !before || !type->isIntegralOrEnumerationType() || type->isBooleanType() ||
-      ast.getTypeSize(type) < 32)
+  if (value || failed() || !before || !type->isIntegralOrEnumerationType() || type->isBooleanType())
     return value;
   // An integer of its own, computed as it is written.
   Statement let;
@@ -351,6 +350,15 @@ VarId ThreadReader::addVarying(const std::string &name, QualType type) {
   symbol.name = name;
   symbol.bits = ast.getTypeSize(type);
   symbol.isSigned = type->isSignedIntegerOrEnumerationType();
+  if (symbol.bits < 32) { // an int as soon as it is used
+    symbol.low = symbol.isSigned ? -(int64_t(1) << (symbol.bits - 1)) : 0;
+    symbol.high = (int64_t(1) << (symbol.bits - symbol.isSigned)) - 1;
+    symbol.bits = 32;
+    symbol.isSigned = true;
+    return space.add(symbol);
+  }
+  if (!symbol.isSigned)
+    symbol.low = 0;
   if (symbol.bits == 32) {
     symbol.low = symbol.isSigned ? (int64_t)INT32_MIN : 0;
     symbol.high = symbol.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX;
@@ -360,7 +368,7 @@ VarId ThreadReader::addVarying(const std::string &name, QualType type) {
 
 std::optional<Integer> ThreadReader::evaluateLoad(const Expr *expr) {
   QualType type = expr->getType();
-  if (!before || ast.getTypeSize(type) < 32 || type.isVolatileQualified())
+  if (!before || type.isVolatileQualified())
     return std::nullopt;
   std::optional<Operand> element = evaluateElement(expr);
   if (!element || element->base.memory == Base::Shared)
@@ -479,10 +487,15 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
     return std::nullopt;
   }
   const Expr *result = callee && callee->isDefined(callee) ? onlyReturn(callee) : nullptr;
-  if (!result || inlineDepth > 4 || llvm::isa<CXXMethodDecl>(callee))
+  llvm::SmallVector<const Expr *> given(call->arguments());
+  const Expr *called = nullptr;
+  if (!result || inlineDepth > 4)
     return std::nullopt;
+  if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(callee)) // a lambda, or a functor without fields
+    if (!bindObject(call, method, given, called) || called)
+      return std::nullopt;
   llvm::SmallVector<Integer> arguments;
-  for (const Expr *argument : call->arguments()) {
+  for (const Expr *argument : given) {
     std::optional<Integer> value = evaluate(argument);
     if (!value)
       return std::nullopt;
@@ -500,9 +513,9 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
 }
 
 std::optional<Integer> ThreadReader::evaluateField(const MemberExpr *member) {
-  const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(member->getBase()));
+  const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(objectOf(member)));
   const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
-  if (!parameter || !field || member->isArrow() || parameter->getDeclContext() != kernel ||
+  if (!parameter || !field || isArrow(member) || parameter->getDeclContext() != kernel ||
       parameter->getType()->isReferenceType() || untracked.count(parameter) || field->isBitField())
     return std::nullopt;
   std::string text = (parameter->getName() + "." + field->getName()).str();

@@ -80,8 +80,16 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     pointer->offset = simplify(binary->getOpcode() == BO_Add ? pointer->offset + by : pointer->offset - by);
     return pointer;
   }
+  if (auto *choice = llvm::dyn_cast<ConditionalOperator>(expr)) { // of a template, by an argument
+    bool isTaken = false;
+    if (choice->isValueDependent() || !choice->getCond()->EvaluateAsBooleanCondition(isTaken, ast))
+      return std::nullopt;
+    return evaluatePointer(isTaken ? choice->getTrueExpr() : choice->getFalseExpr());
+  }
   if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_AddrOf) {
     const Expr *lvalue = unary->getSubExpr()->IgnoreParens();
+    if (variableOf(lvalue) && !lvalue->getType()->isArrayType() && !lvalue->getType()->isPointerType())
+      return evaluateArray(lvalue); // a reference to an element, or a variable in shared or global memory
     if (auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue))
       return evaluateArray(subscript);
     if (auto *deref = llvm::dyn_cast<UnaryOperator>(lvalue); deref && deref->getOpcode() == UO_Deref)
@@ -89,9 +97,9 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     return std::nullopt;
   }
   if (auto *member = llvm::dyn_cast<MemberExpr>(expr)) {
-    const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(member->getBase()));
+    const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(objectOf(member)));
     const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
-    if (!parameter || !field || member->isArrow() || parameter->getDeclContext() != kernel ||
+    if (!parameter || !field || isArrow(member) || parameter->getDeclContext() != kernel ||
         parameter->getType()->isReferenceType() || untracked.count(parameter) || !field->getType()->isPointerType())
       return std::nullopt;
     Pointer pointer;
@@ -124,7 +132,8 @@ std::optional<Operand> ThreadReader::evaluateElement(const Expr *lvalue) {
   else if (auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue); unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());
   else if (const VarDecl *variable = variableOf(lvalue); variable && !variable->getType()->isArrayType() &&
-           variable->hasGlobalStorage() && !variable->getType().isConstQualified())
+           (variable->getType()->isReferenceType() ||
+            (variable->hasGlobalStorage() && !variable->getType().isConstQualified())))
     pointer = evaluateArray(lvalue);
   if (!pointer || pointer->parts > 1 || pointer->element.isVolatileQualified() || pointer->element->isArrayType())
     return std::nullopt;

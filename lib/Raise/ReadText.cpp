@@ -158,6 +158,8 @@ private:
   std::optional<std::string> liftChoice(const ConditionalOperator *choice);
   /// A vector that is split, or a part of one.
   std::optional<Text> vectorText(const Expr *expr);
+  /// A conversion whose type has a name that another kernel does not see.
+  std::optional<std::string> typedText(const Expr *expr);
   std::optional<std::string> replacement(const Stmt *node);
   std::optional<std::string> replaceCall(const CallExpr *call);
 
@@ -246,6 +248,29 @@ std::optional<Text> TextBuilder::vectorText(const Expr *expr) {
   return parts ? std::optional(reader.joinVector(*shape, *parts)) : std::nullopt;
 }
 
+std::optional<std::string> TextBuilder::typedText(const Expr *expr) {
+  if (!reader.isWrittenElsewhere(expr) || expr->isGLValue())
+    return std::nullopt;
+  std::string type = reader.typeText(expr->getType().getUnqualifiedType());
+  if (llvm::isa<CXXScalarValueInitExpr>(expr))
+    return "(" + type + ")(0)";
+  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr)) {
+    const Expr *operand = cast->getSubExprAsWritten();
+    const auto *list = llvm::dyn_cast<InitListExpr>(operand);
+    if (list && list->getNumInits() != 1)
+      return std::nullopt;
+    return "(" + type + ")(" + fill(reader.textOf(list ? list->getInit(0) : operand, out)) + ")";
+  }
+  if (const auto *object = llvm::dyn_cast<CXXTemporaryObjectExpr>(expr)) {
+    std::string arguments;
+    for (const Expr *argument : object->arguments())
+      if (!llvm::isa<CXXDefaultArgExpr>(argument))
+        arguments += (arguments.empty() ? "" : ", ") + fill(reader.textOf(argument, out));
+    return type + (object->isListInitialization() ? "{" + arguments + "}" : "(" + arguments + ")");
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   const auto *expr = llvm::dyn_cast<Expr>(node);
   if (!expr || reader.failed())
@@ -265,9 +290,12 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
       bool isOfLaunch = llvm::any_of(reader.space.variables(value->poly), [&](VarId var) {
         return reader.space[var].kind == Space::Fixed;
       });
-      bool isWritten = !isOfLaunch && reader.space.isUniform(value->poly) && !reader.mentionsFollowed(expr);
-      if (isWritten)
+      bool isWritten = !isOfLaunch && reader.space.isUniform(value->poly) && !reader.mentionsFollowed(expr) &&
+                       !(reader.object && mentionsThis(expr));
+      if (isWritten && (!reader.inlineDepth || llvm::isa<IntegerLiteral>(expr) || !value->poly.isConstant()))
         return std::nullopt;
+      if (isWritten && type->isSpecificBuiltinType(BuiltinType::Int) && value->poly.constantTerm() >= 0)
+        return std::to_string(value->poly.constantTerm());
       if (value->poly.monomials().size() == 1) {
         auto &[monomial, coefficient] = *value->poly.monomials().begin();
         if (monomial.size() == 1 && coefficient == 1 && reader.space[monomial[0]].kind == Space::Varying)
@@ -285,6 +313,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   }
   if (std::optional<Text> text = vectorText(expr))
     return fill(*text);
+  if (std::optional<std::string> text = typedText(expr))
+    return text;
   if (const std::string *name = reader.partName(expr))
     return *name;
   if (reader.arrayOf(expr)) {
@@ -304,6 +334,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     return hole(*element);
   }
   if (auto *reference = llvm::dyn_cast<DeclRefExpr>(expr)) {
+    if (std::optional<std::string> name = reader.functionText(reference))
+      return name;
     const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
     if (!variable)
       return std::nullopt;
@@ -311,6 +343,9 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     if (at != reader.values.end() && at->second.kind == Value::Scalar && !at->second.name.empty())
       return at->second.name;
     bool isKnown = at != reader.values.end();
+    if (isKnown && at->second.kind == Value::Address && variable->getType()->isReferenceType())
+      if (std::optional<Operand> element = reader.evaluateElement(expr))
+        return hole(*element);
     if (isKnown && at->second.kind == Value::Number && !reader.isGivenValue(at->second)) {
       Integer value = at->second.number; // bound to a reference
       if (!reader.demand(value, expr))
@@ -349,6 +384,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     return replaceCall(call);
   } else if (llvm::isa<LambdaExpr, StmtExpr, CXXNewExpr>(expr)) {
     reader.refuse("'" + reader.sourceText(expr) + "' is not understood");
+  } else if (llvm::isa<CXXThisExpr>(expr)) {
+    reader.refuse("a method uses its object as a whole");
   } else if (reader.isGridObject(expr)) {
     reader.refuse("'" + reader.sourceText(expr) + "' is used as a whole");
   }
@@ -415,143 +452,6 @@ Text ThreadReader::textOf(const Expr *expr, Body &out) {
   // Conversions that the compiler adds are made again where the text is used.
   builder.result.text = builder.print(expr);
   return std::move(builder.result);
-}
-
-bool ThreadReader::mentionsFollowed(const Expr *expr) const {
-  struct Finder : RecursiveASTVisitor<Finder> {
-    const ThreadReader &reader;
-    bool found = false;
-    explicit Finder(const ThreadReader &reader) : reader(reader) {}
-    bool VisitDeclRefExpr(DeclRefExpr *reference) {
-      const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-      auto at = reader.values.find(variable);
-      bool isUnchangedParameter = llvm::isa_and_nonnull<ParmVarDecl>(variable) && at != reader.values.end() &&
-                                  variable->getDeclContext() == reader.kernel && reader.isGivenValue(at->second);
-      // A constant that is declared in the kernel is not in sight of another kernel.
-      found |= variable && variable->isLocalVarDeclOrParm() && !isUnchangedParameter;
-      return !found;
-    }
-    bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
-  } finder(*this);
-  finder.TraverseStmt(const_cast<Expr *>(expr));
-  return finder.found;
-}
-
-bool ThreadReader::isGivenValue(const Value &value) const {
-  if (value.kind != Value::Number || value.number.poly.monomials().size() != 1)
-    return false;
-  auto &[monomial, coefficient] = *value.number.poly.monomials().begin();
-  return coefficient == 1 && monomial.size() == 1 && space[monomial[0]].kind == Space::Param;
-}
-
-bool ThreadReader::isGridObject(const Expr *expr) const {
-  const VarDecl *variable = llvm::isa<DeclRefExpr>(expr) ? variableOf(expr) : nullptr;
-  return variable && !variable->isLocalVarDeclOrParm() &&
-         llvm::is_contained({"threadIdx", "blockIdx", "blockDim", "gridDim"}, variable->getName());
-}
-
-std::string ThreadReader::typeText(QualType type) const {
-  // The name of a template's parameter stays.
-  if (const auto *substituted = type->getAs<SubstTemplateTypeParmType>())
-    return substituted->getReplacedParameter()->getNameAsString();
-  PrintingPolicy policy = ast.getPrintingPolicy();
-  policy.adjustForCPlusPlus();
-  policy.SuppressScope = false;
-  return type.getAsString(policy);
-}
-
-std::string ThreadReader::sourceText(const Stmt *statement) const {
-  CharSourceRange range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(statement->getSourceRange()),
-                                                   ast.getSourceManager(), ast.getLangOpts());
-  std::string text;
-  if (range.isValid()) {
-    text = Lexer::getSourceText(range, ast.getSourceManager(), ast.getLangOpts()).str();
-  } else {
-    llvm::raw_string_ostream os(text);
-    statement->printPretty(os, nullptr, ast.getPrintingPolicy());
-  }
-  size_t end = text.find('\n');
-  return end == std::string::npos ? text : text.substr(0, end) + " ...";
-}
-
-std::string ThreadReader::uniqueName(llvm::StringRef wish) {
-  std::string name = wish.str();
-  for (unsigned i = 2; !program.names.insert(name).second; ++i)
-    name = wish.str() + "_" + std::to_string(i);
-  return name;
-}
-
-namespace {
-
-/// Whether a device function computes its result from its scalar parameters alone.
-class PurityCheck : public RecursiveASTVisitor<PurityCheck> {
-public:
-  explicit PurityCheck(llvm::function_ref<bool(const FunctionDecl *)> isPure) : isPure(isPure) {}
-  bool VisitCallExpr(CallExpr *call) {
-    const FunctionDecl *callee = call->getDirectCallee();
-    return callee && isPure(callee) ? true : refuse();
-  }
-  bool VisitDeclRefExpr(DeclRefExpr *reference) {
-    const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-    if (!variable)
-      return true;
-    bool isOutside = variable->hasGlobalStorage() && !variable->getType().isConstQualified();
-    return isOutside || variable->getType().isVolatileQualified() || (variable->getType()->isReferenceType() && !llvm::isa<ParmVarDecl>(variable)) ||
-                   variable->hasAttr<CUDASharedAttr>()
-               ? refuse()
-               : true;
-  }
-  bool VisitAsmStmt(AsmStmt *) { return refuse(); }
-  bool VisitCXXThisExpr(CXXThisExpr *) { return refuse(); }
-  bool VisitPseudoObjectExpr(PseudoObjectExpr *) { return refuse(); } // threadIdx
-  bool VisitLambdaExpr(LambdaExpr *) { return refuse(); }
-  bool refuse() {
-    impure = true;
-    return false;
-  }
-  bool impure = false;
-
-private:
-  llvm::function_ref<bool(const FunctionDecl *)> isPure;
-};
-
-} // namespace
-
-bool ThreadReader::isPureFunction(const FunctionDecl *function) {
-  function = function->getCanonicalDecl();
-  auto [at, isNew] = pureFunctions.try_emplace(function, true); // recursion adds nothing
-  if (!isNew)
-    return at->second;
-  bool isSystem = ast.getSourceManager().isInSystemHeader(function->getLocation()) || function->getBuiltinID();
-  const auto *method = llvm::dyn_cast<CXXMethodDecl>(function);
-  bool isPure = !method || isSystem || llvm::isa<CXXConstructorDecl>(method);
-  for (const ParmVarDecl *parameter : function->parameters()) {
-    QualType type = parameter->getType();
-    bool isConstReference = type->isReferenceType() && type.getNonReferenceType().isConstQualified();
-    isPure &= !type->isPointerType() && (!type->isReferenceType() || isConstReference ||
-                                         type->isRValueReferenceType());
-  }
-  if (isSystem) {
-    llvm::StringRef name = function->getIdentifier() ? function->getName() : "";
-    isPure &= !name.contains("sync") && !name.contains("atomic") && !name.starts_with("__threadfence") &&
-              !name.starts_with("clock") && !name.contains("shfl") && name != "printf" && name != "__trap" &&
-              !name.contains("assert") && !name.contains("mask") && !name.contains("pipeline") &&
-              !name.contains("nanosleep") && !function->getReturnType()->isVoidType();
-    if (method && !method->isStatic() && !llvm::isa<CXXConstructorDecl>(method))
-      isPure &= method->isConst();
-  } else if (isPure) {
-    const FunctionDecl *definition = nullptr;
-    if (function->isDefined(definition) && definition->getBody()) {
-      auto ask = [&](const FunctionDecl *callee) { return isPureFunction(callee); };
-      PurityCheck check(ask);
-      check.TraverseStmt(definition->getBody());
-      isPure = !check.impure;
-    } else {
-      isPure = false;
-    }
-  }
-  pureFunctions[function] = isPure;
-  return isPure;
 }
 
 } // namespace kbopt::raise

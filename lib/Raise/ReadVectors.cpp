@@ -97,6 +97,8 @@ std::optional<Pointer> ThreadReader::evaluateVector(const Expr *lvalue) {
     pointer = evaluateArray(lvalue);
   else if (const auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue); unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());
+  else if (const VarDecl *variable = variableOf(lvalue); variable && variable->getType()->isReferenceType())
+    pointer = evaluateArray(lvalue);
   return pointer && pointer->parts > 1 ? pointer : std::nullopt;
 }
 
@@ -214,7 +216,7 @@ std::optional<ThreadReader::Parts> ThreadReader::splitVector(const Expr *expr, B
     return copy->getNumArgs() == 1 && copy->getConstructor()->isCopyOrMoveConstructor()
                ? splitVector(copy->getArg(0), out)
                : std::nullopt;
-  if (const Value *value = valueAt(expr)) {
+  if (const Value *value = valueAt(expr); value && value->kind != Value::Address) {
     if (value->kind != Value::Vector)
       return std::nullopt;
     for (const std::string &name : value->parts)
@@ -239,18 +241,32 @@ std::optional<ThreadReader::Parts> ThreadReader::splitVector(const Expr *expr, B
 }
 
 std::optional<Text> ThreadReader::partText(const MemberExpr *member, Body &out) {
-  if (member->isArrow()) {
-    const std::string *name = partName(member);
-    return name ? std::optional(Text{*name, {}}) : std::nullopt;
+  const Expr *whole = objectOf(member);
+  std::string name = member->getMemberDecl()->getNameAsString();
+  if (isArrow(member)) {
+    if (const std::string *part = partName(member))
+      return Text{*part, {}};
+    std::optional<Pointer> pointer = evaluatePointer(whole);
+    if (!pointer || pointer->element->isArrayType() || pointer->element.isVolatileQualified())
+      return std::nullopt;
+    if (pointer->parts == 1)
+      return Text{"$0." + name, {elementAt(*pointer)}};
+    std::optional<VectorShape> shape = vectorShape(pointer->whole);
+    auto *field = shape ? llvm::find(shape->fields, name) : nullptr;
+    return shape && field != shape->fields.end() ? std::optional(Text{"$0", {partAt(*pointer, field - shape->fields.begin())}})
+                                                 : std::nullopt;
   }
-  std::optional<VectorShape> shape = vectorShape(member->getBase()->getType());
-  if (!shape)
+  std::optional<VectorShape> shape = vectorShape(whole->getType());
+  auto *field = shape ? llvm::find(shape->fields, name) : nullptr;
+  if (shape && field != shape->fields.end())
+    if (std::optional<Parts> parts = splitVector(whole, out))
+      return (*parts)[field - shape->fields.begin()];
+  if (whole == strip(member->getBase()) || failed())
     return std::nullopt;
-  auto *field = llvm::find(shape->fields, member->getMemberDecl()->getNameAsString());
-  if (field == shape->fields.end())
-    return std::nullopt;
-  std::optional<Parts> parts = splitVector(member->getBase(), out);
-  return parts ? std::optional((*parts)[field - shape->fields.begin()]) : std::nullopt;
+  // A field of what a method was called on.
+  Text text = textOf(whole, out);
+  text.text += "." + name;
+  return text;
 }
 
 /// Whether \p variable's function changes one field of it, or lets another function do so.
@@ -409,11 +425,11 @@ const std::string *ThreadReader::partName(const Expr *lvalue) {
   if (const Value *value = llvm::isa<UnaryOperator>(lvalue) ? valueAt(lvalue) : nullptr)
     return value->kind == Value::Scalar ? &value->name : nullptr;
   const auto *member = llvm::dyn_cast<MemberExpr>(lvalue);
-  const Value *value = member ? valueAt(member->getBase(), member->isArrow()) : nullptr;
+  const Value *value = member ? valueAt(objectOf(member), isArrow(member)) : nullptr;
   if (!value || value->kind != Value::Vector)
     return nullptr;
-  QualType type = member->getBase()->getType();
-  std::optional<VectorShape> shape = vectorShape(member->isArrow() ? type->getPointeeType() : type);
+  QualType type = objectOf(member)->getType();
+  std::optional<VectorShape> shape = vectorShape(isArrow(member) ? type->getPointeeType() : type);
   if (!shape)
     return nullptr;
   auto *field = llvm::find(shape->fields, member->getMemberDecl()->getNameAsString());

@@ -49,6 +49,8 @@ struct LoopMove {
   bool isDown = false;
 };
 using LoopMoves = std::map<const clang::ForStmt *, std::vector<LoopMove>>;
+/// Branches that give a pointer its value; what follows them is read once for each side.
+using Choices = std::set<const clang::IfStmt *>;
 
 /// What a variable stands for at a place in the text.
 struct Value {
@@ -70,14 +72,18 @@ private:
   using Body = std::vector<Statement>;
   using Statements = llvm::SmallVector<const clang::Stmt *>;
 
-  //===-- Statements (ReadStatements.cpp) ---------------------------------===//
+  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp) --------===//
   void readParameters();
   void readSequence(llvm::ArrayRef<const clang::Stmt *> statements, Body &out);
   void readStatement(const clang::Stmt *statement, Body &out);
+  /// `p = c ? x : y;`, or its declaration, as a branch that gives the pointer its value; null if it is none.
+  const clang::IfStmt *choiceOf(const clang::Stmt *statement);
   void readIf(const clang::IfStmt *statement, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
   /// The body of \p condition, an If whose constraints have been read.
   void readGuarded(llvm::ArrayRef<const clang::Stmt *> statements, Statement &condition);
   void readVariable(const clang::VarDecl *variable, Body &out);
+  void readPointer(const clang::VarDecl *variable);
+  void readReference(const clang::VarDecl *variable);
   void readShared(const clang::VarDecl *variable);
   void declareScalar(const clang::VarDecl *variable, const clang::Expr *init, Body &out);
   void readExpression(const clang::Expr *expr, Body &out);
@@ -142,7 +148,15 @@ private:
   /// where that is not possible.
   std::optional<Text> inlineCall(const clang::CallExpr *call, Body &out);
   bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
+  /// What \p call's method is called on, and its arguments, into \p arguments. False if the method cannot be read.
+  bool bindObject(const clang::CallExpr *call, const clang::CXXMethodDecl *method,
+                  llvm::SmallVectorImpl<const clang::Expr *> &arguments, const clang::Expr *&called);
+  /// The object that \p member is a field of; in a method, that is what the method was called on.
+  const clang::Expr *objectOf(const clang::MemberExpr *member) const;
+  bool isArrow(const clang::MemberExpr *member) const;
   void readResult(const clang::ReturnStmt *statement, Body &out);
+  /// Whether what stands after a part of \p statement is read for each side of a branch.
+  bool readsTwice(const clang::Stmt *statement);
   /// The scalar or the split vector of the thread that \p lvalue names; nothing if it is something else.
   std::optional<Value> placeAt(const clang::Expr *lvalue);
   /// What \p pointer, `&x` or a parameter that is given one, points to, of the thread's variables.
@@ -236,6 +250,11 @@ private:
   bool isGivenValue(const Value &value) const;
   bool isGridObject(const clang::Expr *expr) const;
   std::string typeText(clang::QualType type) const;
+  /// Whether types and constants in \p expr may have names that another kernel does not see: those of the function that is read
+  /// in a call's place, or an alias that a function declares.
+  bool isWrittenElsewhere(const clang::Expr *expr) const;
+  /// A function or variable of a template, with the values of its arguments, where these have names that another kernel does not see.
+  std::optional<std::string> functionText(const clang::DeclRefExpr *reference) const;
   std::string sourceText(const clang::Stmt *statement) const;
   bool isPureFunction(const clang::FunctionDecl *function);
   std::string uniqueName(llvm::StringRef wish);
@@ -266,6 +285,7 @@ private:
   std::vector<Frame> frames;
   bool somethingFollows = false; ///< in the kernel, after the statement that is read
   LoopMoves moves;
+  Choices choices;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
   bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
@@ -277,6 +297,7 @@ private:
     Text result;
   };
   Inlined *inlined = nullptr;
+  const clang::Expr *object = nullptr; ///< of the method that is read in a call's place
   llvm::SmallVector<Constraint> given; ///< holds wherever what is read is reached
   /// Where statements are put before the one that is read; null where that one's condition is not known.
   Body *before = nullptr;
@@ -294,10 +315,11 @@ bool isThreadGroup(clang::QualType type);
 /// The number of threads of a tile as text; empty for other groups.
 std::string groupSizeText(clang::QualType type);
 /// Adds the variables that \p body changes deeper than it declares them, or whose address it takes. Those that only
-/// move on once in each iteration of a loop are in \p moves instead: pointers, with \p movesIntegers also integers.
+/// move on once in each iteration of a loop are in \p moves instead: pointers, with \p movesIntegers also integers. The
+/// branches that set pointers are in \p choices; these pointers, and integers that no other branch sets, are followed.
 void findUntrackedVariables(const clang::Stmt *body, const clang::ASTContext &ast,
                             std::set<const clang::VarDecl *> &untracked, LoopForms &forms, LoopMoves &moves,
-                            bool movesIntegers);
+                            Choices &choices, bool movesIntegers);
 /// Whether \p statement may leave the function, or go on with the next iteration of the loop around it.
 bool containsExit(const clang::Stmt *statement);
 /// Whether \p statement changes \p variable.
@@ -307,6 +329,8 @@ std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch, con
 /// How far the increment of a loop moves \p variable, and how. Without a step: by one.
 bool readIncrement(const clang::Expr *increment, const clang::VarDecl *variable, Statement::Progress &progress,
                    const clang::Expr *&step);
+/// Whether \p statement names the object of the method that it stands in.
+bool mentionsThis(const clang::Stmt *statement);
 /// The variable that the header of \p loop counts; null if there is none.
 const clang::VarDecl *countedVariable(const clang::ForStmt *loop);
 
