@@ -318,15 +318,18 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
     action.pass = value.getAsObject()->getString("pass")->str();
     action.kernel = value.getAsObject()->getString("kernel")->str();
     if (const PassRegistration *pass = context.passes.lookup(action.pass)) {
+      action.composes = pass->make && pass->create()->composes();
       action.assisted = value.getAsObject()->getBoolean("assisted").value_or(false);
       if (!action.assisted)
         action.ranges = rangesOf(*pass->info);
       if (const json::Array *choices = value.getAsObject()->getArray("choices"); choices && !choices->empty()) {
-        action.sketch = true;
         ParameterRange range{choiceOption.str(), {}, choices->front().getAsString()->str()};
         for (const json::Value &choice : *choices)
           range.values.push_back(choice.getAsString()->str());
-        action.ranges = {std::move(range)};
+        action.sketch = action.composes;
+        if (action.sketch)
+          action.ranges.clear();
+        action.ranges.push_back(std::move(range));
       }
       actions.push_back(std::move(action));
     }

@@ -78,6 +78,9 @@ bool kbopt::isNamed(StringRef qualified, StringRef name) {
   return qualified == name || qualified.ends_with(("::" + name).str());
 }
 
+/// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which stand in the main file.
+static bool takesHeaders(const RewritePass &pass, SiteKind site) { return pass.composes() || site == SiteKind::Launch; }
+
 auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineStep &step)
     -> llvm::Expected<std::vector<Found>> {
   std::vector<Found> found;
@@ -88,7 +91,7 @@ auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineS
     if (!step.kernel.empty() && !isNamed(kernel.name(), step.kernel))
       continue;
     anyKernel = true;
-    if (kernel.isInHeader() && !pass.composes())
+    if (kernel.isInHeader() && !takesHeaders(pass, registry().lookup(step.pass)->info->site))
       continue;
     for (Site &site : pass.sites(*passContext, kernel))
       found.push_back({&kernel, site});
@@ -323,6 +326,22 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
   return message.str() + (code.empty() ? "" : " in '" + code + "'");
 }
 
+/// The choices at \p site with which \p pass applies; where it does not apply by itself, one of them may
+/// make it \p applies. A whole schedule is looked at when it is tried.
+static std::vector<std::string> choicesAt(const RewritePass &pass, const PassContext &context, const Site &site,
+                                          const PassOptions &defaults, bool &applies) {
+  if (pass.composes())
+    return applies ? pass.choices(context, site) : std::vector<std::string>();
+  std::vector<std::string> choices = pass.choices(context, site);
+  llvm::erase_if(choices, [&](const std::string &choice) {
+    PassOptions options = defaults;
+    llvm::cantFail(options.set(choiceOption, choice));
+    return !pass.prepare(context, site, options);
+  });
+  applies |= !choices.empty();
+  return choices;
+}
+
 llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {
   if (llvm::Error error = import())
     return std::move(error);
@@ -344,7 +363,7 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
     const std::unique_ptr<ParsedProgram> &parsed = from->parsed;
     const std::optional<PassContext> &passContext = from->passContext;
     for (const KernelView &kernel : passContext->kernels()) {
-      if (kernel.isInHeader() && !pass->composes())
+      if (kernel.isInHeader() && !takesHeaders(*pass, info.site))
         continue;
       unsigned number = 0;
       // A rule finds its own sites; a model is asked where the matcher finds something.
@@ -362,8 +381,8 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
                             : tooOld ? Decision::doesNotApply("the chip is too old for the pass")
                                      : pass->prepare(*passContext, site, values);
         each.applies = bool(decision);
-        if (each.applies)
-          each.choices = pass->choices(*passContext, site);
+        if (!comment && !tooOld)
+          each.choices = choicesAt(*pass, *passContext, site, values, each.applies);
         each.assisted = askable && !comment && !tooOld;
         each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());

@@ -16,6 +16,9 @@ constexpr double leastAskedWeight = 0.005;
 constexpr double repeatShare = 0.5;
 /// Of the weight per failure at other nodes that no success made up for.
 constexpr double failureShare = 0.6;
+/// Of the weight of a step that, together with others, gained less than `leastTogether`, and of one that changes a schedule where
+/// whole schedules have been tried.
+constexpr double idleShare = 0.25, leastTogether = 0.01;
 /// A known step is followed if it makes the program slower by 10 % at most.
 constexpr double worstFollowed = -0.1;
 /// Nothing is left to win below this time over the roofline floor.
@@ -48,12 +51,22 @@ struct Experience {
   int failures = 0;              ///< of those, what failed less what was correct
   double gains = 0;              ///< of those, sum over the correct ones
   const Attempt *best = nullptr; ///< correct at the node and worth following
+  bool idle = false;             ///< it brought next to nothing with others here, or sketches did its work
 };
+
+/// Whether \p attempt is several moves, \p action among them.
+bool isAmong(const Attempt &attempt, const Action &action) {
+  auto isIt = [&](const Move &move) { return isOf(move, /*asked=*/false, action); };
+  return !attempt.before.empty() && (isIt(attempt.move) || llvm::any_of(attempt.before, isIt));
+}
 
 Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
   Experience seen;
   for (const Attempt &attempt : explorer.attempts()) {
-    if (attempt.trajectory == 0 || !isOf(attempt.move, attempt.ask, action))
+    if (attempt.parent == node.id && attempt.correct() && isAmong(attempt, action))
+      seen.idle |= attempt.gain() < leastTogether;
+    seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch && attempt.move.kernel == action.kernel;
+    if (attempt.trajectory == 0 || !attempt.before.empty() || !isOf(attempt.move, attempt.ask, action))
       continue;
     if (attempt.parent != node.id) {
       // A search without memory takes nothing along to another program.
@@ -168,7 +181,8 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
     if (std::optional<MoveOption> next = nextOf(explorer, node, action, planned)) {
       double least = action.assisted ? leastAskedWeight : leastWeight;
       next->weight = (least * share + std::max(0.0, value)) * std::pow(repeatShare, here) *
-                     std::pow(failureShare, std::max(0, seen.failures));
+                     std::pow(failureShare, std::max(0, seen.failures)) *
+                     (seen.idle ? idleShare : 1);
       next->predictedGain = prediction.logGain;
       options.push_back(std::move(*next));
     }

@@ -1,6 +1,7 @@
 //===- Search.cpp - Names and the list of strategies ----------------------===//
 #include "kb-opt/Policy/Search.h"
 #include "Beam.h"
+#include "FirstSteps.h"
 #include "Minimal.h"
 #include "Rollout.h"
 #include "Sketches.h"
@@ -60,6 +61,9 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment,
   if (!*usable)
     return explorer.finish(SearchEnd::NothingLeft);
   llvm::Expected<std::optional<SearchEnd>> early = trySketches(explorer);
+  if (early && !*early)
+    if (llvm::Error error = tryFirstSteps(explorer))
+      early = std::move(error);
   llvm::Expected<SearchEnd> end = !early    ? llvm::Expected<SearchEnd>(early.takeError())
                                   : *early  ? llvm::Expected<SearchEnd>(**early)
                                             : explore(explorer);

@@ -51,6 +51,8 @@ struct Action {
   /// Its only range lists whole schedules, most promising first, which the search tries
   /// together before anything else (Sketches.h).
   bool sketch = false;
+  /// It changes the schedule of a raised kernel, as sketches do.
+  bool composes = false;
 
   /// The move with \p parameters, which do not name the reply.
   Move move(std::map<std::string, std::string> parameters = {}) const;

@@ -10,12 +10,14 @@ def SpecializeConstants : RewritePass<"specialize-constants"> {
 
     The rule follows arguments through variables and through the callers of the function that launches. It fixes parameters
     that bound a loop, are multiplied or divided by, decide a branch or are passed on; a count that only guards
-    the threads stays, and so does a value above `limit`, which is rather the size of a workload. `parameter` and `value` fix one by hand.
+    the threads stays, and so does a value above `limit`, which is rather the size of a workload. `parameter` and `value` fix one by hand, `as`
+    several: a search tries what its workload passed, where the launches show nothing. Another value, in another run, takes the original.
     It costs code size and one comparison per launch.
   }];
   let options = [
     StringOption<"parameter", "", "the only parameter to fix">,
     IntegerOption<"value", 0, 0, 1073741824, "its value; 0 takes what the launches show">,
+    StringOption<"as", "", "the parameters to fix with their values, as in 'taps=5 stride=2'; a search fills in what its workload passed">,
     IntegerOption<"limit", 4096, 1, 1073741824, "largest value that counts as a property of the program">
   ];
   let states = ["instruction_mix_suboptimal", "compute_throughput_saturated"];

@@ -19,6 +19,9 @@ using namespace clang;
 
 namespace {
 
+/// Of what a workload passed, larger values are its sizes; those above the second are not offered without the others.
+constexpr int64_t largestRecorded = 4096, largestProperty = 64;
+
 struct Fixed {
   const ParmVarDecl *parameter;
   int64_t value;
@@ -69,11 +72,47 @@ std::optional<int64_t> certainValue(const PassContext &context, const LaunchFact
   return ast::constantOf(ast::resolve(launch.arguments[argument], launch.host), context.parsed().context());
 }
 
+/// Whether \p parameter can be a constant at all.
+bool isInteger(const ParmVarDecl *parameter) {
+  QualType type = parameter->getType();
+  return !type->isDependentType() && type->isIntegerType() && !type->isEnumeralType() && !parameter->getName().empty();
+}
+
+/// The parameters of \p text, "taps=5 stride=2", with their values; with \p why, if it cannot be followed.
+std::vector<Fixed> chosenByName(const KernelView &kernel, llvm::StringRef text, std::string &why) {
+  std::vector<Fixed> chosen;
+  llvm::SmallVector<llvm::StringRef> words;
+  text.split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef word : words) {
+    auto [name, value] = word.split('=');
+    const auto *found = llvm::find_if(kernel.function()->parameters(), [name = name](const ParmVarDecl *each) { return each->getName() == name; });
+    int64_t number = 0;
+    if (value.getAsInteger(10, number) || number < 0)
+      why = "'" + word.str() + "' is not of the form 'parameter=value'";
+    else if (found == kernel.function()->param_end())
+      why = "the kernel has no parameter '" + name.str() + "'";
+    else if (!isInteger(*found))
+      why = "'" + name.str() + "' is no integer";
+    else if (llvm::any_of(chosen, [&](const Fixed &each) { return each.parameter == *found; }))
+      why = "'" + name.str() + "' is named twice";
+    else {
+      chosen.push_back({*found, number});
+      continue;
+    }
+    return {};
+  }
+  if (chosen.empty())
+    why = "'as' names no parameter";
+  return chosen;
+}
+
 /// What to fix; with \p why, if nothing is.
 std::vector<Fixed> choose(const PassContext &context, const KernelView &kernel, const PassOptions &options,
                           std::string &why) {
   std::vector<Fixed> chosen;
   llvm::StringRef only = options.string("parameter");
+  if (!options.string(choiceOption).empty())
+    return chosenByName(kernel, options.string(choiceOption), why);
   why = "no launch shows a constant for an integer argument that loops, products or branches depend on";
   if (only.empty() && options.integer("value"))
     why = "value is given without a parameter";
@@ -83,8 +122,7 @@ std::vector<Fixed> choose(const PassContext &context, const KernelView &kernel, 
       continue;
     found = true;
     std::string name = "'" + parameter->getNameAsString() + "'";
-    QualType type = parameter->getType();
-    if (type->isDependentType() || !type->isIntegerType() || type->isEnumeralType() || parameter->getName().empty()) {
+    if (!isInteger(parameter)) {
       why = only.empty() ? why : name + " is no integer";
       continue;
     }
@@ -173,6 +211,24 @@ public:
       first = first.empty() ? test.obstacle : first;
     }
     return Decision::doesNotApply(first);
+  }
+
+  /// What the workload passed: first everything below the limit, then only what is as small as the
+  /// widths, strides and flags of a program are.
+  std::vector<std::string> choices(const PassContext &context, const Site &site) const override {
+    const KernelView &kernel = *site.kernel;
+    std::vector<std::string> found;
+    for (int64_t limit : {largestRecorded, largestProperty}) {
+      std::string text;
+      for (const ParmVarDecl *parameter : kernel.function()->parameters())
+        if (isInteger(parameter) && isWorthFixing(context, kernel, parameter))
+          if (std::optional<int64_t> value = recordedValue(context, kernel, parameter->getFunctionScopeIndex());
+              value && *value >= 0 && *value <= limit)
+            text += (text.empty() ? "" : " ") + parameter->getNameAsString() + "=" + std::to_string(*value);
+      if (!text.empty() && !llvm::is_contained(found, text))
+        found.push_back(text);
+    }
+    return found;
   }
 
   llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,

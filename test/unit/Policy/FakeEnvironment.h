@@ -93,7 +93,7 @@ public:
         continue;
       Action action{pass.name, pass.kernel, "", {}};
       action.assisted = !pass.replies.empty();
-      action.sketch = pass.sketch;
+      action.sketch = action.composes = pass.sketch;
       if (!pass.values.empty())
         action.ranges.push_back({"n", pass.values, pass.defaultValue});
       result.push_back(std::move(action));

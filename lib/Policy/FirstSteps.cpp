@@ -1,0 +1,136 @@
+//===- FirstSteps.cpp -----------------------------------------------------===//
+#include "FirstSteps.h"
+#include "kb-opt/Policy/Choice.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace kbopt;
+
+namespace {
+
+/// In the order in which they are applied: first those that change the text of a kernel, then those that put a second
+/// kernel beside it. Where one of these has taken a launch the others do not apply and are left out.
+constexpr llvm::StringLiteral usualPasses[] = {"fix-double-literals",  "add-restrict-const",   "hoist-loop-invariant",
+                                               "vectorize-loads",      "specialize-constants", "strength-reduce-divmod",
+                                               "narrow-index-type"};
+/// The one that may cost something: where runs are short a wide access moves more than is used.
+constexpr llvm::StringLiteral riskyPass = "vectorize-loads";
+/// The pass that copies a kernel of a header into the file, where the other passes can change it.
+constexpr llvm::StringLiteral importingPass = "import-kernel";
+/// A copy may be so much slower: it is the same code under another name.
+constexpr double mostLost = 0.02;
+/// A kernel that takes less of the program's time is left as it is.
+constexpr double leastShare = 0.02;
+/// Less is noise.
+constexpr double leastGain = 0.005;
+
+class FirstSteps {
+public:
+  explicit FirstSteps(Explorer &explorer) : explorer(explorer) {}
+
+  llvm::Error run() {
+    llvm::Expected<std::set<std::string>> given = kernelsAt(explorer.root());
+    if (!given)
+      return given.takeError();
+    ours = std::move(*given);
+    if (llvm::Error error = importKernels())
+      return error;
+    return explorer.mustEnd() ? llvm::Error::success() : tryTogether();
+  }
+
+private:
+  llvm::Expected<std::set<std::string>> kernelsAt(const NodeId &node) {
+    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node);
+    if (!actions)
+      return actions.takeError();
+    std::set<std::string> kernels;
+    for (const Action &action : *actions)
+      kernels.insert(action.kernel);
+    return kernels;
+  }
+
+  /// The moves by \p passes, in their order, at the origin.
+  llvm::Expected<std::vector<Move>> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes) {
+    const ExplorerNode &node = explorer.node(explorer.origin());
+    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
+    if (!actions)
+      return actions.takeError();
+    std::vector<Move> moves;
+    for (llvm::StringRef pass : passes)
+      for (const Action &action : *actions)
+        if (action.pass == pass && !action.assisted && !action.sketch && ours.count(action.kernel) &&
+            node.shareOf(action.kernel) >= leastShare)
+          if (auto parameters = nextParameters(explorer, node, action, {}))
+            moves.push_back(action.move(std::move(*parameters)));
+    return moves;
+  }
+
+  ExplorerRequest requestOf(const std::vector<Move> &moves) const {
+    ExplorerRequest request{explorer.origin(), moves.back()};
+    request.before.assign(moves.begin(), std::prev(moves.end()));
+    request.trajectory = 1;
+    return request;
+  }
+
+  /// Moves the origin to the fastest of \p requests below \p least.
+  llvm::Error evaluate(llvm::ArrayRef<ExplorerRequest> requests, double least) {
+    llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests);
+    if (!attempts)
+      return attempts.takeError();
+    for (const Attempt &attempt : *attempts)
+      if (attempt.correct() && !attempt.node.empty() && attempt.timeUs < least) {
+        least = attempt.timeUs;
+        explorer.setOrigin(attempt.node);
+      }
+    return llvm::Error::success();
+  }
+
+  double timeUs() const { return explorer.node(explorer.origin()).judgement.timeUs; }
+
+  /// Copies kernels of headers into the file.
+  llvm::Error importKernels() {
+    llvm::Expected<std::vector<Move>> moves = movesBy(importingPass);
+    if (!moves || moves->empty())
+      return moves.takeError();
+    llvm::Expected<std::set<std::string>> before = kernelsAt(explorer.origin());
+    if (!before)
+      return before.takeError();
+    if (llvm::Error error = evaluate(requestOf(*moves), timeUs() * (1 + mostLost)))
+      return error;
+    llvm::Expected<std::set<std::string>> now = kernelsAt(explorer.origin());
+    if (!now)
+      return now.takeError();
+    for (const std::string &kernel : *now)
+      if (!before->count(kernel))
+        ours.insert(kernel);
+    return llvm::Error::success();
+  }
+
+  llvm::Error tryTogether() {
+    llvm::Expected<std::vector<Move>> moves = movesBy(usualPasses);
+    if (!moves)
+      return moves.takeError();
+    std::vector<ExplorerRequest> requests;
+    std::vector<Move> cautious = *moves;
+    llvm::erase_if(cautious, [](const Move &move) { return move.pass == riskyPass; });
+    if (moves->size() > 1)
+      requests.push_back(requestOf(*moves));
+    if (cautious.size() > 1 && cautious.size() < moves->size())
+      requests.push_back(requestOf(cautious));
+    return requests.empty() ? llvm::Error::success() : evaluate(requests, timeUs() * (1 - leastGain));
+  }
+
+  Explorer &explorer;
+  /// Kernels that the user wrote, and their copies: what sketches printed is left as it is.
+  std::set<std::string> ours;
+};
+
+} // namespace
+
+llvm::Error kbopt::tryFirstSteps(Explorer &explorer) {
+  const SearchOptions &options = explorer.settings();
+  bool endsEarly = explorer.measures() || options.budgetSeconds > 0;
+  const ExplorerNode &node = explorer.node(explorer.origin());
+  if (!options.sketches || !endsEarly || explorer.mustEnd() || isAtFloor(node))
+    return llvm::Error::success();
+  return FirstSteps(explorer).run();
+}
