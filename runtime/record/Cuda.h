@@ -34,6 +34,7 @@ enum : Error {
   invalidDevice = 101,
   peerAccessUnsupported = 217,
   invalidResourceHandle = 400,
+  illegalState = 401,
   notReady = 600,
   illegalAddress = 700,
   launchOutOfResources = 701,
@@ -44,6 +45,8 @@ enum : Error {
   hostMemoryNotRegistered = 713,
   launchFailure = 719,
   notSupported = 801,
+  captureUnsupported = 900,
+  captureImplicit = 906,
 };
 
 const char *errorName(Error error);   ///< "cudaErrorInvalidValue"

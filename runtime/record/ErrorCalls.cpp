@@ -31,6 +31,8 @@ constexpr ErrorText errors[] = {
     {cuda::peerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
      "peer access is not supported between these two devices"},
     {cuda::invalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cuda::illegalState, "cudaErrorIllegalState",
+     "the operation cannot be performed in the present state"},
     {cuda::notReady, "cudaErrorNotReady", "device not ready"},
     {cuda::illegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cuda::launchOutOfResources, "cudaErrorLaunchOutOfResources",
@@ -46,6 +48,10 @@ constexpr ErrorText errors[] = {
      "pointer does not correspond to a registered memory region"},
     {cuda::launchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cuda::notSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cuda::captureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {cuda::captureImplicit, "cudaErrorStreamCaptureImplicit",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
     {999, "cudaErrorUnknown", "unknown error"},
 };
 

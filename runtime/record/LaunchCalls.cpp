@@ -1,5 +1,6 @@
 //===- LaunchCalls.cpp - Kernel launches and kernel attributes --------------===//
 #include "DeviceFacts.h"
+#include "Graphs.h"
 #include "Registry.h"
 #include "Session.h"
 #include "Streams.h"
@@ -60,6 +61,46 @@ Argument argument(Session &session, const void *value, uint32_t bytes) {
   return result;
 }
 
+/// Launches \p kernel on stream \p stream.
+Error launchOn(Session &session, const Request &request, const DeviceKernel &kernel, uint32_t stream) {
+  session.countLaunch();
+  session.allocations.flushHostWrites();
+  LaunchStep step;
+  step.kernel = kernel.name;
+  step.grid = {request.grid.x, request.grid.y, request.grid.z};
+  step.block = {request.block.x, request.block.y, request.block.z};
+  step.sharedBytes = request.sharedBytes;
+  step.stream = stream;
+  for (size_t i = 0; i < kernel.parameterBytes.size(); ++i)
+    step.arguments.push_back(argument(session, request.arguments[i], kernel.parameterBytes[i]));
+  KernelLaunch launch{&kernel,          step.grid,         step.block,
+                      step.sharedBytes, request.arguments, session.kernelSeconds};
+  uint64_t threads = step.grid.count() * step.block.count();
+  session.sequence.add(std::move(step));
+  // Simulated time: a launch, and two threads per nanosecond.
+  session.deviceNanoseconds += 3000 + threads / 2;
+  Error error = session.sequence.executing() ? session.backend->launch(launch) : cuda::success;
+  session.allocations.deviceWrote();
+  return error;
+}
+
+/// The launch as part of a graph, with the arguments that it has now.
+GraphNode launchNode(const Request &request, const DeviceKernel &kernel) {
+  std::vector<std::vector<char>> values;
+  for (size_t i = 0; i < kernel.parameterBytes.size(); ++i) {
+    auto *first = static_cast<const char *>(request.arguments[i]);
+    values.emplace_back(first, first + kernel.parameterBytes[i]);
+  }
+  return [request, values, &kernel](Session &session, uint32_t stream) mutable {
+    std::vector<void *> arguments;
+    for (std::vector<char> &value : values)
+      arguments.push_back(value.data());
+    Request now = request;
+    now.arguments = arguments.data();
+    return launchOn(session, now, kernel, stream);
+  };
+}
+
 Error launchKernel(Session &session, const Request &request) {
   auto stream = Streams::get().find(request.stream);
   if (!stream)
@@ -69,25 +110,12 @@ Error launchKernel(Session &session, const Request &request) {
     return cuda::invalidDeviceFunction;
   if (Error error = checkConfiguration(request, *kernel))
     return error;
-  session.countLaunch();
-  session.allocations.flushHostWrites();
-  LaunchStep step;
-  step.kernel = kernel->name;
-  step.grid = {request.grid.x, request.grid.y, request.grid.z};
-  step.block = {request.block.x, request.block.y, request.block.z};
-  step.sharedBytes = request.sharedBytes;
-  step.stream = *stream;
-  for (size_t i = 0; i < kernel->parameterBytes.size(); ++i)
-    step.arguments.push_back(argument(session, request.arguments[i], kernel->parameterBytes[i]));
-  KernelLaunch launch{kernel,           step.grid,         step.block,
-                      step.sharedBytes, request.arguments, session.kernelSeconds};
-  uint64_t threads = step.grid.count() * step.block.count();
-  session.sequence.add(std::move(step));
-  // Simulated time: a launch, and two threads per nanosecond.
-  session.deviceNanoseconds += 3000 + threads / 2;
-  Error error = session.sequence.executing() ? session.backend->launch(launch) : cuda::success;
-  session.allocations.deviceWrote();
-  return error;
+  Graphs &graphs = Graphs::get();
+  if (graphs.captures(*stream))
+    return graphs.add(launchNode(request, *kernel));
+  if (graphs.isCapturing() && *stream == 0)
+    return cuda::captureImplicit;
+  return launchOn(session, request, *kernel, *stream);
 }
 
 /// Attributes that change what a launch means, and not just how fast it is.

@@ -1,4 +1,5 @@
 //===- MemoryCalls.cpp - Allocation and memory queries ----------------------===//
+#include "Graphs.h"
 #include "Registry.h"
 #include "Session.h"
 #include "Streams.h"
@@ -13,6 +14,8 @@ static Error allocate(Session &session, void **p, uint64_t bytes, BufferKind kin
   if (!p)
     return cuda::invalidValue;
   *p = nullptr;
+  if (Error error = Graphs::get().checkAllocation())
+    return error;
   if (bytes == 0)
     return cuda::success;
   Allocation *allocation = session.allocations.allocate(bytes, kind);
@@ -26,6 +29,8 @@ static Error allocate(Session &session, void **p, uint64_t bytes, BufferKind kin
 static Error release(Session &session, void *p, bool pinned) {
   if (!p)
     return cuda::success;
+  if (Error error = Graphs::get().checkAllocation())
+    return error;
   return session.allocations.release(p, pinned) ? cuda::success : cuda::invalidValue;
 }
 
@@ -42,21 +47,33 @@ KB_API Error cudaFree(void *p) {
   });
 }
 
+/// Memory that belongs to a graph.
+static void refuseCaptured(Session &session, cuda::Stream stream) {
+  auto id = Streams::get().find(stream);
+  if (id && Graphs::get().captures(*id))
+    session.stop(Ending::Unsupported, "memory of a captured stream is not supported by the recorder");
+}
+
 KB_API Error cudaMallocAsync(void **p, size_t bytes, cuda::Stream stream) {
   return apiCall(__func__, [&](Session &s) {
+    refuseCaptured(s, stream);
     return Streams::get().find(stream) ? allocate(s, p, bytes, BufferKind::Device)
                                        : cuda::invalidResourceHandle;
   });
 }
 KB_PER_THREAD(cudaMallocAsync, _ptsz)
 
-KB_API Error cudaMallocFromPoolAsync(void **p, size_t bytes, void *, cuda::Stream) {
-  return apiCall(__func__, [&](Session &s) { return allocate(s, p, bytes, BufferKind::Device); });
+KB_API Error cudaMallocFromPoolAsync(void **p, size_t bytes, void *, cuda::Stream stream) {
+  return apiCall(__func__, [&](Session &s) {
+    refuseCaptured(s, stream);
+    return allocate(s, p, bytes, BufferKind::Device);
+  });
 }
 KB_PER_THREAD(cudaMallocFromPoolAsync, _ptsz)
 
 KB_API Error cudaFreeAsync(void *p, cuda::Stream stream) {
   return apiCall(__func__, [&](Session &s) {
+    refuseCaptured(s, stream);
     return Streams::get().find(stream) ? release(s, p, false) : cuda::invalidResourceHandle;
   });
 }

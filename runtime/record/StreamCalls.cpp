@@ -1,4 +1,5 @@
 //===- StreamCalls.cpp - Streams, events and synchronisation ----------------===//
+#include "Graphs.h"
 #include "Session.h"
 #include "Streams.h"
 
@@ -61,6 +62,8 @@ KB_API Error cudaStreamDestroy(cuda::Stream stream) {
 
 /// The host waits for \p stream, or for everything.
 static Error synchronize(Session &session, std::optional<uint32_t> stream) {
+  if (Error error = Graphs::get().checkWait())
+    return error;
   session.sequence.order.hostWaits(stream);
   session.sequence.add(SyncStep{stream});
   session.allocations.hostMayLook();
@@ -87,6 +90,8 @@ KB_API Error cudaStreamQuery(cuda::Stream stream) {
     auto id = Streams::get().find(stream);
     if (!id)
       return Error{cuda::invalidResourceHandle};
+    if (Error error = Graphs::get().checkWait())
+      return error;
     s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
     return Error{cuda::success};
@@ -100,6 +105,10 @@ KB_API Error cudaStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigne
     EventState *state = Streams::get().findEvent(event);
     if (!id || !state)
       return Error{cuda::invalidResourceHandle};
+    if (Graphs::get().captures(*id) != state->captured && Graphs::get().isCapturing())
+      s.stop(Ending::Unsupported, "a capture of several streams is not supported by the recorder");
+    if (Graphs::get().captures(*id))
+      return Error{cuda::success}; // nodes are in order
     if (state->recorded)
       s.sequence.add(WaitStep{state->id, *id});
     return Error{cuda::success};
@@ -129,16 +138,6 @@ KB_API Error cudaStreamGetFlags(cuda::Stream stream, unsigned *flags) {
 }
 KB_PER_THREAD(cudaStreamGetFlags, _ptsz)
 
-KB_API Error cudaStreamIsCapturing(cuda::Stream, int *status) {
-  return apiCall(__func__, [&](Session &) {
-    if (!status)
-      return Error{cuda::invalidValue};
-    *status = 0;
-    return Error{cuda::success};
-  });
-}
-KB_PER_THREAD(cudaStreamIsCapturing, _ptsz)
-
 /// Attributes of streams are hints (access policy, synchronisation policy).
 KB_API Error cudaStreamSetAttribute(cuda::Stream, int, const void *) {
   return apiCall(__func__, [](Session &) { return Error{cuda::success}; });
@@ -164,6 +163,8 @@ KB_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 // runs outside the lock, because it may wait for another thread.
 KB_API Error cudaLaunchHostFunc(cuda::Stream stream, void (*function)(void *), void *data) {
   Error error = apiCall(__func__, [&](Session &s) {
+    if (Graphs::get().isCapturing())
+      s.stop(Ending::Unsupported, "a host function in a captured stream is not supported by the recorder");
     if (auto id = Streams::get().find(stream))
       s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
@@ -179,6 +180,8 @@ KB_API Error cudaStreamAddCallback(cuda::Stream stream,
                                    void (*function)(cuda::Stream, Error, void *), void *data,
                                    unsigned) {
   Error error = apiCall(__func__, [&](Session &s) {
+    if (Graphs::get().isCapturing())
+      s.stop(Ending::Unsupported, "a host function in a captured stream is not supported by the recorder");
     if (auto id = Streams::get().find(stream))
       s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
@@ -219,6 +222,9 @@ static Error recordEvent(Session &session, cuda::Event event, cuda::Stream strea
   auto id = Streams::get().find(stream);
   if (!state || !id)
     return cuda::invalidResourceHandle;
+  state->captured = Graphs::get().captures(*id);
+  if (state->captured)
+    return cuda::success;
   session.deviceNanoseconds += 1000;
   state->recorded = true;
   state->nanoseconds = session.deviceNanoseconds;
@@ -240,6 +246,8 @@ KB_API Error cudaEventSynchronize(cuda::Event event) {
     EventState *state = Streams::get().findEvent(event);
     if (!state)
       return Error{cuda::invalidResourceHandle};
+    if (Error error = Graphs::get().checkWait())
+      return error;
     s.sequence.order.hostWaitsForEvent(state->id);
     s.sequence.add(SyncStep{std::nullopt});
     s.allocations.hostMayLook();
@@ -252,6 +260,8 @@ KB_API Error cudaEventQuery(cuda::Event event) {
     EventState *state = Streams::get().findEvent(event);
     if (!state)
       return Error{cuda::invalidResourceHandle};
+    if (Error error = Graphs::get().checkWait())
+      return error;
     s.sequence.order.hostWaitsForEvent(state->id);
     s.allocations.hostMayLook();
     return Error{cuda::success};

@@ -13,6 +13,7 @@ struct EventState {
   uint32_t id = 0;
   bool recorded = false, timing = true;
   uint64_t nanoseconds = 0; ///< simulated time of the last recording
+  bool captured = false;    ///< last recorded in a stream that was captured
 };
 
 /// Streams execute in the order of their calls, so a handle is just a number.
