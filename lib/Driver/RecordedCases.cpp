@@ -2,8 +2,10 @@
 #include "RecordedCases.h"
 #include "kb-opt/Support/Error.h"
 #include "kbrt/QuietEnding.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -108,6 +110,16 @@ static int64_t primeBelow(int64_t limit) {
   return std::max<int64_t>(1, limit);
 }
 
+/// The next size at which tiles of a power of two have no tail: the largest power that is no more than \p size, and
+/// no more than 128.
+static int64_t wholeTiles(int64_t size) {
+  constexpr uint64_t mostTile = 128;
+  if (size <= 0)
+    return size;
+  const uint64_t tile = std::min(mostTile, llvm::bit_floor(static_cast<uint64_t>(size)));
+  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), tile));
+}
+
 void RecordedCases::addCalls() {
   if (workload.kind == WorkloadKind::Program)
     return;
@@ -134,11 +146,13 @@ void RecordedCases::addCalls() {
   }
   if (base.empty())
     return;
-  SizeMap more = base, prime = base, twice = base;
+  SizeMap more = base, prime = base, twice = base, whole = base;
   for (auto &[name, value] : more)
     ++value;
   for (auto &[name, value] : twice)
     value *= 2;
+  for (auto &[name, value] : whole)
+    value = wholeTiles(value);
   int64_t limit = std::numeric_limits<int64_t>::max();
   for (auto &[name, value] : prime) // different ones, as far as there are any
     limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
@@ -153,6 +167,8 @@ void RecordedCases::addCalls() {
   addSizes(prime);
   addSizes(more);
   addSizes(more, BufferLayout::Misaligned);
+  if (whole != base) // else the recorded case has no part of a tile
+    addSizes(whole);
   constexpr size_t mostDoubled = 2, mostZeros = 3;
   if (base.size() <= mostDoubled)
     addSizes(twice);

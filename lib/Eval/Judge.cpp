@@ -165,6 +165,18 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
   return record;
 }
 
+/// A kernel that waits for another block ends on a GPU only where it waits for blocks that have begun. What ends while
+/// blocks run one after the other in any order does; where \p checks did not see that, nobody knows.
+static Expected<GateRecord> checkSpins(Expected<GateRecord> checks, const PtxCensus &before, const PtxCensus &after) {
+  if (!checks || checks->outcome != GateOutcome::NotRun)
+    return checks;
+  const std::string kernel = addedSpin(before, after);
+  if (kernel.empty())
+    return checks;
+  return GateRecord::undecided(GateId::G4, kernel + " waits for other threads in a loop, and whether they have begun "
+                                                    "is not known: " + checks->reason);
+}
+
 Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
                                ArrayRef<JudgedStep> steps,
                                const CandidatePromise &promise, JudgeEffort effort) {
@@ -217,7 +229,9 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
       {GateId::G2,
        [&]() -> Expected<GateRecord> {
          census();
-         return checkDenyList(*before, *after, promise.declares);
+         std::set<std::string> let = promise.declares;
+         let.insert("spin"); // G4 runs the blocks one after the other, in other orders
+         return checkDenyList(*before, *after, let);
        }},
       {GateId::G3,
        [&]() -> Expected<GateRecord> {
@@ -227,7 +241,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
            held.declares.insert("tf32");
          return checkPrecision(*before, *after, declared);
        }},
-      {GateId::G4, [&] { return runDeviceChecks(context); }},
+      {GateId::G4, [&] { return checkSpins(runDeviceChecks(context), *before, *after); }},
       {GateId::G5, [&] { return runAdmission(context); }},
       {GateId::G6, [&] { return runNumerics(context); }},
       {GateId::G7, [&] { return runBreadth(context); }},

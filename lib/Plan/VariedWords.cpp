@@ -7,7 +7,9 @@
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Random.h"
+#include "llvm/Support/xxhash.h"
 #include <cstring>
+#include <map>
 #include <set>
 
 using namespace kbopt;
@@ -35,6 +37,11 @@ public:
   void replaceAll(Random &random);
   void replaceByBits(Random &random);
   void reach(Random &random, llvm::ArrayRef<uint64_t> lengths);
+  /// Whether each element is where the next part of an array of one of \p lengths begins: from zero, never
+  /// less than the one before, to the end.
+  bool areOffsets(llvm::ArrayRef<uint64_t> lengths);
+  /// Other offsets with the same end: the parts in another order, nearly all in the first, or of any length.
+  void replaceOffsets(Random &random, InputDistribution distribution);
 
 private:
   uint8_t *at(uint64_t index) { return bytes.data() + index * size; }
@@ -121,6 +128,39 @@ void Elements::reach(Random &random, llvm::ArrayRef<uint64_t> lengths) {
     set(i, static_cast<int64_t>(random.below(end)));
 }
 
+bool Elements::areOffsets(llvm::ArrayRef<uint64_t> lengths) {
+  constexpr uint64_t fewest = 3;
+  if (!isInteger(type) || count < fewest || get(0) != 0)
+    return false;
+  for (uint64_t i = 1; i < count; ++i)
+    if (get(i) < get(i - 1))
+      return false;
+  const int64_t end = get(count - 1);
+  return end > 0 && llvm::is_contained(lengths, static_cast<uint64_t>(end));
+}
+
+void Elements::replaceOffsets(Random &random, InputDistribution distribution) {
+  const int64_t end = get(count - 1);
+  std::vector<int64_t> others; // all but the first and the last
+  if (distribution == InputDistribution::Shuffled) {
+    std::vector<int64_t> parts;
+    for (uint64_t i = 1; i < count; ++i)
+      parts.push_back(get(i) - get(i - 1));
+    for (uint64_t i = parts.size(); i > 1; --i)
+      std::swap(parts[i - 1], parts[random.below(i)]);
+    for (int64_t part : llvm::ArrayRef(parts).drop_back())
+      others.push_back((others.empty() ? 0 : others.back()) + part);
+  } else if (distribution == InputDistribution::FewOfThem) {
+    others.assign(count - 2, end - end / 8);
+  } else {
+    for (uint64_t i = 2; i < count; ++i)
+      others.push_back(static_cast<int64_t>(random.below(static_cast<uint64_t>(end) + 1)));
+    llvm::sort(others);
+  }
+  for (const auto &[i, value] : llvm::enumerate(others))
+    set(i + 1, value);
+}
+
 llvm::Error beyond(uint64_t upload) {
   return llvm::make_error<StoreError>("data.bin ends before upload " + std::to_string(upload));
 }
@@ -188,6 +228,14 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringR
     auto *first = reinterpret_cast<uint8_t *>(result.data.data()) + upload->data;
     Elements elements({first, upload->to.bytes()}, size, type);
     Random random(seed * 0x9e3779b97f4a7c15u + number);
+    // Who reads rows between offsets may rely on their order.
+    std::vector<uint64_t> ofOthers = lengths;
+    ofOthers.erase(ofOthers.begin() + upload->to.at.buffer);
+    if (elements.areOffsets(ofOthers)) {
+      elements.replaceOffsets(random, distribution);
+      ++result.uploadsVaried;
+      continue;
+    }
     switch (distribution) {
     case InputDistribution::Shuffled:
       elements.shuffle(random);
@@ -237,8 +285,81 @@ std::optional<std::vector<KnownPiece>> kbopt::findPieces(llvm::ArrayRef<llvm::St
   return pieces;
 }
 
+namespace {
+
+/// Which of the original's bytes a candidate's uploads take, one upload after the other.
+class TakenPieces {
+public:
+  TakenPieces(llvm::ArrayRef<const UploadStep *> uploads, llvm::ArrayRef<llvm::StringRef> bytes, const Plan &plan)
+      : uploads(uploads), bytes(bytes), plan(plan), taken(uploads.size()) {}
+
+  /// What \p upload, which carries \p data, takes: what an earlier one took that was made from the same memory of the
+  /// host, the same upload, the same place of a buffer as large, a place that nobody has taken, or any.
+  std::vector<KnownPiece> take(size_t number, const UploadStep &upload, const Plan &its, llvm::StringRef data) {
+    std::vector<KnownPiece> found = find(number, upload, its, data);
+    for (const KnownPiece &piece : found)
+      taken[piece.number].push_back(piece);
+    byUpload.push_back(found.size() == 1 ? std::optional(found.front()) : std::nullopt);
+    return found;
+  }
+
+private:
+  bool isTaken(const KnownPiece &piece) const {
+    return llvm::any_of(taken[piece.number], [&](const KnownPiece &other) {
+      return other.offset < piece.offset + piece.bytes && piece.offset < other.offset + other.bytes;
+    });
+  }
+  std::vector<KnownPiece> find(size_t number, const UploadStep &upload, const Plan &its, llvm::StringRef data) const;
+
+  llvm::ArrayRef<const UploadStep *> uploads;
+  llvm::ArrayRef<llvm::StringRef> bytes;
+  const Plan &plan;
+  std::vector<std::vector<KnownPiece>> taken;
+  std::vector<std::optional<KnownPiece>> byUpload; ///< of the candidate
+};
+
+std::vector<KnownPiece> TakenPieces::find(size_t number, const UploadStep &upload, const Plan &its,
+                                          llvm::StringRef data) const {
+  if (upload.source && upload.source->upload < byUpload.size())
+    if (const std::optional<KnownPiece> &earlier = byUpload[upload.source->upload]) {
+      const int64_t offset = static_cast<int64_t>(earlier->offset) + upload.source->offset;
+      const KnownPiece piece{earlier->number, static_cast<uint64_t>(offset), data.size()};
+      if (offset >= 0 && bytes[piece.number].substr(piece.offset, piece.bytes) == data)
+        return {piece};
+    }
+  if (number < bytes.size() && bytes[number] == data)
+    return {{number, 0, data.size()}};
+  const uint64_t size = its.buffers[upload.to.at.buffer].bytes, begin = upload.to.at.offset;
+  for (const auto &[i, known] : llvm::enumerate(uploads)) {
+    const uint64_t first = known->to.at.offset;
+    const KnownPiece piece{i, begin - first, data.size()};
+    if (plan.buffers[known->to.at.buffer].bytes == size && known->to.height == 1 && first <= begin &&
+        bytes[i].substr(piece.offset, piece.bytes) == data && !isTaken(piece))
+      return {piece};
+  }
+  for (bool whole : {true, false})
+    for (const auto &[i, other] : llvm::enumerate(bytes)) {
+      if (whole != (other.size() == data.size()))
+        continue;
+      for (size_t at = other.find(data); at != llvm::StringRef::npos;) {
+        const KnownPiece piece{i, at, data.size()};
+        if (!isTaken(piece))
+          return {piece};
+        // Behind what is in the way: data of one value has its bytes everywhere.
+        size_t next = at + 1;
+        for (const KnownPiece &way : taken[i])
+          if (way.offset < at + data.size() && at < way.offset + way.bytes)
+            next = std::max<size_t>(next, way.offset + way.bytes);
+        at = other.find(data, next);
+      }
+    }
+  return findPieces(bytes, data).value_or(std::vector<KnownPiece>());
+}
+
+} // namespace
+
 llvm::Expected<std::string> kbopt::varyLike(const Plan &original, llvm::StringRef before,
-                                            llvm::StringRef after, const Plan &plan,
+                                            llvm::StringRef after, Plan &plan,
                                             llvm::StringRef data) {
   auto known = uploadsOf(original, before), uploads = uploadsOf(plan, data);
   if (!known || !uploads)
@@ -247,21 +368,29 @@ llvm::Expected<std::string> kbopt::varyLike(const Plan &original, llvm::StringRe
   std::vector<llvm::StringRef> all;
   for (const UploadStep *other : *known)
     all.push_back(bytesOf(*other, before));
-  for (auto [number, upload] : llvm::enumerate(*uploads)) {
-    llvm::StringRef bytes = bytesOf(*upload, data);
-    // The upload of the same number goes first.
-    std::optional<std::vector<KnownPiece>> pieces;
-    if (number < all.size() && all[number] == bytes)
-      pieces = {{{number, 0, bytes.size()}}};
-    else
-      pieces = findPieces(all, bytes);
-    uint64_t to = upload->data;
-    for (const KnownPiece &piece : pieces.value_or(std::vector<KnownPiece>())) {
+  TakenPieces pieces(*known, all, original);
+  std::map<uint64_t, uint64_t> placed; // a hash of what came, by place in the data
+  size_t number = 0;
+  for (Step &step : plan.steps) {
+    auto *upload = std::get_if<UploadStep>(&step);
+    if (!upload)
+      continue;
+    std::string bytes = bytesOf(*upload, data).str();
+    uint64_t to = 0;
+    for (const KnownPiece &piece : pieces.take(number++, *upload, plan, bytesOf(*upload, data))) {
       const uint64_t from = (*known)[piece.number]->data + piece.offset;
       if (from + piece.bytes <= after.size())
-        std::memcpy(result.data() + to, after.data() + from, piece.bytes);
+        std::memcpy(bytes.data() + to, after.data() + from, piece.bytes);
       to += piece.bytes;
     }
+    // Equal bytes of two uploads are recorded once; what takes their places may differ.
+    const uint64_t hash = llvm::xxh3_64bits(bytes);
+    if (auto [place, isNew] = placed.try_emplace(upload->data, hash); isNew || place->second == hash) {
+      std::memcpy(result.data() + upload->data, bytes.data(), bytes.size());
+      continue;
+    }
+    upload->data = result.size();
+    result += bytes;
   }
   return result;
 }

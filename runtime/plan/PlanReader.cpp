@@ -290,6 +290,11 @@ private:
     return step;
   }
 
+  static std::optional<SharedSource> source(const Field &field) {
+    if (!field.has("source"))
+      return std::nullopt;
+    return SharedSource{field["source"]["upload"].number<uint32_t>(), field["source"]["offset"].number<int64_t>(std::numeric_limits<int64_t>::min())};
+  }
   static uint32_t stream(const Field &field) { return field.number<uint32_t>("stream", 0); }
 
   Step step(const Field &field, const std::string &kind) {
@@ -300,7 +305,7 @@ private:
     if (kind == "upload") {
       Region to = region(field["to"]);
       return UploadStep{to, fileOffset(field["data"], to), stream(field),
-                        pointers(field, to.bytes(), "the upload's ")};
+                        pointers(field, to.bytes(), "the upload's "), source(field)};
     }
     if (kind == "fill")
       return FillStep{region(field["to"]), field["value"].number<uint8_t>(), stream(field)};

@@ -70,6 +70,8 @@ struct StepWriter {
     json["data"] = step.data;
     stream(step.stream);
     addPointers(json, step.pointers);
+    if (step.source)
+      json["source"] = {{"upload", step.source->upload}, {"offset", step.source->offset}};
   }
   void operator()(const FillStep &step) {
     json["to"] = toJson(step.to);

@@ -126,7 +126,7 @@ void Allocations::watch(Allocation &allocation) {
   // The host may have filled pinned memory long before a device sees it.
   if (full)
     sequence.upload(Region::linear({buffer(allocation), 0}, allocation.bytes),
-                    {allocation.data(), allocation.bytes}, 1, 0);
+                    {allocation.data(), allocation.bytes}, 1, 0, /*isStaged=*/true);
   allocation.shadow.assign(allocation.data(), allocation.data() + allocation.bytes);
   if (full)
     backend.noteHostWrite(allocation.data(), allocation.bytes);
@@ -140,7 +140,7 @@ void Allocations::flush(Allocation &allocation) {
     if (start == end)
       return;
     sequence.upload(Region::linear({buffer(allocation), start}, end - start),
-                    {allocation.data() + start, end - start}, 1, 0);
+                    {allocation.data() + start, end - start}, 1, 0, /*isStaged=*/true);
     backend.noteHostWrite(now + start, end - start);
     std::memcpy(then + start, now + start, end - start);
   };

@@ -1,4 +1,5 @@
 //===- CopyCalls.cpp - Copies and fills -------------------------------------===//
+#include "Graphs.h"
 #include "Registry.h"
 #include "Session.h"
 #include "Streams.h"
@@ -54,7 +55,8 @@ bool isLate(Session &session, const Copy &copy, const void *p) {
 
 Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
   session.backend->write(copy.to, copy.from, copy.width, copy.height);
-  session.sequence.upload(to, copy.from, copy.height, copy.stream);
+  const Allocation *source = session.allocations.find(copy.from.at);
+  session.sequence.upload(to, copy.from, copy.height, copy.stream, source && source->kind == BufferKind::Pinned);
   // The original's host is taken at its word: its kernels have run on what was there.
   if (session.sequence.mode == Mode::Oracle && isLate(session, copy, copy.from.at))
     session.sequence.order.addCopy(copy.stream, session.sequence.uploadedLate(copy.from, copy.height));
@@ -96,6 +98,15 @@ Error deviceToDevice(Session &session, const Copy &copy, Region to, Region from)
 Error run(Session &session, const Copy &copy) {
   if (copy.width == 0 || copy.height == 0)
     return cuda::success;
+  Graphs &graphs = Graphs::get();
+  if (graphs.captures(copy.stream))
+    return graphs.add([copy](Session &now, uint32_t stream) {
+      Copy on = copy;
+      on.stream = stream;
+      return run(now, on);
+    });
+  if (graphs.isCapturing() && copy.stream == 0)
+    return cuda::captureImplicit;
   if (!copy.to.at || !copy.from.at || copy.kind > CopyKind::Default || copy.kind < CopyKind{})
     return cuda::invalidValue;
   Allocations &allocations = session.allocations;
@@ -185,6 +196,18 @@ Error symbolCopy(const char *call, const void *symbol, void *other, size_t bytes
   });
 }
 
+Error fillOn(Session &session, void *p, uint64_t pitch, int value, uint64_t width, uint64_t height, uint32_t stream) {
+  session.allocations.flushHostWrites();
+  auto region = session.allocations.region(p, width, height, pitch);
+  if (!region)
+    return cuda::invalidValue;
+  passTime(session, width * height);
+  session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), stream});
+  session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width, height);
+  session.allocations.deviceWrote();
+  return cuda::success;
+}
+
 Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width, uint64_t height,
            cuda::Stream stream) {
   return apiCall(call, [&](Session &session) {
@@ -195,16 +218,12 @@ Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width,
       return Error{cuda::success};
     if (height > 1 && width > pitch)
       return Error{cuda::invalidValue};
-    session.allocations.flushHostWrites();
-    auto region = session.allocations.region(p, width, height, pitch);
-    if (!region)
-      return Error{cuda::invalidValue};
-    passTime(session, width * height);
-    session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), *id});
-    session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width,
-                          height);
-    session.allocations.deviceWrote();
-    return Error{cuda::success};
+    Graphs &graphs = Graphs::get();
+    if (graphs.captures(*id))
+      return graphs.add([=](Session &now, uint32_t on) { return fillOn(now, p, pitch, value, width, height, on); });
+    if (graphs.isCapturing() && *id == 0)
+      return Error{cuda::captureImplicit};
+    return fillOn(session, p, pitch, value, width, height, *id);
   });
 }
 

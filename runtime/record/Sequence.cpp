@@ -103,21 +103,38 @@ std::optional<uint64_t> Sequence::findPayload(const char *bytes, uint64_t count,
   return std::nullopt;
 }
 
-void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream) {
+void Sequence::noteSource(UploadStep &step, const char *source) {
+  const uint64_t bytes = step.to.bytes();
+  for (auto known = sources.rbegin(); known != sources.rend() && !step.source; ++known)
+    if (source < known->begin + known->bytes && known->begin < source + bytes)
+      step.source = SharedSource{known->upload, source - known->begin};
+  constexpr size_t mostSources = 4096; // looked through for each upload
+  if (sources.size() < mostSources)
+    sources.push_back({uploadCount, source, bytes});
+}
+
+void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream, bool isStaged) {
   order.enqueue(stream);
   if (!recording())
     return;
   uint64_t width = region.bytes() / height, bytes = region.bytes();
   bool isOnePiece = height == 1 || source.pitch == width;
+  auto addUpload = [&](uint64_t place) {
+    UploadStep step{region, place, stream};
+    if (isOnePiece && !isStaged)
+      noteSource(step, source.at);
+    ++uploadCount;
+    add(std::move(step));
+  };
   // Bytes that are all the same say nothing of what they are; each buffer keeps its own.
   bool isUniform = isOnePiece && std::memcmp(source.at, source.at + 1, bytes - 1) == 0;
   if (isOnePiece && bytes >= sharedPayloadBytes && !isUniform) {
     uint64_t hash = contentHash(source.at, bytes);
     if (auto place = findPayload(source.at, bytes, hash))
-      return add(UploadStep{region, *place, stream});
+      return addUpload(*place);
     payloads.emplace(hash, std::pair(data.size(), bytes));
   }
-  add(UploadStep{region, data.size(), stream});
+  addUpload(data.size());
   if (isOnePiece)
     return append(data, source.at, bytes, "the uploaded data");
   for (uint64_t y = 0; y < height; ++y)

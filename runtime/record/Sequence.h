@@ -62,7 +62,8 @@ public:
 
   /// Notes an upload of \p region from \p height rows of the host's memory at \p source, which
   /// are as many bytes. The caller has moved them.
-  void upload(const Region &region, Rows source, uint64_t height, uint32_t stream);
+  /// \p isStaged: \p source is page-locked, and filled again and again.
+  void upload(const Region &region, Rows source, uint64_t height, uint32_t stream, bool isStaged = false);
   /// Gives the host the bytes of \p region, whose rows lie at \p memory: into
   /// \p target, row by row (which may be \p memory itself).
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
@@ -82,6 +83,16 @@ public:
 private:
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
   void answer(const Region &region, void *target, uint64_t targetPitch);
+
+  /// What \p step, which reads \p source in one piece, shares with earlier uploads.
+  void noteSource(UploadStep &step, const char *source);
+  struct UploadSource {
+    uint32_t upload;
+    const char *begin;
+    uint64_t bytes;
+  };
+  std::vector<UploadSource> sources; ///< of pageable memory, in one piece
+  uint32_t uploadCount = 0;
 
   /// Where equal bytes stand in data.bin, if they do.
   std::optional<uint64_t> findPayload(const char *bytes, uint64_t count, uint64_t hash);

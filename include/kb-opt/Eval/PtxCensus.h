@@ -50,6 +50,9 @@ PtxCensus takePtxCensus(llvm::StringRef ptx);
 GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
                          const std::set<std::string> &declares);
 
+/// A kernel of \p candidate that waits for another thread in a loop, which none of \p baseline does; "" if there is none.
+std::string addedSpin(const PtxCensus &baseline, const PtxCensus &candidate);
+
 /// G3: "half", "bf16", "tf32", "fp8" or "approx" operations fail unless declared
 /// if their opcode is new, or if there are more of them while the more precise
 /// operations that they could replace have become fewer. A kernel that the baseline does not have is compared with each of its

@@ -112,9 +112,9 @@ std::optional<std::vector<KnownPiece>> findPieces(llvm::ArrayRef<llvm::StringRef
 /// \p data of \p plan with the bytes that \p original's uploads carry in \p before replaced by
 /// those that they carry in \p after. A plan may upload in another order, in pieces and several at once; bytes that
 /// \p original does not upload stay.
+/// \p plan's uploads get other places where equal bytes are replaced by different ones.
 llvm::Expected<std::string> varyLike(const kbrt::Plan &original, llvm::StringRef before,
-                                     llvm::StringRef after, const kbrt::Plan &plan,
-                                     llvm::StringRef data);
+                                     llvm::StringRef after, kbrt::Plan &plan, llvm::StringRef data);
 
 /// Fills \p bytes, which hold elements of the floating-point type \p element.
 void fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, kbrt::ElementType element,

@@ -159,6 +159,18 @@ static std::string arrayName(const Value &pointer) {
   return "";
 }
 
+/// Whether \p instruction is written with release semantics, as by `cuda::atomic_ref`.
+static bool isOnlyReleasing(const Instruction &instruction) {
+  AtomicOrdering ordering = AtomicOrdering::NotAtomic;
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    ordering = store->getOrdering();
+  else if (auto *update = dyn_cast<AtomicRMWInst>(&instruction))
+    ordering = update->getOrdering();
+  else if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    ordering = exchange->getSuccessOrdering();
+  return ordering == AtomicOrdering::Release || ordering == AtomicOrdering::AcquireRelease;
+}
+
 static std::string mnemonic(const Access &access) {
   std::string text;
   raw_string_ostream stream(text);
@@ -184,6 +196,9 @@ static std::string mnemonic(const Access &access) {
   }
   if (type)
     stream << '.' << *type;
+  // CUDA's own atomic functions order nothing; clang has them as sequentially consistent.
+  if (isOnlyReleasing(*access.instruction))
+    stream << ".release";
   if (std::optional<SyncScope::ID> scope = getAtomicSyncScopeID(access.instruction)) {
     // By name: the numbers are a context's own.
     SmallVector<StringRef> names;

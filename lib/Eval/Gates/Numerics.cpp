@@ -10,11 +10,32 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <cstring>
 
 using namespace llvm;
 
 namespace kbopt {
+
+/// Whether most elements of that output move under other roundings by more than the last operations of an exact sum
+/// account for: large factors take sums of whole numbers beyond what the type holds.
+static bool roundsSums(const Reference &reference, unsigned output) {
+  const kbrt::ElementType type = reference.outputs[output].type;
+  const uint64_t width = kbrt::elementBytes(type);
+  if (!kbrt::isFloatingPoint(type) || output >= reference.moved.size() || reference.moved[output].empty())
+    return false;
+  const ArrayRef<uint8_t> moved = reference.moved[output], values = bytesOf(reference.run->outputs[output]);
+  const uint64_t count = values.size() / width, looked = std::min<uint64_t>(count, 4096);
+  constexpr uint64_t odd = 2654435761; // places all over the array
+  double sum = 0;
+  for (uint64_t i = 0; i < looked; ++i)
+    sum += std::fabs(elementAsDouble(type, values, i * odd % count));
+  const double least = Tolerance::leastRoundings * unitRoundoff(type) * sum / static_cast<double>(looked);
+  uint64_t far = 0;
+  for (uint64_t i = 0; i < looked; ++i)
+    far += elementAsDouble(type, moved, i * odd % count) > least;
+  return 2 * far > looked;
+}
 
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output) {
@@ -25,7 +46,8 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
                                                                            : reference.reductionLength;
   // A counted length only widens what is allowed without one.
   if (promise.result != ResultPromise::Bitwise && tolerance.reductionLength == 0 &&
-      counted > Tolerance::leastRoundings && !(test.hasExactSums && promise.result == ResultPromise::Reassociates))
+      counted > Tolerance::leastRoundings &&
+      !(test.hasExactSums && promise.result == ResultPromise::Reassociates && !roundsSums(reference, output)))
     tolerance.reductionLength = counted;
   if (promise.declares.count("bf16"))
     tolerance.computePrecision = Precision::BFloat16;

@@ -34,6 +34,14 @@ GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
   return GateRecord::fail(GateId::G2, FailureClass::Constraints, reason, details);
 }
 
+std::string addedSpin(const PtxCensus &baseline, const PtxCensus &candidate) {
+  auto spins = [](const auto &function) { return function.second.denied.count("spin") > 0; };
+  if (any_of(baseline.functions, spins))
+    return "";
+  auto found = find_if(candidate.functions, spins);
+  return found == candidate.functions.end() ? "" : found->first;
+}
+
 static unsigned countOf(const PtxFunction &function, StringRef kind) {
   auto found = function.precision.find(kind.str());
   return found == function.precision.end() ? 0u : found->second;

@@ -125,6 +125,11 @@ struct AllocStep {
 struct FreeStep {
   uint32_t buffer = 0;
 };
+/// Of the host memory that an upload reads: it begins `offset` bytes behind that of an earlier upload, and they overlap.
+struct SharedSource {
+  uint32_t upload = 0; ///< its number among the uploads
+  int64_t offset = 0;
+};
 /// Host bytes to device memory: `to.bytes()` bytes of data.bin from `data` on,
 /// rows one after the other.
 struct UploadStep {
@@ -133,6 +138,8 @@ struct UploadStep {
   uint32_t stream = 0;
   /// Words of the data that are device pointers, by ascending `at`.
   std::vector<PointerWord> pointers = {};
+  /// Only of pageable memory: a page-locked buffer is filled again and again.
+  std::optional<SharedSource> source = std::nullopt;
 };
 /// Every byte of `to` becomes `value` (cudaMemset).
 struct FillStep {

@@ -132,6 +132,15 @@ TEST(DenyList, SpinsThatWaitForAnotherThreadFail) {
             "k uses spin (1 instruction)");
 }
 
+TEST(DenyList, SpinsAreNamedWhereTheOriginalHasNone) {
+  const std::string spin = "$L__BB0_1:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.s32 %p1, %r1, 0;\n"
+                           "@%p1 bra $L__BB0_1;";
+  EXPECT_EQ(deny("", spin, {"spin"}), "");
+  EXPECT_EQ(addedSpin(census(""), census(spin)), "k");
+  EXPECT_EQ(addedSpin(census(spin), census(spin)), "");
+  EXPECT_EQ(addedSpin(census(""), census("add.f32 %f1, %f2, %f3;")), "");
+}
+
 TEST(DenyList, CountedLoopsAndForwardBranchesAreNoSpins) {
   EXPECT_EQ(deny("", "$L__BB0_1:\nld.volatile.global.u32 %r1, [%rd1];\nadd.s32 %r2, %r2, 1;\n"
                      "setp.lt.s32 %p1, %r2, 10;\n@%p1 bra $L__BB0_1;"),

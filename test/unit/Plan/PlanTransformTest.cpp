@@ -2,6 +2,7 @@
 #include "kb-opt/Plan/PlanTransform.h"
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -131,6 +132,62 @@ TEST(VariedInputs, StepsBetweenUploadsChangeNoValues) {
   auto other = varyInputs(longer, data, 3, InputDistribution::Normal);
   ASSERT_TRUE(one && other);
   EXPECT_EQ(one->data, other->data);
+}
+
+/// The integers of the second buffer after \p distribution.
+std::vector<int32_t> variedWords(std::vector<int32_t> words, InputDistribution distribution, Plan plan = makePlan()) {
+  words.resize(64, words.back());
+  std::string data(4096, '\1');
+  data.append(reinterpret_cast<const char *>(words.data()), 256);
+  auto inputs = varyRecorded(plan, data, 3, distribution, std::nullopt, {});
+  EXPECT_TRUE(bool(inputs));
+  if (!inputs)
+    return {};
+  std::memcpy(words.data(), inputs->data.data() + 4096, 256);
+  return words;
+}
+
+TEST(VariedInputs, OffsetsOfPartsStayOffsets) {
+  // The last is the number of floats in the first buffer.
+  const std::vector<int32_t> offsets = {0, 3, 3, 10, 700, 1000, 1024};
+  for (InputDistribution distribution :
+       {InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther,
+        InputDistribution::AnyInteger, InputDistribution::AnyBits}) {
+    std::vector<int32_t> other = variedWords(offsets, distribution);
+    EXPECT_TRUE(std::is_sorted(other.begin(), other.end()));
+    EXPECT_EQ(other.front(), 0);
+    EXPECT_EQ(other.back(), 1024);
+    EXPECT_NE(std::vector(other.begin(), other.begin() + 6), std::vector(offsets.begin(), offsets.begin() + 6));
+  }
+  // Sorted numbers that end anywhere else are any numbers.
+  std::vector<int32_t> other = variedWords({0, 3, 3, 10, 700, 1000, 1023}, InputDistribution::Shuffled);
+  EXPECT_FALSE(std::is_sorted(other.begin(), other.end()));
+}
+
+/// A plan that uploads the first and the second half of 4096 bytes, which are alike, to the first buffer.
+Plan inHalves() {
+  Plan plan = makePlan();
+  plan.steps[2] = UploadStep{Region::linear({0, 0}, 2048), 0, 0};
+  plan.steps[3] = UploadStep{Region::linear({0, 2048}, 2048), 0, 0};
+  return plan;
+}
+
+TEST(VariedInputs, EqualHalvesTakeThePlaceOfTheirOwn) {
+  const std::string before = std::string(4096, '\1') + std::string(256, '\2');
+  const std::string after = std::string(2048, '\3') + std::string(2048, '\4') + std::string(256, '\5');
+  Plan plan = inHalves();
+  auto data = varyLike(makePlan(), before, after, plan, std::string(2048, '\1'));
+  ASSERT_TRUE(bool(data));
+  auto bytesOf = [&](size_t step) { return (*data)[std::get<UploadStep>(plan.steps[step]).data]; };
+  EXPECT_EQ(bytesOf(2), '\3');
+  EXPECT_EQ(bytesOf(3), '\4');
+  // Both from the same place of the host's memory: the second half has the first one's values.
+  plan = inHalves();
+  std::get<UploadStep>(plan.steps[3]).source = SharedSource{0, 0};
+  data = varyLike(makePlan(), before, after, plan, std::string(2048, '\1'));
+  ASSERT_TRUE(bool(data));
+  EXPECT_EQ(bytesOf(2), '\3');
+  EXPECT_EQ(bytesOf(3), '\3');
 }
 
 TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {

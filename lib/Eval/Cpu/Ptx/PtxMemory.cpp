@@ -34,6 +34,10 @@ static AtomicOrdering orderingOf(const PtxInstruction &i) {
   return AtomicOrdering::Monotonic;
 }
 
+static SyncScope::ID scopeOf(const PtxInstruction &i, IRBuilderBase &b) {
+  return i.has("cta") ? b.getContext().getOrInsertSyncScopeID("block") : SyncScope::System;
+}
+
 /// Modifiers that change what is cached or when, not what is read or written.
 static bool isHint(StringRef part) {
   return part.starts_with("L1::") || part.starts_with("L2::") ||
@@ -101,12 +105,8 @@ bool PtxTranslator::translateMemory(const Instruction &i) {
   StoreInst *store = b.CreateAlignedStore(value, address, Align(count * bytes));
   store->setVolatile(i.has("volatile"));
   if ((i.has("relaxed") || i.has("release")) && count == 1)
-    store->setAtomic(orderingOf(i), SyncScope::System);
+    store->setAtomic(orderingOf(i), scopeOf(i, b));
   return true;
-}
-
-static SyncScope::ID scopeOf(const PtxInstruction &i, IRBuilderBase &b) {
-  return i.has("cta") ? b.getContext().getOrInsertSyncScopeID("block") : SyncScope::System;
 }
 
 /// atom{.sem}{.scope}{.space}.op.type d, [a], b{, c}; red is the same without d.
