@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Says which kernels of the public programs kb-opt raises to kb.nest, and why not the others.
 
-    bench/raised.py FOLDER [--kb-opt=PATH] [--only=REGEX] [--jobs=N] [--list] [--json=FILE]
+    bench/raised.py FOLDER [--kb-opt=PATH] [--only=REGEX] [--jobs=N] [--list] [--json=FILE] [--sources=GLOB [--flags=FLAGS]]
 
 FOLDER has the repositories (bench/corpus.py fetch). Asked are the programs of bench/corpus.json, this repository's own included, each file once, and
-the odd-numbered problems of KernelBlaster's data/kernelbench-cuda (level, number and name make the program's name). Kernels are counted, not programs.
+the odd-numbered problems of KernelBlaster's data/kernelbench-cuda (level, number and name make the program's name). Kernels are counted, not programs:
+an instance of a template is one.
+With --sources, the programs are instead the files below FOLDER that the pattern names, each compiled with FLAGS, in which {folder} is the file's
+own folder and {root} is FOLDER: --sources='src/*-cuda/main.cu' --flags='-O3 -I {folder} -I {root}/src/include'.
 --list prints every kernel that is not raised with its reason; the table groups reasons that differ in names and numbers alone.
 """
 import collections
@@ -45,6 +48,15 @@ def programs_in(folder):
     return result
 
 
+def programs_of(folder, pattern, flags):
+    """(name, file, flags) of the files below folder that pattern names."""
+    result = []
+    for path in sorted(glob.glob(os.path.join(folder, pattern))):
+        words = [w.replace("{folder}", os.path.dirname(path)).replace("{root}", folder) for w in flags.split()]
+        result.append((os.path.basename(os.path.dirname(path)), path, words))
+    return result
+
+
 def ask(options, program):
     name, path, flags = program
     try:
@@ -72,7 +84,7 @@ def table(answers):
 
 
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 2, "list": False, "json": ""}
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "jobs": 2, "list": False, "json": "", "sources": "", "flags": ""}
     names = [w for w in argv if not w.startswith("--")]
     for word in (w for w in argv if w.startswith("--")):
         key, _, value = word[2:].partition("=")
@@ -84,7 +96,9 @@ def main(argv):
             sys.exit(f"unknown option '{word}'\n{__doc__}")
     if len(names) != 1:
         sys.exit(__doc__)
-    programs = [p for p in programs_in(os.path.abspath(names[0])) if re.search(options["only"], p[0])]
+    folder = os.path.abspath(names[0])
+    every = programs_of(folder, options["sources"], options["flags"]) if options["sources"] else programs_in(folder)
+    programs = [p for p in every if re.search(options["only"], p[0])]
     with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
         answers = list(pool.map(lambda program: ask(options, program), programs))
     rows, reasons = table(answers)

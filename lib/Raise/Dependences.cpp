@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Points.h"
+#include <numeric>
 
 namespace kbopt::raise {
 namespace {
@@ -102,10 +103,14 @@ private:
     std::vector<Digit> digits;
     for (auto &[id, stride] : strides)
       digits.push_back({stride, apart.at(id)});
-    std::vector<Digit> all = digits;
-    if (addInnerDigits(rests, apart, all) && isMixedRadix(all, Poly::constant(1)) && mayHold(before))
-      return true;
-    program.requirements.resize(before);
+    for (bool byDistance : {false, true}) {
+      std::vector<Digit> all = digits;
+      unitStrides.clear();
+      if (addInnerDigits(rests, apart, all, byDistance) && isMixedRadix(all, Poly::constant(1)) && mayHold(before))
+        return true;
+      program.requirements.resize(before);
+    }
+    unitStrides.clear();
     std::optional<Poly> width = innerWidth(rests, apart);
     if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width) && mayHold(before))
       return true;
@@ -124,7 +129,7 @@ private:
           return true;
         int64_t product = coefficient;
         for (VarId id : monomial)
-          product *= isOfLaunch(id) ? 2 : size;
+          product *= isOfLaunch(id) ? 2 : unitStrides.count(id) ? 1 : size;
         sum += product;
       }
       return sum >= 0;
@@ -145,7 +150,7 @@ private:
   }
 
   /// Loops inside and differences of constants as digits. False where they are none.
-  bool addInnerDigits(llvm::ArrayRef<Poly> rests, const Extents &apart, std::vector<Digit> &digits) {
+  bool addInnerDigits(llvm::ArrayRef<Poly> rests, const Extents &apart, std::vector<Digit> &digits, bool byDistance) {
     std::set<VarId> kept = outer;
     for (auto &[id, extent] : apart)
       kept.erase(id);
@@ -179,13 +184,13 @@ private:
         return false;
     size_t apartDigits = digits.size();
     digits.insert(digits.end(), inner.begin(), inner.end());
-    return addConstantDigit(constants, digits, apartDigits);
+    return addConstantDigit(constants, digits, apartDigits, byDistance);
   }
 
   /// Offsets k * unit beside each other. False where a value of the first \p apartDigits reaches what another value
-  /// of the same digit does: a[i] and a[i + 1].
-  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits, size_t apartDigits) {
-    int64_t least = 0, most = 0;
+  /// of the same digit does: a[i] and a[i + 1]. With \p byDistance, a[i] and a[i + 64] lie one step of 64 apart.
+  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits, size_t apartDigits, bool byDistance) {
+    int64_t least = 0, most = 0, step = 0;
     std::optional<Poly> unit;
     for (const Poly &each : constants) {
       Poly difference = each - constants[0];
@@ -202,9 +207,15 @@ private:
       unit = base;
       least = std::min(least, coefficient);
       most = std::max(most, coefficient);
+      step = std::gcd(step, coefficient);
     }
     if (!unit)
       return true;
+    if (byDistance) {
+      unit = *unit * Poly::constant(step);
+      least /= step;
+      most /= step;
+    }
     auto same = llvm::find_if(digits, [&](const Digit &other) { return other.stride == *unit; });
     if (same - digits.begin() < std::ptrdiff_t(apartDigits))
       return false;
@@ -248,6 +259,13 @@ private:
     });
   }
 
+  bool isParameter(const Poly &poly) const {
+    if (poly.monomials().size() != 1)
+      return false;
+    auto &[monomial, coefficient] = *poly.monomials().begin();
+    return coefficient == 1 && monomial.size() == 1 && space[monomial[0]].kind == Space::Param;
+  }
+
   /// Each stride is at least the next smaller one times that one's extent; the smallest at least \p width.
   bool isMixedRadix(std::vector<Digit> digits, Poly width) {
     while (!digits.empty()) {
@@ -258,8 +276,12 @@ private:
             return exactQuotient(other.stride, each.stride) || (other.stride - each.stride).isConstant();
           });
         });
+      if (next == digits.end()) // a stride that is given with the launch, of few elements side by side
+        next = llvm::find_if(digits, [&](const Digit &each) { return each.extent.isConstant() && isParameter(each.stride); });
       if (next == digits.end() || next->stride == Poly() || !isAtLeast(next->stride, width))
         return false;
+      if (isParameter(next->stride) && next->extent.isConstant())
+        unitStrides.insert(next->stride.monomials().begin()->first[0]);
       width = next->stride * next->extent;
       digits.erase(next);
     }
@@ -349,6 +371,7 @@ private:
   Space &space;
   std::map<VarId, std::pair<Poly, Poly>> ends;
   Extents extents, loopExtents;
+  std::set<VarId> unitStrides; ///< parameters that may well be 1
   std::set<VarId> outer; ///< loops and points that have one value where a loop is looked at
 };
 

@@ -19,9 +19,9 @@ using namespace kbopt::raise;
 
 /// Reads \p kernel once more where its threads fill tiles together: \p program, which has a reason, becomes what they
 /// compute without the tiles, or keeps the reason that says more.
-static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, ThreadProgram &program,
+static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, LaunchSide side, ThreadProgram &program,
                                           analysis::LaunchRanges &launches) {
-  ThreadProgram tiled = readThread(kernel, true);
+  ThreadProgram tiled = readThread(kernel, true, side);
   if (tiled.shared.empty())
     return std::nullopt;
   TileBlock block;
@@ -51,9 +51,10 @@ static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, Thr
 /// How long the memory of one kernel may be compared.
 static constexpr double mostSeconds = 2;
 
-mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
-  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
-  ThreadProgram program = readThread(imported.declOf(kernel));
+/// What \p kernel is where branches that go the same way in the whole launch take \p side. Null where \p program got a reason.
+static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel, LaunchSide side, mlir::OpBuilder &builder,
+                                  ThreadProgram &program) {
+  program = readThread(imported.declOf(kernel), false, side);
   std::vector<Dimension> dimensions;
   auto step = [&](auto run) {
     if (program.reason.empty())
@@ -66,7 +67,7 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
   step([&] { width = undoCooperation(program, launches); });
   std::optional<TileBlock> block;
   if (!program.reason.empty())
-    block = undoTiles(imported.declOf(kernel), program, launches);
+    block = undoTiles(imported.declOf(kernel), side, program, launches);
   step([&] { dimensions = formPoints(program, launches); });
   if (width)
     restoreBlockWidth(program, dimensions, *width);
@@ -94,6 +95,18 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
     nest.erase();
     program.reason = doubtful.empty() || legal.reason == tooLongToCompare ? legal.reason : doubtful;
   }
+  return nullptr;
+}
+
+mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kernel) {
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&imported.program.getBody().front());
+  ThreadProgram program;
+  if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Both, builder, program))
+    return nest;
+  for (LaunchSide side : {LaunchSide::Then, LaunchSide::Else})
+    if (ThreadProgram half; program.hasLaunchChoice)
+      if (mlir::Operation *nest = raiseSide(imported, kernel, side, builder, half))
+        return nest;
   return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }
 

@@ -25,6 +25,46 @@ bool isLibraryStorage(QualType type) {
   return isOfCub(record) && record->getIdentifier() && record->getName().ends_with("TempStorage");
 }
 
+std::string ThreadReader::functorText(const Expr *functor) const {
+  const CXXRecordDecl *record = functor->getType().getNonReferenceType()->getAsCXXRecordDecl();
+  if (!record)
+    return "";
+  if (ast.getSourceManager().isInSystemHeader(record->getLocation()))
+    return sourceText(functor);
+  // The user's own: one function that returns the greater, the lesser or the sum of its two parameters.
+  const CXXMethodDecl *only = nullptr;
+  auto consider = [&](const CXXMethodDecl *method) {
+    if (method && method->getOverloadedOperator() == OO_Call)
+      only = only ? nullptr : method;
+  };
+  for (const Decl *each : record->decls()) {
+    if (const auto *pattern = llvm::dyn_cast<FunctionTemplateDecl>(each))
+      for (const FunctionDecl *instance : pattern->specializations())
+        consider(llvm::dyn_cast<CXXMethodDecl>(instance));
+    else
+      consider(llvm::dyn_cast<CXXMethodDecl>(each));
+  }
+  const auto *body = only ? llvm::dyn_cast_or_null<CompoundStmt>(only->getBody()) : nullptr;
+  const auto *result = body && body->size() == 1 ? llvm::dyn_cast<ReturnStmt>(body->body_front()) : nullptr;
+  if (!result || only->getNumParams() != 2 || !result->getRetValue())
+    return "";
+  const VarDecl *first = only->getParamDecl(0), *second = only->getParamDecl(1);
+  auto areBoth = [&](const Expr *a, const Expr *b) {
+    const VarDecl *left = variableOf(a), *right = variableOf(b);
+    return (left == first && right == second) || (left == second && right == first);
+  };
+  const Expr *value = strip(result->getRetValue());
+  if (const auto *call = llvm::dyn_cast<CallExpr>(value); call && call->getNumArgs() == 2 && call->getDirectCallee() &&
+      ast.getSourceManager().isInSystemHeader(call->getDirectCallee()->getLocation()) && areBoth(call->getArg(0), call->getArg(1))) {
+    llvm::StringRef name = calleeName(call);
+    if (name == "max" || name == "fmaxf" || name == "fmax")
+      return "cub::Max()";
+    return name == "min" || name == "fminf" || name == "fmin" ? "cub::Min()" : "";
+  }
+  const auto *sum = llvm::dyn_cast<BinaryOperator>(value);
+  return sum && sum->getOpcode() == BO_Add && areBoth(sum->getLHS(), sum->getRHS()) ? "cub::Sum()" : "";
+}
+
 std::optional<Operand> ThreadReader::blockReduction(const CallExpr *call, Body &out) {
   const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call);
   const auto *group = member ? llvm::dyn_cast_or_null<ClassTemplateSpecializationDecl>(member->getRecordDecl()) : nullptr;
@@ -49,8 +89,10 @@ std::optional<Operand> ThreadReader::blockReduction(const CallExpr *call, Body &
   operand.kind = Operand::Collective;
   operand.function = "block_reduce";
   operand.type = typeText(call->getType().getUnqualifiedType());
-  operand.arguments = {{std::to_string(sizes[0]), {}}, textOf(call->getArg(0), out),
-                       {isSum ? "cub::Sum()" : sourceText(call->getArg(1)), {}}};
+  std::string functor = isSum ? "cub::Sum()" : functorText(call->getArg(1));
+  if (functor.empty())
+    refuse("what '" + sourceText(call->getArg(1)) + "' makes of two values is not understood");
+  operand.arguments = {{std::to_string(sizes[0]), {}}, textOf(call->getArg(0), out), {functor, {}}};
   return operand;
 }
 

@@ -57,7 +57,8 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
       std::optional<Pointer> pointer = evaluatePointer(operand);
       if (!pointer || cast->getCastKind() != CK_BitCast)
         return pointer;
-      return castPointer(*pointer, expr->getType()->getPointeeType());
+      std::optional<Pointer> converted = castPointer(*pointer, expr->getType()->getPointeeType());
+      return converted ? converted : castShared(*pointer, expr->getType()->getPointeeType());
     }
     return std::nullopt;
   }
@@ -112,6 +113,38 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     return pointer;
   }
   return std::nullopt;
+}
+
+std::optional<Pointer> ThreadReader::castShared(Pointer pointer, QualType to) {
+  auto isByte = [&](QualType type) {
+    return type->isCharType() || (type->isEnumeralType() && ast.getTypeSize(type) == 8);
+  };
+  if (pointer.base.memory != Base::Shared || pointer.parts != 1 || !(pointer.offset == Poly()) || to->isVoidType() ||
+      to->isIncompleteType() || isByte(to) || to.isVolatileQualified())
+    return std::nullopt;
+  auto array = llvm::find_if(program.shared, [&](const SharedArray &each) { return each.name == pointer.base.name; });
+  bool isOpen = array != program.shared.end() && !array->elements.isValid();
+  std::string type = typeText(to.getUnqualifiedType());
+  auto known = castTypes.find(pointer.base.name);
+  bool isFirst = known == castTypes.end();
+  if (!isOpen || !isByte(pointer.element) || (!isFirst && known->second != type))
+    return std::nullopt;
+  castTypes[pointer.base.name] = array->type = type;
+  pointer.element = to;
+  return pointer;
+}
+
+void ThreadReader::checkCastShared() {
+  if (castTypes.empty())
+    return;
+  walk(program.body, [&](Statement &each) {
+    forEachOperand(each, [&](Operand &operand) {
+      auto known = operand.base.memory == Base::Shared ? castTypes.find(operand.base.name) : castTypes.end();
+      if (known != castTypes.end() && operand.type != known->second)
+        refuse("the shared memory '" + operand.base.name + "' is used as elements of several types");
+    });
+    return true;
+  });
 }
 
 Operand ThreadReader::elementAt(const Pointer &pointer) const {

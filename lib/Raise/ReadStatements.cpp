@@ -16,15 +16,15 @@ using namespace clang;
 
 namespace kbopt::raise {
 
-ThreadProgram readThread(const FunctionDecl *kernel, bool liftsChoices) {
+ThreadProgram readThread(const FunctionDecl *kernel, bool liftsChoices, LaunchSide side) {
   ThreadProgram program;
-  ThreadReader(kernel, program, liftsChoices).read();
+  ThreadReader(kernel, program, liftsChoices, side).read();
   return program;
 }
 
-ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices)
+ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices, LaunchSide side)
     : kernel(kernel), ast(kernel->getASTContext()), program(program), space(program.space),
-      liftsChoices(liftsChoices) {}
+      liftsChoices(liftsChoices), side(side) {}
 
 void ThreadReader::read() {
   const Stmt *body = kernel->getBody();
@@ -34,6 +34,7 @@ void ThreadReader::read() {
   liftsChoices |= !mayCooperate(body);
   readParameters();
   readSequence({body}, program.body);
+  checkCastShared();
 }
 
 void ThreadReader::readParameters() {
@@ -108,6 +109,11 @@ void ThreadReader::readSequence(llvm::ArrayRef<const Stmt *> statements, Body &o
         inner.append(rest.begin(), rest.end());
         return readSequence(inner, out);
       }
+      if (const Stmt *taken = launchSideOf(branch)) {
+        Statements inner{taken};
+        inner.append(rest.begin(), rest.end());
+        return readSequence(inner, out);
+      }
       if (readLeave(branch, rest, out))
         return;
       if (containsExit(branch) || choices.count(branch))
@@ -138,6 +144,29 @@ void ThreadReader::readGuarded(llvm::ArrayRef<const Stmt *> statements, Statemen
   given.append(condition.constraints.begin(), condition.constraints.end());
   readSequence(statements, condition.body);
   given.truncate(outer);
+}
+
+const Stmt *ThreadReader::launchSideOf(const IfStmt *branch) {
+  if (!branch->getElse() || loopDepth || inlined || !given.empty() || branch->getInit() || branch->getConditionVariable() ||
+      failed())
+    return nullptr;
+  Statement condition;
+  Body nothing;
+  size_t before = program.obligations.size();
+  readCondition(branch->getCond(), side == LaunchSide::Else, condition, nothing);
+  bool isUniform = nothing.empty() && condition.value.text.empty() && !condition.constraints.empty() &&
+                   program.obligations.size() == before && !failed();
+  for (const Constraint &each : condition.constraints)
+    isUniform &= space.isUniform(each.poly) && !each.poly.isConstant();
+  program.hasLaunchChoice |= isUniform;
+  if (!isUniform || side == LaunchSide::Both)
+    return nullptr;
+  for (const Constraint &each : condition.constraints) {
+    require(each.poly);
+    if (each.isEquality)
+      require(Poly() - each.poly);
+  }
+  return side == LaunchSide::Then ? branch->getThen() : branch->getElse();
 }
 
 void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> rest, Body &out) {

@@ -423,6 +423,14 @@ std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
       operand.arguments.push_back({groupSizeText(strip(member->getImplicitObjectArgument())->getType()), {}});
     for (const Expr *argument : call->arguments()) {
       std::string size = groupSizeText(strip(argument)->getType());
+      const CXXRecordDecl *record = argument->getType().getNonReferenceType()->getAsCXXRecordDecl();
+      bool isOwn = record && name == "reduce" && !reader.ast.getSourceManager().isInSystemHeader(record->getLocation());
+      if (std::string functor = isOwn ? reader.functorText(argument) : ""; !functor.empty()) {
+        operand.arguments.push_back({functor, {}});
+        continue;
+      }
+      if (isOwn && record->isEmpty())
+        reader.refuse("what '" + reader.sourceText(argument) + "' makes of two values is not understood");
       operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{}
                                   : size.empty()                         ? reader.textOf(argument, out)
                                                                          : Text{size, {}});

@@ -207,6 +207,8 @@ struct ThreadProgram {
   /// The threads of a block already work as one: thread variables are gone, block sizes are required.
   bool isBlockUndone = false;
   std::string header; ///< template header, as in kb.nest
+  /// A branch that is not in a loop, has two sides and goes the same way in the whole launch.
+  bool hasLaunchChoice = false;
   /// Why the kernel is not raised; empty so far.
   std::string reason;
   /// First reason wins.

@@ -14,9 +14,13 @@
 
 namespace kbopt::raise {
 
+/// Which side is read of a branch that goes the same way in the whole launch; for one side, the nest requires its condition.
+enum class LaunchSide { Both, Then, Else };
+
 /// What the thread does that executes \p kernel, or a program with a `reason`. In a kernel whose threads work together,
 /// `c ? x[i] : 0` is read under `c` only with \p liftsChoices.
-ThreadProgram readThread(const clang::FunctionDecl *kernel, bool liftsChoices = false);
+ThreadProgram readThread(const clang::FunctionDecl *kernel, bool liftsChoices = false,
+                         LaunchSide side = LaunchSide::Both);
 
 /// An integer expression. `poly` equals the value modulo 2^bits; with `isExact` it is the value.
 struct Integer {
@@ -65,7 +69,7 @@ struct Value {
 /// that are changed under a condition or in a loop are scalars, others are followed.
 class ThreadReader {
 public:
-  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices);
+  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices, LaunchSide side);
   void read();
 
 private:
@@ -79,6 +83,8 @@ private:
   /// `p = c ? x : y;`, or its declaration, as a branch that gives the pointer its value; null if it is none.
   const clang::IfStmt *choiceOf(const clang::Stmt *statement);
   void readIf(const clang::IfStmt *statement, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
+  /// The side of \p branch that the kernel is read for, if the branch goes the same way in the whole launch.
+  const clang::Stmt *launchSideOf(const clang::IfStmt *branch);
   /// The body of \p condition, an If whose constraints have been read.
   void readGuarded(llvm::ArrayRef<const clang::Stmt *> statements, Statement &condition);
   void readVariable(const clang::VarDecl *variable, Body &out);
@@ -163,6 +169,8 @@ private:
   std::optional<Value> pointeeOf(const clang::Expr *pointer);
   /// `cub::BlockReduce<T, n>(storage).Sum(x)` as a collective.
   std::optional<Operand> blockReduction(const clang::CallExpr *call, Body &out);
+  /// The function object that threads combine values with, as a library names it; empty if it does something else.
+  std::string functorText(const clang::Expr *functor) const;
   /// What a member of a cooperative group says of the thread.
   std::optional<Integer> evaluateGroup(const clang::CallExpr *call);
 
@@ -224,6 +232,10 @@ private:
   std::optional<VectorShape> vectorShape(clang::QualType type) const;
   /// \p pointer as one to \p to, if that is its element or a vector of such.
   std::optional<Pointer> castPointer(Pointer pointer, clang::QualType to) const;
+  /// \p pointer to the bytes of `extern __shared__ char x[]` as one to elements of type \p to, which all of it then has.
+  std::optional<Pointer> castShared(Pointer pointer, clang::QualType to);
+  /// Refuses shared memory that is used as bytes, too, where it was cast.
+  void checkCastShared();
   /// The place of a vector that lies in an array of scalars.
   std::optional<Pointer> evaluateVector(const clang::Expr *lvalue);
   Operand partAt(const Pointer &pointer, unsigned part) const;
@@ -288,7 +300,9 @@ private:
   Choices choices;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
+  std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
   bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
+  LaunchSide side;
   unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
   /// The result of the function that is read in a call's place.
   struct Inlined {
@@ -306,6 +320,8 @@ private:
   std::map<std::tuple<Body *, std::string, std::string>, VarId> loadedIndices; ///< of this statement
 };
 
+/// The limits of \p value's type; those of 64 bits unsigned are above what polynomials know.
+std::pair<int64_t, int64_t> limits(const Integer &value);
 /// Whether \p body, or a function that it calls, declares shared memory or has threads exchange values.
 bool mayCooperate(const clang::Stmt *body);
 /// Whether \p type is what a block-wide function of CUB needs for itself.
