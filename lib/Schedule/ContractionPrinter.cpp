@@ -118,6 +118,31 @@ std::string ContractionPrinter::constants() const {
          ")" + (isSplit() ? " * " + split : "");
 }
 
+/// The batch of this block and its tile, of \p tiles in each batch.
+void ContractionPrinter::printBatch(const std::string &tiles, bool isLongestFirst, std::string &tile) {
+  std::string batch = "blockIdx.x / (" + tiles + ")", inBatch = "blockIdx.x % (" + tiles + ")";
+  if (isLongestFirst) {
+    std::string each = "blockIdx.x";
+    if (!contraction.batch.empty()) {
+      std::string batches = text.freshName("batches");
+      code.line("const int " + batches + " = gridDim.x / (" + tiles + ");");
+      batch = "blockIdx.x % " + batches;
+      each += " / " + batches;
+    }
+    inBatch = tiles + " - 1 - " + each;
+  }
+  for (size_t k = contraction.batch.size(); k-- > 0;) {
+    const NestDim &dim = contraction.batch[k];
+    std::string extent = k ? extentOf(dim) : "";
+    code.line("const int " + dim.name + " = " + batch + (k ? " % " + extent : "") + ";");
+    batch += " / " + extent;
+  }
+  if (contraction.batch.empty() && !isLongestFirst)
+    return;
+  tile = text.freshName("tile");
+  code.line("const int " + tile + " = " + inBatch + ";" + (isLongestFirst ? " // the longest sums first" : ""));
+}
+
 void ContractionPrinter::printPosition() {
   code.line("constexpr int " + constants() + ";");
   rows = extentOf(contraction.row), columns = extentOf(contraction.column);
@@ -132,20 +157,13 @@ void ContractionPrinter::printPosition() {
   }
   std::string across = text.freshName("columnTiles"), tile = "blockIdx.x";
   code.line("const int " + across + " = (" + columns + " + " + bn + " - 1) / " + bn + ";");
-  if (!contraction.batch.empty() || shape.group > 1) {
+  // Where sums grow from row to row, blocks with the longest ones begin first: none of them is left alone at the end.
+  std::optional<int64_t> growth = contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
+  bool isLongestFirst = growth && *growth > 0;
+  if (!contraction.batch.empty() || shape.group > 1 || isLongestFirst) {
     std::string down = text.freshName("rowTiles");
     code.line("const int " + down + " = (" + rows + " + " + bm + " - 1) / " + bm + ";");
-    std::string batch = "blockIdx.x / (" + across + " * " + down + ")";
-    for (size_t k = contraction.batch.size(); k-- > 0;) {
-      const NestDim &dim = contraction.batch[k];
-      std::string extent = k ? extentOf(dim) : "";
-      code.line("const int " + dim.name + " = " + batch + (k ? " % " + extent : "") + ";");
-      batch += " / " + extent;
-    }
-    if (!contraction.batch.empty()) {
-      tile = text.freshName("tile");
-      code.line("const int " + tile + " = blockIdx.x % (" + across + " * " + down + ");");
-    }
+    printBatch(across + " * " + down, isLongestFirst, tile);
     if (shape.group > 1) {
       std::string size = text.freshName("GROUP"), first = text.freshName("firstRow"),
                   many = text.freshName("groupRows"), in = text.freshName("inGroup");

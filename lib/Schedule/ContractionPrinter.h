@@ -55,6 +55,7 @@ protected:
   std::string extentOf(const NestDim &dim);
   /// `const int row0 = …`: the tile and batch of the block, and what all outputs share.
   void printPosition();
+  void printBatch(const std::string &tiles, bool isLongestFirst, std::string &tile);
   /// Declares the dimensions of the sum from their combined index \p depth.
   void printDigits();
   /// Row of the thread's \p i-th output within the nest, likewise for columns, and its sum in \p array.

@@ -272,8 +272,9 @@ void kbopt::printFill(CudaText &text, CodeLines &code, StringRef dim, StringRef 
   loop.close();
 }
 
-void kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, const LaneShape &shape,
-                      ArrayRef<std::pair<Stream, std::string>> sums) {
+/// Every thread adds its sums to memory as it holds them.
+static void addSums(CudaText &text, CodeLines &code, StringRef extent, const LaneShape &shape,
+                    ArrayRef<std::pair<Stream, std::string>> sums) {
   TurnLoop loop(code, shape, sums.front().second, extent);
   if (shape.vector > 1)
     code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
@@ -285,6 +286,38 @@ void kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, const L
   if (shape.vector > 1)
     code.close();
   loop.close();
+}
+
+int64_t kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, const LaneShape &shape, int64_t lanes,
+                         ArrayRef<std::pair<Stream, std::string>> sums) {
+  constexpr int64_t mostBytes = 32 << 10;
+  std::map<std::string, std::string> rows; // by type
+  int64_t bytes = 0;
+  for (const auto &[stream, dim] : sums)
+    if (rows.try_emplace(elementType(stream)).second)
+      bytes += shape.turns * lanes * shape.vector * stream.operand.getBytes();
+  if (shape.vector == 1 || bytes > mostBytes) {
+    addSums(text, code, extent, shape, sums);
+    return 0;
+  }
+  // A thread has neighbouring elements: they change hands, so that the lanes of a warp add to neighbouring ones.
+  for (auto &[type, row] : rows) {
+    row = text.freshName("ofRow");
+    code.line("__shared__ " + type + " " + row + "[" + shape.chunks + " * " + shape.lanes + " * " + shape.width + "];");
+  }
+  for (const auto &[stream, dim] : sums) {
+    const std::string &row = rows[elementType(stream)];
+    if (&stream != &sums.front().first)
+      code.line("__syncthreads();");
+    TurnLoop loop(code, shape, dim, extent);
+    code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
+    code.indent().line(row + "[" + loop.first + " + " + shape.element + "] = " + held(stream, shape, shape.element) + ";").outdent();
+    loop.close();
+    code.line("__syncthreads();");
+    code.line("for (int " + dim + " = " + shape.lane + "; " + dim + " < " + extent + "; " + dim + " += " + shape.lanes + ")");
+    code.indent().line("atomicAdd(&" + text.operand(stream.operand) + ", " + row + "[" + dim + "]);").outdent();
+  }
+  return bytes;
 }
 
 void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef extent,

@@ -72,9 +72,10 @@ void printTurn(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringR
 void printFill(CudaText &text, CodeLines &code, llvm::StringRef dim, llvm::StringRef extent, const LaneShape &shape,
                llvm::ArrayRef<Stream> streams);
 
-/// Prints the loop that adds the arrays of \p sums, each over a dimension of its own name, to memory.
-void printSums(CudaText &text, CodeLines &code, llvm::StringRef extent, const LaneShape &shape,
-               llvm::ArrayRef<std::pair<Stream, std::string>> sums);
+/// Prints the loops that add the arrays of \p sums, each over a dimension of its own name, to memory, for a block of \p lanes
+/// threads. The bytes of shared memory through which they go, if any.
+int64_t printSums(CudaText &text, CodeLines &code, llvm::StringRef extent, const LaneShape &shape, int64_t lanes,
+                  llvm::ArrayRef<std::pair<Stream, std::string>> sums);
 
 /// A name for an array that holds elements like \p operand.
 std::string arrayName(CudaText &text, kb::OperandAttr operand);

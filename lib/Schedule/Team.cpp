@@ -6,8 +6,8 @@
 using namespace kbopt;
 using namespace mlir;
 
-void Team::shuffle(CodeLines &code, kb::ReduceOp reduce, StringRef type, StringRef variable, int64_t lanes,
-                   StringRef among) {
+void Team::shuffle(CodeLines &code, const Value &value, StringRef variable, int64_t lanes, StringRef among) {
+  kb::ReduceOp reduce = value.reduce;
   if (offset.empty())
     offset = text.freshName("offset");
   std::string term = "__shfl_xor_sync(" + among.str() + ", " + variable.str() + ", " + offset + ")";
@@ -27,16 +27,26 @@ void Team::shuffle(CodeLines &code, kb::ReduceOp reduce, StringRef type, StringR
   }
   if (other.empty())
     other = text.freshName("other");
-  code.line("const " + type + " " + other + " = " + term + ";");
+  code.line("const " + value.type + " " + other + " = " + term + ";");
   printer.combine(reduce, variable, other);
   code.close();
 }
 
-void Team::combine(CodeLines &code, kb::ReduceOp reduce, StringRef type, StringRef variable) {
-  if (isBlock())
-    code.line(variable + " = " + helper(reduce, type) + "(" + variable + ");");
-  else if (size > 1)
-    shuffle(code, reduce, type, variable, size, mask);
+void Team::combine(CodeLines &code, ArrayRef<Value> values) {
+  if (values.empty() || size == 1)
+    return;
+  if (!isBlock()) {
+    for (const Value &value : values)
+      shuffle(code, value, value.variable, size, mask);
+  } else if (values.size() == 1) {
+    StringRef variable = values.front().variable;
+    code.line(variable + " = " + helper(values) + "(" + variable + ");");
+  } else {
+    std::string variables;
+    for (const Value &value : values)
+      variables += (variables.empty() ? "" : ", ") + value.variable;
+    code.line(helper(values) + "(" + variables + ");");
+  }
 }
 
 void Team::barrier(CodeLines &code) {
@@ -46,28 +56,43 @@ void Team::barrier(CodeLines &code) {
     code.line(size == 32 ? "__syncwarp();" : "__syncwarp(" + mask + ");");
 }
 
-std::string Team::helper(kb::ReduceOp reduce, StringRef type) {
-  std::string key = (type + " " + reduce.getCombine()).str();
+std::string Team::helper(ArrayRef<Value> values) {
+  std::string key;
+  for (const Value &value : values)
+    key += value.type + " " + kb::ReduceOp(value.reduce).getCombine().str() + ";";
   if (auto found = known.find(key); found != known.end())
     return found->second;
   static const std::map<std::string, std::string> words = {{"add", "sum"}, {"mul", "product"}};
-  std::string kind = reduce.getReduction().str();
+  const bool isOne = values.size() == 1;
+  std::string kind = kb::ReduceOp(values.front().reduce).getReduction().str();
   auto word = words.find(kind);
-  std::string name = text.freshName(kernelName + "_" + (word == words.end() ? kind : word->second));
+  std::string name = text.freshName(kernelName + "_" + (!isOne ? "values" : word == words.end() ? kind : word->second));
+  std::string warps = std::to_string(size / 32), parameters;
+  auto of = [&](StringRef what, size_t i) { return what.str() + (i ? std::to_string(i + 1) : ""); };
+  for (auto [i, value] : llvm::enumerate(values))
+    parameters += (i ? ", " : "") + value.type + (isOne ? " " : " &") + of("value", i);
   CodeLines code;
-  std::string warps = std::to_string(size / 32);
-  code.line("/// Combines `value` over the block; every thread gets the result.");
-  code.open("__device__ " + type + " " + name + "(" + type + " value)");
-  code.line("__shared__ " + type + " ofWarp[" + warps + "];");
-  shuffle(code, reduce, type, "value", 32, "0xffffffff");
+  code.line(isOne ? "/// Combines `value` over the block; every thread gets the result."
+                  : "/// Combines each value over the block; every thread gets the results.");
+  code.open("__device__ " + (isOne ? values.front().type : "void") + " " + name + "(" + parameters + ")");
+  for (auto [i, value] : llvm::enumerate(values))
+    code.line("__shared__ " + value.type + " " + of("ofWarp", i) + "[" + warps + "];");
+  for (auto [i, value] : llvm::enumerate(values))
+    shuffle(code, value, of("value", i), 32, "0xffffffff");
   code.line("__syncthreads(); // an earlier call has been read");
-  code.line("if (threadIdx.x % 32 == 0)").indent().line("ofWarp[threadIdx.x / 32] = value;").outdent();
-  code.line("__syncthreads();");
-  code.line("value = ofWarp[threadIdx.x % " + warps + "];");
-  shuffle(code, reduce, type, "value", size / 32, "0xffffffff");
-  code.line("return value;").close();
+  code.open("if (threadIdx.x % 32 == 0)");
+  for (size_t i = 0; i < values.size(); ++i)
+    code.line(of("ofWarp", i) + "[threadIdx.x / 32] = " + of("value", i) + ";");
+  code.close().line("__syncthreads();");
+  for (auto [i, value] : llvm::enumerate(values))
+    code.line(of("value", i) + " = " + of("ofWarp", i) + "[threadIdx.x % " + warps + "];");
+  for (auto [i, value] : llvm::enumerate(values))
+    shuffle(code, value, of("value", i), size / 32, "0xffffffff");
+  if (isOne)
+    code.line("return value;");
+  code.close();
   definitions += code.take() + "\n";
-  shared += size / 32 * 8;
+  shared += size / 32 * 8 * int64_t(values.size());
   return known[key] = name;
 }
 

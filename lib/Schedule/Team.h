@@ -19,8 +19,13 @@ public:
   bool isBlock() const { return size > 32; }
   /// The threads of the team, for the second argument of shuffles.
   std::string mask;
-  /// Afterwards, every thread has the team's value in \p variable of \p type.
-  void combine(CodeLines &code, kb::ReduceOp reduce, llvm::StringRef type, llvm::StringRef variable);
+  /// A value of each thread that becomes one of the team.
+  struct Value {
+    kb::ReduceOp reduce;
+    std::string type, variable;
+  };
+  /// Afterwards, every thread has the team's values in the variables of \p values. A block meets once for all of them.
+  void combine(CodeLines &code, llvm::ArrayRef<Value> values);
   /// Orders accesses to memory of the team's threads.
   void barrier(CodeLines &code);
   /// The functions that `combine` calls, for the text before the kernel.
@@ -32,11 +37,10 @@ private:
   int64_t size;
   std::string kernelName, definitions, offset, other;
   int64_t shared = 0;
-  std::map<std::string, std::string> known; ///< helper by type and combination
+  std::map<std::string, std::string> known; ///< helper by types and combinations
 
-  void shuffle(CodeLines &code, kb::ReduceOp reduce, llvm::StringRef type, llvm::StringRef variable, int64_t lanes,
-               llvm::StringRef mask);
-  std::string helper(kb::ReduceOp reduce, llvm::StringRef type);
+  void shuffle(CodeLines &code, const Value &value, llvm::StringRef variable, int64_t lanes, llvm::StringRef mask);
+  std::string helper(llvm::ArrayRef<Value> values);
 };
 
 /// Whether \p text is the neutral element of \p reduce, in any spelling.
