@@ -293,6 +293,29 @@ llvm::Expected<std::vector<Remark>> ProgramEnvironment::missed() {
   return remarks;
 }
 
+llvm::Expected<std::string> ProgramEnvironment::whyUnscheduled(llvm::StringRef kernel) {
+  const PassRegistration *schedule = context.passes.lookup("schedule");
+  if (!schedule)
+    return "";
+  Node &of = node(rootNode);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  if (!open)
+    return open.takeError();
+  std::string reason;
+  llvm::Error error = open->withPassContext([&](const PassContext &passes) -> llvm::Error {
+    std::unique_ptr<RewritePass> pass = schedule->create();
+    for (const KernelView &view : passes.kernels())
+      if (view.name() == kernel)
+        for (const Site &site : pass->sites(passes, view))
+          reason = pass->prepare(passes, site, PassOptions(*schedule->info)).reason().str();
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
+  return reason;
+}
+
 static std::vector<ParameterRange> rangesOf(const PassInfo &info) {
   std::vector<ParameterRange> ranges;
   for (const OptionInfo &option : info.options)

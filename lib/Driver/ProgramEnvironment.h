@@ -48,6 +48,8 @@ public:
   llvm::Expected<bool> appliesAnywhere();
   /// Why passes do not apply to the original, by pass and site.
   llvm::Expected<std::vector<Remark>> missed();
+  /// Why no schedule applies to \p kernel of the original; empty if one does.
+  llvm::Expected<std::string> whyUnscheduled(llvm::StringRef kernel);
   /// The gates that the last `confirm` of \p node ran.
   std::vector<GateRecord> gates(const NodeId &node);
   /// What the last `confirm` of \p node measured; nothing without a GPU.

@@ -228,7 +228,23 @@ llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &envi
   return ExitStatus::Success;
 }
 
-void SearchReport::describeFailure(const SearchResult &result) {
+/// Why no schedule was tried for the kernel that takes most of the time; empty if one was, or nothing is known of that.
+static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environment, const SearchResult &result) {
+  const std::map<std::string, KernelProfile> &kernels = result.original.kernels;
+  auto slowest = std::max_element(kernels.begin(), kernels.end(),
+                                  [](const auto &a, const auto &b) { return a.second.timeUs < b.second.timeUs; });
+  bool isTried = slowest != kernels.end() && llvm::any_of(result.attempts, [&](const Attempt &attempt) {
+                   return attempt.phase == AttemptPhase::Sketch && attempt.move.kernel == slowest->first;
+                 });
+  if (slowest == kernels.end() || isTried)
+    return "";
+  llvm::Expected<std::string> reason = environment.whyUnscheduled(slowest->first);
+  if (!reason || reason->empty())
+    return reason;
+  return formatv("no schedule applies to '{0}', which takes most of the time: {1}", slowest->first, *reason).str();
+}
+
+llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment, const SearchResult &result) {
   struct Tried {
     unsigned count = 0, refused = 0;
     double best = 0; ///< the largest gain of a correct one
@@ -237,7 +253,10 @@ void SearchReport::describeFailure(const SearchResult &result) {
   for (const Attempt &attempt : result.attempts) {
     if (attempt.verdict == AttemptVerdict::NotApplied || !attempt.shortcut.empty())
       continue;
-    Tried &pass = tried[attempt.move.pass];
+    std::string passes;
+    for (const Move &move : attempt.before)
+      passes += move.pass + " + ";
+    Tried &pass = tried[passes + attempt.move.pass];
     ++pass.count;
     pass.refused += attempt.verdict == AttemptVerdict::Incorrect;
     if (attempt.correct() && attempt.timeUs > 0)
@@ -255,6 +274,12 @@ void SearchReport::describeFailure(const SearchResult &result) {
                                   original.floorUs, original.timeUs / original.floorUs,
                                   original.state.fullName(), original.state.why())
                               .str());
+  llvm::Expected<std::string> unscheduled = unscheduledText(environment, result);
+  if (!unscheduled)
+    return unscheduled.takeError();
+  if (!unscheduled->empty())
+    context.progress.line("  " + *unscheduled);
+  return llvm::Error::success();
 }
 
 llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment, const Journal &journal,
@@ -298,7 +323,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   else
     progress.line("result: nothing better was found; the program stays as it is");
   if (!found && !nothingApplied)
-    describeFailure(result);
+    if (llvm::Error error = describeFailure(environment, result))
+      return std::move(error);
   if (result.merged || result.pruned)
     progress.line(llvm::formatv("not judged: {0} with machine code seen before, {1} that the roofline rules out",
                                 result.merged, result.pruned)

@@ -42,7 +42,7 @@ private:
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.
-  void describeFailure(const SearchResult &result);
+  llvm::Error describeFailure(ProgramEnvironment &environment, const SearchResult &result);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
   /// "best 1.32 x, 12 of 24 candidates", and what models have cost.
   std::string standing() const;

@@ -43,6 +43,18 @@ TEST(FirstSteps, AreTriedWithoutWideAccessesAsWell) {
   EXPECT_NEAR(attempts[1].timeUs, 72, 1e-9);
 }
 
+TEST(FirstSteps, GoOnFromCopiesOfKernelsInHeaders) {
+  World world({{"import-kernel", 1.001}, {"add-restrict-const", 0.9}, {"specialize-constants", 0.8}});
+  for (FakePass &pass : world.passes)
+    if (pass.name != "import-kernel")
+      pass.requires_ = "import-kernel";
+  std::vector<Attempt> attempts = attemptsOf(world);
+  ASSERT_GE(attempts.size(), 2u);
+  EXPECT_EQ(attempts[0].moveText(), "import-kernel{kernel=k}");
+  EXPECT_EQ(attempts[1].moveText(), "add-restrict-const{kernel=k},specialize-constants{kernel=k}");
+  EXPECT_EQ(attempts[1].parent, attempts[0].node);
+}
+
 TEST(FirstSteps, AreNotTriedForOneAlone) {
   World world({{"add-restrict-const", 0.9}, {"unroll-loop", 0.99}});
   for (const Attempt &attempt : attemptsOf(world))
