@@ -135,6 +135,18 @@ llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
   return llvm::ArrayRef<Action>(*node.actions);
 }
 
+llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id, llvm::ArrayRef<Move> moves) {
+  NodeId at = id;
+  for (const Move &move : moves) {
+    llvm::Expected<MoveResult> made = environment.rewrite(at, move);
+    if (!made)
+      return made.takeError();
+    if (made->applied && made->gate.empty())
+      at = made->node;
+  }
+  return environment.actions(at);
+}
+
 const Attempt *Explorer::tried(const NodeId &parent, const Move &move) const {
   auto found = triedAt.find({parent, move});
   return found == triedAt.end() ? nullptr : &result.attempts[found->second];

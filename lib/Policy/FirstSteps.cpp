@@ -28,35 +28,41 @@ public:
   explicit FirstSteps(Explorer &explorer) : explorer(explorer) {}
 
   llvm::Error run() {
-    llvm::Expected<std::set<std::string>> given = kernelsAt(explorer.root());
+    const ExplorerNode &node = explorer.node(explorer.origin());
+    llvm::Expected<llvm::ArrayRef<Action>> given = explorer.actions(explorer.root());
     if (!given)
       return given.takeError();
-    ours = std::move(*given);
-    if (llvm::Error error = importKernels())
-      return error;
-    return explorer.mustEnd() ? llvm::Error::success() : tryTogether();
+    ours = kernelsOf(*given);
+    llvm::Expected<llvm::ArrayRef<Action>> now = explorer.actions(node.id);
+    if (!now)
+      return now.takeError();
+    const std::vector<Move> imports = movesBy(importingPass, *now);
+    if (imports.empty())
+      return tryTogether({}, *now);
+    std::set<std::string> before = kernelsOf(*now);
+    llvm::Expected<std::vector<Action>> after = explorer.actionsAfter(node.id, imports);
+    if (!after)
+      return after.takeError();
+    for (const std::string &kernel : kernelsOf(*after))
+      if (!before.count(kernel))
+        ours.insert(kernel);
+    return tryTogether(imports, *after);
   }
 
 private:
-  llvm::Expected<std::set<std::string>> kernelsAt(const NodeId &node) {
-    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node);
-    if (!actions)
-      return actions.takeError();
+  static std::set<std::string> kernelsOf(llvm::ArrayRef<Action> actions) {
     std::set<std::string> kernels;
-    for (const Action &action : *actions)
+    for (const Action &action : actions)
       kernels.insert(action.kernel);
     return kernels;
   }
 
-  /// The moves by \p passes, in their order, at the origin.
-  llvm::Expected<std::vector<Move>> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes) {
+  /// The moves by \p passes, in their order, of \p actions.
+  std::vector<Move> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes, llvm::ArrayRef<Action> actions) const {
     const ExplorerNode &node = explorer.node(explorer.origin());
-    llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
-    if (!actions)
-      return actions.takeError();
     std::vector<Move> moves;
     for (llvm::StringRef pass : passes)
-      for (const Action &action : *actions)
+      for (const Action &action : actions)
         if (action.pass == pass && !action.assisted && !action.sketch && ours.count(action.kernel) &&
             node.shareOf(action.kernel) >= leastShare)
           if (auto parameters = nextParameters(explorer, node, action, {}))
@@ -84,39 +90,21 @@ private:
     return llvm::Error::success();
   }
 
-  double timeUs() const { return explorer.node(explorer.origin()).judgement.timeUs; }
-
-  /// Copies kernels of headers into the file.
-  llvm::Error importKernels() {
-    llvm::Expected<std::vector<Move>> moves = movesBy(importingPass);
-    if (!moves || moves->empty())
-      return moves.takeError();
-    llvm::Expected<std::set<std::string>> before = kernelsAt(explorer.origin());
-    if (!before)
-      return before.takeError();
-    if (llvm::Error error = evaluate(requestOf(*moves), timeUs() * (1 + mostLost)))
-      return error;
-    llvm::Expected<std::set<std::string>> now = kernelsAt(explorer.origin());
-    if (!now)
-      return now.takeError();
-    for (const std::string &kernel : *now)
-      if (!before->count(kernel))
-        ours.insert(kernel);
-    return llvm::Error::success();
-  }
-
-  llvm::Error tryTogether() {
-    llvm::Expected<std::vector<Move>> moves = movesBy(usualPasses);
-    if (!moves)
-      return moves.takeError();
-    std::vector<ExplorerRequest> requests;
-    std::vector<Move> cautious = *moves;
+  /// Tries the usual passes of \p actions, which apply after \p imports. Other steps may gain from copies that gain nothing by themselves.
+  llvm::Error tryTogether(llvm::ArrayRef<Move> imports, llvm::ArrayRef<Action> actions) {
+    std::vector<Move> all = movesBy(usualPasses, actions), cautious = all;
     llvm::erase_if(cautious, [](const Move &move) { return move.pass == riskyPass; });
-    if (moves->size() > 1)
-      requests.push_back(requestOf(*moves));
-    if (cautious.size() > 1 && cautious.size() < moves->size())
-      requests.push_back(requestOf(cautious));
-    return requests.empty() ? llvm::Error::success() : evaluate(requests, timeUs() * (1 - leastGain));
+    std::vector<ExplorerRequest> requests;
+    auto add = [&](std::vector<Move> moves) {
+      moves.insert(moves.begin(), imports.begin(), imports.end());
+      if (moves.size() > 1 || !imports.empty())
+        requests.push_back(requestOf(moves));
+    };
+    add(all);
+    if (cautious.size() < all.size())
+      add(cautious);
+    double now = explorer.node(explorer.origin()).judgement.timeUs;
+    return requests.empty() ? llvm::Error::success() : evaluate(requests, now * (imports.empty() ? 1 - leastGain : 1 + mostLost));
   }
 
   Explorer &explorer;

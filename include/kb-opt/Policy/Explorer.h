@@ -78,6 +78,8 @@ public:
   void setOrigin(const NodeId &id) { originId = id; }
   /// Passes that apply to \p id; asked of the environment once.
   llvm::Expected<llvm::ArrayRef<Action>> actions(const NodeId &id);
+  /// Those that apply after \p moves, one after the other without those that do not apply; nothing is judged.
+  llvm::Expected<std::vector<Action>> actionsAfter(const NodeId &id, llvm::ArrayRef<Move> moves);
   /// The attempt of \p move at \p parent, or null. Valid until the next call.
   const Attempt *tried(const NodeId &parent, const Move &move) const;
   const std::vector<Attempt> &attempts() const { return result.attempts; }

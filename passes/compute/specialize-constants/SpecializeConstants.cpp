@@ -249,7 +249,9 @@ public:
       suffix += word;
       equations += (equations.empty() ? "" : ", ") + each.name() + " == " + each.text();
     }
-    std::string name = certain ? own : derivedName(context, own, fixed.size() > 2 ? "fixed" : suffix);
+    // Of one name for all values, so that a search can change them and leave the steps behind.
+    bool isFixed = fixed.size() > 2 || !options.string(choiceOption).empty();
+    std::string name = certain ? own : derivedName(context, own, isFixed ? "fixed" : suffix);
     Rewrite rewrite;
     rewrite.summary = "compiled for " + equations;
     if (llvm::Error error = writeKernel(context, kernel, textOf(context, kernel, fixed), name,
