@@ -2,6 +2,7 @@
 
 #include "LaunchAlgebra.h"
 #include "HostText.h"
+#include "LaunchOrder.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -56,6 +57,14 @@ std::optional<int64_t> LaunchAlgebra::constantOf(const Polynomial &polynomial) {
 
 auto LaunchAlgebra::namedLeaf(StringRef name) -> Polynomial {
   auto [found, isNew] = names.try_emplace(name.str());
+  if (isNew)
+    found->second = newLeaf();
+  return found->second;
+}
+
+/// The same remainders are the same leaf.
+auto LaunchAlgebra::remainder(const Polynomial &dividend, const Polynomial &divisor) -> Polynomial {
+  auto [found, isNew] = remainders.try_emplace({dividend, divisor});
   if (isNew)
     found->second = newLeaf();
   return found->second;
@@ -194,7 +203,7 @@ auto LaunchAlgebra::ofMap(mlir::AffineExpr expr, kb::ExprAttr space) -> Polynomi
   case mlir::AffineExprKind::Mul:
     return product(left, right);
   case mlir::AffineExprKind::Mod:
-    return divides ? constant(*a % *b) : quotient(left, right) ? constant(0) : newLeaf();
+    return divides ? constant(*a % *b) : quotient(left, right) ? constant(0) : remainder(left, right);
   case mlir::AffineExprKind::FloorDiv:
     if (auto exact = quotient(left, right))
       return *exact;
@@ -252,4 +261,37 @@ std::optional<bool> LaunchAlgebra::holds(kb::ExprAttr requirement) {
   if (std::optional<int64_t> least = constantOf(withCoveredGrid(value)); least && *least >= 0)
     return true;
   return isBoundedByInt(value) ? std::optional<bool>(true) : std::nullopt;
+}
+
+bool LaunchAlgebra::isTested(kb::ExprAttr requirement) {
+  Polynomial wanted = ofMap(requirement.getExpr(), requirement);
+  auto shows = [&](const Polynomial &more, const Polynomial &less, int64_t atLeast) {
+    // wanted == more - less + c, where more - less >= atLeast.
+    std::optional<int64_t> rest = constantOf(sum(wanted, sum(more, less, -1), -1));
+    return rest && *rest + atLeast >= 0;
+  };
+  return llvm::any_of(testedBefore(context, launch.fact().call), [&](const Expr *each) {
+    const auto *comparison = dyn_cast<BinaryOperator>(each->IgnoreParenImpCasts());
+    if (!comparison || !comparison->isComparisonOp() || !comparison->getLHS()->getType()->isSignedIntegerOrEnumerationType())
+      return false;
+    Polynomial left = ofHost(comparison->getLHS(), false), right = ofHost(comparison->getRHS(), false);
+    switch (comparison->getOpcode()) {
+    case BO_GT:
+      return shows(left, right, 1);
+    case BO_GE:
+      return shows(left, right, 0);
+    case BO_LT:
+      return shows(right, left, 1);
+    case BO_LE:
+      return shows(right, left, 0);
+    case BO_EQ:
+      // C++ and affine maps agree on which remainders are 0, not on those of negative numbers.
+      if (const auto *rest = dyn_cast<BinaryOperator>(comparison->getLHS()->IgnoreParenImpCasts());
+          rest && rest->getOpcode() == BO_Rem && right.empty() && rest->getType()->isSignedIntegerOrEnumerationType())
+        left = remainder(ofHost(rest->getLHS(), false), ofHost(rest->getRHS(), false));
+      return shows(left, right, 0) || shows(right, left, 0);
+    default:
+      return false;
+    }
+  });
 }

@@ -19,6 +19,8 @@ public:
 
   /// \p requirement >= 0 at the launch: true and false are proofs, none is unknown.
   std::optional<bool> holds(kb::ExprAttr requirement);
+  /// Whether a condition around the launch, of whatever form, shows that \p requirement >= 0.
+  bool isTested(kb::ExprAttr requirement);
 
 private:
   /// Coefficients of products of leaves.
@@ -33,6 +35,7 @@ private:
   static std::optional<int64_t> constantOf(const Polynomial &polynomial);
   Polynomial newLeaf() { return {{{leaves++}, 1}}; }
   Polynomial namedLeaf(llvm::StringRef name);
+  Polynomial remainder(const Polynomial &dividend, const Polynomial &divisor);
 
   Polynomial ofHost(const clang::Expr *expr, bool throughVariable);
   Polynomial ofName(llvm::StringRef name);
@@ -44,6 +47,7 @@ private:
   unsigned leaves = 0;
   std::vector<std::pair<llvm::FoldingSetNodeID, unsigned>> expressions;
   std::map<std::string, Polynomial> names;
+  std::map<std::pair<Polynomial, Polynomial>, Polynomial> remainders;
   /// By dimension: the leaf that gridDim is, the block, and the count that both cover.
   struct Cover {
     unsigned grid;

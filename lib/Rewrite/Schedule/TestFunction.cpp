@@ -78,24 +78,29 @@ std::string TestFunction::parameterText(const ParmVarDecl *parameter) const {
   return text;
 }
 
-std::string TestFunction::definition(llvm::ArrayRef<std::string> names, const LaunchText &launch) const {
-  auto localName = [](StringRef name) {
-    return (name.starts_with("grid") ? "grid_" : "block_") + name.take_back().str();
-  };
+/// What `gridDim.x` and its relatives are called in the function.
+std::string TestFunction::localName(StringRef name) {
+  return (name.starts_with("grid") ? "grid_" : "block_") + name.take_back().str();
+}
+
+std::string TestFunction::declaration(StringRef name, const LaunchText &launch) const {
   std::vector<std::string> declared;
-  for (StringRef name : parameters(launch))
-    if (name.contains('.'))
-      declared.push_back("unsigned " + localName(name));
+  for (StringRef each : parameters(launch))
+    if (each.contains('.'))
+      declared.push_back("unsigned " + localName(each));
     else
       for (const ParmVarDecl *parameter : kernel.function()->parameters())
-        if (parameter->getName() == name)
+        if (parameter->getName() == each)
           declared.push_back(withArguments(parameterText(parameter)));
+  return "static inline bool " + nameFor(name) + "(" + llvm::join(declared, ", ") + ")";
+}
+
+std::string TestFunction::definition(llvm::ArrayRef<std::string> names, const LaunchText &launch) const {
   std::string body = replaceNames(withArguments(joinConditions(tested, " &&\n         ")), [&](StringRef name) -> std::optional<std::string> {
     return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
   });
   return "// Whether " + llvm::join(names, " and ") + (names.size() > 1 ? " compute what " : " computes what ") +
-         kernel.function()->getNameAsString() + " does.\nstatic inline bool " + nameFor(names.front()) + "(" +
-         llvm::join(declared, ", ") + ") {\n  return " + body + ";\n}";
+         kernel.function()->getNameAsString() + " does.\n" + declaration(names.front(), launch) + " {\n  return " + body + ";\n}";
 }
 
 llvm::Expected<std::string> TestFunction::call(StringRef name, const LaunchText &launch) const {

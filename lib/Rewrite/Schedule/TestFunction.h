@@ -33,11 +33,14 @@ public:
   std::string nameFor(llvm::StringRef name) const;
   /// Its text, where it tests for \p names, of which the first names it. \p launch is any launch of the kernel.
   std::string definition(llvm::ArrayRef<std::string> names, const LaunchText &launch) const;
+  /// What declares the function of the kernel \p name, without a semicolon.
+  std::string declaration(llvm::StringRef name, const LaunchText &launch) const;
   /// The call at \p launch.
   llvm::Expected<std::string> call(llvm::StringRef name, const LaunchText &launch) const;
 
 private:
   llvm::SmallVector<llvm::StringRef> parameters(const LaunchText &launch) const;
+  static std::string localName(llvm::StringRef name);
   std::string withArguments(llvm::StringRef text) const;
   std::string parameterText(const clang::ParmVarDecl *parameter) const;
 
