@@ -270,12 +270,14 @@ private:
   bool isMixedRadix(std::vector<Digit> digits, Poly width) {
     while (!digits.empty()) {
       auto next = llvm::find_if(digits, [&](const Digit &each) { return each.stride == width; });
-      if (next == digits.end())
-        next = llvm::find_if(digits, [&](const Digit &each) {
-          return llvm::all_of(digits, [&](const Digit &other) {
-            return exactQuotient(other.stride, each.stride) || (other.stride - each.stride).isConstant();
+      for (bool isExact : {true, false})
+        if (next == digits.end())
+          next = llvm::find_if(digits, [&](const Digit &each) {
+            return llvm::all_of(digits, [&](const Digit &other) {
+              return exactQuotient(other.stride, each.stride) ||
+                     (!isExact && (other.stride - each.stride).isConstant());
+            });
           });
-        });
       if (next == digits.end()) // a stride that is given with the launch, of few elements side by side
         next = llvm::find_if(digits, [&](const Digit &each) { return each.extent.isConstant() && isParameter(each.stride); });
       if (next == digits.end() || next->stride == Poly() || !isAtLeast(next->stride, width))

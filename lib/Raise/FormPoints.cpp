@@ -196,13 +196,19 @@ private:
     return sizes;
   }
 
+  /// Whether the launches that are in sight may have blocks of \p size threads along \p axis.
+  bool mayBeBlock(unsigned axis, int64_t size) const {
+    auto launched = launches.block[axis];
+    return !(launched.low == launched.high && launched.low > 1 && int64_t(launched.low) != size);
+  }
+
   void formAxis(unsigned axis) {
     bool usesBlock = uses(BidVar + axis), usesThread = uses(TidVar + axis);
     if (usesBlock && usesThread) {
       if (formGlobal(axis, 0))
         return;
       for (int64_t size : blockSizes(axis))
-        if (formGlobal(axis, size))
+        if (mayBeBlock(axis, size) && formGlobal(axis, size))
           return;
       for (int64_t size : blockSizes(axis))
         for (int64_t width : threadWidths(axis))

@@ -81,7 +81,7 @@ __global__ void cross(const float *a, const float *b, float *out, int n, int str
 }
 
 // Elements of one thread that lie a block apart.
-// CHECK-LABEL: kb.nest @_Z6spread
+// CHECK-LABEL: kb.nest @_Z6spread{{.*}} requires [{{.*}} : 64 - bdim.x>]
 __global__ void spread(const float *in, float *out) {
   int i = blockIdx.x * 256 + threadIdx.x;
   out[i] = 2.0f * in[i];
