@@ -127,11 +127,14 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
   return *folder;
 }
 
-/// Elements that are not finite, or so large that another order of some terms may not be.
+/// Elements that are not finite, or so large that another order of some terms may not be; of results that the
+/// program reads more than once those of one.
 static uint64_t countLarge(ArrayRef<OutputSpec> specs, const RunResult &run) {
   uint64_t count = 0;
+  std::set<const char *> counted;
   for (size_t i = 0; i < specs.size() && i < run.outputs.size(); ++i)
-    count += largeElements(specs[i].type, bytesOf(run.outputs[i]));
+    if (counted.insert(run.outputs[i].data()).second)
+      count += largeElements(specs[i].type, bytesOf(run.outputs[i]));
   return count;
 }
 
@@ -228,12 +231,12 @@ JudgedProgram::~JudgedProgram() {
 /// until its verdict. Larger ones are as long as all of them together are not too much.
 static constexpr uint64_t smallRun = uint64_t(1) << 20;
 
-/// 8 GiB, or a quarter of this machine's memory.
+/// 16 GiB, or a quarter of this machine's memory.
 static uint64_t mostKept() {
   static const uint64_t most = [] {
     uint64_t memory = static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) *
                       static_cast<uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
-    return std::min(uint64_t(8) << 30, memory / 4);
+    return std::min(uint64_t(16) << 30, memory / 4);
   }();
   return most;
 }
@@ -242,20 +245,35 @@ bool Judge::Impl::mayKeep(uint64_t bytes) const {
   return bytes <= smallRun || keptBytes + bytes <= mostKept();
 }
 
+/// Of the bytes of \p run those that lie in memory: results that are read more than once are there once.
+static double heldShare(const RunResult &run) {
+  double held = 0, all = 0;
+  std::set<const char *> seen;
+  for (const SharedBytes &output : run.outputs) {
+    all += static_cast<double>(output.size());
+    if (seen.insert(output.data()).second)
+      held += static_cast<double>(output.size());
+  }
+  return all > 0 ? held / all : 1;
+}
+
 /// A host may read one result in pieces: what counts is the bytes, in their order.
 static void cutAsOriginal(ArrayRef<uint64_t> readBytes, RunResult &result) {
   std::vector<uint64_t> sizes;
-  for (const std::string &output : result.outputs)
+  for (const SharedBytes &output : result.outputs)
     sizes.push_back(output.size());
   if (ArrayRef(sizes) == readBytes ||
       std::accumulate(sizes.begin(), sizes.end(), uint64_t(0)) !=
           std::accumulate(readBytes.begin(), readBytes.end(), uint64_t(0)))
     return;
-  std::string all = llvm::join(result.outputs, "");
+  std::string joined;
+  for (const SharedBytes &output : result.outputs)
+    joined += output.str();
+  const SharedBytes all(std::move(joined));
   result.outputs.clear();
   uint64_t at = 0;
   for (uint64_t bytes : readBytes) {
-    result.outputs.push_back(all.substr(at, bytes));
+    result.outputs.push_back(all.slice(at, bytes));
     at += bytes;
   }
 }
@@ -307,6 +325,7 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
       return known.takeError();
     outputBytes = known->outputBytes;
   }
+  outputBytes = static_cast<uint64_t>(readShare * static_cast<double>(outputBytes));
   auto compute = [&]() -> Expected<RunPointer> {
     TimedPart timed = this->timed((toString(request.mode) + (request.audited ? " audited" : "")).str(), request.test);
     Expected<const DeviceImage *> built = image(program, request.mode, request.where);
@@ -333,6 +352,8 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
         return own.takeError();
       cutAsOriginal(own->readBytes, *result);
     }
+    if (program.isOriginal && request.test.recorded && !request.audited && request.mode == RunMode::Plain)
+      readShare = heldShare(*result);
     return std::make_shared<const RunResult>(std::move(*result));
   };
   const RunOptions &options = request.options;

@@ -127,11 +127,9 @@ Error cutOutputs(StringRef planFolder, std::string observables, RunResult &resul
         return make_error<StoreError>(("kb-run wrote fewer results than the plan in '" + planFolder +
                                        "' reads").str());
     }
-  if (reads.size() == 1 && reads[0].first == 0 && reads[0].second == observables.size())
-    result.outputs.push_back(std::move(observables)); // may be large
-  else
-    for (const auto &[place, bytes] : reads)
-      result.outputs.push_back(observables.substr(place, bytes));
+  const SharedBytes all(std::move(observables)); // may be large
+  for (const auto &[place, bytes] : reads)
+    result.outputs.push_back(all.slice(place, bytes));
   return Error::success();
 }
 

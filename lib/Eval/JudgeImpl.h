@@ -163,6 +163,8 @@ struct Judge::Impl {
   /// Why \p what, which takes about \p seconds, is not run: "…, and 5 s are left of the time budget".
   std::string doesNotFit(llvm::StringRef what, double seconds) const;
   std::atomic<uint64_t> keptBytes = 0; ///< outputs of runs that are kept; outlives the programs
+  /// Of the bytes that a run's host reads, those that take memory: the original's on its recorded case.
+  std::atomic<double> readShare = 1;
   JudgedProgram baselineProgram;
   /// Written under the mutex by the first who asks; only read once it is complete.
   std::mutex baselineMutex;
@@ -389,7 +391,7 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
                                 CaseSource &cases, GateId gate, bool *nearMiss = nullptr);
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
                        const Reference &reference, unsigned output);
-inline llvm::ArrayRef<uint8_t> bytesOf(const std::string &text) {
+inline llvm::ArrayRef<uint8_t> bytesOf(llvm::StringRef text) {
   return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
 }
 /// Output \p index of \p reference, with what is known of its spread.

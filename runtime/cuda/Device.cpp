@@ -31,6 +31,7 @@ Device::~Device() {
   if (handles->isLost)
     return;
   handles->helpers.reset();
+  handles->pinned.reset();
   if (handles->stream)
     handles->driver->cuStreamDestroy(handles->stream);
   if (handles->context)

@@ -85,7 +85,9 @@ Execution::Execution(Device &device, const Subject &subject, const SlabLayout &l
                      uint64_t slabBase, uint8_t poison, double wallSeconds)
     : PlanWalk(*subject.plan, *subject.inputs), h(device.getHandles()),
       module(subject.image->getModule()), layout(layout), slabBase(slabBase), poison(poison),
-      wallSeconds(wallSeconds) {}
+      wallSeconds(wallSeconds) {
+  keepsObservables = false;
+}
 
 bool Execution::check(CUresult code, const std::string &what) {
   if (code == CUDA_SUCCESS)
@@ -227,8 +229,8 @@ bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from,
 
 bool Execution::read(uint64_t from, const Region &region, char *into) {
   return beforeHostWork() &&
-         moveRows(CU_MEMORYTYPE_HOST, reinterpret_cast<uint64_t>(into), region.width,
-                  CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width, region.height) &&
+         (!into || moveRows(CU_MEMORYTYPE_HOST, reinterpret_cast<uint64_t>(into), region.width,
+                            CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width, region.height)) &&
          wait("the read of step " + std::to_string(index));
 }
 

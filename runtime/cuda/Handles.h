@@ -11,6 +11,7 @@
 namespace kbrt::cuda {
 
 class HelperKernels;
+class PinnedCopy;
 
 struct Device::Handles {
   const Driver *driver = nullptr;
@@ -21,6 +22,7 @@ struct Device::Handles {
   const Nvml *nvml = nullptr;
   Nvml::Device nvmlDevice = nullptr;
   std::shared_ptr<HelperKernels> helpers; ///< once they are needed (HelperKernels::of)
+  std::shared_ptr<PinnedCopy> pinned;     ///< likewise (PinnedCopy::of)
   /// A kernel went wrong or does not end: calls that wait for the device would fail or never
   /// return, so that nothing is given back any more.
   bool isLost = false;

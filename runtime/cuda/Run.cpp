@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Execution.h"
-#include "HelperKernels.h"
+#include "PinnedCopy.h"
+#include "ReadHash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,9 @@ public:
   CheckedRun(Device &device, const Subject &subject, const SlabLayout &layout, uint64_t base,
              const RunOptions &options, HelperKernels *helpers, RunResult &result)
       : Execution(device, subject, layout, base, options.poison, options.wallSeconds),
-        options(options), helpers(helpers), result(result) {}
+        options(options), helpers(helpers), result(result) {
+    keepsObservables = options.reads == Reads::Kept || !helpers;
+  }
 
   void run() {
     snapshotSymbols();
@@ -41,14 +44,17 @@ private:
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
   bool allocate(uint32_t id) override;
   void release(uint32_t id) override;
+  bool read(uint64_t from, const Region &region, char *into) override;
 
+  /// Writes the region to the file \p path.
+  bool writeContent(uint64_t from, const Region &region, const std::string &path);
   void checkGuards(uint32_t id);
   void checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before);
   std::vector<uint32_t> constBuffers(const LaunchStep &step);
   std::vector<uint64_t> hashAll(const std::vector<uint32_t> &buffers);
 
   const RunOptions &options;
-  HelperKernels *helpers; ///< null: nothing is hashed
+  HelperKernels *helpers; ///< null: nothing is hashed, and reads are kept
   RunResult &result;
   size_t hashedLaunches = 0;
 };
@@ -69,6 +75,52 @@ void CheckedRun::release(uint32_t id) {
     check(h.driver->cuMemFree(address[id]), "buffer " + std::to_string(id));
   else if (options.checkGuards)
     checkGuards(id);
+}
+
+bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
+  if (keepsObservables)
+    return Execution::read(from, region, into);
+  if (!beforeHostWork())
+    return false;
+  constexpr unsigned readSlot = 0, contentSlots[] = {1, 2};
+  const ReadContents none, &contents = options.contents ? *options.contents : none;
+  helpers->clearHashes();
+  addReadHash(*helpers, plan, index, from, region, readSlot);
+  for (unsigned i = 0; i < 2; ++i)
+    addContentHash(*helpers, plan, from, region, contents.salts[i], contentSlots[i]);
+  if (!wait("the hash of step " + std::to_string(index)))
+    return false;
+  result.readHash += helpers->readHash(readSlot);
+  const std::string digest =
+      contentDigest(helpers->readHash(contentSlots[0]), helpers->readHash(contentSlots[1]), region.bytes());
+  const bool isNew = !contents.folder.empty() && !contents.known.count(digest) &&
+                     std::find(result.contents.begin(), result.contents.end(), digest) == result.contents.end();
+  result.contents.push_back(digest);
+  return !isNew || writeContent(from, region, contents.folder + "/" + digest);
+}
+
+bool CheckedRun::writeContent(uint64_t from, const Region &region, const std::string &path) {
+  Problem problem;
+  PinnedCopy *pinned = PinnedCopy::of(h, problem);
+  CUdeviceptr rows = 0;
+  const bool isWhole = region.pitch == region.width || region.height <= 1;
+  const std::string what = "the read of step " + std::to_string(index);
+  if (!isWhole) {
+    // Rows that lie apart are put together on the device.
+    if (!check(h.driver->cuMemAlloc(&rows, std::max<uint64_t>(region.bytes(), 1)), what) ||
+        !moveRows(CU_MEMORYTYPE_DEVICE, rows, region.width, CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width,
+                  region.height) ||
+        !wait(what))
+      return false;
+    from = rows;
+  }
+  const bool isDone = pinned && pinned->toFile(from, region.bytes(), path, problem);
+  if (rows)
+    h.driver->cuMemFree(rows);
+  if (isDone)
+    return true;
+  note = problem.note;
+  return fail(problem.status, problem.message);
 }
 
 void CheckedRun::checkZone(uint32_t id, uint64_t at, uint64_t bytes, bool before) {
@@ -108,7 +160,7 @@ void CheckedRun::checkGuards(uint32_t id) {
 }
 
 std::vector<uint32_t> CheckedRun::constBuffers(const LaunchStep &step) {
-  if (!helpers)
+  if (!helpers || !options.checkConstInputs)
     return {};
   std::vector<bool> isConst;
   if (auto given = options.constParameters.find(step.kernel);
@@ -150,7 +202,7 @@ bool CheckedRun::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>
   std::vector<uint32_t> inputs;
   if (hashedLaunches < mostHashedLaunches)
     inputs = constBuffers(step);
-  else if (hashedLaunches == mostHashedLaunches && helpers)
+  else if (hashedLaunches == mostHashedLaunches && helpers && options.checkConstInputs)
     result.notes.push_back("const inputs were checked for the first " +
                            std::to_string(mostHashedLaunches) + " launches only");
   ++hashedLaunches;
@@ -212,7 +264,7 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
   Slab slab;
   bool isReady = options.separateBuffers ||
                  slab.allocate(device.getHandles(), layout.bytes, 0, problem);
-  if (isReady && options.checkConstInputs && !options.separateBuffers) {
+  if (isReady && (options.checkConstInputs || options.reads == Reads::Hashed) && !options.separateBuffers) {
     helpers = HelperKernels::of(device, problem);
     isReady = helpers != nullptr;
   }

@@ -11,29 +11,7 @@ namespace {
 /// Launches that are held back at once; a stream takes about a thousand.
 constexpr unsigned mostHeldLaunches = 256;
 
-uint64_t saltOf(size_t step, uint64_t row) { return (uint64_t(step) << 24) + row * 7919; }
-
-/// Buffers lie at multiples of 512; of variables nothing is known.
-bool isInWords(const Plan &plan, const Region &region) {
-  return plan.buffers[region.at.buffer].kind != BufferKind::Symbol && region.at.offset % 4 == 0 &&
-         region.width % 4 == 0 && region.pitch % 4 == 0;
-}
-
 } // namespace
-
-uint64_t kbrt::cuda::hashOfReads(const Plan &plan, std::string_view observables) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    auto *step = std::get_if<ReadStep>(&plan.steps[i]);
-    if (!step || step->observable + step->from.bytes() > observables.size())
-      continue;
-    for (uint64_t row = 0; row < step->from.height; ++row)
-      sum += contentHash(
-          observables.substr(step->observable + row * step->from.width, step->from.width),
-          saltOf(i, row), isInWords(plan, step->from));
-  }
-  return sum;
-}
 
 bool TimedRun::run() {
   helpers.clearHashes();
@@ -56,9 +34,7 @@ bool TimedRun::beforeDeviceWork(bool isLaunch) {
 bool TimedRun::read(uint64_t from, const Region &region, char *) {
   if (!endSegment())
     return false;
-  for (uint64_t row = 0; row < region.height; ++row)
-    helpers.hash(from + row * region.pitch, region.width, saltOf(index, row), 0,
-                 isInWords(plan, region));
+  addReadHash(helpers, plan, index, from, region, 0);
   return wait("the hash of step " + std::to_string(index));
 }
 

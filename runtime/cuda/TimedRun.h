@@ -9,12 +9,9 @@
 #define KBRT_CUDA_TIMEDRUN_H
 
 #include "Execution.h"
-#include "HelperKernels.h"
+#include "ReadHash.h"
 
 namespace kbrt::cuda {
-
-/// What the reads of an iteration must hash to if they are \p observables.
-uint64_t hashOfReads(const Plan &plan, std::string_view observables);
 
 struct Events {
   CUevent begin = nullptr, end = nullptr;

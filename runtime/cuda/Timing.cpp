@@ -51,8 +51,8 @@ public:
     if (baseline.image)
       sides.push_back({&baseline, SlabLayout::of(*baseline.plan), false, {}, {}, 0, false});
     sides.push_back({&candidate, SlabLayout::of(*candidate.plan), true, {}, {}, 0, false});
-    if (options.observables) {
-      sides.back().outputHash = hashOfReads(*candidate.plan, *options.observables);
+    if (options.outputHash) {
+      sides.back().outputHash = *options.outputHash;
       sides.back().hasHash = true;
     }
   }

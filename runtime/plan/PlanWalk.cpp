@@ -123,6 +123,8 @@ bool PlanWalk::performRead(const ReadStep &step) {
   auto from = resolve(step.from.at);
   if (!from)
     return false;
+  if (!keepsObservables)
+    return read(*from, step.from, nullptr);
   uint64_t end = step.observable + step.from.bytes();
   if (observables.size() < end)
     observables.resize(end);

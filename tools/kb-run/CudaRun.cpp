@@ -74,7 +74,7 @@ private:
   std::unique_ptr<LoadedImage> image, baselineImage;
   LaunchStatus status = LaunchStatus::Ok;
   std::string message, note;
-  std::string verified; ///< what the first execution's reads gave
+  uint64_t verified = 0; ///< hash of what the first execution read
   std::vector<RunLaunch> timedLaunches; ///< of the first execution
   bool isClean = true, hasCounters = false;
   Json result = Json::object();
@@ -154,6 +154,14 @@ bool CudaRun::prepare() {
 bool CudaRun::verify() {
   Watch watch(result, "run");
   RunOptions options = runOptions();
+  ReadContents contents = job.cuda.contents.value_or(ReadContents());
+  // Bytes that nobody asks for stay on the device.
+  options.reads = job.outputs.empty() || job.cuda.contents ? Reads::Hashed : Reads::Kept;
+  options.contents = &contents;
+  contents.folder = job.cuda.contents ? job.outputs : "";
+  std::string error;
+  if (!contents.folder.empty() && !makeFolder(contents.folder, error))
+    return fail(error);
   PlanInputs payloads = inputs.payloads;
   track(inputs.plan, progress, payloads);
   Subject subject{image.get(), &inputs.plan, &payloads};
@@ -169,10 +177,12 @@ bool CudaRun::verify() {
     message = (i && run.status != LaunchStatus::Ok ? "repetition " + std::to_string(i) + ": " : "") +
               run.message;
     note = run.note;
-    if (i > 0 && status == LaunchStatus::Ok && run.observables != first.observables) {
+    if (i > 0 && status == LaunchStatus::Ok && (run.observables != first.observables || run.contents != first.contents)) {
       repetitions["identical"] = false;
       repetitions["firstDifference"] = {{"repetition", i}};
-      if (auto difference = firstDifference(inputs.plan, first.observables, run.observables)) {
+      if (auto difference = run.contents != first.contents
+                                ? firstDifference(inputs.plan, first.contents, run.contents)
+                                : firstDifference(inputs.plan, first.observables, run.observables)) {
         repetitions["firstDifference"]["read"] = difference->first;
         repetitions["firstDifference"]["step"] = difference->second;
       }
@@ -181,6 +191,7 @@ bool CudaRun::verify() {
     }
     if (i == 0)
       first = std::move(run);
+    contents.folder.clear(); // outputs are the first execution's
   }
   result["launches"] = launchesJson(inputs.plan, first);
   result["findings"] = Json::array();
@@ -188,19 +199,21 @@ bool CudaRun::verify() {
     result["findings"].push_back(findingJson(finding));
   isClean &= first.findings.empty() && status == LaunchStatus::Ok;
   result["notes"] = first.notes;
-  result["observables"] = {{"bytes", first.observables.size()},
+  const bool isKept = !first.observables.empty() || first.contents.empty();
+  result["observables"] = {{"bytes", isKept ? first.observables.size() : readBytes(inputs.plan, first.contents.size())},
                            {"expectedBytes", observableBytes(inputs.plan)},
-                           {"digest", digestOf(first.observables)}};
+                           {"digest", isKept ? digestOf(first.observables) : digestText(first.readHash)}};
+  if (job.cuda.contents)
+    result["contents"] = first.contents;
   result["repetitions"] = repetitions;
   result["peakDeviceBytes"] = first.peakDeviceBytes;
   result["wallSeconds"] = first.wallSeconds;
-  std::string error;
   {
     Watch writing(result, "outputs");
-    if (!writeOutputs(job, first.observables, error))
+    if (options.reads == Reads::Kept && !writeOutputs(job, first.observables, error))
       return fail(error);
   }
-  verified = std::move(first.observables);
+  verified = isKept ? hashOfReads(inputs.plan, first.observables) : first.readHash;
   timedLaunches = std::move(first.launches);
   return status == LaunchStatus::Ok;
 }
@@ -216,7 +229,7 @@ void CudaRun::time() {
   TimingOptions options = *job.cuda.timing;
   options.poison = job.options.poison;
   options.wallSeconds = job.options.launch.wallSeconds;
-  options.observables = verified;
+  options.outputHash = verified;
   Subject candidate{image.get(), &inputs.plan, &inputs.payloads}, baseline;
   if (baselineImage)
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};

@@ -115,6 +115,10 @@ std::string digestOf(std::string_view bytes) {
     hash = (hash ^ each) * prime;
   for (unsigned char c : bytes.substr(whole))
     hash = (hash ^ c) * prime;
+  return digestText(hash);
+}
+
+std::string digestText(uint64_t hash) {
   char text[17];
   snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   return text;
@@ -136,12 +140,42 @@ std::optional<std::pair<size_t, size_t>> firstDifference(const Plan &plan, const
   return std::nullopt;
 }
 
+std::optional<std::pair<size_t, size_t>> firstDifference(const Plan &plan, const std::vector<std::string> &a,
+                                                         const std::vector<std::string> &b) {
+  size_t read = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (!std::holds_alternative<ReadStep>(plan.steps[i]))
+      continue;
+    if (read >= a.size() || read >= b.size() || a[read] != b[read])
+      return std::pair{read, i};
+    ++read;
+  }
+  return std::nullopt;
+}
+
+uint64_t readBytes(const Plan &plan, size_t reads) {
+  uint64_t bytes = 0;
+  for (const Step &step : plan.steps)
+    if (auto *read = std::get_if<ReadStep>(&step); read && reads) {
+      bytes += read->from.bytes();
+      --reads;
+    }
+  return bytes;
+}
+
+bool makeFolder(const std::string &path, std::string &error) {
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (code)
+    error = "cannot make the folder " + path + ": " + code.message();
+  return !code;
+}
+
 bool writeOutputs(const Job &job, const std::string &observables, std::string &error) {
   if (job.outputs.empty())
     return true;
-  std::error_code code;
-  std::filesystem::create_directories(job.outputs, code);
-  return writeFile(job.outputs + "/" + observablesFileName, observables, error);
+  return makeFolder(job.outputs, error) &&
+         writeFile(job.outputs + "/" + observablesFileName, observables, error);
 }
 
 } // namespace kbrun

@@ -178,6 +178,29 @@ void readConstParameters(const Json &json, CudaJob &cuda) {
   }
 }
 
+/// {"salt": 32 hexadecimal digits, "known": digests}
+kbrt::cuda::ReadContents readContents(const Json &json) {
+  Fields fields(json, "contents");
+  kbrt::cuda::ReadContents contents;
+  std::string salt;
+  fields.text("salt", salt, true);
+  constexpr size_t digits = 16;
+  if (salt.size() != 2 * digits || salt.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw Wrong{fields.path("salt") + ": is not 32 hexadecimal digits"};
+  for (size_t i = 0; i < 2; ++i)
+    contents.salts[i] = std::stoull(salt.substr(i * digits, digits), nullptr, 16);
+  if (const Json *known = fields.find("known")) {
+    if (!known->is_array())
+      throw Wrong{fields.path("known") + ": is no array"};
+    for (const Json &digest : *known) {
+      if (!digest.is_string())
+        throw Wrong{fields.path("known") + ": has something else than strings"};
+      contents.known.insert(digest.get<std::string>());
+    }
+  }
+  return contents;
+}
+
 void readCuda(Fields &fields, Job &job) {
   fields.text("arch", job.cuda.arch);
   fields.number("deviceIndex", job.cuda.deviceIndex, 1023);
@@ -192,6 +215,8 @@ void readCuda(Fields &fields, Job &job) {
     job.cuda.profile = readProfile(Fields(*value, "profile"));
   fields.boolean("audit", job.cuda.audit);
   fields.boolean("separateBuffers", job.cuda.separateBuffers);
+  if (const Json *contents = fields.find("contents"))
+    job.cuda.contents = readContents(*contents);
   if (const Json *value = fields.find("sanitizer"))
     readSanitizer(*value, job.cuda);
   fields.seconds("sanitizerSeconds", job.cuda.sanitizerSeconds);

@@ -77,10 +77,19 @@ private:
 void track(const kbrt::Plan &plan, Progress &progress, kbrt::PlanInputs &inputs);
 /// FNV-1a: tells two runs apart, and is the same everywhere.
 std::string digestOf(std::string_view bytes);
+/// 16 hexadecimal digits.
+std::string digestText(uint64_t hash);
 /// Index of the first read step whose bytes differ, and its step; nothing if none does.
 std::optional<std::pair<size_t, size_t>> firstDifference(const kbrt::Plan &plan,
                                                          const std::string &a,
                                                          const std::string &b);
+/// The same of digests by read step.
+std::optional<std::pair<size_t, size_t>> firstDifference(const kbrt::Plan &plan, const std::vector<std::string> &a,
+                                                         const std::vector<std::string> &b);
+/// Bytes of the first \p reads read steps.
+uint64_t readBytes(const kbrt::Plan &plan, size_t reads);
+/// False and \p error on failure.
+bool makeFolder(const std::string &path, std::string &error);
 /// Writes observables.bin if the job asks for it. False and \p error on failure.
 bool writeOutputs(const Job &job, const std::string &observables, std::string &error);
 

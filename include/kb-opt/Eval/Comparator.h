@@ -60,6 +60,7 @@ struct Tolerance {
   /// Roundings of a result that are allowed where n is unknown or smaller. Our choice:
   /// an expression of a few operations has as many.
   static constexpr unsigned leastRoundings = 4;
+  bool operator==(const Tolerance &) const = default;
 };
 
 /// One output on one case. `baseline` may be the oracle's bytes themselves

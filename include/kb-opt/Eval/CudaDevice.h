@@ -10,6 +10,7 @@
 
 #include "kb-opt/Eval/GpuDevice.h"
 #include "kb-opt/Eval/JobChannel.h"
+#include "kb-opt/Eval/KnownContents.h"
 #include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Timings.h"
@@ -68,6 +69,7 @@ private:
   std::unique_ptr<JobChannel> channel;
   CudaDeviceOptions options;
   mutable FileDigests files;
+  KnownContents contents;
   OnceMap<unsigned, GpuFacts> known;
   OnceMap<Digest, TimingReport> timings;
   std::mutex mutex; ///< of what follows

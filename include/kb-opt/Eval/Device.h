@@ -9,6 +9,7 @@
 #define KBOPT_EVAL_DEVICE_H
 
 #include "kb-opt/Eval/NvccImage.h"
+#include "kb-opt/Support/SharedBytes.h"
 #include "kbrt/Counters.h"
 #include "llvm/Support/JSON.h"
 
@@ -97,7 +98,7 @@ struct RunResult {
   /// Findings of no launch: changed guard zones, changed const inputs.
   std::vector<DeviceFinding> findings;
   /// Bytes of each read step of the plan, in order.
-  std::vector<std::string> outputs;
+  std::vector<SharedBytes> outputs;
   /// Where a repetition's outputs differed from the first one's; empty if all agree.
   std::string variation;
   double wallSeconds = 0;

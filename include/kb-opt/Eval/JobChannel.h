@@ -9,8 +9,10 @@
 #define KBOPT_EVAL_JOBCHANNEL_H
 
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/SharedBytes.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,8 @@ struct JobRequest {
 struct JobAnswer {
   llvm::json::Object result;
   std::string observables; ///< where they were wanted and are there
+  /// The same where the job has `contents`: the bytes that were not known, by digest.
+  std::map<std::string, SharedBytes> contents;
 };
 
 /// Thread-safe.
@@ -47,6 +51,8 @@ public:
   /// "timeout", and words. Errors: nobody can be asked (`ToolError`), files cannot
   /// be read or written (`StoreError`), the user interrupts.
   virtual llvm::Expected<JobAnswer> run(const JobRequest &request) = 0;
+  /// Whether jobs may have `contents`: the one who answers writes files where this machine reads them.
+  virtual bool takesContents() const { return false; }
 };
 
 /// Receives a sentence for the user, from any thread.

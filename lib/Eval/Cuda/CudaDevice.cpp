@@ -196,6 +196,9 @@ Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFold
   job.fields["repetitions"] = static_cast<int64_t>(runOptions.repetitions);
   job.wantsOutputs = true;
   job.limitSeconds = runOptions.wallSeconds * runOptions.repetitions;
+  const KnownContents::Held held = contents.hold();
+  if (channel->takesContents())
+    job.fields["contents"] = contents.field(held);
   Expected<JobAnswer> answer = ask("run", job);
   if (!answer)
     return answer.takeError();
@@ -203,8 +206,16 @@ Expected<RunResult> CudaDevice::run(const DeviceImage &image, StringRef planFold
   if (!endedWell(answer->result, result))
     return result;
   json::Path::Root root("result");
-  if (!readRunResult(json::Value(std::move(answer->result)), result, root))
+  const json::Value whole(std::move(answer->result));
+  if (!readRunResult(whole, result, root))
     return badAnswer(root);
+  if (const json::Array *digests = whole.getAsObject()->getArray("contents")) {
+    Expected<std::vector<SharedBytes>> outputs = contents.take(*digests, held, answer->contents);
+    if (!outputs)
+      return outputs.takeError();
+    result.outputs = std::move(*outputs);
+    return result;
+  }
   if (Error error = cutOutputs(planFolder, std::move(answer->observables), result))
     return std::move(error);
   return result;

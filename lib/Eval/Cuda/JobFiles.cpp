@@ -4,6 +4,7 @@
 #include "kbrt/Plan.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 
@@ -63,17 +64,26 @@ json::Object plainResult(StringRef status, const std::string &message) {
   return json::Object{{"version", 1}, {"status", status}, {"message", message}, {"launches", json::Array()}};
 }
 
-Expected<std::string> takeOutputs(const std::string &outputs) {
-  std::string path = outputs + "/" + kbrt::observablesFileName, bytes;
+Error takeOutputs(const std::string &outputs, JobAnswer &answer) {
   FileSystem &files = realFileSystem();
-  if (files.exists(path)) {
-    Expected<std::string> read = files.read(path);
-    if (!read)
-      return read.takeError();
-    bytes = std::move(*read);
+  if (!files.exists(outputs))
+    return Error::success();
+  for (const std::string &name : files.list(outputs)) {
+    const std::string path = outputs + "/" + name;
+    if (name == kbrt::observablesFileName) {
+      Expected<std::string> read = files.read(path);
+      if (!read)
+        return read.takeError();
+      answer.observables = std::move(*read);
+      continue;
+    }
+    auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!file)
+      return make_error<StoreError>("cannot read '" + path + "': " + file.getError().message());
+    answer.contents.emplace(name, SharedBytes(std::move(*file)));
   }
   (void)sys::fs::remove_directories(outputs);
-  return bytes;
+  return Error::success();
 }
 
 } // namespace kbopt

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Eval/JobChannel.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cassert>
 
 using namespace llvm;
@@ -25,6 +26,10 @@ public:
     // Jobs of a session share a process of one server.
     std::optional<StringRef> session = request.fields.getString("session");
     return others[session ? size_t(hash_value(*session)) % others.size() : 0]->run(request);
+  }
+
+  bool takesContents() const override {
+    return llvm::all_of(others, [](const auto &each) { return each->takesContents(); });
   }
 
 private:

@@ -30,6 +30,7 @@ public:
       : options(std::move(options)), thread([this] { work(); }) {}
   ~ProcessChannel() override;
   Expected<JobAnswer> run(const JobRequest &request) override;
+  bool takesContents() const override { return true; }
 
 private:
   void work();
@@ -217,19 +218,21 @@ Expected<JobAnswer> ProcessChannel::answer(const JobRequest &request) {
         server.reset(); // whatever it says next may belong to this job
         return result.takeError();
       }
-      Expected<std::string> observables = request.wantsOutputs ? takeOutputs(out) : std::string();
-      if (!observables)
-        return observables.takeError();
-      return JobAnswer{std::move(*result), std::move(*observables)};
+      JobAnswer answer;
+      answer.result = std::move(*result);
+      if (request.wantsOutputs)
+        if (Error error = takeOutputs(out, answer))
+          return std::move(error);
+      return std::move(answer);
     }
     if (options.notice)
       options.notice("kb-run " + why + "; it is started again");
     if (late)
-      return JobAnswer{plainResult("timeout", "kb-run " + why), ""};
+      return JobAnswer{plainResult("timeout", "kb-run " + why), "", {}};
   }
   return JobAnswer{plainResult("crash", formatv("the job took down {0} servers, the last one {1}",
                                                 options.attempts, why)),
-                   ""};
+                   "", {}};
 }
 
 } // namespace

@@ -256,17 +256,17 @@ Expected<JobAnswer> SpoolChannel::run(const JobRequest &request) {
   std::string outputs = request.wantsOutputs ? "outputs/" + name : "";
   std::string text = jobText(request, *subject, baseline, "blobs", outputs);
   Expected<json::Object> result = await(name, text);
-  Expected<std::string> observables = std::string();
+  JobAnswer answer;
+  Error failure = Error::success();
   if (result && request.wantsOutputs)
-    observables = takeOutputs(options.directory + "/" + outputs);
+    failure = joinErrors(std::move(failure), takeOutputs(options.directory + "/" + outputs, answer));
   giveBack(name);
-  if (!result) {
-    consumeError(observables.takeError());
-    return result.takeError();
-  }
-  if (!observables)
-    return observables.takeError();
-  return JobAnswer{std::move(*result), std::move(*observables)};
+  if (!result)
+    return joinErrors(result.takeError(), std::move(failure));
+  if (failure)
+    return std::move(failure);
+  answer.result = std::move(*result);
+  return std::move(answer);
 }
 
 } // namespace

@@ -135,7 +135,7 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
   std::string data = recorded->data().str();
   size_t at = others.steps[makers.steps.size() - 1] + 1, output = 0;
   for (uint32_t buffer : makers.made) {
-    std::string bytes = made->outputs[output++];
+    std::string bytes = made->outputs[output++].str().str();
     replaceValues(bytes, original->plan.buffers[buffer].element, buffer);
     kbrt::UploadStep upload;
     upload.to = kbrt::Region::linear({buffer, 0}, bytes.size());

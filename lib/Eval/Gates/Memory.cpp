@@ -110,7 +110,7 @@ std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
     auto expected = run.audited->untouched.find(*buffer);
     if (expected == run.audited->untouched.end())
       continue;
-    const std::string &bytes = run.result->outputs[i];
+    const StringRef bytes = run.result->outputs[i];
     unchanged[*buffer] = bytes.size() == expected->second.size() &&
                          std::memcmp(bytes.data(), expected->second.data(), bytes.size()) == 0;
   }

@@ -89,8 +89,17 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
     return GateRecord::fail(gate, FailureClass::Correctness,
                             formatv("the host reads {0} results, of the original {1}{2}",
                                     candidate.outputs.size(), reference.run->outputs.size(), on));
+  // Programs read one result again and again; the same bytes held against the same ones are as right as before.
+  std::map<std::pair<const char *, const char *>, unsigned> compared;
   for (unsigned i = 0; i < candidate.outputs.size(); ++i) {
+    const SharedBytes &mine = candidate.outputs[i], &its = reference.run->outputs[i];
+    if (mine.data() == its.data() && mine.size() == its.size())
+      continue;
     Tolerance tolerance = toleranceFor(promise, cases, test, reference, i);
+    auto [before, isNew] = compared.try_emplace({mine.data(), its.data()}, i);
+    if (!isNew && reference.moved.empty() && reference.outputs[i].type == reference.outputs[before->second].type &&
+        tolerance == toleranceFor(promise, cases, test, reference, before->second))
+      continue;
     // Where the original's own bits depend on the order of threads, a bitwise
     // promise means: no further off than the original is from itself.
     if (!reference.deterministic && tolerance.promise == ResultPromise::Bitwise)

@@ -13,6 +13,7 @@
 #include "kbrt/Statistics.h"
 #include <functional>
 #include <map>
+#include <set>
 
 namespace kbrt::cuda {
 
@@ -58,7 +59,23 @@ struct RunFinding {
   bool before = false; ///< the guard zone before the buffer: `offset` counts back from its start
 };
 
+/// Where the bytes of reads go that nobody has yet; the others are told by their digests.
+struct ReadContents {
+  /// Start of the digests: nobody who could shape the bytes may know it.
+  uint64_t salts[2] = {0, 0};
+  std::set<std::string> known; ///< digests
+  std::string folder;          ///< gets a file for each digest that is not known, named by it; empty: none is written
+};
+
+/// What becomes of the bytes that a plan reads back.
+enum class Reads {
+  Kept,  ///< RunResult::observables has them
+  Hashed ///< on the device: RunResult::contents and `readHash` tell them from others
+};
+
 struct RunOptions {
+  Reads reads = Reads::Kept;
+  const ReadContents *contents = nullptr; ///< for Reads::Hashed; null: without salts, and no files
   /// Fresh buffers hold this byte.
   uint8_t poison = 0xCB;
   /// For the whole plan; 0 is no limit.
@@ -83,11 +100,17 @@ struct RunResult {
   std::string message, note;
   std::vector<RunLaunch> launches;
   std::string observables;
+  /// By read step, of Reads::Hashed: 32 hexadecimal digits, '-' and the number of bytes.
+  std::vector<std::string> contents;
+  uint64_t readHash = 0; ///< of all reads and their places, as each timed iteration computes it
   std::vector<RunFinding> findings;
   std::vector<std::string> notes; ///< what could not be checked, in words
   uint64_t peakDeviceBytes = 0;
   double wallSeconds = 0;
 };
+
+/// RunResult::readHash of reads that are \p observables, computed on the host.
+uint64_t hashOfReads(const Plan &plan, std::string_view observables);
 
 /// A plan and what it runs with. Nothing is owned.
 struct Subject {
@@ -116,8 +139,8 @@ struct TimingOptions {
   double wallSeconds = 60; ///< for one iteration
   /// Called when memory and inputs are in place and nobody else may use the device, and when others may.
   std::function<void()> begins = [] {}, ends = [] {};
-  /// What the candidate's reads were when it was verified; every iteration's are compared with it.
-  std::optional<std::string_view> observables;
+  /// RunResult::readHash of the candidate when it was verified; every iteration's is compared with it.
+  std::optional<uint64_t> outputHash;
 };
 
 /// How many iterations' reads were compared with the verified ones (of the baseline: with its first

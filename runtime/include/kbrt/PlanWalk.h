@@ -53,6 +53,7 @@ protected:
                     const Region &fromRegion) = 0;
   /// \p arguments hold the bytes of each argument with the device's addresses.
   virtual bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) = 0;
+  /// \p into is null where `keepsObservables` is false.
   virtual bool read(uint64_t from, const Region &region, char *into) = 0;
   virtual bool matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) = 0;
   /// Steps that only order others.
@@ -64,6 +65,8 @@ protected:
   size_t index = 0;              ///< of the step at hand
   LaunchStatus status = LaunchStatus::Ok;
   std::string message;
+  /// Whether what the plan reads is gathered in `observables`: it may be many times what the device holds.
+  bool keepsObservables = true;
   std::string observables;
 
 private:

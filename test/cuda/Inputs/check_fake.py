@@ -5,6 +5,7 @@ usage: check_fake.py KB_RUN LIBRARIES FOLDER, where FOLDER was made by make_fake
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -51,6 +52,7 @@ CASES = [
     ("saxpy-small", "cuEventCreate=999!", 3, "environment", r"CUDA_ERROR_999 .*\nthe device may have been lost"),
     ("timed", "cuEventElapsedTime@9=999!", 3, "environment", r"^timing: an event: CUDA_ERROR_999 .*\nthe device may have been lost"),
     ("timed", "", 0, "ok", r"^\n$"),
+    ("reads", "", 0, "ok", r"^\n$"),
     ("audit", "", 0, "ok", r"^\n$"),
     ("profile", "", 0, "ok", r"^\n$"),
 ]
@@ -105,6 +107,40 @@ code, result, _ = run("timed")
 timing = result["timing"]
 check("times are compared, and every timed output is looked at", timing["cold"]["decision"]["comparison"] == "faster" and
       timing["outputs"]["candidate"]["checked"] > 50 and not timing["outputs"]["candidate"]["different"], timing["outputs"])
+
+
+def run_contents(known, salt="0123456789abcdeffedcba9876543210"):
+    """The digests of the reads of "reads" for a sender who has \p known, and the files that came."""
+    with open(f"{FOLDER}/reads.json") as file:
+        job = json.load(file)
+    job.update(outputs="contents.out", result="contents.result.json", contents={"salt": salt, "known": known})
+    with open(f"{FOLDER}/contents.json", "w") as file:
+        json.dump(job, file)
+    out = f"{FOLDER}/contents.out"
+    shutil.rmtree(out, ignore_errors=True)
+    subprocess.run([KB_RUN, f"{FOLDER}/contents.json"], capture_output=True, timeout=120, env=environment())
+    with open(f"{FOLDER}/contents.result.json") as file:
+        result = json.load(file)
+    files = {}
+    for name in os.listdir(out):
+        with open(f"{out}/{name}", "rb") as file:
+            files[name] = file.read()
+    return result, files
+
+
+result, files = run_contents([])
+digests = result["contents"]
+with open(f"{FOLDER}/reads/expected.bin", "rb") as file:
+    expected = file.read()
+check("reads come as files named by their digests", b"".join(files[digest] for digest in digests) == expected, digests)
+check("the same bytes come once", digests[0] == digests[1] and len(files) == 3, list(files))
+check("all bytes count as read", result["observables"]["bytes"] == len(expected), result["observables"])
+again, files = run_contents(digests)
+check("known reads do not come again", again["contents"] == digests and not files, (again["contents"], list(files)))
+again, files = run_contents(digests[2:])
+check("what is not known comes", list(files) == digests[:1], list(files))
+other, files = run_contents([], salt="0" * 32)
+check("another salt makes other digests", not set(digests[:3]) & set(other["contents"]), other["contents"])
 code, result, _ = run("saxpy-small", KB_FAKE_BUSY="1")
 noise = " ".join(result["device"]["noise"])
 check("others' work, memory errors and low clocks are said", re.search("97 % busy .* 1 other process.* 3 uncorrected .*0x20", noise), noise)

@@ -21,6 +21,22 @@ def cubin(architecture, kernels):
     return header + bytes(64 - len(header)) + kernels.encode() + b"\0"
 
 
+def reads():
+    """A plan without kernels that reads much, twice, and rows that lie apart; and the bytes of each read."""
+    size, part = 41 << 20, bytes(i * 7 % 251 for i in range(1 << 16))
+    plan = make_jobs.Plan()
+    number = plan.buffer(size, "u8")
+    plan.fill(number, 5)
+    plan.upload(number, part)
+    plan.read(number, size)
+    plan.read(number, size)
+    plan.read_rows(number, 3, 997, 10, 5000)
+    plan.read(number, 0)
+    whole = part + bytes([5]) * (size - len(part))
+    rows = b"".join(part[3 + 5000 * row:3 + 5000 * row + 997] for row in range(10))
+    return plan, (whole, whole, rows, b"")
+
+
 def main(folder):
     for name, architecture, kernels in (("kernels.cubin", 90, KERNELS), ("kernels-sm_80.cubin", 80, KERNELS),
                                         ("empty.cubin", 90, "_Z5otherv")):
@@ -45,6 +61,11 @@ def main(folder):
     jobs["separate"] = {"plan": "reduction", "image": "kernels.cubin", "separateBuffers": True}
     jobs["audit"] = {"plan": "reduction", "image": "kernels.cubin", "audit": True}
     jobs["profile"] = {"plan": "reduction", "image": "kernels.cubin", "profile": {"sets": "A", "pcSampling": True}}
+    jobs["reads"] = {"plan": "reads", "image": "kernels.cubin"}
+    plan, expected = reads()
+    plan.write(f"{folder}/reads")
+    with open(f"{folder}/reads/expected.bin", "wb") as out:
+        out.write(b"".join(expected))
     make_jobs.saxpy("_Z12saxpyStridedifPKfPf", 4099)[0].write(f"{folder}/saxpy-slow")
     for name, job in jobs.items():
         with open(f"{folder}/{name}.json", "w") as out:

@@ -62,6 +62,11 @@ class Plan:
                            "observable": self.read_bytes})
         self.read_bytes += size
 
+    def read_rows(self, number, offset, width, height, pitch):
+        place = {"buffer": number, "offset": offset, "width": width, "height": height, "pitch": pitch}
+        self.steps.append({"step": "read", "from": place, "observable": self.read_bytes})
+        self.read_bytes += width * height
+
     def write(self, folder):
         os.makedirs(folder, exist_ok=True)
         with open(f"{folder}/plan.json", "w") as out:

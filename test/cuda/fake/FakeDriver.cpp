@@ -218,9 +218,13 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
   std::memmove(pointer(to), pointer(from), bytes);
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *, CUstream) {
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *move, CUstream) {
   ANSWER();
-  return CUDA_ERROR_NOT_SUPPORTED;
+  auto *to = static_cast<char *>(move->dstMemoryType == CU_MEMORYTYPE_HOST ? move->dstHost : pointer(move->dstDevice));
+  auto *from = static_cast<const char *>(move->srcMemoryType == CU_MEMORYTYPE_HOST ? move->srcHost : pointer(move->srcDevice));
+  for (size_t row = 0; row < move->Height; ++row)
+    std::memcpy(to + row * move->dstPitch, from + row * move->srcPitch, move->WidthInBytes);
+  return CUDA_SUCCESS;
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream) {
   ANSWER();

@@ -68,7 +68,7 @@ TEST_F(CpuDeviceTest, OutputsAreCutByThePlansReads) {
   options.l2Bytes = 1 << 20;
   auto result = run();
   ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
-  EXPECT_EQ(result->outputs, (std::vector<std::string>{"abcd", "efgh"}));
+  EXPECT_EQ(result->outputs, (std::vector<SharedBytes>{std::string("abcd"), std::string("efgh")}));
   auto job = llvm::cantFail(llvm::json::parse(kbRun.job));
   EXPECT_EQ(job.getAsObject()->getString("rounding"), llvm::StringRef("up"));
   EXPECT_EQ(job.getAsObject()->getInteger("seed"), 9);

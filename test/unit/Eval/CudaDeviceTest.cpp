@@ -36,12 +36,15 @@ struct FakeChannel : JobChannel {
   std::vector<std::string> answers;
   std::vector<JobRequest> requests;
   std::string observables = "abcdefgh";
+  bool sharesFiles = false;
+  std::map<std::string, SharedBytes> contents;
+  bool takesContents() const override { return sharesFiles; }
   llvm::Expected<JobAnswer> run(const JobRequest &request) override {
     requests.push_back(request);
     std::string text = answers.front();
     if (answers.size() > 1)
       answers.erase(answers.begin());
-    return JobAnswer{std::move(*llvm::cantFail(llvm::json::parse(text)).getAsObject()), observables};
+    return JobAnswer{std::move(*llvm::cantFail(llvm::json::parse(text)).getAsObject()), observables, contents};
   }
 };
 
@@ -110,6 +113,37 @@ TEST_F(CudaDeviceTest, BuildsMachineCodeAndNothingElse) {
   EXPECT_NE(errorOf(device->build({}, RunMode::Plain).takeError()).find("CUDA_PATH"), std::string::npos);
 }
 
+TEST_F(CudaDeviceTest, BytesThatSomebodyHoldsDoNotComeAgain) {
+  channel->sharesFiles = true;
+  channel->answers = {okResult(R"("launches": [], "contents": ["aa-4", "bb-4"])")};
+  channel->contents = {{"aa-4", std::string("abcd")}, {"bb-4", std::string("efgh")}};
+  std::optional<RunResult> first = llvm::cantFail(device->run(image, folder.path(), RunOptions()));
+  EXPECT_EQ(first->outputs, (std::vector<SharedBytes>{std::string("abcd"), std::string("efgh")}));
+  auto known = [&] {
+    std::string text;
+    for (const llvm::json::Value &digest : *channel->requests.back().fields.getObject("contents")->getArray("known"))
+      text += digest.getAsString()->str() + " ";
+    return text;
+  };
+  EXPECT_EQ(known(), "");
+  channel->answers = {okResult(R"("launches": [], "contents": ["bb-4", "bb-4"])")};
+  channel->contents = {};
+  std::optional<RunResult> second = llvm::cantFail(device->run(image, folder.path(), RunOptions()));
+  EXPECT_EQ(known(), "aa-4 bb-4 ");
+  EXPECT_EQ(second->outputs[1].data(), first->outputs[1].data());
+  // The salt is the device's own, and stays.
+  auto salt = [&](size_t i) { return channel->requests[i].fields.getObject("contents")->getString("salt")->str(); };
+  EXPECT_EQ(salt(0).size(), 32u);
+  EXPECT_EQ(salt(0), salt(1));
+  first.reset();
+  llvm::cantFail(device->run(image, folder.path(), RunOptions()));
+  EXPECT_EQ(known(), "bb-4 ");
+  second.reset();
+  EXPECT_NE(errorOf(device->run(image, folder.path(), RunOptions()).takeError()).find("no bytes for the read 'bb-4'"),
+            std::string::npos);
+  EXPECT_EQ(known(), "");
+}
+
 TEST_F(CudaDeviceTest, RunCutsOutputsAndTellsOfVariation) {
   channel->answers = {okResult(R"("launches": [{"kernel": "k", "grid": [2, 1, 1], "block": [32, 1, 1],
       "dynamicSharedBytes": 4, "wallSeconds": 1e-6, "findings": []}],
@@ -121,7 +155,7 @@ TEST_F(CudaDeviceTest, RunCutsOutputsAndTellsOfVariation) {
   options.repetitions = 5;
   options.wallSeconds = 3;
   RunResult result = llvm::cantFail(device->run(image, folder.path(), options));
-  EXPECT_EQ(result.outputs, (std::vector<std::string>{"abcd", "efgh"}));
+  EXPECT_EQ(result.outputs, (std::vector<SharedBytes>{std::string("abcd"), std::string("efgh")}));
   EXPECT_EQ(result.defects(), std::vector<std::string>{"guard zone of x"});
   EXPECT_EQ(result.findings[0].array, "x");
   EXPECT_EQ(result.variation, "execution 2 gives other results than the first, first in output 1");

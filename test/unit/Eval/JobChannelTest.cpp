@@ -84,6 +84,18 @@ echo '{"version": 1, "status": "ok"}'; cat)");
   EXPECT_FALSE(fs::exists(folder.file("exchange/out/0")));
 }
 
+TEST_F(ProcessChannelTest, ContentsStayReadableAfterTheirFolder) {
+  auto channel = this->channel(R"(read -r line; mkdir -p exchange/out/0; head -c 100000 /dev/zero > exchange/out/0/aa-100000
+echo abc > exchange/out/0/bb-4; echo '{"version": 1, "status": "ok", "contents": ["aa-100000", "bb-4"]}'; cat)");
+  EXPECT_TRUE(channel->takesContents());
+  request.wantsOutputs = true;
+  JobAnswer answer = llvm::cantFail(channel->run(request));
+  EXPECT_FALSE(fs::exists(folder.file("exchange/out/0")));
+  ASSERT_EQ(answer.contents.size(), 2u);
+  EXPECT_EQ(answer.contents["aa-100000"].str(), std::string(100000, '\0'));
+  EXPECT_EQ(answer.contents["bb-4"].str(), "abc\n");
+}
+
 TEST_F(ProcessChannelTest, AServerThatDiesIsStartedAgainAndTheJobRepeated) {
   auto channel = this->channel("if [ ! -e died ]; then read -r line; echo oops >&2; touch died; kill -9 $$; fi\n" +
                                std::string(answering));
