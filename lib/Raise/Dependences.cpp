@@ -278,11 +278,12 @@ private:
                      (!isExact && (other.stride - each.stride).isConstant());
             });
           });
-      if (next == digits.end()) // a stride that is given with the launch, of few elements side by side
+      bool isGiven = next == digits.end(); // a stride that is given with the launch, of few elements side by side
+      if (isGiven)
         next = llvm::find_if(digits, [&](const Digit &each) { return each.extent.isConstant() && isParameter(each.stride); });
       if (next == digits.end() || next->stride == Poly() || !isAtLeast(next->stride, width))
         return false;
-      if (isParameter(next->stride) && next->extent.isConstant())
+      if (isGiven)
         unitStrides.insert(next->stride.monomials().begin()->first[0]);
       width = next->stride * next->extent;
       digits.erase(next);
