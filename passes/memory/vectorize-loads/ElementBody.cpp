@@ -506,10 +506,15 @@ ElementBody vectorize::analyse(const PassContext &context, const Site &site, uns
     shapeLoop(context, site, element);
   // A thread's number that wraps skips elements; their vectors must not come back.
   const ASTContext &ast = context.parsed().context();
-  if (element.obstacle.empty() && element.shape != Shape::Serial && !ast::constantOf(element.count, ast) &&
-      ast.getTypeSize(ast::strip(element.count)->getType()) > ast.getTypeSize(element.index->getType()))
-    element.obstacle = "'" + element.index->getNameAsString() + "' is narrower than '" +
-                       context.text(element.count->getSourceRange()).str() + "' and may wrap";
+  if (element.obstacle.empty() && element.shape != Shape::Serial && !ast::constantOf(element.count, ast)) {
+    const QualType count = ast::strip(element.count)->getType(), index = element.index->getType();
+    const std::string countText = context.text(element.count->getSourceRange()).str();
+    if (count->isDependentType() || index->isDependentType())
+      element.obstacle = "the type of '" + (count->isDependentType() ? countText : element.index->getNameAsString()) +
+                         "' depends on an argument of the template";
+    else if (ast.getTypeSize(count) > ast.getTypeSize(index))
+      element.obstacle = "'" + element.index->getNameAsString() + "' is narrower than '" + countText + "' and may wrap";
+  }
   if (element.obstacle.empty())
     BodyJudge(context, element, *site.kernel, width).run();
   return element;

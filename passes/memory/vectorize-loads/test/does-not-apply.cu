@@ -181,3 +181,12 @@ void run(const float *x, float *y, int n) {
   launch<128>(x, y, n);
   launch<256>(x, y, n);
 }
+
+// CHECK: Function: countsByTemplate
+// CHECK: String: 'the type of ''n'' depends on an argument of the template'
+template <typename Count> __global__ void countsByTemplate(const float *__restrict__ x, float *__restrict__ y, Count n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = x[i] + 1.0f;
+}
+template __global__ void countsByTemplate<long long>(const float *, float *, long long);
