@@ -183,10 +183,16 @@ void run(const float *x, float *y, int n) {
 }
 
 // CHECK: Function: countsByTemplate
-// CHECK: String: 'the type of ''n'' depends on an argument of the template'
-template <typename Count> __global__ void countsByTemplate(const float *__restrict__ x, float *__restrict__ y, Count n) {
+// CHECK: String: 'the type of ''count'' depends on an argument of the template'
+template <typename Count> __global__ void countsByTemplate(const float *__restrict__ x, float *__restrict__ y, const Count count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n)
-    y[i] = x[i] + 1.0f;
+  if (i >= count)
+    return;
+  y[i] = x[i] + 1.0f;
 }
-template __global__ void countsByTemplate<long long>(const float *, float *, long long);
+template <typename Count> void runCounts(const float *x, float *y, Count count) {
+  const dim3 grid((count + 255) / 256);
+  const dim3 block(256);
+  countsByTemplate<<<grid, block>>>(x, y, count);
+}
+void runInts(const float *x, float *y) { runCounts<int>(x, y, 1000); }
