@@ -179,6 +179,11 @@ static bool usesCooperativeGroups(const ImportedProgram &program, kb::KernelOp k
   return finder.found;
 }
 
+static llvm::StringRef builtinName(GridBuiltin builtin) {
+  static constexpr llvm::StringLiteral names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+  return names[static_cast<unsigned>(builtin)];
+}
+
 Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
   Answer result = Answer::yes();
   auto fail = [&](Answer answer) {
@@ -271,7 +276,7 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
       finder.TraverseStmt(use.function->getBody());
   for (const GridUse &use : uses)
     if (!finder.accounted.count(use.expr->getBeginLoc().getRawEncoding()))
-      return Answer::no("'" + sourceText(program.source(), use.expr->getSourceRange()).str() +
+      return Answer::no("'" + builtinName(use.builtin).str() + "." + "xyz"[use.dimension] +
                         "' is used outside of blockIdx * blockDim + threadIdx");
   return result;
 }

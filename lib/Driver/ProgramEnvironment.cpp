@@ -248,15 +248,21 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   std::set<std::pair<std::string, std::string>> seen;
   auto add = [&](const Opportunity &site, bool assisted) {
     bool isLaunched = !unused->count(site.step.kernel) && (left.empty() || left.count(site.step.kernel));
-    if (isLaunched && seen.emplace(site.step.pass, site.step.kernel).second)
-      list.push_back(json::Object{{"pass", site.step.pass},
-                                  {"kernel", site.step.kernel},
-                                  {"assisted", assisted},
-                                  {"choices", json::Array(assisted ? std::vector<std::string>() : site.choices)}});
+    if (!isLaunched || !seen.emplace(site.step.pass, site.step.kernel).second)
+      return;
+    json::Object values; // those that the pass begins with
+    for (const auto &[name, value] : site.step.options)
+      values[name] = value;
+    list.push_back(json::Object{{"pass", site.step.pass},
+                                {"kernel", site.step.kernel},
+                                {"assisted", assisted},
+                                {"values", std::move(values)},
+                                {"choices", json::Array(assisted ? std::vector<std::string>() : site.choices)}});
   };
-  for (const Opportunity &site : *opportunities)
-    if (site.applies)
-      add(site, /*assisted=*/false);
+  for (bool byDefault : {true, false})
+    for (const Opportunity &site : *opportunities)
+      if (site.applies && site.step.options.empty() == byDefault)
+        add(site, /*assisted=*/false);
   // A model is asked where no rule does it.
   for (const Opportunity &site : *opportunities)
     if (site.assisted && languageModel)
@@ -345,6 +351,9 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
       action.assisted = value.getAsObject()->getBoolean("assisted").value_or(false);
       if (!action.assisted)
         action.ranges = rangesOf(*pass->info);
+      if (const json::Object *values = value.getAsObject()->getObject("values"))
+        for (ParameterRange &range : action.ranges)
+          range.defaultValue = values->getString(range.name).value_or(range.defaultValue).str();
       if (const json::Array *choices = value.getAsObject()->getArray("choices"); choices && !choices->empty()) {
         ParameterRange range{choiceOption.str(), {}, choices->front().getAsString()->str()};
         for (const json::Value &choice : *choices)

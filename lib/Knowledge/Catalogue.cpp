@@ -85,6 +85,12 @@ llvm::Error readOptimization(const json::Object &object, Optimization &entry) {
   entry.hint = object.getString("hint").value_or("").str();
   entry.changesNumerics = object.getBoolean("changesNumerics").value_or(false);
   entry.minimumArch = static_cast<unsigned>(object.getInteger("minimumArch").value_or(0));
+  if (std::optional<llvm::StringRef> when = object.getString("when")) {
+    llvm::Expected<MetricExpression> parsed = MetricExpression::parse(*when);
+    if (!parsed)
+      return llvm::createStringError("'" + entry.name + "': field 'when': " + llvm::toString(parsed.takeError()));
+    entry.when = *parsed;
+  }
   if (const json::Array *aliases = object.getArray("aliases"))
     for (const json::Value &alias : *aliases)
       entry.aliases.push_back(alias.getAsString().value_or("").str());

@@ -226,6 +226,14 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
   return result;
 }
 
+bool KnowledgeBase::isPointless(llvm::StringRef pass, const MetricMap &metrics) const {
+  const Optimization *optimization = seed->find(pass);
+  if (!optimization || optimization->when.empty() || metrics.empty())
+    return false;
+  std::optional<double> gains = optimization->when.evaluate(StateRules::builtin().figures(metrics));
+  return gains && *gains == 0;
+}
+
 std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
                                                         llvm::StringRef pass) const {
   std::map<std::string, std::pair<double, double>> sums; // weighted gain, weight

@@ -342,6 +342,24 @@ static std::vector<std::string> choicesAt(const RewritePass &pass, const PassCon
   return choices;
 }
 
+/// Values that a search tries with which \p pass applies at \p site, where it does not with its defaults: one option
+/// differs, by as few places of its list as will do. Empty if there are none.
+static std::vector<std::pair<std::string, std::string>> triedValuesAt(const RewritePass &pass, const PassContext &context,
+                                                                      const Site &site, const PassInfo &info) {
+  for (const OptionInfo &option : info.options) {
+    auto usual = llvm::find(option.tuning, option.defaultValue);
+    std::vector<llvm::StringRef> order(std::make_reverse_iterator(usual), std::make_reverse_iterator(option.tuning.begin()));
+    order.insert(order.end(), usual, option.tuning.end());
+    for (llvm::StringRef value : order) {
+      PassOptions options(info);
+      llvm::cantFail(options.set(option.name, value));
+      if (value != option.defaultValue && pass.prepare(context, site, options))
+        return {{option.name.str(), value.str()}};
+    }
+  }
+  return {};
+}
+
 llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {
   if (llvm::Error error = import())
     return std::move(error);
@@ -383,6 +401,9 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
         each.applies = bool(decision);
         if (!comment && !tooOld)
           each.choices = choicesAt(*pass, *passContext, site, values, each.applies);
+        if (!comment && !tooOld && !each.applies && !pass->composes())
+          each.step.options = triedValuesAt(*pass, *passContext, site, info);
+        each.applies |= !each.step.options.empty();
         each.assisted = askable && !comment && !tooOld;
         each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());

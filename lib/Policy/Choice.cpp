@@ -19,6 +19,8 @@ constexpr double failureShare = 0.6;
 /// Of the weight of a step that, together with others, gained less than `leastTogether`, and of one that changes a schedule where
 /// whole schedules have been tried.
 constexpr double idleShare = 0.25, leastTogether = 0.01;
+/// Of the weight of a step that the counters say nothing can be gained by.
+constexpr double pointlessShare = 0.1;
 /// A known step is followed if it makes the program slower by 10 % at most.
 constexpr double worstFollowed = -0.1;
 /// Nothing is left to win below this time over the roofline floor.
@@ -51,7 +53,8 @@ struct Experience {
   int failures = 0;              ///< of those, what failed less what was correct
   double gains = 0;              ///< of those, sum over the correct ones
   const Attempt *best = nullptr; ///< correct at the node and worth following
-  bool idle = false;             ///< it brought next to nothing with others here, or sketches did its work
+  /// It brought next to nothing with others here, made no other machine code somewhere, or sketches did its work.
+  bool idle = false;
 };
 
 /// Whether \p attempt is several moves, \p action among them.
@@ -68,6 +71,7 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
     seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch && attempt.move.kernel == action.kernel;
     if (attempt.trajectory == 0 || !attempt.before.empty() || !isOf(attempt.move, attempt.ask, action))
       continue;
+    seen.idle |= attempt.shortcut == "identical" && attempt.gain() == 0;
     if (attempt.parent != node.id) {
       // A search without memory takes nothing along to another program.
       if (!explorer.settings().memory)
@@ -178,11 +182,12 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
     int here = seen.here + static_cast<int>(planned.count(node.id, action));
     // This very program tells more than the knowledge base does.
     double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
+    bool pointless = !action.assisted && explorer.knowledge().isPointless(action.pass, node.metricsOf(action.kernel));
     if (std::optional<MoveOption> next = nextOf(explorer, node, action, planned)) {
       double least = action.assisted ? leastAskedWeight : leastWeight;
       next->weight = (least * share + std::max(0.0, value)) * std::pow(repeatShare, here) *
                      std::pow(failureShare, std::max(0, seen.failures)) *
-                     (seen.idle ? idleShare : 1);
+                     (seen.idle ? idleShare : 1) * (pointless ? pointlessShare : 1);
       next->predictedGain = prediction.logGain;
       options.push_back(std::move(*next));
     }

@@ -8,6 +8,7 @@
 #ifndef KBOPT_KNOWLEDGE_CATALOGUE_H
 #define KBOPT_KNOWLEDGE_CATALOGUE_H
 
+#include "kb-opt/Knowledge/MetricExpression.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -35,6 +36,8 @@ struct Optimization {
   bool changesNumerics = false;     ///< needs a declared tolerance class
   unsigned minimumArch = 0;         ///< 80 for sm_80; 0: any
   std::string hint;
+  /// What the counters must say for it to gain anything, over the figures of the state rules; empty: nothing.
+  MetricExpression when;
 
   const StateAnswer *answerTo(llvm::StringRef state) const;
 };

@@ -77,6 +77,9 @@ public:
   Prediction predict(const State &state, llvm::StringRef pass,
                      const std::vector<std::string> &predecessors, llvm::StringRef shape = "",
                      PredictionParts *parts = nullptr) const;
+  /// Whether the counters of a kernel, \p metrics, say that \p pass has nothing to gain on it
+  /// (`Optimization::when`). False where they do not say.
+  bool isPointless(llvm::StringRef pass, const MetricMap &metrics) const;
   /// Texts of parameters ("factor=4") that worked for \p pass in \p state on
   /// this chip and device or another, best first.
   std::vector<std::string> knownParameters(const State &state, llvm::StringRef pass) const;

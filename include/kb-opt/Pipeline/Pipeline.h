@@ -96,7 +96,8 @@ struct PipelineResult {
 /// A site at which a pass could act now, or the reason why it cannot.
 struct Opportunity {
   const PassInfo *pass = nullptr;
-  /// Replays at exactly this site, with default options.
+  /// Replays at exactly this site, with default options; where it applies only with another value of those
+  /// that a search tries, with the nearest such value.
   PipelineStep step;
   bool applies = false;
   /// Whether a model could be asked for the pass at this site. It may be true where

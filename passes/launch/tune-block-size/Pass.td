@@ -10,13 +10,15 @@ def TuneBlockSize : RewritePass<"tune-block-size"> {
     kernel's guard compares with.
 
     It applies where the kernel computes the same for any block size: a thread
-    uses its number in the grid only, guarded by the count that the grid is computed
-    from. It does not apply to kernels with shared memory, barriers or
+    uses its number in the grid only. Where a guard compares that with the count that the grid is computed
+    from, any size serves. Elsewhere the number of threads stays: blocks are cut along their last dimension (`dim3(32, 32)`
+    becomes `dim3(32, 8)` with four times the grid), or several blocks of one dimension become one, which the launch tests
+    where only the run knows whether it comes out even. It does not apply to kernels with shared memory, barriers or
     warp operations, to launches in a macro, or in a template that is instantiated several times.
   }];
   let options = [
     IntegerOption<"size", 256, 32, 1024, "threads per block, a multiple of 32",
-                  ["64", "128", "256", "512", "1024"]>
+                  ["32", "64", "128", "256", "512", "1024"]>
   ];
   let states = ["insufficient_parallelism", "low_occupancy_register_pressure"];
   let requires = ["vectorize-loads", "unroll-loop"];

@@ -5,12 +5,15 @@
 //
 //   k<<<ceil_div(n, size), size>>>(x, n);   ==>   k<<<(n + 255) / 256, 256>>>(x, n);
 //
+// Where the grid's count is not the guard's, or nothing is guarded, the threads stay as many (SameThreads.h).
+//
 // Owns finding the constant behind a launch's block size, or else what to write
 // at the launch, and the proof that the grid follows it and the kernel does not
 // care. Which size is best is the policy's question.
 //
 //===----------------------------------------------------------------------===//
 
+#include "SameThreads.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "kb-opt/Rewrite/Coverage.h"
 #include "kb-opt/Rewrite/Dispatch.h"
@@ -194,7 +197,7 @@ std::vector<ByteRange> configurationOf(const PassContext &context, const LaunchF
   return parts;
 }
 
-/// What to change at \p launch.
+/// Where the grid's count is what the kernel's guard compares with: what to change at \p launch.
 Constant examine(const PassContext &context, const Site &site, const LaunchFact &launch) {
   const ASTContext &ast = context.parsed().context();
   Constant result;
@@ -229,6 +232,18 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
   return result;
 }
 
+/// `sameThreads`, where it can be written at \p launch.
+SameThreads threadsKept(const PassContext &context, const Site &site, const LaunchFact &launch, int64_t wanted) {
+  SameThreads result;
+  if (launch.call->getBeginLoc().isMacroID())
+    result.obstacle = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " stands in a macro";
+  else if (launch.byApi || configurationOf(context, launch).size() < 2)
+    result.obstacle = "the grid and the block of the launch are not written between <<< and >>>";
+  else
+    return sameThreads(context, *site.kernel, launch, wanted);
+  return result;
+}
+
 class TuneBlockSize : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override {
@@ -251,8 +266,11 @@ public:
     if (!free.proven())
       return Decision::doesNotApply(free.reason);
     Constant constant = examine(context, site, launchOf(site));
-    if (!constant.obstacle.empty())
-      return Decision::doesNotApply(constant.obstacle);
+    if (!constant.obstacle.empty()) {
+      SameThreads kept = threadsKept(context, site, launchOf(site), wanted);
+      return kept.obstacle.empty() ? Decision::applies()
+                                   : Decision::doesNotApply(constant.obstacle + ", and " + kept.obstacle);
+    }
     if (constant.size == wanted)
       return Decision::doesNotApply("the launch has " + llvm::Twine(wanted) +
                                     " threads per block already");
@@ -265,6 +283,14 @@ public:
     Constant constant = examine(context, site, launch);
     std::string size = std::to_string(options.integer("size"));
     Rewrite rewrite;
+    if (!constant.obstacle.empty()) {
+      SameThreads kept = threadsKept(context, site, launch, options.integer("size"));
+      rewrite.summary = "launched the same threads in blocks of " + size + " instead of " +
+                        (kept.size ? std::to_string(kept.size) : "'" + context.text(launch.block->getSourceRange()).str() + "'");
+      if (llvm::Error error = writeConfiguration(context, launch, kept.grid, kept.block, rewrite.edits))
+        return std::move(error);
+      return rewrite;
+    }
     rewrite.summary = "launched with " + size + " threads per block instead of " +
                       (constant.size ? std::to_string(constant.size) : "'" + context.text(launch.block->getSourceRange()).str() + "'");
     if (constant.atLaunch) {
@@ -293,9 +319,6 @@ private:
   /// The grid and the block, in place of what is written in the launch.
   static llvm::Error writeAtLaunch(const PassContext &context, const LaunchFact &launch, const std::string &elements,
                                    int64_t size, Edits &edits) {
-    AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
-    if (!anchor)
-      return llvm::createStringError(anchor.reason());
     int64_t number = 0;
     std::string grid = llvm::StringRef(elements).getAsInteger(10, number)
                            ? "(" + elements + " + " + std::to_string(size - 1) + ") / " + std::to_string(size)
@@ -310,10 +333,18 @@ private:
     std::string y = other(1), z = other(2);
     if (y != "1" || z != "1")
       grid = "dim3(" + grid + ", " + y + ", " + z + ")";
+    return writeConfiguration(context, launch, grid, std::to_string(size), edits);
+  }
+
+  static llvm::Error writeConfiguration(const PassContext &context, const LaunchFact &launch, llvm::StringRef grid,
+                                        llvm::StringRef block, Edits &edits) {
+    AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
+    if (!anchor)
+      return llvm::createStringError(anchor.reason());
     std::vector<ByteRange> parts = configurationOf(context, launch);
     if (llvm::Error error = edits.replace(*anchor, parts[0].begin, parts[0].end - parts[0].begin, grid))
       return error;
-    return edits.replace(*anchor, parts[1].begin, parts[1].end - parts[1].begin, std::to_string(size));
+    return edits.replace(*anchor, parts[1].begin, parts[1].end - parts[1].begin, block);
   }
 
   static const LaunchFact &launchOf(const Site &site) {

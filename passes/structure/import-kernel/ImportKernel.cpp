@@ -74,7 +74,10 @@ std::string macroObstacle(const ParsedProgram &program, const HeaderText &text) 
     for (const MacroDirective *each = preprocessor.getLocalMacroDirectiveHistory(identifier); each; each = each->getPrevious()) {
       if (each->getMacroInfo() && each->getMacroInfo()->isBuiltinMacro())
         return "'" + identifier->getName().str() + "' depends on where it stands";
-      if (each->getLocation().isValid() && program.sources().isBeforeInTranslationUnit(text.end, each->getLocation()))
+      // What the command line defines stands in front of everything, wherever a preamble puts it.
+      bool given = each->getLocation().isValid() && (program.sources().isWrittenInCommandLineFile(each->getLocation()) ||
+                                                     program.sources().isWrittenInBuiltinFile(each->getLocation()));
+      if (each->getLocation().isValid() && !given && program.sources().isBeforeInTranslationUnit(text.end, each->getLocation()))
         return "the macro '" + identifier->getName().str() + "' is defined anew after the kernel";
     }
   }

@@ -183,3 +183,24 @@ TEST(KnowledgeBase, LogsOfSeveralFoldersAreUnited) {
   EXPECT_EQ(bad[0].file, "mine/evidence.jsonl");
   EXPECT_EQ(bad[0].line, 6u);
 }
+
+TEST(KnowledgeBase, CountersRuleOutWhatCannotGain) {
+  KnowledgeBase base = baseFor("h200");
+  MetricMap full{{"kbopt__limited_by_registers", 0}, {"kbopt__waves", 4},
+                 {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 0},
+                 {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 1000}};
+  EXPECT_TRUE(base.isPointless("launch-bounds", full));
+  EXPECT_TRUE(base.isPointless("limit-registers", full));
+  // Where less than a wave runs, registers are there for the taking.
+  MetricMap small = full;
+  small["kbopt__waves"] = 0.5;
+  EXPECT_TRUE(base.isPointless("launch-bounds", small));
+  EXPECT_FALSE(base.isPointless("limit-registers", small));
+  MetricMap spilling = full;
+  spilling["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"] = 500;
+  EXPECT_FALSE(base.isPointless("limit-unroll", spilling));
+  // Nothing is known, or nothing is asked of the counters.
+  EXPECT_FALSE(base.isPointless("launch-bounds", {}));
+  EXPECT_FALSE(base.isPointless("launch-bounds", {{"kbopt__waves", 4}}));
+  EXPECT_FALSE(base.isPointless("unroll-loop", full));
+}

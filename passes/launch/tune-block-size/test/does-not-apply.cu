@@ -43,11 +43,11 @@ __global__ void ofTwoHosts(float *x, int n) {
 // CHECK: Function: plain
 // CHECK: String: the launch has 512 threads per block already
 // CHECK: Function: plain
-// CHECK: String: the block has more than one dimension
+// CHECK: String: the block has more than one dimension, and blocks of 128 threads cannot be made blocks of 512
 // CHECK: Function: plain
-// CHECK: String: {{.*}}is not a count divided by the block size and rounded up
+// CHECK: String: {{.*}}is not a count divided by the block size and rounded up, and a grid of 10 blocks is no multiple of 4
 // CHECK: Function: plain
-// CHECK: String: {{.*}}is computed from another count than
+// CHECK: String: {{.*}}is computed for another block size, and blocks of 96 threads cannot be made blocks of 512
 // CHECK: Function: usesShared
 // CHECK: !Missed
 // CHECK: Function: perBlock
@@ -75,11 +75,11 @@ void run(float *x, int n, int size) {
 
   plain<<<(n + 511) / 512, 512>>>(x, n);
   plain<<<dim3((n + 63) / 64, 1), dim3(64, 2)>>>(x, n);
-  plain<<<n / 128, 128>>>(x, n);
-  plain<<<(size + 127) / 128, 128>>>(x, n);
+  plain<<<10, 128>>>(x, n);
+  plain<<<(size + 127) / 128, 96>>>(x, n);
   usesShared<<<n / 256, 256>>>(x);
   perBlock<<<n / 256, 256>>>(x);
   bounded<<<(n + 255) / 256, 256>>>(x, n);
-  unguarded<<<(n + 255) / 256, 256>>>(x);
+  unguarded<<<3, 256>>>(x);
   LAUNCH(x, n, size);
 }
