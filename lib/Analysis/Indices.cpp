@@ -233,13 +233,25 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
         return false;
       for (bool swap : {false, true}) {
         const clang::Expr *a = swap ? op->getRHS() : op->getLHS(), *b = swap ? op->getLHS() : op->getRHS();
-        if (is(a, GridBuiltin::BlockIdx, c) && is(b, GridBuiltin::BlockDim, c)) {
+        if (is(a, GridBuiltin::BlockIdx, c) && is(b, GridBuiltin::BlockDim, c) && !isMarked(a)) {
           mark(a);
           mark(b);
           return true;
         }
       }
       return false;
+    }
+    static void collectTerms(const clang::Expr *expr, llvm::SmallVectorImpl<const clang::Expr *> &terms) {
+      auto *op = dyn_cast<clang::BinaryOperator>(expr->IgnoreParenCasts());
+      if (!op || op->getOpcode() != clang::BO_Add) {
+        terms.push_back(expr);
+        return;
+      }
+      collectTerms(op->getLHS(), terms);
+      collectTerms(op->getRHS(), terms);
+    }
+    bool isMarked(const clang::Expr *expr) const {
+      return accounted.count(expr->IgnoreParenCasts()->getBeginLoc().getRawEncoding());
     }
     void mark(const clang::Expr *expr) {
       accounted.insert(expr->IgnoreParenCasts()->getBeginLoc().getRawEncoding());
@@ -259,11 +271,12 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
           }
           continue;
         }
-        for (bool swap : {false, true}) {
-          const clang::Expr *a = swap ? op->getRHS() : op->getLHS(), *b = swap ? op->getLHS() : op->getRHS();
-          if (is(a, GridBuiltin::ThreadIdx, c) && product(b, c))
-            mark(a);
-        }
+        // The thread and its block's share may stand anywhere in the sum, as in 1 + block + thread.
+        llvm::SmallVector<const clang::Expr *> terms;
+        collectTerms(op, terms);
+        auto thread = llvm::find_if(terms, [&](const clang::Expr *term) { return is(term, GridBuiltin::ThreadIdx, c); });
+        if (thread != terms.end() && llvm::any_of(terms, [&](const clang::Expr *term) { return product(term, c); }))
+          mark(*thread);
       }
       return true;
     }

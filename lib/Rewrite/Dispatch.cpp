@@ -141,14 +141,14 @@ static const Stmt *statementOf(const PassContext &context, const CallExpr *call)
   return nullptr;
 }
 
-/// Whether \p statement launches other kernels than the one named \p kernel, and not that.
+/// Whether \p statement launches kernels that passes made of the one named \p kernel, and not that.
 static bool launchesAnother(const Stmt *statement, StringRef kernel) {
   bool another = false, own = false;
   for (const auto *call : ast::findAll<CUDAKernelCallExpr>(statement)) {
     const FunctionDecl *callee = call->getDirectCallee();
-    bool same = callee && callee->getIdentifier() && callee->getName() == kernel;
-    own |= same;
-    another |= !same;
+    bool isNamed = callee && callee->getIdentifier();
+    own |= isNamed && callee->getName() == kernel;
+    another |= !isNamed || isDerivedName(callee->getName(), kernel);
   }
   return another && !own;
 }
@@ -254,15 +254,6 @@ llvm::Error kbopt::writeDispatch(const PassContext &context, const LaunchFact &l
 }
 
 //===-- Names and texts ---------------------------------------------------===//
-
-std::string kbopt::derivedName(const PassContext &context, StringRef base, StringRef suffix) {
-  base = base.rsplit("::").second.empty() ? base : base.rsplit("::").second;
-  if (base.contains('_'))
-    return context.freshName((base + "_" + suffix).str());
-  std::string capital = suffix.str();
-  capital[0] = llvm::toUpper(capital[0]);
-  return context.freshName(base.str() + capital);
-}
 
 static bool isRepeatable(const Stmt *root, unsigned depth = 0);
 

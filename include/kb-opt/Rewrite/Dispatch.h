@@ -83,6 +83,10 @@ llvm::Error writeDispatch(const PassContext &context, const LaunchFact &launch,
 /// `row_sum_strided`. A name that the program does not have.
 std::string derivedName(const PassContext &context, llvm::StringRef base, llvm::StringRef suffix);
 
+/// Whether \p name may be a name that a pass made of \p base, rather than a kernel of the user's that is called
+/// alike.
+bool isDerivedName(llvm::StringRef name, llvm::StringRef base);
+
 /// \p expr as it is written, in parentheses where it is not one word; empty where it is not written,
 /// comes from a macro, or must not be evaluated a second time.
 std::string operandText(const PassContext &context, const clang::Expr *expr);

@@ -3,6 +3,7 @@
 #include "LaunchOrder.h"
 #include "LaunchText.h"
 #include "kb-opt/Rewrite/AstTools.h"
+#include "kb-opt/Rewrite/Dispatch.h"
 #include "clang/AST/ParentMapContext.h"
 
 using namespace kbopt;
@@ -16,11 +17,9 @@ static bool launchesNamedFor(const Stmt *branch, const CallExpr *original) {
     return named && named->getIdentifier() ? named->getName() : StringRef();
   };
   StringRef name = nameOf(original);
-  for (StringRef word : {"_kernel", "Kernel"}) // joined kernels have it at the end
-    name.consume_back(word);
   return llvm::any_of(ast::findAll<CUDAKernelCallExpr>(branch), [&](const CUDAKernelCallExpr *each) {
     StringRef other = nameOf(each);
-    return name.empty() || other.empty() || (other != nameOf(original) && other.starts_with(name));
+    return name.empty() || other.empty() || isDerivedName(other, name);
   });
 }
 

@@ -22,7 +22,7 @@ __global__ void guarded(float *x, int n) {
 }
 
 __global__ void plane(float *x, int width, int height) {
-  int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  int column = 1 + blockIdx.x * blockDim.x + threadIdx.x, row = blockDim.y * blockIdx.y + 2 + threadIdx.y;
   if (column < width && row < height)
     x[row * width + column] -= row;
 }

@@ -25,3 +25,16 @@ void run(float *x, float *y, int n) {
 
 // CHECK: {{fillHere[0-9]*}}<int><<<1, 32, 0, 0>>>(x, 1, 32);
 void runInt(int *x) { fill<int><<<1, 32, 0, 0>>>(x, 1, 32); }
+
+// A choice between two kernels of the user's is none of a pass's.
+// CHECK: {{smooth2Here[0-9]*}}<<<1, 256>>>(x, y, n);
+// CHECK: {{smoothHere[0-9]*}}<<<1, 256>>>(x, y, n);
+// CHECK: {{fillHere[0-9]*}}<<<1, 32>>>(y, 0.0f, n);
+void choose(float *x, float *y, int n) {
+  if (n > 1000)
+    smooth2<<<1, 256>>>(x, y, n);
+  else if (n > 100)
+    smooth<<<1, 256>>>(x, y, n);
+  else
+    fill<<<1, 32>>>(y, 0.0f, n);
+}
