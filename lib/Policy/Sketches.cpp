@@ -257,11 +257,39 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
   return at;
 }
 
+/// The pass that makes a header's kernels and launches part of the file, where everything else can change them.
+constexpr llvm::StringLiteral inliningPass = "inline-header";
+
+/// Begins with the headers in the file wherever a rule can put them there: the same program.
+llvm::Error inlineHeaders(Explorer &explorer) {
+  llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(explorer.origin());
+  if (!actions)
+    return actions.takeError();
+  std::vector<Move> moves;
+  for (const Action &action : *actions)
+    if (action.pass == inliningPass && !action.assisted)
+      moves.push_back(action.move());
+  if (moves.empty() || explorer.mustEnd())
+    return llvm::Error::success();
+  ExplorerRequest request{explorer.origin(), moves.back()};
+  request.before.assign(moves.begin(), std::prev(moves.end()));
+  request.phase = AttemptPhase::Sketch;
+  request.trajectory = 1;
+  llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
+  if (!attempts)
+    return attempts.takeError();
+  if (attempts->size() == 1 && attempts->front().correct() && !attempts->front().node.empty())
+    explorer.setOrigin(attempts->front().node);
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) {
   if (!explorer.settings().sketches)
     return std::nullopt;
+  if (llvm::Error error = inlineHeaders(explorer))
+    return std::move(error);
   const NodeId given = explorer.origin();
   auto timeOf = [&](const NodeId &node) { return explorer.node(node).judgement.timeUs; };
   NodeId best = given;

@@ -415,6 +415,8 @@ std::vector<Site> ast::loopSites(const PassContext &context, const KernelView &k
 }
 
 std::vector<Site> ast::kernelSites(const KernelView &kernel) {
+  if (kernel.isInHeader() && kernel.launches.empty())
+    return {}; // nothing of it stands in the file
   Site site;
   site.kernel = &kernel;
   site.node = DynTypedNode::create(*kernel.function());

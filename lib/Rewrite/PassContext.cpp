@@ -13,11 +13,12 @@ PassContext::PassContext(const ParsedProgram &parsed, ImportedProgram &imported,
     KernelView view;
     view.launches = findLaunches(parsed, fact.usr);
     if (!fact.inMainFile) {
+      bool isLaunched = !view.launches.empty();
       llvm::erase_if(view.launches, [&](const LaunchFact &launch) {
         return lineColumn(parsed, launch.call->getBeginLoc()).line == 0;
       });
       bool isOfToolkit = parsed.sources().isInSystemHeader(fact.function->getLocation());
-      if (view.launches.empty() || isOfToolkit)
+      if (!isLaunched || isOfToolkit)
         continue;
     }
     for (kb::KernelOp op : imported.kernelsOf(fact))

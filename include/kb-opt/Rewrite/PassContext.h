@@ -16,12 +16,13 @@
 
 namespace kbopt {
 
-/// One kernel of the main file, or of the user's header that the main file launches: its facts, its instances in
+/// One kernel of the main file, or of the user's header that the program launches: its facts, its instances in
 /// the IR, and who launches it.
 struct KernelView {
   KernelFact fact;
   /// One per instantiation; empty where the IR has none.
   std::vector<kb::KernelOp> ops;
+  /// Of a kernel in a header those of the main file alone; empty where the header itself launches it.
   std::vector<LaunchFact> launches;
 
   /// What the user calls it, for remarks and for `{kernel=name}`.
