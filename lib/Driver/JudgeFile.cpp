@@ -9,7 +9,9 @@
 #include "Session.h"
 #include "kb-opt/Rewrite/Assisted/FileRules.h"
 #include "kb-opt/Source/DeviceText.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <thread>
 
 using namespace kbopt;
@@ -51,6 +53,35 @@ static llvm::Expected<Verdict> refusedByCompiler(llvm::Error error) {
   if (rest)
     return std::move(rest);
   return verdict;
+}
+
+/// \p text with the name of \p candidate where it names the file \p original with a line or in quotes.
+static std::string namingCandidate(llvm::StringRef text, llvm::StringRef original, llvm::StringRef candidate) {
+  const llvm::StringRef file = llvm::sys::path::filename(original);
+  std::string result;
+  for (size_t at; (at = text.find(file)) != llvm::StringRef::npos;) {
+    const llvm::StringRef before = text.take_front(at), after = text.drop_front(at + file.size());
+    const size_t begin = before.find_last_of(" \n\t'\"(") + 1; // of its path
+    const bool isPlace = after.starts_with("'") || (after.size() > 1 && after[0] == ':' && llvm::isDigit(after[1]));
+    const bool isWhole = begin == before.size() || before.ends_with("/");
+    result += isPlace && isWhole ? (before.take_front(begin) + candidate).str() : (before + file).str();
+    text = after;
+  }
+  return result + text.str();
+}
+
+/// A candidate is compiled in the original's place. What a gate says of its code names the file that was handed over.
+static void nameCandidate(Verdict &verdict, llvm::StringRef original, llvm::StringRef candidate) {
+  auto rename = [&](std::string &text) {
+    if (!llvm::StringRef(text).contains("the original is left alone"))
+      text = namingCandidate(text, original, candidate);
+  };
+  rename(verdict.reason);
+  for (GateRecord &record : verdict.gates) {
+    rename(record.reason);
+    if (!llvm::StringRef(record.reason).contains("the original is left alone"))
+      llvm::for_each(record.details, rename);
+  }
 }
 
 static std::string verdictText(const Verdict &verdict) {
@@ -121,6 +152,7 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   if (judged->isCorrect() && !breaches.empty())
     judged->add(GateRecord::undecided(GateId::G0, "the candidate breaks the rule " + breaches.front(),
                                       breaches));
+  nameCandidate(*judged, context.command.file, context.options.judge);
   if (llvm::Error error = writeResult(context, verdictText(*judged)))
     return std::move(error);
   return judged->isCorrect() ? ExitStatus::Success : ExitStatus::Diagnostics;

@@ -541,9 +541,10 @@ static std::string quietKey(const ProgramArtefacts &program, llvm::StringRef tes
 }
 
 llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program, const Recipe &recordedAs,
-                                                const std::string &base, double quietSeconds) {
+                                                const std::string &base, double quietSeconds, bool isElsewhere) {
   const std::string key = quietSeconds > 0 ? quietKey(program, recordedAs.test.name)
-                                           : "fed " + digestOf(program.text) + " " + recordedAs.test.name;
+                                           : (isElsewhere ? "elsewhere " : "fed ") + digestOf(program.text) + " " +
+                                                 recordedAs.test.name;
   return once(key, [&](const std::string &folder) -> llvm::Error {
     auto host = executable(program, recordedAs);
     if (!host)
@@ -553,6 +554,7 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
       return image.takeError();
     RecordRequest fedRequest = request(recordedAs, *host, *image, folder);
     fedRequest.quietSeconds = quietSeconds;
+    fedRequest.isElsewhere = isElsewhere;
     {
       std::lock_guard<std::mutex> lock(mutex);
       if (auto known = endless.find(digestOf(program.text)); known != endless.end())
@@ -611,6 +613,14 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
     return fed;
   return once(llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
               [&](const std::string &folder) { return writeVariedLike(*fed, *base, *oracle, folder); });
+}
+
+llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtefacts &program,
+                                                              const TestCase &recorded) {
+  auto oracle = original(recorded);
+  if (!oracle || sharesHost(program))
+    return oracle;
+  return feed(program, *find(recorded.name), *oracle, /*quietSeconds=*/0, /*isElsewhere=*/true);
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>

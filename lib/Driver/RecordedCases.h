@@ -44,6 +44,7 @@ public:
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
+  llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program, const TestCase &recorded) override;
   double wholeSeconds() override;
   std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
                                                        Rounding rounding = Rounding::Nearest) override;
@@ -95,9 +96,9 @@ private:
   RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
                         std::string folder) const;
   /// The recording of the host of \p program, which is fed the results in \p base and ended when it has been quiet for
-  /// \p quietSeconds after the last of them; 0: it ends by itself.
+  /// \p quietSeconds after the last of them; 0: it ends by itself. \p isElsewhere: RecordRequest's.
   llvm::Expected<std::string> feed(const ProgramArtefacts &program, const Recipe &recordedAs, const std::string &base,
-                                   double quietSeconds);
+                                   double quietSeconds, bool isElsewhere = false);
   llvm::Expected<std::string> record(const Recipe &recipe);
   llvm::Error writeHostResults(const Recording &recording) const;
   RecordSizes recordSizes(const kbrt::Plan &plan) const;

@@ -14,6 +14,9 @@ namespace kbopt {
 char CannotFollow::ID;
 CaseSource::~CaseSource() = default;
 void CaseSource::lessen(const TestCase &) {}
+Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program, const TestCase &recorded) {
+  return candidate(program, recorded);
+}
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
 
 Expected<RecordedPlan> readRecordedPlan(StringRef folder) {
@@ -114,6 +117,9 @@ Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &
     TimedPart timed = this->timed("plan", test);
     if (test.remakes)
       return remadePlan(program);
+    if (test.isElsewhere)
+      return program.isOriginal ? plan(program, recordedCase())
+                                : cases.candidateElsewhere(*program.program, recordedCase());
     if (program.isOriginal)
       return finitePlan(test);
     // How large its inputs are is decided by the original.
@@ -352,6 +358,8 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
         return own.takeError();
       cutAsOriginal(own->readBytes, *result);
     }
+    if (Error error = excuseMaskedReads(program, request, *result))
+      return std::move(error);
     if (program.isOriginal && request.test.recorded && !request.audited && request.mode == RunMode::Plain)
       readShare = heldShare(*result);
     return std::make_shared<const RunResult>(std::move(*result));

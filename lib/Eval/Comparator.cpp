@@ -134,7 +134,9 @@ struct Rule {
 
   /// n·u·Σ|terms|: with n known, Σ|terms| is at least |r| and, as a result that
   /// cancelled says little about its terms, taken as the usual magnitude of the
-  /// output. With n unknown, four roundings of the result are allowed for. Sums of
+  /// output. Where sums are made in a finer type than the output's, n roundings are
+  /// that type's, and four are the output's: of the result, and of values on the
+  /// way to it. With n unknown, four roundings of the result are allowed for. Sums of
   /// subnormal numbers are exact until a partial sum leaves their range, so that
   /// the original may round nowhere and another order does; a factor of the sum
   /// enlarges that.
@@ -142,7 +144,9 @@ struct Rule {
     double magnitude = std::max(std::fabs(r), 8 * smallestNormal(output.type));
     if (tolerance.reductionLength == 0)
       return Tolerance::leastRoundings * u * magnitude;
-    return static_cast<double>(tolerance.reductionLength) * u * std::max(magnitude, typical);
+    const double n = static_cast<double>(tolerance.reductionLength), terms = std::max(magnitude, typical);
+    const bool isFiner = tolerance.sumRoundoff > 0 && tolerance.sumRoundoff < u;
+    return (isFiner ? Tolerance::leastRoundings * u + n * tolerance.sumRoundoff : n * u) * terms;
   }
 
   /// Of an element that is \p r, with these two.
@@ -157,10 +161,9 @@ struct Rule {
   }
 };
 
-double medianMagnitude(const OutputView &output, size_t count) {
+/// Of \p samples elements, those that are neither zero nor infinite nor NaN.
+std::vector<double> magnitudesAt(const OutputView &output, size_t count, size_t samples) {
   std::vector<double> magnitudes;
-  // Places of a golden-ratio sequence: equal steps would meet one column of a matrix only.
-  const size_t samples = std::min<size_t>(count, 4096);
   for (size_t i = 0; i < samples; ++i) {
     const double turns = static_cast<double>(i) * 0.6180339887498949;
     const size_t at = samples == count
@@ -168,8 +171,21 @@ double medianMagnitude(const OutputView &output, size_t count) {
                           : std::min(count - 1, static_cast<size_t>((turns - std::floor(turns)) *
                                                                     static_cast<double>(count)));
     double value = std::fabs(elementAsDouble(output.type, output.oracle, at));
-    if (std::isfinite(value))
+    if (std::isfinite(value) && value > 0)
       magnitudes.push_back(value);
+  }
+  return magnitudes;
+}
+
+/// Of the elements that are not zero: a program may read back far more than it computes, and a zero says nothing of terms.
+double medianMagnitude(const OutputView &output, size_t count) {
+  std::vector<double> magnitudes;
+  // Places of a golden-ratio sequence: equal steps would meet one column of a matrix only. Many more where most are zero.
+  constexpr size_t enough = 4096, most = 16 * enough;
+  for (size_t samples : {std::min(count, enough), std::min(count, most)}) {
+    magnitudes = magnitudesAt(output, count, samples);
+    if (2 * magnitudes.size() >= samples)
+      break;
   }
   if (magnitudes.empty())
     return 0;

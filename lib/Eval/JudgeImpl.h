@@ -89,7 +89,8 @@ struct RunRequest {
 /// Rounded additions, and all rounded operations, behind one element; 0: unknown.
 struct OperationCounts {
   uint64_t reductionLength = 0, roundings = 0;
-  std::string limits; ///< why they are unknown
+  bool sumsInFloat = false; ///< nothing is computed in half or bf16
+  std::string limits;       ///< why they are unknown
 };
 
 /// What is asked of a reference beside the original's results.
@@ -113,6 +114,7 @@ struct Reference {
   /// Rounded additions, and all rounded operations, behind one element; counted
   /// together with the spread, 0: unknown.
   uint64_t reductionLength = 0, roundings = 0;
+  bool sumsInFloat = false; ///< half and bf16 are read and stored, and nothing is computed in them
   bool narrows = false; ///< its float64 arithmetic is rounded to float32 in `moved`, too
   std::string limits; ///< what of the spread could not be had, and why; empty if all could
 
@@ -231,6 +233,9 @@ struct Judge::Impl {
   llvm::Expected<std::string> scratchFile(llvm::StringRef name);
   /// Runs that are kept are made once.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const RunRequest &request);
+  /// Makes reads of shared memory that nothing has written benign in \p checked, a checked run without other defects,
+  /// where what lay there changes no result; of a candidate, where its original has such reads on the same case.
+  llvm::Error excuseMaskedReads(JudgedProgram &program, const RunRequest &request, RunResult &checked);
   /// Whether a case that varies the recorded one has other inputs than it; true of any other.
   llvm::Expected<bool> inputsVary(const TestCase &test);
   /// Whether a plain run with outputs of \p bytes is worth its memory.

@@ -10,6 +10,7 @@
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace llvm;
@@ -116,6 +117,27 @@ static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, b
   return static_cast<uint64_t>(std::ceil(longest));
 }
 
+/// Whether no launch of \p run computes in half or bf16.
+static bool computesInFloat(const RunResult &run) {
+  return llvm::all_of(run.launches, [](const LaunchRecord &launch) {
+    return launch.counters && llvm::all_of(std::array{Op::HAdd, Op::HMul, Op::HFma, Op::Tensor}, [&](Op op) {
+             return launch.counters->threadInstructionsByOp[static_cast<size_t>(op)] == 0;
+           });
+  });
+}
+
+/// The same from a GPU's counters, whose tensor pipe \p ptx tells of.
+static bool computesInFloat(const GpuProfile &profile, llvm::StringRef ptx) {
+  if (ptx.contains("mma"))
+    return false;
+  return llvm::all_of(profile.launches, [](const LaunchMetrics &launch) {
+    return llvm::all_of(std::array{"add", "mul", "fma"}, [&](llvm::StringRef operation) {
+      auto found = launch.metrics.find(("smsp__sass_thread_inst_executed_op_h" + operation + "_pred_on.sum").str());
+      return found != launch.metrics.end() && found->second == 0;
+    });
+  });
+}
+
 Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
   OperationCounts counts;
   Expected<const PlanFacts &> here = facts(baselineProgram, test);
@@ -134,6 +156,7 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
     if ((*counted)->status == RunStatus::Ok) {
       counts.reductionLength = perElement(**counted, additions, elements);
       counts.roundings = perElement(**counted, roundedOperations, elements);
+      counts.sumsInFloat = computesInFloat(**counted);
       return counts;
     }
     why = (*counted)->message;
@@ -162,6 +185,7 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
   const PtxCensus census = takePtxCensus(compiled->ptx);
   counts.reductionLength = perElement(*counters, census, false, elements);
   counts.roundings = perElement(*counters, census, true, elements);
+  counts.sumsInFloat = computesInFloat(*counters, compiled->ptx);
   return counts;
 }
 
@@ -239,6 +263,7 @@ Expected<Reference> Judge::Impl::withCounts(const TestCase &test, Reference refe
     return counts.takeError();
   reference.reductionLength = counts->reductionLength;
   reference.roundings = counts->roundings;
+  reference.sumsInFloat = counts->sumsInFloat;
   reference.limits = counts->limits;
   return reference;
 }
@@ -288,6 +313,8 @@ Spread spreadFor(const CandidatePromise &promise) {
 }
 
 Expected<const Reference *> Judge::Impl::reference(const TestCase &test, Spread spread) {
+  if (test.isElsewhere)
+    return reference(recordedCase(), spread);
   Expected<const Reference &> plain =
       references.get(test.name, [&] { return measureReference(test); });
   if (!plain)

@@ -128,6 +128,12 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   set("KBRECORD_QUIET_MILLISECONDS", llvm::Twine(static_cast<uint64_t>(1000 * request.quietSeconds)));
   set("KBRECORD_ROUNDING", request.rounding);
   set("KBRECORD_TYPES", typesText(request));
+  if (request.isElsewhere) {
+    // An H100 with PCIe: fewer multiprocessors, less memory.
+    set("KBRECORD_DEVICE", "name=NVIDIA H100 PCIe;multiProcessorCount=114;l2CacheSize=52428800;clockRate=1755000;"
+                           "memoryClockRate=1593000;memoryBusWidth=5120;totalGlobalMem=85520809984");
+    set("KBRECORD_SKEW", "39845888"); // 38 MiB
+  }
   process.wallSeconds = request.limits.wallSeconds;
   bool isOnGpu = runsOnGpu(request, mode);
   if (!isOnGpu)

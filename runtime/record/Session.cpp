@@ -101,6 +101,10 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
     backend->read(to, from, width, height);
   };
   sequence.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
+  // Buffers begin at other addresses than usual.
+  if (uint64_t skew = numberSetting("SKEW", 0))
+    for (bool isHostVisible : {false, true})
+      backend->allocate(skew, isHostVisible);
   std::string mode = recorderSetting("MODE");
   if (!mode.empty() && mode != "record" && mode != "oracle" && mode != "run")
     stop(Ending::Unsupported, "KBRECORD_MODE is '" + mode + "', not record, oracle or run");

@@ -68,6 +68,9 @@ struct TestCase {
   /// What the program's first kernels make out of nothing is replaced: floating-point values by others, all
   /// else put into another order. Made by the judge, not by a CaseSource.
   bool remakes = false;
+  /// The recorded case where the host sees another device and other addresses. Made by the judge, for candidates whose
+  /// host side is not the original's; the original's part is its recorded run.
+  bool isElsewhere = false;
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
   bool hasExactSums = false;
@@ -102,6 +105,8 @@ public:
   /// the oracle's bytes, or the original's folder where host text is unchanged.
   virtual llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                                 const TestCase &test) = 0;
+  /// The candidate's on the recorded case, as it is where its host sees another device and other addresses.
+  virtual llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program, const TestCase &recorded);
   /// Makes the inputs of \p test smaller for all later calls of `original` and `candidate`: the original
   /// overflows on them. The judge asks for it before it asks for a candidate's folder.
   virtual void lessen(const TestCase &test);

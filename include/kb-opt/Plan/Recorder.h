@@ -51,6 +51,9 @@ struct RecordRequest {
   /// and the plan's outcome says so. What it does with its results takes some programs longer than all the rest. 0: it
   /// ends by itself.
   double quietSeconds = 0;
+  /// The program sees another device than the recorder otherwise describes, of the same compute capability, and buffers
+  /// at other addresses.
+  bool isElsewhere = false;
 };
 
 enum class RecordStatus : uint8_t {

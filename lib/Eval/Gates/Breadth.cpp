@@ -1,5 +1,8 @@
 //===- Breadth.cpp - Gates G7 and G15: other inputs, pointers, shapes -----===//
 #include "../JudgeImpl.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
@@ -139,6 +142,52 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
   return record;
 }
 
+/// Whether both recordings have the same steps and data.
+static Expected<bool> isSamePlan(const std::string &one, const std::string &other) {
+  if (one == other)
+    return true;
+  std::string texts[2];
+  for (auto [text, folder] : {std::pair(&texts[0], &one), {&texts[1], &other}}) {
+    Expected<std::string> read = realFileSystem().read(*folder + "/" + kbrt::planFileName);
+    if (!read)
+      return read.takeError();
+    *text = std::move(*read);
+  }
+  Expected<RecordedPlan> first = readRecordedPlan(one), second = readRecordedPlan(other);
+  if (!first || !second)
+    return joinErrors(first.takeError(), second.takeError());
+  return texts[0] == texts[1] && first->data() == second->data();
+}
+
+/// A host that takes another way on another device, or where its buffers lie elsewhere, is held to the same results there.
+static Expected<GateRecord> goElsewhere(GateContext &context) {
+  Judge::Impl &judge = context.judge;
+  GateRecord record = GateRecord::pass(GateId::G7);
+  const TestCase recorded = judge.recordedCase();
+  Expected<std::string> usual = judge.plan(context.candidate, recorded), own = judge.plan(judge.baselineProgram, recorded);
+  if (!usual || !own)
+    return joinErrors(usual.takeError(), own.takeError());
+  if (*usual == *own)
+    return record; // the original's host
+  TestCase test = recorded;
+  test.name = "another device and other addresses";
+  test.isElsewhere = true;
+  test.recorded = false;
+  Expected<std::string> there = judge.plan(context.candidate, test);
+  if (!there)
+    return blameProgram(there.takeError(), GateId::G7, FailureClass::Runtime);
+  Expected<bool> isSame = isSamePlan(*usual, *there);
+  if (!isSame)
+    return isSame.takeError();
+  if (!*isSame) {
+    Expected<GateRecord> compared = compareOnCases(context, {test}, GateId::G7);
+    if (!compared || compared->stops())
+      return compared;
+  }
+  record.details.push_back(formatv("held to {0} as well: {1}", test.name, *isSame ? "the same launches" : "other launches"));
+  return record;
+}
+
 Expected<GateRecord> runBreadth(GateContext &context) {
   Judge::Impl &judge = context.judge;
   std::vector<TestCase> tests = judge.seenCases(context.caseCount);
@@ -149,6 +198,12 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   Expected<GateRecord> broken = breakAssumptions(context);
   if (!broken || broken->stops())
     return broken;
+  if (context.effort != JudgeEffort::Search) {
+    Expected<GateRecord> elsewhere = goElsewhere(context);
+    if (!elsewhere || elsewhere->stops())
+      return elsewhere;
+    llvm::append_range(broken->details, elsewhere->details);
+  }
   record->cases += broken->cases;
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);

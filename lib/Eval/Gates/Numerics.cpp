@@ -17,8 +17,9 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// Whether most elements of that output move under other roundings by more than the last operations of an exact sum
-/// account for: large factors take sums of whole numbers beyond what the type holds.
+/// Whether elements of that output move under other roundings by more than the last operations of an exact sum account
+/// for: large factors take sums of whole numbers beyond what the type holds. Where some of them move, others that do not
+/// were exact in the original's order only.
 static bool roundsSums(const Reference &reference, unsigned output) {
   const kbrt::ElementType type = reference.outputs[output].type;
   const uint64_t width = kbrt::elementBytes(type);
@@ -30,11 +31,13 @@ static bool roundsSums(const Reference &reference, unsigned output) {
   double sum = 0;
   for (uint64_t i = 0; i < looked; ++i)
     sum += std::fabs(elementAsDouble(type, values, i * odd % count));
-  const double least = Tolerance::leastRoundings * unitRoundoff(type) * sum / static_cast<double>(looked);
+  const double mean = sum / static_cast<double>(looked), roundings = Tolerance::leastRoundings * unitRoundoff(type);
   uint64_t far = 0;
   for (uint64_t i = 0; i < looked; ++i)
-    far += elementAsDouble(type, moved, i * odd % count) > least;
-  return 2 * far > looked;
+    far += elementAsDouble(type, moved, i * odd % count) >
+           roundings * std::max(mean, std::fabs(elementAsDouble(type, values, i * odd % count)));
+  constexpr uint64_t some = 64;
+  return some * far > looked;
 }
 
 Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const TestCase &test,
@@ -49,6 +52,8 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
       counted > Tolerance::leastRoundings &&
       !(test.hasExactSums && promise.result == ResultPromise::Reassociates && !roundsSums(reference, output)))
     tolerance.reductionLength = counted;
+  if (promise.result == ResultPromise::Reassociates && reference.sumsInFloat)
+    tolerance.sumRoundoff = unitRoundoff(Precision::Float32);
   if (promise.declares.count("bf16"))
     tolerance.computePrecision = Precision::BFloat16;
   else if (promise.declares.count("half"))

@@ -95,9 +95,12 @@ void checkText(StringRef original, StringRef candidate, const clang::LangOptions
 
 class Walker : public clang::RecursiveASTVisitor<Walker> {
 public:
-  Walker(const ParsedProgram &program, const std::set<std::string> &oldWords, bool isCalled,
-         Breaches &breaches)
-      : program(program), oldWords(oldWords), isCalled(isCalled), breaches(breaches) {}
+  /// Refuses new calls of given functions that use, by whatever way, what a file may not.
+  void finish();
+  /// \p oldLines: the original's directives, by which headers come in that the original has as well.
+  Walker(const ParsedProgram &program, const std::set<std::string> &oldWords, const std::set<std::string> &oldLines,
+         bool isCalled, Breaches &breaches)
+      : program(program), oldWords(oldWords), oldLines(oldLines), isCalled(isCalled), breaches(breaches) {}
 
   bool shouldVisitTemplateInstantiations() const { return false; }
 
@@ -113,8 +116,8 @@ public:
   bool VisitDecl(clang::Decl *declaration);
   bool VisitFunctionDecl(clang::FunctionDecl *declared);
   bool VisitVarDecl(clang::VarDecl *variable);
-  bool VisitGCCAsmStmt(clang::GCCAsmStmt *) {
-    if (onHost())
+  bool VisitGCCAsmStmt(clang::GCCAsmStmt *assembly) {
+    if (onHost() && !isGiven(assembly->getAsmLoc()))
       breaches.add("inline-asm: it has assembly on the host");
     return true;
   }
@@ -124,12 +127,12 @@ public:
   bool VisitOverloadExpr(clang::OverloadExpr *overloads);
   bool VisitMemberExpr(clang::MemberExpr *member) {
     if (const auto *callee = llvm::dyn_cast<clang::CXXMethodDecl>(member->getMemberDecl()))
-      checkUse(*callee, callee->getNameAsString());
+      checkUse(*callee, callee->getNameAsString(), member->getMemberLoc());
     return true;
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr *expression) {
     const clang::CXXRecordDecl *type = expression->getConstructor()->getParent();
-    checkUse(*type, type->getNameAsString());
+    checkUse(*type, type->getNameAsString(), expression->getLocation());
     return true;
   }
 
@@ -144,15 +147,24 @@ private:
   }
   const clang::VarDecl *keptVariable(const clang::Expr *expression) const;
   void refuseKept(const clang::VarDecl *variable, llvm::StringRef what);
-  /// \p used lies in a header of the system: a function, a type.
-  void checkUse(const clang::NamedDecl &used, StringRef name);
+  /// Whether the text at \p place comes from a header of the user's that the original includes by the same line.
+  bool isGiven(clang::SourceLocation place) const;
+  /// Of \p used, at \p place: a function, a type. What lies in the system's headers is held against the rules at once.
+  void checkUse(const clang::NamedDecl &used, StringRef name, clang::SourceLocation place);
+  /// \p what is used at \p place: a breach, or what a function of a given header brings along.
+  void refuse(const llvm::Twine &what, clang::SourceLocation place);
 
   const ParsedProgram &program;
-  const std::set<std::string> &oldWords;
+  const std::set<std::string> &oldWords, &oldLines;
   const bool isCalled;
   Breaches &breaches;
   const clang::FunctionDecl *function = nullptr; ///< around the node that is visited
   std::set<const clang::VarDecl *> kept; ///< scalars that outlive a call
+  /// Of functions of given headers, what they use that a file may not; of all functions, the user's own that they call.
+  std::map<const clang::Decl *, std::string> broughtAlong;
+  std::map<const clang::Decl *, std::set<const clang::Decl *>> calls;
+  /// The user's functions that the candidate's own text calls and the original's does not.
+  std::map<const clang::Decl *, std::string> newCalls;
 };
 
 /// What lets code run before main, in another's place, or in one compiler alone.
@@ -188,14 +200,14 @@ bool Walker::VisitDecl(clang::Decl *declaration) {
     return true;
   for (const clang::Attr *attribute : declaration->attrs())
     if (!attribute->isImplicit() && !attribute->isInherited() && changesLinkage(*attribute) &&
-        isOwn(*declaration) && !isOld(attribute->getSpelling()))
+        isOwn(*declaration) && !isGiven(attribute->getLocation()) && !isOld(attribute->getSpelling()))
       breaches.add(StringRef("attribute: it has the attribute '") + attribute->getSpelling() + "'");
   return true;
 }
 
 bool Walker::VisitFunctionDecl(clang::FunctionDecl *declared) {
   std::string name = declared->getNameAsString();
-  if (declared->isImplicit() || isOld(name) || !isOwn(*declared) ||
+  if (declared->isImplicit() || isOld(name) || !isOwn(*declared) || isGiven(declared->getLocation()) ||
       declared->getTemplateInstantiationPattern() || declared->isTemplated() ||
       llvm::isa<clang::CXXMethodDecl>(declared))
     return true;
@@ -216,14 +228,14 @@ bool Walker::VisitVarDecl(clang::VarDecl *variable) {
     return true;
   if (variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>())
     return true; // G2's
-  if (variable->hasExternalStorage() && !variable->getDefinition())
+  if (variable->hasExternalStorage() && !variable->getDefinition() && !isGiven(variable->getLocation()))
     breaches.add("declaration: it declares '" + name + "' and does not define it");
   else if (isCalled && !variable->isConstexpr() && !variable->getType().isConstQualified() &&
            !(function && isDeviceFunction(function))) {
     // A buffer that is kept, or whether something was set up, shows in repeated calls of the judge.
     if (variable->getType()->isScalarType())
       kept.insert(variable->getCanonicalDecl());
-    else
+    else if (!isGiven(variable->getLocation()))
       breaches.add("mutable-state: the variable '" + name + "' keeps its value from call to call");
   }
   return true;
@@ -279,25 +291,75 @@ bool Walker::VisitDeclRefExpr(clang::DeclRefExpr *reference) {
   const clang::ValueDecl *used = reference->getDecl();
   std::string name = used->getNameAsString();
   if (llvm::isa<clang::FunctionDecl>(used)) {
-    checkUse(*used, name);
+    checkUse(*used, name, reference->getLocation());
   } else if (const auto *variable = llvm::dyn_cast<clang::VarDecl>(used);
              variable && variable->hasExternalStorage() && !isOwn(*variable) && !isOld(name) && onHost()) {
     static constexpr StringRef denied[] = {"environ", "__environ", "_environ", "program_invocation_name",
                                            "program_invocation_short_name", "cin"};
     if (llvm::is_contained(denied, name))
-      breaches.add("host-call: it reads '" + name + "' on the host");
+      refuse("host-call: it reads '" + name + "' on the host", reference->getLocation());
   }
   return true;
 }
 
 bool Walker::VisitOverloadExpr(clang::OverloadExpr *overloads) {
   for (const clang::NamedDecl *candidate : overloads->decls())
-    checkUse(*candidate->getUnderlyingDecl(), overloads->getName().getAsString());
+    checkUse(*candidate->getUnderlyingDecl(), overloads->getName().getAsString(), overloads->getNameLoc());
   return true;
 }
 
-void Walker::checkUse(const clang::NamedDecl &used, StringRef name) {
-  if (!onHost() || name.empty() || isOld(name) || isOwn(used))
+bool Walker::isGiven(clang::SourceLocation place) const {
+  const clang::SourceManager &sources = program.sources();
+  clang::FileID file = sources.getFileID(sources.getSpellingLoc(place));
+  clang::SourceLocation line = sources.getIncludeLoc(file);
+  if (line.isInvalid())
+    return false; // the candidate's own text
+  for (clang::SourceLocation outer = line; outer.isValid(); outer = sources.getIncludeLoc(sources.getFileID(outer)))
+    line = outer;
+  // The place of its directive in the candidate's text.
+  const StringRef text = program.text();
+  const size_t at = sources.getFileOffset(line);
+  if (at >= text.size())
+    return false;
+  const size_t begin = text.rfind('\n', at) + 1;
+  const std::vector<std::string> directives =
+      directivesOf(tokensOf(text.slice(begin, text.find('\n', at)), program.language()));
+  return directives.size() == 1 && oldLines.count(directives.front());
+}
+
+void Walker::refuse(const llvm::Twine &what, clang::SourceLocation place) {
+  if (!isGiven(place))
+    return breaches.add(what);
+  if (function)
+    broughtAlong.try_emplace(function->getCanonicalDecl(), what.str());
+}
+
+void Walker::finish() {
+  for (const auto &[first, name] : newCalls) {
+    std::set<const clang::Decl *> seen;
+    std::vector<const clang::Decl *> rest = {first};
+    while (!rest.empty()) {
+      const clang::Decl *callee = rest.back();
+      rest.pop_back();
+      if (!seen.insert(callee).second)
+        continue;
+      if (auto found = broughtAlong.find(callee); found != broughtAlong.end())
+        breaches.add(found->second + ", by '" + name + "', which the original does not call");
+      rest.insert(rest.end(), calls[callee].begin(), calls[callee].end());
+    }
+  }
+}
+
+void Walker::checkUse(const clang::NamedDecl &used, StringRef name, clang::SourceLocation place) {
+  if (!onHost() || name.empty())
+    return;
+  if (isOwn(used) && llvm::isa<clang::FunctionDecl>(used)) {
+    if (function)
+      calls[function->getCanonicalDecl()].insert(used.getCanonicalDecl());
+    if (!isOld(name) && !isGiven(place))
+      newCalls.try_emplace(used.getCanonicalDecl(), name.str());
+  }
+  if (isOld(name) || isOwn(used))
     return;
   if (const auto *callee = llvm::dyn_cast<clang::FunctionDecl>(&used);
       callee && (callee->isConstexpr() || callee->getBuiltinID(/*ConsiderWrapperFunctions=*/false) ||
@@ -319,9 +381,9 @@ void Walker::checkUse(const clang::NamedDecl &used, StringRef name) {
   if (origin == HostOrigin::Std)
     if (const auto *space = llvm::dyn_cast<clang::NamespaceDecl>(used.getDeclContext());
         space && !fileMayUse(space->getName(), origin))
-      return breaches.add("host-call: it uses '" + used.getQualifiedNameAsString() + "' on the host");
+      return refuse("host-call: it uses '" + used.getQualifiedNameAsString() + "' on the host", place);
   if (!fileMayUse(name, origin))
-    breaches.add("host-call: it uses '" + name + "' on the host");
+    refuse("host-call: it uses '" + name + "' on the host", place);
 }
 
 } // namespace
@@ -331,8 +393,11 @@ std::vector<std::string> kbopt::newBreaches(StringRef original, const ParsedProg
   Breaches breaches;
   checkText(original, candidate.text(), candidate.language(), breaches);
   const std::set<std::string> oldWords = wordsOf(original, candidate.language());
-  Walker walker(candidate, oldWords, isCalled, breaches);
+  const std::vector<std::string> lines = directivesOf(tokensOf(original, candidate.language()));
+  const std::set<std::string> oldLines(lines.begin(), lines.end());
+  Walker walker(candidate, oldWords, oldLines, isCalled, breaches);
   for (const clang::Decl *declaration : candidate.declarations())
     walker.TraverseDecl(const_cast<clang::Decl *>(declaration));
+  walker.finish();
   return std::move(breaches.texts);
 }
