@@ -9,6 +9,7 @@
 #define KBOPT_EVAL_DECOYS_H
 
 #include "kb-opt/Eval/Comparator.h"
+#include <functional>
 
 namespace kbopt {
 
@@ -17,7 +18,7 @@ enum class DecoyKind {
   Zeros,
   NaN,
   Untouched,    ///< what lay in the output before the program ran
-  ConstantMean, ///< the output's mean everywhere
+  ConstantMean, ///< the output's mean everywhere (of a million elements, if it has more)
   InputCopy,    ///< an input of the same size
   OtherSeed,    ///< the right answer to other inputs
   TailMissing,  ///< the last 1 % (at least one element) of what was computed untouched
@@ -30,11 +31,14 @@ inline constexpr DecoyKind allDecoys[] = {
 /// "another seed's output", "last 1 % missing", "one tile permuted".
 llvm::StringRef toString(DecoyKind kind);
 
+/// The bytes of something large from \p begin up to \p end, made when they are asked for.
+using PartOfBytes = std::function<std::vector<uint8_t>(size_t begin, size_t end)>;
+
 /// One output of a case with what the decoys are made of.
 struct AdmissionOutput {
   OutputView view;
   Tolerance tolerance;
-  llvm::ArrayRef<uint8_t> before;  ///< content before the run; empty: unknown
+  PartOfBytes before; ///< content before the run, as long as the output; empty: unknown
   std::vector<llvm::ArrayRef<uint8_t>> inputs;
   llvm::ArrayRef<uint8_t> otherSeed; ///< empty: no other seed
 };

@@ -23,70 +23,80 @@ static std::vector<bool> repeatedReads(const RunResult &run) {
   return repeated;
 }
 
-/// What \p recorded puts into the region of each read before its first computation, and
-/// its uploads as candidates for copies; of reads that are \p isRepeated nothing.
-static void describeInputs(const RecordedPlan &recorded, uint8_t poison, const std::vector<bool> &isRepeated,
-                           std::vector<std::vector<uint8_t>> &before,
-                           std::vector<ArrayRef<uint8_t>> &inputs) {
-  const kbrt::Plan &plan = recorded.plan;
-  const StringRef data = recorded.data();
-  // Of what the host reads back; inputs may be many and large.
-  std::set<uint32_t> isRead;
-  for (const kbrt::Step &step : plan.steps)
-    if (const auto *read = std::get_if<kbrt::ReadStep>(&step))
-      isRead.insert(read->from.at.buffer);
-  std::map<uint32_t, std::vector<uint8_t>> content;
-  auto memory = [&](uint32_t buffer) -> std::vector<uint8_t> & {
-    auto [entry, isNew] = content.try_emplace(buffer);
-    if (isNew)
-      entry->second.assign(plan.buffers[buffer].bytes, poison);
-    return entry->second;
-  };
-  auto eachRow = [&](const kbrt::Region &region, auto body) {
-    for (uint64_t row = 0; row < region.height; ++row)
-      body(region.at.offset + row * region.pitch, row * region.width, region.width);
-  };
-  for (const kbrt::Step &step : plan.steps) {
-    if (std::holds_alternative<kbrt::LaunchStep>(step) ||
-        std::holds_alternative<kbrt::MatmulStep>(step))
-      break;
-    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step)) {
-      if (upload->data + upload->to.bytes() > data.size())
-        continue;
-      if (isRead.count(upload->to.at.buffer)) {
-        std::vector<uint8_t> &bytes = memory(upload->to.at.buffer);
-        eachRow(upload->to, [&](uint64_t at, uint64_t from, uint64_t count) {
-          if (at + count <= bytes.size())
-            std::memcpy(bytes.data() + at, data.data() + upload->data + from, count);
-        });
-      }
-      inputs.push_back({reinterpret_cast<const uint8_t *>(data.data()) + upload->data,
-                        static_cast<size_t>(upload->to.bytes())});
-    } else if (const auto *fill = std::get_if<kbrt::FillStep>(&step);
-               fill && isRead.count(fill->to.at.buffer)) {
-      std::vector<uint8_t> &bytes = memory(fill->to.at.buffer);
-      eachRow(fill->to, [&](uint64_t at, uint64_t, uint64_t count) {
-        if (at + count <= bytes.size())
-          std::memset(bytes.data() + at, fill->value, count);
-      });
+namespace {
+
+/// What lies in a plan's buffers before its first computation. Buffers may be large, and decoys look at little of
+/// them: nothing is laid out.
+class MemoryBefore {
+public:
+  MemoryBefore(const RecordedPlan &recorded, uint8_t poison) : data(recorded.data()), poison(poison) {
+    for (const kbrt::Step &step : recorded.plan.steps) {
+      if (std::holds_alternative<kbrt::LaunchStep>(step) || std::holds_alternative<kbrt::MatmulStep>(step))
+        return;
+      if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
+          upload && upload->data + upload->to.bytes() <= data.size())
+        writes[upload->to.at.buffer].push_back({upload->to, data.data() + upload->data, 0});
+      else if (const auto *fill = std::get_if<kbrt::FillStep>(&step))
+        writes[fill->to.at.buffer].push_back({fill->to, nullptr, fill->value});
     }
   }
-  for (const kbrt::Step &step : plan.steps) {
-    const auto *read = std::get_if<kbrt::ReadStep>(&step);
-    if (!read)
-      continue;
-    const size_t index = before.size();
-    std::vector<uint8_t> &region = before.emplace_back();
-    if (index < isRepeated.size() && isRepeated[index])
-      continue;
-    region.resize(read->from.bytes());
-    std::vector<uint8_t> &bytes = memory(read->from.at.buffer);
-    eachRow(read->from, [&](uint64_t at, uint64_t to, uint64_t count) {
-      if (at + count <= bytes.size())
-        std::memcpy(region.data() + to, bytes.data() + at, count);
-    });
+
+  /// From byte \p begin to byte \p end of what \p from gathers.
+  std::vector<uint8_t> part(const kbrt::Region &from, size_t begin, size_t end) const {
+    std::vector<uint8_t> bytes(end - begin, poison);
+    auto its = writes.find(from.at.buffer);
+    if (its == writes.end() || from.width == 0)
+      return bytes;
+    for (uint64_t row = begin / from.width; row * from.width < end; ++row) {
+      const uint64_t first = std::max<uint64_t>(begin, row * from.width),
+                     last = std::min<uint64_t>(end, (row + 1) * from.width);
+      for (const Write &write : its->second)
+        write.put(from.at.offset + row * from.pitch + first % from.width,
+                  {bytes.data() + (first - begin), static_cast<size_t>(last - first)});
+    }
+    return bytes;
   }
-}
+
+  std::vector<ArrayRef<uint8_t>> uploads() const {
+    std::vector<ArrayRef<uint8_t>> result;
+    for (const auto &[buffer, all] : writes)
+      for (const Write &write : all)
+        if (write.data)
+          result.push_back({reinterpret_cast<const uint8_t *>(write.data), static_cast<size_t>(write.to.bytes())});
+    return result;
+  }
+
+private:
+  struct Write {
+    kbrt::Region to;
+    const char *data; ///< null: \c value everywhere
+    uint8_t value;
+
+    /// Puts what is written from \p begin on, an offset in the buffer, into \p bytes.
+    void put(uint64_t begin, MutableArrayRef<uint8_t> bytes) const {
+      const uint64_t end = begin + bytes.size();
+      const uint64_t pitch = std::max<uint64_t>(1, to.pitch);
+      for (uint64_t row = begin > to.at.offset ? (begin - to.at.offset) / pitch : 0; row < to.height; ++row) {
+        const uint64_t start = to.at.offset + row * pitch;
+        if (start >= end)
+          return;
+        const uint64_t first = std::max(begin, start), last = std::min(end, start + to.width);
+        if (first >= last)
+          continue;
+        if (data)
+          std::memcpy(bytes.data() + (first - begin), data + row * to.width + (first - start), last - first);
+        else
+          std::memset(bytes.data() + (first - begin), value, last - first);
+      }
+    }
+  };
+
+  const StringRef data;
+  const uint8_t poison;
+  std::map<uint32_t, std::vector<Write>> writes; ///< by buffer, in order
+};
+
+} // namespace
 
 Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise, Spread spread) {
   std::string key = formatv("{0}|{1}|{2}", test.name, toString(promise.result), static_cast<int>(spread));
@@ -115,10 +125,12 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
   Expected<RecordedPlan> recorded = readRecordedPlan(reference.planFolder);
   if (!recorded)
     return recorded.takeError();
-  std::vector<std::vector<uint8_t>> before;
-  std::vector<ArrayRef<uint8_t>> inputs;
+  const MemoryBefore memory(*recorded, RunOptions().memoryPoison);
+  std::vector<kbrt::Region> reads;
+  for (const kbrt::Step &step : recorded->plan.steps)
+    if (const auto *read = std::get_if<kbrt::ReadStep>(&step))
+      reads.push_back(read->from);
   const std::vector<bool> isRepeated = repeatedReads(*reference.run);
-  describeInputs(*recorded, RunOptions().memoryPoison, isRepeated, before, inputs);
 
   RunPointer other;
   std::optional<TestCase> seed = cases.reseeded(test);
@@ -147,9 +159,9 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     AdmissionOutput output;
     output.view = viewOf(reference, i);
     output.tolerance = toleranceFor(promise, cases, test, reference, i);
-    if (i < before.size())
-      output.before = before[i];
-    output.inputs = inputs;
+    if (i < reads.size() && reads[i].bytes() == output.view.oracle.size())
+      output.before = [&memory, from = reads[i]](size_t begin, size_t end) { return memory.part(from, begin, end); };
+    output.inputs = memory.uploads();
     if (other)
       output.otherSeed = bytesOf(other->outputs[i]);
     if (!output.view.oracle.empty())

@@ -1,10 +1,11 @@
 //===- Decoys.cpp - Gate G5: wrong outputs that must be rejected ----------===//
 #include "kb-opt/Eval/Decoys.h"
+#include "kb-opt/Support/Parallel.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <functional>
 
 using namespace llvm;
 
@@ -38,10 +39,12 @@ static Bytes constantPart(const OutputView &view, double value, size_t begin, si
   return bytes;
 }
 
+/// The mean of evenly spread elements: a constant need not be the mean to the last bit.
 static double meanOf(const OutputView &view, size_t count) {
   double sum = 0;
   size_t finite = 0;
-  for (size_t i = 0; i < count; ++i) {
+  constexpr size_t most = size_t(1) << 20;
+  for (size_t i = 0, step = (count + most - 1) / most; i < count; i += step) {
     double value = elementAsDouble(view.type, view.oracle, i);
     if (!std::isfinite(value))
       continue;
@@ -63,8 +66,8 @@ static std::optional<size_t> otherTile(const OutputView &view, size_t tile) {
   return std::nullopt;
 }
 
-/// An output may be large, and most decoys are rejected by their first elements: a decoy is made in parts.
-using Decoy = std::function<Bytes(size_t begin, size_t end)>; // elements
+/// An output may be large, and most decoys are rejected by few of their elements: a decoy is made in parts.
+using Decoy = PartOfBytes; // of elements
 
 static Decoy partsOf(ArrayRef<uint8_t> bytes, unsigned width) {
   return [bytes, width](size_t begin, size_t end) {
@@ -73,14 +76,27 @@ static Decoy partsOf(ArrayRef<uint8_t> bytes, unsigned width) {
 }
 
 /// \p bytes with what \p other has from byte \p from to byte \p to in its place.
-static Decoy replaced(ArrayRef<uint8_t> bytes, ArrayRef<uint8_t> other, size_t from, size_t to, unsigned width) {
+static Decoy replaced(ArrayRef<uint8_t> bytes, const PartOfBytes &other, size_t from, size_t to, unsigned width) {
   return [=](size_t begin, size_t end) {
     Bytes part(bytes.begin() + begin * width, bytes.begin() + end * width);
     const size_t first = std::max(from, begin * width), last = std::min(to, end * width);
     if (first < last)
-      std::copy(other.begin() + first, other.begin() + last, part.begin() + (first - begin * width));
+      llvm::copy(other(first, last), part.begin() + (first - begin * width));
     return part;
   };
+}
+
+/// Where the elements end that a run changed; a program may read back more than it computes.
+static size_t endOfChanges(const AdmissionOutput &output, size_t count, unsigned width) {
+  constexpr size_t part = size_t(1) << 16;
+  for (size_t end = count; end > 0;) {
+    const size_t begin = end > part ? end - part : 0;
+    const Bytes before = output.before(begin * width, end * width);
+    for (; end > begin; --end)
+      if (std::memcmp(&before[(end - 1 - begin) * width], &output.view.oracle[(end - 1) * width], width) != 0)
+        return end;
+  }
+  return 0;
 }
 
 /// The first tile and the one at \p other exchanged.
@@ -100,13 +116,34 @@ static Decoy permuted(const OutputView &view, size_t tile, std::optional<size_t>
   };
 }
 
+/// Whether \p output rejects \p decoy: by its first, its last or some elements between, or else by any of them.
+static bool rejects(const AdmissionOutput &output, const Decoy &decoy) {
+  constexpr size_t part = size_t(1) << 16, sample = size_t(1) << 12, samples = 64;
+  const size_t count = output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type));
+  auto accepts = [&](size_t begin, size_t end) {
+    return acceptsElements(output.view, begin, decoy(begin, end), output.tolerance);
+  };
+  if (count <= 2 * part)
+    return !acceptsOutput(output.view, decoy(0, count), output.tolerance);
+  if (!accepts(0, part) || !accepts(count - part, count))
+    return true;
+  for (size_t i = 1; i < samples; ++i)
+    if (const size_t begin = i * (count / samples); !accepts(begin, std::min(begin + sample, count)))
+      return true;
+  std::atomic<bool> isRejected = false;
+  parallelFor(std::thread::hardware_concurrency(), (count + part - 1) / part, [&](size_t i) {
+    if (!isRejected && !accepts(i * part, std::min((i + 1) * part, count)))
+      isRejected = true;
+  });
+  return isRejected;
+}
+
 static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &output) {
   const OutputView &view = output.view;
   const unsigned width = std::max(1u, kbrt::elementBytes(view.type));
   if (view.oracle.empty() || view.oracle.size() % width != 0)
     return std::nullopt;
   const size_t count = view.oracle.size() / width;
-  const bool knowsBefore = output.before.size() == view.oracle.size();
   auto constant = [&](double value) -> Decoy {
     return [&view, value](size_t begin, size_t end) { return constantPart(view, value, begin, end); };
   };
@@ -118,9 +155,9 @@ static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &outpu
       return std::nullopt;
     return constant(std::nan(""));
   case DecoyKind::Untouched:
-    if (!knowsBefore)
+    if (!output.before)
       return std::nullopt;
-    return partsOf(output.before, width);
+    return [&output, width](size_t begin, size_t end) { return output.before(begin * width, end * width); };
   case DecoyKind::ConstantMean:
     // Of one element the mean is the truth.
     if (count < 2)
@@ -131,10 +168,11 @@ static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &outpu
     for (ArrayRef<uint8_t> input : output.inputs) {
       if (input.size() != view.oracle.size())
         continue;
-      if (acceptsOutput(view, input, output.tolerance)) // the most dangerous one
-        return partsOf(input, width);
+      Decoy made = partsOf(input, width);
+      if (!rejects(output, made)) // the most dangerous one
+        return made;
       if (!copy)
-        copy = partsOf(input, width);
+        copy = std::move(made);
     }
     return copy;
   }
@@ -143,12 +181,9 @@ static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &outpu
       return std::nullopt;
     return partsOf(output.otherSeed, width);
   case DecoyKind::TailMissing: {
-    if (!knowsBefore)
+    if (!output.before)
       return std::nullopt;
-    // A program may read back more than it computes: the tail ends with the last element that changes.
-    size_t end = count;
-    while (end > 0 && std::memcmp(&output.before[(end - 1) * width], &view.oracle[(end - 1) * width], width) == 0)
-      --end;
+    const size_t end = endOfChanges(output, count, width);
     const size_t tail = std::min(std::max<size_t>(1, end / 100), end);
     return replaced(view.oracle, output.before, (end - tail) * width, end * width, width);
   }
@@ -167,17 +202,6 @@ std::optional<Bytes> makeDecoy(DecoyKind kind, const AdmissionOutput &output) {
   if (!decoy)
     return std::nullopt;
   return (*decoy)(0, output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type)));
-}
-
-/// Whether \p output rejects \p decoy: by its first or last elements, or else as a whole.
-static bool rejects(const AdmissionOutput &output, const Decoy &decoy) {
-  constexpr size_t part = size_t(1) << 16;
-  const size_t count = output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type));
-  if (count > 2 * part)
-    for (size_t begin : {size_t(0), count - part})
-      if (!acceptsElements(output.view, begin, decoy(begin, begin + part), output.tolerance))
-        return true;
-  return !acceptsOutput(output.view, decoy(0, count), output.tolerance);
 }
 
 Admission admitCase(ArrayRef<AdmissionOutput> outputs) {

@@ -1,4 +1,5 @@
 #include "kb-opt/Eval/Decoys.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -24,7 +25,7 @@ struct DecoysTest : testing::Test {
   AdmissionOutput output() const {
     AdmissionOutput result;
     result.view = {"out", ElementType::F32, bytesOf(oracle), bytesOf(oracle), {}};
-    result.before = bytesOf(before);
+    result.before = [this](size_t begin, size_t end) { return bytesOf(before).slice(begin, end - begin).vec(); };
     result.inputs = {bytesOf(input)};
     result.otherSeed = bytesOf(other);
     return result;
@@ -80,6 +81,20 @@ TEST_F(DecoysTest, ACopyOfAnInputIsFoundAmongSeveral) {
 TEST_F(DecoysTest, AnOutputThatIgnoresItsInputsIsNotEvidence) {
   other = oracle;
   EXPECT_EQ(admitCase(output()).reason, "another seed's output would pass");
+}
+
+TEST_F(DecoysTest, OneElementOfALargeOutputIsEnough) {
+  oracle.assign(1 << 20, 1.0f);
+  before = other = input = oracle;
+  oracle[500'003] = 2; // not among the samples
+  Admission admission = admitCase(output());
+  EXPECT_EQ(llvm::count(admission.accepted, DecoyKind::Untouched), 0);
+  EXPECT_EQ(llvm::count(admission.accepted, DecoyKind::InputCopy), 0);
+  EXPECT_EQ(llvm::count(admission.accepted, DecoyKind::OtherSeed), 0);
+  EXPECT_EQ(llvm::count(admission.accepted, DecoyKind::TailMissing), 0);
+  std::optional<std::vector<uint8_t>> tail = makeDecoy(DecoyKind::TailMissing, output());
+  ASSERT_TRUE(tail);
+  EXPECT_EQ(elementAsDouble(ElementType::F32, *tail, 500'003), 1);
 }
 
 TEST_F(DecoysTest, OneOutputThatRejectsIsEnough) {
