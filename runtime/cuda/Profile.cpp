@@ -1,8 +1,9 @@
 //===- Profile.cpp - counters of a plan's launches by CUPTI ---------------===//
 //
-// Owns the use of CUPTI's range profiler: one range per launch, each replayed
-// as often as the metrics need. Without permission or library the profile is
-// degraded, which is no failure.
+// Owns the use of CUPTI's range profiler: one range per launch. CUPTI replays
+// each launch as often as the metrics need or, where much memory would have to be
+// put back, the plan is run as often. Without permission or library the profile
+// is degraded, which is no failure.
 //
 //===----------------------------------------------------------------------===//
 #include "Cupti.h"
@@ -17,6 +18,10 @@ using namespace kbrt;
 using namespace kbrt::cuda;
 
 namespace {
+
+/// Of more memory CUPTI's own replay takes longer than running the plan for each pass: around each pass of each
+/// launch it puts back what a kernel may have written.
+constexpr uint64_t mostMemoryPutBack = 64 << 20;
 
 /// Read whatever the sets: shares of the time need it.
 const std::string durationMetric = "gpu__time_duration.sum";
@@ -192,7 +197,7 @@ public:
     cupti.cuptiRangeProfilerDisable(&p);
   }
 
-  CUptiResult start(CUcontext context, size_t ranges) {
+  CUptiResult configure(CUcontext context, size_t ranges, CUpti_ProfilerReplayMode replay) {
     auto enable = KBRT_PARAMETERS(CUpti_RangeProfiler_Enable);
     enable.ctx = context;
     if (CUptiResult code = cupti.cuptiRangeProfilerEnable(&enable); code != CUPTI_SUCCESS)
@@ -222,12 +227,14 @@ public:
     set.counterDataImageSize = counters.size();
     set.pCounterDataImage = counters.data();
     set.range = CUPTI_AutoRange;
-    set.replayMode = CUPTI_KernelReplay;
+    set.replayMode = replay;
     set.maxRangesPerPass = ranges;
     set.numNestingLevels = 1;
     set.minNestingLevel = 1;
-    if (CUptiResult code = cupti.cuptiRangeProfilerSetConfig(&set); code != CUPTI_SUCCESS)
-      return code;
+    return cupti.cuptiRangeProfilerSetConfig(&set);
+  }
+
+  CUptiResult start() {
     auto begin = KBRT_PARAMETERS(CUpti_RangeProfiler_Start);
     begin.pRangeProfilerObject = object;
     return cupti.cuptiRangeProfilerStart(&begin);
@@ -236,8 +243,12 @@ public:
   CUptiResult stop() {
     auto end = KBRT_PARAMETERS(CUpti_RangeProfiler_Stop);
     end.pRangeProfilerObject = object;
-    if (CUptiResult code = cupti.cuptiRangeProfilerStop(&end); code != CUPTI_SUCCESS)
-      return code;
+    CUptiResult code = cupti.cuptiRangeProfilerStop(&end);
+    hasAllPasses = end.isAllPassSubmitted;
+    return code;
+  }
+
+  CUptiResult decode() {
     auto decode = KBRT_PARAMETERS(CUpti_RangeProfiler_DecodeData);
     decode.pRangeProfilerObject = object;
     return cupti.cuptiRangeProfilerDecodeData(&decode);
@@ -251,6 +262,7 @@ public:
   }
 
   std::vector<uint8_t> counters;
+  bool hasAllPasses = false;
 
 private:
   const Cupti &cupti;
@@ -356,19 +368,30 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
     return fail();
   options.begins();
   RangeProfiler profiler(*cupti, config);
-  if (CUptiResult code = profiler.start(device.getHandles().context, options.launches);
-      code != CUPTI_SUCCESS)
-    return degrade("CUPTI cannot read the counters", code);
-  ProfiledRun run(device, subject, layout, slab.base(), options.run, profiler, options.launches);
-  if (!run.run()) {
-    problem = run.problem();
-    return fail();
+  const auto replay = layout.bytes > mostMemoryPutBack ? CUPTI_UserReplay : CUPTI_KernelReplay;
+  CUptiResult code = profiler.configure(device.getHandles().context, options.launches, replay);
+  std::vector<size_t> steps;
+  const size_t runs = replay == CUPTI_UserReplay ? config.passes : 1;
+  for (size_t pass = 0; code == CUPTI_SUCCESS && !profiler.hasAllPasses && pass < runs; ++pass) {
+    if (pass > 0 && !subject.image->reload(problem))
+      return fail();
+    if (code = profiler.start(); code != CUPTI_SUCCESS)
+      break;
+    ProfiledRun run(device, subject, layout, slab.base(), options.run, profiler, options.launches);
+    if (!run.run()) {
+      problem = run.problem();
+      return fail();
+    }
+    code = run.stopCode;
+    steps = std::move(run.steps);
   }
-  if (run.stopCode != CUPTI_SUCCESS)
-    return degrade("CUPTI could not read the counters", run.stopCode);
-  size_t ranges = std::min(profiler.ranges(), run.steps.size());
+  if (code == CUPTI_SUCCESS)
+    code = profiler.decode();
+  if (code != CUPTI_SUCCESS)
+    return degrade("CUPTI could not read the counters", code);
+  size_t ranges = std::min(profiler.ranges(), steps.size());
   for (size_t i = 0; i < ranges; ++i) {
-    LaunchProfile launch{run.steps[i], std::nullopt, config.values(profiler.counters, i)};
+    LaunchProfile launch{steps[i], std::nullopt, config.values(profiler.counters, i)};
     if (auto time = launch.metrics.find(durationMetric); time != launch.metrics.end())
       launch.us = time->second * 1e-3; // CUPTI's is in nanoseconds
     result.launches.push_back(std::move(launch));

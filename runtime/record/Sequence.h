@@ -27,6 +27,8 @@ public:
   /// False with errno set.
   bool open(const std::string &path);
   bool append(const void *bytes, size_t count);
+  /// Counts bytes that need not be written.
+  void skip(uint64_t count) { written += count; }
   /// Whether \p count bytes at \p place are those at \p bytes.
   bool holds(uint64_t place, const char *bytes, size_t count);
   bool flush();
