@@ -214,12 +214,15 @@ void MmaPrinter::printFetch() {
 
 void MmaPrinter::printMultiply() {
   std::string sum = sums.begin()->second, a = rowTile().registers + "[" + slot + "][" + i + "]",
-              b = columnTile().registers + "[" + slot + "][" + j + " / 2]";
+              turned = text.freshName("turned"),
+              b = columnTile().registers + "[" + slot + "][" + turned + " / 2]";
   code.line("auto " + multiply + " = [&](int " + slot + ") {").indent();
   code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + " / 16; ++" + i + ")");
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + " / 8; ++" + j + ")");
-  code.line(helper + "Multiply(" + sum + "[" + i + "][" + j + "], " + a + ", " + b + "[" + j + " % 2 * 2], " + b +
-            "[" + j + " % 2 * 2 + 1]);");
+  // Every other row runs backwards, so that neighbours share a fragment (1 % faster at 4096).
+  code.line("const int " + turned + " = " + i + " % 2 ? " + tn + " / 8 - 1 - " + j + " : " + j + ";");
+  code.line(helper + "Multiply(" + sum + "[" + i + "][" + turned + "], " + a + ", " + b + "[" + turned + " % 2 * 2], " + b +
+            "[" + turned + " % 2 * 2 + 1]);");
   code.close().close().outdent().line("};");
 }
 

@@ -182,7 +182,8 @@ TEST_F(Contraction, LeavesProductsOfHalvesToTheMatrixUnits) {
   for (llvm::StringRef part :
        {"half (*)[STAGES][BM][BK]>(fastMemory);", "half (*)[STAGES][BK][BN]>(fastMemory + sizeof(ATile));",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "AFrom[chunk], 16, isWhole || ATerm < left ? 0 : 16);",
-        "fastMultiply(sums[i][j], ARegs[slot][i], BRegs[slot][j / 2][j % 2 * 2], BRegs[slot][j / 2][j % 2 * 2 + 1]);"})
+        "const int turned = i % 2 ? TN / 8 - 1 - j : j;",
+        "fastMultiply(sums[i][turned], ARegs[slot][i], BRegs[slot][turned / 2][turned % 2 * 2], BRegs[slot][turned / 2][turned % 2 * 2 + 1]);"})
     EXPECT_NE(kernel.definition.find(part), std::string::npos) << part.str() << "\n" << kernel.definition;
   EXPECT_TRUE(kernel.reassociates);
   EXPECT_FALSE(kernel.lowersPrecision);
