@@ -263,6 +263,8 @@ bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
   bool isGiven = parameter && parameter->getDeclContext() == kernel && !untracked.count(parameter);
   const Value *value = valueAt(whole);
   bool isElement = method->isConst() && evaluateElement(whole);
+  std::optional<Pointer> place = hasFields && !isElement ? placeInMemory(whole) : std::nullopt;
+  isElement |= place && !place->whole.isNull();
   called = whole;
   return !isDerived && ((value && value->kind == Value::Vector) || (isGiven && method->isConst()) || isElement);
 }

@@ -22,10 +22,16 @@ std::optional<Pointer> ThreadReader::evaluateArray(const Expr *expr) {
     Pointer pointer;
     pointer.base.kind = kb::BaseKind::Global;
     pointer.base.name = variable->getName();
+    if (llvm::isa<VarTemplateSpecializationDecl>(variable)) {
+      llvm::raw_string_ostream os(pointer.base.name = "");
+      variable->getNameForDiagnostic(os, ast.getPrintingPolicy(), /*Qualified=*/true);
+    }
     pointer.base.memory = variable->hasAttr<CUDAConstantAttr>() ? Base::Constant : Base::Global;
     pointer.element = variable->getType();
     return pointer;
   }
+  if (const auto *member = llvm::dyn_cast<MemberExpr>(expr))
+    return fieldPlace(member);
   const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(expr);
   if (!subscript)
     return std::nullopt;
@@ -43,6 +49,10 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     const Expr *operand = cast->getSubExpr();
     if (cast->getCastKind() == CK_ArrayToPointerDecay) {
       std::optional<Pointer> array = evaluateArray(operand);
+      if (array && !array->whole.isNull() && array->whole->isArrayType()) { // a field
+        setPointee(*array, expr->getType()->getPointeeType().getUnqualifiedType());
+        return array;
+      }
       const auto *type = array ? ast.getAsConstantArrayType(array->element) : nullptr;
       if (array && !type)
         return array->element->isArrayType() ? std::nullopt : array; // extern __shared__ x[]
@@ -91,8 +101,8 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     const Expr *lvalue = unary->getSubExpr()->IgnoreParens();
     if (variableOf(lvalue) && !lvalue->getType()->isArrayType() && !lvalue->getType()->isPointerType())
       return evaluateArray(lvalue); // a reference to an element, or a variable in shared or global memory
-    if (auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue))
-      return evaluateArray(subscript);
+    if (llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
+      return evaluateArray(lvalue);
     if (auto *deref = llvm::dyn_cast<UnaryOperator>(lvalue); deref && deref->getOpcode() == UO_Deref)
       return evaluatePointer(deref->getSubExpr());
     return std::nullopt;
@@ -160,7 +170,7 @@ Operand ThreadReader::elementAt(const Pointer &pointer) const {
 std::optional<Operand> ThreadReader::evaluateElement(const Expr *lvalue) {
   lvalue = strip(lvalue);
   std::optional<Pointer> pointer;
-  if (llvm::isa<ArraySubscriptExpr>(lvalue))
+  if (llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
     pointer = evaluateArray(lvalue);
   else if (auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue); unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());

@@ -33,8 +33,10 @@ void ThreadReader::read() {
   findUntrackedVariables(body, ast, untracked, forms, moves, choices, liftsChoices);
   liftsChoices |= !mayCooperate(body);
   readParameters();
+  findFields();
   readSequence({body}, program.body);
   checkCastShared();
+  checkFields();
 }
 
 void ThreadReader::readParameters() {

@@ -240,6 +240,8 @@ std::optional<ThreadReader::Parts> ThreadReader::splitVector(const Expr *expr, B
 }
 
 std::optional<Text> ThreadReader::partText(const MemberExpr *member, Body &out) {
+  if (std::optional<Pointer> place = fieldPlace(member); place && place->parts == 1)
+    return Text{"$0", {elementAt(*place)}};
   const Expr *whole = objectOf(member);
   std::string name = member->getMemberDecl()->getNameAsString();
   if (isArrow(member)) {

@@ -227,6 +227,18 @@ private:
   std::optional<Operand> evaluateElement(const clang::Expr *lvalue);
   Operand elementAt(const Pointer &pointer) const;
 
+  //===-- Fields (ReadFields.cpp) -----------------------------------------===//
+  /// Lets parameters that point to structs of which fields are stored point to the numbers in them, where these have one type.
+  void findFields();
+  /// Refuses memory that is stored to as elements of one size and used as elements of another.
+  void checkFields();
+  /// Lets \p pointer, to numbers of which \p type consists, point to a \p type.
+  void setPointee(Pointer &pointer, clang::QualType type) const;
+  /// Where the field lies, if it is one of a struct in memory that findFields has split.
+  std::optional<Pointer> fieldPlace(const clang::MemberExpr *member);
+  /// The place of what \p lvalue, an element, `*p`, a reference or a field of such, names in memory.
+  std::optional<Pointer> placeInMemory(const clang::Expr *lvalue);
+
   //===-- Vectors (ReadVectors.cpp) ---------------------------------------===//
   using Parts = llvm::SmallVector<Text, 4>;
   std::optional<VectorShape> vectorShape(clang::QualType type) const;
@@ -300,6 +312,7 @@ private:
   Choices choices;
   std::map<const clang::FunctionDecl *, bool> pureFunctions;
   std::map<const clang::VarDecl *, LocalArray> arrays;
+  bool hasFields = false; ///< a parameter points to structs whose fields are elements
   std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
   bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
   LaunchSide side;

@@ -82,19 +82,34 @@ private:
     return true;
   }
 
-  /// The size that the kernel's own numbers mean: `blockIdx.x * 16`. One where the axis is not used.
+  /// The size that the kernel's own numbers mean: `blockIdx.x * 16 + threadIdx.x`, also times something else. With a loop in steps that are
+  /// smaller, `blockIdx.x * 32 + threadIdx.x + i` for `i += 8`, its step. One where the axis is not used.
   int64_t meantSize(unsigned axis) {
-    int64_t size = 0;
+    constexpr int64_t mostThreads = 1024;
+    VarId thread = analysis::TidVar + axis, block = analysis::BidVar + axis;
+    std::map<VarId, int64_t> steps;
+    walk(program.body, [&](Statement &each) {
+      if (each.kind == Statement::For && each.progress == Statement::Add && each.step.isConstant())
+        steps[each.variable] = each.step.constantTerm();
+      return true;
+    });
+    int64_t size = 0, step = 0;
     bool isUsed = false;
     rewritePolys(program.body, [&](const Poly &poly) {
-      isUsed |= space.dependsOn(poly, analysis::TidVar + axis);
-      for (auto &[monomial, coefficient] : poly.monomials())
-        if (llvm::is_contained(monomial, analysis::BidVar + axis) && coefficient > 1 && coefficient <= 1024 &&
-            poly.coefficientOf(analysis::TidVar + axis).isConstant() && poly.contains(analysis::TidVar + axis))
-          size = std::max(size, coefficient);
+      isUsed |= space.dependsOn(poly, thread);
+      Poly stride = poly.coefficientOf(thread), ofBlock = poly.coefficientOf(block);
+      if (stride.monomials().size() != 1 || ofBlock.monomials().size() != 1)
+        return poly;
+      int64_t one = stride.monomials().begin()->second, all = ofBlock.monomials().begin()->second;
+      if (one < 1 || all % one || all <= one || all / one > mostThreads || !(ofBlock == stride * Poly::constant(all / one)))
+        return poly;
+      size = std::max(size, all / one);
+      for (auto &[variable, each] : steps)
+        if (each > 1 && all / one > each && all / one % each == 0 && poly.coefficientOf(variable) == stride)
+          step = step ? std::min(step, each) : each;
       return poly;
     });
-    return isUsed ? size : 1;
+    return isUsed ? (step ? step : size) : 1;
   }
 
   /// The conditions under which the kernel stores anything.

@@ -61,7 +61,8 @@ __global__ void noise(unsigned *out, int n) {
 // CHECK-LABEL: kb.nest @_Z7centers
 // CHECK: kb.over "j" reduction
 // CHECK: kb.reduce "sum_x" "add" "%a + %b"
-// CHECK: kb.store {{.*}} "Vec{(float)(sum_x), (float)(sum_y), (float)(sum_z)}" []
+// CHECK: kb.store {{.*}} "float" bytes 4 at <over [i] : i * 3>> "sum_x" []
+// CHECK: kb.store {{.*}} "float" bytes 4 at <over [i] : i * 3 + 2>> "sum_z" []
 __global__ void centers(Vec *out, const Vec *in, const float *w, int n, int k) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
@@ -123,7 +124,8 @@ __global__ void count(int *out, int n) {
     out[i] = counter.value;
 }
 
-// CHECK: kb.unraised @_Z8oneFieldP3Veci "the address of 'out[i].x' is not understood"
+// CHECK: kb.nest @_Z8oneFieldP3Veci
+// CHECK: kb.store {{.*}} "float" bytes 4 at <over [i] : i * 3>> "1.0f"
 __global__ void oneField(Vec *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
