@@ -304,6 +304,8 @@ struct Judge::Impl {
   /// recorded one is always among them.
   std::vector<TestCase> seenCases(unsigned count);
   TestCase recordedCase();
+  /// The recorded one as a host meets it on another device, with its buffers elsewhere.
+  TestCase elsewhereCase();
   /// The cheapest case that is not a degenerate shape.
   TestCase checkCase();
 

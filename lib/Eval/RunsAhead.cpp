@@ -20,6 +20,14 @@ RunOptions Judge::Impl::otherMemory() const {
   return other;
 }
 
+TestCase Judge::Impl::elsewhereCase() {
+  TestCase test = recordedCase();
+  test.name = "another device and other addresses";
+  test.isElsewhere = true;
+  test.recorded = false;
+  return test;
+}
+
 RunOptions Judge::Impl::repeatedRun(JudgeEffort effort) const {
   RunOptions together = runOptions();
   together.repetitions = options.determinismRuns;
@@ -47,6 +55,8 @@ std::vector<RunRequest> Judge::Impl::gpuRuns(JudgeEffort effort, unsigned caseCo
   for (const TestCase &test : cases.cases())
     if (final && test.unseen)
       add(test, runOptions());
+  if (final)
+    add(elsewhereCase(), runOptions());
   // The original may not allow these, and then neither need the candidate: they come last.
   for (const TestCase &test : cases.cases())
     if (test.breaks && (final || assumes.count(*test.breaks)))
@@ -125,6 +135,8 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   };
   // What is not kept would be made twice.
   auto isKept = [&](const RunRequest &request) {
+    if (request.test.isElsewhere) // and run only where its launches differ, which the gate finds out
+      return false;
     Expected<const PlanFacts &> known = facts(program, request.test);
     if (!known) {
       consumeError(known.takeError());

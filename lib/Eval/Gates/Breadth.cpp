@@ -169,10 +169,7 @@ static Expected<GateRecord> goElsewhere(GateContext &context) {
     return joinErrors(usual.takeError(), own.takeError());
   if (*usual == *own)
     return record; // the original's host
-  TestCase test = recorded;
-  test.name = "another device and other addresses";
-  test.isElsewhere = true;
-  test.recorded = false;
+  const TestCase test = judge.elsewhereCase();
   Expected<std::string> there = judge.plan(context.candidate, test);
   if (!there)
     return blameProgram(there.takeError(), GateId::G7, FailureClass::Runtime);
