@@ -39,6 +39,9 @@ struct Contraction {
   kb::ExprAttr length;
   /// What stands beside a condition around the sum: all points run it, also those without a sum.
   std::vector<mlir::Operation *> besideBefore, besideAfter;
+  /// Where all that stands beside is what points without a sum store, at the place where those with one store theirs (the
+  /// mask of an attention), that store.
+  kb::StoreOp instead;
   std::vector<kb::LetOp> shared;    ///< before the sum, the same for all rows and columns
   std::vector<kb::LetOp> perOutput; ///< before the sum, in order, initial values of the sums among them
   std::vector<mlir::Operation *> term, after;

@@ -256,7 +256,13 @@ private:
         return reason;
     if (std::string reason = findLength(); !reason.empty())
       return reason;
+    findMask();
     return coverSides();
+  }
+
+  kb::ExprAttr constraintOf(kb::DomainAttr domain, unsigned i) {
+    auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), domain.getSet().getConstraint(i));
+    return spread(kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map));
   }
 
   std::string addDomain(kb::DomainAttr domain) {
@@ -265,12 +271,24 @@ private:
     for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i) {
       if (domain.getSet().isEq(i))
         return "its points satisfy an equation";
-      auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(),
-                                domain.getSet().getConstraint(i));
-      to.conditions.push_back(
-          spread(kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map)));
+      to.conditions.push_back(constraintOf(domain, i));
     }
     return "";
+  }
+
+  void findMask() {
+    bool isOne = to.besideBefore.size() + to.besideAfter.size() == 1 && to.conditions.size() == 1;
+    auto when = isOne ? dyn_cast<kb::WhenOp>((to.besideBefore.empty() ? to.besideAfter : to.besideBefore).front()) : kb::WhenOp();
+    auto domain = when && when.getText().empty() && when.getDomain() ? *when.getDomain() : kb::DomainAttr();
+    auto last = to.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(to.after.back());
+    if (!last || !domain || !domain.getExact() || domain.getSet().getNumConstraints() != 1 || domain.getSet().isEq(0) ||
+        !llvm::hasSingleElement(when.getBody().front()))
+      return;
+    auto store = dyn_cast<kb::StoreOp>(when.getBody().front().front());
+    // c >= 0 is the opposite of -c - 1 >= 0.
+    bool isOpposite = combined(to.conditions.front(), 1, constraintOf(domain, 0), 0).getConstant() == -1;
+    if (isOpposite && store && !store.getAtomic() && !last.getAtomic() && store.getTarget() == last.getTarget())
+      to.instead = store;
   }
 
   /// A sum whose length depends on row or column (a product with a triangle).

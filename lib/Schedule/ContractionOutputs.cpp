@@ -92,8 +92,8 @@ std::string ContractionPrinter::points(bool negated) {
 
 bool ContractionPrinter::storesVectors() {
   auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
-  if (!shape.isVector || neighbours() == 1 || contraction.selectsPoints() || !store || store.getAtomic() ||
-      neighbours() * store.getTarget().getBytes() > 16)
+  if (!shape.isVector || neighbours() == 1 || (contraction.selectsPoints() && !contraction.instead) || !store ||
+      store.getAtomic() || neighbours() * store.getTarget().getBytes() > 16)
     return false;
   for (Operation *op : ArrayRef(contraction.after).drop_back())
     if (op->walk([](Operation *each) { return isa<kb::LetOp, kb::WhenOp>(each) ? WalkResult::advance() : WalkResult::interrupt(); })
@@ -112,6 +112,8 @@ bool ContractionPrinter::storesVectors() {
 
 /// Whether the statements after the sum name the column, but for where \p store stores.
 bool ContractionPrinter::readsColumn(kb::StoreOp store) {
+  if (contraction.instead)
+    return true;
   SmallVector<Operation *> all(contraction.after.begin(), contraction.after.end());
   for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
     all.push_back(let);
@@ -173,11 +175,13 @@ void ContractionPrinter::printAfter() {
                      (isVector ? j + " += " + std::to_string(pack) : "++" + j) + ")");
   std::string chunk = isVector ? text.freshName(column + "First") : column;
   code.line("const int " + chunk + " = " + columnAt(j) + ";");
-  bool isBeside = !contraction.besideBefore.empty() || !contraction.besideAfter.empty();
-  code.open("if (" + isOutside(chunk) + (isBeside ? "" : points(true)) + ")").line("continue;").close();
+  bool isMasked = isVector && contraction.instead;
+  bool isBeside = !isMasked && (!contraction.besideBefore.empty() || !contraction.besideAfter.empty());
+  code.open("if (" + isOutside(chunk) + (isBeside || isMasked ? "" : points(true)) + ")").line("continue;").close();
   StatementPrinter print{text, code};
-  for (Operation *op : contraction.besideBefore)
-    print.print(op);
+  if (isBeside)
+    for (Operation *op : contraction.besideBefore)
+      print.print(op);
   if (isBeside)
     code.open("if (" + points(false) + ")");
   auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
@@ -189,6 +193,12 @@ void ContractionPrinter::printAfter() {
     if (readsColumn(store))
       code.line("const int " + column + " = " + chunk + " + " + part + ";");
   }
+  if (isMasked) {
+    code.open("if (" + comparison(text, contraction.conditions.front(), true) + ")");
+    kb::StoreOp instead = contraction.instead;
+    code.line(out + "[" + part + "] = " + text.fill(instead.getText(), instead.getOperands()) + ";");
+    code.line("continue;").close();
+  }
   for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
     print.print(let);
   for (const auto &[sum, sumType] : contraction.sums)
@@ -196,10 +206,11 @@ void ContractionPrinter::printAfter() {
   for (Operation *op : contraction.after)
     if (op != store.getOperation())
       print.print(op);
-  if (isBeside)
+  if (isBeside) {
     code.close();
-  for (Operation *op : contraction.besideAfter)
-    print.print(op);
+    for (Operation *op : contraction.besideAfter)
+      print.print(op);
+  }
   if (isVector) {
     code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
     text.setName(column, chunk);
