@@ -5,18 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
-#include "kb-opt/Pipeline/PipelineStep.h"
+#include "kb-opt/Pipeline/PipelineText.h"
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
 #include "kb-opt/Rewrite/Assisted/ReplyStore.h"
 
 using namespace kbopt;
 
 /// The one step that -passes names; its pass has an assisted form.
-static llvm::Expected<PipelineStep> stepToFill(Context &context) {
+static llvm::Expected<Step> stepToFill(Context &context) {
   auto steps = parsePipeline(context.options.passes, context.passes);
   if (!steps)
     return steps.takeError();
-  const PipelineStep &step = steps->front();
+  const Step &step = steps->front();
   if (steps->size() != 1 || step.kernel.empty() || !step.reply.empty())
     return llvm::make_error<UsageError>("'" + context.options.passes + "' does not name one pass and one kernel",
                                         "write -passes='" + step.pass + "{kernel=name}'");
@@ -26,7 +26,7 @@ static llvm::Expected<PipelineStep> stepToFill(Context &context) {
   return step;
 }
 
-static llvm::Expected<GroundedSource> groundStep(Context &context, const PipelineStep &step) {
+static llvm::Expected<GroundedSource> groundStep(Context &context, const Step &step) {
   if (llvm::Error error = openInput(context))
     return std::move(error);
   auto program = context.parser.parse(context.command, context.text);
@@ -80,7 +80,7 @@ llvm::Expected<ExitStatus> kbopt::applyAnswer(Context &context) {
   if (!digest)
     return digest.takeError();
   step->reply = *digest;
-  step->options.clear();
+  step->parameters.clear();
   context.options.passes = printPipeline({*step});
   context.progress.line("the reply is kept: " + context.options.passes);
   return runReplay(context);

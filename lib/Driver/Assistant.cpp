@@ -248,13 +248,13 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest
   auto digest = replies.put(made.reply);
   if (!digest)
     return digest.takeError();
-  Move move = work.action.move();
-  move.parameters = {{replyOption.str(), *digest}};
+  Step move = work.action.step();
+  move.reply = *digest;
   for (const TemplateParameter &parameter : made.reply.parameters) {
     move.parameters[parameter.name] = parameter.defaultValue;
     account.proposal.ranges.push_back({parameter.name, parameter.values, parameter.defaultValue});
   }
-  account.proposal.move = std::move(move);
+  account.proposal.step = std::move(move);
   account.proposal.reason = made.reply.summary;
   std::lock_guard<std::mutex> lock(mutex);
   works.insert_or_assign(question + *digest, std::move(work));
@@ -332,7 +332,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
       return choice.pass == planned.pass && choice.kernel == planned.kernel;
     });
     if (work.action.sketch) {
-      account.proposal.move = scheduleMove(planned, work.action);
+      account.proposal.step = scheduleStep(planned, work.action);
       account.proposal.reason = planned.why;
       return std::move(account.proposal);
     }
@@ -367,7 +367,7 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   Work work;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    auto known = works.find(questionOf(node, request) + failed.move.reply());
+    auto known = works.find(questionOf(node, request) + failed.step.reply);
     if (known == works.end()) {
       account.end("unavailable", "the reply is not of this run");
       return std::move(account.proposal);

@@ -47,7 +47,7 @@ PromptKnowledge wordsFor(PromptKnowledge knowledge);
 /// The schedules of \p action that a planner is shown, most promising first.
 std::vector<std::string> shownSchedules(const Action &action);
 /// The move of \p action with the schedule that \p plan names.
-Move scheduleMove(const PlannerReply &plan, const Action &action);
+Step scheduleStep(const PlannerReply &plan, const Action &action);
 
 /// Thread-safe. A question depends on its arguments alone.
 class Assistant {
@@ -112,7 +112,7 @@ private:
   PromptAttempt shown(const Attempt &attempt);
   std::vector<PromptAttempt> shown(llvm::ArrayRef<Attempt> attempts);
   std::vector<PromptAttempt> shown(llvm::ArrayRef<Leader> leaders, double originalUs);
-  std::string summaryOf(const Move &move);
+  std::string summaryOf(const Step &move);
 
   Model &model;
   ReplyStore &replies;

@@ -18,8 +18,8 @@ std::vector<std::string> kbopt::shownSchedules(const Action &action) {
   return {values.begin(), values.begin() + static_cast<ptrdiff_t>(std::min(mostShown, values.size()))};
 }
 
-Move kbopt::scheduleMove(const PlannerReply &plan, const Action &action) {
-  return action.move({{action.ranges.front().name, plan.schedule}});
+Step kbopt::scheduleStep(const PlannerReply &plan, const Action &action) {
+  return action.step({{action.ranges.front().name, plan.schedule}});
 }
 
 static std::string firstReason(const StepResult &result) {
@@ -31,10 +31,10 @@ static std::string firstReason(const StepResult &result) {
 
 /// Why \p program cannot be given the schedule that \p plan names.
 static llvm::Expected<std::string> whyNotScheduled(RewriteSession &program, const PlannerReply &plan, const Action &action) {
-  PipelineStep step;
+  Step step;
   step.pass = plan.pass;
   step.kernel = plan.kernel;
-  step.options = {{action.ranges.front().name, plan.schedule}};
+  step.parameters = {{action.ranges.front().name, plan.schedule}};
   StepResult result;
   auto derived = program.derive(step, result);
   if (!derived)

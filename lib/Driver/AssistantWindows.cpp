@@ -6,10 +6,10 @@
 
 using namespace kbopt;
 
-std::string Assistant::summaryOf(const Move &move) {
-  if (move.reply().empty())
+std::string Assistant::summaryOf(const Step &move) {
+  if (move.reply.empty())
     return "";
-  auto reply = replies.get(move.reply());
+  auto reply = replies.get(move.reply);
   if (reply)
     return ": " + reply->summary;
   llvm::consumeError(reply.takeError());
@@ -18,7 +18,7 @@ std::string Assistant::summaryOf(const Move &move) {
 
 PromptAttempt Assistant::shown(const Attempt &attempt) {
   PromptAttempt result;
-  result.what = attempt.moveText() + summaryOf(attempt.move);
+  result.what = attempt.text() + summaryOf(attempt.step);
   result.verdict = attempt.word();
   if (attempt.correct())
     result.verdict = llvm::formatv("correct, {0:f2} times as fast as the program before", std::exp(attempt.gain()));
@@ -38,7 +38,7 @@ std::vector<PromptAttempt> Assistant::shown(llvm::ArrayRef<Leader> leaders, doub
   std::vector<PromptAttempt> result;
   for (const Leader &leader : leaders) {
     PromptAttempt &shown = result.emplace_back();
-    for (const Move &move : leader.pipeline)
+    for (const Step &move : leader.pipeline)
       shown.what += (shown.what.empty() ? "" : ", then ") + move.text() + summaryOf(move);
     shown.verdict = llvm::formatv("{0:f2} times as fast as the original", originalUs / leader.timeUs);
   }

@@ -39,7 +39,7 @@ std::vector<ReportRole> kbopt::reportRoles(const std::map<ModelRole, ModelSpend>
 
 static ReportOutcome outcomeOf(const Attempt &attempt) {
   // A proposal that was refused has no reply, and never was a program.
-  if (attempt.ask && attempt.move.reply().empty())
+  if (attempt.ask && attempt.step.reply.empty())
     return ReportOutcome::Refused;
   switch (attempt.verdict) {
   case AttemptVerdict::Correct:
@@ -71,8 +71,8 @@ static ReportAttempt toRecord(const Attempt &attempt) {
   ReportAttempt record;
   record.phase = phaseName(attempt.phase).str();
   record.trajectory = attempt.trajectory;
-  record.pass = attempt.move.pass;
-  record.move = attempt.moveText();
+  record.pass = attempt.step.pass;
+  record.step = attempt.text();
   record.parent = attempt.parent;
   record.node = attempt.node;
   record.outcome = outcomeOf(attempt);
@@ -265,7 +265,7 @@ ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment, 
     page.steps.push_back({result.pipeline[i].text(), pass ? pass->info->summary.str() : "",
                           i < result.stepGains.size() ? result.stepGains[i] : std::nullopt});
   }
-  for (const Move &step : result.ablated)
+  for (const Step &step : result.ablated)
     page.ablated.push_back(step.text());
   for (const Attempt &attempt : result.attempts)
     page.attempts.push_back(toRecord(attempt));

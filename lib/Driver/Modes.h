@@ -9,7 +9,7 @@
 
 #include "Context.h"
 #include "kb-opt/Support/Error.h"
-#include "kb-opt/Support/Remark.h"
+#include "kb-opt/Core/Remark.h"
 
 namespace kbopt {
 

@@ -13,30 +13,11 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
-static PipelineStep toPipelineStep(const Move &step, const PassRegistry &passes) {
-  PipelineStep result;
-  result.pass = step.pass;
-  result.kernel = step.kernel;
-  if (!step.site.empty())
-    (void)!llvm::StringRef(step.site).getAsInteger(10, result.site);
-  const PassRegistration *pass = passes.lookup(step.pass);
-  for (const auto &[name, value] : step.parameters) {
-    if (name == replyOption) {
-      result.reply = value;
-      continue;
-    }
-    const OptionInfo *option = pass ? pass->info->option(name) : nullptr;
-    if (!option || option->defaultValue != value)
-      result.options.emplace_back(name, value);
-  }
-  return result;
-}
-
 /// Adds what a rewrite promises and assumes, as `promiseJson` wrote it, to what the steps
 /// before promised.
 static CandidatePromise weaken(CandidatePromise promise, const json::Object &rewrite) {
   llvm::StringRef own = rewrite.getString("promise").value_or("");
-  promise.result = std::max(promise.result, parseResultPromise(own).value_or(ResultPromise::LowerPrecision));
+  promise.result = std::max(promise.result, promiseFromName(own).value_or(Promise::LowerPrecision));
   if (const json::Array *assumes = rewrite.getArray("assumes"))
     for (const json::Value &each : *assumes)
       if (auto assumption = assumptionFromName(each.getAsString().value_or("")))
@@ -99,7 +80,7 @@ static std::optional<ScheduleRun> runFrom(const json::Object &answer) {
   return run;
 }
 
-llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id, const Move &step) {
+llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id, const Step &step) {
   TimedPart timed(&context.timings, "effects", "rewrite");
   Node &parent = node(id);
   StepResult result;
@@ -114,7 +95,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id,
           return kernel.name == step.kernel;
         }))
       return json::Value(json::Object{{"reason", "the program has no kernel '" + step.kernel + "'"}});
-    auto rewritten = open->derive(toPipelineStep(step, context.passes), result);
+    auto rewritten = open->derive(step, result);
     if (!rewritten)
       return rewritten.takeError();
     derived = std::move(*rewritten);
@@ -159,7 +140,7 @@ std::vector<JudgedStep> ProgramEnvironment::stepsTo(const NodeId &id) {
 
 /// A compiler that refuses \p candidate is a verdict; a full disk or an interrupt
 /// says nothing about it and stays an error.
-static llvm::Expected<MoveResult> blameCandidate(MoveResult candidate, llvm::Error error) {
+static llvm::Expected<StepOutcome> blameCandidate(StepOutcome candidate, llvm::Error error) {
   llvm::Error rest =
       llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> refusal) -> llvm::Error {
         if (refusal->status != ExitStatus::Diagnostics)
@@ -174,12 +155,12 @@ static llvm::Expected<MoveResult> blameCandidate(MoveResult candidate, llvm::Err
   return candidate;
 }
 
-llvm::Expected<MoveResult> ProgramEnvironment::rewrite(const NodeId &id, const Move &step) {
+llvm::Expected<StepOutcome> ProgramEnvironment::rewrite(const NodeId &id, const Step &step) {
   auto answer = answered("rewrite", request({id, step.text()}), [&] { return computeRewrite(id, step); });
   if (!answer)
     return answer.takeError();
   const json::Object &object = *answer->getAsObject();
-  MoveResult candidate;
+  StepOutcome candidate;
   auto text = object.getString("text");
   if (!text) {
     candidate.reason = object.getString("reason").value_or("").str();
@@ -241,11 +222,11 @@ std::string ProgramEnvironment::idleAddition(const NodeId &before, const DeviceC
   return text.substr(text.rfind(' ') + 1).str();
 }
 
-llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Move &step) {
+llvm::Expected<StepOutcome> ProgramEnvironment::apply(const NodeId &id, const Step &step) {
   auto rewritten = rewrite(id, step);
   if (!rewritten)
     return rewritten.takeError();
-  MoveResult candidate = std::move(*rewritten);
+  StepOutcome candidate = std::move(*rewritten);
   if (candidate.node.empty())
     return candidate;
   auto program = artefacts(candidate.node);
@@ -262,7 +243,7 @@ llvm::Expected<MoveResult> ProgramEnvironment::apply(const NodeId &id, const Mov
   auto modelled = model(*program, candidate.code);
   if (modelled)
     if (std::string idle = idleAddition(id, *code, *modelled); !idle.empty()) {
-      MoveResult refused;
+      StepOutcome refused;
       refused.reason = "no launch of the workload takes '" + idle + "', as its conditions hold at none of them: it is worth nothing there";
       return refused;
     }

@@ -134,7 +134,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
   }
   readDevice(arguments, reader, options);
   if (const Arg *arg = arguments.getLastArg(OPT_promise)) {
-    if (auto promise = parseResultPromise(arg->getValue()))
+    if (auto promise = promiseFromName(arg->getValue()))
       options.promise = *promise;
     else
       reader.fail(llvm::Twine("unknown promise '") + arg->getValue() + "'",

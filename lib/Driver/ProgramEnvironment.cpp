@@ -55,7 +55,7 @@ llvm::Expected<json::Value> ProgramEnvironment::answered(
 NodeId ProgramEnvironment::addNode(std::string text, Digest host, const CandidatePromise &promise,
                                    const std::optional<ScheduleRun> &run) {
   DigestBuilder builder;
-  builder.add(text).add(toString(promise.result));
+  builder.add(text).add(promiseName(promise.result));
   for (Assumption assumption : promise.assumes)
     builder.add(assumptionName(assumption));
   NodeId id = builder.finish();
@@ -251,7 +251,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
     if (!isLaunched || !seen.emplace(site.step.pass, site.step.kernel).second)
       return;
     json::Object values; // those that the pass begins with
-    for (const auto &[name, value] : site.step.options)
+    for (const auto &[name, value] : site.step.parameters)
       values[name] = value;
     list.push_back(json::Object{{"pass", site.step.pass},
                                 {"kernel", site.step.kernel},
@@ -261,7 +261,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   };
   for (bool byDefault : {true, false})
     for (const Opportunity &site : *opportunities)
-      if (site.applies && site.step.options.empty() == byDefault)
+      if (site.applies && site.step.parameters.empty() == byDefault)
         add(site, /*assisted=*/false);
   // A model is asked where no rule does it.
   for (const Opportunity &site : *opportunities)

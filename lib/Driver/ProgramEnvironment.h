@@ -26,8 +26,8 @@ public:
   NodeId root() override { return rootNode; }
   bool measures() const override { return gpu; }
   llvm::Expected<std::vector<Action>> actions(const NodeId &node) override;
-  llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) override;
-  llvm::Expected<MoveResult> rewrite(const NodeId &node, const Move &step) override;
+  llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &step) override;
+  llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) override;
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override;
   llvm::Expected<NodeJudgement> confirm(const NodeId &node) override;
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override;
@@ -73,7 +73,7 @@ private:
   llvm::Expected<std::vector<std::string>> instances(const NodeId &node, llvm::StringRef kernel);
   AssistantFacts assistantFacts() const;
   /// One line on the reply that \p step carries out; empty: it carries out none.
-  std::string replySummary(const Move &step) const;
+  std::string replySummary(const Step &step) const;
 
   /// The journal's answer to \p request, or \p compute's.
   llvm::Expected<llvm::json::Value>
@@ -131,7 +131,7 @@ private:
   /// The kernels that the recorded run of \p of launches, the others being fallbacks; empty if that is not known.
   std::set<std::string> kernelsLeft(const Node &of, const ParsedProgram &parsed);
   llvm::Expected<llvm::json::Value> computeActions(const NodeId &node);
-  llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Move &step);
+  llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Step &step);
   llvm::Expected<llvm::json::Value> computeJudgement(const NodeId &node, JudgeEffort effort);
   llvm::Expected<NodeJudgement> judgeWith(const NodeId &node, JudgeEffort effort);
 

@@ -146,10 +146,10 @@ llvm::Expected<Reflection> ProgramEnvironment::reflect(const ReplayBuffer &buffe
 
 //===-- Soft verification ---------------------------------------------------===//
 
-std::string ProgramEnvironment::replySummary(const Move &step) const {
-  if (step.reply().empty())
+std::string ProgramEnvironment::replySummary(const Step &step) const {
+  if (step.reply.empty())
     return "";
-  auto reply = replies.get(step.reply());
+  auto reply = replies.get(step.reply);
   if (reply)
     return reply->summary;
   llvm::consumeError(reply.takeError());
@@ -164,7 +164,7 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::verified(const NodeId &id, Nod
   std::vector<std::string> words;
   for (const JudgedStep &step : steps)
     words.push_back(step.pass + (step.reply.empty() ? "" : ": " + step.reply));
-  auto verification = assistant->verify(rootNode, id, words, toString(node(id).promise.result));
+  auto verification = assistant->verify(rootNode, id, words, promiseName(node(id).promise.result));
   if (!verification)
     return verification.takeError();
   if (verification->rejected) {

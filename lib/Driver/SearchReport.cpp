@@ -10,13 +10,6 @@
 using namespace kbopt;
 using llvm::formatv;
 
-static std::string pipelineText(llvm::ArrayRef<Move> pipeline) {
-  std::string text;
-  for (const Move &step : pipeline)
-    text += (text.empty() ? "" : ",") + step.text();
-  return text;
-}
-
 void SearchReport::opened(size_t records, const std::string &directory) {
   if (records)
     context.progress.line(llvm::formatv("knowledge: {0} records of earlier runs from {1}", records, directory).str());
@@ -94,7 +87,7 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
   case AttemptVerdict::Inconclusive:
     return "inconclusive" + (attempt.gate.empty() ? "" : " (" + attempt.gate + ")") + ": " + attempt.reason;
   case AttemptVerdict::NotApplied:
-    return (attempt.ask && attempt.move.reply().empty() ? "no proposal" : "does not apply") +
+    return (attempt.ask && attempt.step.reply.empty() ? "no proposal" : "does not apply") +
            (attempt.failure.empty() ? "" : " (" + attempt.failure + ")") + ": " + attempt.reason;
   }
   llvm_unreachable("unknown verdict");
@@ -114,7 +107,7 @@ void SearchReport::attempted(const Attempt &attempt) {
                       : attempt.phase == AttemptPhase::Tune   ? "tuning"
                                                               : "winner";
   std::string text =
-      llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.moveText(), outcomeText(attempt, source()), note);
+      llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.text(), outcomeText(attempt, source()), note);
   // What was seen before is news to nobody.
   if (attempt.shortcut == "known")
     context.progress.status(text);
@@ -123,7 +116,7 @@ void SearchReport::attempted(const Attempt &attempt) {
   showStanding();
 }
 
-void SearchReport::improved(double timeUs, llvm::ArrayRef<Move> pipeline) {
+void SearchReport::improved(double timeUs, llvm::ArrayRef<Step> pipeline) {
   bestUs = timeUs;
   if (context.progress.redraws())
     showStanding();
@@ -173,9 +166,9 @@ static std::string shellWord(llvm::StringRef text, bool always = false) {
   return word + "'";
 }
 
-std::string SearchReport::replayCommand(llvm::ArrayRef<Move> pipeline) const {
+std::string SearchReport::replayCommand(llvm::ArrayRef<Step> pipeline) const {
   std::string command =
-      "kb-opt -passes=" + shellWord(pipelineText(pipeline), /*always=*/true) + " " + shellWord(context.options.input);
+      "kb-opt -passes=" + shellWord(printPipeline(pipeline), /*always=*/true) + " " + shellWord(context.options.input);
   if (context.options.flags && !context.options.flags->empty()) {
     command += " --";
     for (const std::string &flag : *context.options.flags)
@@ -192,7 +185,7 @@ static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const Sea
     PipelineOptions options;
     options.parser = &context.parser;
     auto replayed =
-        runPipeline(context.text, context.command, pipelineText(result.pipeline), options);
+        runPipeline(context.text, context.command, printPipeline(result.pipeline), options);
     if (!replayed)
       return replayed.takeError();
     remarks = std::move(replayed->remarks);
@@ -201,12 +194,12 @@ static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const Sea
     bool applied = attempt.verdict != AttemptVerdict::NotApplied;
     Remark remark;
     remark.kind = applied ? RemarkKind::Analysis : RemarkKind::Missed;
-    remark.pass = attempt.move.pass;
-    remark.kernel = attempt.move.kernel;
+    remark.pass = attempt.step.pass;
+    remark.kernel = attempt.step.kernel;
     remark.file = context.command.shownFile;
-    (void)!llvm::StringRef(attempt.move.site).getAsInteger(10, remark.site);
+    remark.site = attempt.step.site;
     remark.message = applied ? outcomeText(attempt, source) : attempt.reason;
-    remark.options.assign(attempt.move.parameters.begin(), attempt.move.parameters.end());
+    remark.options.assign(attempt.step.parameters.begin(), attempt.step.parameters.end());
     remarks.push_back(std::move(remark));
   }
   return remarks;
@@ -234,7 +227,7 @@ static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environme
   auto slowest = std::max_element(kernels.begin(), kernels.end(),
                                   [](const auto &a, const auto &b) { return a.second.timeUs < b.second.timeUs; });
   bool isTried = slowest != kernels.end() && llvm::any_of(result.attempts, [&](const Attempt &attempt) {
-                   return attempt.phase == AttemptPhase::Sketch && attempt.move.kernel == slowest->first;
+                   return attempt.phase == AttemptPhase::Sketch && attempt.step.kernel == slowest->first;
                  });
   if (slowest == kernels.end() || isTried)
     return "";
@@ -254,9 +247,9 @@ llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment, const
     if (attempt.verdict == AttemptVerdict::NotApplied || !attempt.shortcut.empty())
       continue;
     std::string passes;
-    for (const Move &move : attempt.before)
+    for (const Step &move : attempt.before)
       passes += move.pass + " + ";
-    Tried &pass = tried[passes + attempt.move.pass];
+    Tried &pass = tried[passes + attempt.step.pass];
     ++pass.count;
     pass.refused += attempt.verdict == AttemptVerdict::Incorrect;
     if (attempt.correct() && attempt.timeUs > 0)
@@ -310,7 +303,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     for (const Remark &remark : missed)
       progress.line(formatRemark(remark));
   bool found = !result.pipeline.empty();
-  for (const Move &step : result.ablated)
+  for (const Step &step : result.ablated)
     progress.line("ablation: " + step.text() + " contributes nothing and leaves");
   if (found && result.confirmed)
     describeGates(environment.gates(result.best));
@@ -343,7 +336,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   if (found) {
     progress.line("replay: " + replayCommand(result.pipeline));
     if (context.options.printPipeline)
-      context.err << pipelineText(result.pipeline) << "\n";
+      context.err << printPipeline(result.pipeline) << "\n";
   }
   if (!context.options.remarksFile.empty()) {
     auto remarks = remarksOf(context, result, source());

@@ -28,7 +28,7 @@ public:
   void attempted(const Attempt &attempt) override;
   void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) override;
   void reflected(const Reflection &reflection) override;
-  void improved(double timeUs, llvm::ArrayRef<Move> pipeline) override;
+  void improved(double timeUs, llvm::ArrayRef<Step> pipeline) override;
 
   /// The end where no rule applies and no model is asked: says why, and leaves the program as it is.
   llvm::Expected<ExitStatus> nothingApplies(ProgramEnvironment &environment);
@@ -50,7 +50,7 @@ private:
   void showStanding();
   /// Counts what a reply took.
   void spend(uint64_t more, std::optional<double> dollars);
-  std::string replayCommand(llvm::ArrayRef<Move> pipeline) const;
+  std::string replayCommand(llvm::ArrayRef<Step> pipeline) const;
 
   Session &session;
   Context &context;

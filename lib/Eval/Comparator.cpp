@@ -39,23 +39,6 @@ template <typename T> static T loadElement(ArrayRef<uint8_t> bytes, size_t index
   return value;
 }
 
-StringRef toString(ResultPromise promise) {
-  switch (promise) {
-  case ResultPromise::Bitwise: return "bitwise";
-  case ResultPromise::Reassociates: return "reassociates";
-  case ResultPromise::LowerPrecision: return "lower-precision";
-  }
-  return "";
-}
-
-std::optional<ResultPromise> parseResultPromise(StringRef text) {
-  for (ResultPromise promise : {ResultPromise::Bitwise, ResultPromise::Reassociates,
-                                ResultPromise::LowerPrecision})
-    if (text == toString(promise))
-      return promise;
-  return std::nullopt;
-}
-
 namespace {
 
 /// NaN, +Inf, -Inf, finite.
@@ -114,7 +97,7 @@ struct Rule {
 
   Rule(const OutputView &output, const Tolerance &tolerance)
       : output(output), tolerance(tolerance), u(unitRoundoff(output.type)) {
-    if (tolerance.promise == ResultPromise::LowerPrecision && tolerance.computePrecision && u > 0) {
+    if (tolerance.promise == Promise::LowerPrecision && tolerance.computePrecision && u > 0) {
       double lower = std::max(u, unitRoundoff(*tolerance.computePrecision));
       scale = lower / u;
       u = lower;
@@ -151,7 +134,7 @@ struct Rule {
 
   /// Of an element that is \p r, with these two.
   double bound(double r, double originalError, double terms) const {
-    if (tolerance.promise == ResultPromise::Bitwise)
+    if (tolerance.promise == Promise::Bitwise)
       return 0;
     return std::max({tolerance.kappa() * originalError, terms, tolerance.absolute + tolerance.relative * std::fabs(r)});
   }
@@ -281,7 +264,7 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
   }
   size_t count = candidate.size() / width;
   result.elements = count;
-  const bool exact = unitRoundoff(type) == 0 || tolerance.promise == ResultPromise::Bitwise;
+  const bool exact = unitRoundoff(type) == 0 || tolerance.promise == Promise::Bitwise;
   // A declared tolerance of a workload speaks of its own floating outputs.
   OutputView view = output;
   view.type = type;
@@ -396,7 +379,7 @@ bool acceptsOutput(const OutputView &output, ArrayRef<uint8_t> candidate,
 bool acceptsElements(const OutputView &output, size_t begin, ArrayRef<uint8_t> some, const Tolerance &tolerance) {
   const unsigned width = std::max(1u, kbrt::elementBytes(output.type));
   const size_t count = output.oracle.size() / width;
-  const bool exact = unitRoundoff(output.type) == 0 || tolerance.promise == ResultPromise::Bitwise;
+  const bool exact = unitRoundoff(output.type) == 0 || tolerance.promise == Promise::Bitwise;
   Rule rule(output, tolerance);
   if (!exact && tolerance.reductionLength)
     rule.typical = medianMagnitude(output, count);

@@ -114,9 +114,9 @@ Expected<RunResult> Judge::count(const ProgramArtefacts &program, RunOptions opt
 /// precision and the workload's owner states the differences that are accepted.
 static std::set<std::string> declaredPrecisions(const CandidatePromise &promise, CaseSource &cases) {
   std::set<std::string> declared = promise.declares;
-  if (promise.result != ResultPromise::Bitwise)
+  if (promise.result != Promise::Bitwise)
     declared.insert({"ex2", "rsqrt"});
-  if (promise.result != ResultPromise::LowerPrecision)
+  if (promise.result != Promise::LowerPrecision)
     return declared;
   for (const TestCase &test : cases.cases()) {
     Tolerance stated = cases.tolerance(test, 0);
@@ -193,7 +193,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   ProgramArtefacts artefacts = candidate;
   artefacts.exactly = effort == JudgeEffort::Final;
   JudgedProgram program(artefacts, impl->keptBytes);
-  const bool isStrict = promise.result != ResultPromise::Bitwise && known->deterministic;
+  const bool isStrict = promise.result != Promise::Bitwise && known->deterministic;
   std::string omitted;
   const unsigned caseCount = impl->caseCount(effort, omitted);
   CandidatePromise held = promise; // with the precision that G3 lets pass

@@ -137,7 +137,7 @@ struct Floor {
   double us = 0;
   std::string reason;
 };
-Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, ResultPromise promise);
+Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, Promise promise);
 
 struct Judge::Impl {
   Impl(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,

@@ -305,9 +305,9 @@ Expected<Reference> Judge::Impl::withDraws(const TestCase &test, Reference refer
 
 Spread spreadFor(const CandidatePromise &promise) {
   switch (promise.result) {
-  case ResultPromise::Bitwise: return Spread::None;
-  case ResultPromise::Reassociates: return Spread::Rounded;
-  case ResultPromise::LowerPrecision: return Spread::Narrowed;
+  case Promise::Bitwise: return Spread::None;
+  case Promise::Reassociates: return Spread::Rounded;
+  case Promise::LowerPrecision: return Spread::Narrowed;
   }
   return Spread::None;
 }

@@ -1,7 +1,7 @@
 //===- Settings.cpp -------------------------------------------------------===//
 #include "kb-opt/LLM/Settings.h"
 #include "kb-opt/Support/Error.h"
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Support/YamlTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -20,7 +20,7 @@ using llvm::StringRef;
 namespace {
 
 /// The reply of \p step, which is for \p info and for the step's kernel.
-llvm::Expected<AssistedReply> replyOf(const PipelineStep &step, const PassInfo &info,
+llvm::Expected<AssistedReply> replyOf(const Step &step, const PassInfo &info,
                                       const std::string &folder) {
   llvm::Expected<AssistedReply> reply = ReplyStore(folder, realFileSystem()).get(step.reply);
   if (!reply)
@@ -85,7 +85,7 @@ std::optional<std::string> RewriteSession::State::suppressedKernel(const PassInf
   return std::nullopt;
 }
 
-llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const PipelineStep &step,
+llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Step &step,
                                                                    const PassInfo &info,
                                                                    std::string &edited) {
   if (!info.assisted)
@@ -118,7 +118,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Pipelin
   // A file from elsewhere may hold what was never accepted.
   if (std::optional<Refusal> refusal = checkReply(*reply, info))
     return refuse(*refusal);
-  llvm::Expected<TemplateValues> values = templateValues(*reply, step.options);
+  llvm::Expected<TemplateValues> values = templateValues(*reply, step.parameters);
   if (!values)
     return values.takeError();
   for (const auto &[name, value] : *values)

@@ -31,21 +31,21 @@ PassAdapter::initializeOptions(llvm::StringRef text,
 }
 
 void PassAdapter::runOnOperation() {
-  llvm::Expected<PipelineStep> parsed = step();
+  llvm::Expected<Step> parsed = step();
   assert(parsed && "options are checked when the pipeline is parsed");
   assert(runner && "the pass manager runs inside a session");
   if (mlir::failed(runner->runStep(*parsed, getOperation())))
     signalPassFailure();
 }
 
-llvm::Expected<PipelineStep> PassAdapter::step() const {
-  PipelineStep result;
+llvm::Expected<Step> PassAdapter::step() const {
+  Step result;
   result.pass = info->name.str();
   result.kernel = kernel;
   result.site = site;
   result.reply = reply;
   if (!result.reply.empty()) {
-    result.options.assign(parameters.begin(), parameters.end());
+    result.parameters = parameters;
     return result;
   }
   PassOptions checked(*info);
@@ -55,7 +55,7 @@ llvm::Expected<PipelineStep> PassAdapter::step() const {
     if (llvm::Error error = checked.set(option.name, value))
       return std::move(error);
     if (value != option.defaultValue)
-      result.options.emplace_back(option.name.str(), value);
+      result.parameters[option.name.str()] = value;
   }
   return result;
 }

@@ -8,7 +8,7 @@
 #define KBOPT_LIB_PIPELINE_PASSADAPTER_H
 
 #include "kb-opt/IR/Kb.h"
-#include "kb-opt/Pipeline/PipelineStep.h"
+#include "kb-opt/Pipeline/PipelineText.h"
 #include "mlir/Pass/Pass.h"
 
 namespace kbopt {
@@ -19,7 +19,7 @@ public:
   virtual ~StepRunner();
   /// Runs \p step and brings \p carrier up to date. Keeps the error for the
   /// caller of the pass manager.
-  virtual mlir::LogicalResult runStep(const PipelineStep &step, kb::ProgramOp carrier) = 0;
+  virtual mlir::LogicalResult runStep(const Step &step, kb::ProgramOp carrier) = 0;
 };
 
 class PassAdapter : public mlir::OperationPass<kb::ProgramOp> {
@@ -45,7 +45,7 @@ public:
   void runOnOperation() override;
 
   /// The step that the parsed options stand for.
-  llvm::Expected<PipelineStep> step() const;
+  llvm::Expected<Step> step() const;
   void setRunner(StepRunner *newRunner) { runner = newRunner; }
 
 private:

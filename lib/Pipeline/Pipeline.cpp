@@ -36,11 +36,11 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities(bool assi
   return state->opportunities(assisted, recorded);
 }
 
-llvm::Expected<StepResult> RewriteSession::apply(const PipelineStep &step) {
+llvm::Expected<StepResult> RewriteSession::apply(const Step &step) {
   return state->apply(step);
 }
 
-llvm::Expected<std::unique_ptr<RewriteSession>> RewriteSession::derive(const PipelineStep &step,
+llvm::Expected<std::unique_ptr<RewriteSession>> RewriteSession::derive(const Step &step,
                                                                        StepResult &result) {
   std::string text;
   llvm::Expected<StepResult> done = state->rewrite(step, text);
@@ -63,7 +63,7 @@ public:
   Collector(RewriteSession &session, PipelineResult &result, bool keepNests)
       : session(session), result(result), keepNests(keepNests) {}
 
-  mlir::LogicalResult runStep(const PipelineStep &step, kb::ProgramOp carrier) override {
+  mlir::LogicalResult runStep(const Step &step, kb::ProgramOp carrier) override {
     --remaining;
     llvm::Expected<StepResult> done = session.apply(step);
     if (!done)

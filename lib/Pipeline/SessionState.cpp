@@ -81,7 +81,7 @@ bool kbopt::isNamed(StringRef qualified, StringRef name) {
 /// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which stand in the main file.
 static bool takesHeaders(const RewritePass &pass, SiteKind site) { return pass.composes() || site == SiteKind::Launch; }
 
-auto RewriteSession::State::selectSites(const RewritePass &pass, const PipelineStep &step)
+auto RewriteSession::State::selectSites(const RewritePass &pass, const Step &step)
     -> llvm::Expected<std::vector<Found>> {
   std::vector<Found> found;
   bool anyKernel = false;
@@ -166,7 +166,7 @@ llvm::Error kbopt::unparsableAfter(StringRef pass, llvm::Error error) {
       words, "this is a bug of the pass; leave it out of the pipeline", ExitStatus::Internal);
 }
 
-llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step) {
+llvm::Expected<StepResult> RewriteSession::State::apply(const Step &step) {
   std::string edited;
   llvm::Expected<StepResult> result = rewrite(step, edited);
   if (!result || result->rewritten == 0)
@@ -181,7 +181,7 @@ llvm::Expected<StepResult> RewriteSession::State::apply(const PipelineStep &step
   return result;
 }
 
-llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &step,
+llvm::Expected<StepResult> RewriteSession::State::rewrite(const Step &step,
                                                           std::string &edited) {
   const PassRegistration *registration = registry().lookup(step.pass);
   if (!registration)
@@ -202,9 +202,9 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const PipelineStep &st
 }
 
 llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePass &pass, const PassInfo &info,
-                                                                const PipelineStep &step, std::string &edited) {
+                                                                const Step &step, std::string &edited) {
   PassOptions values(info);
-  for (const auto &[name, value] : step.options)
+  for (const auto &[name, value] : step.parameters)
     if (llvm::Error error = values.set(name, value))
       return std::move(error);
   if (llvm::Error error = import())
@@ -344,7 +344,7 @@ static std::vector<std::string> choicesAt(const RewritePass &pass, const PassCon
 
 /// Values that a search tries with which \p pass applies at \p site, where it does not with its defaults: one option
 /// differs, by as few places of its list as will do. Empty if there are none.
-static std::vector<std::pair<std::string, std::string>> triedValuesAt(const RewritePass &pass, const PassContext &context,
+static std::map<std::string, std::string> triedValuesAt(const RewritePass &pass, const PassContext &context,
                                                                       const Site &site, const PassInfo &info) {
   for (const OptionInfo &option : info.options) {
     auto usual = llvm::find(option.tuning, option.defaultValue);
@@ -402,8 +402,8 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
         if (!comment && !tooOld)
           each.choices = choicesAt(*pass, *passContext, site, values, each.applies);
         if (!comment && !tooOld && !each.applies && !pass->composes())
-          each.step.options = triedValuesAt(*pass, *passContext, site, info);
-        each.applies |= !each.step.options.empty();
+          each.step.parameters = triedValuesAt(*pass, *passContext, site, info);
+        each.applies |= !each.step.parameters.empty();
         each.assisted = askable && !comment && !tooOld;
         each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());

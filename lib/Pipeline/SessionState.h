@@ -34,9 +34,9 @@ struct RewriteSession::State {
   llvm::Error start(llvm::StringRef text);
   /// Imports if the text has changed since, and makes `passContext`.
   llvm::Error import();
-  llvm::Expected<StepResult> apply(const PipelineStep &step);
+  llvm::Expected<StepResult> apply(const Step &step);
   /// What \p step does; \p edited receives the text if it rewrites anything.
-  llvm::Expected<StepResult> rewrite(const PipelineStep &step, std::string &edited);
+  llvm::Expected<StepResult> rewrite(const Step &step, std::string &edited);
   /// The program that passes which compose work on, imported: `base` in a run, else this one.
   llvm::Expected<State &> scheduled();
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted, const RecordedLaunches &launches);
@@ -71,7 +71,7 @@ private:
     Site site;
   };
   /// `rewrite` of this very program by a rule.
-  llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info, const PipelineStep &step,
+  llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info, const Step &step,
                                            std::string &edited);
   /// What clang says of \p text, if it is no program. A kernel that was printed from a nest is new text
   /// as a whole, so that it is looked at before anything rests on it.
@@ -79,10 +79,10 @@ private:
   /// Adds the edits of kernels that steps before scheduled and \p changed does not hold.
   llvm::Error addScheduled(const KernelSchedules &changed, Edits &edits);
   /// The assisted form of a pass: what a reply says, held to the rules on edits.
-  llvm::Expected<StepResult> rewriteFromReply(const PipelineStep &step, const PassInfo &info,
+  llvm::Expected<StepResult> rewriteFromReply(const Step &step, const PassInfo &info,
                                               std::string &edited);
   llvm::Expected<std::string> bitcodeOf(llvm::StringRef text);
-  llvm::Expected<std::vector<Found>> selectSites(const RewritePass &pass, const PipelineStep &step);
+  llvm::Expected<std::vector<Found>> selectSites(const RewritePass &pass, const Step &step);
   Remark remarkAt(const PassInfo &info, const Found &found, unsigned number,
                   const PassOptions &values) const;
   /// Why \p site may not be touched, if a comment says so.

@@ -16,7 +16,7 @@ unsigned Explorer::asks(const NodeId &node, const Action &action) const {
 }
 
 bool Explorer::isRepairable(const ExplorerRequest &request, const Attempt &attempt) {
-  return attempt.ask && !request.minimal && !attempt.move.reply().empty() && attempt.shortcut.empty() &&
+  return attempt.ask && !request.minimal && !attempt.step.reply.empty() && attempt.shortcut.empty() &&
          (attempt.verdict == AttemptVerdict::Incorrect ||
           attempt.verdict == AttemptVerdict::NotApplied);
 }
@@ -52,7 +52,7 @@ ContextWindow Explorer::window(std::vector<Attempt> attempts, std::vector<Leader
   return {std::move(attempts), std::move(leaders)};
 }
 
-static Action actionOf(const ExplorerNode &node, const Move &move) {
+static Action actionOf(const ExplorerNode &node, const Step &move) {
   if (node.actions)
     for (const Action &action : *node.actions)
       if (action.assisted && action.pass == move.pass && action.kernel == move.kernel &&
@@ -75,9 +75,9 @@ static std::optional<std::set<std::string>> choicesOf(const ExplorerNode &node,
 
 ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repair) const {
   const ExplorerNode &node = nodes.at(request.parent);
-  const std::string &kernel = request.move.kernel;
+  const std::string &kernel = request.step.kernel;
   ProposalRequest question;
-  question.action = actionOf(node, request.move);
+  question.action = actionOf(node, request.step);
   question.trajectory = request.trajectory;
   question.ask = request.ask;
   question.minimal = request.minimal;
@@ -92,8 +92,8 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.pipeline = node.pipeline;
   std::vector<Attempt> children = childrenOf(node.id);
   for (const Attempt &attempt : children)
-    if (attempt.ask && attempt.move.pass == request.move.pass && attempt.move.kernel == kernel &&
-        attempt.move.site == request.move.site)
+    if (attempt.ask && attempt.step.pass == request.step.pass && attempt.step.kernel == kernel &&
+        attempt.step.site == request.step.site)
       question.here.push_back(attempt);
   if (request.minimal)
     return question;
@@ -114,14 +114,14 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.debugger = window(std::move(children), {}, "debugger " + purpose);
 
   question.prediction =
-      believed.predict(question.state, request.move.pass, node.predecessors(kernel), question.shape);
+      believed.predict(question.state, request.step.pass, node.predecessors(kernel), question.shape);
   if (!options.memory)
     return question;
   std::vector<std::string> before = node.predecessors(kernel);
   std::optional<std::set<std::string>> choices = choicesOf(node, kernel);
   question.knowledge = retrieveForPrompt(believed, question.state, "", mostEntries, question.shape,
                                          before, choices ? &*choices : nullptr);
-  question.ofPass = retrieveForPrompt(believed, question.state, request.move.pass, 1,
+  question.ofPass = retrieveForPrompt(believed, question.state, request.step.pass, 1,
                                       question.shape, before);
   return question;
 }
@@ -152,8 +152,8 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
   for (Pending &entry : pending) {
     if (!entry.request.ask)
       continue;
-    unsigned &count = asked[{entry.request.parent, entry.request.move.pass,
-                             entry.request.move.kernel, entry.request.move.site}];
+    unsigned &count = asked[{entry.request.parent, entry.request.step.pass,
+                             entry.request.step.kernel, entry.request.step.site}];
     count = std::max(count, entry.request.ask);
     if (!mayAsk()) {
       entry.proposal = Proposal{{}, {}, "budget", result.modelEnd};
@@ -186,21 +186,21 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     note(proposal);
     if (observer && questions.count(&entry))
       observer->asked(questions.at(&entry), entry.repair, proposal);
-    if (!proposal.move) {
+    if (!proposal.step) {
       entry.fate = Pending::Fate::NoMove;
       continue;
     }
-    if (proposal.move->pass != entry.request.move.pass) {
+    if (proposal.step->pass != entry.request.step.pass) {
       // The planner knew better than the draw.
       const ExplorerNode &node = nodes.at(entry.request.parent);
-      const std::string &kernel = proposal.move->kernel;
+      const std::string &kernel = proposal.step->kernel;
       entry.request.predictedGain =
-          believed.predict(node.stateOf(kernel), proposal.move->pass, node.predecessors(kernel),
+          believed.predict(node.stateOf(kernel), proposal.step->pass, node.predecessors(kernel),
                            node.shapeOf(kernel)).logGain;
     }
-    entry.request.move = *proposal.move;
-    if (!proposal.move->reply().empty())
-      replyRoles.try_emplace(proposal.move->reply(), entry.request.minimal ? ModelRole::Minimal
+    entry.request.step = *proposal.step;
+    if (!proposal.step->reply.empty())
+      replyRoles.try_emplace(proposal.step->reply, entry.request.minimal ? ModelRole::Minimal
                                                    : entry.repair        ? ModelRole::Debugger
                                                                          : ModelRole::Coder);
   }
@@ -211,9 +211,9 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
 void Explorer::offer(const Attempt &attempt, const std::vector<ParameterRange> &ranges) {
   if (!attempt.correct() || ranges.empty())
     return;
-  const Move &move = attempt.move;
-  Action action{move.pass, move.kernel, move.site, ranges, /*assisted=*/false, move.reply()};
-  rangesOf.try_emplace({move.pass, move.reply()}, ranges);
+  const Step &move = attempt.step;
+  Action action{move.pass, move.kernel, move.site, ranges, /*assisted=*/false, move.reply};
+  rangesOf.try_emplace({move.pass, move.reply}, ranges);
   ExplorerNode &node = nodes.at(attempt.parent);
   if (node.actions)
     node.actions->push_back(action);

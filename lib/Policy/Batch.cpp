@@ -13,14 +13,14 @@ using namespace kbopt;
 /// Makes the moves of \p entry one after the other, without those that do not apply.
 llvm::Error Explorer::applyMoves(Pending &entry) {
   NodeId at = entry.request.parent, last = at;
-  std::vector<Move> all = entry.request.before, applied;
-  all.push_back(entry.request.move);
-  for (const Move &move : all) {
+  std::vector<Step> all = entry.request.before, applied;
+  all.push_back(entry.request.step);
+  for (const Step &move : all) {
     if (stopped() || outOfTime())
       return llvm::Error::success();
     bool isAlone = all.size() == 1;
     if (llvm::Error error = keepUnlessStopped(isAlone ? environment.apply(at, move) : environment.rewrite(at, move),
-                                              [&](MoveResult made) {
+                                              [&](StepOutcome made) {
                                                 if (made.applied && made.gate.empty()) {
                                                   last = std::exchange(at, made.node);
                                                   applied.push_back(move);
@@ -36,10 +36,10 @@ llvm::Error Explorer::applyMoves(Pending &entry) {
     entry.applied = true;
     return llvm::Error::success();
   }
-  entry.request.move = applied.back();
+  entry.request.step = applied.back();
   applied.pop_back();
   entry.before = std::move(applied);
-  return keepUnlessStopped(environment.apply(last, entry.request.move), [&](MoveResult made) {
+  return keepUnlessStopped(environment.apply(last, entry.request.step), [&](StepOutcome made) {
     entry.made = std::move(made);
     entry.applied = true;
   });
@@ -47,11 +47,11 @@ llvm::Error Explorer::applyMoves(Pending &entry) {
 
 llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
   std::vector<Pending *> open;
-  std::set<std::pair<NodeId, Move>> seen;
+  std::set<std::pair<NodeId, Step>> seen;
   for (Pending &entry : pending) {
     if (entry.isSettled())
       continue;
-    std::pair<NodeId, Move> key(entry.request.parent, entry.request.move);
+    std::pair<NodeId, Step> key(entry.request.parent, entry.request.step);
     if (entry.request.before.empty() && (triedAt.count(key) || !seen.insert(key).second))
       entry.fate = Pending::Fate::Repeat;
     else
@@ -64,7 +64,7 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
 /// two equal candidates is measured.
 void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
                       std::map<Digest, NodeId> &comingCode, uint64_t open) {
-  const MoveResult &made = entry.made;
+  const StepOutcome &made = entry.made;
   auto sameCode = byCode.find(made.code);
   auto codeToCome = comingCode.find(made.code);
   if (!made.applied || !made.gate.empty()) {
@@ -149,7 +149,7 @@ Attempt Explorer::resolve(const Pending &pending) {
   Attempt attempt;
   attempt.phase = request.phase;
   attempt.trajectory = request.trajectory;
-  attempt.move = request.move;
+  attempt.step = request.step;
   attempt.before = pending.before;
   attempt.parent = request.parent;
   attempt.parentTimeUs = parent.judgement.timeUs;
@@ -161,7 +161,7 @@ Attempt Explorer::resolve(const Pending &pending) {
     attempt.tokens = pending.proposal->tokens;
     attempt.cost = pending.proposal->cost;
   }
-  const State &state = parent.stateOf(request.move.kernel);
+  const State &state = parent.stateOf(request.step.kernel);
   attempt.primary = state.fullName();
   attempt.secondary = state.secondary;
 
@@ -169,9 +169,9 @@ Attempt Explorer::resolve(const Pending &pending) {
   auto take = [&](NodeJudgement judgement) {
     attempt.node = pending.made.node;
     attempt.setVerdict(judgement);
-    std::vector<Move> pipeline = parent.pipeline;
+    std::vector<Step> pipeline = parent.pipeline;
     llvm::append_range(pipeline, pending.before);
-    pipeline.push_back(request.move);
+    pipeline.push_back(request.step);
     addNode(attempt.node, pending.made.code, judgement, std::move(pipeline), parent.id);
   };
   switch (pending.fate) {
@@ -229,7 +229,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     if (entry.fate == Pending::Fate::Dropped ||
         (entry.fate == Pending::Fate::Judge && !entry.judgement))
       break;
-    std::pair<NodeId, Move> key(entry.request.parent, entry.request.move);
+    std::pair<NodeId, Step> key(entry.request.parent, entry.request.step);
     if (entry.fate == Pending::Fate::Repeat) {
       Attempt again = result.attempts[triedAt.at(key)];
       again.trajectory = entry.request.trajectory;

@@ -61,17 +61,17 @@ private:
     for (auto [slot, member] : llvm::enumerate(members)) {
       std::set<std::string> passes; // each once before any twice
       for (unsigned i = 0; i != each; ++i) {
-        llvm::Expected<std::vector<MoveOption>> moves = freshMoves(explorer, member, planned);
+        llvm::Expected<std::vector<StepOption>> moves = freshSteps(explorer, member, planned);
         if (!moves)
           return moves.takeError();
-        std::vector<MoveOption> others = *moves;
+        std::vector<StepOption> others = *moves;
         llvm::erase_if(others,
-                       [&](const MoveOption &option) { return passes.count(option.move.pass); });
+                       [&](const StepOption &option) { return passes.count(option.step.pass); });
         if (moves->empty())
           break;
-        const MoveOption &chosen = drawn(others.empty() ? *moves : others, random);
-        passes.insert(chosen.move.pass);
-        requests.push_back({member, chosen.move, chosen.predictedGain,
+        const StepOption &chosen = drawn(others.empty() ? *moves : others, random);
+        passes.insert(chosen.step.pass);
+        requests.push_back({member, chosen.step, chosen.predictedGain,
                             static_cast<unsigned>(slot) + 1, chosen.ask});
         planned.add(requests.back());
       }
@@ -97,7 +97,7 @@ private:
   }
 
   Family familyOf(const NodeId &node) const {
-    const Move &move = explorer.node(node).pipeline.front();
+    const Step &move = explorer.node(node).pipeline.front();
     return {move.pass, move.kernel};
   }
 

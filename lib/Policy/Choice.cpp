@@ -59,8 +59,8 @@ struct Experience {
 
 /// Whether \p attempt is several moves, \p action among them.
 bool isAmong(const Attempt &attempt, const Action &action) {
-  auto isIt = [&](const Move &move) { return isOf(move, /*asked=*/false, action); };
-  return !attempt.before.empty() && (isIt(attempt.move) || llvm::any_of(attempt.before, isIt));
+  auto isIt = [&](const Step &move) { return isOf(move, /*asked=*/false, action); };
+  return !attempt.before.empty() && (isIt(attempt.step) || llvm::any_of(attempt.before, isIt));
 }
 
 Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
@@ -68,8 +68,8 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
   for (const Attempt &attempt : explorer.attempts()) {
     if (attempt.parent == node.id && attempt.correct() && isAmong(attempt, action))
       seen.idle |= attempt.gain() < leastTogether;
-    seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch && attempt.move.kernel == action.kernel;
-    if (attempt.trajectory == 0 || !attempt.before.empty() || !isOf(attempt.move, attempt.ask, action))
+    seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch && attempt.step.kernel == action.kernel;
+    if (attempt.trajectory == 0 || !attempt.before.empty() || !isOf(attempt.step, attempt.ask, action))
       continue;
     seen.idle |= attempt.shortcut == "identical" && attempt.gain() == 0;
     if (attempt.parent != node.id) {
@@ -94,40 +94,39 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
 std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &action) {
   const Attempt *best = nullptr;
   for (const Attempt &attempt : explorer.attempts())
-    if (attempt.correct() && isOf(attempt.move, /*asked=*/false, action) &&
+    if (attempt.correct() && isOf(attempt.step, /*asked=*/false, action) &&
         (!best || attempt.gain() > best->gain()))
       best = &attempt;
   if (!best)
     return std::nullopt;
-  Parameters parameters = best->move.parameters;
-  parameters.erase(replyOption.str());
+  Parameters parameters = best->step.parameters;
   return parameters;
 }
 
 /// What \p action offers next: untried parameters, or one more question. The weight
 /// is the caller's.
-std::optional<MoveOption> nextOf(const Explorer &explorer, const ExplorerNode &node,
+std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &node,
                                  const Action &action, const Planned &planned) {
-  MoveOption option;
+  StepOption option;
   if (action.assisted) {
     option.ask = explorer.asks(node.id, action) + planned.count(node.id, action) + 1;
     if (!explorer.mayAsk() || option.ask > explorer.settings().asks)
       return std::nullopt;
-    option.move = action.move();
+    option.step = action.step();
     return option;
   }
   std::optional<Parameters> next = nextParameters(explorer, node, action, planned);
   if (!next)
     return std::nullopt;
-  option.move = action.move(std::move(*next));
+  option.step = action.step(std::move(*next));
   return option;
 }
 
 } // namespace
 
-bool kbopt::isOf(const Move &move, bool asked, const Action &action) {
+bool kbopt::isOf(const Step &move, bool asked, const Action &action) {
   return move.pass == action.pass && move.kernel == action.kernel && move.site == action.site &&
-         asked == action.assisted && (asked || move.reply() == action.reply);
+         asked == action.assisted && (asked || move.reply == action.reply);
 }
 
 unsigned Planned::countAt(const NodeId &node) const {
@@ -159,16 +158,16 @@ std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const 
   for (Parameters &next : neighbours(centre, action.ranges))
     order.push_back(std::move(next));
   for (Parameters &parameters : order) {
-    Move move = action.move(parameters);
+    Step move = action.step(parameters);
     if (!explorer.tried(node.id, move) && !planned.has(node.id, move))
       return std::move(parameters);
   }
   return std::nullopt;
 }
 
-std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerNode &node,
+std::vector<StepOption> kbopt::stepOptions(const Explorer &explorer, const ExplorerNode &node,
                                        llvm::ArrayRef<Action> actions, const Planned &planned) {
-  std::vector<MoveOption> options;
+  std::vector<StepOption> options;
   for (const Action &action : actions) {
     if (action.sketch)
       continue; // tried before anything else
@@ -183,7 +182,7 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
     // This very program tells more than the knowledge base does.
     double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
     bool pointless = !action.assisted && explorer.knowledge().isPointless(action.pass, node.metricsOf(action.kernel));
-    if (std::optional<MoveOption> next = nextOf(explorer, node, action, planned)) {
+    if (std::optional<StepOption> next = nextOf(explorer, node, action, planned)) {
       double least = action.assisted ? leastAskedWeight : leastWeight;
       next->weight = (least * share + std::max(0.0, value)) * std::pow(repeatShare, here) *
                      std::pow(failureShare, std::max(0, seen.failures)) *
@@ -192,7 +191,7 @@ std::vector<MoveOption> kbopt::movesOf(const Explorer &explorer, const ExplorerN
       options.push_back(std::move(*next));
     }
     if (seen.best)
-      options.push_back({seen.best->move, leastWeight + std::max(0.0, seen.best->gain()),
+      options.push_back({seen.best->step, leastWeight + std::max(0.0, seen.best->gain()),
                          seen.best->gain(), false});
   }
   return options;
@@ -205,23 +204,23 @@ bool kbopt::isAtFloor(const ExplorerNode &node) {
   return headroom < leastHeadroom; // NaN, unknown, is not less
 }
 
-llvm::Expected<std::vector<MoveOption>> kbopt::freshMoves(Explorer &explorer, const NodeId &id,
+llvm::Expected<std::vector<StepOption>> kbopt::freshSteps(Explorer &explorer, const NodeId &id,
                                                           const Planned &planned) {
   const ExplorerNode &node = explorer.node(id);
   if (isAtFloor(node))
-    return std::vector<MoveOption>();
+    return std::vector<StepOption>();
   llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(id);
   if (!actions)
     return actions.takeError();
-  std::vector<MoveOption> moves = movesOf(explorer, node, *actions, planned);
+  std::vector<StepOption> moves = stepOptions(explorer, node, *actions, planned);
   llvm::erase_if(moves,
-                 [](const MoveOption &option) { return !option.fresh || !(option.weight > 0); });
+                 [](const StepOption &option) { return !option.fresh || !(option.weight > 0); });
   return moves;
 }
 
-const MoveOption &kbopt::drawn(llvm::ArrayRef<MoveOption> moves, Random &random) {
+const StepOption &kbopt::drawn(llvm::ArrayRef<StepOption> moves, Random &random) {
   std::vector<double> weights;
-  for (const MoveOption &option : moves)
+  for (const StepOption &option : moves)
     weights.push_back(option.weight);
   return moves[random.weighted(weights)];
 }
@@ -229,7 +228,7 @@ const MoveOption &kbopt::drawn(llvm::ArrayRef<MoveOption> moves, Random &random)
 void kbopt::giveCredit(Explorer &explorer, llvm::ArrayRef<Attempt> steps) {
   double later = 0;
   for (const Attempt &step : llvm::reverse(steps)) {
-    explorer.credit(step.parent, step.move, later);
+    explorer.credit(step.parent, step.step, later);
     later = creditDiscount * std::max(0.0, step.gain() + later);
   }
 }

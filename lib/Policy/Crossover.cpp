@@ -9,26 +9,26 @@ namespace {
 /// So many of the fastest programs are looked at.
 constexpr size_t mostParents = 6;
 
-bool isSamePlace(const Move &a, const Move &b) {
+bool isSamePlace(const Step &a, const Step &b) {
   return a.pass == b.pass && a.kernel == b.kernel && a.site == b.site;
 }
 
-bool areDisjoint(llvm::ArrayRef<Move> first, llvm::ArrayRef<Move> second) {
-  return llvm::none_of(first, [&](const Move &a) {
-    return llvm::any_of(second, [&](const Move &b) {
+bool areDisjoint(llvm::ArrayRef<Step> first, llvm::ArrayRef<Step> second) {
+  return llvm::none_of(first, [&](const Step &a) {
+    return llvm::any_of(second, [&](const Step &b) {
       return a.kernel.empty() || b.kernel.empty() || a.kernel == b.kernel;
     });
   });
 }
 
-unsigned rankOf(const Move &move, const Catalogue &catalogue) {
+unsigned rankOf(const Step &move, const Catalogue &catalogue) {
   const Optimization *optimization = catalogue.find(move.pass);
   return optimization ? optimization->number : 0;
 }
 
 /// Follows a union from the original as far as its steps do well.
 struct Walker {
-  std::vector<Move> steps;
+  std::vector<Step> steps;
   unsigned trajectory;
   NodeId at;
   size_t next = 0;
@@ -56,7 +56,7 @@ struct Walker {
 
   ExplorerRequest request(const Explorer &explorer) const {
     const ExplorerNode &node = explorer.node(at);
-    const Move &move = steps[next];
+    const Step &move = steps[next];
     Prediction prediction =
         explorer.knowledge().predict(node.stateOf(move.kernel), move.pass,
                                      node.predecessors(move.kernel), node.shapeOf(move.kernel));
@@ -66,14 +66,14 @@ struct Walker {
 
 } // namespace
 
-std::vector<Move> kbopt::unionOf(llvm::ArrayRef<Move> first, llvm::ArrayRef<Move> second,
+std::vector<Step> kbopt::unionOf(llvm::ArrayRef<Step> first, llvm::ArrayRef<Step> second,
                                  const Catalogue &catalogue) {
-  std::vector<Move> more;
-  for (const Move &move : second)
-    if (llvm::none_of(first, [&](const Move &have) { return isSamePlace(have, move); }))
+  std::vector<Step> more;
+  for (const Step &move : second)
+    if (llvm::none_of(first, [&](const Step &have) { return isSamePlace(have, move); }))
       more.push_back(move);
   bool disjoint = areDisjoint(first, more);
-  std::vector<Move> all;
+  std::vector<Step> all;
   size_t i = 0, j = 0;
   while (i != first.size() || j != more.size()) {
     bool fromFirst = j == more.size() ||
@@ -89,13 +89,13 @@ llvm::Expected<bool> kbopt::crossWinners(Explorer &explorer, unsigned pairs, uns
   if (leaders.size() > mostParents)
     leaders.resize(mostParents);
   std::vector<Walker> walkers;
-  std::set<std::vector<Move>> unions;
+  std::set<std::vector<Step>> unions;
   for (size_t sum = 1; sum < 2 * leaders.size(); ++sum)
     for (size_t i = 0; 2 * i < sum && walkers.size() < pairs; ++i) {
       size_t j = sum - i;
       if (j >= leaders.size())
         continue;
-      std::vector<Move> both = unionOf(leaders[i].pipeline, leaders[j].pipeline,
+      std::vector<Step> both = unionOf(leaders[i].pipeline, leaders[j].pipeline,
                                        explorer.knowledge().catalogue());
       size_t longer = std::max(leaders[i].pipeline.size(), leaders[j].pipeline.size());
       if (both.size() <= longer || !unions.insert(both).second)

@@ -17,7 +17,7 @@ inline constexpr double slowestFollowed = 1.1;
 /// The steps of \p first and those of \p second for whose pass, kernel and site it has
 /// none. Where the two touch different kernels one follows the other; else both keep
 /// their order, and between two heads the one that is first in \p catalogue goes first.
-std::vector<Move> unionOf(llvm::ArrayRef<Move> first, llvm::ArrayRef<Move> second,
+std::vector<Step> unionOf(llvm::ArrayRef<Step> first, llvm::ArrayRef<Step> second,
                           const Catalogue &catalogue);
 
 /// Tries the unions of \p pairs pairs of leaders that are new, fastest pairs first,

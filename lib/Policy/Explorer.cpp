@@ -10,7 +10,7 @@ static constexpr double leastImprovement = 0.005;
 
 std::vector<std::string> ExplorerNode::predecessors(llvm::StringRef kernel) const {
   std::vector<std::string> passes;
-  for (const Move &move : pipeline)
+  for (const Step &move : pipeline)
     if (kernel.empty() || move.kernel.empty() || move.kernel == kernel)
       passes.push_back(move.pass);
   return passes;
@@ -135,10 +135,10 @@ llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
   return llvm::ArrayRef<Action>(*node.actions);
 }
 
-llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id, llvm::ArrayRef<Move> moves) {
+llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id, llvm::ArrayRef<Step> moves) {
   NodeId at = id;
-  for (const Move &move : moves) {
-    llvm::Expected<MoveResult> made = environment.rewrite(at, move);
+  for (const Step &move : moves) {
+    llvm::Expected<StepOutcome> made = environment.rewrite(at, move);
     if (!made)
       return made.takeError();
     if (made->applied && made->gate.empty())
@@ -147,13 +147,13 @@ llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id, llv
   return environment.actions(at);
 }
 
-const Attempt *Explorer::tried(const NodeId &parent, const Move &move) const {
+const Attempt *Explorer::tried(const NodeId &parent, const Step &move) const {
   auto found = triedAt.find({parent, move});
   return found == triedAt.end() ? nullptr : &result.attempts[found->second];
 }
 
 void Explorer::addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
-                       std::vector<Move> pipeline, const NodeId &parent) {
+                       std::vector<Step> pipeline, const NodeId &parent) {
   nodes.try_emplace(id, ExplorerNode{id, code, seen(judgement), std::move(pipeline), parent,
                                      std::nullopt, {}});
   if (!code.empty())
@@ -188,16 +188,15 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.primary = attempt.primary;
   e.secondary = attempt.secondary;
   e.features = parent.judgement.features;
-  e.shape = parent.shapeOf(attempt.move.kernel);
-  e.pass = attempt.move.pass;
-  e.parameters = attempt.move.parameters;
-  e.parameters.erase(replyOption.str());
-  e.reply = attempt.move.reply();
+  e.shape = parent.shapeOf(attempt.step.kernel);
+  e.pass = attempt.step.pass;
+  e.parameters = attempt.step.parameters;
+  e.reply = attempt.step.reply;
   if (auto role = replyRoles.find(e.reply); role != replyRoles.end())
     e.role = roleName(role->second).str();
   e.tokens = attempt.tokens;
   e.cost = attempt.cost;
-  std::vector<std::string> before = parent.predecessors(attempt.move.kernel);
+  std::vector<std::string> before = parent.predecessors(attempt.step.kernel);
   e.predecessor = before.empty() ? "" : before.back();
   e.chip = initial.chip().name;
   e.device = initial.device();
@@ -208,7 +207,7 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.predictedGain = attempt.predictedGain;
   if (attempt.correct())
     e.achievedGain = e.creditGain =
-        kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.move.kernel)
+        kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.step.kernel)
             .value_or(attempt.gain());
   if (attempt.correct() && attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
     e.modelledGain = std::log(attempt.parentModelledUs / attempt.modelledUs);
@@ -218,7 +217,7 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.versions = options.versions;
   e.time = clock.timestamp();
   if (attempt.correct())
-    evidenceAt[{attempt.parent, attempt.move}] = result.evidence.size();
+    evidenceAt[{attempt.parent, attempt.step}] = result.evidence.size();
   attemptOf.push_back(result.attempts.size() - 1);
   result.evidence.push_back(std::move(e));
 }

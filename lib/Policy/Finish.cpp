@@ -9,9 +9,9 @@ static constexpr double freeOfCost = 0.005;
 /// So many leaders are offered for confirmation.
 static constexpr size_t mostConfirmations = 5;
 
-std::optional<NodeId> Explorer::judgedAlready(llvm::ArrayRef<Move> pipeline) const {
+std::optional<NodeId> Explorer::judgedAlready(llvm::ArrayRef<Step> pipeline) const {
   NodeId at = rootId;
-  for (const Move &move : pipeline) {
+  for (const Step &move : pipeline) {
     const Attempt *known = tried(at, move);
     if (!known || !nodes.count(known->node))
       return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<NodeId> Explorer::judgedAlready(llvm::ArrayRef<Move> pipeline) con
 /// Takes away, from the last to the first, every step without which the program
 /// is as fast, until none is left to take. Where nothing may be judged any more,
 /// only what the search has seen is taken.
-llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool mayJudge) {
+llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool mayJudge) {
   bool skipped = false;
   for (bool changed = true; changed;) {
     changed = false;
@@ -31,7 +31,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Move> &pipeline, bool m
     for (size_t i = pipeline.size(); i-- > 0;) {
       if (stopped())
         return llvm::Error::success();
-      std::vector<Move> shorter = pipeline;
+      std::vector<Step> shorter = pipeline;
       shorter.erase(shorter.begin() + static_cast<ptrdiff_t>(i));
       if (!mayJudge && !judgedAlready(shorter)) {
         skipped = true;
@@ -92,7 +92,7 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
   size_t confirmations = 0;
   for (const Leader &leader : leaders()) {
     NodeId winner = leader.node;
-    std::vector<Move> pipeline = leader.pipeline;
+    std::vector<Step> pipeline = leader.pipeline;
     result.ablated.clear();
     result.stepGains.clear();
     result.ablationComplete = false;
@@ -137,7 +137,7 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
     refused.insert(code);
     Attempt attempt;
     attempt.phase = AttemptPhase::Confirm;
-    attempt.move = pipeline.back();
+    attempt.step = pipeline.back();
     attempt.parent = rootId;
     attempt.node = winner;
     attempt.verdict = judgement->verdict;

@@ -36,7 +36,7 @@ public:
     llvm::Expected<llvm::ArrayRef<Action>> now = explorer.actions(node.id);
     if (!now)
       return now.takeError();
-    const std::vector<Move> imports = movesBy(importingPass, *now);
+    const std::vector<Step> imports = movesBy(importingPass, *now);
     if (imports.empty())
       return tryTogether({}, *now);
     std::set<std::string> before = kernelsOf(*now);
@@ -58,19 +58,19 @@ private:
   }
 
   /// The moves by \p passes, in their order, of \p actions.
-  std::vector<Move> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes, llvm::ArrayRef<Action> actions) const {
+  std::vector<Step> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes, llvm::ArrayRef<Action> actions) const {
     const ExplorerNode &node = explorer.node(explorer.origin());
-    std::vector<Move> moves;
+    std::vector<Step> moves;
     for (llvm::StringRef pass : passes)
       for (const Action &action : actions)
         if (action.pass == pass && !action.assisted && !action.sketch && ours.count(action.kernel) &&
             node.shareOf(action.kernel) >= leastShare)
           if (auto parameters = nextParameters(explorer, node, action, {}))
-            moves.push_back(action.move(std::move(*parameters)));
+            moves.push_back(action.step(std::move(*parameters)));
     return moves;
   }
 
-  ExplorerRequest requestOf(const std::vector<Move> &moves) const {
+  ExplorerRequest requestOf(const std::vector<Step> &moves) const {
     ExplorerRequest request{explorer.origin(), moves.back()};
     request.before.assign(moves.begin(), std::prev(moves.end()));
     request.trajectory = 1;
@@ -91,11 +91,11 @@ private:
   }
 
   /// Tries the usual passes of \p actions, which apply after \p imports. Other steps may gain from copies that gain nothing by themselves.
-  llvm::Error tryTogether(llvm::ArrayRef<Move> imports, llvm::ArrayRef<Action> actions) {
-    std::vector<Move> all = movesBy(usualPasses, actions), cautious = all;
-    llvm::erase_if(cautious, [](const Move &move) { return move.pass == riskyPass; });
+  llvm::Error tryTogether(llvm::ArrayRef<Step> imports, llvm::ArrayRef<Action> actions) {
+    std::vector<Step> all = movesBy(usualPasses, actions), cautious = all;
+    llvm::erase_if(cautious, [](const Step &move) { return move.pass == riskyPass; });
     std::vector<ExplorerRequest> requests;
-    auto add = [&](std::vector<Move> moves) {
+    auto add = [&](std::vector<Step> moves) {
       moves.insert(moves.begin(), imports.begin(), imports.end());
       if (moves.size() > 1 || !imports.empty())
         requests.push_back(requestOf(moves));

@@ -4,7 +4,7 @@
 
 using namespace kbopt;
 
-void Explorer::credit(const NodeId &parent, const Move &move, double later) {
+void Explorer::credit(const NodeId &parent, const Step &move, double later) {
   auto found = evidenceAt.find({parent, move});
   if (found == evidenceAt.end())
     return;
@@ -60,9 +60,9 @@ ReplayBuffer Explorer::replayBuffer() const {
   for (size_t i = reflectedUpTo; i != result.evidence.size(); ++i) {
     const Attempt &attempt = result.attempts[attemptOf[i]];
     ReplaySample sample{sampleName(i), result.evidence[i],
-                        nodes.at(attempt.parent).metricsOf(attempt.move.kernel), {}};
+                        nodes.at(attempt.parent).metricsOf(attempt.step.kernel), {}};
     if (!attempt.node.empty())
-      sample.after = nodes.at(attempt.node).metricsOf(attempt.move.kernel);
+      sample.after = nodes.at(attempt.node).metricsOf(attempt.step.kernel);
     states.insert(attempt.primary);
     buffer.samples.push_back(std::move(sample));
   }

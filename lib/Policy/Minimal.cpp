@@ -33,9 +33,9 @@ llvm::Expected<SearchEnd> MinimalStrategy::explore(Explorer &explorer) {
       std::vector<ExplorerRequest> requests;
       Planned planned;
       for (auto [index, place] : llvm::enumerate(places)) {
-        Action action{freePass.str(), hottestKernel(explorer.node(place).judgement), "", {}, true};
+        Action action{freePass.str(), hottestKernel(explorer.node(place).judgement), 0, {}, true};
         unsigned ask = explorer.asks(place, action) + planned.count(place, action) + 1;
-        requests.push_back({place, action.move(), 0, first + static_cast<unsigned>(index), ask, true});
+        requests.push_back({place, action.step(), 0, first + static_cast<unsigned>(index), ask, true});
         planned.add(requests.back());
       }
       llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests);

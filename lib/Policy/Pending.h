@@ -13,8 +13,8 @@ struct Explorer::Pending {
   unsigned repair = 0; ///< as in Attempt
   Attempt failed;      ///< that is to be repaired, where `repair`
   std::optional<Proposal> proposal;
-  std::vector<Move> before; ///< of the request's, those that apply
-  MoveResult made;
+  std::vector<Step> before; ///< of the request's, those that apply
+  StepOutcome made;
   enum class Fate {
     NoMove,    ///< the model proposed none
     Repeat,    ///< tried at this parent before, or earlier in the batch

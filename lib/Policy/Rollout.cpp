@@ -125,7 +125,7 @@ private:
   llvm::Expected<std::optional<ExplorerRequest>> draw(Trajectory &trajectory,
                                                       const Planned &planned) {
     for (;;) {
-      llvm::Expected<std::vector<MoveOption>> moves = open(trajectory, planned);
+      llvm::Expected<std::vector<StepOption>> moves = open(trajectory, planned);
       if (!moves)
         return moves.takeError();
       if (moves->empty()) {
@@ -138,27 +138,27 @@ private:
         restart(trajectory);
         continue;
       }
-      const MoveOption &chosen = drawn(*moves, trajectory.random);
+      const StepOption &chosen = drawn(*moves, trajectory.random);
       if (chosen.fresh)
-        return ExplorerRequest{trajectory.at, chosen.move, chosen.predictedGain, trajectory.number,
+        return ExplorerRequest{trajectory.at, chosen.step, chosen.predictedGain, trajectory.number,
                                chosen.ask};
-      follow(trajectory, *explorer.tried(trajectory.at, chosen.move));
+      follow(trajectory, *explorer.tried(trajectory.at, chosen.step));
     }
   }
 
   /// What can be drawn where \p trajectory is: not in a circle, and nothing that
   /// leads only to what is done.
-  llvm::Expected<std::vector<MoveOption>> open(const Trajectory &trajectory,
+  llvm::Expected<std::vector<StepOption>> open(const Trajectory &trajectory,
                                                const Planned &planned) {
     const ExplorerNode &node = explorer.node(trajectory.at);
     if (isAtFloor(node))
-      return std::vector<MoveOption>();
+      return std::vector<StepOption>();
     llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(node.id);
     if (!actions)
       return actions.takeError();
-    std::vector<MoveOption> moves = movesOf(explorer, node, *actions, planned);
-    llvm::erase_if(moves, [&](const MoveOption &option) {
-      const Attempt *known = option.fresh ? nullptr : explorer.tried(node.id, option.move);
+    std::vector<StepOption> moves = stepOptions(explorer, node, *actions, planned);
+    llvm::erase_if(moves, [&](const StepOption &option) {
+      const Attempt *known = option.fresh ? nullptr : explorer.tried(node.id, option.step);
       return !(option.weight > 0) ||
              (known && (trajectory.visited.count(known->node) || exhausted.count(known->node)));
     });

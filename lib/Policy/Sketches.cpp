@@ -86,7 +86,7 @@ private:
     for (const Action &action : chosen) {
       if (explorer.mustEnd())
         break;
-      ExplorerRequest request{at, action.move()};
+      ExplorerRequest request{at, action.step()};
       request.phase = AttemptPhase::Sketch;
       request.trajectory = 1;
       llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
@@ -112,10 +112,10 @@ private:
     llvm::sort(slow, [](const Progress *a, const Progress *b) {
       return std::tuple(-a->share, a->action.kernel) < std::tuple(-b->share, b->action.kernel);
     });
-    std::vector<Move> moves;
+    std::vector<Step> moves;
     for (const Progress *each : slow) {
       const ParameterRange &range = each->action.ranges.front();
-      moves.push_back(each->action.move({{range.name, range.values.front()}}));
+      moves.push_back(each->action.step({{range.name, range.values.front()}}));
     }
     ExplorerRequest request{start, moves.back()};
     request.before.assign(moves.begin(), std::prev(moves.end()));
@@ -128,8 +128,8 @@ private:
       return llvm::Error::success();
     explorer.setOrigin(at);
     moves = attempts->front().before;
-    moves.push_back(attempts->front().move);
-    for (const Move &move : moves) {
+    moves.push_back(attempts->front().step);
+    for (const Step &move : moves) {
       Progress &progress = given.at(move.kernel);
       progress.tried = 1;
       progress.hasGained = true;
@@ -188,7 +188,7 @@ private:
   llvm::Error tryTogether(const NodeId &parent, const Action &action, llvm::ArrayRef<std::string> values) {
     std::vector<ExplorerRequest> requests;
     for (const std::string &value : values) {
-      ExplorerRequest request{parent, action.move({{action.ranges.front().name, value}})};
+      ExplorerRequest request{parent, action.step({{action.ranges.front().name, value}})};
       request.phase = AttemptPhase::Sketch;
       request.trajectory = 1;
       requests.push_back(std::move(request));
@@ -241,7 +241,7 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
           chosen = action;
     if (!chosen)
       break;
-    ExplorerRequest request{at, chosen->move()};
+    ExplorerRequest request{at, chosen->step()};
     request.phase = AttemptPhase::Sketch;
     request.trajectory = 1;
     llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
@@ -265,10 +265,10 @@ llvm::Error inlineHeaders(Explorer &explorer) {
   llvm::Expected<llvm::ArrayRef<Action>> actions = explorer.actions(explorer.origin());
   if (!actions)
     return actions.takeError();
-  std::vector<Move> moves;
+  std::vector<Step> moves;
   for (const Action &action : *actions)
     if (action.pass == inliningPass && !action.assisted)
-      moves.push_back(action.move());
+      moves.push_back(action.step());
   if (moves.empty() || explorer.mustEnd())
     return llvm::Error::success();
   ExplorerRequest request{explorer.origin(), moves.back()};

@@ -85,12 +85,12 @@ private:
     std::vector<NodeId> left = eligible(planned);
     while (!left.empty()) {
       NodeId chosen = explores ? leaf(left) : fastest(left);
-      llvm::Expected<std::vector<MoveOption>> moves = freshMoves(explorer, chosen, planned);
+      llvm::Expected<std::vector<StepOption>> moves = freshSteps(explorer, chosen, planned);
       if (!moves)
         return moves.takeError();
       if (!moves->empty()) {
-        const MoveOption &move = drawn(*moves, random);
-        return ExplorerRequest{chosen, move.move, move.predictedGain, 0, move.ask};
+        const StepOption &move = drawn(*moves, random);
+        return ExplorerRequest{chosen, move.step, move.predictedGain, 0, move.ask};
       }
       if (!planned.anyAt(chosen))
         exhausted.insert(chosen);

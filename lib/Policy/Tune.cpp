@@ -14,17 +14,17 @@ static constexpr double leastGain = 0.005;
 
 /// Follows \p pipeline from the root and judges where it ends. What ends while the
 /// user ends the search leads nowhere.
-llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Move> pipeline) {
+llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Step> pipeline) {
   Replayed end;
   NodeId at = rootId;
   Digest code = nodes.at(rootId).code;
-  for (const Move &move : pipeline) {
+  for (const Step &move : pipeline) {
     if (const Attempt *known = tried(at, move); known && !known->node.empty()) {
       at = known->node;
       code = nodes.at(at).code;
       continue;
     }
-    llvm::Expected<MoveResult> made = environment.apply(at, move);
+    llvm::Expected<StepOutcome> made = environment.apply(at, move);
     if (!made)
       return made.takeError();
     if (stopped())
@@ -59,11 +59,11 @@ llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Move> pipelin
 }
 
 /// The attempt for \p winner with \p move in place of its step of that pass.
-Attempt Explorer::tuned(const NodeId &winner, const Move &move, const Replayed &end) const {
+Attempt Explorer::tuned(const NodeId &winner, const Step &move, const Replayed &end) const {
   const ExplorerNode &before = nodes.at(winner);
   Attempt attempt;
   attempt.phase = AttemptPhase::Tune;
-  attempt.move = move;
+  attempt.step = move;
   attempt.parent = winner;
   attempt.parentTimeUs = before.judgement.timeUs;
   attempt.parentModelledUs = before.judgement.modelledUs;
@@ -85,15 +85,15 @@ Attempt Explorer::tuned(const NodeId &winner, const Move &move, const Replayed &
 
 /// Climbs from the winner's parameters: one option of one step, one place up or
 /// down, as long as that is faster.
-llvm::Error Explorer::tune(NodeId &winner, std::vector<Move> &pipeline) {
-  std::set<std::vector<Move>> seen = {pipeline};
+llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
+  std::set<std::vector<Step>> seen = {pipeline};
   for (size_t i = 0; i != pipeline.size(); ++i) {
     bool climbed = false;
     for (Parameters &parameters : neighbours(pipeline[i].parameters,
-                                             rangesOf[{pipeline[i].pass, pipeline[i].reply()}])) {
+                                             rangesOf[{pipeline[i].pass, pipeline[i].reply}])) {
       if (mustEnd())
         return llvm::Error::success();
-      std::vector<Move> other = pipeline;
+      std::vector<Step> other = pipeline;
       other[i].parameters = std::move(parameters);
       if (!seen.insert(other).second)
         continue;

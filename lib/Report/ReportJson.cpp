@@ -31,7 +31,7 @@ static json::Value toJson(const ReportAttempt &attempt) {
   json::Object object{{"phase", attempt.phase},
                       {"trajectory", attempt.trajectory},
                       {"pass", words(attempt.pass)},
-                      {"move", words(attempt.move)},
+                      {"move", words(attempt.step)},
                       {"outcome", outcomeName(attempt.outcome)},
                       {"verdict", words(attempt.verdict)},
                       {"reason", words(attempt.reason)},

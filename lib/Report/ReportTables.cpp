@@ -41,7 +41,7 @@ bool report::writePipeline(llvm::raw_ostream &os, const ReportPage &page) {
     const ReportStep &step = page.steps[i];
     os << "<tr>";
     cell(os, llvm::Twine(i + 1), "n");
-    cell(os, code(step.move));
+    cell(os, code(step.step));
     const ReportAttempt *attempt = made[i] < 0 ? nullptr : &page.attempts[made[i]];
     cell(os, attempt && attempt->us > 0 && attempt->parentUs > 0 ? factor(attempt->parentUs / attempt->us) : "unknown",
          "n");
@@ -79,7 +79,7 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
     os << formatv("<tr id=\"{0}\">", rowId(i));
     cell(os, llvm::Twine(i + 1), "n");
     cell(os, attempt.phase == "search" ? std::to_string(attempt.trajectory) : attempt.phase == "tune" ? "tuning" : "winner", "n");
-    cell(os, code(attempt.move) + (attempt.repair ? " <span class=\"soft\">repair</span>" : ""));
+    cell(os, code(attempt.step) + (attempt.repair ? " <span class=\"soft\">repair</span>" : ""));
     cell(os, escaped(attempt.verdict), ("verdict " + outcomeClass(attempt)).str());
     bool timed = attempt.us > 0;
     cell(os, timed ? micros(attempt.us) : "", "n");

@@ -21,7 +21,7 @@ struct TreeNode {
   std::vector<size_t> children;
   size_t parent = 0, depth = 0, row = 0;
   bool wins = false;
-  std::string move; ///< of a late one
+  std::string step; ///< of a late one
 };
 
 class SearchTree {
@@ -105,7 +105,7 @@ void SearchTree::markWinner() {
     bool follows = path[i] >= 0 && nodes[ofAttempt[path[i]]].parent == at;
     if (!follows) {
       size_t next = add(at, late);
-      nodes[next].move = page.steps[i].move;
+      nodes[next].step = page.steps[i].step;
       at = next;
     } else {
       at = ofAttempt[path[i]];
@@ -135,7 +135,7 @@ std::string SearchTree::labelOf(const TreeNode &node) const {
   // Where the next program stands behind it there is less room.
   bool inner = !node.children.empty();
   if (node.attempt == late)
-    return shortened(node.move, inner ? 24 : 60) + (inner ? "" : " (at the end)");
+    return shortened(node.step, inner ? 24 : 60) + (inner ? "" : " (at the end)");
   const ReportAttempt &attempt = page.attempts[node.attempt];
   std::string end = attempt.us > 0 && page.originalUs > 0 ? factor(page.originalUs / attempt.us) : "";
   if (inner)
@@ -146,7 +146,7 @@ std::string SearchTree::labelOf(const TreeNode &node) const {
     end = shortened(attempt.shortcut.empty() ? attempt.verdict : attempt.shortcut, 40);
   if (attempt.repair)
     end += ", repair";
-  return shortened(attempt.phase == "tune" ? "tuned " + attempt.move : attempt.move, 52) + "  " + end;
+  return shortened(attempt.phase == "tune" ? "tuned " + attempt.step : attempt.step, 52) + "  " + end;
 }
 
 void SearchTree::draw(llvm::raw_ostream &os) const {
@@ -169,7 +169,7 @@ void SearchTree::draw(llvm::raw_ostream &os) const {
   for (const TreeNode &node : nodes) {
     StringRef kind = node.attempt == original ? "root" : node.attempt == late ? "late" : outcomeClass(page.attempts[node.attempt]);
     std::string title = node.attempt == original ? "the original"
-                        : node.attempt == late   ? escaped(node.move) + ", made at the end by tuning or ablation"
+                        : node.attempt == late   ? escaped(node.step) + ", made at the end by tuning or ablation"
                                                  : attemptTitle(page, node.attempt);
     bool linked = node.attempt >= 0;
     os << (linked ? formatv("<a href=\"#{0}\">", rowId(node.attempt)).str() : "<g>") << "<title>" << title << "</title>"

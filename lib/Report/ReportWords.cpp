@@ -133,7 +133,7 @@ std::string report::markShape(StringRef outcome, double x, double y) {
 
 std::string report::attemptTitle(const ReportPage &page, size_t index) {
   const ReportAttempt &attempt = page.attempts[index];
-  std::string text = llvm::formatv("#{0} {1}: {2}", index + 1, shortened(attempt.move, 120), escaped(attempt.verdict));
+  std::string text = llvm::formatv("#{0} {1}: {2}", index + 1, shortened(attempt.step, 120), escaped(attempt.verdict));
   if (attempt.us > 0)
     text += ", " + micros(attempt.us);
   if (attempt.us > 0 && page.originalUs > 0)
@@ -190,7 +190,7 @@ std::vector<int> report::winningAttempts(const ReportPage &page) {
     int found = -1;
     for (size_t i = 0; i != page.attempts.size() && found < 0; ++i) {
       const ReportAttempt &attempt = page.attempts[i];
-      if (attempt.parent == at && attempt.move == step.move && !attempt.node.empty() && attempt.phase == "search")
+      if (attempt.parent == at && attempt.step == step.step && !attempt.node.empty() && attempt.phase == "search")
         found = static_cast<int>(i);
     }
     path.push_back(found);

@@ -80,7 +80,7 @@ Suite readSuite(StringRef path, StringRef text) {
   for (StringRef line : lines) {
     SmallVector<StringRef, 4> match;
     if (line.consume_front("// promise: "))
-      suite.promise.result = parseResultPromise(line).value_or(ResultPromise::Bitwise);
+      suite.promise.result = promiseFromName(line).value_or(Promise::Bitwise);
     else if (line == "// host: differs")
       suite.hostDiffers = true;
     else if (variant.match(line, &match)) {

@@ -35,7 +35,7 @@ struct Options {
   Emit emit = Emit::Diff; ///< with -o the source is the default
   std::string output; ///< empty or "-": stdout
   std::string judge; ///< a file to judge; empty: none
-  ResultPromise promise = ResultPromise::Bitwise; ///< of that file
+  Promise promise = Promise::Bitwise; ///< of that file
   std::string reply; ///< a file with an answer to apply; empty: none
   bool fix = false;
   bool printPipeline = false;

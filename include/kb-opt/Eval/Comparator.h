@@ -8,6 +8,7 @@
 #ifndef KBOPT_EVAL_COMPARATOR_H
 #define KBOPT_EVAL_COMPARATOR_H
 
+#include "kb-opt/Core/PassInfo.h"
 #include "kbrt/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -35,16 +36,9 @@ double elementAsDouble(kbrt::ElementType type, llvm::ArrayRef<uint8_t> bytes, si
 void storeElement(kbrt::ElementType type, llvm::MutableArrayRef<uint8_t> bytes, size_t index,
                   double value);
 
-/// What a pass promises about results (its Pass.td); the judge's own name for
-/// it, since Eval knows no passes.
-enum class ResultPromise { Bitwise, Reassociates, LowerPrecision };
-
-llvm::StringRef toString(ResultPromise promise); ///< "bitwise", "reassociates", "lower-precision"
-std::optional<ResultPromise> parseResultPromise(llvm::StringRef text);
-
 /// How far an output may be from the oracle's.
 struct Tolerance {
-  ResultPromise promise = ResultPromise::Bitwise;
+  Promise promise = Promise::Bitwise;
   /// n of n·u·Σ|terms|: the longest chain of rounded operations behind one
   /// element (a reduction's length). 0 = unknown: the measured spread stands in.
   uint64_t reductionLength = 0;
@@ -59,7 +53,7 @@ struct Tolerance {
   std::optional<Precision> computePrecision;
 
   /// κ of EVALUATION.md: 2, and 4 for a declared reassociation.
-  double kappa() const { return promise == ResultPromise::Reassociates ? 4 : 2; }
+  double kappa() const { return promise == Promise::Reassociates ? 4 : 2; }
   /// Roundings of a result that are allowed where n is unknown or smaller. Our choice:
   /// an expression of a few operations has as many.
   static constexpr unsigned leastRoundings = 4;

@@ -15,7 +15,7 @@
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Support/Timings.h"
 #include "kb-opt/Target/ChipInfo.h"
 #include <functional>
@@ -42,7 +42,7 @@ struct JudgedStep {
 
 /// What the passes behind a candidate declare.
 struct CandidatePromise {
-  ResultPromise result = ResultPromise::Bitwise;
+  Promise result = Promise::Bitwise;
   /// Deny-list and precision names that a pass declares: "half", "bf16", "tf32",
   /// "approx", "global-state", "clock", "cache-policy", "griddepcontrol",
   /// "nanosleep", "device-launch", "printf".

@@ -9,11 +9,11 @@
 #define KBOPT_PIPELINE_PIPELINE_H
 
 #include "kb-opt/IR/Kb.h"
-#include "kb-opt/Pipeline/PipelineStep.h"
+#include "kb-opt/Pipeline/PipelineText.h"
 #include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Source/Edits.h"
-#include "kb-opt/Support/Remark.h"
+#include "kb-opt/Core/Remark.h"
 #include "kb-opt/Support/Timings.h"
 #include <functional>
 #include <memory>
@@ -53,7 +53,7 @@ struct PipelineOptions {
   /// Receives the time of parsing and importing, if there.
   Timings *timings = nullptr;
   /// Called after each element of the pipeline that changed the program.
-  std::function<void(const PipelineStep &step, llvm::StringRef text)> afterStep;
+  std::function<void(const Step &step, llvm::StringRef text)> afterStep;
 };
 
 /// Adjacent steps that change schedules, as one: the text before the first of them and, by USR of the kernel,
@@ -84,7 +84,7 @@ struct PipelineResult {
   /// The program after all steps; the input, byte for byte, if none applied.
   std::string text;
   /// The steps that rewrote something, in order. They replay to `text`.
-  std::vector<PipelineStep> applied;
+  std::vector<Step> applied;
   std::vector<Remark> remarks;
   /// MLIR's timing report; empty unless asked for.
   std::string timing;
@@ -98,7 +98,7 @@ struct Opportunity {
   const PassInfo *pass = nullptr;
   /// Replays at exactly this site, with default options; where it applies only with another value of those
   /// that a search tries, with the nearest such value.
-  PipelineStep step;
+  Step step;
   bool applies = false;
   /// Whether a model could be asked for the pass at this site. It may be true where
   /// the rule applies, too.
@@ -149,10 +149,10 @@ public:
   /// of the program that passes see (`withPassContext`), for estimates; empty where nothing was recorded.
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false, const RecordedLaunches &recorded = {});
   /// Applies \p step and re-parses if anything changed.
-  llvm::Expected<StepResult> apply(const PipelineStep &step);
+  llvm::Expected<StepResult> apply(const Step &step);
   /// A session of what \p step makes of the program, which itself stays as it is;
   /// null if the step applies nowhere.
-  llvm::Expected<std::unique_ptr<RewriteSession>> derive(const PipelineStep &step,
+  llvm::Expected<std::unique_ptr<RewriteSession>> derive(const Step &step,
                                                          StepResult &result);
 
 private:

@@ -13,8 +13,8 @@
 namespace kbopt {
 
 /// A move with its weight in the draw.
-struct MoveOption {
-  Move move;
+struct StepOption {
+  Step step;
   double weight = 0;
   double predictedGain = 0; ///< logarithmic, of the step itself
   bool fresh = true;        ///< not tried here: it costs a candidate
@@ -25,25 +25,25 @@ struct MoveOption {
 class Planned {
 public:
   void add(const ExplorerRequest &request) {
-    requests.insert({request.parent, request.move, request.ask});
+    requests.insert({request.parent, request.step, request.ask});
   }
   bool empty() const { return requests.empty(); }
-  bool has(const NodeId &node, const Move &move) const { return requests.count({node, move, 0}); }
+  bool has(const NodeId &node, const Step &move) const { return requests.count({node, move, 0}); }
   unsigned countAt(const NodeId &node) const;
   bool anyAt(const NodeId &node) const { return countAt(node) != 0; }
   unsigned count(const NodeId &node, const Action &action) const;
 
 private:
-  std::set<std::tuple<NodeId, Move, unsigned>> requests;
+  std::set<std::tuple<NodeId, Step, unsigned>> requests;
 };
 
 /// Whether \p move came of \p action; \p asked: a model was asked for it.
-bool isOf(const Move &move, bool asked, const Action &action);
+bool isOf(const Step &move, bool asked, const Action &action);
 
 /// Every move that \p node offers: for each action the next untried parameters, or
 /// one more question to the model, and the best tried ones to be followed at no cost.
 /// In a fixed order; weights may be 0.
-std::vector<MoveOption> movesOf(const Explorer &explorer, const ExplorerNode &node,
+std::vector<StepOption> stepOptions(const Explorer &explorer, const ExplorerNode &node,
                                 llvm::ArrayRef<Action> actions, const Planned &planned);
 
 /// The next parameters of \p action to try at \p node: those that worked best
@@ -58,7 +58,7 @@ std::optional<std::map<std::string, std::string>> nextParameters(const Explorer 
 bool isAtFloor(const ExplorerNode &node);
 
 /// One of \p moves, which are not empty, in proportion to the weights.
-const MoveOption &drawn(llvm::ArrayRef<MoveOption> moves, Random &random);
+const StepOption &drawn(llvm::ArrayRef<StepOption> moves, Random &random);
 
 /// Credits each of \p steps, one behind the other, with its own gain and the
 /// discounted gains behind it. A later step that lost time takes nothing from an
@@ -66,7 +66,7 @@ const MoveOption &drawn(llvm::ArrayRef<MoveOption> moves, Random &random);
 void giveCredit(Explorer &explorer, llvm::ArrayRef<Attempt> steps);
 
 /// Fresh moves of \p node that can be drawn: weights above 0, none at the floor.
-llvm::Expected<std::vector<MoveOption>> freshMoves(Explorer &explorer, const NodeId &node,
+llvm::Expected<std::vector<StepOption>> freshSteps(Explorer &explorer, const NodeId &node,
                                                    const Planned &planned);
 
 } // namespace kbopt

@@ -13,7 +13,7 @@
 namespace kbopt {
 
 /// What a move gave, before anything is measured.
-struct MoveResult {
+struct StepOutcome {
   bool applied = false;
   std::string reason; ///< where not applied, or where it does not compile
   NodeId node;        ///< the new program
@@ -69,10 +69,10 @@ public:
   /// Passes that may apply to \p node, in a fixed order.
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.
-  virtual llvm::Expected<MoveResult> apply(const NodeId &node, const Move &step) = 0;
+  virtual llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &step) = 0;
   /// `apply` for a program that only further moves are applied to: it need not be compiled, and only
-  /// `MoveResult`'s `applied`, `reason` and `node` are looked at. By default `apply`.
-  virtual llvm::Expected<MoveResult> rewrite(const NodeId &node, const Move &step) { return apply(node, step); }
+  /// `StepOutcome`'s `applied`, `reason` and `node` are looked at. By default `apply`.
+  virtual llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) { return apply(node, step); }
   /// Runs the gates and takes the time; \p node is the root or came from
   /// `apply`.
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;

@@ -19,7 +19,7 @@ struct ExplorerNode {
   NodeId id;
   Digest code;
   NodeJudgement judgement;
-  std::vector<Move> pipeline; ///< that first led here
+  std::vector<Step> pipeline; ///< that first led here
   NodeId parent;              ///< on the same way; empty: the original, or made at the end
   std::optional<std::vector<Action>> actions;
   std::vector<Action> offered; ///< replies with numbers to fill in
@@ -40,7 +40,7 @@ double programGain(double kernelGain, double share);
 /// One thing to try.
 struct ExplorerRequest {
   NodeId parent;
-  Move move; ///< without parameters where a model is to be asked
+  Step step; ///< without parameters where a model is to be asked
   double predictedGain = 0;
   unsigned trajectory = 0;
   unsigned ask = 0; ///< from 1: ask a model, for this action at this place as so often
@@ -48,7 +48,7 @@ struct ExplorerRequest {
   AttemptPhase phase = AttemptPhase::Search;
   /// Moves that come before `move` without a judgement of the programs in between. Those of them that do not
   /// apply are left out; of all of them and `move` at least one has to.
-  std::vector<Move> before = {};
+  std::vector<Step> before = {};
 };
 
 /// Not thread-safe; uses threads inside.
@@ -79,9 +79,9 @@ public:
   /// Passes that apply to \p id; asked of the environment once.
   llvm::Expected<llvm::ArrayRef<Action>> actions(const NodeId &id);
   /// Those that apply after \p moves, one after the other without those that do not apply; nothing is judged.
-  llvm::Expected<std::vector<Action>> actionsAfter(const NodeId &id, llvm::ArrayRef<Move> moves);
+  llvm::Expected<std::vector<Action>> actionsAfter(const NodeId &id, llvm::ArrayRef<Step> moves);
   /// The attempt of \p move at \p parent, or null. Valid until the next call.
-  const Attempt *tried(const NodeId &parent, const Move &move) const;
+  const Attempt *tried(const NodeId &parent, const Step &move) const;
   const std::vector<Attempt> &attempts() const { return result.attempts; }
   /// So often a model was asked for \p action at \p node, repairs not counted.
   unsigned asks(const NodeId &node, const Action &action) const;
@@ -90,13 +90,13 @@ public:
 
   /// Raises the credit of the step \p move at \p parent to its own gain and \p later,
   /// what the steps behind it are worth to it.
-  void credit(const NodeId &parent, const Move &move, double later);
+  void credit(const NodeId &parent, const Step &move, double later);
   /// What is believed since `start` or the last `learn`.
   const KnowledgeBase &knowledge() const { return believed; }
   /// The end of a batch: the evidence is folded, and a model may say what it teaches.
   llvm::Error learn();
   double bestUs() const { return best; }
-  const std::vector<Move> &bestPipeline() const { return nodes.at(bestNode).pipeline; }
+  const std::vector<Step> &bestPipeline() const { return nodes.at(bestNode).pipeline; }
   /// Correct programs that are faster than the original, fastest first; of equally
   /// fast ones the shorter pipeline, of those with equal machine code one.
   std::vector<Leader> leaders() const;
@@ -140,7 +140,7 @@ private:
               uint64_t open);
   Attempt resolve(const Pending &pending);
   void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
-               std::vector<Move> pipeline, const NodeId &parent);
+               std::vector<Step> pipeline, const NodeId &parent);
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
   bool stopped() const { return options.stop && options.stop(); }
@@ -152,18 +152,18 @@ private:
   /// Where a whole pipeline led.
   struct Replayed {
     NodeId node;          ///< judged; empty: a step was refused
-    MoveResult refusal;   ///< of that step
-    Move refused;
+    StepOutcome refusal;   ///< of that step
+    Step refused;
     std::string shortcut; ///< as in Attempt
   };
-  llvm::Expected<Replayed> replay(llvm::ArrayRef<Move> pipeline);
-  Attempt tuned(const NodeId &winner, const Move &move, const Replayed &end) const;
+  llvm::Expected<Replayed> replay(llvm::ArrayRef<Step> pipeline);
+  Attempt tuned(const NodeId &winner, const Step &move, const Replayed &end) const;
   /// Keeps \p attempt and shows it.
   void tell(Attempt attempt);
-  llvm::Error tune(NodeId &winner, std::vector<Move> &pipeline);
-  llvm::Error ablate(NodeId &winner, std::vector<Move> &pipeline, bool mayJudge);
+  llvm::Error tune(NodeId &winner, std::vector<Step> &pipeline);
+  llvm::Error ablate(NodeId &winner, std::vector<Step> &pipeline, bool mayJudge);
   /// Where \p pipeline leads from the root, if the search has judged that.
-  std::optional<NodeId> judgedAlready(llvm::ArrayRef<Move> pipeline) const;
+  std::optional<NodeId> judgedAlready(llvm::ArrayRef<Step> pipeline) const;
 
   Environment &environment;
   SearchOptions options;
@@ -177,14 +177,14 @@ private:
   NodeId rootId, originId;
   std::map<NodeId, ExplorerNode> nodes;
   std::map<Digest, NodeId> byCode;
-  std::map<std::pair<NodeId, Move>, size_t> triedAt; ///< index of the attempt
-  std::map<std::pair<NodeId, Move>, size_t> evidenceAt;
+  std::map<std::pair<NodeId, Step>, size_t> triedAt; ///< index of the attempt
+  std::map<std::pair<NodeId, Step>, size_t> evidenceAt;
   std::vector<size_t> attemptOf; ///< by record
   /// Of this run; their evidence has the names of the replay buffer.
   std::vector<Finding> findings;
   /// Ranges of every action seen, by pass and reply.
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
-  std::map<std::tuple<NodeId, std::string, std::string, std::string>, unsigned> asked;
+  std::map<std::tuple<NodeId, std::string, std::string, unsigned>, unsigned> asked;
   std::set<std::string> suggestedStates; ///< that `suggest` was asked about
   std::map<Digest, ModelRole> replyRoles; ///< who gave a reply first
   unsigned batches = 0;                  ///< learnt from

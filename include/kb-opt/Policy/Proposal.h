@@ -9,14 +9,14 @@
 #define KBOPT_POLICY_PROPOSAL_H
 
 #include "kb-opt/Knowledge/Prompt.h"
-#include "kb-opt/Policy/Move.h"
+#include "kb-opt/Policy/Attempt.h"
 
 namespace kbopt {
 
 /// One of the fastest programs so far.
 struct Leader {
   NodeId node;
-  std::vector<Move> pipeline;
+  std::vector<Step> pipeline;
   double timeUs = 0;
 };
 
@@ -49,7 +49,7 @@ struct ProposalRequest {
   std::vector<std::string> features;
   double timeUs = 0, originalUs = 0; ///< of the program
   double share = 1;                  ///< of the program's time that the kernel takes
-  std::vector<Move> pipeline;        ///< from the original to the node
+  std::vector<Step> pipeline;        ///< from the original to the node
   Prediction prediction;
 
   /// All attempts of this action at this node, oldest first: not to be repeated.
@@ -65,10 +65,10 @@ struct ProposalRequest {
 
 /// What asking gave.
 struct Proposal {
-  /// With `replyOption` and the default values of `ranges` among its parameters; of the
+  /// With its reply and the default values of `ranges` as its parameters; of the
   /// action's pass and kernel, or of another assisted action at the node where the
   /// planner prefers that. Nothing where there is none.
-  std::optional<Move> move;
+  std::optional<Step> step;
   /// Numbers that the reply leaves to the tuner.
   std::vector<ParameterRange> ranges;
   /// Where there is no move: "refused", "malformed", "truncated", "constraints",

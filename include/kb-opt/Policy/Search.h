@@ -79,7 +79,7 @@ public:
   virtual void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) {}
   /// A batch was thought over; the evidence of lessons has the names of the run.
   virtual void reflected(const Reflection &reflection) {}
-  virtual void improved(double timeUs, llvm::ArrayRef<Move> pipeline) {}
+  virtual void improved(double timeUs, llvm::ArrayRef<Step> pipeline) {}
 };
 
 enum class SearchEnd {
@@ -96,14 +96,14 @@ llvm::StringRef endName(SearchEnd end);
 struct SearchResult {
   NodeJudgement original;
   /// Of the winner; empty: the original stays.
-  std::vector<Move> pipeline;
+  std::vector<Step> pipeline;
   NodeId best;
   double bestUs = 0;
   /// Every gate passed on every case. False with a pipeline: the run was
   /// interrupted before that, and only the gates of the search have passed.
   bool confirmed = false;
   NodeJudgement winner;      ///< the confirmation, or the search's judgement
-  std::vector<Move> ablated; ///< steps whose removal cost nothing
+  std::vector<Step> ablated; ///< steps whose removal cost nothing
   bool ablationComplete = false;
   /// For each step of the pipeline the time without it over the time with it, as far as
   /// ablation knows: nothing where the rest does not work without the step or was not judged.

@@ -6,7 +6,7 @@
 #ifndef KBOPT_REPORT_PASSTABLE_H
 #define KBOPT_REPORT_PASSTABLE_H
 
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kbopt {

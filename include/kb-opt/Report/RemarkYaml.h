@@ -7,7 +7,7 @@
 #ifndef KBOPT_REPORT_REMARKYAML_H
 #define KBOPT_REPORT_REMARKYAML_H
 
-#include "kb-opt/Support/Remark.h"
+#include "kb-opt/Core/Remark.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -9,7 +9,7 @@
 #define KBOPT_REPORT_REPORTPAGE_H
 
 #include "kb-opt/Report/ProfilePage.h"
-#include "kb-opt/Support/Remark.h"
+#include "kb-opt/Core/Remark.h"
 #include <optional>
 
 namespace kbopt {
@@ -17,13 +17,13 @@ namespace kbopt {
 /// How something that was tried ended, as the page marks it.
 enum class ReportOutcome { Correct, Incorrect, Inconclusive, NotApplied, Refused };
 
-/// One move that was tried, or proposed and refused.
+/// One step that was tried, or proposed and refused.
 struct ReportAttempt {
-  /// "search"; "tune": the winner with other parameters of the step `move`; "confirm": a
+  /// "search"; "tune": the winner with other parameters of the step `step`; "confirm": a
   /// winner that the final check refused.
   std::string phase = "search";
   unsigned trajectory = 0;  ///< from 1; 0: at the end, with the winner
-  std::string pass, move;   ///< "unroll-loop", "unroll-loop{factor=4 kernel=k}"
+  std::string pass, step;   ///< "unroll-loop", "unroll-loop{factor=4 kernel=k}"
   std::string parent, node; ///< names of programs; `node` empty: none was made
   ReportOutcome outcome = ReportOutcome::NotApplied;
   std::string verdict;      ///< "correct", "incorrect (G6, correctness)"
@@ -41,7 +41,7 @@ struct ReportAttempt {
 
 /// A step of the winning pipeline.
 struct ReportStep {
-  std::string move;             ///< as in ReportAttempt
+  std::string step;             ///< as in ReportAttempt
   std::string summary;          ///< what the pass does; may be empty
   std::optional<double> alone;  ///< time without the step over time with it
 };

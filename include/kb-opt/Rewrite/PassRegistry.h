@@ -8,7 +8,7 @@
 #ifndef KBOPT_REWRITE_PASSREGISTRY_H
 #define KBOPT_REWRITE_PASSREGISTRY_H
 
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include <memory>
 #include <optional>
 #include <string>

@@ -10,7 +10,7 @@
 
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Source/Edits.h"
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "clang/AST/ASTTypeTraits.h"
 
 namespace kbopt {

@@ -99,7 +99,7 @@ private:
 } // namespace
 
 Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise, Spread spread) {
-  std::string key = formatv("{0}|{1}|{2}", test.name, toString(promise.result), static_cast<int>(spread));
+  std::string key = formatv("{0}|{1}|{2}", test.name, promiseName(promise.result), static_cast<int>(spread));
   for (const std::string &declared : promise.declares)
     key += "|" + declared;
   Expected<const Admission &> known =

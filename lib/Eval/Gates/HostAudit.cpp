@@ -199,7 +199,7 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
     return GateRecord::fail(gate, FailureClass::Constraints,
                             formatv("the candidate's host fills memory {0} times, the original's {1} times",
                                     after->fills, before->fills));
-  const bool exact = context.promise.result == ResultPromise::Bitwise;
+  const bool exact = context.promise.result == Promise::Bitwise;
   Expected<std::optional<std::string>> difference = hostResultDifference(*original, *candidate, exact);
   if (!difference)
     return difference.takeError();

@@ -45,14 +45,14 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
   Tolerance tolerance = cases.tolerance(test, output);
   tolerance.promise = promise.result;
   // In a lower precision every operation rounds anew, in another order only sums do.
-  const uint64_t counted = promise.result == ResultPromise::LowerPrecision ? reference.roundings
+  const uint64_t counted = promise.result == Promise::LowerPrecision ? reference.roundings
                                                                            : reference.reductionLength;
   // A counted length only widens what is allowed without one.
-  if (promise.result != ResultPromise::Bitwise && tolerance.reductionLength == 0 &&
+  if (promise.result != Promise::Bitwise && tolerance.reductionLength == 0 &&
       counted > Tolerance::leastRoundings &&
-      !(test.hasExactSums && promise.result == ResultPromise::Reassociates && !roundsSums(reference, output)))
+      !(test.hasExactSums && promise.result == Promise::Reassociates && !roundsSums(reference, output)))
     tolerance.reductionLength = counted;
-  if (promise.result == ResultPromise::Reassociates && reference.sumsInFloat)
+  if (promise.result == Promise::Reassociates && reference.sumsInFloat)
     tolerance.sumRoundoff = unitRoundoff(Precision::Float32);
   if (promise.declares.count("bf16"))
     tolerance.computePrecision = Precision::BFloat16;
@@ -107,17 +107,17 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
       continue;
     // Where the original's own bits depend on the order of threads, a bitwise
     // promise means: no further off than the original is from itself.
-    if (!reference.deterministic && tolerance.promise == ResultPromise::Bitwise)
-      tolerance.promise = ResultPromise::Reassociates;
+    if (!reference.deterministic && tolerance.promise == Promise::Bitwise)
+      tolerance.promise = Promise::Reassociates;
     Comparison comparison =
         compareOutput(viewOf(reference, i), bytesOf(candidate.outputs[i]), tolerance);
     if (comparison.accepted)
       continue;
     if (nearMiss)
-      *nearMiss = tolerance.promise != ResultPromise::Bitwise && isNearMiss(comparison);
+      *nearMiss = tolerance.promise != Promise::Bitwise && isNearMiss(comparison);
     std::vector<std::string> details = {
         formatv("case {0}, {1} ({2}), promise {3}", test.name, reference.outputs[i].name,
-                kbrt::elementTypeName(reference.outputs[i].type), toString(promise.result)),
+                kbrt::elementTypeName(reference.outputs[i].type), promiseName(promise.result)),
         formatv("{0} of {1} elements out of bounds", comparison.differing, comparison.elements)};
     return GateRecord::fail(gate, FailureClass::Correctness, comparison.reason + on,
                             std::move(details));

@@ -101,7 +101,7 @@ Expected<const MandatoryWork &> Judge::Impl::mandatory() {
   });
 }
 
-Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, ResultPromise promise) {
+Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, Promise promise) {
   Floor floor;
   auto need = [&](double amount, double perSecond, const Twine &what) {
     if (amount <= 0 || perSecond <= 0 || amount / perSecond * 1e6 <= floor.us)
@@ -114,11 +114,11 @@ Floor floorOf(const MandatoryWork &work, const ChipInfo &chip, ResultPromise pro
   need(bytes, chip.dramBytesPerSecond, formatv("{0:f0} bytes of inputs and outputs", bytes).str());
   // A lower precision may go through the tensor pipe.
   double fp32 = 2 * chip.rate(chip.fp32PerClock), fp16 = 2 * chip.rate(chip.fp16PerClock);
-  if (promise == ResultPromise::LowerPrecision)
+  if (promise == Promise::LowerPrecision)
     fp32 = fp16 = std::max({fp32, fp16, 2 * chip.rate(chip.tensorFp16PerClock)});
   need(work.fp32, fp32, formatv("{0:e2} operations in float32", work.fp32).str());
   need(work.fp16, fp16, formatv("{0:e2} operations in half", work.fp16).str());
-  if (promise != ResultPromise::LowerPrecision)
+  if (promise != Promise::LowerPrecision)
     need(work.fp64, 2 * chip.rate(chip.fp64PerClock),
          formatv("{0:e2} operations in float64", work.fp64).str());
   if (floor.reason.empty())

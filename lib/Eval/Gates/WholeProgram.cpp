@@ -271,7 +271,7 @@ static std::optional<Expected<CaseSource::WholeRun>> runBeside(GateContext &cont
 
 Expected<GateRecord> runWholeProgram(GateContext &context) {
   Judge::Impl &judge = context.judge;
-  const bool exact = context.promise.result == ResultPromise::Bitwise;
+  const bool exact = context.promise.result == Promise::Bitwise;
   const double seconds = judge.cases.wholeSeconds() * (judge.options.threads > 1 ? 1 : 1 + firstRuns);
   if (seconds > judge.timeLeft())
     return GateRecord::notRun(GateId::G14, judge.doesNotFit("running the whole program", seconds));

@@ -88,7 +88,7 @@ std::optional<Refusal> kbopt::checkTemplate(llvm::ArrayRef<TemplateParameter> pa
 
 llvm::Expected<TemplateValues>
 kbopt::templateValues(const AssistedReply &reply,
-                      llvm::ArrayRef<std::pair<std::string, std::string>> given) {
+                      const std::map<std::string, std::string> &given) {
   TemplateValues values;
   for (const TemplateParameter &parameter : reply.parameters)
     values[parameter.name] = parameter.defaultValue;

@@ -17,7 +17,7 @@ const float nan = std::numeric_limits<float>::quiet_NaN();
 
 Tolerance reassociates(uint64_t length = 0) {
   Tolerance tolerance;
-  tolerance.promise = ResultPromise::Reassociates;
+  tolerance.promise = Promise::Reassociates;
   tolerance.reductionLength = length;
   return tolerance;
 }
@@ -155,7 +155,7 @@ TEST(Comparator, RelativeL2RejectsWhatEveryElementAloneWouldPass) {
 TEST(Comparator, LowerPrecisionUsesItsOwnUnit) {
   FloatCase test{std::vector<float>(8, 1.0f), {}};
   Tolerance tolerance;
-  tolerance.promise = ResultPromise::LowerPrecision;
+  tolerance.promise = Promise::LowerPrecision;
   tolerance.computePrecision = Precision::Half;
   tolerance.reductionLength = 1;
   std::vector<float> candidate(8, 1.0004f);

@@ -47,7 +47,7 @@ TEST_F(DecoysTest, AnOutputOfZerosIsNotEvidence) {
 
 TEST_F(DecoysTest, AWideToleranceIsNotEvidence) {
   AdmissionOutput wide = output();
-  wide.tolerance.promise = ResultPromise::Reassociates;
+  wide.tolerance.promise = Promise::Reassociates;
   wide.tolerance.absolute = 1000; // the tolerance of 0.1 on values of 0.05 that fooled others
   Admission admission = admitCase(wide);
   EXPECT_FALSE(admission.admitted);

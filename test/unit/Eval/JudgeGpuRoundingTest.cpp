@@ -8,7 +8,7 @@ namespace {
 TEST_F(JudgeGpuTest, NumbersThatOtherRoundingsMoveMayBeAsLarge) {
   good("prints");
   cases.whole = {{"original", {0, "largest error 1.2e-07 of 64"}}, {"prints", {0, "largest error 3.6e-07 of 64"}}};
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   EXPECT_EQ(verdict("prints").gate, GateId::G14);
   cases.wholeRerounded = CaseSource::WholeRun{0, "largest error 2.4e-07 of 64"};
   EXPECT_TRUE(verdict("prints").isCorrect()) << verdict("prints").summary();
@@ -28,7 +28,7 @@ TEST_F(JudgeGpuTest, RoundingIsDirectedInPtxWhereTheGpuRuns) {
     return scaled(options.rounding == Rounding::Up ? 1.00001f : 1.0f)(options);
   });
   program("good", scaled(1.000015f));
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   program("good", scaled(1.0001f));
   EXPECT_EQ(verdict("good").gate, GateId::G6);
@@ -52,7 +52,7 @@ TEST_F(JudgeGpuTest, WhatTheCountedRoundingsAllowAsksForNoOtherRunsOfTheOriginal
     };
   };
   program("original", scaled(1.0f));
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   for (JudgeEffort effort : {JudgeEffort::Search, JudgeEffort::Final}) {
     options.effort = effort;
     // A unit in the last place: four roundings are allowed without any other run.
@@ -68,7 +68,7 @@ TEST_F(JudgeGpuTest, WhatTheCountedRoundingsAllowAsksForNoOtherRunsOfTheOriginal
 
 TEST_F(JudgeGpuTest, TheOriginalsRunsAreMadeOnceForAllCandidates) {
   options.effort = JudgeEffort::Search;
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   Judge judge(artefacts("original"), compiler, device, cases, clock, options, gpu);
   ASSERT_TRUE(bool(judge.baseline()));
   const long own = fake.count("run original");
@@ -94,7 +94,7 @@ TEST_F(JudgeGpuTest, MixturesOfDirectionsJoinTheSpread) {
     return scaled(options.seed == 71 ? 1.00001f : 1.0f)(options);
   });
   program("good", scaled(1.000015f));
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   program("good", scaled(1.0001f));
   EXPECT_EQ(verdict("good").gate, GateId::G6);
@@ -110,7 +110,7 @@ TEST_F(JudgeGpuTest, ANearMissIsHeldAgainstDrawnDirections) {
   program("original", [off](const RunOptions &options) {
     return off({3, 5}, options.seed == 83 ? 1.000005f : 1.0f)(options);
   });
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   program("good", off({5}, 1.000001f));
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   EXPECT_GE(fake.count("ptx drawn-3"), 1);
@@ -127,7 +127,7 @@ TEST_F(JudgeGpuTest, ANearMissIsHeldAgainstDrawnDirections) {
     EXPECT_EQ(verdict("good").gate, GateId::G6);
     EXPECT_EQ(fake.count("ptx drawn-3"), 0);
   }
-  promise.result = ResultPromise::Bitwise;
+  promise.result = Promise::Bitwise;
   program("good", off({5}, 1.000001f));
   EXPECT_EQ(verdict("good").gate, GateId::G6);
 }
@@ -142,7 +142,7 @@ TEST_F(JudgeGpuTest, NarrowedRunsAreForLowerPrecisionAndFloat64Alone) {
     return scaled(options.seed >= 1000 ? 1.00001f : 1.0f)(options);
   });
   program("good", scaled(1.000015f));
-  promise.result = ResultPromise::LowerPrecision;
+  promise.result = Promise::LowerPrecision;
   EXPECT_EQ(verdict("good").gate, GateId::G6) << "no float64 in its code";
   EXPECT_EQ(fake.count("ptx narrow-up"), 0);
   auto wide = [&](llvm::StringRef more) {
@@ -151,10 +151,10 @@ TEST_F(JudgeGpuTest, NarrowedRunsAreForLowerPrecisionAndFloat64Alone) {
          more + "\tcvt.rn.f32.f64 \t%f2, %fd2;\n\tret;\n}\n").str();
   };
   wide("");
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   EXPECT_EQ(verdict("good").gate, GateId::G6);
   EXPECT_EQ(fake.count("ptx narrow-up"), 0);
-  promise.result = ResultPromise::LowerPrecision;
+  promise.result = Promise::LowerPrecision;
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   EXPECT_GE(fake.count("ptx narrow-up"), 1);
   for (const char *more :
@@ -172,7 +172,7 @@ TEST_F(JudgeGpuTest, OperationsAreTheGpusWhereTheCpuDeviceCountsNone) {
   program("good", [](const RunOptions &) {
     return floats([](unsigned i) { return 2.0f * (i + 1) * 1.00002f; });
   });
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   slowOnCpu();
   fake.counters.launches = {counted(count, 100, 0)};
   EXPECT_EQ(verdict("good").gate, GateId::G6);

@@ -133,7 +133,7 @@ TEST_F(JudgeGpuTest, CasesOfLargeDataAreFewer) {
 
 TEST_F(JudgeGpuTest, WhatTakesTheCpuDeviceTooLongIsFoundOutOnce) {
   slowOnCpu();
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   Judge judge(artefacts("original"), compiler, device, cases, clock, options, gpu);
   auto baseline = judge.baseline();
   ASSERT_TRUE(bool(baseline));

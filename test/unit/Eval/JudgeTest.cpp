@@ -173,7 +173,7 @@ TEST_F(JudgeTest, ReassociationIsHeldToTheOriginalsOwnSpread) {
   program("near", scaled(1.000015f));
   program("far", scaled(1.0001f));
   EXPECT_EQ(verdict("near").gate, GateId::G6) << "a bitwise promise";
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   EXPECT_TRUE(verdict("near").isCorrect()) << verdict("near").summary();
   EXPECT_EQ(verdict("far").gate, GateId::G6);
 }
@@ -195,13 +195,13 @@ TEST_F(JudgeTest, ALongSumMayMoveFurther) {
   program("near", [](const RunOptions &) {
     return floats([](unsigned i) { return 2.0f * (i + 1) * 1.00002f; });
   });
-  promise.result = ResultPromise::Reassociates;
+  promise.result = Promise::Reassociates;
   EXPECT_EQ(verdict("near").gate, GateId::G6);
   additions = 1000; // per stored element, of which there are more than threads
   EXPECT_TRUE(verdict("near").isCorrect()) << verdict("near").summary();
   additions = 100;
   EXPECT_EQ(verdict("near").gate, GateId::G6);
-  promise.result = ResultPromise::Bitwise;
+  promise.result = Promise::Bitwise;
   additions = 1000;
   EXPECT_EQ(verdict("near").gate, GateId::G6);
 }

@@ -32,11 +32,11 @@ public:
     for (const char *pass :
          {"coalesce-accesses", "unroll-loop", "vectorize-loads", "hoist-loop-invariant"})
       if (node.find(pass) == std::string::npos)
-        result.push_back({pass, "k", "", {{"n", {"1", "2", "4"}, "2"}}});
+        result.push_back({pass, "k", 0, {{"n", {"1", "2", "4"}, "2"}}});
     return result;
   }
-  llvm::Expected<MoveResult> apply(const NodeId &node, const Move &move) override {
-    MoveResult made;
+  llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &move) override {
+    StepOutcome made;
     made.applied = true;
     made.node = node + "," + move.text();
     made.code = digestOf(made.node);

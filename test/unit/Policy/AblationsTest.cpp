@@ -29,7 +29,7 @@ TEST(Ablations, WithoutMemoryNothingIsKnown) {
       options.memory = memory;
       options.trajectories = options.steps = 1;
       SearchResult result = search(world, options, "rollout", nullptr, knowledge);
-      ++drawn[result.attempts.at(0).move.pass];
+      ++drawn[result.attempts.at(0).step.pass];
       EXPECT_FALSE(result.evidence.empty()) << "evidence is recorded all the same";
     }
     return drawn;
@@ -117,7 +117,7 @@ TEST(Ablations, TheMinimalAgentAsksOneRoleForWholeKernels) {
     EXPECT_EQ(name.find('/'), name.rfind('/')) << "no repairs";
   }
   for (const Attempt &attempt : result.attempts)
-    EXPECT_NE(attempt.move.pass, "unroll-loop") << "no choice of passes";
+    EXPECT_NE(attempt.step.pass, "unroll-loop") << "no choice of passes";
   EXPECT_LE(result.bestUs, 80 + 1e-9);
   EXPECT_EQ(result.evidence.front().role, "minimal");
   EXPECT_TRUE(world.buffers.empty()) << "it thinks nothing over";

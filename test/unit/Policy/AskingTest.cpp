@@ -37,7 +37,7 @@ struct World {
     return *explorer;
   }
   std::vector<Attempt> ask(const std::string &pass, unsigned number = 1) {
-    ExplorerRequest request{explorer->root(), {pass, "k", "", {}}, 0.1, 1, number};
+    ExplorerRequest request{explorer->root(), {pass, "k", 0, {}}, 0.1, 1, number};
     return llvm::cantFail(explorer->evaluate(request));
   }
 };
@@ -52,7 +52,7 @@ TEST(Asking, AProposalIsAppliedAndJudged) {
   run.start();
   std::vector<Attempt> attempts = run.ask("invent");
   ASSERT_EQ(attempts.size(), 1u);
-  EXPECT_EQ(attempts[0].move.text(), "invent{reply=r1 kernel=k}");
+  EXPECT_EQ(attempts[0].step.text(), "invent{reply=r1 kernel=k}");
   EXPECT_EQ(attempts[0].word(), "correct");
   EXPECT_EQ(attempts[0].ask, 1u);
   EXPECT_EQ(attempts[0].tokens, 100u);
@@ -77,7 +77,7 @@ TEST(Asking, WhatFailsGoesToTheDebugger) {
   run.start();
   std::vector<Attempt> attempts = run.ask("invent");
   ASSERT_EQ(attempts.size(), 1u);
-  EXPECT_EQ(attempts[0].move.reply(), "r3");
+  EXPECT_EQ(attempts[0].step.reply, "r3");
   EXPECT_EQ(attempts[0].repair, 2u);
   ASSERT_EQ(run.explorer->attempts().size(), 3u);
   EXPECT_EQ(run.explorer->attempts()[0].word(), "compile");
@@ -106,7 +106,7 @@ TEST(Asking, RepairsEnd) {
   run.world.passes = {pass};
   run.options.repairs = 2;
   run.start();
-  EXPECT_EQ(run.ask("invent")[0].move.reply(), "r2");
+  EXPECT_EQ(run.ask("invent")[0].step.reply, "r2");
   EXPECT_EQ(run.explorer->attempts().size(), 3u);
   // The debugger may give up: that is the end, too.
   World other;
@@ -128,7 +128,7 @@ TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
     std::vector<Attempt> attempts = run.ask("invent");
     ASSERT_EQ(attempts.size(), 1u);
     EXPECT_EQ(attempts[0].word(), failure);
-    EXPECT_TRUE(attempts[0].move.reply().empty());
+    EXPECT_TRUE(attempts[0].step.reply.empty());
     EXPECT_EQ(run.world.questions.size(), 1u) << "nothing to repair";
     SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
     ASSERT_EQ(result.evidence.size(), 1u);
@@ -166,7 +166,7 @@ TEST(Asking, TheModelsBudgetEndsTheQuestionsAndNotTheSearch) {
   EXPECT_NEAR(result.bestUs, 90, 1e-9);
   EXPECT_EQ(result.asked, 0u);
   for (const Attempt &attempt : result.attempts)
-    EXPECT_NE(attempt.move.pass, "invent");
+    EXPECT_NE(attempt.step.pass, "invent");
   EXPECT_EQ(result.end, SearchEnd::BudgetModel);
 }
 
@@ -179,10 +179,10 @@ TEST(Asking, AReplyWithNumbersIsTuned) {
   EXPECT_NEAR(result.bestUs, 20, 1e-9) << storyOf(result);
   unsigned asked = 0, filled = 0;
   for (const Attempt &attempt : result.attempts)
-    if (attempt.move.reply() == "good") {
+    if (attempt.step.reply == "good") {
       asked += attempt.ask != 0;
       filled += attempt.ask == 0;
-      EXPECT_TRUE(attempt.move.parameters.count("T"));
+      EXPECT_TRUE(attempt.step.parameters.count("T"));
     }
   EXPECT_GT(asked, 0u);
   EXPECT_GT(filled, 0u) << "the same reply with other numbers needs no question";
@@ -209,7 +209,7 @@ TEST(Asking, NumbersOfTheWinnerAreTunedAtTheEnd) {
     const Attempt &before = result.attempts[i - 1], &tuned = result.attempts[i];
     EXPECT_EQ(tuned.phase, AttemptPhase::Tune);
     EXPECT_EQ(tuned.trajectory, 0u);
-    EXPECT_EQ(tuned.move.parameters.at("T"), i == 1 ? "2" : "4");
+    EXPECT_EQ(tuned.step.parameters.at("T"), i == 1 ? "2" : "4");
     EXPECT_EQ(tuned.parent, before.node);
     EXPECT_EQ(tuned.parentTimeUs, before.timeUs);
     EXPECT_NEAR(tuned.timeUs, i == 1 ? 80 : 50, 1e-9);
@@ -232,7 +232,7 @@ TEST(Asking, NumbersThatFailAreToldToo) {
   run.world.passes = {pass, after};
   run.start();
   std::vector<Attempt> first = run.ask("invent");
-  ExplorerRequest second{first[0].node, {"unroll-loop", "k", "", {}}, 0, 1};
+  ExplorerRequest second{first[0].node, {"unroll-loop", "k", 0, {}}, 0, 1};
   ASSERT_EQ(llvm::cantFail(run.explorer->evaluate(second)).size(), 1u);
   run.world.passes[1].requires_ = "nothing";
   SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
@@ -322,7 +322,7 @@ TEST(Asking, ProposalsOfABatchAreAskedForTogether) {
   ASSERT_TRUE(llvm::cantFail(explorer.start()));
   std::vector<ExplorerRequest> requests;
   for (const FakePass &pass : world.passes)
-    requests.push_back({explorer.root(), {pass.name, "k", "", {}}, 0, 1, 1});
+    requests.push_back({explorer.root(), {pass.name, "k", 0, {}}, 0, 1, 1});
   EXPECT_EQ(llvm::cantFail(explorer.evaluate(requests)).size(), 5u);
 }
 
@@ -336,7 +336,7 @@ TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
   Explorer &explorer = run.start();
   NodeId root = explorer.root();
   std::vector<Attempt> first = llvm::cantFail(explorer.evaluate(
-      {{root, {"unroll-loop", "k", "", {}}, 0, 1}, {root, {"vectorize-loads", "k", "", {}}, 0, 2}}));
+      {{root, {"unroll-loop", "k", 0, {}}, 0, 1}, {root, {"vectorize-loads", "k", 0, {}}, 0, 2}}));
   run.ask("invent", 1);
   run.ask("invent", 2);
   const ProposalRequest &atRoot = run.world.questions[1].second;
@@ -350,8 +350,8 @@ TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
   EXPECT_EQ(atRoot.ofPass.entries.size(), 1u);
   EXPECT_NEAR(atRoot.originalUs, 100, 1e-9);
   // At a child: its siblings' children for the coder, two leaders for the planner.
-  llvm::cantFail(explorer.evaluate({{first[1].node, {"unroll-loop", "k", "", {}}, 0, 1}}));
-  llvm::cantFail(explorer.evaluate({{first[0].node, {"invent", "k", "", {}}, 0, 1, 1}}));
+  llvm::cantFail(explorer.evaluate({{first[1].node, {"unroll-loop", "k", 0, {}}, 0, 1}}));
+  llvm::cantFail(explorer.evaluate({{first[0].node, {"invent", "k", 0, {}}, 0, 1, 1}}));
   const ProposalRequest &atChild = run.world.questions.back().second;
   ASSERT_EQ(atChild.planner.leaders.size(), 2u);
   EXPECT_LE(atChild.planner.leaders[0].timeUs, atChild.planner.leaders[1].timeUs);
@@ -392,7 +392,7 @@ TEST(Asking, AWindowHasAtMostFivePrograms) {
     EXPECT_EQ(request.planner.attempts.size(), std::min(5u, i - 1));
     std::string window;
     for (const Attempt &attempt : request.planner.attempts)
-      window += attempt.move.text() + " ";
+      window += attempt.step.text() + " ";
     if (i > 6)
       windows.insert(window);
   }

@@ -65,10 +65,10 @@ TEST(Crossover, ItIsOffForRolloutUnlessAskedFor) {
 
 TEST(Crossover, AStepThatFailsIsLeftOut) {
   struct Clash : FakeEnvironment {
-    llvm::Expected<MoveResult> apply(const NodeId &node, const Move &move) override {
-      llvm::Expected<MoveResult> made = FakeEnvironment::apply(node, move);
+    llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &move) override {
+      llvm::Expected<StepOutcome> made = FakeEnvironment::apply(node, move);
       if (made && move.pass == "vectorize-loads" && !programs.at(node).empty()) {
-        made = MoveResult();
+        made = StepOutcome();
         made->reason = "the other step took its place";
       }
       return made;

@@ -13,8 +13,8 @@ llvm::Expected<SearchResult> tryRun(FakeEnvironment &world, const SearchOptions 
   return llvm::cantFail(createStrategy("rollout"))->run(world, seedKnowledge(), options, clock);
 }
 
-Move move(llvm::StringRef pass, llvm::StringRef n = "") {
-  Move result{pass.str(), "k", "", {}};
+Step move(llvm::StringRef pass, llvm::StringRef n = "") {
+  Step result{pass.str(), "k", 0, {}};
   if (!n.empty())
     result.parameters["n"] = n.str();
   return result;
@@ -109,7 +109,7 @@ TEST(Explorer, RecordsWhatTheModelSaysOfMeasuredSteps) {
     EXPECT_FALSE(record.modelledGain);
   // The model takes every program for half as long as it is, and one without coalesced accesses for longer.
   world.adjust = [](const FakeEnvironment::Moves &moves, NodeJudgement &judgement) {
-    bool coalesced = llvm::any_of(moves, [](const Move &move) { return move.pass == "coalesce-accesses"; });
+    bool coalesced = llvm::any_of(moves, [](const Step &move) { return move.pass == "coalesce-accesses"; });
     judgement.modelledUs = judgement.timeUs / 2 * (coalesced ? 1 : std::exp(0.25));
   };
   unsigned coalescing = 0;
@@ -234,12 +234,12 @@ TEST(Explorer, ARefusedWinnerMakesWayForTheNext) {
   FakeEnvironment world;
   fillWorld(world);
   world.refuse = [](const FakeEnvironment::Moves &moves) {
-    return llvm::any_of(moves, [](const Move &m) { return m.pass == "unroll-loop"; });
+    return llvm::any_of(moves, [](const Step &m) { return m.pass == "unroll-loop"; });
   };
   SearchResult result = search(world, {});
   EXPECT_NEAR(result.bestUs, 36, 1e-9); // coalesced, vectorized by 4
   EXPECT_TRUE(result.confirmed);
-  for (const Move &step : result.pipeline)
+  for (const Step &step : result.pipeline)
     EXPECT_NE(step.pass, "unroll-loop");
   bool told = false;
   for (const Attempt &attempt : result.attempts)
@@ -281,11 +281,11 @@ TEST(Explorer, KernelsHaveStatesAndGainsOfTheirOwn) {
     llvm::Expected<std::vector<Action>> actions(const NodeId &node) override {
       std::vector<Action> result;
       if (node == "original")
-        result = {{"unroll-loop", "small", "", {}}, {"unroll-loop", "large", "", {}}};
+        result = {{"unroll-loop", "small", 0, {}}, {"unroll-loop", "large", 0, {}}};
       return result;
     }
-    llvm::Expected<MoveResult> apply(const NodeId &, const Move &move) override {
-      MoveResult made;
+    llvm::Expected<StepOutcome> apply(const NodeId &, const Step &move) override {
+      StepOutcome made;
       made.applied = true;
       made.node = made.code = move.kernel;
       return made;
@@ -313,7 +313,7 @@ TEST(Explorer, KernelsHaveStatesAndGainsOfTheirOwn) {
     options.batch = 1;
     SearchResult result = search(world, options);
     EXPECT_NEAR(result.bestUs, 55, 1e-9);
-    largeFirst += result.attempts.at(0).move.kernel == "large";
+    largeFirst += result.attempts.at(0).step.kernel == "large";
     ASSERT_EQ(result.evidence.size(), 2u);
     for (const Evidence &record : result.evidence)
       EXPECT_NEAR(*record.achievedGain, std::log(2), 1e-12);
@@ -331,7 +331,7 @@ TEST(Explorer, AmdahlsLaw) {
 
 TEST(Explorer, PredecessorsAreThoseOfTheKernel) {
   ExplorerNode node;
-  node.pipeline = {{"a", "first", "", {}}, {"b", "second", "", {}}, {"c", "", "", {}}};
+  node.pipeline = {{"a", "first", 0, {}}, {"b", "second", 0, {}}, {"c", "", 0, {}}};
   EXPECT_EQ(node.predecessors("first"), (std::vector<std::string>{"a", "c"}));
   EXPECT_EQ(node.predecessors(""), (std::vector<std::string>{"a", "b", "c"}));
 }

@@ -59,7 +59,7 @@ struct FakePass {
 
 class FakeEnvironment : public Environment {
 public:
-  using Moves = std::vector<Move>;
+  using Moves = std::vector<Step>;
   std::vector<FakePass> passes;
   double originalUs = 100;
   double programFloorUs = 0; ///< 0: unknown
@@ -89,9 +89,9 @@ public:
     Moves moves = at(node);
     std::vector<Action> result;
     for (const FakePass &pass : passes) {
-      if (llvm::any_of(moves, [&](const Move &move) { return move.pass == pass.name; }))
+      if (llvm::any_of(moves, [&](const Step &move) { return move.pass == pass.name; }))
         continue;
-      Action action{pass.name, pass.kernel, "", {}};
+      Action action{pass.name, pass.kernel, 0, {}};
       action.assisted = !pass.replies.empty();
       action.sketch = action.composes = pass.sketch;
       if (!pass.values.empty())
@@ -101,20 +101,20 @@ public:
     return result;
   }
 
-  llvm::Expected<MoveResult> apply(const NodeId &node, const Move &move) override {
+  llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &move) override {
     Moves moves = at(node);
     const FakePass &pass = find(move.pass);
-    MoveResult result;
+    StepOutcome result;
     if (!pass.requires_.empty() &&
-        llvm::none_of(moves, [&](const Move &m) { return m.pass == pass.requires_; })) {
+        llvm::none_of(moves, [&](const Step &m) { return m.pass == pass.requires_; })) {
       result.reason = "needs " + pass.requires_;
       return result;
     }
     result.applied = true;
     if (pass.sketch) // a later schedule of a kernel takes the place of an earlier one
-      llvm::erase_if(moves, [&](const Move &earlier) { return earlier.pass == move.pass && earlier.kernel == move.kernel; });
+      llvm::erase_if(moves, [&](const Step &earlier) { return earlier.pass == move.pass && earlier.kernel == move.kernel; });
     moves.push_back(move);
-    const FakeReply *reply = pass.reply(move.reply());
+    const FakeReply *reply = pass.reply(move.reply);
     if (!pass.compiles || (reply && reply->failure == "compile")) {
       result.gate = "G1";
       result.failure = "compile";
@@ -163,7 +163,7 @@ public:
     const FakePass &pass = find(request.action.pass);
     note(pass.name + "/" + std::to_string(request.ask) + "/" + std::to_string(failed.repair + 1),
          request);
-    auto list = pass.repairs.find(failed.move.reply());
+    auto list = pass.repairs.find(failed.step.reply);
     if (list == pass.repairs.end())
       return answer(request.action, {"", "declined"});
     return answer(request.action, list->second[failed.repair % list->second.size()]);
@@ -181,8 +181,8 @@ public:
 
   double timeOf(const Moves &moves) const {
     double time = originalUs;
-    for (const Move &move : moves) {
-      if (const FakeReply *reply = find(move.pass).reply(move.reply())) {
+    for (const Step &move : moves) {
+      if (const FakeReply *reply = find(move.pass).reply(move.reply)) {
         auto value = move.parameters.find("T");
         time *= reply->factors.at(value == move.parameters.end() ? "" : value->second);
         continue;
@@ -214,11 +214,11 @@ private:
       proposal.reason = "the model gave nothing to use: " + reply.failure;
       return proposal;
     }
-    proposal.move = action.move();
-    proposal.move->parameters[replyOption.str()] = reply.digest;
+    proposal.step = action.step();
+    proposal.step->reply = reply.digest;
     if (!reply.values.empty()) {
       proposal.ranges = {{"T", reply.values, reply.values.front()}};
-      proposal.move->parameters["T"] = reply.values.front();
+      proposal.step->parameters["T"] = reply.values.front();
     }
     return proposal;
   }
@@ -231,7 +231,7 @@ private:
   }
   NodeId put(const Moves &moves) {
     DigestBuilder builder;
-    for (const Move &move : moves)
+    for (const Step &move : moves)
       builder.add(move.text());
     NodeId id = builder.finish();
     std::lock_guard<std::mutex> guard(mutex);
@@ -241,7 +241,7 @@ private:
   /// The order of moves makes no difference to the machine.
   Digest codeOf(const Moves &moves) const {
     std::set<std::string> effective;
-    for (const Move &move : moves)
+    for (const Step &move : moves)
       if (find(move.pass).changesCode)
         effective.insert(move.text());
     DigestBuilder builder;
@@ -249,16 +249,16 @@ private:
       builder.add(text);
     return builder.finish();
   }
-  AttemptVerdict verdictOf(const Move &move) const {
+  AttemptVerdict verdictOf(const Step &move) const {
     const FakePass &pass = find(move.pass);
-    const FakeReply *reply = pass.reply(move.reply());
+    const FakeReply *reply = pass.reply(move.reply);
     return reply ? reply->verdict : pass.verdict;
   }
   NodeJudgement judgementOf(const Moves &moves) const {
     NodeJudgement judgement;
     judgement.code = codeOf(moves);
     judgement.verdict = moves.empty() ? originalVerdict : AttemptVerdict::Correct;
-    for (const Move &move : moves)
+    for (const Step &move : moves)
       if (AttemptVerdict verdict = verdictOf(move); verdict != AttemptVerdict::Correct) {
         judgement.verdict = verdict;
         judgement.gate = "G4";
@@ -268,7 +268,7 @@ private:
     if (judgement.verdict == AttemptVerdict::Correct)
       judgement.timeUs = timeOf(moves);
     bool coalesced =
-        llvm::any_of(moves, [](const Move &move) { return move.pass == "coalesce-accesses"; });
+        llvm::any_of(moves, [](const Step &move) { return move.pass == "coalesce-accesses"; });
     judgement.state.primary = coalesced ? "memory_latency_bound" : "uncoalesced_access";
     judgement.state.shares.push_back({judgement.state.primary, 0.6, coalesced, ""});
     judgement.state.active = 0.4;
@@ -314,9 +314,9 @@ inline SearchResult search(Environment &world, const SearchOptions &options = {}
                             ->run(world, knowledge, options, clock, observer));
 }
 
-inline std::string textOf(llvm::ArrayRef<Move> pipeline) {
+inline std::string textOf(llvm::ArrayRef<Step> pipeline) {
   std::string text;
-  for (const Move &move : pipeline)
+  for (const Step &move : pipeline)
     text += (text.empty() ? "" : ",") + move.text();
   return text;
 }
@@ -325,7 +325,7 @@ inline std::string textOf(llvm::ArrayRef<Move> pipeline) {
 inline std::string storyOf(const SearchResult &result) {
   std::string story = textOf(result.pipeline) + "\n" + std::to_string(result.bestUs) + "\n";
   for (const Attempt &attempt : result.attempts)
-    story += std::to_string(attempt.trajectory) + " " + attempt.parent + " " + attempt.move.text() +
+    story += std::to_string(attempt.trajectory) + " " + attempt.parent + " " + attempt.step.text() +
              " " + std::to_string(attempt.ask) + "/" + std::to_string(attempt.repair) + " " +
              attempt.word() + " " + attempt.shortcut + " " + std::to_string(attempt.timeUs) + "\n";
   for (const Evidence &record : result.evidence)

@@ -27,9 +27,9 @@ TEST(FirstSteps, AreOneCandidate) {
   World world({{"add-restrict-const", 0.9}, {"specialize-constants", 0.8}, {"unroll-loop", 0.99}});
   std::vector<Attempt> attempts = attemptsOf(world);
   ASSERT_GE(attempts.size(), 2u);
-  EXPECT_EQ(attempts[0].moveText(), "add-restrict-const{kernel=k},specialize-constants{kernel=k}");
+  EXPECT_EQ(attempts[0].text(), "add-restrict-const{kernel=k},specialize-constants{kernel=k}");
   EXPECT_NEAR(attempts[0].timeUs, 72, 1e-9);
-  EXPECT_EQ(attempts[1].move.pass, "unroll-loop"); // and the search goes on from there
+  EXPECT_EQ(attempts[1].step.pass, "unroll-loop"); // and the search goes on from there
   EXPECT_EQ(attempts[1].parent, attempts[0].node);
 }
 
@@ -50,7 +50,7 @@ TEST(FirstSteps, GoOnFromCopiesOfKernelsInHeaders) {
       pass.requires_ = "import-kernel";
   std::vector<Attempt> attempts = attemptsOf(world);
   ASSERT_GE(attempts.size(), 1u);
-  EXPECT_EQ(attempts[0].moveText(), "import-kernel{kernel=k},add-restrict-const{kernel=k},specialize-constants{kernel=k}");
+  EXPECT_EQ(attempts[0].text(), "import-kernel{kernel=k},add-restrict-const{kernel=k},specialize-constants{kernel=k}");
   EXPECT_NEAR(attempts[0].timeUs, 72.072, 1e-9);
 }
 
@@ -59,7 +59,7 @@ TEST(FirstSteps, KeepCopiesThatGainNothingYet) {
   world.passes.back().requires_ = "import-kernel";
   std::vector<Attempt> attempts = attemptsOf(world);
   ASSERT_GE(attempts.size(), 2u);
-  EXPECT_EQ(attempts[0].moveText(), "import-kernel{kernel=k}");
+  EXPECT_EQ(attempts[0].text(), "import-kernel{kernel=k}");
   EXPECT_EQ(attempts[1].parent, attempts[0].node);
   EXPECT_TRUE(attempts[1].correct());
 }
@@ -85,7 +85,7 @@ TEST(FirstSteps, ThatBroughtNothingTogetherAreDrawnLast) {
   for (options.seed = 0; options.seed != 40; ++options.seed) {
     std::vector<Attempt> attempts = attemptsOf(world, options);
     ASSERT_EQ(attempts.size(), 2u);
-    others += attempts[1].move.pass == "cache-row" || attempts[1].move.pass == "peel";
+    others += attempts[1].step.pass == "cache-row" || attempts[1].step.pass == "peel";
   }
   EXPECT_GT(others, 28u); // 20 where all are alike
 }

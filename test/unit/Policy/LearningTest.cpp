@@ -355,7 +355,7 @@ TEST(Learning, AStateThatNobodyKnowsGetsProposals) {
     SearchOptions options;
     options.seed = seed;
     options.trajectories = options.steps = 1;
-    first += search(again, options).attempts.at(0).move.pass == "obscure-pass";
+    first += search(again, options).attempts.at(0).step.pass == "obscure-pass";
   }
   EXPECT_GT(first, 20u); // of 40, three passes
 }

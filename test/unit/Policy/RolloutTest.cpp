@@ -7,8 +7,8 @@ using namespace kbopt;
 
 namespace {
 
-bool has(llvm::ArrayRef<Move> pipeline, llvm::StringRef pass) {
-  return llvm::any_of(pipeline, [&](const Move &move) { return move.pass == pass; });
+bool has(llvm::ArrayRef<Step> pipeline, llvm::StringRef pass) {
+  return llvm::any_of(pipeline, [&](const Step &move) { return move.pass == pass; });
 }
 
 } // namespace
@@ -49,7 +49,7 @@ TEST(Rollout, IsNotAlwaysGreedy) {
     SearchOptions options;
     options.seed = seed;
     options.trajectories = 1;
-    firsts.insert(search(world, options).attempts.at(0).move.pass);
+    firsts.insert(search(world, options).attempts.at(0).step.pass);
   }
   EXPECT_GT(firsts.size(), 2u);
   EXPECT_TRUE(firsts.count("coalesce-accesses"));
@@ -64,7 +64,7 @@ TEST(Rollout, PrefersWhatIsPredictedToGain) {
     options.seed = seed;
     options.trajectories = 1;
     options.steps = 1;
-    best += search(world, options).attempts.at(0).move.pass == "coalesce-accesses";
+    best += search(world, options).attempts.at(0).step.pass == "coalesce-accesses";
   }
   EXPECT_GT(best, 20u); // of eight passes
   EXPECT_LT(best, 40u);
@@ -81,7 +81,7 @@ TEST(Rollout, IdenticalMachineCodeIsMeasuredOnce) {
   EXPECT_GT(result.merged, 0u);
   bool sawIdentical = false;
   for (const Attempt &attempt : result.attempts)
-    if (attempt.move.pass == "add-restrict-const" && attempt.correct()) {
+    if (attempt.step.pass == "add-restrict-const" && attempt.correct()) {
       EXPECT_NE(attempt.shortcut, "") << "measured";
       EXPECT_EQ(attempt.timeUs, attempt.parentTimeUs);
       sawIdentical |= attempt.shortcut == "identical";
@@ -100,7 +100,7 @@ TEST(Rollout, TheRooflineDropsWhatCannotWin) {
   SearchResult result = search(world, options);
   unsigned seen = 0;
   for (const Attempt &attempt : result.attempts)
-    if (attempt.move.pass == "split-k") {
+    if (attempt.step.pass == "split-k") {
       ++seen;
       EXPECT_EQ(attempt.shortcut, "roofline");
       EXPECT_EQ(attempt.verdict, AttemptVerdict::Inconclusive);
@@ -125,7 +125,7 @@ TEST(Rollout, ParametersStartAtTheDefaultAndMoveToNeighbours) {
   std::vector<std::string> order;
   for (const Attempt &attempt : result.attempts)
     if (attempt.trajectory)
-      order.push_back(attempt.move.parameters.at("n"));
+      order.push_back(attempt.step.parameters.at("n"));
   ASSERT_GE(order.size(), 4u);
   EXPECT_EQ(order[0], "2");
   EXPECT_EQ(order[1], "1");
@@ -150,7 +150,7 @@ TEST(Rollout, LearnsBetweenRuns) {
     struct Watch : SearchObserver {
       unsigned count = 0, atBest = 0;
       void attempted(const Attempt &attempt) override { count += attempt.shortcut.empty(); }
-      void improved(double timeUs, llvm::ArrayRef<Move>) override {
+      void improved(double timeUs, llvm::ArrayRef<Step>) override {
         if (timeUs < 36 && !atBest)
           atBest = count;
       }
@@ -214,7 +214,7 @@ TEST(Rollout, NothingIsTriedAtTheRoofline) {
   result = search(world);
   for (const Attempt &attempt : result.attempts)
     if (attempt.trajectory)
-      EXPECT_GT(attempt.parentTimeUs, 39.5 * 1.02) << attempt.move.text();
+      EXPECT_GT(attempt.parentTimeUs, 39.5 * 1.02) << attempt.step.text();
 }
 
 TEST(Rollout, StrategyNames) {
@@ -226,8 +226,3 @@ TEST(Rollout, StrategyNames) {
   });
 }
 
-TEST(Rollout, MovesAreWrittenAsInAPipeline) {
-  EXPECT_EQ((Move{"unroll-loop", "", "", {}}).text(), "unroll-loop");
-  EXPECT_EQ((Move{"unroll-loop", "gemm", "2", {{"factor", "4"}}}).text(),
-            "unroll-loop{factor=4 kernel=gemm site=2}");
-}

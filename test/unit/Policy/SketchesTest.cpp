@@ -42,7 +42,7 @@ TEST(Sketches, JudgesTheEightThatTheModelPrefers) {
   ASSERT_EQ(tried.size(), 12u);
   EXPECT_EQ(llvm::count_if(tried, [](const Attempt *each) { return each->judged(); }), 8);
   for (const Attempt *each : tried)
-    EXPECT_EQ(each->shortcut == "outranked", std::stoi(each->move.parameters.at("n")) < 4);
+    EXPECT_EQ(each->shortcut == "outranked", std::stoi(each->step.parameters.at("n")) < 4);
   EXPECT_NEAR(result.bestUs, 25, 1e-9); // schedule 2 would be 10, but the model does not see it
 }
 
@@ -79,8 +79,8 @@ TEST(Sketches, AreTriedForEveryKernelThatTakesTime) {
   SearchResult result = search(world, options);
   auto tried = attemptsOf(result, AttemptPhase::Sketch);
   ASSERT_EQ(tried.size(), 23u);
-  EXPECT_EQ(tried[1]->move.kernel, "other");
-  EXPECT_EQ(tried.back()->move.kernel, "k");
+  EXPECT_EQ(tried[1]->step.kernel, "other");
+  EXPECT_EQ(tried.back()->step.kernel, "k");
   EXPECT_NE(tried.back()->parent, world.root());
   EXPECT_EQ(result.pipeline.size(), 2u);
 }
@@ -99,7 +99,7 @@ TEST(Sketches, TheFirstCandidateSchedulesEveryKernelThatTakesTime) {
   options.budgetCandidates = 1;
   SearchResult result = search(world, options);
   ASSERT_EQ(result.attempts.size(), 1u);
-  EXPECT_EQ(result.attempts.front().moveText(), "schedule-other{n=0 kernel=other},schedule{n=0 kernel=k}");
+  EXPECT_EQ(result.attempts.front().text(), "schedule-other{n=0 kernel=other},schedule{n=0 kernel=k}");
   EXPECT_NEAR(result.bestUs, 25, 1e-9);
   EXPECT_EQ(result.pipeline.size(), 2u);
   EXPECT_TRUE(result.evidence.empty()); // of which of the two is the gain?
@@ -115,7 +115,7 @@ TEST(Sketches, TheFirstCandidateLeavesOutWhatDoesNotApply) {
   options.budgetCandidates = 1;
   SearchResult result = search(world, options);
   ASSERT_FALSE(result.attempts.empty());
-  EXPECT_EQ(result.attempts.front().moveText(), "schedule{n=0 kernel=k}");
+  EXPECT_EQ(result.attempts.front().text(), "schedule{n=0 kernel=k}");
   EXPECT_NEAR(result.bestUs, 50, 1e-9);
   EXPECT_EQ(result.evidence.size(), 1u);
 }
@@ -147,8 +147,8 @@ TEST(Sketches, EveryKernelHasItsFirstOnesBeforeAnyGetsMore) {
   std::string order;
   SearchResult result = search(world, options);
   for (const Attempt *each : attemptsOf(result, AttemptPhase::Sketch))
-    if (each->before.empty() && (order.empty() || order.back() != each->move.kernel[0]))
-      order += each->move.kernel[0];
+    if (each->before.empty() && (order.empty() || order.back() != each->step.kernel[0]))
+      order += each->step.kernel[0];
   EXPECT_EQ(order, "okok");
 }
 
@@ -221,7 +221,7 @@ TEST(Sketches, GivesBlocksTheirOwnCountersFirst) {
   SearchResult result = search(world, options);
   auto tried = attemptsOf(result, AttemptPhase::Sketch);
   ASSERT_EQ(tried.size(), 1u);
-  EXPECT_EQ(tried[0]->move.pass, "privatize-atomics");
+  EXPECT_EQ(tried[0]->step.pass, "privatize-atomics");
   // Without a gain the kernel is scheduled as ever.
   world.passes[1].factors = {{"", 1.1}};
   result = search(world, options);

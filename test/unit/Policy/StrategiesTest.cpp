@@ -145,8 +145,8 @@ TEST(Tree, ThreeFailedChildrenEndABranch) {
     world.passes.push_back({"pass-" + std::to_string(i), {{"", 0.99}}});
   for (unsigned deadAfter : {1, 3}) {
     struct Trap : FakeEnvironment {
-      llvm::Expected<MoveResult> apply(const NodeId &node, const Move &move) override {
-        llvm::Expected<MoveResult> made = FakeEnvironment::apply(node, move);
+      llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &move) override {
+        llvm::Expected<StepOutcome> made = FakeEnvironment::apply(node, move);
         Moves moves = programs.at(node);
         if (made && !moves.empty() && moves.back().pass == "trap") {
           made->gate = "G1";
@@ -166,7 +166,7 @@ TEST(Tree, ThreeFailedChildrenEndABranch) {
       ++children[parent];
     unsigned most = 0;
     for (const Attempt &attempt : result.attempts)
-      if (attempt.move.pass == "trap" && attempt.correct())
+      if (attempt.step.pass == "trap" && attempt.correct())
         most = std::max(most, children[attempt.node]);
     EXPECT_EQ(most, deadAfter);
   }

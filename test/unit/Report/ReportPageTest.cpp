@@ -16,7 +16,7 @@ ReportAttempt attempt(StringRef move, StringRef parent, StringRef node, ReportOu
   ReportAttempt result;
   result.trajectory = 1;
   result.pass = move.split('{').first.str();
-  result.move = move.str();
+  result.step = move.str();
   result.parent = parent.str();
   result.node = node.str();
   result.outcome = outcome;
@@ -132,7 +132,7 @@ ReportPage poisoned(const std::string &text) {
   ReportPage page = fullPage();
   for (std::string *each : {&page.program, &page.chip, &page.source, &page.end, &page.replay, &page.steps[0].summary,
                             &page.ablated[0], &page.attempts[0].verdict, &page.attempts[0].reason,
-                            &page.attempts[0].shortcut, &page.attempts[0].state, &page.attempts[3].move,
+                            &page.attempts[0].shortcut, &page.attempts[0].state, &page.attempts[3].step,
                             &page.attempts[3].pass, &page.before, &page.kernelsBefore[0].kernel,
                             &page.kernelsBefore[0].launch, &page.kernelsBefore[0].limiter, &page.kernelsBefore[0].state,
                             &page.kernelsBefore[0].why, &page.kernelsBefore[0].measure,
@@ -174,7 +174,7 @@ TEST(ReportPage, TextsAreNeverMarkup) {
 
 TEST(ReportPage, TuningStandsBehindWhatItTuned) {
   ReportPage page = fullPage();
-  page.steps[1].move = "q{n=4}";
+  page.steps[1].step = "q{n=4}";
   page.winner = "tuned";
   page.attempts.push_back(attempt("q{n=4}", "two", "tuned", ReportOutcome::Correct, 3));
   page.attempts.back().phase = "tune";
@@ -264,7 +264,7 @@ TEST(ReportPage, MarksTheWinnersWay) {
   EXPECT_NE(text.find("2.00 × slower"), std::string::npos);
   EXPECT_EQ(text.find("made at the end"), std::string::npos);
   // Tuning found other parameters than any attempt had.
-  page.steps[1].move = "q{n=4}";
+  page.steps[1].step = "q{n=4}";
   EXPECT_NE(htmlOf(page).find("q{n=4}, made at the end by tuning or ablation"), std::string::npos);
 }
 

@@ -11,7 +11,7 @@
 
 #include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Support/Digest.h"
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <map>

@@ -34,7 +34,7 @@ std::optional<Refusal> checkTemplate(llvm::ArrayRef<TemplateParameter> parameter
 /// name that \p reply does not have or a value outside its range.
 llvm::Expected<TemplateValues>
 templateValues(const AssistedReply &reply,
-               llvm::ArrayRef<std::pair<std::string, std::string>> given);
+               const std::map<std::string, std::string> &given);
 
 /// \p text with \p values in place of its placeholders; others stay.
 std::string instantiate(llvm::StringRef text, const TemplateValues &values);

@@ -1,6 +1,6 @@
 //===- PassInfo.cpp - What is known of a pass without running it -----------===//
 
-#include "kb-opt/Support/PassInfo.h"
+#include "kb-opt/Core/PassInfo.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 

@@ -1,12 +1,13 @@
-//===- Move.h - What can be done to a program -------------------*- C++ -*-===//
+//===- Attempt.h - What can be done to a program ----------------*- C++ -*-===//
 //
-// Owns the words of a search: an action is a pass that applies somewhere, a move
-// is an action with its parameters, an attempt is what became of a move.
+// Owns the words of a search: an action is a pass that applies somewhere, a step
+// is an action with its parameters, an attempt is what became of a step.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_POLICY_MOVE_H
-#define KBOPT_POLICY_MOVE_H
+#ifndef KBOPT_POLICY_ATTEMPT_H
+#define KBOPT_POLICY_ATTEMPT_H
 
+#include "kb-opt/Core/Step.h"
 #include "kb-opt/Knowledge/Evidence.h"
 
 namespace kbopt {
@@ -22,30 +23,16 @@ struct ParameterRange {
   std::string defaultValue; ///< one of `values`
 };
 
-/// The option that names what a model answered; every pass has it.
-inline constexpr llvm::StringLiteral replyOption = "reply";
-
-/// One step of a pipeline, as a policy sees it.
-struct Move {
-  std::string pass, kernel, site;
-  std::map<std::string, std::string> parameters;
-  auto operator<=>(const Move &) const = default;
-  /// As a pipeline writes it: "vectorize-loads{width=4 kernel=saxpy}".
-  std::string text() const;
-  /// Digest of the model's reply that it carries out; empty: a rule writes it.
-  std::string reply() const;
-};
-
 /// A pass that says it applies to a kernel of a node.
 struct Action {
   std::string pass;
   std::string kernel; ///< empty: the whole program
-  std::string site;   ///< empty: all sites in the kernel
+  unsigned site = 0;  ///< 0: all sites in the kernel
   std::vector<ParameterRange> ranges;
   /// No rule writes it: a model must be asked first (`Environment::propose`). A pass
   /// with both forms is two actions.
   bool assisted = false;
-  /// Its moves carry out this reply with other numbers (`Proposal::ranges`); such
+  /// Its steps carry out this reply with other numbers (`Proposal::ranges`); such
   /// actions are made by the search itself.
   std::string reply = {};
   /// Its only range lists whole schedules, most promising first, which the search tries
@@ -54,8 +41,7 @@ struct Action {
   /// It changes the schedule of a raised kernel, as sketches do.
   bool composes = false;
 
-  /// The move with \p parameters, which do not name the reply.
-  Move move(std::map<std::string, std::string> parameters = {}) const;
+  Step step(std::map<std::string, std::string> parameters = {}) const;
 };
 
 struct NodeJudgement;
@@ -74,8 +60,8 @@ llvm::StringRef phaseName(AttemptPhase phase);
 struct Attempt {
   AttemptPhase phase = AttemptPhase::Search;
   unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
-  Move move;               ///< Tune: the step that changed; the others are the winner's
-  std::vector<Move> before = {}; ///< ExplorerRequest::before, those that applied
+  Step step;               ///< Tune: the step that changed; the others are the winner's
+  std::vector<Step> before = {}; ///< ExplorerRequest::before, those that applied
   /// `node` empty if nothing was made or it was dropped. Tune: the parent is the winner.
   NodeId parent, node;
   AttemptVerdict verdict = AttemptVerdict::NotApplied;
@@ -88,7 +74,7 @@ struct Attempt {
   /// code seen before), "known" (program seen before), "roofline" and "outranked" (dropped).
   std::string shortcut;
   /// From 1: a model was asked, so many times by now for this action at this place;
-  /// 0: nobody was asked. A refused proposal has a move without a reply.
+  /// 0: nobody was asked. A refused proposal has a step without a reply.
   unsigned ask = 0;
   unsigned repair = 0; ///< from 1: the reply of a debugger to the attempt before
   uint64_t tokens = 0; ///< of the replies to this very attempt
@@ -104,10 +90,10 @@ struct Attempt {
   /// "correct", the kind of failure ("compile", "correctness", "malformed", …), or
   /// the verdict where there is no kind.
   std::string word() const;
-  /// `before` and `move` as a pipeline writes them.
-  std::string moveText() const;
+  /// `before` and `step` as a pipeline writes them.
+  std::string text() const;
 };
 
 } // namespace kbopt
 
-#endif // KBOPT_POLICY_MOVE_H
+#endif // KBOPT_POLICY_ATTEMPT_H

@@ -1,4 +1,4 @@
-//===- PipelineStep.cpp - Textual pipelines ----------------------------------===//
+//===- Step.cpp - Textual pipelines ----------------------------------===//
 //
 // Owns parsing with MLIR's parser, and saying what is wrong in the user's
 // words. MLIR's own messages know neither suggestions nor our options' ranges.
@@ -230,39 +230,16 @@ llvm::Error kbopt::parseInto(mlir::OpPassManager &manager, StringRef text,
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<PipelineStep>> kbopt::parsePipeline(StringRef text,
-                                                               const PassRegistry &registry) {
+llvm::Expected<std::vector<Step>> kbopt::parsePipeline(StringRef text, const PassRegistry &registry) {
   mlir::OpPassManager manager(kb::ProgramOp::getOperationName());
   if (llvm::Error error = parseInto(manager, text, registry))
     return std::move(error);
-  std::vector<PipelineStep> steps;
+  std::vector<Step> steps;
   for (PassAdapter *adapter : adaptersOf(manager)) {
-    llvm::Expected<PipelineStep> step = adapter->step();
+    llvm::Expected<Step> step = adapter->step();
     if (!step)
       return step.takeError();
     steps.push_back(std::move(*step));
   }
   return steps;
-}
-
-static std::string quoted(StringRef value) {
-  bool plain = !value.empty() && value.find_first_of(" \t\n,{}'\"") == StringRef::npos;
-  return plain ? value.str() : ("'" + value + "'").str();
-}
-
-std::string kbopt::printPipeline(llvm::ArrayRef<PipelineStep> steps) {
-  std::vector<std::string> parts;
-  for (const PipelineStep &step : steps) {
-    std::vector<std::string> options;
-    if (!step.kernel.empty())
-      options.push_back("kernel=" + quoted(step.kernel));
-    if (!step.reply.empty())
-      options.push_back("reply=" + step.reply);
-    if (step.site)
-      options.push_back("site=" + std::to_string(step.site));
-    for (const auto &[name, value] : step.options)
-      options.push_back(name + "=" + quoted(value));
-    parts.push_back(step.pass + (options.empty() ? "" : "{" + llvm::join(options, " ") + "}"));
-  }
-  return llvm::join(parts, ",");
 }
