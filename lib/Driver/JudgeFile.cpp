@@ -1,7 +1,8 @@
 //===- JudgeFile.cpp - --judge=FILE ---------------------------------------===//
 //
-// Owns judging a program that no pass made: a file of the user's, whatever wrote it,
-// through the gates that a search's candidates pass.
+// Owns judging programs that no pass made: files of the user's, whatever wrote them,
+// through the gates that a search's candidates pass. The original is recorded and
+// judged once for all of them.
 //
 //===----------------------------------------------------------------------===//
 #include "HostText.h"
@@ -16,9 +17,9 @@
 
 using namespace kbopt;
 
-/// The device code of \p text on disk, and what its host side is, as a candidate of \p session;
+/// The device code of \p text on disk as \p name, and what its host side is, as a candidate of \p session;
 /// in \p breaches the rules that it does not keep.
-static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text,
+static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text, const std::string &name,
                                                          std::vector<std::string> &breaches) {
   Context &context = session.context;
   auto parsed = context.parser.parse(context.command, text);
@@ -34,7 +35,7 @@ static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const
   candidate.text = text;
   candidate.exactly = true; // the final check judges nvcc's code
   candidate.slice = [slice = deviceSlice(**parsed)] { return slice; };
-  candidate.bitcodePath = session.folder.file("candidate.bc");
+  candidate.bitcodePath = session.folder.file(name);
   if (llvm::Error error = context.files.write(candidate.bitcodePath, *bitcode))
     return std::move(error);
   return candidate;
@@ -106,54 +107,71 @@ static std::string verdictText(const Verdict &verdict) {
   return text;
 }
 
-llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
-  const double startSeconds = context.clock.monotonicSeconds();
-  auto text = context.files.read(context.options.judge);
-  if (!text)
-    return text.takeError();
-  auto opened = openSession(context);
-  if (!opened)
-    return opened.takeError();
-  Session &session = **opened;
+/// The verdict on \p text, which stands in the user's file \p file; the work on the original that \p original does is
+/// waited for when the candidate is compiled.
+static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text, const std::string &file,
+                                         const std::string &bitcodeName, std::thread &original) {
+  Context &context = session.context;
   CandidatePromise promise;
   promise.result = context.options.promise;
   // Nobody knows how the file came about: all of it may have changed.
   std::vector<JudgedStep> steps;
-  if (*text != context.text)
-    steps.push_back({"by hand", context.text, *text,
-                     {{0, context.text.size(), "whole file", 0, context.text.size()}}});
+  if (text != context.text)
+    steps.push_back({"by hand", context.text, text, {{0, context.text.size(), "whole file", 0, context.text.size()}}});
   std::vector<std::string> breaches;
-  // What the judge must know of the original does not wait for the candidate's compilers.
+  auto candidate = [&] {
+    TimedPart timed(&context.timings, "judgement", "compiling the candidate");
+    auto compiled = compileCandidate(session, text, bitcodeName, breaches);
+    if (compiled)
+      session.judge->prepare(*compiled);
+    return compiled;
+  }();
+  if (original.joinable())
+    original.join();
+  auto judged = candidate ? session.judge->judge(*candidate, steps, promise) : refusedByCompiler(candidate.takeError());
+  if (!judged)
+    return judged.takeError();
+  for (const GateRecord &record : judged->gates)
+    context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(), record.seconds);
+  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere.
+  if (judged->isCorrect() && !breaches.empty())
+    judged->add(GateRecord::undecided(GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
+  nameCandidate(*judged, context.command.file, file);
+  return judged;
+}
+
+llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
+  const double startSeconds = context.clock.monotonicSeconds();
+  const std::vector<std::string> &files = context.options.judge;
+  std::vector<std::string> texts;
+  for (const std::string &file : files) {
+    auto text = context.files.read(file);
+    if (!text)
+      return text.takeError();
+    texts.push_back(std::move(*text));
+  }
+  auto opened = openSession(context);
+  if (!opened)
+    return opened.takeError();
+  Session &session = **opened;
+  // What the judge must know of the original does not wait for the candidates' compilers.
   std::thread original([&] {
     TimedPart timed(&context.timings, "judgement", "the original");
     if (auto report = session.judge->baseline(); !report)
       llvm::consumeError(report.takeError()); // said again by `judge`
   });
-  auto judged = [&]() -> llvm::Expected<Verdict> {
-    auto candidate = [&] {
-      TimedPart timed(&context.timings, "judgement", "compiling the candidate");
-      auto compiled = compileCandidate(session, *text, breaches);
-      if (compiled)
-        session.judge->prepare(*compiled);
-      return compiled;
-    }();
-    original.join();
-    if (!candidate)
-      return refusedByCompiler(candidate.takeError());
-    return session.judge->judge(*candidate, steps, promise);
-  }();
-  if (!judged)
-    return judged.takeError();
-  for (const GateRecord &record : judged->gates)
-    context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(), record.seconds);
+  std::string shown;
+  bool areCorrect = true;
+  for (auto [file, text, index] : llvm::zip_equal(files, texts, llvm::seq<size_t>(files.size()))) {
+    auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc", original);
+    if (!judged)
+      return judged.takeError();
+    areCorrect &= judged->isCorrect();
+    shown += (files.size() > 1 ? file + ":\n" : "") + verdictText(*judged);
+  }
   if (context.options.timePasses)
     context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);
-  // What was run may not be what the user's compiler makes of it, or not what it does elsewhere.
-  if (judged->isCorrect() && !breaches.empty())
-    judged->add(GateRecord::undecided(GateId::G0, "the candidate breaks the rule " + breaches.front(),
-                                      breaches));
-  nameCandidate(*judged, context.command.file, context.options.judge);
-  if (llvm::Error error = writeResult(context, verdictText(*judged)))
+  if (llvm::Error error = writeResult(context, shown))
     return std::move(error);
-  return judged->isCorrect() ? ExitStatus::Success : ExitStatus::Diagnostics;
+  return areCorrect ? ExitStatus::Success : ExitStatus::Diagnostics;
 }

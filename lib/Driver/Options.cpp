@@ -140,7 +140,7 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       reader.fail(llvm::Twine("unknown promise '") + arg->getValue() + "'",
                   "it is one of bitwise, reassociates, lower-precision");
     if (options.judge.empty())
-      reader.fail("'--promise' is of the file that '--judge' names", "name it, or drop '--promise'");
+      reader.fail("'--promise' is of the files that '--judge' names", "name one, or drop '--promise'");
   }
 }
 
@@ -250,7 +250,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
                                          "kb-opt --list-passes shows them");
   options.passFolders = arguments.getAllArgValues(OPT_pass_dir);
   reader.text(OPT_o, options.output);
-  reader.text(OPT_judge, options.judge);
+  options.judge = arguments.getAllArgValues(OPT_judge);
   reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);
   reader.text(OPT_workload, options.workload);

@@ -11,8 +11,8 @@ def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to sear
 def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
-def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct">;
-def promise : Value<"promise", "<promise>", "What the file of --judge promises: bitwise (default), reassociates, lower-precision">;
+def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
+def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;

@@ -34,7 +34,7 @@ struct Options {
   std::vector<std::string> passFolders; ///< of passes beside the built-in ones
   Emit emit = Emit::Diff; ///< with -o the source is the default
   std::string output; ///< empty or "-": stdout
-  std::string judge; ///< a file to judge; empty: none
+  std::vector<std::string> judge; ///< files to judge; empty: none
   Promise promise = Promise::Bitwise; ///< of that file
   std::string reply; ///< a file with an answer to apply; empty: none
   bool fix = false;
