@@ -13,6 +13,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -284,16 +285,17 @@ public:
       }
     if (bytes <= mostBytes)
       return;
-    std::string open, error;
+    std::set<std::string> named;
+    std::string error;
     for (const char *kind : {"jobs", "claims"})
       for (const auto &entry : fs::directory_iterator(root / kind, code))
-        open += readFile(entry.path().string(), error).value_or("");
+        addNames(Json::parse(readFile(entry.path().string(), error).value_or(""), nullptr, false), named);
     std::sort(entries.begin(), entries.end(), [](auto &a, auto &b) { return a.sent < b.sent; });
     double now = double(std::time(nullptr));
     for (const Entry &entry : entries) {
       if (bytes <= mostBytes || now - entry.sent < keptSeconds)
         return;
-      if (open.find(entry.path.filename().string()) != std::string::npos)
+      if (named.count(entry.path.filename().string()))
         continue;
       fs::remove_all(entry.path, code);
       bytes -= entry.bytes;
@@ -307,6 +309,15 @@ private:
   fs::path resultPath(const std::string &name) const { return root / "results" / (name + ".json"); }
   fs::path ownerPath(const std::string &name) const { return root / "claims" / (name + ".owner"); }
 
+  /// Adds each part of the paths that are values in \p json, at any depth.
+  static void addNames(const Json &json, std::set<std::string> &names) {
+    if (json.is_string())
+      for (const fs::path &part : fs::path(json.get<std::string>()))
+        names.insert(part.string());
+    else if (json.is_structured())
+      for (const Json &each : json)
+        addNames(each, names);
+  }
   static void touch(const fs::path &path) { utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
   /// 0 if the file is gone.
   static double lastSign(const fs::path &path) {

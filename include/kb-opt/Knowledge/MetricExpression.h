@@ -22,6 +22,8 @@
 
 namespace kbopt {
 
+struct ExpressionTree;
+
 /// Metric name to value; names are CUPTI's, with their `.sum` or `.avg…`.
 using MetricMap = std::map<std::string, double>;
 
@@ -39,10 +41,8 @@ public:
                                  std::set<std::string> *missing = nullptr) const;
   bool empty() const { return !root; }
 
-  struct Node;
-
 private:
-  std::shared_ptr<const Node> root;
+  std::shared_ptr<const ExpressionTree> root;
 };
 
 } // namespace kbopt

@@ -84,7 +84,7 @@ def spool():
 
     # What was sent long ago goes, unless an open job names it, until the rest is small enough.
     os.makedirs(f"{root}/plans/old")
-    for name, age in (("plans/old/plan.json", 9000), ("blobs/used", 8000), ("blobs/older", 7000), ("blobs/young", 3000), ("blobs/new", 0)):
+    for name, age in (("plans/old/plan.json", 9000), ("blobs/used", 8000), ("blobs/use", 7500), ("blobs/older", 7000), ("blobs/young", 3000), ("blobs/new", 0)):
         with open(f"{root}/{name}", "w") as file:
             file.write(" " * 100)
         os.utime(f"{root}/{name}", (time.time() - age,) * 2)
