@@ -227,6 +227,6 @@ TEST(State, ErrorsInRulesNameFileAndPlace) {
             "state rules 'r.json': rules[0]: unknown state 'b'");
   EXPECT_EQ(error(rule("a", "magic", "x > 1")),
             "state rules 'r.json': rules[0]: kind must be 'elimination' or 'hiding'");
-  EXPECT_EQ(error(rule("a", "hiding", "x >")), "state rules 'r.json': rules[0]: expression 'x >': "
-                                               "expected a number, a metric or '(' at character 4");
+  EXPECT_EQ(error(rule("a", "hiding", "x >")), "state rules 'r.json': rules[0]: expression 'x >', column 4: "
+                                               "expected a number or a name");
 }
