@@ -61,6 +61,8 @@ int kbopt::runKbOpt(int argc, char **argv) {
   auto options = parseOptions(llvm::ArrayRef<const char *>(argv, argc).drop_front());
   if (!options)
     return report(options.takeError());
+  if (llvm::Error error = checkFilesDiffer(*options))
+    return report(std::move(error));
   Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options->quiet);
   Context context(progress, llvm::outs(), llvm::errs());
   context.options = std::move(*options);

@@ -40,6 +40,8 @@ llvm::Expected<ExitStatus> runJudge(Context &context);
 /// --profile: where the time of the program as it is goes.
 llvm::Expected<ExitStatus> runProfile(Context &context);
 
+/// Fails if a result would go to a file that is read, or to that of another result.
+llvm::Error checkFilesDiffer(const Options &options);
 /// Fails if a file that the options name cannot be written; better now than at
 /// the end of a search.
 llvm::Error checkOutputs(const Context &context);

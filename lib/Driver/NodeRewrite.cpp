@@ -8,6 +8,7 @@
 #include "ProgramEnvironment.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/JsonBytes.h"
 #include "llvm/Demangle/Demangle.h"
 
 using namespace kbopt;
@@ -65,16 +66,16 @@ static void runJson(const std::optional<ScheduleRun> &run, json::Object &into) {
   json::Object schedules;
   for (const auto &[kernel, schedule] : run->schedules)
     schedules[kernel] = schedule;
-  into["base"] = run->base;
+  into["base"] = jsonOfBytes(run->base);
   into["schedules"] = std::move(schedules);
 }
 
 static std::optional<ScheduleRun> runFrom(const json::Object &answer) {
-  auto base = answer.getString("base");
+  std::optional<std::string> base = bytesOfJson(answer.get("base"));
   const json::Object *schedules = answer.getObject("schedules");
   if (!base || !schedules)
     return std::nullopt;
-  ScheduleRun run{base->str(), {}};
+  ScheduleRun run{std::move(*base), {}};
   for (const auto &[kernel, schedule] : *schedules)
     run.schedules[kernel.str()] = schedule.getAsString().value_or("").str();
   return run;
@@ -108,7 +109,7 @@ llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id,
   } else {
     std::string text = derived->text().str();
     Digest host = digestOf(hostText(derived->parsed()));
-    answer["text"] = text;
+    answer["text"] = jsonOfBytes(text);
     answer["edits"] = editsJson(result.edits);
     answer["host"] = host;
     // Whoever judges the new program need not parse it again.
@@ -161,7 +162,7 @@ llvm::Expected<StepOutcome> ProgramEnvironment::rewrite(const NodeId &id, const 
     return answer.takeError();
   const json::Object &object = *answer->getAsObject();
   StepOutcome candidate;
-  auto text = object.getString("text");
+  std::optional<std::string> text = bytesOfJson(object.get("text"));
   if (!text) {
     candidate.reason = object.getString("reason").value_or("").str();
     llvm::StringRef rule = object.getString("rule").value_or("");
@@ -179,7 +180,7 @@ llvm::Expected<StepOutcome> ProgramEnvironment::rewrite(const NodeId &id, const 
   candidate.applied = true;
   Digest host = object.getString("host").value_or("").str();
   std::optional<ScheduleRun> run = runFrom(object);
-  candidate.node = addNode(text->str(), host, weaken(node(id).promise, object), run);
+  candidate.node = addNode(*text, host, weaken(node(id).promise, object), run);
   Node &made = node(candidate.node);
   std::vector<JudgedStep> steps = stepsTo(id);
   // The steps of one run are one edit of the text before the first of them.

@@ -5,6 +5,7 @@
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
+#include "llvm/Support/JSON.h"
 #include <cmath>
 
 using namespace kbopt;
@@ -292,6 +293,10 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
     options.input = inputs[0];
   else if (!options.listPasses)
     reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu");
+  for (const std::string &name : inputs)
+    if (!llvm::json::isUTF8(name))
+      reader.fail("the name of '" + llvm::json::fixUTF8(name) + "' is no UTF-8, which clang's file tables are written in",
+                  "rename the file");
   checkCombinations(reader, options);
   if (options.strategy.empty())
     options.strategy = options.minimalAgent ? "minimal" : "rollout";

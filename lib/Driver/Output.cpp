@@ -45,9 +45,27 @@ llvm::Error kbopt::checkOutputs(const Context &context) {
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
         return error;
-  for (const std::string &other : {context.command.file, options.output, options.remarksFile})
-    if (!options.reportFile.empty() && isSameFile(options.reportFile, other))
-      return llvm::make_error<UsageError>("'--report' would overwrite '" + other + "'", "name another file");
+  return llvm::Error::success();
+}
+
+llvm::Error kbopt::checkFilesDiffer(const Options &options) {
+  std::vector<std::string> read = {options.input, options.workload, options.reply, options.llmConfig, options.llmPrices};
+  llvm::append_range(read, options.judge);
+  const std::pair<llvm::StringRef, std::string> written[] = {
+      {"-o", options.output},          {"--remarks-file", options.remarksFile}, {"--report", options.reportFile},
+      {"--journal", options.journalPath}, {"--llm-record", options.llmRecord},  {"--time-trace", options.timeTrace}};
+  for (const auto &[option, file] : written) {
+    const bool isDevice = llvm::sys::fs::exists(file) && !llvm::sys::fs::is_regular_file(file);
+    if (file.empty() || file == "-" || isDevice)
+      continue;
+    auto same = llvm::find_if(read, [&](const std::string &other) { return !other.empty() && isSameFile(file, other); });
+    if (same != read.end())
+      return llvm::make_error<UsageError>(("'" + option + "' would overwrite '" + *same + "'").str(),
+                                          option == "-o" && *same == options.input
+                                              ? "--fix writes the rewritten program back; else name another file"
+                                              : "name another file");
+    read.push_back(file); // two results do not go to one file
+  }
   return llvm::Error::success();
 }
 

@@ -133,6 +133,9 @@ std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &prog
   // Machine code of another program would be judged in the place of this one.
   if (!slice || slice->of != digestOf(program.text))
     return std::nullopt;
+  // The request is JSON, which other bytes do not survive.
+  if (!json::isUTF8(slice->text) || any_of(slice->headers, [](const auto &each) { return !json::isUTF8(each.second); }))
+    return std::nullopt;
   std::string folder =
       directory + "/nvrtc-" + DigestBuilder().add(slice->text).add(program.text).finish();
   std::string request = folder + "/request.json", cubin = folder + "/code.cubin",

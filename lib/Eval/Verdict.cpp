@@ -1,5 +1,6 @@
 //===- Verdict.cpp - Names and JSON of verdicts ---------------------------===//
 #include "kb-opt/Eval/Verdict.h"
+#include "kb-opt/Support/JsonBytes.h"
 #include <iterator>
 
 using namespace llvm;
@@ -102,6 +103,14 @@ void Verdict::add(GateRecord record) {
   gates.push_back(std::move(record));
 }
 
+/// Details quote what programs print, which may be any bytes.
+static json::Array shownList(ArrayRef<std::string> texts) {
+  json::Array list;
+  for (const std::string &text : texts)
+    list.push_back(shownJson(text));
+  return list;
+}
+
 json::Value toJSON(const GateRecord &record) {
   json::Object object{{"gate", toString(record.gate)},
                       {"outcome", toString(record.outcome)},
@@ -110,9 +119,9 @@ json::Value toJSON(const GateRecord &record) {
   if (record.failure != FailureClass::None)
     object["failure"] = toString(record.failure);
   if (!record.reason.empty())
-    object["reason"] = record.reason;
+    object["reason"] = shownJson(record.reason);
   if (!record.details.empty())
-    object["details"] = json::Array(record.details);
+    object["details"] = shownList(record.details);
   return object;
 }
 
@@ -123,9 +132,9 @@ json::Value toJSON(const Verdict &verdict) {
   if (verdict.gate)
     object["gate"] = toString(*verdict.gate);
   if (!verdict.reason.empty())
-    object["reason"] = verdict.reason;
+    object["reason"] = shownJson(verdict.reason);
   if (!verdict.details.empty())
-    object["details"] = json::Array(verdict.details);
+    object["details"] = shownList(verdict.details);
   json::Array gates;
   for (const GateRecord &record : verdict.gates)
     gates.push_back(toJSON(record));

@@ -1,6 +1,6 @@
 //===- AnthropicProtocol.cpp - Messages -----------------------------------===//
 #include "ChatProtocol.h"
-#include "JsonText.h"
+#include "kb-opt/Support/JsonBytes.h"
 
 using namespace kbopt;
 namespace json = llvm::json;
@@ -45,11 +45,11 @@ json::Value AnthropicProtocol::body(const ModelRequest &request, const RoleSetti
   for (const ModelMessage &message : request.messages)
     messages.push_back(json::Object{
         {"role", message.speaker == ModelMessage::Speaker::User ? "user" : "assistant"},
-        {"content", jsonText(message.text)}});
+        {"content", shownJson(message.text)}});
   json::Object body{{"model", *role.model}, {"max_tokens", *role.maxTokens},
                     {"messages", std::move(messages)}, {"stream", true}};
   if (!request.system.empty())
-    body["system"] = jsonText(request.system);
+    body["system"] = shownJson(request.system);
   if (role.temperature && !without.count(Feature::Temperature))
     body["temperature"] = *role.temperature;
   return body;

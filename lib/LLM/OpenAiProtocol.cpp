@@ -1,6 +1,6 @@
 //===- OpenAiProtocol.cpp - Chat completions ------------------------------===//
 #include "ChatProtocol.h"
-#include "JsonText.h"
+#include "kb-opt/Support/JsonBytes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace kbopt;
@@ -63,11 +63,11 @@ json::Value OpenAiProtocol::body(const ModelRequest &request, const RoleSettings
                                  const Features &without) const {
   json::Array messages;
   if (!request.system.empty())
-    messages.push_back(json::Object{{"role", "system"}, {"content", jsonText(request.system)}});
+    messages.push_back(json::Object{{"role", "system"}, {"content", shownJson(request.system)}});
   for (const ModelMessage &message : request.messages)
     messages.push_back(json::Object{
         {"role", message.speaker == ModelMessage::Speaker::User ? "user" : "assistant"},
-        {"content", jsonText(message.text)}});
+        {"content", shownJson(message.text)}});
   json::Object body{{"model", *role.model}, {"messages", std::move(messages)}, {"stream", true}};
   if (!without.count(Feature::StreamUsage))
     body["stream_options"] = json::Object{{"include_usage", true}};

@@ -1,6 +1,6 @@
 //===- Transcript.cpp - The format of transcripts -------------------------===//
 #include "kb-opt/LLM/Transcript.h"
-#include "JsonText.h"
+#include "kb-opt/Support/JsonBytes.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,12 +18,12 @@ static json::Value requestJson(const ModelRequest &request) {
   for (const ModelMessage &message : request.messages)
     messages.push_back(json::Object{
         {"speaker", message.speaker == ModelMessage::Speaker::User ? "user" : "model"},
-        {"text", jsonText(message.text)}});
-  json::Object object{{"system", jsonText(request.system)}, {"messages", std::move(messages)}};
+        {"text", shownJson(message.text)}});
+  json::Object object{{"system", shownJson(request.system)}, {"messages", std::move(messages)}};
   if (!request.schema.empty())
-    object["schema"] = jsonText(request.schema);
+    object["schema"] = shownJson(request.schema);
   if (!request.sample.empty())
-    object["sample"] = jsonText(request.sample);
+    object["sample"] = shownJson(request.sample);
   return object;
 }
 
@@ -35,12 +35,12 @@ static json::Value replyJson(const ModelReply &reply) {
   if (usage.estimated)
     counts["estimated"] = true;
   llvm::StringRef end = llvm::find_if(ends, [&](const auto &e) { return e.first == reply.end; })->second;
-  json::Object object{{"text", jsonText(reply.text)}, {"end", end}, {"usage", std::move(counts)},
+  json::Object object{{"text", shownJson(reply.text)}, {"end", end}, {"usage", std::move(counts)},
                       {"seconds", reply.seconds}};
   if (!reply.model.empty())
-    object["model"] = jsonText(reply.model);
+    object["model"] = shownJson(reply.model);
   if (!reply.requestId.empty())
-    object["requestId"] = jsonText(reply.requestId);
+    object["requestId"] = shownJson(reply.requestId);
   if (reply.cost)
     object["cost"] = *reply.cost;
   return object;

@@ -35,38 +35,57 @@ public:
     return (file + ":" + llvm::Twine(line + firstLine - 1) + ":" + llvm::Twine(column)).str();
   }
 
-  /// What is wrong goes into `failure`.
+  /// What is wrong goes into `failure`; nothing more is read then, because what is left of a deep tree would be
+  /// skipped by recursion.
   YamlValue build(yaml::Node *node) {
+    constexpr unsigned deepest = 64;
     YamlValue value;
-    if (!node)
+    if (!node || !failure.empty())
       return value;
     value.place = place(node->getSourceRange().Start);
-    if (auto *scalar = llvm::dyn_cast<yaml::ScalarNode>(node)) {
-      llvm::SmallString<32> storage;
-      value.kind = YamlValue::Scalar;
-      value.scalar = scalar->getValue(storage).str();
-    } else if (auto *block = llvm::dyn_cast<yaml::BlockScalarNode>(node)) {
-      value.kind = YamlValue::Scalar;
-      value.scalar = block->getValue().str();
-    } else if (auto *sequence = llvm::dyn_cast<yaml::SequenceNode>(node)) {
-      value.kind = YamlValue::Sequence;
-      for (yaml::Node &item : *sequence)
-        value.items.push_back(build(&item));
-    } else if (auto *mapping = llvm::dyn_cast<yaml::MappingNode>(node)) {
-      value.kind = YamlValue::Mapping;
-      for (yaml::KeyValueNode &entry : *mapping)
-        addField(value, entry);
-    } else if (!llvm::isa<yaml::NullNode>(node) && failure.empty()) {
-      failure = value.place + ": anchors and aliases are not used here";
+    if (depth == deepest) {
+      failure = value.place + ": nested too deeply";
+      return value;
     }
+    ++depth;
+    read(*node, value);
+    --depth;
     return value;
   }
 
   std::string failure;
 
 private:
+  void read(yaml::Node &node, YamlValue &value) {
+    if (auto *scalar = llvm::dyn_cast<yaml::ScalarNode>(&node)) {
+      llvm::SmallString<32> storage;
+      value.kind = YamlValue::Scalar;
+      value.scalar = scalar->getValue(storage).str();
+    } else if (auto *block = llvm::dyn_cast<yaml::BlockScalarNode>(&node)) {
+      value.kind = YamlValue::Scalar;
+      value.scalar = block->getValue().str();
+    } else if (auto *sequence = llvm::dyn_cast<yaml::SequenceNode>(&node)) {
+      value.kind = YamlValue::Sequence;
+      for (yaml::Node &item : *sequence) {
+        value.items.push_back(build(&item));
+        if (!failure.empty())
+          return;
+      }
+    } else if (auto *mapping = llvm::dyn_cast<yaml::MappingNode>(&node)) {
+      value.kind = YamlValue::Mapping;
+      for (yaml::KeyValueNode &entry : *mapping) {
+        addField(value, entry);
+        if (!failure.empty())
+          return;
+      }
+    } else if (!llvm::isa<yaml::NullNode>(node)) {
+      failure = value.place + ": anchors and aliases are not used here";
+    }
+  }
   void addField(YamlValue &mapping, yaml::KeyValueNode &entry) {
     YamlValue key = build(entry.getKey());
+    if (!failure.empty())
+      return;
     YamlValue value = build(entry.getValue());
     if (value.place.empty())
       value.place = key.place;
@@ -80,6 +99,7 @@ private:
   llvm::SourceMgr &sources;
   llvm::StringRef file;
   unsigned firstLine;
+  unsigned depth = 0; ///< of the value that is read
 };
 
 } // namespace
