@@ -37,8 +37,12 @@ config.substitutions.append(("%status", f"/usr/bin/python3 {config.source_dir}/t
 
 if os.path.exists(os.path.join(config.binary_dir, "test", "fake-cuda", "libcuda.so.1")):
     config.available_features.add("fake-cuda")
-if toolkit or shutil.which("nvcc"):
+nvcc = os.path.join(toolkit, "bin", "nvcc") if toolkit else shutil.which("nvcc")
+if nvcc:
     config.available_features.add("nvcc")
+    config.substitutions.append(("%nvcc", nvcc))
+if shutil.which("cmake") and shutil.which("ninja"):
+    config.available_features.add("cmake")
 if shutil.which("bwrap") and subprocess.run(
     ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True
 ).returncode == 0:

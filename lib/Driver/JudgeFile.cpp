@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "HostText.h"
+#include "JudgeRewrite.h"
 #include "Modes.h"
 #include "Session.h"
 #include "kb-opt/Rewrite/Assisted/FileRules.h"
@@ -110,10 +111,9 @@ static std::string verdictText(const Verdict &verdict) {
 /// The verdict on \p text, which stands in the user's file \p file; the work on the original that \p original does is
 /// waited for when the candidate is compiled.
 static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text, const std::string &file,
-                                         const std::string &bitcodeName, std::thread &original) {
+                                         const std::string &bitcodeName, std::thread &original,
+                                         const CandidatePromise &promise, ProgramArtefacts *artefacts = nullptr) {
   Context &context = session.context;
-  CandidatePromise promise;
-  promise.result = context.options.promise;
   // Nobody knows how the file came about: all of it may have changed.
   std::vector<JudgedStep> steps;
   if (text != context.text)
@@ -128,6 +128,8 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
   }();
   if (original.joinable())
     original.join();
+  if (candidate && artefacts)
+    *artefacts = *candidate;
   auto judged = candidate ? session.judge->judge(*candidate, steps, promise) : refusedByCompiler(candidate.takeError());
   if (!judged)
     return judged.takeError();
@@ -138,6 +140,12 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
     judged->add(GateRecord::undecided(GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
   nameCandidate(*judged, context.command.file, file);
   return judged;
+}
+
+llvm::Expected<Verdict> kbopt::judgeRewrite(Session &session, const std::string &text, const CandidatePromise &promise,
+                                            ProgramArtefacts &artefacts) {
+  std::thread nothing;
+  return judgeText(session, text, session.context.command.file, "candidate.bc", nothing, promise, &artefacts);
 }
 
 llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
@@ -162,8 +170,10 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   });
   std::string shown;
   bool areCorrect = true;
+  CandidatePromise promise;
+  promise.result = context.options.promise;
   for (auto [file, text, index] : llvm::zip_equal(files, texts, llvm::seq<size_t>(files.size()))) {
-    auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc", original);
+    auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc", original, promise);
     if (!judged)
       return judged.takeError();
     areCorrect &= judged->isCorrect();

@@ -1,5 +1,6 @@
 //===- Main.cpp - From the command line to a mode -------------------------===//
 #include "Modes.h"
+#include "Subcommands.h"
 #include "Version.h"
 #include "kb-opt/Driver/Driver.h"
 #include "kb-opt/Report/PassTable.h"
@@ -55,6 +56,9 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
 
 int kbopt::runKbOpt(int argc, char **argv) {
   installInterruptHandler();
+  if (argc > 1)
+    if (const Subcommand *verb = findSubcommand(argv[1]))
+      return verb->run(llvm::ArrayRef<const char *>(argv, argc).drop_front(2));
   auto report = [](llvm::Error error) {
     return static_cast<int>(reportError(llvm::errs(), "kb-opt", std::move(error)));
   };

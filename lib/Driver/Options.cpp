@@ -1,10 +1,12 @@
 //===- Options.cpp --------------------------------------------------------===//
 #include "kb-opt/Driver/Options.h"
+#include "Subcommands.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
 
@@ -92,6 +94,11 @@ static const Table &table() {
 void kbopt::printHelp(llvm::raw_ostream &os) {
   table().printHelp(os, "kb-opt [options] <file.cu> [-- <compiler flags>]",
                     "kb-opt makes CUDA kernels faster and keeps only what it has proven");
+  if (subcommands().empty())
+    return;
+  os << "SUBCOMMANDS (kb-opt <subcommand> --help):\n";
+  for (const Subcommand &each : subcommands())
+    os << "  " << llvm::formatv("{0,-23}", each.name) << " " << each.summary << "\n";
 }
 
 static void readDevice(InputArgList &arguments, Reader &reader, Options &options) {
@@ -200,6 +207,10 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("'--emit=job' writes a folder", "name it with -o");
   if (!options.reportFile.empty() && !options.isAuto())
     reader.fail("'--report' is of a search", "pass -passes=auto");
+  if (options.lock && options.passes.empty())
+    reader.fail("'--lock' keeps what a pipeline makes", "pass -passes=auto, or name the pipeline");
+  if (options.lock && options.bisectLimit >= 0)
+    reader.fail("'--lock' keeps whole pipelines", "drop '--opt-bisect-limit'");
   if (!options.judge.empty() && (!options.passes.empty() || options.fix))
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
   if (options.minimalAgent && !options.strategy.empty())
@@ -251,6 +262,8 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
                                          "kb-opt --list-passes shows them");
   options.passFolders = arguments.getAllArgValues(OPT_pass_dir);
   reader.text(OPT_o, options.output);
+  options.lock = reader.flag(OPT_lock) || reader.flag(OPT_lock_file);
+  reader.text(OPT_lock_file, options.lockFile);
   options.judge = arguments.getAllArgValues(OPT_judge);
   reader.text(OPT_reply, options.reply);
   reader.text(OPT_p, options.databaseFolder);

@@ -50,6 +50,8 @@ public:
   llvm::Expected<std::vector<Remark>> missed();
   /// Why no schedule applies to \p kernel of the original; empty if one does.
   llvm::Expected<std::string> whyUnscheduled(llvm::StringRef kernel);
+  /// \p node as the judge sees it.
+  llvm::Expected<ProgramArtefacts> artefacts(const NodeId &node);
   /// The gates that the last `confirm` of \p node ran.
   std::vector<GateRecord> gates(const NodeId &node);
   /// What the last `confirm` of \p node measured; nothing without a GPU.
@@ -90,7 +92,6 @@ private:
   std::vector<JudgedStep> stepsTo(const NodeId &node);
   /// Call with the node's mutex held, and keep it while using the session.
   llvm::Expected<RewriteSession &> session(Node &node);
-  llvm::Expected<ProgramArtefacts> artefacts(const NodeId &node);
   struct CompiledNode {
     ProgramArtefacts program;
     const DeviceCode &code; ///< the judge's

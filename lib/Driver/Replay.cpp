@@ -1,4 +1,5 @@
 //===- Replay.cpp - -passes=PIPELINE --------------------------------------===//
+#include "LockRun.h"
 #include "Modes.h"
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Report/RemarkYaml.h"
@@ -35,6 +36,12 @@ llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
     return result.takeError();
   for (const Remark &remark : result->remarks)
     context.progress.line(formatRemark(remark));
+  if (options.lock && !result->applied.empty()) {
+    if (auto status = lockReplayed(context, *result); !status || *status != ExitStatus::Success)
+      return status;
+  } else if (options.lock) {
+    context.progress.line("lock: no pass of the pipeline applies, so there is nothing to keep");
+  }
   if (options.printPipeline)
     context.err << printPipeline(result->applied) << "\n";
   context.err << result->timing;

@@ -1,5 +1,6 @@
 //===- SearchReport.cpp ---------------------------------------------------===//
 #include "SearchReport.h"
+#include "LockRun.h"
 #include "Modes.h"
 #include "kb-opt/Report/Diff.h"
 #include "kb-opt/Report/RemarkYaml.h"
@@ -338,6 +339,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     if (context.options.printPipeline)
       context.err << printPipeline(result.pipeline) << "\n";
   }
+  if (context.options.lock)
+    if (llvm::Error error = lockWinner(session, environment, result))
+      return std::move(error);
   if (!context.options.remarksFile.empty()) {
     auto remarks = remarksOf(context, result, source());
     if (!remarks)

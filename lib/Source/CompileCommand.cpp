@@ -123,6 +123,22 @@ static llvm::Error translate(llvm::ArrayRef<std::string> arguments, bool forClan
   return llvm::Error::success();
 }
 
+/// Where the compiler stands in \p words: launchers of any name may stand before it, with options of their own.
+static size_t compilerIn(llvm::ArrayRef<std::string> words) {
+  for (auto [index, word] : llvm::enumerate(words)) {
+    StringRef name = path::filename(word);
+    if (StringRef(word).starts_with("-") || path::extension(name).starts_with(".cu"))
+      continue;
+    if (name.contains("nvcc") || isClang(word))
+      return index;
+  }
+  size_t last = 0; // of the words before the first option
+  while (last + 1 < words.size() && !StringRef(words[last + 1]).starts_with("-") &&
+         !path::extension(words[last + 1]).starts_with(".c"))
+    ++last;
+  return last;
+}
+
 /// Takes over the entry for the file from \p database; false if it has none.
 static llvm::Expected<bool> takeFromDatabase(clang::tooling::CompilationDatabase &database,
                                              CompileCommand &command) {
@@ -133,13 +149,9 @@ static llvm::Expected<bool> takeFromDatabase(clang::tooling::CompilationDatabase
   if (entry.CommandLine.empty())
     return false;
   command.directory = entry.Directory;
-  std::vector<std::string> arguments(entry.CommandLine.begin() + 1, entry.CommandLine.end());
-  StringRef compiler = entry.CommandLine.front();
-  // A launcher such as ccache stands before the compiler.
-  if (path::filename(compiler).contains("cache") && !arguments.empty()) {
-    compiler = entry.CommandLine[1];
-    arguments.erase(arguments.begin());
-  }
+  const size_t compilerAt = compilerIn(entry.CommandLine);
+  StringRef compiler = entry.CommandLine[compilerAt];
+  std::vector<std::string> arguments(entry.CommandLine.begin() + compilerAt + 1, entry.CommandLine.end());
   if (llvm::Error error = translate(arguments, isClang(compiler), command))
     return std::move(error);
   return true;

@@ -7,8 +7,8 @@
 #include "kb-opt/Source/DeviceText.h"
 
 #include "DeviceHeaders.h"
+#include "kb-opt/Source/Mentions.h"
 #include "kb-opt/Source/ProgramFacts.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,68 +21,6 @@ namespace {
 
 /// A declaration of namespace scope, without the namespace around it: kept or blanked as a whole.
 using Unit = const Decl *;
-
-/// The unit that \p declaration is part of; null for parameters of the whole file.
-Unit unitOf(const Decl *declaration) {
-  while (declaration) {
-    const DeclContext *outer = declaration->getLexicalDeclContext();
-    const auto *linkage = llvm::dyn_cast_or_null<LinkageSpecDecl>(outer);
-    if (!outer || outer->isTranslationUnit() || llvm::isa<NamespaceDecl>(outer) ||
-        (linkage && linkage->hasBraces()))
-      break;
-    declaration = llvm::cast<Decl>(outer);
-  }
-  // An instantiation stands for the template that the user wrote.
-  if (const auto *function = llvm::dyn_cast_or_null<FunctionDecl>(declaration)) {
-    if (const FunctionDecl *pattern = function->getTemplateInstantiationPattern())
-      declaration = pattern;
-    if (const FunctionTemplateDecl *described =
-            llvm::cast<FunctionDecl>(declaration)->getDescribedFunctionTemplate())
-      return described;
-  }
-  if (const auto *record = llvm::dyn_cast_or_null<CXXRecordDecl>(declaration)) {
-    if (const CXXRecordDecl *pattern = record->getTemplateInstantiationPattern())
-      record = pattern;
-    if (const ClassTemplateDecl *described = record->getDescribedClassTemplate())
-      return described;
-    return record;
-  }
-  return declaration;
-}
-
-/// Collects the declarations that one unit mentions.
-class Mentions : public RecursiveASTVisitor<Mentions> {
-public:
-  explicit Mentions(std::function<void(const Decl *)> found) : found(std::move(found)) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool shouldVisitImplicitCode() const { return true; }
-  bool VisitDeclRefExpr(DeclRefExpr *expr) { return note(expr->getDecl()); }
-  bool VisitMemberExpr(MemberExpr *expr) { return note(expr->getMemberDecl()); }
-  bool VisitCXXConstructExpr(CXXConstructExpr *expr) { return note(expr->getConstructor()); }
-  bool VisitOverloadExpr(OverloadExpr *expr) {
-    for (const NamedDecl *each : expr->decls())
-      note(each);
-    return true;
-  }
-  bool VisitTagTypeLoc(TagTypeLoc type) { return note(type.getDecl()); }
-  bool VisitTypedefTypeLoc(TypedefTypeLoc type) { return note(type.getDecl()); }
-  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
-    return note(type.getTypePtr()->getTemplateName().getAsTemplateDecl());
-  }
-  bool VisitValueDecl(ValueDecl *declaration) {
-    if (const TagDecl *tag = declaration->getType()->getAsTagDecl())
-      note(tag);
-    return true;
-  }
-
-private:
-  bool note(const Decl *declaration) {
-    if (declaration)
-      found(declaration);
-    return true;
-  }
-  std::function<void(const Decl *)> found;
-};
 
 struct Range {
   size_t begin = 0, end = 0;
@@ -155,8 +93,7 @@ void Slicer::addRoots() {
         instance.function->getNameForDiagnostic(stream, policy, true);
         result.instances.push_back(name);
         // Types that only the launch mentions.
-        Mentions mentions([&](const Decl *each) { need(unitOf(each)); });
-        mentions.TraverseDecl(const_cast<FunctionDecl *>(instance.function));
+        forEachMention(instance.function, [&](const Decl *each) { need(unitOf(each)); });
       }
 }
 
@@ -167,11 +104,10 @@ void Slicer::reach() {
     for (const Decl *other : each->redecls())
       need(unitOf(other));
   };
-  Mentions mentions(found);
   while (!pending.empty()) {
     Unit unit = pending.back();
     pending.pop_back();
-    mentions.TraverseDecl(const_cast<Decl *>(unit));
+    forEachMention(unit, found);
   }
 }
 

@@ -38,6 +38,8 @@ struct Options {
   Promise promise = Promise::Bitwise; ///< of that file
   std::string reply; ///< a file with an answer to apply; empty: none
   bool fix = false;
+  bool lock = false;    ///< what is proven goes into a lock file
+  std::string lockFile; ///< empty: the nearest one
   bool printPipeline = false;
   bool listPasses = false;
 

@@ -1,0 +1,51 @@
+//===- LockEntries.h - From a rewrite to its lock entry and back -*- C++ -*-===//
+//
+// Owns what an entry of kbopt.lock says of a program, and the answer to whether
+// it still holds. Nothing here judges, searches or asks a model.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_DRIVER_LOCKENTRIES_H
+#define KBOPT_LIB_DRIVER_LOCKENTRIES_H
+
+#include "Context.h"
+#include "Session.h"
+#include "kb-opt/Core/Step.h"
+#include "kb-opt/Lock/LockFile.h"
+
+namespace kbopt {
+
+/// The lock that the options name, or the one that belongs to the input.
+std::string lockPath(const Context &context);
+
+/// What is known without a judge of \p steps, which make \p rewritten of the input.
+llvm::Expected<LockEntry> describeRewrite(Context &context, llvm::ArrayRef<Step> steps, llvm::StringRef rewritten);
+
+/// Adds what the judge found: \p gates, the cases, the machine code of \p rewritten.
+llvm::Error addProof(LockEntry &entry, Session &session, llvm::ArrayRef<GateRecord> gates,
+                     const ProgramArtefacts &rewritten);
+
+/// Takes what a GPU measured into \p entry.
+void addTime(LockEntry &entry, const TimingReport &timing);
+
+/// The folder of the replies that a lock's pipelines carry out.
+std::string repliesBeside(llvm::StringRef lock);
+
+/// The strongest promise that one of \p steps needs, and what they all assume.
+CandidatePromise promiseOf(const PassRegistry &passes, llvm::ArrayRef<Step> steps);
+
+/// An entry against the program as it is now.
+struct LockState {
+  bool isFresh = false;
+  std::string reason; ///< why not: lower case, names the user's object
+  std::string text;   ///< the rewritten program, where fresh
+  std::string lines;  ///< the same with #line directives to the original
+};
+
+/// Replays \p entry on the input, which is open. Errors are those of a program that does not parse.
+llvm::Expected<LockState> replayEntry(Context &context, const LockEntry &entry);
+/// Replays those of \p lock's entries that fit the input's flags; the reason is that of the nearest.
+llvm::Expected<LockState> replayLocked(Context &context, const LockFile &lock, llvm::StringRef name);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_DRIVER_LOCKENTRIES_H

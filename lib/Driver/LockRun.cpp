@@ -1,0 +1,99 @@
+//===- LockRun.cpp --------------------------------------------------------===//
+#include "LockRun.h"
+#include "JudgeRewrite.h"
+#include "LockEntries.h"
+#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
+#include "llvm/Support/Path.h"
+
+using namespace kbopt;
+
+/// Replies that \p steps carry out go beside the lock, so that it replays where no knowledge is.
+static llvm::Error keepReplies(Context &context, llvm::ArrayRef<Step> steps, llvm::StringRef lock) {
+  ReplyStore from(repliesFolder(context), context.files), beside(repliesBeside(lock), context.files);
+  for (const Step &step : steps) {
+    if (step.reply.empty())
+      continue;
+    auto reply = from.get(step.reply);
+    if (!reply)
+      return reply.takeError();
+    if (auto kept = beside.put(*reply); !kept)
+      return kept.takeError();
+  }
+  return llvm::Error::success();
+}
+
+/// What was measured of the same code stays: a judge without a GPU knows no times.
+static void takeTimes(const LockFile &lock, LockEntry &entry) {
+  for (const LockEntry &old : lock.entries)
+    if (old.file == entry.file && old.pipeline == entry.pipeline && old.code == entry.code && entry.time.source.empty()) {
+      entry.time = old.time;
+      entry.evidence = old.evidence;
+    }
+}
+
+static llvm::Error keep(Context &context, llvm::ArrayRef<Step> steps, LockEntry entry) {
+  const std::string path = lockPath(context);
+  auto lock = readLock(context.files, path);
+  if (!lock)
+    return lock.takeError();
+  takeTimes(*lock, entry);
+  if (llvm::Error error = keepReplies(context, steps, path))
+    return error;
+  if (llvm::Error error = putIntoLock(context.files, path, entry))
+    return error;
+  context.progress.line("lock: " + entry.file + " is in " + path);
+  return llvm::Error::success();
+}
+
+llvm::Expected<ExitStatus> kbopt::lockReplayed(Context &context, const PipelineResult &result) {
+  auto opened = openSession(context);
+  if (!opened)
+    return opened.takeError();
+  Session &session = **opened;
+  const CandidatePromise promise = promiseOf(context.passes, result.applied);
+  ProgramArtefacts artefacts;
+  auto verdict = judgeRewrite(session, result.text, promise, artefacts);
+  if (!verdict)
+    return verdict.takeError();
+  context.progress.line("judge: " + verdict->summary());
+  if (!verdict->isCorrect()) {
+    context.progress.line("lock: the rewrite is not kept");
+    return ExitStatus::Diagnostics;
+  }
+  auto entry = describeRewrite(context, result.applied, result.text);
+  if (!entry)
+    return entry.takeError();
+  if (llvm::Error error = addProof(*entry, session, verdict->gates, artefacts))
+    return std::move(error);
+  if (verdict->timing && verdict->timing->status == RunStatus::Ok)
+    addTime(*entry, *verdict->timing);
+  if (llvm::Error error = keep(context, result.applied, *entry))
+    return std::move(error);
+  return ExitStatus::Success;
+}
+
+llvm::Error kbopt::lockWinner(Session &session, ProgramEnvironment &environment, const SearchResult &result) {
+  Context &context = session.context;
+  if (result.pipeline.empty() || !result.confirmed) {
+    context.progress.line(result.pipeline.empty() ? "lock: nothing to keep"
+                                                  : "lock: the result was not confirmed on every case, so it is not kept");
+    return llvm::Error::success();
+  }
+  auto entry = describeRewrite(context, result.pipeline, environment.text(result.best));
+  if (!entry)
+    return entry.takeError();
+  auto artefacts = environment.artefacts(result.best);
+  if (!artefacts)
+    return artefacts.takeError();
+  if (llvm::Error error = addProof(*entry, session, environment.gates(result.best), *artefacts))
+    return error;
+  entry->time.source = "modelled";
+  entry->time.originalUs = result.original.timeUs;
+  entry->time.rewrittenUs = result.bestUs;
+  entry->time.ratio = result.bestUs > 0 ? result.original.timeUs / result.bestUs : 0;
+  if (std::optional<TimingReport> timing = environment.timing(result.best))
+    addTime(*entry, *timing);
+  if (!result.evidence.empty())
+    entry->evidence = result.evidence.back().id();
+  return keep(context, result.pipeline, *entry);
+}

@@ -1,0 +1,19 @@
+//===- Subcommands.cpp ----------------------------------------------------===//
+#include "Subcommands.h"
+#include "LockCommand.h"
+#include "llvm/ADT/STLExtras.h"
+#include <vector>
+
+using namespace kbopt;
+
+// One row for each; declare its function in its own header.
+static const std::vector<Subcommand> table = {
+    {"lock", "Say whether what a lock file holds is fresh, prove it again, search again", runLockCommand},
+};
+
+llvm::ArrayRef<Subcommand> kbopt::subcommands() { return table; }
+
+const Subcommand *kbopt::findSubcommand(llvm::StringRef name) {
+  const auto *found = llvm::find_if(subcommands(), [&](const Subcommand &each) { return each.name == name; });
+  return found == subcommands().end() ? nullptr : found;
+}

@@ -1,0 +1,77 @@
+//===- Mentions.cpp -------------------------------------------------------===//
+#include "kb-opt/Source/Mentions.h"
+
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+using namespace kbopt;
+using namespace clang;
+
+const Decl *kbopt::unitOf(const Decl *declaration) {
+  while (declaration) {
+    const DeclContext *outer = declaration->getLexicalDeclContext();
+    const auto *linkage = llvm::dyn_cast_or_null<LinkageSpecDecl>(outer);
+    if (!outer || outer->isTranslationUnit() || llvm::isa<NamespaceDecl>(outer) ||
+        (linkage && linkage->hasBraces()))
+      break;
+    declaration = llvm::cast<Decl>(outer);
+  }
+  // An instantiation stands for the template that the user wrote.
+  if (const auto *function = llvm::dyn_cast_or_null<FunctionDecl>(declaration)) {
+    if (const FunctionDecl *pattern = function->getTemplateInstantiationPattern())
+      declaration = pattern;
+    if (const FunctionTemplateDecl *described =
+            llvm::cast<FunctionDecl>(declaration)->getDescribedFunctionTemplate())
+      return described;
+  }
+  if (const auto *record = llvm::dyn_cast_or_null<CXXRecordDecl>(declaration)) {
+    if (const CXXRecordDecl *pattern = record->getTemplateInstantiationPattern())
+      record = pattern;
+    if (const ClassTemplateDecl *described = record->getDescribedClassTemplate())
+      return described;
+    return record;
+  }
+  return declaration;
+}
+
+namespace {
+
+/// Collects the declarations that one unit mentions.
+class Mentions : public RecursiveASTVisitor<Mentions> {
+public:
+  explicit Mentions(std::function<void(const Decl *)> found) : found(std::move(found)) {}
+  bool shouldVisitTemplateInstantiations() const { return true; }
+  bool shouldVisitImplicitCode() const { return true; }
+  bool VisitDeclRefExpr(DeclRefExpr *expr) { return note(expr->getDecl()); }
+  bool VisitMemberExpr(MemberExpr *expr) { return note(expr->getMemberDecl()); }
+  bool VisitCXXConstructExpr(CXXConstructExpr *expr) { return note(expr->getConstructor()); }
+  bool VisitOverloadExpr(OverloadExpr *expr) {
+    for (const NamedDecl *each : expr->decls())
+      note(each);
+    return true;
+  }
+  bool VisitTagTypeLoc(TagTypeLoc type) { return note(type.getDecl()); }
+  bool VisitTypedefTypeLoc(TypedefTypeLoc type) { return note(type.getDecl()); }
+  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
+    return note(type.getTypePtr()->getTemplateName().getAsTemplateDecl());
+  }
+  bool VisitValueDecl(ValueDecl *declaration) {
+    if (const TagDecl *tag = declaration->getType()->getAsTagDecl())
+      note(tag);
+    return true;
+  }
+
+private:
+  bool note(const Decl *declaration) {
+    if (declaration)
+      found(declaration);
+    return true;
+  }
+  std::function<void(const Decl *)> found;
+};
+
+} // namespace
+
+void kbopt::forEachMention(const Decl *declaration, std::function<void(const Decl *)> found) {
+  Mentions(std::move(found)).TraverseDecl(const_cast<Decl *>(declaration));
+}

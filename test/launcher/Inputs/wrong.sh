@@ -1,0 +1,3 @@
+#!/bin/sh
+# Stands for a kb-opt whose rewritten file does not compile: kb-opt lock --apply=FILE …
+echo '#error wrong' > "${2#--apply=}"
