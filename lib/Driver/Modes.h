@@ -45,6 +45,9 @@ llvm::Error checkFilesDiffer(const Options &options);
 /// Fails if a file that the options name cannot be written; better now than at
 /// the end of a search.
 llvm::Error checkOutputs(const Context &context);
+/// What turns the input into \p text, for `patch -p1` in the current folder; in the root folder where the input is not
+/// below the current one, which is said.
+std::string patchText(Context &context, llvm::StringRef text);
 /// Writes \p bytes to -o, or to stdout.
 llvm::Error writeResult(Context &context, llvm::StringRef bytes);
 /// Writes \p text as --emit, -o and --fix ask.

@@ -90,7 +90,19 @@ llvm::Error kbopt::writeProgram(Context &context, llvm::StringRef text) {
                                 : context.files.write(context.command.file, text);
   if (context.options.emit == Emit::Source)
     return writeResult(context, text);
-  return writeResult(context, unifiedDiff(context.text, text, context.command.shownFile));
+  return writeResult(context, patchText(context, text));
+}
+
+std::string kbopt::patchText(Context &context, llvm::StringRef text) {
+  llvm::SmallString<128> file(context.command.file), folder;
+  llvm::sys::fs::make_absolute(file);
+  llvm::sys::path::remove_dots(file, /*remove_dot_dot=*/true);
+  llvm::StringRef name = file;
+  if (!llvm::sys::fs::current_path(folder) && name.consume_front(folder) && name.consume_front("/"))
+    return unifiedDiff(context.text, text, name);
+  if (text != context.text)
+    context.progress.line("the file is not below the current folder: apply the patch with patch -p1 -d /");
+  return unifiedDiff(context.text, text, file);
 }
 
 llvm::Error kbopt::writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks) {

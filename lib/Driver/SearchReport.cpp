@@ -334,6 +334,10 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   progress.line("evidence: " + evidence);
 
   std::string text = found ? environment.text(result.best).str() : context.text;
+  // The user's own file gets what passed the final check, and nothing else.
+  const bool isProven = !found || result.confirmed, mayWrite = isProven || !context.options.fix;
+  if (!mayWrite)
+    progress.line("'" + context.command.shownFile + "' is left as it is: the final check did not end; the same command goes on from here");
   if (found) {
     progress.line("replay: " + replayCommand(result.pipeline));
     if (context.options.printPipeline)
@@ -352,11 +356,10 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   }
   if (found && context.options.emit == Emit::Diff && !context.options.fix) {
     // Lines before the first header are ignored by patch and by git apply.
-    std::string patch = "# " + replayCommand(result.pipeline) + "\n" +
-                        unifiedDiff(context.text, text, context.command.shownFile);
+    std::string patch = "# " + replayCommand(result.pipeline) + "\n" + patchText(context, text);
     if (llvm::Error error = writeResult(context, patch))
       return std::move(error);
-  } else if (llvm::Error error = writeProgram(context, text)) {
+  } else if (llvm::Error error = writeProgram(context, mayWrite ? llvm::StringRef(text) : context.text)) {
     return std::move(error);
   }
   if (!context.options.reportFile.empty()) {
@@ -375,5 +378,5 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                  result.end == SearchEnd::BudgetModel || result.end == SearchEnd::Interrupted;
   if (stopped)
     progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
-  return stopped ? ExitStatus::Budget : ExitStatus::Success;
+  return stopped && (result.end == SearchEnd::Interrupted || !isProven) ? ExitStatus::Budget : ExitStatus::Success;
 }

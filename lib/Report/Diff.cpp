@@ -148,7 +148,9 @@ std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path
   std::string result;
   llvm::raw_string_ostream os(result);
   path.consume_front("/");
-  os << "--- a/" << path << "\n+++ b/" << path << '\n';
+  // A tab ends a name with spaces, for patch and for git.
+  StringRef end = path.contains(' ') ? "\t\n" : "\n";
+  os << "--- a/" << path << end << "+++ b/" << path << end;
   for (const DiffHunk &hunk : diffHunks(before, after, context)) {
     os << "@@ -";
     printRange(os, hunk.beforeLines, llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '+'; }));
