@@ -1,5 +1,6 @@
 //===- Recorder.cpp ---------------------------------------------------------===//
 #include "kb-opt/Plan/Recorder.h"
+#include "KeeperThread.h"
 
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Error.h"
@@ -93,13 +94,12 @@ std::string typesText(const RecordRequest &request) {
   return text;
 }
 
-Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, StringRef oracle) {
+Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, const KeeperThread &keeper) {
   auto library = findRecordLibrary();
   if (!library)
     return library.takeError();
   ProcessRequest process;
-  std::string executable = absolute(request.executable), folder = absolute(request.folder),
-              image = request.image.empty() ? "" : absolute(request.image);
+  std::string executable = absolute(request.executable), image = request.image.empty() ? "" : absolute(request.image);
   constexpr StringRef modes[] = {"record", "oracle", "run"};
   process.argv = {executable};
   process.purpose = ("program, " + modes[static_cast<size_t>(mode)]).str();
@@ -120,8 +120,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
   set("LD_LIBRARY_PATH", libraries);
   set("KBRECORD_MODE", modes[static_cast<size_t>(mode)]);
   set("KBRECORD_IMAGE", image);
-  set("KBRECORD_FOLDER", folder);
-  set("KBRECORD_ORACLE", mode == Mode::Oracle ? absolute(oracle) : "");
+  set("KBRECORD_SOCKET", keeper.socketPath());
   set("KBRECORD_DEVICE_BYTES", llvm::Twine(request.limits.deviceBytes));
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
   set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
@@ -150,9 +149,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, St
     sandbox.readable.push_back(parent(executable));
     if (!image.empty())
       sandbox.readable.push_back(parent(image));
-    if (mode == Mode::Oracle)
-      sandbox.readable.push_back(absolute(oracle));
-    sandbox.writable.push_back(folder);
+    sandbox.readable.push_back(keeper.socketFolder()); // folders of recordings are not there
   }
   return process;
 }
@@ -257,26 +254,26 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
                "it may end by _exit or replace itself by exec, which the recorder does not see");
 }
 
-/// The program could write into \p folder whatever it liked: links to other files, pipes that nobody
-/// fills. Only plain files of a recording's names stay; the program and what it started have ended.
-Error keepRecordingOnly(FileSystem &files, const std::string &folder) {
-  constexpr StringRef names[] = {kbrt::planFileName, kbrt::dataFileName, kbrt::observablesFileName,
-                                 "device.txt"};
-  for (const std::string &name : files.list(folder)) {
-    std::string path = folder + "/" + name;
-    llvm::sys::fs::file_status status;
-    if (llvm::sys::fs::status(path, status, /*follow=*/false))
-      continue;
-    if (status.type() == llvm::sys::fs::file_type::regular_file && llvm::is_contained(names, name))
-      continue;
-    std::error_code failure = status.type() == llvm::sys::fs::file_type::directory_file
-                                  ? llvm::sys::fs::remove_directories(path, /*IgnoreErrors=*/false)
-                                  : llvm::sys::fs::remove(path);
-    if (failure)
-      return llvm::make_error<ToolError>("cannot remove '" + path + "', which the program left: " + failure.message(),
-                                         std::vector<std::string>{}, -1, "");
+/// The plan as the program left it, with the pointers in what it uploaded; none if it left none. \p why: it is
+/// not what the program called.
+Expected<std::optional<kbrt::Plan>> takePlan(const kbrt::FolderKeeper &keeper, const std::string &folder,
+                                             std::string &why) {
+  if (!realFileSystem().exists(folder + "/" + kbrt::planFileName))
+    return std::nullopt;
+  std::string error;
+  auto plan = kbrt::readPlan(folder, error);
+  if (!plan) {
+    why = "what it left is no plan: " + error;
+    return std::nullopt;
   }
-  return Error::success();
+  if (!keeper.fits(*plan, why))
+    return std::move(plan);
+  auto data = llvm::MemoryBuffer::getFile(folder + "/" + kbrt::dataFileName, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!data)
+    return llvm::make_error<StoreError>(folder + "/" + kbrt::dataFileName + ": " + data.getError().message());
+  kbrt::noteStoredPointers(*plan, {(*data)->getBufferStart(), (*data)->getBufferSize()});
+  return std::move(plan);
 }
 
 Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mode mode,
@@ -288,16 +285,21 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   if (files.exists(planPath)) // of an earlier run
     if (Error error = files.remove(planPath))
       return std::move(error);
-  auto process = makeProcess(request, mode, oracle);
+  auto keeper = KeeperThread::start(request.folder, mode == Mode::Record, oracle,
+                                    request.limits.fileBytes + (uint64_t{64} << 20)); // and the plan
+  if (!keeper)
+    return keeper.takeError();
+  auto process = makeProcess(request, mode, **keeper);
   if (!process)
     return process.takeError();
   auto result = runner.run(*process);
   if (!result)
     return result.takeError();
 
-  if (Error error = keepRecordingOnly(files, request.folder))
-    return std::move(error);
-
+  std::string why;
+  auto plan = takePlan((*keeper)->finish(), request.folder, why);
+  if (!plan)
+    return plan.takeError();
   Recording recording;
   recording.folder = request.folder;
   recording.out = std::move(result->out);
@@ -305,20 +307,18 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   recording.exitStatus = result->exitStatus;
   recording.wallSeconds = result->wallSeconds;
   recording.peakMemoryBytes = result->peakMemoryBytes;
-  bool wrotePlan = false;
-  if (files.exists(planPath)) {
-    std::string error;
-    auto plan = kbrt::readPlan(request.folder, error);
-    if (!plan)
-      return llvm::make_error<StoreError>(error);
-    wrotePlan = true;
-    recording.plan = std::move(*plan);
+  const bool wrotePlan = plan->has_value();
+  if (wrotePlan) {
+    recording.plan = std::move(**plan);
     recording.plan.outcome.exitStatus = recording.exitStatus;
     recording.plan.outcome.stdoutDigest = digestOf(recording.out);
-    if (!kbrt::writePlan(recording.plan, request.folder, error))
+    if (std::string error; !kbrt::writePlan(recording.plan, request.folder, error))
       return llvm::make_error<StoreError>(error);
   }
-  judge(recording, request, *result, wrotePlan, runsOnGpu(request, mode));
+  if (!why.empty())
+    set(recording, RecordStatus::Mismatch, "program " + programName(request) + " meddles with its recording: " + why);
+  else
+    judge(recording, request, *result, wrotePlan, runsOnGpu(request, mode));
   return recording;
 }
 

@@ -8,7 +8,9 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +113,8 @@ llvm::Error kbopt::spawn(const ProcessRequest &request, SpawnedChild &child) {
         ::chdir(request.workingDirectory.c_str()) != 0)
       ::_exit(127);
     limitSelf(request);
+    // What another thread or a library has open is not the child's.
+    ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
     ::execve(program->c_str(), argv.data(), envp.data());
     ::_exit(127);
   }

@@ -1,9 +1,12 @@
 //===- PlanWriter.cpp - The plan as JSON ------------------------------------===//
 #include "PlanJson.h"
 #include "kbrt/Plan.h"
+#include "kbrt/RecordKeeper.h"
+#include "kbrt/Sha256.h"
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -165,6 +168,17 @@ std::string arrayOf(const std::vector<std::string> &lines) {
 }
 
 } // namespace
+
+uint64_t kbrt::stepDigest(const Step &step) {
+  StepWriter writer{Json{{"step", stepName(step)}}};
+  std::visit(writer, step);
+  for (const char *later : {"data", "pointers"})
+    writer.json.erase(later);
+  if (auto arguments = writer.json.find("arguments"); arguments != writer.json.end())
+    for (Json &argument : *arguments)
+      argument.erase("pointers");
+  return std::strtoull(sha256(dump(writer.json)).substr(0, 16).c_str(), nullptr, 16);
+}
 
 std::string kbrt::planToJson(const Plan &plan) {
   std::vector<std::string> buffers, streams, steps;

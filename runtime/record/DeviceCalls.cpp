@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <string>
 
@@ -125,7 +124,6 @@ void apply(std::string_view rest) {
 }
 
 /// Of the file beside the plan.
-constexpr const char *factsFileName = "device.txt";
 std::string recordedFacts;
 bool isGpu = false;
 
@@ -194,20 +192,16 @@ uint64_t kbrt::deviceFact(std::string_view name) {
   return fact ? fact->value : 0;
 }
 
-void kbrt::writeDeviceFacts(const std::string &folder) {
+std::string kbrt::factsOfGpu() {
   if (!isGpu)
-    return;
-  std::ofstream file(folder + "/" + factsFileName);
-  file << "name=" << deviceName << ';';
+    return "";
+  std::string text = "name=" + deviceName + ';';
   for (const Fact &fact : facts)
-    file << fact.name << '=' << fact.value << ';';
-  file << '\n';
+    text += fact.name + ('=' + std::to_string(fact.value)) + ';';
+  return text;
 }
 
-void kbrt::readDeviceFacts(const std::string &folder) {
-  std::ifstream file(folder + "/" + factsFileName);
-  std::getline(file, recordedFacts);
-}
+void kbrt::setRecordedFacts(const std::string &facts) { recordedFacts = facts; }
 
 /// CUDA 13's name; in CUDA 12's headers it is a macro for the `_v2` form.
 KB_API Error cudaGetDeviceProperties(void *properties, int device) {

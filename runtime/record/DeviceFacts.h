@@ -17,10 +17,10 @@ uint64_t deviceFact(std::string_view name);
 /// Opens the device if that is a GPU, and asks it; once.
 void settleFacts();
 
-/// Keeps what a GPU said of itself beside the plan, in the form of KBRECORD_DEVICE, and takes it
-/// up again, so that an oracle-fed run sees the same device. Nothing happens without a GPU.
-void writeDeviceFacts(const std::string &folder);
-void readDeviceFacts(const std::string &folder);
+/// What a GPU said of itself, in the form of KBRECORD_DEVICE; empty without one. It is kept beside the plan and taken up again,
+/// so that an oracle-fed run sees the same device.
+std::string factsOfGpu();
+void setRecordedFacts(const std::string &facts);
 
 } // namespace kbrt
 

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace kbrt;
 
@@ -18,55 +15,14 @@ constexpr uint64_t sharedPayloadBytes = 4096;
 
 } // namespace
 
-bool PayloadFile::open(const std::string &path) {
-  file = std::fopen(path.c_str(), "w+b");
-  return file != nullptr;
-}
-
-bool PayloadFile::append(const void *bytes, size_t count) {
-  if (count && std::fwrite(bytes, 1, count, file) != count)
-    return false;
+bool PayloadFile::append(RecordKeeper &keeper, const void *bytes, uint64_t count) {
   written += count;
-  return true;
+  return count == 0 || keeper.append(payload, bytes, count);
 }
 
-bool PayloadFile::holds(uint64_t place, const char *bytes, size_t count) {
-  char piece[1 << 16];
-  if (std::fflush(file) != 0)
-    return false;
-  for (size_t done = 0; done < count;) {
-    size_t wanted = std::min(count - done, sizeof piece);
-    ssize_t got = pread(fileno(file), piece, wanted, static_cast<off_t>(place + done));
-    if (got <= 0 || std::memcmp(piece, bytes + done, static_cast<size_t>(got)) != 0)
-      return false;
-    done += static_cast<size_t>(got);
-  }
-  return true;
-}
-
-bool PayloadFile::flush() { return !file || std::fflush(file) == 0; }
-
-bool Sequence::open(const std::string &oracleFolder, std::string &error) {
-  if (!recording())
-    return true;
-  if (!data.open(folder + "/" + dataFileName) ||
-      (mode == Mode::Record && !observables.open(folder + "/" + observablesFileName))) {
-    error = "cannot write the recording to '" + folder + "': " + std::strerror(errno);
-    return false;
-  }
-  if (mode != Mode::Oracle)
-    return true;
-  auto oracle = readPlan(oracleFolder, error);
-  if (!oracle)
-    return false;
-  for (const Step &step : oracle->steps)
-    if (auto *read = std::get_if<ReadStep>(&step))
-      oracleReads.push_back(*read);
-  std::string path = oracleFolder + "/" + observablesFileName;
-  oracleFile = std::fopen(path.c_str(), "rb");
-  if (!oracleFile)
-    error = path + ": " + std::strerror(errno);
-  return oracleFile != nullptr;
+void Sequence::open() {
+  if (mode == Mode::Oracle && keeper)
+    oracle = keeper->oracle();
 }
 
 void Sequence::add(Step step) {
@@ -82,23 +38,25 @@ void Sequence::add(Step step) {
     order.record(event->event, event->stream);
   else if (const auto *wait = std::get_if<WaitStep>(&step))
     order.wait(wait->event, wait->stream);
-  if (recording())
-    plan.steps.push_back(std::move(step));
+  if (!recording())
+    return;
+  if (keeper)
+    keeper->noteStep(stepDigest(step));
+  plan.steps.push_back(std::move(step));
 }
 
 void Sequence::append(PayloadFile &file, const void *bytes, uint64_t count, const char *what) {
   if (file.size() + count > fileBytesLimit)
     stop(Ending::TooLarge, std::string(what) + " of the recording exceeds its limit of " +
                                std::to_string(fileBytesLimit >> 20) + " MiB");
-  if (!file.append(bytes, count))
-    stop(Ending::TooLarge, std::string("cannot write ") + what + " of the recording to '" + folder +
-                               "': " + std::strerror(errno));
+  if (!file.append(*keeper, bytes, count))
+    stop(Ending::TooLarge, std::string("cannot write ") + what + " of the recording: " + std::strerror(errno));
 }
 
 std::optional<uint64_t> Sequence::findPayload(const char *bytes, uint64_t count, uint64_t hash) {
   auto [first, last] = payloads.equal_range(hash);
   for (; first != last; ++first)
-    if (auto [place, length] = first->second; length == count && data.holds(place, bytes, count))
+    if (auto [place, length] = first->second; length == count && keeper->holds(place, bytes, count))
       return place;
   return std::nullopt;
 }
@@ -184,39 +142,22 @@ std::function<void()> Sequence::uploadedLate(Rows source, uint64_t height) {
 
 void Sequence::answer(const Region &region, void *target, uint64_t targetPitch) {
   std::string which = "read " + std::to_string(++readCount);
-  uint64_t all = 0;
-  for (const ReadStep &read : oracleReads)
-    all += read.from.bytes();
+  const uint64_t all = oracle.bytes;
   if (answered == all)
     stop(Ending::Mismatch, which + " has no answer: the original program reads " +
-                               std::to_string(oracleReads.size()) + " times");
+                               std::to_string(oracle.reads) + " times");
   // A result may be read in pieces, which follow each other.
   if (region.bytes() > all - answered)
     stop(Ending::Mismatch, which + " asks for " + std::to_string(region.bytes()) +
                                " bytes where the original program reads " +
                                std::to_string(all - answered));
-  bool good = std::fseek(oracleFile, static_cast<long>(answered), SEEK_SET) == 0;
+  bool good = true;
   answered += region.bytes();
   auto *row = static_cast<char *>(target);
   for (uint64_t y = 0; y < region.height && good; ++y, row += targetPitch)
-    good = std::fread(row, 1, region.width, oracleFile) == region.width;
+    good = keeper->answer(row, region.width);
   if (!good)
-    stop(Ending::Mismatch, which + ": the original's observables.bin ends too early");
+    stop(Ending::Mismatch, which + ": the original's results end too early");
   if (answered == all && allAnswered)
     allAnswered();
-}
-
-bool Sequence::noteStoredPointers() {
-  if (!data.size())
-    return true;
-  int fd = ::open((folder + "/" + dataFileName).c_str(), O_RDONLY | O_CLOEXEC);
-  void *bytes =
-      fd < 0 ? MAP_FAILED : mmap(nullptr, data.size(), PROT_READ, MAP_PRIVATE, fd, 0);
-  if (fd >= 0)
-    close(fd);
-  if (bytes == MAP_FAILED)
-    return false;
-  kbrt::noteStoredPointers(plan, {static_cast<const char *>(bytes), data.size()});
-  munmap(bytes, data.size());
-  return true;
 }

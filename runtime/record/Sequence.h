@@ -1,6 +1,6 @@
 //===- Sequence.h - The plan as it grows -------------------------*- C++ -*-===//
 //
-// Owns the steps, the two binary files beside them, and the oracle's answers.
+// Owns the steps, the places of bytes in the two files beside them, and the oracle's answers.
 // It moves bytes for uploads and reads; kernels and allocations are not its
 // business.
 //
@@ -10,7 +10,7 @@
 
 #include "Backend.h"
 #include "HostOrder.h"
-#include <cstdio>
+#include "kbrt/RecordKeeper.h"
 #include <functional>
 #include <map>
 #include <string>
@@ -21,21 +21,18 @@ namespace kbrt {
 /// answer reads from an earlier recording; run: execute kernels, write nothing.
 enum class Mode : uint8_t { Record, Oracle, Run };
 
-/// An append-only file that knows its size.
+/// An append-only file of the keeper's that knows its size.
 class PayloadFile {
 public:
+  explicit PayloadFile(Payload payload) : payload(payload) {}
   /// False with errno set.
-  bool open(const std::string &path);
-  bool append(const void *bytes, size_t count);
+  bool append(RecordKeeper &keeper, const void *bytes, uint64_t count);
   /// Counts bytes that need not be written.
   void skip(uint64_t count) { written += count; }
-  /// Whether \p count bytes at \p place are those at \p bytes.
-  bool holds(uint64_t place, const char *bytes, size_t count);
-  bool flush();
   uint64_t size() const { return written; }
 
 private:
-  std::FILE *file = nullptr;
+  Payload payload;
   uint64_t written = 0;
 };
 
@@ -43,7 +40,8 @@ class Sequence {
 public:
   Plan plan;
   Mode mode = Mode::Run;
-  std::string folder;
+  /// Receives the recording; set by the session.
+  std::unique_ptr<RecordKeeper> keeper;
   /// The most that each binary file may hold.
   uint64_t fileBytesLimit = ~uint64_t{0};
   /// Ends the process; set by the session.
@@ -51,9 +49,8 @@ public:
   /// Moves rows from the device to the host; set by the session.
   std::function<void(Rows to, Rows from, uint64_t width, uint64_t height)> fetch;
 
-  /// Creates the binary files and loads the oracle's plan from \p oracleFolder
-  /// (oracle mode). False and \p error on failure.
-  bool open(const std::string &oracleFolder, std::string &error);
+  /// Asks the keeper how much the oracle reads (oracle mode).
+  void open();
 
   bool recording() const { return mode != Mode::Run; }
   bool executing() const { return mode != Mode::Oracle; }
@@ -77,11 +74,6 @@ public:
   /// The last upload's bytes, were they read from \p source now, take the place of those that were.
   std::function<void()> uploadedLate(Rows source, uint64_t height);
 
-  bool flush() { return data.flush() && observables.flush(); }
-  /// Completes the plan with the device pointers in what was uploaded; after
-  /// flush and the inference of element types. False if data.bin cannot be read.
-  bool noteStoredPointers();
-
 private:
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
   void answer(const Region &region, void *target, uint64_t targetPitch);
@@ -99,10 +91,9 @@ private:
   /// Where equal bytes stand in data.bin, if they do.
   std::optional<uint64_t> findPayload(const char *bytes, uint64_t count, uint64_t hash);
 
-  PayloadFile data, observables;
+  PayloadFile data{Payload::Data}, observables{Payload::Observables};
   std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> payloads; ///< hash to place and length
-  std::FILE *oracleFile = nullptr;
-  std::vector<ReadStep> oracleReads;
+  OracleSize oracle;
   uint64_t answered = 0; ///< bytes of the oracle's reads
   size_t readCount = 0;
 };

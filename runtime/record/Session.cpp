@@ -1,6 +1,7 @@
 //===- Session.cpp ----------------------------------------------------------===//
 #include "Session.h"
 
+#include "ChannelKeeper.h"
 #include "DeviceFacts.h"
 #include "ElementTypes.h"
 #include "Settings.h"
@@ -109,17 +110,18 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   if (!mode.empty() && mode != "record" && mode != "oracle" && mode != "run")
     stop(Ending::Unsupported, "KBRECORD_MODE is '" + mode + "', not record, oracle or run");
   sequence.mode = mode == "record" ? Mode::Record : mode == "oracle" ? Mode::Oracle : Mode::Run;
-  sequence.folder = recorderSetting("FOLDER");
+  const std::string socket = recorderSetting("SOCKET");
+  if (!socket.empty())
+    sequence.keeper = connectKeeper(socket);
   sequence.fileBytesLimit = numberSetting("FILE_BYTES", ~uint64_t{0});
   kernelSeconds = static_cast<double>(numberSetting("KERNEL_SECONDS", 0));
   launchLimit = numberSetting("LAUNCHES", 0);
-  std::string error;
-  std::string oracle = recorderSetting("ORACLE");
+  if (sequence.recording() && !sequence.keeper)
+    stop(Ending::Unsupported, "cannot reach who keeps the recording, at '" + socket + "': " + std::strerror(errno));
   if (sequence.mode == Mode::Oracle)
-    readDeviceFacts(oracle);
-  if (!sequence.open(oracle, error))
-    stop(Ending::Unsupported, error);
-  if (!sequence.folder.empty())
+    setRecordedFacts(sequence.keeper->oracleDevice());
+  sequence.open();
+  if (sequence.keeper)
     catchSignals();
   quietSeconds = 1e-3 * static_cast<double>(numberSetting("QUIET_MILLISECONDS", 0));
   if (sequence.mode == Mode::Oracle && quietSeconds > 0)
@@ -182,7 +184,7 @@ void Session::stop(Ending ending, const std::string &message) {
 }
 
 void Session::finish(Ending ending, const std::string &message) {
-  if (finished || sequence.folder.empty())
+  if (finished || !sequence.keeper)
     return;
   finished = true;
   Plan &plan = sequence.plan;
@@ -191,19 +193,10 @@ void Session::finish(Ending ending, const std::string &message) {
     plan.outcome.ending = ending;
     plan.outcome.message = message;
   }
-  if (!sequence.flush() && plan.outcome.ending == Ending::Exit) {
-    plan.outcome.ending = Ending::TooLarge;
-    plan.outcome.message =
-        "cannot write the recording to '" + sequence.folder + "': " + std::strerror(errno);
-  }
   if (hasImage)
     inferElementTypes(plan, *backend, variables);
-  if (sequence.mode == Mode::Record)
-    writeDeviceFacts(sequence.folder);
-  if (!sequence.noteStoredPointers())
-    std::fprintf(stderr, "kbrecord: warning: cannot read the recording back; pointers in uploads "
-                         "are not noted\n");
-  std::string error;
-  if (!writePlan(plan, sequence.folder, error))
-    std::fprintf(stderr, "kbrecord: error: %s\n", error.c_str());
+  if (std::string facts = factsOfGpu(); sequence.mode == Mode::Record && !facts.empty())
+    sequence.keeper->keepDevice(facts);
+  if (!sequence.keeper->finish(planToJson(plan)))
+    std::fprintf(stderr, "kbrecord: error: cannot leave the recording: %s\n", std::strerror(errno));
 }

@@ -320,6 +320,25 @@ TEST_F(Recorder, ReadsThatDoNotFollowTheOracleAreReported) {
                           "program reads 1 times");
 }
 
+TEST_F(Recorder, WhatTheProgramItselfTellsTheKeeperIsFoundOut) {
+  const std::string meddles = "program 'planTestPrograms' meddles with its recording: ";
+  Recording noted = record("notes-a-step");
+  EXPECT_EQ(noted.status, RecordStatus::Mismatch);
+  EXPECT_EQ(noted.message, meddles + "its plan is not what it called");
+  for (const char *forger : {"leaves-a-plan", "leaves-another"}) {
+    Recording left = record(forger);
+    EXPECT_EQ(left.status, RecordStatus::Mismatch) << forger;
+    EXPECT_TRUE(llvm::StringRef(left.message).starts_with(meddles)) << left.message;
+  }
+  Recording original = good("simple");
+  request.folder = folder->file("fed");
+  request.arguments = {"takes-results"};
+  auto fed = recordOracleFed(realProcessRunner(), request, original.folder);
+  ASSERT_TRUE(static_cast<bool>(fed));
+  EXPECT_EQ(fed->status, RecordStatus::Mismatch);
+  EXPECT_EQ(fed->message, "program 'planTestPrograms': read 1: the original's results end too early");
+}
+
 TEST_F(Recorder, HostWritesToManagedMemoryAreSeenInEveryMode) {
   EXPECT_EQ(good("repeat").out, "1 1 1 ");
   auto run = executeProgram(realProcessRunner(), request);

@@ -59,21 +59,25 @@ protected:
     std::string name = std::string(temporary && *temporary ? temporary : "/tmp") + "/kb-record-XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     sequence.mode = Mode::Record;
-    sequence.folder = name;
+    folder = name;
+    std::string error;
+    auto kept = FolderKeeper::create(folder, true, "", error);
+    ASSERT_TRUE(kept) << error;
+    keeper = kept.get();
+    sequence.keeper = std::move(kept);
     sequence.fetch = [this](Rows to, Rows from, uint64_t width, uint64_t height) {
       backend.read(to, from, width, height);
     };
-    std::string error;
-    ASSERT_TRUE(sequence.open("", error)) << error;
+    sequence.open();
   }
   void TearDown() override {
     for (const char *name : {dataFileName, observablesFileName})
-      unlink((sequence.folder + "/" + name).c_str());
-    rmdir(sequence.folder.c_str());
+      unlink((folder + "/" + name).c_str());
+    rmdir(folder.c_str());
   }
   std::string content(const char *name) {
-    sequence.flush();
-    std::ifstream file(sequence.folder + "/" + name, std::ios::binary);
+    keeper->flush();
+    std::ifstream file(folder + "/" + name, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
   }
   void upload(std::string &bytes, uint32_t buffer) {
@@ -82,6 +86,8 @@ protected:
   uint64_t placeOf(size_t step) { return std::get<UploadStep>(sequence.plan.steps.at(step)).data; }
 
   FakeBackend backend;
+  std::string folder;
+  FolderKeeper *keeper = nullptr;
   Sequence sequence;
   Allocations allocations{sequence, backend};
 };

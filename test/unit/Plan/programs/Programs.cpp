@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -350,6 +352,24 @@ int threads() {
   return 0;
 }
 
+/// A message to the keeper of the recording, as by host code that found the recorder's socket.
+bool tellKeeper(unsigned message, unsigned long long value, const std::string &bytes) {
+  for (int descriptor = 3; descriptor < 64; ++descriptor) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0 || !S_ISSOCK(status.st_mode))
+      continue;
+    struct {
+      unsigned message, unused;
+      unsigned long long value, bytes;
+    } header{message, 0, value, bytes.size()};
+    char answer[12]; // a count and a float
+    bool good = send(descriptor, &header, sizeof header, 0) == sizeof header &&
+                send(descriptor, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+    return good && (message != 4 || recv(descriptor, answer, sizeof answer, MSG_WAITALL) == sizeof answer);
+  }
+  return false;
+}
+
 int hang() {
   for (;;)
     sleep(1);
@@ -381,6 +401,10 @@ const Command commands[] = {
     {"cooperative", cooperative},
     {"threads", threads},
     {"hang", hang},
+    {"notes-a-step", [] { return simple() + !tellKeeper(7, 1, ""); }},
+    {"takes-results", [] { return !tellKeeper(4, 4, "") + simple(); }},
+    {"leaves-a-plan", [] { return simple() + !tellKeeper(8, 0, "{}"); }},
+    {"leaves-another", [] { return simple(), tellKeeper(8, 0, R"({"version": 1, "steps": []})"), _exit(0), 0; }},
     {"graph", [] { return cudaGraphCreate(nullptr, 0); }},
     {"fail", [] { return std::fputs("wrong input\n", stderr), 7; }},
     {"exit", [] { return simple(), std::exit(0), 0; }},

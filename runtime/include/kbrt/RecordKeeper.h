@@ -1,0 +1,86 @@
+//===- RecordKeeper.h - Who keeps what is recorded ---------------*- C++ -*-===//
+//
+// Owns the way of a recording out of the program: what is appended there can
+// not be changed by the program any more, and of an oracle's results it gives
+// those that are asked for, once, in their order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBRT_RECORDKEEPER_H
+#define KBRT_RECORDKEEPER_H
+
+#include "kbrt/Plan.h"
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kbrt {
+
+inline constexpr const char *deviceFactsFileName = "device.txt";
+
+/// The file that bytes are appended to.
+enum class Payload : uint8_t { Data, Observables };
+
+/// How often the original reads, and how many bytes together.
+struct OracleSize {
+  uint64_t reads = 0, bytes = 0;
+};
+
+/// Functions that return bool return false with errno set.
+class RecordKeeper {
+public:
+  virtual ~RecordKeeper();
+  virtual bool append(Payload payload, const void *bytes, uint64_t count) = 0;
+  /// Whether \p count bytes at \p place of the data are those at \p bytes.
+  virtual bool holds(uint64_t place, const void *bytes, uint64_t count) = 0;
+  virtual OracleSize oracle() = 0;
+  /// The next \p count bytes of the oracle's results.
+  virtual bool answer(void *to, uint64_t count) = 0;
+  /// What the oracle's device said of itself; empty if it was not asked.
+  virtual std::string oracleDevice() = 0;
+  virtual bool keepDevice(const std::string &facts) = 0;
+  /// A step was made that the plan must have, next.
+  virtual bool noteStep(uint64_t digest) = 0;
+  /// The plan as JSON; the end of the recording.
+  virtual bool finish(const std::string &plan) = 0;
+};
+
+/// What of a step is settled when it is made: all but the place of its data and the pointers in them.
+uint64_t stepDigest(const Step &step);
+
+/// Keeps a recording in a folder.
+class FolderKeeper : public RecordKeeper {
+public:
+  /// Creates the files. Without \p hasObservables what the host reads is not kept. \p oracleFolder may be empty. Null and
+  /// \p error on failure.
+  static std::unique_ptr<FolderKeeper> create(const std::string &folder, bool hasObservables,
+                                              const std::string &oracleFolder, std::string &error);
+  ~FolderKeeper() override;
+
+  bool append(Payload payload, const void *bytes, uint64_t count) override;
+  bool holds(uint64_t place, const void *bytes, uint64_t count) override;
+  OracleSize oracle() override { return size; }
+  bool answer(void *to, uint64_t count) override;
+  std::string oracleDevice() override;
+  bool keepDevice(const std::string &facts) override;
+  bool noteStep(uint64_t digest) override;
+  bool finish(const std::string &plan) override;
+
+  bool flush();
+  /// Whether \p plan has the steps that were noted, and its reads are what was answered; \p why if not.
+  bool fits(const Plan &plan, std::string &why) const;
+
+private:
+  FolderKeeper() = default;
+  std::string folder, oracleFolder;
+  std::FILE *data = nullptr, *observables = nullptr, *oracleFile = nullptr;
+  OracleSize size;
+  uint64_t answered = 0;
+  std::vector<uint64_t> steps;
+  bool isFinished = false;
+};
+
+} // namespace kbrt
+
+#endif // KBRT_RECORDKEEPER_H
