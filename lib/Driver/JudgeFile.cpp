@@ -86,6 +86,46 @@ static void nameCandidate(Verdict &verdict, llvm::StringRef original, llvm::Stri
   }
 }
 
+/// What the user can do about \p record, which decided against a candidate.
+static llvm::StringRef nextStep(const GateRecord &record) {
+  const bool failed = record.outcome == GateOutcome::Failed;
+  switch (record.gate) {
+  case GateId::G0:
+    return failed ? "hand over a file that differs from the original in its text alone"
+                  : "take out what the rule names, or give the original it as well";
+  case GateId::G1:
+    return "mend what the compiler says";
+  case GateId::G2:
+    return "write the kernel without the construct that is named";
+  case GateId::G3:
+    return "keep the original's types, or declare a tolerance in a workload and pass --promise=lower-precision";
+  case GateId::G4:
+    return failed ? "order, initialise or bound the access that is named; compute-sanitizer shows it on a GPU"
+                  : "write the host without what is named, or judge on a GPU with --device=cuda";
+  case GateId::G5:
+    return "give a workload inputs on which wrong results differ";
+  case GateId::G6:
+    return failed ? "compute the element that is named; where sums alone have another order, pass --promise=reassociates"
+                  : "make the original run through on the case that is named";
+  case GateId::G7:
+  case GateId::G15:
+    return "run the candidate on the case that is named: it is right on the recorded inputs alone";
+  case GateId::G8:
+    return "write every element that the original writes, and no other memory";
+  case GateId::G9:
+    return "mend the place that compute-sanitizer names";
+  case GateId::G10:
+    return "make results independent of the order of threads, or pass --promise=reassociates";
+  case GateId::G11:
+  case GateId::G12:
+  case GateId::G13:
+    return "do the work in the launches that are timed";
+  case GateId::G14:
+    return "compare what both programs print and write, and how they end";
+  }
+  return "";
+}
+
 static std::string verdictText(const Verdict &verdict) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -97,6 +137,8 @@ static std::string verdictText(const Verdict &verdict) {
     os << "\n";
     for (const std::string &detail : record.details)
       os << "      " << detail << "\n";
+    if (record.stops())
+      os << "      next: " << nextStep(record) << "\n";
   }
   os << verdict.summary() << "\n";
   if (!verdict.timing || verdict.timing->status != RunStatus::Ok)

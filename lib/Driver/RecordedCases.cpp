@@ -349,8 +349,8 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   constexpr double askedSeconds = 30;
   if (recipe.test.asksMore)
     request.limits.wallSeconds = std::min(request.limits.wallSeconds, askedSeconds);
-  if (context.options.sandbox)
-    request.sandbox = Sandbox{{sourceFolder, request.workingDirectory, root}, {}};
+  if (context.options.sandbox) // no recording is in sight
+    request.sandbox = Sandbox{.readable = {sourceFolder, request.workingDirectory}, .hidden = {root}};
   return request;
 }
 
@@ -645,7 +645,7 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
       return ended.takeError();
     if (ended->status == RecordStatus::NoDevice) // says nothing about the program
       return ended->asError();
-    return WholeRun{ended->exitStatus, ended->out};
+    return WholeRun{ended->exitStatus, ended->out, ended->written};
   };
   return run();
 }

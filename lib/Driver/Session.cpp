@@ -22,6 +22,7 @@ static llvm::Error compileOriginal(Session &session) {
   original.workingDirectory = context.command.directory;
   original.flags = context.command.nvccFlags;
   original.arch = context.command.arch;
+  original.otherArchs = context.command.otherArchs;
   original.bitcodePath = session.folder.file("original.bc");
   return context.files.write(original.bitcodePath, *bitcode);
 }

@@ -2,6 +2,7 @@
 #include "kb-opt/Eval/Judge.h"
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -160,6 +161,9 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
     record.details.push_back(std::move(line));
   }
   record.details.push_back("compiled by " + code->producer);
+  if (const std::set<std::string> &others = context.candidate.program->otherArchs; !others.empty())
+    record.details.push_back("judged for " + context.candidate.program->arch + " alone; not judged: " + join(others, ", ") +
+                             ", which the flags name as well");
   if (code->digest == judge.baseline->code.digest)
     record.reason = "identical machine code";
   return record;

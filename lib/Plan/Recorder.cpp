@@ -1,6 +1,7 @@
 //===- Recorder.cpp ---------------------------------------------------------===//
 #include "kb-opt/Plan/Recorder.h"
 #include "KeeperThread.h"
+#include "OwnFolders.h"
 
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Error.h"
@@ -104,7 +105,7 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, co
   process.argv = {executable};
   process.purpose = ("program, " + modes[static_cast<size_t>(mode)]).str();
   process.argv.insert(process.argv.end(), request.arguments.begin(), request.arguments.end());
-  process.workingDirectory = request.workingDirectory;
+  process.workingDirectory = request.workingDirectory.empty() ? absolute(".") : request.workingDirectory;
   process.standardInput = request.standardInput;
   // Programs upload memory that they never wrote, and a candidate's uploads are compared with the
   // original's: fresh memory of glibc's heap is zero (255 is written inverted). That touches every page, and large
@@ -292,6 +293,9 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   auto process = makeProcess(request, mode, **keeper);
   if (!process)
     return process.takeError();
+  OwnFolders own(absolute(request.folder) + "/own", absolute(process->workingDirectory));
+  if (process->sandbox)
+    own.addTo(*process->sandbox);
   auto result = runner.run(*process);
   if (!result)
     return result.takeError();
@@ -305,6 +309,8 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   recording.out = std::move(result->out);
   recording.err = result->err;
   recording.exitStatus = result->exitStatus;
+  if (process->sandbox && mode == Mode::Run)
+    recording.written = own.written();
   recording.wallSeconds = result->wallSeconds;
   recording.peakMemoryBytes = result->peakMemoryBytes;
   const bool wrotePlan = plan->has_value();

@@ -258,7 +258,10 @@ llvm::Expected<CompileCommand> kbopt::findCompileCommand(const CommandQuery &que
     llvm::Expected<std::string> arch = normalizeArch(*query.arch);
     if (!arch)
       return arch.takeError();
+    if (!command.archIsDefault)
+      command.otherArchs.insert(command.arch);
     command.arch = *arch;
+    command.otherArchs.erase(*arch);
     command.archIsDefault = false;
   }
   StringRef extension = path::extension(command.file);

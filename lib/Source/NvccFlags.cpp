@@ -110,6 +110,7 @@ llvm::Error Translator::takeArchitectures(StringRef value) {
     if (name.empty())
       continue;
     if (name == "native" || name == "all" || name == "all-major") {
+      command.otherArchs.insert(name.str());
       command.ignored.push_back(
           {"-arch=" + name.str(), "it names no single architecture; " + command.arch + " is used"});
       continue;
@@ -117,8 +118,11 @@ llvm::Error Translator::takeArchitectures(StringRef value) {
     llvm::Expected<std::string> arch = normalizeArch(name);
     if (!arch)
       return arch.takeError();
+    if (!command.archIsDefault)
+      command.otherArchs.insert({*arch, command.arch});
     if (command.archIsDefault || archNumber(*arch) >= archNumber(command.arch))
       command.arch = *arch;
+    command.otherArchs.erase(command.arch);
     command.archIsDefault = false;
   }
   return llvm::Error::success();

@@ -7,9 +7,12 @@
 #include "Sandbox.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Secrets.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <map>
 
 using namespace kbopt;
 
@@ -28,6 +31,35 @@ static std::vector<std::string> gpuFiles() {
   }
   llvm::sort(files);
   return files;
+}
+
+/// What is mounted over the read-only file system: folders before what lies in them, and one thing in one place.
+static void addMounts(const Sandbox &sandbox, std::vector<std::string> &args) {
+  struct Mount {
+    std::string path;
+    std::vector<std::string> words;
+  };
+  std::vector<Mount> mounts;
+  for (const Sandbox::Standin &one : sandbox.standins)
+    mounts.push_back({one.path, {one.isWritable ? "--bind" : "--ro-bind", one.source, one.path}});
+  for (const std::string &path : sandbox.writable)
+    mounts.push_back({path, {"--bind", path, path}});
+  for (const std::string &path : sandbox.readable)
+    mounts.push_back({path, {"--ro-bind", path, path}});
+  for (const std::string &path : sandbox.hidden)
+    mounts.push_back({path, {"--tmpfs", path}});
+  auto depth = [](const Mount &mount) {
+    return llvm::count_if(llvm::make_range(llvm::sys::path::begin(mount.path), llvm::sys::path::end(mount.path)),
+                          [](llvm::StringRef part) { return part != "." && part != "/"; });
+  };
+  std::map<long, std::vector<Mount>> byDepth;
+  for (Mount &mount : mounts)
+    byDepth[depth(mount)].push_back(std::move(mount));
+  llvm::StringSet<> seen;
+  for (auto &[level, all] : byDepth)
+    for (Mount &mount : all)
+      if (seen.insert(mount.path).second)
+        llvm::append_range(args, mount.words);
 }
 
 llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const ProcessRequest &request) {
@@ -54,10 +86,7 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
   if (request.sandbox->seesGpus)
     for (const std::string &file : gpuFiles())
       bind("--dev-bind-try", file);
-  for (const std::string &folder : request.sandbox->readable)
-    bind("--ro-bind", folder);
-  for (const std::string &folder : request.sandbox->writable)
-    bind("--bind", folder);
+  addMounts(*request.sandbox, args);
   if (std::string keys = defaultKeyFile(); llvm::sys::fs::exists(keys))
     args.insert(args.end(), {"--ro-bind", "/dev/null", keys});
   if (!request.workingDirectory.empty())

@@ -17,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ProgramArtefacts {
   std::vector<std::string> flags;
   std::string bitcodePath;      ///< device side as LLVM bitcode (Source)
   std::string arch = "sm_90";
+  /// Further architectures of the user's flags, which are not judged.
+  std::set<std::string> otherArchs = {};
   /// The device part alone, made when it is asked for; may be empty or give nothing.
   std::function<std::optional<DeviceSlice>()> slice = {};
   /// Only the user's own compiler will do (`DeviceCompiler::compileFor`).

@@ -78,6 +78,8 @@ struct Recording {
   std::string folder;  ///< plan.json, data.bin, observables.bin
   kbrt::Plan plan;     ///< as far as the program came; complete if good
   std::string out, err;
+  /// What the program wrote into its working directory and /tmp, by name; of a sandboxed run that records no steps.
+  std::map<std::string, std::string> written;
   int exitStatus = -1;
   double wallSeconds = 0;
   uint64_t peakMemoryBytes = 0;

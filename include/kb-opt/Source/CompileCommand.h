@@ -11,6 +11,7 @@
 #include "kb-opt/Support/Digest.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <optional>
+#include <set>
 
 namespace kbopt {
 
@@ -44,6 +45,8 @@ struct CompileCommand {
   bool preciseRoot = true;
   std::string arch = "sm_90";
   bool archIsDefault = true;    ///< the user named none
+  /// Further architectures that the flags name, of which nothing is compiled.
+  std::set<std::string> otherArchs;
   bool languageIsGiven = false; ///< -x cu was said
   CudaToolkit toolkit;
 

@@ -27,6 +27,14 @@ struct Sandbox {
   bool seesAllFiles = false;
   /// NVIDIA's device files are there.
   bool seesGpus = false;
+  /// Seen as empty, but for what of the other lists lies below.
+  std::vector<std::string> hidden = {};
+  /// A folder or file of this machine that the child sees elsewhere, in the place of what is there.
+  struct Standin {
+    std::string source, path;
+    bool isWritable = false;
+  };
+  std::vector<Standin> standins = {};
 };
 
 /// What one run of a compiler may take: address space, and the largest file that it may

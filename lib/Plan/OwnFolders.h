@@ -1,0 +1,42 @@
+//===- OwnFolders.h - Folders that a program takes for its own --*- C++ -*-===//
+//
+// Owns what a sandboxed program sees in the place of its working directory and
+// of /tmp, where it may write as it likes, and what it has written there.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_PLAN_OWNFOLDERS_H
+#define KBOPT_LIB_PLAN_OWNFOLDERS_H
+
+#include "kb-opt/Support/Process.h"
+#include <map>
+#include <set>
+#include <string>
+
+namespace kbopt {
+
+class OwnFolders {
+public:
+  /// Makes them in \p base, which need not exist, for a program that starts in \p workingDirectory. What lies there is
+  /// copied where it is small, and else seen read-only; a working directory with too much in it stays as it is.
+  OwnFolders(std::string base, std::string workingDirectory);
+  /// Removes them with all that is in them.
+  ~OwnFolders();
+
+  void addTo(Sandbox &sandbox) const;
+  /// The regular files that the program wrote or changed, by name from its working directory, or by "/tmp/NAME".
+  std::map<std::string, std::string> written() const;
+
+private:
+  void collect(const std::string &folder, const std::string &shown, const std::string &original,
+               std::map<std::string, std::string> &files, unsigned depth) const;
+  bool copyEntries();
+
+  std::string base, workingDirectory;
+  std::vector<Sandbox::Standin> standins; ///< of what was not copied
+  std::set<std::string> readOnly;         ///< their names
+  bool hasOwn = false;                    ///< a working directory
+};
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_PLAN_OWNFOLDERS_H
