@@ -342,6 +342,10 @@ struct GateContext {
   std::string omittedCases = {}; ///< what `caseCount` leaves out, for G7's record
   std::optional<TimingReport> timing = std::nullopt; ///< G12's
   OnceMap<unsigned, SanitizerReport> sanitized = {};      ///< G9's, which may be made before its turn
+  /// The candidate fills constant memory with a table that the original does not have: other inputs must tell that it is no
+  /// result (G7).
+  bool hasOwnTable = false;
+  bool hasOtherInputs = false; ///< a case with other inputs in the recorded host's place has counted
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,

@@ -180,6 +180,8 @@ llvm::StringRef kbopt::toString(InputDistribution distribution) {
     return "any-integer";
   case InputDistribution::AnyBits:
     return "any-bits";
+  case InputDistribution::Moved:
+    return "moved-together";
   case InputDistribution::AnyIndex:
     return "any-index";
   }

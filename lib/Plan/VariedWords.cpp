@@ -36,6 +36,7 @@ public:
   void replaceSome(Random &random);
   void replaceAll(Random &random);
   void replaceByBits(Random &random);
+  void move();
   void reach(Random &random, llvm::ArrayRef<uint64_t> lengths);
   /// Whether each element is where the next part of an array of one of \p lengths begins: from zero, never
   /// less than the one before, to the end.
@@ -108,6 +109,13 @@ void Elements::replaceByBits(Random &random) {
   const uint64_t ends[] = {~uint64_t{0}, 0, uint64_t{1} << (8 * size - 1), (uint64_t{1} << (8 * size - 1)) - 1};
   for (uint64_t i = 0; i < count; ++i)
     set(i, static_cast<int64_t>(random.below(16) ? random.next() : ends[random.below(std::size(ends))]));
+}
+
+/// Keys that are looked for elsewhere are found all the same, at other places of a table, and more of them at one.
+void Elements::move() {
+  constexpr uint64_t factor = 64, distance = 1009;
+  for (uint64_t i = 0; i < count && isInteger(type); ++i)
+    set(i, static_cast<int64_t>(factor * static_cast<uint64_t>(get(i)) + distance));
 }
 
 /// Takes the elements for indices into the shortest array of \p lengths that is longer than they say.
@@ -232,6 +240,8 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringR
     std::vector<uint64_t> ofOthers = lengths;
     ofOthers.erase(ofOthers.begin() + upload->to.at.buffer);
     if (elements.areOffsets(ofOthers)) {
+      if (distribution == InputDistribution::Moved)
+        continue;
       elements.replaceOffsets(random, distribution);
       ++result.uploadsVaried;
       continue;
@@ -245,6 +255,9 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringR
       break;
     case InputDistribution::SomeOther:
       elements.replaceSome(random);
+      break;
+    case InputDistribution::Moved:
+      elements.move();
       break;
     case InputDistribution::AnyBits:
       elements.replaceByBits(random);

@@ -116,7 +116,7 @@ public:
   struct WholeRun {
     int exitStatus = 0;
     std::string out;
-    std::map<std::string, std::string> files; ///< that it wrote, by name
+    std::map<std::string, std::string> files = {}; ///< that it wrote, by name
   };
   /// \p image: the file of device code to run in the place of the program's own; empty: its own. \p rounding: of kernels on the
   /// CPU device.

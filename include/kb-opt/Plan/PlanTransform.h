@@ -50,6 +50,7 @@ enum class InputDistribution : uint8_t {
   SomeOther, ///< of the integers one in eight is another: negative, zero, beyond the others
   AnyInteger, ///< integers of either sign, so large that their products leave 32 bits
   AnyBits,    ///< integers of all their width, the ends of their range among them
+  Moved,      ///< every integer of every upload 64 times itself and a number: those that were equal stay equal
   AnyIndex    ///< where none is negative, half of the integers are any below the length of an array that is longer
 };
 /// Those of floating-point values, which every program is held to.
@@ -60,7 +61,7 @@ inline constexpr InputDistribution allInputDistributions[] = {
     InputDistribution::Offset,      InputDistribution::WholeNumbers};
 /// Those that take the recorded values; `fillDistribution` does not make them.
 inline constexpr InputDistribution recordedDistributions[] = {
-    InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther,
+    InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther, InputDistribution::Moved,
     InputDistribution::AnyInteger, InputDistribution::AnyBits, InputDistribution::AnyIndex};
 inline bool keepsRecorded(InputDistribution distribution) {
   return distribution >= InputDistribution::Shuffled;

@@ -202,6 +202,10 @@ Expected<GateRecord> runBreadth(GateContext &context) {
     llvm::append_range(broken->details, elsewhere->details);
   }
   record->cases += broken->cases;
+  if (context.hasOwnTable && !context.hasOtherInputs)
+    return GateRecord::fail(GateId::G7, FailureClass::Constraints,
+                            "the candidate's host uploads a table that the original does not, and no other input tells "
+                            "that it holds no results");
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());

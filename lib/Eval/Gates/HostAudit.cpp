@@ -62,6 +62,8 @@ Expected<std::optional<std::string>> hostResultDifference(const std::string &ori
 struct HostWork {
   RecordedPlan recorded; ///< holds the bytes
   std::vector<StringRef> uploads, arguments;
+  uint64_t tableBytes = 0; ///< of tables that the original does not upload
+  std::vector<StringRef> tables;
   size_t fills = 0;
   bool launches = false;
   UnorderedSteps unordered;
@@ -69,6 +71,9 @@ struct HostWork {
 
 /// Arguments without pointers of at most so many bytes are sizes and factors, no results.
 static constexpr size_t plainArgumentBytes = 64;
+
+/// Tables of constant memory that a candidate may bring along, together.
+static constexpr uint64_t mostTableBytes = 4096;
 
 static Expected<HostWork> hostWork(const std::string &folder) {
   Expected<RecordedPlan> recorded = readRecordedPlan(folder);
@@ -79,9 +84,10 @@ static Expected<HostWork> hostWork(const std::string &folder) {
   StringRef data = work.recorded.data();
   for (const kbrt::Step &step : work.recorded.plan.steps) {
     work.fills += std::holds_alternative<kbrt::FillStep>(step);
-    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
-      if (upload->data + upload->to.bytes() <= data.size())
-        work.uploads.push_back(data.substr(upload->data, upload->to.bytes()));
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step); upload && upload->data + upload->to.bytes() <= data.size()) {
+      const bool isTable = work.recorded.plan.buffers[upload->to.at.buffer].kind == kbrt::BufferKind::Symbol;
+      (isTable ? work.tables : work.uploads).push_back(data.substr(upload->data, upload->to.bytes()));
+    }
     if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
       work.launches = true;
       for (const kbrt::Argument &argument : launch->arguments)
@@ -184,6 +190,14 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
     if (!ordered || *ordered)
       return ordered;
   }
+  llvm::append_range(before->uploads, before->tables); // either may become the other
+  // A table of the candidate's own, of factors or codes, stays what it is while the inputs vary; a result in it would not fit them.
+  for (StringRef table : after->tables)
+    if (!holds(before->uploads, table))
+      after->tableBytes += table.size();
+  context.hasOwnTable = context.hasOwnTable || (after->tableBytes > 0 && after->tableBytes <= mostTableBytes);
+  if (after->tableBytes > mostTableBytes)
+    llvm::append_range(after->uploads, after->tables);
   for (StringRef upload : after->uploads)
     if (!holds(before->uploads, upload))
       return GateRecord::fail(gate, FailureClass::Constraints,

@@ -218,6 +218,7 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
         return std::move(**audit);
     }
     ++cases;
+    context.hasOtherInputs |= test.variesRecorded;
     Expected<RunPointer> run =
         judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
     if (!run)

@@ -164,6 +164,18 @@ TEST(VariedInputs, OffsetsOfPartsStayOffsets) {
   EXPECT_FALSE(std::is_sorted(other.begin(), other.end()));
 }
 
+TEST(VariedInputs, MovedIntegersThatWereEqualStayEqual) {
+  const std::vector<int32_t> moved = variedWords({5, -3, 5, 1, 1023}, InputDistribution::Moved);
+  EXPECT_EQ(moved[0], moved[2]);
+  EXPECT_NE(moved[0], 5);
+  EXPECT_LT(moved[1], moved[3]);
+  EXPECT_LT(moved[3], moved[0]);
+  // Offsets of parts stay what they are.
+  const std::vector<int32_t> offsets = {0, 3, 3, 10, 700, 1000, 1024};
+  const std::vector<int32_t> same = variedWords(offsets, InputDistribution::Moved);
+  EXPECT_EQ(std::vector(same.begin(), same.begin() + 7), offsets);
+}
+
 /// A plan that uploads the first and the second half of 4096 bytes, which are alike, to the first buffer.
 Plan inHalves() {
   Plan plan = makePlan();
