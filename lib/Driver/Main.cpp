@@ -54,15 +54,10 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   llvm_unreachable("unknown --emit");
 }
 
-int kbopt::runKbOpt(int argc, char **argv) {
-  installInterruptHandler();
-  if (argc > 1)
-    if (const Subcommand *verb = findSubcommand(argv[1]))
-      return verb->run(llvm::ArrayRef<const char *>(argv, argc).drop_front(2));
+static int runWith(llvm::Expected<Options> options) {
   auto report = [](llvm::Error error) {
     return static_cast<int>(reportError(llvm::errs(), "kb-opt", std::move(error)));
   };
-  auto options = parseOptions(llvm::ArrayRef<const char *>(argv, argc).drop_front());
   if (!options)
     return report(options.takeError());
   if (llvm::Error error = checkFilesDiffer(*options))
@@ -86,4 +81,16 @@ int kbopt::runKbOpt(int argc, char **argv) {
   if (!status)
     return report(status.takeError());
   return static_cast<int>(*status);
+}
+
+int kbopt::runVerifyCommand(llvm::ArrayRef<const char *> arguments) {
+  return runWith(parseOptions(arguments, /*verifies=*/true));
+}
+
+int kbopt::runKbOpt(int argc, char **argv) {
+  installInterruptHandler();
+  if (argc > 1)
+    if (const Subcommand *verb = findSubcommand(argv[1]))
+      return verb->run(llvm::ArrayRef<const char *>(argv, argc).drop_front(2));
+  return runWith(parseOptions(llvm::ArrayRef<const char *>(argv, argc).drop_front()));
 }

@@ -37,6 +37,8 @@ llvm::Expected<ExitStatus> emitWorkload(Context &context);
 /// --judge: the gates on a file of the user's. The status is Success if it is correct and
 /// Diagnostics if not.
 llvm::Expected<ExitStatus> runJudge(Context &context);
+/// `kb-opt verify OLD NEW…`: --judge of each of the new ones, with all of kb-opt's options that go with it.
+int runVerifyCommand(llvm::ArrayRef<const char *> arguments);
 /// --profile: where the time of the program as it is goes.
 llvm::Expected<ExitStatus> runProfile(Context &context);
 

@@ -94,11 +94,12 @@ static const Table &table() {
 void kbopt::printHelp(llvm::raw_ostream &os) {
   table().printHelp(os, "kb-opt [options] <file.cu> [-- <compiler flags>]",
                     "kb-opt makes CUDA kernels faster and keeps only what it has proven");
-  if (subcommands().empty())
-    return;
   os << "SUBCOMMANDS (kb-opt <subcommand> --help):\n";
   for (const Subcommand &each : subcommands())
     os << "  " << llvm::formatv("{0,-23}", each.name) << " " << each.summary << "\n";
+  os << "\nEXIT STATUS:\n"
+        "  0 done  1 the program is at fault, or a judged file is not correct  2 the command line makes no sense\n"
+        "  3 something is missing around it  4 stopped before the result was proven  70 a bug of kb-opt\n";
 }
 
 static void readDevice(InputArgList &arguments, Reader &reader, Options &options) {
@@ -226,7 +227,18 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("no pipeline", "try -passes=auto, or name passes: kb-opt --list-passes");
 }
 
-llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
+/// `kb-opt verify OLD NEW…`: the first is the original, the others are judged.
+static void takeRewrites(Reader &reader, std::vector<std::string> &inputs, Options &options) {
+  if (!options.judge.empty() || !options.passes.empty() || options.fix)
+    reader.fail("'verify' judges the files that follow the original", "drop '--judge', '-passes' and '--fix'");
+  else if (inputs.size() < 2)
+    reader.fail("'verify' compares files, and one is missing", "name both: kb-opt verify old.cu new.cu");
+  else
+    options.judge.assign(std::next(inputs.begin()), inputs.end());
+  inputs.resize(std::min<size_t>(inputs.size(), 1));
+}
+
+llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bool verifies) {
   Options options;
   const auto *dashes = llvm::find_if(all, [](llvm::StringRef arg) { return arg == "--"; });
   auto own = all.take_front(dashes - all.begin());
@@ -293,12 +305,14 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all) {
     options.arch = arg->getValue();
   // A terminal is shown what changes; a file gets the program.
   options.emit = options.output.empty() ? Emit::Diff : Emit::Source;
+  auto inputs = arguments.getAllArgValues(OPT_INPUT);
+  if (verifies && !arguments.hasArg(OPT_help))
+    takeRewrites(reader, inputs, options);
   readEnumerations(arguments, reader, options);
   readModel(arguments, reader, options);
 
   if (options.help || options.version)
     return options;
-  auto inputs = arguments.getAllArgValues(OPT_INPUT);
   if (inputs.size() > 1)
     reader.fail(llvm::Twine("more than one input: '") + inputs[0] + "' and '" + inputs[1] + "'",
                 "run kb-opt once for each file");

@@ -1,6 +1,7 @@
 //===- Subcommands.cpp ----------------------------------------------------===//
 #include "Subcommands.h"
 #include "LockCommand.h"
+#include "Modes.h"
 #include "llvm/ADT/STLExtras.h"
 #include <vector>
 
@@ -9,6 +10,7 @@ using namespace kbopt;
 // One row for each; declare its function in its own header.
 static const std::vector<Subcommand> table = {
     {"lock", "Say whether what a lock file holds is fresh, prove it again, search again", runLockCommand},
+    {"verify", "Judge rewrites: kb-opt verify old.cu new.cu, as --judge=new.cu old.cu", runVerifyCommand},
 };
 
 llvm::ArrayRef<Subcommand> kbopt::subcommands() { return table; }

@@ -83,7 +83,8 @@ struct Options {
 
 /// Parses \p arguments (without argv[0]). Errors are `UsageError`s that name
 /// the argument and, for an unknown option, the nearest one.
-llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments);
+/// With \p verifies of `kb-opt verify`: inputs behind the first are files to judge.
+llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments, bool verifies = false);
 
 /// The settings of models: those of `--llm-config`, and over them what \p options say themselves.
 /// The provider is `Off` unless one of them names another.

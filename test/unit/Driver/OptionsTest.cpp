@@ -141,7 +141,7 @@ TEST(Options, HelpStaysShort) {
   std::string text;
   llvm::raw_string_ostream os(text);
   printHelp(os);
-  EXPECT_LE(llvm::StringRef(text).count('\n'), 64u);
+  EXPECT_LE(llvm::StringRef(text).count('\n'), 75u);
   EXPECT_NE(text.find("--passes=<pipeline>"), std::string::npos) << text;
 }
 
