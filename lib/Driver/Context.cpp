@@ -1,6 +1,7 @@
 //===- Context.cpp --------------------------------------------------------===//
 #include "Modes.h"
 #include "kb-opt/Knowledge/KnowledgeBase.h"
+#include "kb-opt/Source/LinkedMain.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
 
@@ -84,7 +85,7 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
   if (!found)
     return found.takeError();
   if (!*found) {
-    if (hasMain(program))
+    if (hasMain(program) || linksMain(context.command))
       return Workload();
     return llvm::make_error<UsageError>(
         "'" + context.options.input + "' has no main, and no workload says how to run it",
@@ -93,7 +94,7 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
   }
   Workload workload = std::move(**found);
   if (workload.kind == WorkloadKind::Program) {
-    if (hasMain(program))
+    if (hasMain(program) || linksMain(context.command))
       return workload;
     return llvm::make_error<UsageError>("workload '" + workload.file + "' runs a program, but '" +
                                             context.options.input + "' has no main",

@@ -6,21 +6,26 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-/// Whether clang's \p flag only says where headers lie, or how deep templates may go; \p takesNext: its value is the next word.
-static bool isAboutFiles(StringRef flag, bool &takesNext) {
+/// Whether clang's \p flag says where headers lie or what the compiler prints, and not what the program means;
+/// \p takesNext: its value is the next word.
+static bool isAboutBuild(StringRef flag, bool &takesNext) {
   for (StringRef name : {"-isystem", "-include", "-iquote", "-idirafter", "-I", "-isysroot"})
     if (flag.starts_with(name)) {
       takesNext = flag == name;
       return true;
     }
-  return flag.starts_with("-ftemplate-depth=");
+  for (StringRef name : {"-ftemplate-depth=", "-W", "-w", "-g", "-pedantic", "-fdiagnostics", "-fcolor-diagnostics",
+                         "-fno-color-diagnostics", "-fPIC", "-fpic", "-fPIE", "-O", "-pipe"})
+    if (flag.starts_with(name))
+      return true;
+  return false;
 }
 
 std::vector<std::string> kbopt::lockedFlags(const CompileCommand &command) {
   std::vector<std::string> flags;
   for (size_t i = 0; i < command.clangFlags.size(); ++i) {
     bool takesNext = false;
-    if (!isAboutFiles(command.clangFlags[i], takesNext))
+    if (!isAboutBuild(command.clangFlags[i], takesNext))
       flags.push_back(command.clangFlags[i]);
     i += takesNext;
   }

@@ -70,6 +70,11 @@ Digest CompileCommand::digest() const {
     for (const std::string &flag : *list)
       builder.add(flag);
   }
+  // Objects that are linked are part of the program.
+  for (StringRef flag : linkFlags)
+    if (!flag.starts_with("-") && (flag.ends_with(".o") || flag.ends_with(".a")))
+      if (auto object = llvm::MemoryBuffer::getFile(absolute(flag, directory)))
+        builder.add((*object)->getBuffer());
   return builder.finish();
 }
 

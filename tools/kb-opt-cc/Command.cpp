@@ -186,9 +186,8 @@ Command kboptcc::readCommand(std::vector<string> words) {
   if (!writesDependencies)
     command.dependencyFile.clear();
   else if (command.dependencyFile.empty() && !command.output.empty()) {
-    // Both compilers put it beside the object; clang takes the object's extension off.
-    string_view extension = command.isClang ? extensionOf(command.output) : string_view();
-    command.dependencyFile = command.output.substr(0, command.output.size() - extension.size()) + ".d";
+    // Both compilers put it beside the object.
+    command.dependencyFile = command.output.substr(0, command.output.size() - extensionOf(command.output).size()) + ".d";
   }
   return command;
 }

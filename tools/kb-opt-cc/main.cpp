@@ -194,6 +194,15 @@ static bool rewrite(const Command &command, size_t source, const string &lock, c
   return false;
 }
 
+/// The first line of \p messages that names an error.
+static string firstError(const string &messages) {
+  size_t at = messages.find("error");
+  if (at == string::npos)
+    return "without a reason";
+  size_t begin = messages.rfind('\n', at) + 1;
+  return messages.substr(begin, messages.find('\n', at) - begin);
+}
+
 /// \p text as a makefile writes a file's name.
 static string escaped(string_view text) {
   string result;
@@ -250,7 +259,7 @@ static std::vector<string> withReplacements(const Command &command, const std::v
     string folder = folderOf(each.original);
     if (command.isClang)
       words.insert(words.end(), {"-iquote", folder});
-    else if (folder.find(',') == string::npos)
+    else if (folder.find_first_of(", \t'\"\\") == string::npos) // nvcc takes these apart
       words.insert(words.end(), {"-Xcompiler=-iquote," + folder});
     else
       words.insert(words.end(), {"-I", folder});
@@ -357,7 +366,8 @@ static int run(std::vector<string> words) {
   if (replaced.empty() || status != 0) {
     const int original = runAndWait(words, nullptr);
     if (original == 0 && status != 0)
-      warn("the rewritten '" + replaced.front().rewritten + "' does not compile; the original is compiled");
+      warn("the rewritten '" + replaced.front().rewritten + "' does not compile (" + firstError(messages) +
+           "); the original is compiled");
     status = original;
     replaced.clear();
   }

@@ -66,6 +66,32 @@ def command_of(entry):
     return {"file": path, "directory": folder, "flags": [compiler] + flags}
 
 
+def text_of(path):
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def has_main(text):
+    return re.search(r"\bint\s+main\s*\(", text) is not None
+
+
+def host_objects(entries):
+    """What was built of files that are no CUDA, where exactly one of them has main: the host code of the program."""
+    objects, mains = [], 0
+    for entry in entries:
+        words = entry.get("arguments") or shlex.split(entry["command"])
+        if command_of(entry) or "-o" not in words[:-1]:
+            continue
+        path = os.path.normpath(os.path.join(entry["directory"], words[words.index("-o") + 1]))
+        if path.endswith(".o") and os.path.exists(path):
+            objects.append(path)
+            mains += has_main(text_of(os.path.join(entry["directory"], entry["file"])))
+    return objects if mains == 1 else []
+
+
 def read_database(folder):
     try:
         with open(os.path.join(folder, "compile_commands.json")) as file:
@@ -74,9 +100,13 @@ def read_database(folder):
         sys.exit(f"run-kb-opt: error: cannot read compile_commands.json in '{folder}': {problem}\n"
                  "run-kb-opt: note: cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS=ON")
     commands = {}
+    objects = host_objects(entries)
     for entry in entries:
         command = command_of(entry)
         if command:
+            text = text_of(command["file"])
+            if not has_main(text) and "kb-workload:" not in text:
+                command["flags"] += objects
             commands.setdefault(json.dumps([command["file"], command["flags"]]), command)
     return list(commands.values())
 
@@ -96,11 +126,12 @@ def digest_of(command, options):
     """What a result depends on: the file, its flags and what is asked. Headers are kb-opt's business: its journal
     answers what has not changed."""
     digest = hashlib.sha256(json.dumps([command, options]).encode())
-    try:
-        with open(command["file"], "rb") as file:
-            digest.update(file.read())
-    except OSError:
-        pass
+    for path in [command["file"]] + [flag for flag in command["flags"] if flag.endswith(".o")]:
+        try:
+            with open(path, "rb") as file:
+                digest.update(file.read())
+        except OSError:
+            pass
     return digest.hexdigest()
 
 
