@@ -3,7 +3,6 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ObjectFile.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;
@@ -44,7 +43,7 @@ bool kbopt::linksMain(const CompileCommand &command) {
     if (flag.starts_with("-") || !(flag.ends_with(".o") || flag.ends_with(".a")))
       continue;
     llvm::SmallString<128> file(flag);
-    llvm::sys::fs::make_absolute(command.directory, file);
+    llvm::sys::path::make_absolute(command.directory, file);
     llvm::Expected<OwningBinary<Binary>> binary = createBinary(file);
     if (!binary) {
       llvm::consumeError(binary.takeError());
