@@ -48,6 +48,7 @@ private:
   bool isForeign(clang::SourceLocation place) const;
   void addUnit(const Decl *unit);
   void addTokens(clang::FileID file, unsigned begin, unsigned end, DigestBuilder &digest);
+  void addIncludes(clang::FileID file, unsigned begin, unsigned end, DigestBuilder &digest);
   void needMacro(clang::IdentifierInfo *name);
 
   const ParsedProgram &program;
@@ -133,15 +134,35 @@ void ClosureReader::addTokens(clang::FileID file, unsigned begin, unsigned end, 
   clang::Lexer lexer(sources.getLocForStartOfFile(file), program.language(), text.begin(), text.begin() + begin,
                      text.end());
   clang::Token token;
+  bool hasIncludes = false;
   for (bool isLast = false; !isLast;) {
     isLast = lexer.LexFromRawLexer(token);
     if (token.is(clang::tok::eof) || sources.getFileOffset(token.getLocation()) >= end)
       break;
     std::string spelling = clang::Lexer::getSpelling(token, sources, program.language());
     digest.add(spelling);
+    hasIncludes |= spelling == "include";
     if (token.is(clang::tok::raw_identifier))
       needMacro(preprocessor.getIdentifierInfo(spelling));
   }
+  if (hasIncludes)
+    addIncludes(file, begin, end, digest);
+}
+
+/// The tokens of the files that are included between \p begin and \p end: parts of a body may stand in a file of their own.
+void ClosureReader::addIncludes(clang::FileID file, unsigned begin, unsigned end, DigestBuilder &digest) {
+  auto add = [&](const clang::SrcMgr::SLocEntry &entry) {
+    if (!entry.isFile() || entry.getFile().getIncludeLoc().isInvalid())
+      return;
+    auto [includer, offset] = sources.getDecomposedLoc(entry.getFile().getIncludeLoc());
+    const clang::FileID included = sources.getFileID(clang::SourceLocation::getFromRawEncoding(entry.getOffset()));
+    if (includer == file && offset >= begin && offset < end && included != file)
+      addTokens(included, 0, sources.getBufferData(included).size(), digest);
+  };
+  for (unsigned i = 0; i < sources.local_sloc_entry_size(); ++i)
+    add(sources.getLocalSLocEntry(i));
+  for (unsigned i = 0; i < sources.loaded_sloc_entry_size(); ++i)
+    add(sources.getLoadedSLocEntry(i));
 }
 
 void ClosureReader::addUnit(const Decl *unit) {
