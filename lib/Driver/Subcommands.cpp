@@ -2,6 +2,7 @@
 #include "Subcommands.h"
 #include "LockCommand.h"
 #include "Modes.h"
+#include "TestInitCommand.h"
 #include "llvm/ADT/STLExtras.h"
 #include <vector>
 
@@ -11,6 +12,7 @@ using namespace kbopt;
 static const std::vector<Subcommand> table = {
     {"lock", "Say whether what a lock file holds is fresh, prove it again, search again", runLockCommand},
     {"verify", "Judge rewrites: kb-opt verify old.cu new.cu, as --judge=new.cu old.cu", runVerifyCommand},
+    {"test-init", "Write a lit suite: one test for each entry of the lock file", runTestInitCommand},
 };
 
 llvm::ArrayRef<Subcommand> kbopt::subcommands() { return table; }
