@@ -52,8 +52,7 @@ static llvm::Expected<ExitStatus> emitScheduledNests(Context &context) {
   auto result = runPipeline(context.text, context.command, context.options.passes, pipeline);
   if (!result)
     return result.takeError();
-  for (const Remark &remark : result->remarks)
-    context.progress.line(formatRemark(remark));
+  showRemarks(context, result->remarks);
   if (llvm::Error error = writeResult(context, result->nests))
     return std::move(error);
   return ExitStatus::Success;

@@ -54,6 +54,8 @@ std::string patchText(Context &context, llvm::StringRef text);
 llvm::Error writeResult(Context &context, llvm::StringRef bytes);
 /// Writes \p text as --emit, -o and --fix ask.
 llvm::Error writeProgram(Context &context, llvm::StringRef text);
+/// Prints \p remarks; where many passes missed, the first miss of each pass and how many more there were.
+void showRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
 /// Writes --remarks-file.
 llvm::Error writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
 

@@ -4,6 +4,7 @@
 #include "kb-opt/Report/RemarkYaml.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <set>
 
 using namespace kbopt;
 
@@ -103,6 +104,21 @@ std::string kbopt::patchText(Context &context, llvm::StringRef text) {
   if (text != context.text)
     context.progress.line("the file is not below the current folder: apply the patch with patch -p1 -d /");
   return unifiedDiff(context.text, text, file);
+}
+
+void kbopt::showRemarks(Context &context, llvm::ArrayRef<Remark> remarks) {
+  constexpr long mostMissed = 40;
+  const bool tooMany = llvm::count_if(remarks, [](const Remark &r) { return r.kind == RemarkKind::Missed; }) > mostMissed;
+  std::set<std::string> passes;
+  size_t left = 0;
+  for (const Remark &remark : remarks)
+    if (remark.kind == RemarkKind::Missed && tooMany && !passes.insert(remark.pass).second)
+      ++left;
+    else
+      context.progress.line(formatRemark(remark));
+  if (left)
+    context.progress.line("and " + std::to_string(left) +
+                          " more places where a pass does not apply; --remarks-file=<file> keeps them all");
 }
 
 llvm::Error kbopt::writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks) {

@@ -34,8 +34,7 @@ llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
   auto result = runPipeline(context.text, context.command, options.passes, pipeline);
   if (!result)
     return result.takeError();
-  for (const Remark &remark : result->remarks)
-    context.progress.line(formatRemark(remark));
+  showRemarks(context, result->remarks);
   if (options.lock && !result->applied.empty()) {
     if (auto status = lockReplayed(context, *result); !status || *status != ExitStatus::Success)
       return status;

@@ -211,8 +211,7 @@ llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &envi
   if (!missed)
     return missed.takeError();
   context.progress.clear();
-  for (const Remark &remark : *missed)
-    context.progress.line(formatRemark(remark));
+  showRemarks(context, *missed);
   context.progress.line("result: no pass applies, so nothing was run or judged; the program stays as it is");
   if (!context.options.remarksFile.empty())
     if (llvm::Error error = writeRemarks(context, *missed))
@@ -301,8 +300,7 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     missed = std::move(*remarks);
   }
   if (nothingApplied)
-    for (const Remark &remark : missed)
-      progress.line(formatRemark(remark));
+    showRemarks(context, missed);
   bool found = !result.pipeline.empty();
   for (const Step &step : result.ablated)
     progress.line("ablation: " + step.text() + " contributes nothing and leaves");
