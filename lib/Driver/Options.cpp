@@ -102,6 +102,11 @@ void kbopt::printHelp(llvm::raw_ostream &os) {
         "  3 something is missing around it  4 stopped before the result was proven  70 a bug of kb-opt\n";
 }
 
+void kbopt::printCompletions(llvm::raw_ostream &os, llvm::StringRef prefix) {
+  for (const std::string &each : table().findByPrefix(prefix, Visibility(), /*DisableFlags=*/0))
+    os << each << "\n";
+}
+
 static void readDevice(InputArgList &arguments, Reader &reader, Options &options) {
   const Arg *arg = arguments.getLastArg(OPT_device);
   if (!arg)
@@ -199,6 +204,8 @@ static void readModel(InputArgList &arguments, Reader &reader, Options &options)
 }
 
 static void checkCombinations(Reader &reader, const Options &options) {
+  if (options.backup && !options.fix)
+    reader.fail("'--backup' is of '--fix', which is not given", "pass --fix, or drop it");
   if (options.fix && !options.output.empty())
     reader.fail("'--fix' and '-o' exclude each other", "choose where the result goes");
   if (options.fix && options.emit != Emit::Diff && options.emit != Emit::Source)
@@ -238,6 +245,17 @@ static void takeRewrites(Reader &reader, std::vector<std::string> &inputs, Optio
   inputs.resize(std::min<size_t>(inputs.size(), 1));
 }
 
+/// Options that mean something in a search only; a named pipeline would ignore them.
+static void checkSearchOptions(Reader &reader, const InputArgList &arguments, const Options &options) {
+  if (options.passes.empty() || options.isAuto())
+    return;
+  for (ID id : {OPT_strategy, OPT_trajectories, OPT_steps, OPT_crossover, OPT_budget_candidates, OPT_no_sketches,
+                OPT_minimal_agent})
+    if (const Arg *arg = arguments.getLastArg(id))
+      reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') + "' is of a search, and a pipeline is named",
+                  "pass -passes=auto, or drop it");
+}
+
 llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bool verifies) {
   Options options;
   const auto *dashes = llvm::find_if(all, [](llvm::StringRef arg) { return arg == "--"; });
@@ -263,6 +281,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
   options.version = reader.flag(OPT_version);
   options.listPasses = reader.flag(OPT_list_passes);
   options.fix = reader.flag(OPT_fix);
+  options.backup = reader.flag(OPT_backup);
   options.printPipeline = reader.flag(OPT_print_pipeline);
   options.timePasses = reader.flag(OPT_time_passes);
   reader.text(OPT_time_trace, options.timeTrace);
@@ -325,6 +344,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
       reader.fail("the name of '" + llvm::json::fixUTF8(name) + "' is no UTF-8, which clang's file tables are written in",
                   "rename the file");
   checkCombinations(reader, options);
+  checkSearchOptions(reader, arguments, options);
   if (options.strategy.empty())
     options.strategy = options.minimalAgent ? "minimal" : "rollout";
   if (llvm::Error error = reader.takeError())

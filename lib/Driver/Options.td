@@ -15,6 +15,7 @@ def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input:
 def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;
 def fix : Flag_<"fix", "Write the rewritten program back to the input file">;
+def backup : Flag_<"backup", "With --fix: keep the input as <file>.orig">;
 def lock : Flag_<"lock", "Keep what is proven in the nearest kbopt.lock (docs/Lock.md)">;
 def lock_file : Value<"lock", "<file>", "The same, in this file">;
 def print_pipeline : Flag_<"print-pipeline", "Print the pipeline that was run, to stderr">;

@@ -32,6 +32,8 @@ static llvm::Error checkOutput(const std::string &file) {
   return llvm::Error::success();
 }
 
+static std::string backupOf(const Context &context) { return context.command.file + ".orig"; }
+
 static bool isSameFile(llvm::StringRef a, llvm::StringRef b) {
   return a == b || llvm::sys::fs::equivalent(a, b);
 }
@@ -39,6 +41,8 @@ static bool isSameFile(llvm::StringRef a, llvm::StringRef b) {
 llvm::Error kbopt::checkOutputs(const Context &context) {
   const Options &options = context.options;
   // A job is a folder, which may be there.
+  if (options.backup && llvm::sys::fs::exists(backupOf(context)))
+    return llvm::make_error<StoreError>("'" + backupOf(context) + "' is there already", "move it away, or drop --backup");
   const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
        {isFile ? options.output : std::string(),
@@ -86,9 +90,14 @@ llvm::Error kbopt::writeResult(Context &context, llvm::StringRef bytes) {
 }
 
 llvm::Error kbopt::writeProgram(Context &context, llvm::StringRef text) {
-  if (context.options.fix)
-    return text == context.text ? llvm::Error::success()
-                                : context.files.write(context.command.file, text);
+  if (context.options.fix) {
+    if (text == context.text)
+      return llvm::Error::success();
+    if (context.options.backup)
+      if (llvm::Error error = context.files.write(backupOf(context), context.text))
+        return error;
+    return context.files.write(context.command.file, text);
+  }
   if (context.options.emit == Emit::Source)
     return writeResult(context, text);
   return writeResult(context, patchText(context, text));

@@ -1,5 +1,6 @@
 //===- Subcommands.cpp ----------------------------------------------------===//
 #include "Subcommands.h"
+#include "CompletionCommand.h"
 #include "LockCommand.h"
 #include "Modes.h"
 #include "TestInitCommand.h"
@@ -13,6 +14,7 @@ static const std::vector<Subcommand> table = {
     {"lock", "Say whether what a lock file holds is fresh, prove it again, search again", runLockCommand},
     {"verify", "Judge rewrites: kb-opt verify old.cu new.cu, as --judge=new.cu old.cu", runVerifyCommand},
     {"test-init", "Write a lit suite: one test for each entry of the lock file", runTestInitCommand},
+    {"completion", "Print a script that completes kb-opt's options in bash or zsh", runCompletionCommand},
 };
 
 llvm::ArrayRef<Subcommand> kbopt::subcommands() { return table; }

@@ -38,6 +38,7 @@ struct Options {
   Promise promise = Promise::Bitwise; ///< of that file
   std::string reply; ///< a file with an answer to apply; empty: none
   bool fix = false;
+  bool backup = false; ///< --fix keeps the input as <file>.orig
   bool lock = false;    ///< what is proven goes into a lock file
   std::string lockFile; ///< empty: the nearest one
   bool printPipeline = false;
@@ -89,6 +90,9 @@ llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments, boo
 /// The settings of models: those of `--llm-config`, and over them what \p options say themselves.
 /// The provider is `Off` unless one of them names another.
 llvm::Expected<ModelSettings> modelSettings(const Options &options, FileSystem &files);
+
+/// The options that begin with \p prefix, a line for each: spelling, tab, help.
+void printCompletions(llvm::raw_ostream &os, llvm::StringRef prefix);
 
 /// The text of --help.
 void printHelp(llvm::raw_ostream &os);
