@@ -350,7 +350,7 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   if (recipe.test.asksMore)
     request.limits.wallSeconds = std::min(request.limits.wallSeconds, askedSeconds);
   if (context.options.sandbox) // no recording is in sight
-    request.sandbox = Sandbox{.readable = {sourceFolder, request.workingDirectory}, .hidden = {root}};
+    request.sandbox = Sandbox{.readable = {sourceFolder, request.workingDirectory}, .writable = {}, .hidden = {root}};
   return request;
 }
 
