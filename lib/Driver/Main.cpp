@@ -45,6 +45,11 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   case Emit::Profile:
   case Emit::ProfileJson:
     return runProfile(context);
+  case Emit::Findings:
+  case Emit::FindingsYaml:
+  case Emit::FindingsJson:
+  case Emit::Sarif:
+    return runAnalyze(context);
   case Emit::Anchors:
     return emitAnchors(context);
   case Emit::Diff:

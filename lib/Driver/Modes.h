@@ -39,6 +39,8 @@ llvm::Expected<ExitStatus> emitWorkload(Context &context);
 llvm::Expected<ExitStatus> runJudge(Context &context);
 /// `kb-opt verify OLD NEW…`: --judge of each of the new ones, with all of kb-opt's options that go with it.
 int runVerifyCommand(llvm::ArrayRef<const char *> arguments);
+/// --analyze: the findings, and their forms for other tools.
+llvm::Expected<ExitStatus> runAnalyze(Context &context);
 /// --profile: where the time of the program as it is goes.
 llvm::Expected<ExitStatus> runProfile(Context &context);
 

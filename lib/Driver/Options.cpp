@@ -139,12 +139,17 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
                     .Case("profile", Emit::Profile)
                     .Case("profile-json", Emit::ProfileJson)
                     .Case("anchors", Emit::Anchors)
+                    .Case("findings", Emit::Findings)
+                    .Case("findings-yaml", Emit::FindingsYaml)
+                    .Case("findings-json", Emit::FindingsJson)
+                    .Case("sarif", Emit::Sarif)
                     .Default(std::nullopt);
     if (kind)
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors");
+                  "it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, "
+                  "findings, findings-yaml, findings-json, sarif");
   }
   readDevice(arguments, reader, options);
   if (const Arg *arg = arguments.getLastArg(OPT_promise)) {
@@ -343,6 +348,10 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
     if (!llvm::json::isUTF8(name))
       reader.fail("the name of '" + llvm::json::fixUTF8(name) + "' is no UTF-8, which clang's file tables are written in",
                   "rename the file");
+  // A file alone: what the compiler knows about it.
+  if (!arguments.hasArg(OPT_emit) && options.emit == Emit::Diff && options.passes.empty() && !options.fix &&
+      options.judge.empty() && options.reply.empty() && !options.listPasses)
+    options.emit = Emit::Findings;
   checkCombinations(reader, options);
   checkSearchOptions(reader, arguments, options);
   if (options.strategy.empty())

@@ -8,9 +8,10 @@ class Value<string name, string metavar, string help>
 def group_what : OptionGroup<"what">, HelpText<"WHAT TO DO">;
 let Group = group_what in {
 def passes : Value<"passes", "<pipeline>", "Run this pipeline, or 'auto' to search for one">;
-def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors">;
+def emit : Value<"emit", "<kind>", "diff (default without -o), source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif">;
 def o : JoinedOrSeparate<["-"], "o">, MetaVarName<"<file>">, HelpText<"Write the rewritten program (or what --emit says) there">;
 def profile : Flag_<"profile", "Print where the program's time goes: --emit=profile">, Alias<emit>, AliasArgs<["profile"]>;
+def analyze : Flag_<"analyze", "Print what the compiler knows against the program, and rewrite nothing: --emit=findings">, Alias<emit>, AliasArgs<["findings"]>;
 def judge : Value<"judge", "<file>", "Judge this file as a rewrite of the input: every gate, status 0 if it is correct (repeatable)">;
 def promise : Value<"promise", "<promise>", "What the files of --judge promise: bitwise (default), reassociates, lower-precision">;
 def reply : Value<"reply", "<file>", "Apply this answer (JSON) for the pass and kernel that -passes names, and keep it">;

@@ -19,7 +19,7 @@
 
 namespace kbopt {
 
-enum class Emit { Diff, Source, KbIr, KbNest, Plan, Job, Workload, Profile, ProfileJson, Anchors };
+enum class Emit { Diff, Source, KbIr, KbNest, Plan, Job, Workload, Profile, ProfileJson, Anchors, Findings, FindingsYaml, FindingsJson, Sarif };
 
 /// Where programs are executed and times come from.
 enum class DeviceKind {
