@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""KernelBench. Track A: KernelBlaster's CUDA inputs (half precision), measured against the given init.cu.
+
+    bench/kernelbench.py fetch FOLDER [--from=REPOSITORY]     checks KernelBlaster out at the pinned commit (git, network)
+    bench/kernelbench.py prepare FOLDER OUT                   a workload for each problem; what has none is named and counted
+    bench/kernelbench.py examine OUT FILE [-- …]              which problems parse, are raised and have a schedule, and why not the others
+    bench/kernelbench.py run OUT RESULTS [-- …]               kb-opt -passes=auto on each; what follows -- goes to kb-opt
+    bench/kernelbench.py report RESULTS…                      shares and geometric means, by level, odd and even numbers apart
+
+        --parity=odd|even|all   problems by number (default odd: the even ones are kept for the table)
+        --shape=driver|small    prepare: the driver's shape, or one that the CPU device runs in a moment (default driver)
+        --only=REGEX            problems by name
+        --kb-opt=PATH           the tool (default: build/bin/kb-opt)
+        --jobs=N                so many at once (default 1)
+        --seconds=S             for the search of each problem (default 60)
+        --deadline=S            after so many seconds nothing is begun and what runs is stopped (default: none)
+
+Nothing that was fetched is committed. docs/KernelBench.md says how the figures are made.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernelbench"))
+import runs  # noqa: E402
+import track_a  # noqa: E402
+
+
+CHOICES = {"parity": ["odd", "even", "all"], "shape": ["driver", "small"]}
+
+
+def main(argv):
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver"}
+    extra = argv[argv.index("--") + 1:] if "--" in argv else []
+    words = argv[:argv.index("--")] if "--" in argv else argv
+    names = [w for w in words if not w.startswith("--")]
+    for word in words:
+        if word.startswith("--"):
+            key, _, value = word[2:].partition("=")
+            if key not in options or not value or value not in CHOICES.get(key, [value]):
+                sys.exit(f"unknown option '{word}'\n{__doc__}")
+            options[key] = type(options[key])(value)
+    options["extra"] = extra
+    match names:
+        case ["fetch", folder]:
+            track_a.fetch(folder, options["from"])
+        case ["prepare", folder, out]:
+            track_a.prepare(folder, out, options)
+        case ["examine", prepared, out]:
+            track_a.examine(prepared, out, options)
+        case ["run", prepared, out]:
+            runs.run(prepared, out, options)
+        case ["report", *results] if results:
+            runs.report(results)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,111 @@
+"""Runs kb-opt -passes=auto on prepared problems, and reports.
+
+A problem is parsed if kb-opt reads its file, runs if its original was recorded and judged, and is judged if the search ended with a verdict on it (a gain, or nothing
+better). A problem without a gain, for whatever reason, counts as 1.0 in the geometric mean over all: the user keeps what there was.
+"""
+import json
+import math
+import os
+import re
+import subprocess
+import time
+
+import track_a
+
+
+def last(pattern, text):
+    found = re.findall(pattern, text, re.M)
+    return found[-1] if found else None
+
+
+def understand(status, text):
+    result = {"status": status, "gain": 1.0, "beforeUs": None, "afterUs": None}
+    gain = last(r"result: ([0-9.]+) x faster, ([0-9.]+) -> ([0-9.]+) us", text)
+    if gain and status in (0, 4):
+        result.update(gain=float(gain[0]), beforeUs=float(gain[1]), afterUs=float(gain[2]))
+    result["pipeline"] = last(r"replay: kb-opt -passes='([^']*)'", text)
+    result["floorUs"] = last(r"the roofline allows ([0-9.]+) us", text)
+    result["note"] = last(r"(?:.*left alone|kb-opt: error): (.*)", text) or last(r": (?:fatal )?error: (.*)", text)
+    result["tried"] = len(re.findall(r"^\[\d+\]", text, re.M))
+    result["parsed"] = status is not None and not re.search(r"\.cu:\d+:\d+: (fatal )?error:", text)
+    result["ran"] = "roofline allows" in text or bool(gain)
+    return result
+
+
+def words_of(command, end):
+    """The exit status and what was said; no status where it was not over at `end`, a time or nothing. The process gets 20 seconds to end by itself."""
+    left = end - time.time() if end else None
+    if left is not None and left < 10:
+        return None, ""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        text, _ = process.communicate(timeout=left)
+        return process.returncode, text
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        try:
+            text, _ = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text, _ = process.communicate()
+        return None, text
+
+
+def run_one(record, prepared, out, options):
+    if record["why"]:
+        return {"name": record["name"], "gain": 1.0, "status": None, "parsed": False, "ran": False, "note": record["why"], "pipeline": None, "seconds": 0}
+    name = record["name"].replace("/", "-")
+    source = os.path.join(prepared, record["name"], "init.cu")
+    os.makedirs(os.path.join(out, "knowledge", name), exist_ok=True)
+    command = [options["kb-opt"], "-passes=auto", f"--knowledge={out}/knowledge/{name}", f"--journal={out}/{name}.sqlite", f"--budget-seconds={options['seconds']}",
+               "-o", os.path.join(out, name + ".cu"), source, *options["extra"], "--", *record["flags"]]
+    start = time.time()
+    status, text = words_of(command, options["end"])
+    with open(os.path.join(out, name + ".log"), "w") as log:
+        log.write(text)
+    result = {"name": record["name"], **understand(status, text), "seconds": round(time.time() - start, 1)}
+    if status is None:
+        result["note"] = "stopped at the deadline" if text else "not begun before the deadline"
+    print(f"{result['name']}: {result['gain']:.2f} x, status {status}, {result['seconds']} s" + (f", {result['note']}" if result["note"] else ""), flush=True)
+    return result
+
+
+def run(prepared, out, options):
+    """Short problems first is not known beforehand; small ones are, so that a deadline costs few of them."""
+    prepared, out = os.path.abspath(prepared), os.path.abspath(out)
+    os.makedirs(out, exist_ok=True)
+    options["end"] = time.time() + options["deadline"] if options["deadline"] else None
+    records = sorted(track_a.load(prepared, options), key=lambda r: r.get("bytes", 0))
+    track_a.in_parallel(options["jobs"], lambda r: run_one(r, prepared, out, options), records, lambda rs: track_a.write_json(os.path.join(out, "results.json"), rs))
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values)) if values else 1.0
+
+
+def parity_of(result):
+    return "odd" if int(re.match(r"\d+", result["name"].split("/")[1])[0]) % 2 else "even"
+
+
+def report(paths):
+    """Later results of a problem take the place of earlier ones."""
+    results = {}
+    for path in paths:
+        for result in json.load(open(os.path.join(path, "results.json") if os.path.isdir(path) else path)):
+            results[result["name"]] = result
+    results = [results[n] for n in sorted(results)]
+    print("| problem | given, us | kept, us | gain | roofline, us | seconds | pipeline, or why not |\n|---|---:|---:|---:|---:|---:|---|")
+    for r in results:
+        cell = lambda key: f"{float(r[key]):.1f}" if r.get(key) else ""
+        print(f"| {r['name']} | {cell('beforeUs')} | {cell('afterUs')} | {r['gain']:.2f} | {cell('floorUs')} | {r.get('seconds', 0):.0f} | "
+              f"{'`' + r['pipeline'] + '`' if r['pipeline'] else r['note'] or 'nothing better was found'} |")
+    print("\n| level | numbers | problems | parsed | ran | judged | gained | geometric mean of those that gained | of all, others as 1.0 |\n|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    groups = {}
+    for r in results:
+        for level in (r["name"].split("/")[0], "all"):
+            groups.setdefault((level, parity_of(r)), []).append(r)
+    for (level, parity), group in sorted(groups.items(), key=lambda g: (g[0][1] != "odd", g[0][0] == "all", g[0][0])):
+        share = lambda key: f"{100 * sum(bool(key(r)) for r in group) / len(group):.0f} %"
+        gains = [r["gain"] for r in group]
+        print(f"| {level} | {parity} | {len(group)} | {share(lambda r: r['parsed'])} | {share(lambda r: r['ran'])} | {share(lambda r: r['ran'] and r['status'] in (0, 4))} | "
+              f"{share(lambda r: r['gain'] > 1)} | {geometric_mean([g for g in gains if g > 1]):.2f} | {geometric_mean(gains):.2f} |")
