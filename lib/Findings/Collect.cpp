@@ -17,6 +17,7 @@ std::optional<ProgramFinding> kbopt::findingAt(const PassContext &context, llvm:
   finding.kernel = kernel.name().str();
   finding.begin = bytes->begin;
   finding.end = bytes->end;
+  finding.kernelLine = lineColumn(context.parsed(), kernel.function()->getLocation()).line;
   return finding;
 }
 
@@ -35,6 +36,25 @@ static void place(llvm::StringRef text, ProgramFinding &finding, std::map<std::s
   finding.fingerprint = llvm::utohexstr(llvm::xxh3_64bits(words), /*LowerCase=*/true, 16);
 }
 
+/// Whether a comment keeps \p finding quiet: where it stands, at its kernel's name, or where its edits are.
+static bool isSuppressed(const Suppressions &comments, llvm::StringRef text, const ProgramFinding &finding) {
+  if (comments.empty())
+    return false;
+  auto covered = [&](unsigned first, unsigned last) {
+    return comments.coversAny(first, last, finding.rule) ||
+           comments.coversAny(first, last, findingRule(finding.rule)->pass);
+  };
+  auto coveredBytes = [&](unsigned begin, unsigned end) {
+    unsigned first = 1 + text.take_front(begin).count('\n');
+    return covered(first, first + text.slice(begin, end).count('\n'));
+  };
+  return coveredBytes(finding.begin, finding.end) ||
+         (finding.kernelLine && covered(finding.kernelLine, finding.kernelLine)) ||
+         llvm::any_of(finding.replacements, [&](const FindingReplacement &each) {
+           return coveredBytes(each.offset, each.offset + each.length);
+         });
+}
+
 std::vector<ProgramFinding> kbopt::collectFindings(const PassContext &context, const PassRegistry &registry) {
   std::vector<ProgramFinding> all, kept;
   for (const KernelView &kernel : context.kernels())
@@ -49,10 +69,7 @@ std::vector<ProgramFinding> kbopt::collectFindings(const PassContext &context, c
   for (ProgramFinding &finding : all) {
     if (!kept.empty() && key(kept.back()) == key(finding))
       continue; // another instance of a template says the same
-    unsigned first = 1 + text.take_front(finding.begin).count('\n');
-    unsigned last = first + text.slice(finding.begin, finding.end).count('\n');
-    if (comments.coversAny(first, last, finding.rule) ||
-        comments.coversAny(first, last, findingRule(finding.rule)->pass))
+    if (isSuppressed(comments, text, finding))
       continue;
     place(text, finding, seen);
     kept.push_back(std::move(finding));

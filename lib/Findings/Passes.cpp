@@ -25,7 +25,9 @@ static std::optional<ProgramFinding> findAt(const PassContext &context, const Fi
     return std::nullopt;
   }
   std::optional<ProgramFinding> finding = findingAt(context, rule.id, *site.kernel, site.range);
-  if (!finding || rewrite->edits.empty())
+  if (!finding || llvm::none_of(rewrite->edits, [&](const Edit &edit) {
+        return llvm::StringRef(edit.replacement).contains(rule.mustWrite);
+      }))
     return std::nullopt;
   if (site.as<clang::FunctionDecl>()) {
     // The site is the whole kernel; what is found stands where the first change is.

@@ -12,7 +12,7 @@ static constexpr FindingRule rules[] = {
     {"redundant-barrier", "A barrier orders nothing", "remove-redundant-barrier",
      "this barrier orders nothing: no two threads meet around it"},
     {"missing-restrict", "Pointers that never overlap are not declared so", "add-restrict-const",
-     "the compiler must assume that the pointers of this kernel overlap"},
+     "the compiler must assume that this pointer overlaps with the kernel's others", "__restrict__"},
     {"double-arithmetic", "A double literal makes float code compute in double", "fix-double-literals",
      "a double literal makes this float expression compute in double precision"},
     {"private-atomics", "Atomics on global memory that each block could combine first", "privatize-atomics",

@@ -43,12 +43,14 @@ static std::string relativeUri(llvm::StringRef file) {
   return relative.ltrim('/').str();
 }
 
-/// The region of [\p begin, \p end) in bytes: SARIF's regions may be given by line and column or by bytes, and a
-/// reader that shows fixes knows lines.
+/// The region from byte \p begin to byte \p end. Columns count code points: clang's writer counts them for the places
+/// of results, and says so in the run's `columnKind`.
 static json::Object regionOf(llvm::StringRef text, unsigned begin, unsigned end) {
   auto place = [&](unsigned offset) {
     llvm::StringRef before = text.take_front(offset);
-    return std::pair(1 + before.count('\n'), 1 + before.size() - (before.rfind('\n') + 1));
+    llvm::StringRef line = before.substr(before.rfind('\n') + 1);
+    auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    return std::pair(1 + before.count('\n'), 1 + line.size() - llvm::count_if(line, continues));
   };
   auto [line, column] = place(begin);
   auto [endLine, endColumn] = place(end);

@@ -21,6 +21,8 @@ struct FindingRule {
   llvm::StringRef title;   ///< a sentence without its full stop
   llvm::StringRef pass;    ///< that mends it; empty where there is none
   llvm::StringRef message; ///< of a finding that the pass itself makes; empty where an analysis words it
+  /// What an edit of the pass must write for the finding to be true; empty: anything.
+  llvm::StringRef mustWrite = "";
 };
 
 /// Every rule, in the order in which they are documented.
@@ -46,6 +48,7 @@ struct ProgramFinding {
   std::string kernel;
   unsigned begin = 0, end = 0;  ///< bytes of the main file
   unsigned line = 0, column = 0; ///< of begin, from 1
+  unsigned kernelLine = 0;       ///< of the kernel's name, from 1; 0 if it lies in another file
   std::string message;          ///< lower case, no full stop, names the user's object
   std::string summary;          ///< what the pass did when it was tried; empty if it was not
   std::vector<FindingReplacement> replacements; ///< of the pass
@@ -58,8 +61,8 @@ struct ProgramFinding {
   std::string pipeline() const;
 };
 
-/// The findings in the main file of \p context's program, by place; those that a NOKBOPT comment names (rule or
-/// pass) are left out.
+/// The findings in the main file of \p context's program, by place. Left out is what a NOKBOPT comment names, by rule
+/// or pass, at the finding, at its kernel's name or at a line that its replacements change.
 std::vector<ProgramFinding> collectFindings(const PassContext &context, const PassRegistry &registry);
 
 } // namespace kbopt
