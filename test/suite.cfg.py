@@ -52,5 +52,7 @@ if os.path.exists(archive) and os.path.getmtime(archive) >= os.path.getmtime(
     os.path.join(config.binary_dir, "bin", "kb-opt")
 ):
     config.available_features.add("bundle")
+if subprocess.run(["/usr/bin/python3", "-c", "import torch.utils.cpp_extension"], capture_output=True).returncode == 0:
+    config.available_features.add("torch")
 if shutil.which("nvidia-smi"):
     config.available_features.add("cuda-device")

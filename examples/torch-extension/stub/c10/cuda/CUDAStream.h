@@ -1,0 +1,3 @@
+// Stands for a header of torch: kb_torch_stub.h.
+#pragma once
+#include "../../kb_torch_stub.h"
