@@ -156,8 +156,12 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
         };
         if (facts.streams && facts.length)
           add((*facts.length + team * vector - 1) / (team * vector), 1);
-        else if (facts.streams)
+        else if (facts.streams) {
           add(team <= 32 ? 32 / vector : facts.hasSums ? std::max<int64_t>(8 / vector, 1) : 16 / vector, 1);
+          // Elements that are read one by one: fewer a thread are better, as long as a row of 1024 fits.
+          if (vector == 1 && !facts.hasSums && team > 32 && team * 8 >= 1024)
+            add(8, 1);
+        }
         for (int64_t inflight : {1, 2, 4})
           if (facts.streams ? inflight == 4 && !facts.hasSums : true)
             add(0, inflight);
