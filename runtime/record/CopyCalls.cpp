@@ -54,6 +54,16 @@ bool isLate(Session &session, const Copy &copy, const void *p) {
 }
 
 Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
+  auto bytes = std::make_shared<std::vector<char>>();
+  Copy later = copy;
+  if (session.holdBack(copy.to.at, [&session, bytes, later, to]() mutable {
+        later.from = {bytes->data(), later.width};
+        hostToDevice(session, later, to);
+      })) {
+    for (uint64_t y = 0; y < copy.height; ++y)
+      bytes->insert(bytes->end(), copy.from.at + y * copy.from.pitch, copy.from.at + y * copy.from.pitch + copy.width);
+    return cuda::success;
+  }
   session.backend->write(copy.to, copy.from, copy.width, copy.height);
   const Allocation *source = session.allocations.find(copy.from.at);
   session.sequence.upload(to, copy.from, copy.height, copy.stream, source && source->kind == BufferKind::Pinned);
@@ -65,6 +75,7 @@ Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
 }
 
 Error deviceToHost(Session &session, const Copy &copy, const Region &from) {
+  session.makeHeldChanges();
   Region region = from;
   if (from.height == 1 && copy.height > 1) // linear in memory, rows for the host
     region = {from.at, copy.width, copy.height, copy.width};
@@ -89,6 +100,8 @@ Error deviceToDevice(Session &session, const Copy &copy, Region to, Region from)
     to = {to.at, copy.width, copy.height, copy.to.pitch};
     from = {from.at, copy.width, copy.height, copy.from.pitch};
   }
+  if (session.holdBack(copy.to.at, [=, &session] { deviceToDevice(session, copy, to, from); }))
+    return cuda::success;
   session.sequence.add(CopyStep{to, from, copy.stream});
   session.backend->copy(copy.to, copy.from, copy.width, copy.height);
   session.allocations.deviceWrote();
@@ -202,6 +215,8 @@ Error fillOn(Session &session, void *p, uint64_t pitch, int value, uint64_t widt
   if (!region)
     return cuda::invalidValue;
   passTime(session, width * height);
+  if (session.holdBack(p, [=, &session] { fillOn(session, p, pitch, value, width, height, stream); }))
+    return cuda::success;
   session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), stream});
   session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width, height);
   session.allocations.deviceWrote();

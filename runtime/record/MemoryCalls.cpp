@@ -31,6 +31,7 @@ static Error release(Session &session, void *p, bool pinned) {
     return cuda::success;
   if (Error error = Graphs::get().checkAllocation())
     return error;
+  session.makeHeldChanges();
   return session.allocations.release(p, pinned) ? cuda::success : cuda::invalidValue;
 }
 

@@ -38,6 +38,8 @@ void Sequence::add(Step step) {
     order.record(event->event, event->stream);
   else if (const auto *wait = std::get_if<WaitStep>(&step))
     order.wait(wait->event, wait->stream);
+  if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<MatmulStep>(step))
+    hasUnreadLaunch = true;
   if (!recording())
     return;
   if (keeper)
@@ -101,6 +103,19 @@ void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32
 
 void Sequence::read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
                     uint32_t stream, bool implicit) {
+  const bool wasPastCut = isPastCut;
+  // Nothing before the cut used this memory, or the original's run ended here.
+  if (wasPastCut && mode != Mode::Run &&
+      (region.at.buffer >= plan.buffers.size() || (mode == Mode::Oracle && answered == oracle.bytes)))
+    endOfRun();
+  isPastCut = false;
+  readNow(region, memory, target, targetPitch, stream, implicit);
+  isPastCut = wasPastCut;
+  hasUnreadLaunch = false;
+}
+
+void Sequence::readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch,
+                       uint32_t stream, bool implicit) {
   if (!implicit)
     order.enqueue(stream);
   if (recording())

@@ -46,14 +46,21 @@ public:
   uint64_t fileBytesLimit = ~uint64_t{0};
   /// Ends the process; set by the session.
   std::function<void(Ending, const std::string &)> stop;
+  /// Ends the process as `exit(0)` does; set by the session.
+  std::function<void()> endOfRun;
   /// Moves rows from the device to the host; set by the session.
   std::function<void(Rows to, Rows from, uint64_t width, uint64_t height)> fetch;
 
   /// Asks the keeper how much the oracle reads (oracle mode).
   void open();
 
-  bool recording() const { return mode != Mode::Run; }
-  bool executing() const { return mode != Mode::Oracle; }
+  bool recording() const { return mode != Mode::Run && !isPastCut; }
+  bool executing() const { return mode != Mode::Oracle && !isPastCut; }
+  /// The run has had the launches that it may have: from now on the device does nothing, and only what the host
+  /// reads is recorded, as it stood then.
+  bool isPastCut = false;
+  /// A kernel has run since the last read.
+  bool hasUnreadLaunch = false;
   /// Appends \p step unless nothing is recorded.
   void add(Step step);
   /// What the host has waited for.
@@ -75,6 +82,8 @@ public:
   std::function<void()> uploadedLate(Rows source, uint64_t height);
 
 private:
+  void readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch, uint32_t stream,
+               bool implicit);
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
   void answer(const Region &region, void *target, uint64_t targetPitch);
 

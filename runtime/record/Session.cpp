@@ -13,6 +13,7 @@
 #include <chrono>
 #include <sys/mman.h>
 #include <thread>
+#include <utility>
 #include <unistd.h>
 
 using namespace kbrt;
@@ -102,6 +103,7 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
     backend->read(to, from, width, height);
   };
   sequence.stop = [this](Ending ending, const std::string &message) { stop(ending, message); };
+  sequence.endOfRun = [this] { endOfRun(); };
   // Buffers begin at other addresses than usual.
   if (uint64_t skew = numberSetting("SKEW", 0))
     for (bool isHostVisible : {false, true})
@@ -151,8 +153,37 @@ void Session::loadImage() {
 }
 
 void Session::countLaunch() {
+  // So many launches without a read are a loop that waits for something else.
+  constexpr uint64_t mostSkipped = 10000;
   if (!launchLimit || launches++ < launchLimit)
     return;
+  sequence.isPastCut = true;
+  held.clear();
+  if (!sequence.hasUnreadLaunch || launches - launchLimit > mostSkipped)
+    endOfRun();
+}
+
+bool Session::holdBack(const void *target, std::function<void()> change) {
+  if (sequence.isPastCut)
+    return true;
+  if (!launchLimit || launches < launchLimit || !sequence.hasUnreadLaunch)
+    return false;
+  if (const Allocation *written = allocations.find(target); written && written->hostVisible)
+    return false; // the host may look at it without a call
+  held.push_back(std::move(change));
+  return true;
+}
+
+void Session::makeHeldChanges() {
+  std::vector<std::function<void()>> changes = std::move(held);
+  held.clear();
+  const bool hadUnread = std::exchange(sequence.hasUnreadLaunch, false); // nothing is held back now
+  for (auto &change : changes)
+    change();
+  sequence.hasUnreadLaunch = hadUnread;
+}
+
+void Session::endOfRun() {
   std::fflush(nullptr);
   finish(Ending::Exit, "");
   _exit(0);

@@ -58,9 +58,16 @@ public:
   /// Seconds that one kernel may take; 0 is no limit.
   double kernelSeconds = 0;
 
-  /// Before each launch: ends the process with status 0 if the run has had as
-  /// many as it may have.
+  /// Before each launch. Where the run has had as many as it may have, the device does nothing any more until the host has
+  /// read what the launches before left; then the process ends with status 0.
   void countLaunch();
+  [[noreturn]] void endOfRun();
+
+  /// After the last launch that the run may have, what else changes the device waits: if another launch comes it never
+  /// happens, because it prepares that launch. False if \p change, which writes to \p target, may be made now.
+  bool holdBack(const void *target, std::function<void()> change);
+  /// Makes the changes that wait. Before anything that could see them.
+  void makeHeldChanges();
 
   /// A CUDA call has come.
   void noteCall() { ++calls; }
@@ -75,6 +82,7 @@ private:
   std::vector<DeviceVariable> variables;
   bool hasImage = false, finished = false;
   uint64_t launches = 0, launchLimit = 0;
+  std::vector<std::function<void()>> held;
 };
 
 /// Runs \p body under the device lock, in a process without a sticky error, and

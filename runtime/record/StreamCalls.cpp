@@ -37,7 +37,7 @@ static Error createStream(Session &session, cuda::Stream *stream, unsigned flags
   streams.streams[handleOf(created.id)] = created;
   if (created.nonBlocking)
     session.sequence.order.addNonBlocking(created.id);
-  if (session.sequence.recording())
+  if (session.sequence.mode != Mode::Run)
     session.sequence.plan.streams.push_back(created);
   *stream = reinterpret_cast<cuda::Stream>(handleOf(created.id));
   return cuda::success;

@@ -244,6 +244,16 @@ TEST_F(Recorder, EndsAfterTheLaunchesItMayHave) {
   EXPECT_EQ(recording.plan.outcome.exitStatus, 0);
 }
 
+TEST_F(Recorder, ReadsWhatTheLastLaunchLeftAfterTheLaunchesItMayHave) {
+  request.limits.launches = 2;
+  Recording recording = good("repeated");
+  EXPECT_EQ(recording.out, "first: 2\n"); // not 1, which the loop uploads before the third launch
+  EXPECT_EQ(steps(recording.plan), "alloc upload upload launch upload launch read");
+  request.limits.launches = 10; // all of the loop's
+  EXPECT_EQ(good("repeated").out, "first: 2\n");
+  EXPECT_EQ(recording.plan.outcome.exitStatus, 0);
+}
+
 TEST_F(Recorder, LibraryProductsAreSteps) {
   Recording recording = good("product");
   // The columns of A B are (1 + 2*5, 2 + 2*6) and (3 + 5, 4 + 6).

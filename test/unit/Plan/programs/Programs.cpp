@@ -160,6 +160,20 @@ int timing() {
     scale(x, 4, 2);
 }
 
+/// Results that are read after more launches than a recording may have.
+int repeated() {
+  float *x = deviceFloats({1, 2, 3, 4});
+  const float ones[] = {1, 1, 1, 1};
+  for (int i = 0; i < 10; ++i) {
+    cudaMemcpy(x, ones, sizeof ones, hostToDevice);
+    scale(x, 4, 2);
+  }
+  std::printf("first: %g\n", firstOf(x));
+  scale(x, 4, 2);
+  std::printf("not reached\n");
+  return 0;
+}
+
 int symbols() {
   void *x;
   cudaMalloc(&x, 32);
@@ -386,6 +400,7 @@ const Command commands[] = {
     {"product", product},
     {"product-beyond", productBeyond},
     {"timing", timing},
+    {"repeated", repeated},
     {"symbols", symbols},
     {"managed", managed},
     {"pinned", pinned},
