@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""KernelBench. Track A: KernelBlaster's CUDA inputs (half precision), measured against the given init.cu.
+"""KernelBench. Track A: KernelBlaster's CUDA inputs (half precision), measured against the given init.cu. Track B: KernelBench's modules (float32), from templates.
 
-    bench/kernelbench.py fetch FOLDER [--from=REPOSITORY]     checks KernelBlaster out at the pinned commit (git, network)
-    bench/kernelbench.py prepare FOLDER OUT                   a workload for each problem; what has none is named and counted
+    bench/kernelbench.py fetch FOLDER [--from=REPOSITORY]     checks the track's repository out at the pinned commit (git, network)
+    bench/kernelbench.py prepare FOLDER OUT                   a workload for each problem, in track B a kernel.cu as well (needs torch); what has none is named and counted
     bench/kernelbench.py examine OUT FILE [-- …]              which problems parse, are raised and have a schedule, and why not the others
     bench/kernelbench.py run OUT RESULTS [-- …]               kb-opt -passes=auto on each; what follows -- goes to kb-opt
     bench/kernelbench.py report RESULTS…                      shares and geometric means, by level, odd and even numbers apart
 
+        --track=a|b             whose problems fetch and prepare take (default a)
         --parity=odd|even|all   problems by number (default odd: the even ones are kept for the table)
         --shape=driver|small    prepare: the driver's shape, or one that the CPU device runs in a moment (default driver)
         --only=REGEX            problems by name
@@ -23,13 +24,14 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernelbench"))
 import runs  # noqa: E402
 import track_a  # noqa: E402
+import track_b  # noqa: E402
 
 
-CHOICES = {"parity": ["odd", "even", "all"], "shape": ["driver", "small"]}
+CHOICES = {"track": ["a", "b"], "parity": ["odd", "even", "all"], "shape": ["driver", "small"]}
 
 
 def main(argv):
-    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver"}
+    options = {"kb-opt": "build/bin/kb-opt", "only": "", "parity": "odd", "jobs": 1, "seconds": 60, "deadline": 0, "from": "", "shape": "driver", "track": "a"}
     extra = argv[argv.index("--") + 1:] if "--" in argv else []
     words = argv[:argv.index("--")] if "--" in argv else argv
     names = [w for w in words if not w.startswith("--")]
@@ -42,9 +44,10 @@ def main(argv):
     options["extra"] = extra
     match names:
         case ["fetch", folder]:
-            track_a.fetch(folder, options["from"])
+            track = {"a": track_a, "b": track_b}[options["track"]]
+            track_a.fetch(folder, options["from"], track.REPOSITORY, track.COMMIT)
         case ["prepare", folder, out]:
-            track_a.prepare(folder, out, options)
+            {"a": track_a, "b": track_b}[options["track"]].prepare(folder, out, options)
         case ["examine", prepared, out]:
             track_a.examine(prepared, out, options)
         case ["run", prepared, out]:

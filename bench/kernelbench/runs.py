@@ -25,7 +25,7 @@ def understand(status, text):
         result.update(gain=float(gain[0]), beforeUs=float(gain[1]), afterUs=float(gain[2]))
     result["pipeline"] = last(r"replay: kb-opt -passes='([^']*)'", text)
     result["floorUs"] = last(r"the roofline allows ([0-9.]+) us", text)
-    result["note"] = last(r"(?:.*left alone|kb-opt: error): (.*)", text) or last(r": (?:fatal )?error: (.*)", text)
+    result["note"] = last(r"(?:.*left alone|kb-opt: error): (.*)", text) or last(r": (?:fatal )?error: (.*)", text) or last(r"^stopped: (.* before the original was judged)", text)
     result["tried"] = len(re.findall(r"^\[\d+\]", text, re.M))
     result["parsed"] = status is not None and not re.search(r"\.cu:\d+:\d+: (fatal )?error:", text)
     result["ran"] = "roofline allows" in text or bool(gain)
@@ -55,7 +55,7 @@ def run_one(record, prepared, out, options):
     if record["why"]:
         return {"name": record["name"], "gain": 1.0, "status": None, "parsed": False, "ran": False, "note": record["why"], "pipeline": None, "seconds": 0}
     name = record["name"].replace("/", "-")
-    source = os.path.join(prepared, record["name"], "init.cu")
+    source = os.path.join(prepared, record["name"], record.get("file", "init.cu"))
     os.makedirs(os.path.join(out, "knowledge", name), exist_ok=True)
     command = [options["kb-opt"], "-passes=auto", f"--knowledge={out}/knowledge/{name}", f"--journal={out}/{name}.sqlite", f"--budget-seconds={options['seconds']}",
                "-o", os.path.join(out, name + ".cu"), source, *options["extra"], "--", *record["flags"]]

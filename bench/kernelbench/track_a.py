@@ -22,12 +22,12 @@ COMMIT = "b8d651b786f3f82d6e4d26feabaaed8f992fef0f"
 DATA = "data/kernelbench-cuda"
 
 
-def fetch(folder, source=None):
+def fetch(folder, source=None, repository=REPOSITORY, commit=COMMIT):
     """Checks the repository out at the pinned commit; source is another place to clone it from."""
-    root = os.path.join(folder, REPOSITORY.split("/")[1])
+    root = os.path.join(folder, repository.split("/")[1])
     if not os.path.isdir(root):
-        subprocess.run(["git", "clone", "-q", "--no-checkout", "--filter=blob:none", source or f"https://github.com/{REPOSITORY}", root], check=True)
-    subprocess.run(["git", "-C", root, "checkout", "-q", COMMIT], check=True)
+        subprocess.run(["git", "clone", "-q", "--no-checkout", "--filter=blob:none", source or f"https://github.com/{repository}", root], check=True)
+    subprocess.run(["git", "-C", root, "checkout", "-q", commit], check=True)
 
 
 def is_wanted(problem, options):
@@ -110,7 +110,7 @@ def examine_one(record, prepared, options):
     result = {**record, "parsed": False, "kernels": [], "scheduled": False, "reasons": []}
     if record["why"]:
         return result
-    source = os.path.join(prepared, record["name"], "init.cu")
+    source = os.path.join(prepared, record["name"], record.get("file", "init.cu"))
     status, text, words = ask([options["kb-opt"], "--emit=kb-nest", source, "--", *record["flags"]], 120)
     if status != 0:
         result["reasons"].append("does not parse: " + next((l for l in words.splitlines() if "error:" in l), f"status {status}"))

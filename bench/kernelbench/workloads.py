@@ -77,9 +77,9 @@ class Translation:
         self.parameters = entry_parameters(source_text, len(self.driver.arguments), entry)
         declared = self.driver.functions.get(entry)
         called, taken = [n for _, n, _ in declared.parameters] if declared else [], [n for _, n in self.parameters]
-        if called != taken and sorted(called) == sorted(taken):
-            place = next(i for i, (a, b) in enumerate(zip(called, taken)) if a != b)
-            raise Untranslatable(f"the driver hands '{called[place]}' to the parameter '{taken[place]}'")
+        for here, there in zip(called, taken):
+            if here != there and here in taken and there in called:
+                raise Untranslatable(f"the driver hands '{here}' to the parameter '{there}'")
         self.outputs = [t.storage for t in self.driver.compared]
         if not any(t.storage in self.outputs for t in tensors_of(self.driver)):
             raise Untranslatable("no argument of the entry is compared")

@@ -127,6 +127,7 @@ class Report(unittest.TestCase):
         self.assertTrue(runs.understand(0, text)["ran"])
         refused = runs.understand(1, "kb-opt: error: 'k.cu': the original is left alone: race\n")
         self.assertEqual((refused["gain"], refused["note"], refused["parsed"], refused["ran"]), (1.0, "race", True, False))
+        self.assertEqual(runs.understand(4, "stopped: time budget spent before the original was judged; x\n")["note"], "time budget spent before the original was judged")
         self.assertFalse(runs.understand(1, "k.cu:3:1: error: unknown type name 'x'\n")["parsed"])
 
     def test_mean(self):

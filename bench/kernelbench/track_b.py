@@ -1,0 +1,85 @@
+"""Track B: KernelBench's own PyTorch modules (float32).
+
+A prepared problem is a folder level/problem with the unmodified reference.py, graph.json (what torch.export makes of it), kernel.cu with `extern "C" void kb_run` from templates.py, and
+kernel.workload.yaml. What has no template, or is refused by torch.export, is named with its reason. Nothing of it is committed.
+"""
+import json
+import os
+import re
+import shutil
+
+import templates
+import track_a
+from values import Untranslatable
+
+REPOSITORY = "ScalingIntelligence/KernelBench"
+COMMIT = "423217d9fda91e0c2d67e4a43bf62f96f6d104f1"
+DATA = "KernelBench"
+
+
+def problems_in(folder, options):
+    """(name, path) of level/NNN_name.py; numbers get three digits so that names sort."""
+    data = os.path.join(folder, REPOSITORY.split("/")[1], DATA)
+    data = data if os.path.isdir(data) else folder
+    result = []
+    for level in sorted(os.listdir(data)):
+        if not re.fullmatch(r"level[123]", level):
+            continue
+        for file in os.listdir(os.path.join(data, level)):
+            number, _, rest = file.partition("_")
+            name = f"{level}/{int(number):03}_{rest.removesuffix('.py').rstrip('_')}" if number.isdigit() and file.endswith(".py") else ""
+            if name and track_a.is_wanted(name, options):
+                result.append((name, os.path.join(data, level, file)))
+    return sorted(result)
+
+
+def translate(graph, folder):
+    """kernel.cu and its workload from a graph; no torch is needed."""
+    generator = templates.Generator(graph)
+    text = generator.generate()
+    os.makedirs(folder, exist_ok=True)
+    for name, content in (("kernel.cu", text), ("kernel.workload.yaml", generator.workload())):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(content)
+    return len(generator.kernels)
+
+
+def graph_beside(path):
+    """The graph that is kept beside a reference, else torch's."""
+    kept = path.removesuffix(".py") + ".graph.json"
+    if os.path.exists(kept):
+        return json.load(open(kept))
+    try:
+        import export
+    except ImportError as error:
+        raise Untranslatable(f"no torch: {error}") from error
+    return export.graph_of(path)
+
+
+def prepare_one(name, path, out):
+    record = {"name": name, "flags": [], "notes": [], "why": "", "file": "kernel.cu"}
+    folder = os.path.join(out, name)
+    try:
+        graph = graph_beside(path)
+        record["kernels"] = translate(graph, folder)
+        record["operators"] = sorted({n["op"] for n in graph["nodes"]})
+    except Untranslatable as error:
+        record["why"] = f"no kernel: {error}"
+        shutil.rmtree(folder, ignore_errors=True)
+        return record
+    shutil.copyfile(path, os.path.join(folder, "reference.py"))
+    track_a.write_json(os.path.join(folder, "graph.json"), graph)
+    return record
+
+
+def prepare(folder, out, options):
+    os.makedirs(out, exist_ok=True)
+    records = [prepare_one(name, path, out) for name, path in problems_in(folder, options)]
+    track_a.write_json(os.path.join(out, "problems.json"), records)
+    reasons = {}
+    for record in records:
+        if record["why"]:
+            reasons.setdefault(record["why"], []).append(record["name"])
+    for why, names in sorted(reasons.items(), key=lambda r: -len(r[1])):
+        print(f"{len(names)}: {why} ({names[0]})")
+    print(f"{sum(not r['why'] for r in records)} of {len(records)} problems have a kernel from templates")
