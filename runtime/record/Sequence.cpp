@@ -112,6 +112,8 @@ void Sequence::read(const Region &region, const void *memory, void *target, uint
   readNow(region, memory, target, targetPitch, stream, implicit);
   isPastCut = wasPastCut;
   hasUnreadLaunch = false;
+  if (isPastCut)
+    readPastCut();
 }
 
 void Sequence::readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch,

@@ -127,7 +127,18 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
     catchSignals();
   quietSeconds = 1e-3 * static_cast<double>(numberSetting("QUIET_MILLISECONDS", 0));
   if (sequence.mode == Mode::Oracle && quietSeconds > 0)
-    sequence.allAnswered = [this] { std::thread([this] { endWhenQuiet(); }).detach(); };
+    sequence.allAnswered = [this] { startToEndWhenQuiet(); };
+  // What comes after the last read that counts is often a reference on the host, which takes long.
+  sequence.readPastCut = [this] { startToEndWhenQuiet(); };
+}
+
+void Session::startToEndWhenQuiet() {
+  constexpr double quietPastCut = 1; // seconds
+  if (std::exchange(waitsForQuiet, true))
+    return;
+  if (quietSeconds <= 0)
+    quietSeconds = quietPastCut;
+  std::thread([this] { endWhenQuiet(); }).detach();
 }
 
 void Session::endWhenQuiet() {
@@ -139,7 +150,7 @@ void Session::endWhenQuiet() {
   if (finished)    // the program ends by itself
     return;
   std::fflush(nullptr);
-  finish(Ending::Exit, quietEnding);
+  finish(Ending::Exit, sequence.mode == Mode::Oracle ? quietEnding : "");
   _exit(0);
 }
 

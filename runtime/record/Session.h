@@ -73,8 +73,10 @@ public:
   void noteCall() { ++calls; }
 
 private:
-  /// Ends the process when no CUDA call has come for `quietSeconds`; in a thread of its own.
+  /// Ends the process when no CUDA call has come for `quietSeconds`; in a thread of its own, which is started once.
+  void startToEndWhenQuiet();
   void endWhenQuiet();
+  bool waitsForQuiet = false;
   std::atomic<uint64_t> calls = 0;
   double quietSeconds = 0;
   Session();

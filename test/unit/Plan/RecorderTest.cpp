@@ -249,6 +249,9 @@ TEST_F(Recorder, ReadsWhatTheLastLaunchLeftAfterTheLaunchesItMayHave) {
   Recording recording = good("repeated");
   EXPECT_EQ(recording.out, "first: 2\n"); // not 1, which the loop uploads before the third launch
   EXPECT_EQ(steps(recording.plan), "alloc upload upload launch upload launch read");
+  request.environment = {"CHECK_FOR_EVER=1"}; // after the read
+  EXPECT_EQ(good("repeated").out, "first: 2\n");
+  request.environment.clear();
   request.limits.launches = 10; // all of the loop's
   EXPECT_EQ(good("repeated").out, "first: 2\n");
   EXPECT_EQ(recording.plan.outcome.exitStatus, 0);

@@ -169,6 +169,9 @@ int repeated() {
     scale(x, 4, 2);
   }
   std::printf("first: %g\n", firstOf(x));
+  if (getenv("CHECK_FOR_EVER"))
+    for (volatile int i = 0;; ++i) // a reference on the host
+      ;
   scale(x, 4, 2);
   std::printf("not reached\n");
   return 0;
