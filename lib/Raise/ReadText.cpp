@@ -257,6 +257,11 @@ std::optional<std::string> TextBuilder::typedText(const Expr *expr) {
   if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr)) {
     const Expr *operand = cast->getSubExprAsWritten();
     const auto *list = llvm::dyn_cast<InitListExpr>(operand);
+    const auto *made = llvm::dyn_cast<CXXConstructExpr>(operand);
+    if (list && list->getSyntacticForm())
+      list = list->getSyntacticForm(); // the other one names the bases
+    if ((list && list->getNumInits() == 0) || (made && made->getNumArgs() == 0)) // a functor
+      return type + "{}";
     if (list && list->getNumInits() != 1)
       return std::nullopt;
     return "(" + type + ")(" + fill(reader.textOf(list ? list->getInit(0) : operand, out)) + ")";
