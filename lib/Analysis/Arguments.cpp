@@ -6,7 +6,7 @@
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMap.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -113,9 +113,9 @@ Use classify(const Expr *use, const ParentMap &parents) {
   }
 }
 
-struct UseFinder : RecursiveASTVisitor<UseFinder> {
-  bool shouldVisitImplicitCode() const { return true; }
-  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+struct UseFinder : DynamicRecursiveASTVisitor {
+  UseFinder() { ShouldVisitImplicitCode = true; }
+  bool VisitDeclRefExpr(DeclRefExpr *ref) override {
     if (ref->getDecl()->getCanonicalDecl() == variable)
       uses.push_back(ref);
     return true;

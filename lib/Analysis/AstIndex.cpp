@@ -8,7 +8,7 @@
 
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Mangle.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/StmtCXX.h"
 
 using namespace clang;
@@ -16,14 +16,16 @@ using namespace clang;
 namespace kbopt::analysis {
 namespace {
 
-class BodyVisitor : public RecursiveASTVisitor<BodyVisitor> {
+class BodyVisitor : public DynamicRecursiveASTVisitor {
 public:
-  BodyVisitor(const SourceManager &sources, BodyIndex &index, std::vector<const FunctionDecl *> &callees)
-      : sources(sources), index(index), callees(callees) {}
+  BodyVisitor(const SourceManager &sources, BodyIndex &index,
+              std::vector<const FunctionDecl *> &callees)
+      : sources(sources), index(index), callees(callees) {
+    ShouldVisitTemplateInstantiations = true;
+    ShouldVisitImplicitCode = true;
+  }
 
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool shouldVisitImplicitCode() const { return true; }
-  bool TraverseLambdaExpr(LambdaExpr *lambda) {
+  bool TraverseLambdaExpr(LambdaExpr *lambda) override {
     // The body is a function of its own; captures belong to this one.
     for (Expr *init : lambda->capture_inits())
       if (init)
@@ -32,7 +34,7 @@ public:
     return true;
   }
 
-  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) {
+  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
     if (cast->getCastKind() == CK_LValueToRValue) {
       put<Expr>(index.loads, cast->getExprLoc(), cast->getSubExpr());
       if (isa<AbstractConditionalOperator>(cast->getSubExpr()->IgnoreParens()))
@@ -40,7 +42,7 @@ public:
     }
     return true;
   }
-  bool VisitBinaryOperator(BinaryOperator *op) {
+  bool VisitBinaryOperator(BinaryOperator *op) override {
     if (op->isAssignmentOp()) {
       put<Expr>(index.stores, op->getOperatorLoc(), op->getLHS());
       if (op->isCompoundAssignmentOp()) {
@@ -50,7 +52,7 @@ public:
     }
     return true;
   }
-  bool VisitUnaryOperator(UnaryOperator *op) {
+  bool VisitUnaryOperator(UnaryOperator *op) override {
     if (op->isIncrementDecrementOp()) {
       put<Expr>(index.loads, op->getExprLoc(), op->getSubExpr());
       put<Expr>(index.stores, op->getExprLoc(), op->getSubExpr());
@@ -58,7 +60,7 @@ public:
     }
     return true;
   }
-  bool VisitCallExpr(CallExpr *call) {
+  bool VisitCallExpr(CallExpr *call) override {
     put<Expr>(index.calls, call->getExprLoc(), call);
     if (call->getBeginLoc() != call->getExprLoc())
       put<Expr>(index.calls, call->getBeginLoc(), call);
@@ -72,7 +74,7 @@ public:
     }
     return true;
   }
-  bool VisitCXXConstructExpr(CXXConstructExpr *construct) {
+  bool VisitCXXConstructExpr(CXXConstructExpr *construct) override {
     const CXXConstructorDecl *constructor = construct->getConstructor();
     callees.push_back(constructor);
     if (constructor->isCopyOrMoveConstructor() && construct->getNumArgs() >= 1) {
@@ -82,25 +84,25 @@ public:
     }
     return true;
   }
-  bool VisitVarDecl(VarDecl *variable) {
+  bool VisitVarDecl(VarDecl *variable) override {
     if (variable->hasAttr<CUDASharedAttr>())
       index.sharedVariables.push_back(variable);
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr *use) {
+  bool VisitDeclRefExpr(DeclRefExpr *use) override {
     if (auto *variable = dyn_cast<VarDecl>(use->getDecl()))
       if (variable->hasAttr<CUDASharedAttr>() && !variable->isLocalVarDecl())
         index.sharedVariables.push_back(variable);
     return true;
   }
 
-  bool VisitForStmt(ForStmt *loop) { return addLoop(loop, loop->getCond()); }
-  bool VisitWhileStmt(WhileStmt *loop) { return addLoop(loop, loop->getCond()); }
-  bool VisitDoStmt(DoStmt *loop) { return addLoop(loop, loop->getCond()); }
-  bool VisitCXXForRangeStmt(CXXForRangeStmt *loop) { return addLoop(loop, nullptr); }
-  bool VisitIfStmt(IfStmt *branch) { return addCondition(branch, branch->getCond()); }
-  bool VisitSwitchStmt(SwitchStmt *branch) { return addCondition(branch, branch->getCond()); }
-  bool VisitConditionalOperator(ConditionalOperator *branch) {
+  bool VisitForStmt(ForStmt *loop) override { return addLoop(loop, loop->getCond()); }
+  bool VisitWhileStmt(WhileStmt *loop) override { return addLoop(loop, loop->getCond()); }
+  bool VisitDoStmt(DoStmt *loop) override { return addLoop(loop, loop->getCond()); }
+  bool VisitCXXForRangeStmt(CXXForRangeStmt *loop) override { return addLoop(loop, nullptr); }
+  bool VisitIfStmt(IfStmt *branch) override { return addCondition(branch, branch->getCond()); }
+  bool VisitSwitchStmt(SwitchStmt *branch) override { return addCondition(branch, branch->getCond()); }
+  bool VisitConditionalOperator(ConditionalOperator *branch) override {
     return addCondition(branch, branch->getCond());
   }
 
@@ -127,10 +129,10 @@ private:
     return true;
   }
   bool addCondition(Stmt *branch, Expr *condition) {
-    struct Parts : RecursiveASTVisitor<Parts> {
+    struct Parts : DynamicRecursiveASTVisitor {
       BodyVisitor *outer;
       const Stmt *branch;
-      bool VisitExpr(Expr *part) {
+      bool VisitExpr(Expr *part) override {
         outer->put<Stmt>(outer->index.branches, part->getExprLoc(), branch);
         return true;
       }

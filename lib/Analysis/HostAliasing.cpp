@@ -9,7 +9,7 @@
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMap.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
@@ -24,10 +24,11 @@ bool isAllocation(const FunctionDecl *function) {
 }
 
 /// All functions of the main file, for callers and for global variables.
-struct FunctionFinder : RecursiveASTVisitor<FunctionFinder> {
-  explicit FunctionFinder(const SourceManager &sources) : sources(sources) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool VisitFunctionDecl(FunctionDecl *function) {
+struct FunctionFinder : DynamicRecursiveASTVisitor {
+  explicit FunctionFinder(const SourceManager &sources) : sources(sources) {
+    ShouldVisitTemplateInstantiations = true;
+  }
+  bool VisitFunctionDecl(FunctionDecl *function) override {
     if (function->doesThisDeclarationHaveABody() && !function->isDependentContext())
       functions.push_back(function);
     return true;
@@ -47,8 +48,8 @@ std::vector<const FunctionDecl *> functionsOf(const ParsedProgram &program) {
 
 /// Every mention of \p variable is a read, or `&variable` as the first argument
 /// of an allocation.
-struct AllocationChecker : RecursiveASTVisitor<AllocationChecker> {
-  bool VisitCallExpr(CallExpr *call) {
+struct AllocationChecker : DynamicRecursiveASTVisitor {
+  bool VisitCallExpr(CallExpr *call) override {
     if (!isAllocation(call->getDirectCallee()) || call->getNumArgs() == 0)
       return true;
     const Expr *target = call->getArg(0)->IgnoreParenCasts();
@@ -60,13 +61,13 @@ struct AllocationChecker : RecursiveASTVisitor<AllocationChecker> {
       }
     return true;
   }
-  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) {
+  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
     if (cast->getCastKind() == CK_LValueToRValue)
       if (auto *ref = dyn_cast<DeclRefExpr>(cast->getSubExpr()->IgnoreParens()))
         allowed.insert(ref);
     return true;
   }
-  bool VisitBinaryOperator(BinaryOperator *op) {
+  bool VisitBinaryOperator(BinaryOperator *op) override {
     // p = nullptr after cudaFree.
     if (op->getOpcode() == BO_Assign)
       if (auto *ref = dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParens());
@@ -75,7 +76,7 @@ struct AllocationChecker : RecursiveASTVisitor<AllocationChecker> {
         allowed.insert(ref);
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+  bool VisitDeclRefExpr(DeclRefExpr *ref) override {
     if (ref->getDecl()->getCanonicalDecl() == variable && !allowed.count(ref))
       escapes = true;
     return true;
@@ -191,13 +192,13 @@ private:
     const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr, *definition = nullptr;
     if (!callee || !callee->hasBody(definition) || !llvm::is_contained(functions, definition))
       return false;
-    struct Returns : RecursiveASTVisitor<Returns> {
-      bool VisitReturnStmt(ReturnStmt *statement) {
+    struct Returns : DynamicRecursiveASTVisitor {
+      bool VisitReturnStmt(ReturnStmt *statement) override {
         const auto *ref = statement->getRetValue() ? dyn_cast<DeclRefExpr>(statement->getRetValue()->IgnoreParenCasts()) : nullptr;
         values.push_back(ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr);
         return true;
       }
-      bool TraverseLambdaExpr(LambdaExpr *) { return true; } // has returns of its own
+      bool TraverseLambdaExpr(LambdaExpr *) override { return true; } // has returns of its own
       std::vector<const VarDecl *> values;
     } returns;
     returns.TraverseStmt(definition->getBody());
@@ -242,12 +243,12 @@ private:
 
   /// All calls of \p host, or why they are not all in sight.
   Answer findCalls(const FunctionDecl *host, std::vector<Call> &calls) {
-    struct CallFinder : RecursiveASTVisitor<CallFinder> {
+    struct CallFinder : DynamicRecursiveASTVisitor {
       const FunctionDecl *host = nullptr;
       std::vector<const CallExpr *> calls;
       llvm::DenseSet<const Expr *> callees;
       bool escapes = false;
-      bool VisitCallExpr(CallExpr *call) {
+      bool VisitCallExpr(CallExpr *call) override {
         if (const FunctionDecl *callee = call->getDirectCallee();
             callee && callee->getCanonicalDecl() == host->getCanonicalDecl()) {
           calls.push_back(call);
@@ -255,7 +256,7 @@ private:
         }
         return true;
       }
-      bool VisitDeclRefExpr(DeclRefExpr *ref) {
+      bool VisitDeclRefExpr(DeclRefExpr *ref) override {
         if (ref->getDecl()->getCanonicalDecl() == host->getCanonicalDecl() && !callees.count(ref))
           escapes = true;
         return true;
@@ -328,9 +329,9 @@ Answer hostPointersMayOverlap(const ParsedProgram &program, const LaunchFact &la
 namespace {
 
 /// Every mention of \p variable is what fills or frees it, or an argument of one of the launches \p users.
-struct UserChecker : RecursiveASTVisitor<UserChecker> {
-  bool shouldVisitImplicitCode() const { return true; }
-  bool VisitCallExpr(CallExpr *call) {
+struct UserChecker : DynamicRecursiveASTVisitor {
+  UserChecker() { ShouldVisitImplicitCode = true; }
+  bool VisitCallExpr(CallExpr *call) override {
     static const llvm::StringSet<> frees = {"cudaFree", "cudaFreeAsync"};
     const FunctionDecl *callee = call->getDirectCallee();
     bool isFree = callee && callee->getDeclName().isIdentifier() && frees.contains(callee->getName());
@@ -344,7 +345,7 @@ struct UserChecker : RecursiveASTVisitor<UserChecker> {
         allow(argument);
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr *ref) {
+  bool VisitDeclRefExpr(DeclRefExpr *ref) override {
     if (ref->getDecl()->getCanonicalDecl() == variable && !allowed.count(ref) && !other)
       other = ref;
     return true;

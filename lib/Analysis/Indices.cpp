@@ -6,7 +6,7 @@
 #include "kb-opt/Analysis/Poly.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -15,37 +15,38 @@ namespace kbopt {
 namespace {
 
 /// `threadIdx.x` in a body, and the functions that the body calls.
-class GridVisitor : public clang::RecursiveASTVisitor<GridVisitor> {
+class GridVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
   GridVisitor(std::vector<GridUse> &uses, std::vector<const clang::FunctionDecl *> &callees,
               const clang::FunctionDecl *function)
-      : uses(uses), callees(callees), function(function) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
+      : uses(uses), callees(callees), function(function) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool TraversePseudoObjectExpr(clang::PseudoObjectExpr *expr) {
+  bool TraversePseudoObjectExpr(clang::PseudoObjectExpr *expr) override {
     if (auto *property = dyn_cast<clang::MSPropertyRefExpr>(expr->getSyntacticForm()->IgnoreParens()))
       note(expr, property->getBaseExpr(), property->getPropertyDecl()->getName());
     return true;
   }
-  bool VisitMemberExpr(clang::MemberExpr *member) {
+  bool VisitMemberExpr(clang::MemberExpr *member) override {
     // Conversions and operators have no name; `uint3 t = threadIdx` is one.
     if (const clang::IdentifierInfo *name = member->getMemberDecl()->getIdentifier())
       note(member, member->getBase(), name->getName());
     return true;
   }
-  bool VisitDeclRefExpr(clang::DeclRefExpr *use) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr *use) override {
     // dim3 copies of a whole index.
     if (!inMember.count(use) && isBuiltin(use))
       for (unsigned c = 0; c < 3; ++c)
         uses.push_back({*builtin(use), c, use, function});
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr *call) {
+  bool VisitCallExpr(clang::CallExpr *call) override {
     if (const clang::FunctionDecl *callee = call->getDirectCallee())
       callees.push_back(callee);
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) override {
     callees.push_back(construct->getConstructor());
     return true;
   }
@@ -153,8 +154,8 @@ static bool usesGlobalIndexOnly(AffineExpr expr) {
 
 /// Cooperative groups read the indices inside the toolkit's headers.
 static bool usesCooperativeGroups(const ImportedProgram &program, kb::KernelOp kernel) {
-  struct Finder : clang::RecursiveASTVisitor<Finder> {
-    bool shouldVisitImplicitCode() const { return true; }
+  struct Finder : clang::DynamicRecursiveASTVisitor {
+    Finder() { ShouldVisitImplicitCode = true; }
     bool note(const clang::FunctionDecl *callee) {
       if (!callee)
         return true;
@@ -162,8 +163,8 @@ static bool usesCooperativeGroups(const ImportedProgram &program, kb::KernelOp k
       work.push_back(callee);
       return true;
     }
-    bool VisitCallExpr(clang::CallExpr *call) { return note(call->getDirectCallee()); }
-    bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) { return note(construct->getConstructor()); }
+    bool VisitCallExpr(clang::CallExpr *call) override { return note(call->getDirectCallee()); }
+    bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) override { return note(construct->getConstructor()); }
     std::vector<const clang::FunctionDecl *> work;
     bool found = false;
   } finder;
@@ -224,7 +225,7 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
     });
   };
   // Marks the three uses inside an index expression as accounted for.
-  struct IndexFinder : clang::RecursiveASTVisitor<IndexFinder> {
+  struct IndexFinder : clang::DynamicRecursiveASTVisitor {
     llvm::function_ref<bool(const clang::Expr *, GridBuiltin, unsigned)> is;
     llvm::DenseSet<unsigned> accounted; ///< raw begin locations
     bool product(const clang::Expr *expr, unsigned c) {
@@ -256,7 +257,7 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
     void mark(const clang::Expr *expr) {
       accounted.insert(expr->IgnoreParenCasts()->getBeginLoc().getRawEncoding());
     }
-    bool VisitBinaryOperator(clang::BinaryOperator *op) {
+    bool VisitBinaryOperator(clang::BinaryOperator *op) override {
       if (op->getOpcode() != clang::BO_Add && op->getOpcode() != clang::BO_Mul)
         return true;
       for (unsigned c = 0; c < 3; ++c) {

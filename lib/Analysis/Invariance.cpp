@@ -7,7 +7,7 @@
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace mlir;
 
@@ -105,15 +105,15 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
 namespace {
 
 /// Looks for what ties an expression to an iteration.
-class InvarianceVisitor : public clang::RecursiveASTVisitor<InvarianceVisitor> {
+class InvarianceVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
   InvarianceVisitor(const ImportedProgram &program, const clang::Stmt *loop)
       : program(program), loop(loop), loopOps(program.loopsOf(loop)) {}
 
   // threadIdx.x and its like never change.
-  bool TraversePseudoObjectExpr(clang::PseudoObjectExpr *) { return true; }
+  bool TraversePseudoObjectExpr(clang::PseudoObjectExpr *) override { return true; }
 
-  bool VisitDeclRefExpr(clang::DeclRefExpr *use) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr *use) override {
     auto *variable = dyn_cast<clang::VarDecl>(use->getDecl());
     if (!variable)
       return true;
@@ -135,17 +135,17 @@ public:
       return refuse(Answer::no("the loop changes " + name));
     return true;
   }
-  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr *expr) { return checkLoad(expr); }
-  bool VisitMemberExpr(clang::MemberExpr *expr) { return expr->isArrow() ? checkLoad(expr) : true; }
-  bool VisitUnaryOperator(clang::UnaryOperator *op) {
+  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr *expr) override { return checkLoad(expr); }
+  bool VisitMemberExpr(clang::MemberExpr *expr) override { return expr->isArrow() ? checkLoad(expr) : true; }
+  bool VisitUnaryOperator(clang::UnaryOperator *op) override {
     if (op->isIncrementDecrementOp())
       return refuse(Answer::no("it has side effects"));
     return op->getOpcode() == clang::UO_Deref ? checkLoad(op) : true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator *op) {
+  bool VisitBinaryOperator(clang::BinaryOperator *op) override {
     return op->isAssignmentOp() ? refuse(Answer::no("it has side effects")) : true;
   }
-  bool VisitCallExpr(clang::CallExpr *call) {
+  bool VisitCallExpr(clang::CallExpr *call) override {
     // A call with pure arguments is speculatable if its callee is known to be.
     const clang::FunctionDecl *callee = call->getDirectCallee();
     llvm::StringRef name = callee && callee->getDeclName().isIdentifier() ? callee->getName() : "";
@@ -156,11 +156,11 @@ public:
     return refuse(Answer::dontKnow(name.empty() ? "it makes a call"
                                                 : "what the call of " + quoted(name) + " does is not known"));
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) override {
     return construct->getConstructor()->isTrivial() ? true
                                                     : refuse(Answer::dontKnow("it constructs an object"));
   }
-  bool VisitLambdaExpr(clang::LambdaExpr *) { return refuse(Answer::dontKnow("it makes a lambda")); }
+  bool VisitLambdaExpr(clang::LambdaExpr *) override { return refuse(Answer::dontKnow("it makes a lambda")); }
 
   Answer result = Answer::yes();
 

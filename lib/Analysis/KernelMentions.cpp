@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -26,12 +26,13 @@ bool isHarmless(const FunctionDecl *callee) {
          name == "cudaFuncGetAttributes" || name.starts_with("cudaOccupancy");
 }
 
-class MentionFinder : public RecursiveASTVisitor<MentionFinder> {
+class MentionFinder : public DynamicRecursiveASTVisitor {
 public:
-  explicit MentionFinder(const FunctionDecl *kernel) : kernel(patternOf(kernel)) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
+  explicit MentionFinder(const FunctionDecl *kernel) : kernel(patternOf(kernel)) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *call) {
+  bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *call) override {
     // Not the callee: that is the launch itself.
     for (Expr *argument : call->arguments())
       if (!TraverseStmt(argument))
@@ -40,10 +41,10 @@ public:
       return TraverseStmt(call->getCallee());
     return true;
   }
-  bool TraverseCallExpr(CallExpr *call) {
-    return isHarmless(call->getDirectCallee()) || RecursiveASTVisitor::TraverseCallExpr(call);
+  bool TraverseCallExpr(CallExpr *call) override {
+    return isHarmless(call->getDirectCallee()) || DynamicRecursiveASTVisitor::TraverseCallExpr(call);
   }
-  bool VisitDeclRefExpr(DeclRefExpr *reference) {
+  bool VisitDeclRefExpr(DeclRefExpr *reference) override {
     if (const auto *function = dyn_cast<FunctionDecl>(reference->getDecl()))
       found |= patternOf(function) == kernel;
     return !found;

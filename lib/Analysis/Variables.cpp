@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -39,12 +39,13 @@ const DeclRefExpr *rootOf(const Expr *lvalue) {
 }
 
 /// Every use of a variable counts as a change unless it is known to be a read.
-class ChangeFinder : public RecursiveASTVisitor<ChangeFinder> {
+class ChangeFinder : public DynamicRecursiveASTVisitor {
 public:
-  explicit ChangeFinder(const VarDecl *variable) : variable(variable->getCanonicalDecl()) {}
-  bool shouldVisitImplicitCode() const { return true; }
+  explicit ChangeFinder(const VarDecl *variable) : variable(variable->getCanonicalDecl()) {
+    ShouldVisitImplicitCode = true;
+  }
 
-  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) {
+  bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
     bool reads = cast->getCastKind() == CK_LValueToRValue ||
                  (cast->getCastKind() == CK_NoOp && cast->isGLValue() && cast->getType().isConstQualified());
     if (reads)
@@ -54,13 +55,13 @@ public:
   }
   // In a template no cast says that an operand is read. A subscript of a pointer and the
   // operators on numbers read theirs, whatever the element becomes.
-  bool VisitArraySubscriptExpr(ArraySubscriptExpr *subscript) {
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *subscript) override {
     QualType base = subscript->getLHS()->getType();
     if (subscript->isTypeDependent() && (base->isPointerType() || base->isArrayType()))
       read(subscript->getRHS());
     return true;
   }
-  bool VisitBinaryOperator(BinaryOperator *op) {
+  bool VisitBinaryOperator(BinaryOperator *op) override {
     if (!op->isTypeDependent() || op->isShiftOp() || op->isPtrMemOp() || op->isCommaOp())
       return true;
     if (!op->isAssignmentOp())
@@ -68,13 +69,13 @@ public:
     read(op->getRHS());
     return true;
   }
-  bool VisitDeclRefExpr(DeclRefExpr *use) {
+  bool VisitDeclRefExpr(DeclRefExpr *use) override {
     if (use->getDecl()->getCanonicalDecl() == variable && !reading.count(use) &&
         !use->getType().isConstQualified() && !use->isNonOdrUse())
       changed = true;
     return !changed;
   }
-  bool TraverseUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *) { return true; }
+  bool TraverseUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *) override { return true; }
 
   bool changed = false;
 
@@ -102,18 +103,18 @@ bool isPureMath(const FunctionDecl *function) {
          function->getASTContext().getSourceManager().isInSystemHeader(function->getLocation());
 }
 
-class RiskFinder : public RecursiveASTVisitor<RiskFinder> {
+class RiskFinder : public DynamicRecursiveASTVisitor {
 public:
   explicit RiskFinder(const ASTContext &ast) : ast(ast) {}
 
   // threadIdx.x is a property with a getter.
-  bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
-  bool VisitArraySubscriptExpr(ArraySubscriptExpr *) { return refuse(); }
-  bool VisitMemberExpr(MemberExpr *member) { return member->isArrow() ? refuse() : true; }
-  bool VisitUnaryOperator(UnaryOperator *op) {
+  bool TraversePseudoObjectExpr(PseudoObjectExpr *) override { return true; }
+  bool VisitArraySubscriptExpr(ArraySubscriptExpr *) override { return refuse(); }
+  bool VisitMemberExpr(MemberExpr *member) override { return member->isArrow() ? refuse() : true; }
+  bool VisitUnaryOperator(UnaryOperator *op) override {
     return op->getOpcode() == UO_Deref || op->isIncrementDecrementOp() ? refuse() : true;
   }
-  bool VisitBinaryOperator(BinaryOperator *op) {
+  bool VisitBinaryOperator(BinaryOperator *op) override {
     if (op->isAssignmentOp())
       return refuse();
     if ((op->getOpcode() == BO_Div || op->getOpcode() == BO_Rem) && op->getType()->isIntegerType()) {
@@ -124,12 +125,12 @@ public:
     }
     return true;
   }
-  bool VisitCallExpr(CallExpr *call) { return isPureMath(call->getDirectCallee()) ? true : refuse(); }
-  bool VisitCXXConstructExpr(CXXConstructExpr *) { return refuse(); }
-  bool VisitCXXNewExpr(CXXNewExpr *) { return refuse(); }
-  bool VisitLambdaExpr(LambdaExpr *) { return refuse(); }
-  bool VisitStmtExpr(StmtExpr *) { return refuse(); }
-  bool VisitDeclRefExpr(DeclRefExpr *use) {
+  bool VisitCallExpr(CallExpr *call) override { return isPureMath(call->getDirectCallee()) ? true : refuse(); }
+  bool VisitCXXConstructExpr(CXXConstructExpr *) override { return refuse(); }
+  bool VisitCXXNewExpr(CXXNewExpr *) override { return refuse(); }
+  bool VisitLambdaExpr(LambdaExpr *) override { return refuse(); }
+  bool VisitStmtExpr(StmtExpr *) override { return refuse(); }
+  bool VisitDeclRefExpr(DeclRefExpr *use) override {
     auto *variable = dyn_cast<VarDecl>(use->getDecl());
     return variable && variable->getType().isVolatileQualified() ? refuse() : true;
   }
@@ -158,9 +159,9 @@ bool mayModify(const Stmt *statement, const VarDecl *variable) {
 
 bool isSpeculatable(const Expr *expr) {
   // Any declaration leads to the context.
-  struct ContextFinder : RecursiveASTVisitor<ContextFinder> {
+  struct ContextFinder : DynamicRecursiveASTVisitor {
     const ASTContext *ast = nullptr;
-    bool VisitDeclRefExpr(DeclRefExpr *use) {
+    bool VisitDeclRefExpr(DeclRefExpr *use) override {
       ast = &use->getDecl()->getASTContext();
       return false;
     }

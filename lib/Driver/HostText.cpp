@@ -1,6 +1,6 @@
 //===- HostText.cpp -------------------------------------------------------===//
 #include "HostText.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
 
 using namespace kbopt;
@@ -8,11 +8,11 @@ using namespace kbopt;
 namespace {
 
 /// Collects the byte ranges of device-only bodies in the main file.
-class DeviceBodies : public clang::RecursiveASTVisitor<DeviceBodies> {
+class DeviceBodies : public clang::DynamicRecursiveASTVisitor {
 public:
   explicit DeviceBodies(const ParsedProgram &program) : program(program) {}
 
-  bool VisitFunctionDecl(clang::FunctionDecl *function) {
+  bool VisitFunctionDecl(clang::FunctionDecl *function) override {
     bool device = function->hasAttr<clang::CUDAGlobalAttr>() ||
                   (function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>());
     if (!device || !function->doesThisDeclarationHaveABody() || function->isConstexpr())

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -13,7 +13,7 @@ namespace kbopt::raise {
 namespace {
 
 /// Variables that are changed deeper than they are declared, or whose address is taken.
-class ChangeFinder : public RecursiveASTVisitor<ChangeFinder> {
+class ChangeFinder : public DynamicRecursiveASTVisitor {
 public:
   ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked, LoopForms &forms, LoopMoves &moves,
                Choices &choices, bool movesIntegers)
@@ -32,11 +32,11 @@ public:
       llvm::erase_if(moved, [&](const LoopMove &each) { return untracked.count(each.variable); });
   }
 
-  bool VisitVarDecl(VarDecl *variable) {
+  bool VisitVarDecl(VarDecl *variable) override {
     depths[variable] = depth;
     return true;
   }
-  bool TraverseForStmt(ForStmt *given) {
+  bool TraverseForStmt(ForStmt *given) override {
     const ForStmt *loop = forms.asFor(given, ast);
     loop = loop ? loop : given;
     // The header may change the loop's own variable.
@@ -59,17 +59,17 @@ public:
     depth -= 2;
     return true;
   }
-  bool TraverseWhileStmt(WhileStmt *loop) {
+  bool TraverseWhileStmt(WhileStmt *loop) override {
     if (const ForStmt *counted = forms.asFor(loop, ast))
       return TraverseForStmt(const_cast<ForStmt *>(counted));
     return nested(loop, &ChangeFinder::base<WhileStmt>);
   }
-  bool TraverseDoStmt(DoStmt *loop) {
+  bool TraverseDoStmt(DoStmt *loop) override {
     if (const ForStmt *counted = forms.asFor(loop, ast))
       return TraverseForStmt(const_cast<ForStmt *>(counted));
     return nested(loop, &ChangeFinder::base<DoStmt>);
   }
-  bool TraverseIfStmt(IfStmt *branch) {
+  bool TraverseIfStmt(IfStmt *branch) override {
     if (std::optional<const Stmt *> side = constantSide(branch, ast))
       return TraverseStmt(const_cast<Stmt *>(*side));
     branches.push_back({branch, depth});
@@ -77,22 +77,22 @@ public:
     branches.pop_back();
     return true;
   }
-  bool TraverseSwitchStmt(SwitchStmt *branch) { return nested(branch, &ChangeFinder::base<SwitchStmt>); }
-  bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
+  bool TraverseSwitchStmt(SwitchStmt *branch) override { return nested(branch, &ChangeFinder::base<SwitchStmt>); }
+  bool TraversePseudoObjectExpr(PseudoObjectExpr *) override { return true; }
 
-  bool VisitBinaryOperator(BinaryOperator *op) {
+  bool VisitBinaryOperator(BinaryOperator *op) override {
     if (op->isAssignmentOp())
       change(op->getLHS(), op);
     return true;
   }
-  bool VisitUnaryOperator(UnaryOperator *op) {
+  bool VisitUnaryOperator(UnaryOperator *op) override {
     if (op->isIncrementDecrementOp())
       change(op->getSubExpr(), op);
     if (op->getOpcode() == UO_AddrOf)
       escape(op->getSubExpr());
     return true;
   }
-  bool VisitCallExpr(CallExpr *call) {
+  bool VisitCallExpr(CallExpr *call) override {
     const FunctionDecl *callee = call->getDirectCallee();
     for (unsigned i = 0; callee && i < call->getNumArgs() && i < callee->getNumParams(); ++i) {
       QualType type = callee->getParamDecl(i)->getType();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
 #include "clang/AST/Attr.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -16,14 +16,14 @@ namespace kbopt::raise {
 constexpr unsigned mostElements = 64, mostIterations = 32, mostCopies = 256;
 
 bool mayCooperate(const Stmt *body) {
-  struct Finder : RecursiveASTVisitor<Finder> {
+  struct Finder : DynamicRecursiveASTVisitor {
     std::set<const FunctionDecl *> seen;
     bool found = false;
-    bool VisitVarDecl(VarDecl *variable) {
+    bool VisitVarDecl(VarDecl *variable) override {
       found |= variable->hasAttr<CUDASharedAttr>();
       return !found;
     }
-    bool VisitCallExpr(CallExpr *call) {
+    bool VisitCallExpr(CallExpr *call) override {
       llvm::StringRef name = calleeName(call);
       found |= name.contains("shfl") || name.contains("sync") || name.starts_with("__reduce");
       const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
@@ -128,11 +128,11 @@ const std::string *ThreadReader::elementName(const Expr *lvalue) {
 }
 
 bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const {
-  struct Finder : RecursiveASTVisitor<Finder> {
+  struct Finder : DynamicRecursiveASTVisitor {
     const VarDecl *variable = nullptr;
     const std::map<const VarDecl *, LocalArray> *arrays = nullptr;
     bool inIndex = false, found = false;
-    bool TraverseArraySubscriptExpr(ArraySubscriptExpr *subscript) {
+    bool TraverseArraySubscriptExpr(ArraySubscriptExpr *subscript) override {
       const VarDecl *root = rootOf(subscript);
       bool isOwn = root && ((root->isLocalVarDecl() && !root->hasGlobalStorage() && root->getType()->isArrayType()) ||
                             arrays->count(root));
@@ -142,7 +142,7 @@ bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const
       inIndex = outer;
       return true;
     }
-    bool VisitDeclRefExpr(DeclRefExpr *reference) {
+    bool VisitDeclRefExpr(DeclRefExpr *reference) override {
       found |= inIndex && reference->getDecl() == variable;
       return true;
     }

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 
 using namespace clang;
 

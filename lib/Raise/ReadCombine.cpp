@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "NestScalars.h"
 #include "ThreadReader.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace clang;
@@ -13,10 +13,10 @@ using namespace clang;
 namespace kbopt::raise {
 
 static bool mentions(const Expr *expr, const VarDecl *variable) {
-  struct Finder : RecursiveASTVisitor<Finder> {
+  struct Finder : DynamicRecursiveASTVisitor {
     const VarDecl *variable = nullptr;
     bool found = false;
-    bool VisitDeclRefExpr(DeclRefExpr *reference) {
+    bool VisitDeclRefExpr(DeclRefExpr *reference) override {
       found |= reference->getDecl()->getCanonicalDecl() == variable->getCanonicalDecl();
       return !found;
     }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -13,7 +13,7 @@ namespace kbopt::raise {
 namespace {
 
 /// The structs that \p function, or a function that it calls, stores fields of in memory, and those with fields that are more than a number.
-class FieldFinder : public RecursiveASTVisitor<FieldFinder> {
+class FieldFinder : public DynamicRecursiveASTVisitor {
 public:
   FieldFinder(const FunctionDecl *kernel, std::set<const RecordDecl *> &stored, std::set<const RecordDecl *> &nested)
       : kernel(kernel), ast(kernel->getASTContext()), stored(stored), nested(nested) {}
@@ -26,21 +26,21 @@ public:
       TraverseStmt(definition->getBody());
   }
 
-  bool VisitCallExpr(CallExpr *call) {
+  bool VisitCallExpr(CallExpr *call) override {
     look(call->getDirectCallee());
     return true;
   }
-  bool VisitBinaryOperator(BinaryOperator *op) {
+  bool VisitBinaryOperator(BinaryOperator *op) override {
     if (op->isAssignmentOp())
       addStored(op->getLHS());
     return true;
   }
-  bool VisitUnaryOperator(UnaryOperator *op) {
+  bool VisitUnaryOperator(UnaryOperator *op) override {
     if (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf)
       addStored(op->getSubExpr());
     return true;
   }
-  bool VisitMemberExpr(MemberExpr *member) {
+  bool VisitMemberExpr(MemberExpr *member) override {
     const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
     if (field && (field->getType()->isArrayType() || field->getType()->isRecordType()))
       nested.insert(field->getParent()->getDefinition());

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Points.h"
 #include "ThreadReader.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -255,18 +255,18 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
 }
 
 bool changesVariable(const Stmt *statement, const VarDecl *variable) {
-  struct Finder : RecursiveASTVisitor<Finder> {
+  struct Finder : DynamicRecursiveASTVisitor {
     const VarDecl *variable = nullptr;
     bool found = false;
-    bool VisitBinaryOperator(BinaryOperator *op) {
+    bool VisitBinaryOperator(BinaryOperator *op) override {
       found |= op->isAssignmentOp() && variableOf(op->getLHS()) == variable;
       return !found;
     }
-    bool VisitUnaryOperator(UnaryOperator *op) {
+    bool VisitUnaryOperator(UnaryOperator *op) override {
       found |= (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf) && variableOf(op->getSubExpr()) == variable;
       return !found;
     }
-    bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
+    bool TraversePseudoObjectExpr(PseudoObjectExpr *) override { return true; }
   } finder;
   finder.variable = variable;
   finder.TraverseStmt(const_cast<Stmt *>(statement));

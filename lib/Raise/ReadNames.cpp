@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
 #include "clang/AST/PrettyPrinter.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
 
 using namespace clang;
@@ -13,11 +13,11 @@ using namespace clang;
 namespace kbopt::raise {
 
 bool ThreadReader::mentionsFollowed(const Expr *expr) const {
-  struct Finder : RecursiveASTVisitor<Finder> {
+  struct Finder : DynamicRecursiveASTVisitor {
     const ThreadReader &reader;
     bool found = false;
     explicit Finder(const ThreadReader &reader) : reader(reader) {}
-    bool VisitDeclRefExpr(DeclRefExpr *reference) {
+    bool VisitDeclRefExpr(DeclRefExpr *reference) override {
       const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
       auto at = reader.values.find(variable);
       bool isUnchangedParameter = llvm::isa_and_nonnull<ParmVarDecl>(variable) && at != reader.values.end() &&
@@ -26,7 +26,7 @@ bool ThreadReader::mentionsFollowed(const Expr *expr) const {
       found |= variable && variable->isLocalVarDeclOrParm() && !isUnchangedParameter;
       return !found;
     }
-    bool TraversePseudoObjectExpr(PseudoObjectExpr *) { return true; }
+    bool TraversePseudoObjectExpr(PseudoObjectExpr *) override { return true; }
   } finder(*this);
   finder.TraverseStmt(const_cast<Expr *>(expr));
   return finder.found;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
 #include "clang/AST/Attr.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -14,14 +14,14 @@ namespace kbopt::raise {
 namespace {
 
 /// Whether a device function computes its result from its scalar parameters alone.
-class PurityCheck : public RecursiveASTVisitor<PurityCheck> {
+class PurityCheck : public DynamicRecursiveASTVisitor {
 public:
   explicit PurityCheck(llvm::function_ref<bool(const FunctionDecl *)> isPure) : isPure(isPure) {}
-  bool VisitCallExpr(CallExpr *call) {
+  bool VisitCallExpr(CallExpr *call) override {
     const FunctionDecl *callee = call->getDirectCallee();
     return callee && isPure(callee) ? true : refuse();
   }
-  bool VisitDeclRefExpr(DeclRefExpr *reference) {
+  bool VisitDeclRefExpr(DeclRefExpr *reference) override {
     const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
     if (!variable)
       return true;
@@ -31,10 +31,10 @@ public:
                ? refuse()
                : true;
   }
-  bool VisitAsmStmt(AsmStmt *) { return refuse(); }
-  bool VisitCXXThisExpr(CXXThisExpr *) { return refuse(); }
-  bool VisitPseudoObjectExpr(PseudoObjectExpr *) { return refuse(); } // threadIdx
-  bool VisitLambdaExpr(LambdaExpr *) { return refuse(); }
+  bool VisitAsmStmt(AsmStmt *) override { return refuse(); }
+  bool VisitCXXThisExpr(CXXThisExpr *) override { return refuse(); }
+  bool VisitPseudoObjectExpr(PseudoObjectExpr *) override { return refuse(); } // threadIdx
+  bool VisitLambdaExpr(LambdaExpr *) override { return refuse(); }
   bool refuse() {
     impure = true;
     return false;

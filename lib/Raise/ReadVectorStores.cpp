@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -12,18 +12,18 @@ namespace kbopt::raise {
 
 /// Whether \p variable's function changes one field of it, or lets another function do so.
 static bool changesField(const VarDecl *variable) {
-  struct Finder : RecursiveASTVisitor<Finder> {
+  struct Finder : DynamicRecursiveASTVisitor {
     const VarDecl *variable = nullptr;
     bool found = false;
     void look(const Expr *lvalue) {
       const auto *member = llvm::dyn_cast<MemberExpr>(strip(lvalue));
       found |= member && variableOf(member->getBase()) == variable;
     }
-    bool VisitBinaryOperator(BinaryOperator *op) { return op->isAssignmentOp() ? look(op->getLHS()) : void(), !found; }
-    bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *op) {
+    bool VisitBinaryOperator(BinaryOperator *op) override { return op->isAssignmentOp() ? look(op->getLHS()) : void(), !found; }
+    bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *op) override {
       return op->isAssignmentOp() ? look(op->getArg(0)) : void(), !found;
     }
-    bool VisitUnaryOperator(UnaryOperator *op) {
+    bool VisitUnaryOperator(UnaryOperator *op) override {
       if (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf)
         look(op->getSubExpr());
       found |= op->getOpcode() == UO_AddrOf && variableOf(op->getSubExpr()) == variable;

@@ -1,7 +1,6 @@
 //===- AstTools.cpp - What several passes ask of an AST --------------------===//
 
 #include "kb-opt/Rewrite/AstTools.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
 
 using namespace kbopt;

@@ -3,7 +3,7 @@
 #include "kb-opt/Rewrite/Dispatch.h"
 #include "kb-opt/Rewrite/AstTools.h"
 #include "clang/AST/ParentMapContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -155,9 +155,9 @@ static bool launchesAnother(const Stmt *statement, StringRef kernel) {
 
 /// Whether the program may set attributes on \p kernel: by name, or through a pointer to it.
 static bool setsAttributes(const PassContext &context, const FunctionDecl *kernel) {
-  struct Finder : RecursiveASTVisitor<Finder> {
-    bool shouldVisitTemplateInstantiations() const { return true; }
-    bool VisitCallExpr(CallExpr *call) {
+  struct Finder : DynamicRecursiveASTVisitor {
+    Finder() { ShouldVisitTemplateInstantiations = true; }
+    bool VisitCallExpr(CallExpr *call) override {
       const FunctionDecl *callee = call->getDirectCallee();
       if (!callee || !callee->getIdentifier() || !callee->getName().starts_with("cudaFuncSet"))
         return true;

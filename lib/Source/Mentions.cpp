@@ -2,7 +2,7 @@
 #include "kb-opt/Source/Mentions.h"
 
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -37,25 +37,26 @@ const Decl *kbopt::unitOf(const Decl *declaration) {
 namespace {
 
 /// Collects the declarations that one unit mentions.
-class Mentions : public RecursiveASTVisitor<Mentions> {
+class Mentions : public DynamicRecursiveASTVisitor {
 public:
-  explicit Mentions(std::function<void(const Decl *)> found) : found(std::move(found)) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool shouldVisitImplicitCode() const { return true; }
-  bool VisitDeclRefExpr(DeclRefExpr *expr) { return note(expr->getDecl()); }
-  bool VisitMemberExpr(MemberExpr *expr) { return note(expr->getMemberDecl()); }
-  bool VisitCXXConstructExpr(CXXConstructExpr *expr) { return note(expr->getConstructor()); }
-  bool VisitOverloadExpr(OverloadExpr *expr) {
+  explicit Mentions(std::function<void(const Decl *)> found) : found(std::move(found)) {
+    ShouldVisitTemplateInstantiations = true;
+    ShouldVisitImplicitCode = true;
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *expr) override { return note(expr->getDecl()); }
+  bool VisitMemberExpr(MemberExpr *expr) override { return note(expr->getMemberDecl()); }
+  bool VisitCXXConstructExpr(CXXConstructExpr *expr) override { return note(expr->getConstructor()); }
+  bool VisitOverloadExpr(OverloadExpr *expr) override {
     for (const NamedDecl *each : expr->decls())
       note(each);
     return true;
   }
-  bool VisitTagTypeLoc(TagTypeLoc type) { return note(type.getDecl()); }
-  bool VisitTypedefTypeLoc(TypedefTypeLoc type) { return note(type.getDecl()); }
-  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
+  bool VisitTagTypeLoc(TagTypeLoc type) override { return note(type.getDecl()); }
+  bool VisitTypedefTypeLoc(TypedefTypeLoc type) override { return note(type.getDecl()); }
+  bool VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) override {
     return note(type.getTypePtr()->getTemplateName().getAsTemplateDecl());
   }
-  bool VisitValueDecl(ValueDecl *declaration) {
+  bool VisitValueDecl(ValueDecl *declaration) override {
     if (const TagDecl *tag = declaration->getType()->getAsTagDecl())
       note(tag);
     return true;

@@ -4,7 +4,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Mangle.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Index/USRGeneration.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/MapVector.h"
@@ -71,14 +71,15 @@ static unsigned mainFileOffset(const clang::SourceManager &sources, clang::Sourc
 
 namespace {
 
-class KernelFinder : public clang::RecursiveASTVisitor<KernelFinder> {
+class KernelFinder : public clang::DynamicRecursiveASTVisitor {
 public:
-  KernelFinder(const ParsedProgram &program) : program(program) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool shouldWalkTypesOfTypeLocs() const { return false; }
-  bool TraverseStmt(clang::Stmt *) { return true; }
+  KernelFinder(const ParsedProgram &program) : program(program) {
+    ShouldVisitTemplateInstantiations = true;
+    ShouldWalkTypesOfTypeLocs = false;
+  }
+  bool TraverseStmt(clang::Stmt *) override { return true; }
 
-  bool VisitFunctionDecl(clang::FunctionDecl *function) {
+  bool VisitFunctionDecl(clang::FunctionDecl *function) override {
     if (!function->hasAttr<clang::CUDAGlobalAttr>())
       return true;
     const clang::FunctionDecl *pattern = patternOf(function);
@@ -131,24 +132,25 @@ const clang::FunctionDecl *namedKernel(const clang::Expr *expression) {
   return function && function->hasAttr<clang::CUDAGlobalAttr>() ? function : nullptr;
 }
 
-class LaunchFinder : public clang::RecursiveASTVisitor<LaunchFinder> {
+class LaunchFinder : public clang::DynamicRecursiveASTVisitor {
 public:
-  LaunchFinder(const ParsedProgram &program) : program(program) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool shouldWalkTypesOfTypeLocs() const { return false; }
+  LaunchFinder(const ParsedProgram &program) : program(program) {
+    ShouldVisitTemplateInstantiations = true;
+    ShouldWalkTypesOfTypeLocs = false;
+  }
 
-  bool TraverseDecl(clang::Decl *declaration) {
+  bool TraverseDecl(clang::Decl *declaration) override {
     auto *function = llvm::dyn_cast_or_null<clang::FunctionDecl>(declaration);
     const clang::FunctionDecl *outer = host;
     // A lambda's call operator belongs to the function it stands in.
     if (function && !(host && isLambdaCall(function)))
       host = function;
-    bool result = RecursiveASTVisitor::TraverseDecl(declaration);
+    bool result = clang::DynamicRecursiveASTVisitor::TraverseDecl(declaration);
     host = outer;
     return result;
   }
 
-  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr *call) {
+  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr *call) override {
     const clang::CallExpr *configuration = call->getConfig();
     LaunchFact launch;
     launch.call = call;
@@ -168,7 +170,7 @@ public:
     return true;
   }
 
-  bool VisitCallExpr(clang::CallExpr *call) {
+  bool VisitCallExpr(clang::CallExpr *call) override {
     const clang::FunctionDecl *callee = call->getDirectCallee();
     if (!callee || !callee->getDeclName().isIdentifier() ||
         callee->getName() != "cudaLaunchKernel" || call->getNumArgs() < 5)
@@ -280,11 +282,10 @@ bool kbopt::hasMain(const ParsedProgram &program) {
 }
 
 namespace {
-class UsrFinder : public clang::RecursiveASTVisitor<UsrFinder> {
+class UsrFinder : public clang::DynamicRecursiveASTVisitor {
 public:
-  UsrFinder(StringRef usr) : usr(usr) {}
-  bool shouldWalkTypesOfTypeLocs() const { return false; }
-  bool VisitNamedDecl(clang::NamedDecl *declaration) {
+  UsrFinder(StringRef usr) : usr(usr) { ShouldWalkTypesOfTypeLocs = false; }
+  bool VisitNamedDecl(clang::NamedDecl *declaration) override {
     // A template and its pattern share a name, and passes want the function.
     if (llvm::isa<clang::TemplateDecl>(declaration) || usrOf(declaration) != usr)
       return true;

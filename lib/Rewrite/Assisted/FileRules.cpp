@@ -6,7 +6,7 @@
 #include "Tokens.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -93,7 +93,7 @@ void checkText(StringRef original, StringRef candidate, const clang::LangOptions
 
 //===-- Declarations and calls ----------------------------------------------===//
 
-class Walker : public clang::RecursiveASTVisitor<Walker> {
+class Walker : public clang::DynamicRecursiveASTVisitor {
 public:
   /// Refuses new calls of given functions that use, by whatever way, what a file may not.
   void finish();
@@ -102,35 +102,34 @@ public:
          bool isCalled, Breaches &breaches)
       : program(program), oldWords(oldWords), oldLines(oldLines), isCalled(isCalled), breaches(breaches) {}
 
-  bool shouldVisitTemplateInstantiations() const { return false; }
 
-  bool TraverseDecl(clang::Decl *declaration) {
+  bool TraverseDecl(clang::Decl *declaration) override {
     const clang::FunctionDecl *outer = function;
     if (const auto *inner = llvm::dyn_cast_or_null<clang::FunctionDecl>(declaration))
       function = inner;
-    bool goOn = RecursiveASTVisitor::TraverseDecl(declaration);
+    bool goOn = clang::DynamicRecursiveASTVisitor::TraverseDecl(declaration);
     function = outer;
     return goOn;
   }
 
-  bool VisitDecl(clang::Decl *declaration);
-  bool VisitFunctionDecl(clang::FunctionDecl *declared);
-  bool VisitVarDecl(clang::VarDecl *variable);
-  bool VisitGCCAsmStmt(clang::GCCAsmStmt *assembly) {
+  bool VisitDecl(clang::Decl *declaration) override;
+  bool VisitFunctionDecl(clang::FunctionDecl *declared) override;
+  bool VisitVarDecl(clang::VarDecl *variable) override;
+  bool VisitGCCAsmStmt(clang::GCCAsmStmt *assembly) override {
     if (onHost() && !isGiven(assembly->getAsmLoc()))
       breaches.add("inline-asm: it has assembly on the host");
     return true;
   }
-  bool VisitUnaryOperator(clang::UnaryOperator *operation);
-  bool VisitBinaryOperator(clang::BinaryOperator *operation);
-  bool VisitDeclRefExpr(clang::DeclRefExpr *reference);
-  bool VisitOverloadExpr(clang::OverloadExpr *overloads);
-  bool VisitMemberExpr(clang::MemberExpr *member) {
+  bool VisitUnaryOperator(clang::UnaryOperator *operation) override;
+  bool VisitBinaryOperator(clang::BinaryOperator *operation) override;
+  bool VisitDeclRefExpr(clang::DeclRefExpr *reference) override;
+  bool VisitOverloadExpr(clang::OverloadExpr *overloads) override;
+  bool VisitMemberExpr(clang::MemberExpr *member) override {
     if (const auto *callee = llvm::dyn_cast<clang::CXXMethodDecl>(member->getMemberDecl()))
       checkUse(*callee, callee->getNameAsString(), member->getMemberLoc());
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr *expression) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr *expression) override {
     const clang::CXXRecordDecl *type = expression->getConstructor()->getParent();
     checkUse(*type, type->getNameAsString(), expression->getLocation());
     return true;

@@ -6,7 +6,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,25 +16,25 @@ using llvm::StringRef;
 
 namespace {
 
-class Walker : public clang::RecursiveASTVisitor<Walker> {
+class Walker : public clang::DynamicRecursiveASTVisitor {
 public:
-  Walker(const ParsedProgram &program, const NewCode &code) : program(program), code(code) {}
-
-  bool shouldVisitTemplateInstantiations() const { return true; }
+  Walker(const ParsedProgram &program, const NewCode &code) : program(program), code(code) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
   std::optional<Refusal> finding;
 
-  bool TraverseDecl(clang::Decl *declaration);
-  bool VisitDecl(clang::Decl *declaration);
-  bool VisitVarDecl(clang::VarDecl *variable);
-  bool VisitAttributedStmt(clang::AttributedStmt *statement);
-  bool VisitDeclRefExpr(clang::DeclRefExpr *reference);
-  bool VisitMemberExpr(clang::MemberExpr *member);
-  bool VisitOverloadExpr(clang::OverloadExpr *overloads);
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr *expression);
-  bool VisitCXXNewExpr(clang::CXXNewExpr *expression);
-  bool VisitCXXDeleteExpr(clang::CXXDeleteExpr *expression);
-  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr *launch);
+  bool TraverseDecl(clang::Decl *declaration) override;
+  bool VisitDecl(clang::Decl *declaration) override;
+  bool VisitVarDecl(clang::VarDecl *variable) override;
+  bool VisitAttributedStmt(clang::AttributedStmt *statement) override;
+  bool VisitDeclRefExpr(clang::DeclRefExpr *reference) override;
+  bool VisitMemberExpr(clang::MemberExpr *member) override;
+  bool VisitOverloadExpr(clang::OverloadExpr *overloads) override;
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr *expression) override;
+  bool VisitCXXNewExpr(clang::CXXNewExpr *expression) override;
+  bool VisitCXXDeleteExpr(clang::CXXDeleteExpr *expression) override;
+  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr *launch) override;
 
 private:
   /// False ends the walk.
@@ -98,7 +98,7 @@ bool Walker::TraverseDecl(clang::Decl *declaration) {
   const clang::FunctionDecl *outer = function;
   if (const auto *inner = llvm::dyn_cast_or_null<clang::FunctionDecl>(declaration))
     function = inner;
-  bool goOn = RecursiveASTVisitor::TraverseDecl(declaration);
+  bool goOn = clang::DynamicRecursiveASTVisitor::TraverseDecl(declaration);
   function = outer;
   return goOn;
 }

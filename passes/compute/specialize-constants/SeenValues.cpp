@@ -2,7 +2,7 @@
 
 #include "SeenValues.h"
 #include "kb-opt/Rewrite/AstTools.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include <cstring>
 
 using namespace kbopt;
@@ -15,15 +15,15 @@ const FunctionDecl *patternOf(const FunctionDecl *function) {
   return (pattern ? pattern : function)->getCanonicalDecl();
 }
 
-struct CallFinder : RecursiveASTVisitor<CallFinder> {
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool TraverseFunctionDecl(FunctionDecl *function) {
+struct CallFinder : DynamicRecursiveASTVisitor {
+  CallFinder() { ShouldVisitTemplateInstantiations = true; }
+  bool TraverseFunctionDecl(FunctionDecl *function) override {
     const FunctionDecl *outer = std::exchange(host, function);
-    bool result = RecursiveASTVisitor::TraverseFunctionDecl(function);
+    bool result = DynamicRecursiveASTVisitor::TraverseFunctionDecl(function);
     host = outer;
     return result;
   }
-  bool VisitCallExpr(CallExpr *call) {
+  bool VisitCallExpr(CallExpr *call) override {
     if (const FunctionDecl *callee = call->getDirectCallee())
       if (patternOf(callee) == wanted)
         calls.emplace_back(call, host);

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kb-opt/Rewrite/AstTools.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/TypeLoc.h"
 
 using namespace kbopt;
@@ -25,13 +25,13 @@ PointerTypeLoc pointerLoc(const ParmVarDecl *parameter) {
 
 /// Whether the program names \p kernel anywhere but in a launch or as an
 /// argument of a call: then a changed parameter type could stop it compiling.
-class OtherUses : public RecursiveASTVisitor<OtherUses> {
+class OtherUses : public DynamicRecursiveASTVisitor {
 public:
   explicit OtherUses(const FunctionDecl *kernel) : kernel(kernel) {}
 
-  bool TraverseCallExpr(CallExpr *) { return true; }
-  bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *) { return true; }
-  bool VisitDeclRefExpr(DeclRefExpr *reference) {
+  bool TraverseCallExpr(CallExpr *) override { return true; }
+  bool TraverseCUDAKernelCallExpr(CUDAKernelCallExpr *) override { return true; }
+  bool VisitDeclRefExpr(DeclRefExpr *reference) override {
     const auto *function = dyn_cast<FunctionDecl>(reference->getDecl());
     if (function) {
       if (const FunctionDecl *pattern = function->getTemplateInstantiationPattern())
@@ -40,7 +40,7 @@ public:
     }
     return true;
   }
-  bool VisitFunctionDecl(FunctionDecl *function) {
+  bool VisitFunctionDecl(FunctionDecl *function) override {
     if (!function->isTemplateInstantiation() &&
         function->getTemplateSpecializationKind() == TSK_Undeclared)
       return true;

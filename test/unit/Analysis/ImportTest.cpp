@@ -5,7 +5,7 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "mlir/IR/Verifier.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include <gtest/gtest.h>
 
 using namespace kbopt;
@@ -376,8 +376,8 @@ TEST_F(Import, GridUses) {
 }
 
 /// The first expression with this text in the loop of a kernel.
-struct ExprFinder : clang::RecursiveASTVisitor<ExprFinder> {
-  bool VisitExpr(clang::Expr *expr) {
+struct ExprFinder : clang::DynamicRecursiveASTVisitor {
+  bool VisitExpr(clang::Expr *expr) override {
     if (!found && sourceText(*program, expr->getSourceRange()) == wanted)
       found = expr;
     return !found;

@@ -2,7 +2,7 @@
 #include "kb-opt/Source/Anchor.h"
 #include "SourceTestUtils.h"
 #include "kb-opt/Source/ProgramFacts.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace kbopt;
 using namespace kbopt::test;
@@ -17,15 +17,15 @@ template <class Node> struct Found {
 };
 
 template <class Node> Found<Node> findStmt(const ParsedProgram &program, unsigned index = 0) {
-  struct Visitor : clang::RecursiveASTVisitor<Visitor> {
+  struct Visitor : clang::DynamicRecursiveASTVisitor {
     unsigned left;
     Found<Node> found;
     const clang::FunctionDecl *current = nullptr;
-    bool VisitFunctionDecl(clang::FunctionDecl *function) {
+    bool VisitFunctionDecl(clang::FunctionDecl *function) override {
       current = function;
       return true;
     }
-    bool VisitStmt(clang::Stmt *statement) {
+    bool VisitStmt(clang::Stmt *statement) override {
       const auto *node = llvm::dyn_cast<Node>(statement);
       if (!node)
         return true;
