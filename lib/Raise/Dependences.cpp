@@ -105,11 +105,16 @@ private:
       digits.push_back({stride, apart.at(id)});
     for (bool byDistance : {false, true}) {
       std::vector<Digit> all = digits;
+      Poly one = Poly::constant(1);
       unitStrides.clear();
-      if (addInnerDigits(rests, apart, all, byDistance) && isMixedRadix(all, Poly::constant(1)) && mayHold(before))
+      if (addInnerDigits(rests, apart, all, byDistance) && isMixedRadix(all, one) && mayHold(before))
         return true;
       program.requirements.resize(before);
     }
+    unitStrides.clear();
+    if (knowsExtents && areApartModulo(rests, apart, digits) && mayHold(before))
+      return true;
+    program.requirements.resize(before);
     unitStrides.clear();
     std::optional<Poly> width = innerWidth(rests, apart);
     if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width) && mayHold(before))
@@ -226,6 +231,45 @@ private:
     return true;
   }
 
+  /// Whether whatever else moves the addresses moves them by multiples of a number that all \p digits together stay below: the layers
+  /// of a volume, where they are the rows and columns.
+  bool areApartModulo(llvm::ArrayRef<Poly> rests, const Extents &apart, llvm::ArrayRef<Digit> digits) {
+    Poly common;
+    for (auto &[monomial, coefficient] : rests[0].monomials()) {
+      Poly term = Poly::constant(coefficient);
+      for (VarId id : monomial)
+        term = term * Poly::variable(id);
+      bool isShared = isOuter(term, apart) && llvm::all_of(rests, [&, &monomial = monomial, &coefficient = coefficient](const Poly &rest) {
+        auto at = rest.monomials().find(monomial);
+        return at != rest.monomials().end() && at->second == coefficient;
+      });
+      if (isShared)
+        common = common + term;
+    }
+    std::optional<Poly::Monomial> factors;
+    int64_t number = 0;
+    for (const Poly &rest : rests) {
+      Poly moved = rest - common;
+      if (!moved.isValid())
+        return false;
+      for (auto &[monomial, coefficient] : moved.monomials()) {
+        Poly::Monomial shared;
+        if (factors)
+          std::set_intersection(factors->begin(), factors->end(), monomial.begin(), monomial.end(), std::back_inserter(shared));
+        factors = factors ? shared : Poly::Monomial(monomial.begin(), monomial.end());
+        number = std::gcd(number, coefficient);
+      }
+    }
+    if (!factors)
+      return false;
+    llvm::erase_if(*factors, [&](VarId id) { return !isOuter(Poly::variable(id), apart); });
+    Poly modulus = Poly::constant(number);
+    for (VarId id : *factors)
+      modulus = modulus * Poly::variable(id);
+    Poly width = Poly::constant(1);
+    return isMixedRadix({digits.begin(), digits.end()}, width) && isAtLeast(modulus, width);
+  }
+
   /// How many elements the loops inside reach over.
   std::optional<Poly> innerWidth(llvm::ArrayRef<Poly> rests, const Extents &apart) {
     std::optional<Poly> least, most;
@@ -266,8 +310,9 @@ private:
     return coefficient == 1 && monomial.size() == 1 && space[monomial[0]].kind == Space::Param;
   }
 
-  /// Each stride is at least the next smaller one times that one's extent; the smallest at least \p width.
-  bool isMixedRadix(std::vector<Digit> digits, Poly width) {
+  /// Each stride is at least the next smaller one times that one's extent; the smallest at least \p width, which becomes the largest
+  /// stride times its extent.
+  bool isMixedRadix(std::vector<Digit> digits, Poly &width) {
     while (!digits.empty()) {
       auto next = llvm::find_if(digits, [&](const Digit &each) { return each.stride == width; });
       for (bool isExact : {true, false})
@@ -333,7 +378,8 @@ private:
     if (!isFree)
       return;
     Extents own = {{loop.variable, loop.end}};
-    if (!space.isUniform(loop.end)) // a triangle: how many there are is not needed for one variable
+    knowsExtents = space.isUniform(loop.end);
+    if (!knowsExtents) // a triangle: how many there are is not needed for one variable
       own[loop.variable] = Poly::constant(1);
     for (auto &[base, accesses] : accessesOf(loop.body)) {
       bool isStored = llvm::any_of(accesses, [](const Access &each) { return each.isStore; });
@@ -374,6 +420,7 @@ private:
   Space &space;
   std::map<VarId, std::pair<Poly, Poly>> ends;
   Extents extents, loopExtents;
+  bool knowsExtents = true; ///< of the variables that are looked at
   std::set<VarId> unitStrides; ///< parameters that may well be 1
   std::set<VarId> outer; ///< loops and points that have one value where a loop is looked at
 };

@@ -107,6 +107,9 @@ mlir::Operation *kbopt::raiseKernel(ImportedProgram &imported, kb::KernelOp kern
     if (ThreadProgram half; program.hasLaunchChoice)
       if (mlir::Operation *nest = raiseSide(imported, kernel, side, builder, half))
         return nest;
+  if (ThreadProgram whole; program.dividesSizes)
+    if (mlir::Operation *nest = raiseSide(imported, kernel, LaunchSide::Multiples, builder, whole))
+      return nest;
   return kb::UnraisedOp::create(builder, kernel.getLoc(), kernel.getSymName(), program.reason);
 }
 

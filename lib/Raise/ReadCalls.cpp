@@ -189,9 +189,18 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
   }
   if (isReference && !type.getNonReferenceType().isConstQualified()) {
     std::optional<Value> place = placeAt(argument);
-    if (place)
+    if (place) {
       values[parameter] = *place;
-    return place.has_value();
+      return true;
+    }
+    QualType named = type.getNonReferenceType();
+    std::optional<Pointer> pointer = placeInMemory(argument);
+    if (!pointer || !ast.hasSameUnqualifiedType(pointer->parts > 1 ? pointer->whole : pointer->element, named) ||
+        named->isPointerType() || named.isVolatileQualified() || untracked.count(parameter))
+      return false;
+    hasFields |= pointer->parts > 1;
+    values[parameter] = {Value::Address, {}, *pointer, {}};
+    return true;
   }
   type = type.getNonReferenceType();
   bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;

@@ -39,6 +39,19 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
   return true;
 }
 
+bool ThreadReader::readTruth(const Expr *expr, bool negates, Statement &condition) {
+  std::optional<Integer> value = evaluate(expr);
+  if (!value || !demand(*value, expr) || (!value->poly.isConstant() && !isNonNegative(value->poly, false)))
+    return false;
+  if (value->poly.isConstant()) {
+    if ((value->poly.constantTerm() != 0) == negates)
+      condition.constraints.push_back({Poly::constant(-1)});
+    return true;
+  }
+  condition.constraints.push_back({negates ? value->poly : value->poly - Poly::constant(1), negates});
+  return true;
+}
+
 /// Whether \p expr is 0 or 1: a comparison, or some joined by & and |.
 static bool isTruth(const Expr *expr) {
   const auto *binary = llvm::dyn_cast<BinaryOperator>(strip(expr));
@@ -62,6 +75,8 @@ void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &cond
     bool isAnd = binary->getOpcode() == (negates ? BO_Or : BO_And); // `i > 0 & j > 0`
     if ((isAnd && isTruth(binary)) || binary->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
       readCondition(binary->getLHS(), negates, condition, out);
+      if (llvm::any_of(condition.constraints, [&](const Constraint &each) { return isImpossible(each); }))
+        return;
       size_t outer = given.size();
       given.append(condition.constraints.begin(), condition.constraints.end());
       readCondition(binary->getRHS(), negates, condition, out);
@@ -71,6 +86,8 @@ void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &cond
     if (binary->isComparisonOp() && readComparison(binary, negates, condition))
       return;
   }
+  if (readTruth(expr, negates, condition))
+    return;
   Text text = textOf(expr, out);
   std::string &joined = condition.value.text;
   std::string part = shiftHoles(text.text, condition.value.operands.size());

@@ -81,7 +81,13 @@ bool ThreadReader::isPositive(const Poly &poly) {
   return true;
 }
 
-Poly ThreadReader::simplify(const Poly &poly) {
+bool ThreadReader::isImpossible(const Constraint &constraint) {
+  Poly below = Poly::constant(-1) - constraint.poly;
+  return isNonNegative(below, false) || (constraint.isEquality && isNonNegative(constraint.poly - Poly::constant(1), false));
+}
+
+Poly ThreadReader::simplify(const Poly &given) {
+  Poly poly = joinMultiples(given);
   for (auto &[monomial, coefficient] : poly.monomials())
     for (VarId var : monomial) {
       const Space::Variable division = space[var];

@@ -131,11 +131,15 @@ void ThreadReader::findFields() {
 
 void ThreadReader::checkFields() {
   std::map<std::string, std::pair<unsigned, bool>> sizes; // by base: of its elements, and whether they differ
+  std::map<std::string, std::string> types;               // of memory that is cast
   std::set<std::string> stored;
   walk(program.body, [&](Statement &each) {
     forEachOperand(each, [&](Operand &operand) {
-      if (operand.kind != Operand::Element || !hasFields)
+      bool isCast = castGivens.count(operand.base.name);
+      if (operand.kind != Operand::Element || (!hasFields && !isCast))
         return;
+      if (isCast && types.try_emplace(operand.base.name, operand.type).first->second != operand.type)
+        sizes[operand.base.name].second = true;
       auto [known, isNew] = sizes.try_emplace(operand.base.name, operand.bytes, false);
       known->second.second |= known->second.first != operand.bytes;
     });
@@ -145,7 +149,7 @@ void ThreadReader::checkFields() {
   });
   for (auto &[name, size] : sizes)
     if (size.second && stored.count(name))
-      refuse("'" + name + "' is used both as structs and as their fields");
+      refuse("'" + name + (castGivens.count(name) ? "' is used as elements of several types" : "' is used both as structs and as their fields"));
 }
 
 void ThreadReader::setPointee(Pointer &pointer, QualType type) const {

@@ -5,6 +5,7 @@
 // division or a widening needs the value itself.
 //
 //===----------------------------------------------------------------------===//
+#include "Points.h"
 #include "ThreadReader.h"
 #include "clang/AST/RecordLayout.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -235,6 +236,28 @@ std::optional<Integer> ThreadReader::evaluateBinary(const BinaryOperator *binary
   return arithmetic(binary->getOpcode(), *left, *right, binary->getType(), binary);
 }
 
+bool ThreadReader::isMultiple(const Poly &size, const Poly &divisor) {
+  bool isProduct = size.monomials().size() == 1 && size.monomials().begin()->second == 1 && !size.isConstant();
+  if (!isProduct || !divisor.isConstant() || divisor.constantTerm() < 2 ||
+      !llvm::all_of(size.monomials().begin()->first, [&](VarId var) { return space[var].kind == Space::Param; }))
+    return false;
+  program.dividesSizes = true;
+  if (side != LaunchSide::Multiples)
+    return false;
+  require(Poly() - space.mod(size, divisor));
+  return true;
+}
+
+Poly ThreadReader::joinMultiples(const Poly &poly) {
+  for (VarId var : wholeQuotients) {
+    Poly factor = poly.coefficientOf(var);
+    std::optional<Poly> whole = factor.isValid() ? exactQuotient(factor, space[var].divisor) : std::nullopt;
+    if (whole && !(*whole == Poly()))
+      return joinMultiples(poly.without(var) + *whole * Poly(space[var].dividend));
+  }
+  return poly;
+}
+
 std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integer left, Integer right,
                                                 QualType type, const Expr *shown) {
   bool isModular = type->isUnsignedIntegerOrEnumerationType();
@@ -253,6 +276,15 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
   if (right.poly.isConstant())
     constant = right.poly.constantTerm();
   bool isPower = constant && *constant >= 0 && *constant < 31;
+  auto quotient = [&](const Poly &dividend, const Poly &divisor) {
+    Poly result = space.floorDiv(dividend, divisor);
+    if (isMultiple(dividend, divisor))
+      wholeQuotients.insert(result.monomials().begin()->first[0]);
+    return ofType(result, type, true);
+  };
+  auto remainder = [&](const Poly &dividend, const Poly &divisor) {
+    return ofType(isMultiple(dividend, divisor) ? Poly() : space.mod(dividend, divisor), type, true);
+  };
   switch (opcode) {
   case BO_Add: return ring(left.poly + right.poly);
   case BO_Sub: return ring(left.poly - right.poly);
@@ -261,18 +293,21 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
   case BO_Shr:
     if (!isPower || !isNonNegative(left.poly, true))
       return std::nullopt;
-    return ofType(space.floorDiv(left.poly, Poly::constant(1 << *constant)), type, true);
+    return quotient(left.poly, Poly::constant(1 << *constant));
   case BO_And:
+    // x & ~3 is x - x % 4.
+    if (int64_t low = constant ? -*constant + (type->isUnsignedIntegerType() && ast.getTypeSize(type) == 32 ? int64_t(1) << 32 : 0) : 0;
+        low > 1 && low < INT32_MAX && llvm::isPowerOf2_64(low) && isNonNegative(left.poly, true))
+      return ofType(simplify(left.poly - remainder(left.poly, Poly::constant(low)).poly), type, true);
     if (!constant || !llvm::isPowerOf2_64(*constant + 1) || !isNonNegative(left.poly, true))
       return std::nullopt;
-    return ofType(space.mod(left.poly, right.poly + Poly::constant(1)), type, true);
+    return remainder(left.poly, right.poly + Poly::constant(1));
   case BO_Div:
   case BO_Rem:
     left.poly = expandRemainders(left.poly);
     if (!isNonNegative(left.poly, true) || !isPositive(right.poly))
       return std::nullopt;
-    return ofType(opcode == BO_Div ? space.floorDiv(left.poly, right.poly) : space.mod(left.poly, right.poly),
-                  type, true);
+    return opcode == BO_Div ? quotient(left.poly, right.poly) : remainder(left.poly, right.poly);
   default: return std::nullopt;
   }
 }

@@ -171,6 +171,33 @@ bool ThreadReader::guardBody(Statement &result, const VarDecl *variable, const G
   return true;
 }
 
+std::optional<Integer> ThreadReader::comparedWith(const BinaryOperator *test, const VarDecl *variable, const Statement &loop,
+                                                  BinaryOperatorKind &opcode) {
+  Space::Variable placeholder;
+  placeholder.kind = Space::Loop;
+  placeholder.name = variable->getName();
+  VarId id = space.add(placeholder);
+  auto at = values.find(variable);
+  std::optional<Value> known = at == values.end() ? std::nullopt : std::optional(at->second);
+  values[variable] = {Value::Number, ofType(Poly::variable(id), variable->getType(), true), {}, {}};
+  std::optional<Integer> left = evaluate(test->getLHS()), right = evaluate(test->getRHS());
+  bool isExact = left && right && demand(*left, test->getLHS()) && demand(*right, test->getRHS());
+  values.erase(variable);
+  if (known)
+    values[variable] = *known;
+  if (!isExact)
+    return std::nullopt;
+  Poly difference = left->poly - right->poly, slope = difference.coefficientOf(id), rest = difference.without(id);
+  bool isPlus = slope == Poly::constant(1);
+  if ((!isPlus && !(slope == Poly::constant(-1))) || space.dependsOn(rest, id))
+    return std::nullopt;
+  if (!isPlus)
+    opcode = BinaryOperator::reverseComparisonOp(opcode);
+  Poly end = isPlus ? Poly() - rest : rest;
+  program.given[id] = {loop.begin, end};
+  return Integer{end, 64, true, true};
+}
+
 bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Statement &result, Guards &guards) {
   const Expr *step = nullptr;
   if (loop->getCond())
@@ -196,17 +223,23 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
   std::optional<int64_t> offset = offsetFrom(test->getLHS(), variable, ast);
   if (!offset) {
     offset = offsetFrom(test->getRHS(), variable, ast);
-    if (!offset)
-      return false;
-    bound = test->getLHS();
-    opcode = BinaryOperator::reverseComparisonOp(opcode);
+    if (offset) {
+      bound = test->getLHS();
+      opcode = BinaryOperator::reverseComparisonOp(opcode);
+    }
   }
-  bool ascends = result.progress == Statement::Add;
-  if (!ascends && (!guards.tests.empty() || *offset))
+  bool ascends = result.progress == Statement::Add, isPlainBound = offset.has_value();
+  if (!ascends && (!guards.tests.empty() || offset.value_or(1)))
     return false;
   std::optional<Integer> end;
+  if (!isPlainBound) {
+    end = comparedWith(test, variable, result, opcode);
+    if (!end)
+      return false;
+    offset = 0;
+  }
   std::optional<std::pair<const Expr *, const Expr *>> minimum;
-  if (ascends && (opcode == BO_LT || opcode == BO_LE))
+  if (ascends && isPlainBound && (opcode == BO_LT || opcode == BO_LE))
     minimum = readMinimum(bound, ast);
   if (minimum) {
     std::optional<Integer> first = evaluate(minimum->first), second = evaluate(minimum->second);
@@ -225,7 +258,7 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
     return false;
   end->poly = end->poly - Poly::constant(*offset);
   // An unsigned comparison of a negative number is another one.
-  if (test->getLHS()->getType()->isUnsignedIntegerType() && !isNonNegative(end->poly, true))
+  if (isPlainBound && test->getLHS()->getType()->isUnsignedIntegerType() && !isNonNegative(end->poly, true))
     return false;
   Integer by{Poly::constant(1)};
   if (step && (result.progress == Statement::Add || result.progress == Statement::Down)) {
@@ -415,6 +448,11 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   bool isPlain = guards.tests.empty() && guards.ends.empty();
   if (forms.runsFirst(loop) && (!isPlain || result.progress != Statement::Add || !isPositive(result.end - result.begin)))
     return refuse("whether the loop " + shown + " runs more than once is not known");
+  if (result.progress == Statement::Add && isNonNegative(simplify(result.begin - result.end), false)) {
+    if (!goesOn) // it never runs
+      values.erase(variable);
+    return;
+  }
   frames.push_back({});
   bool isUnrolled = isPlain && !hasSeveral && unroll(loop, variable, result, out);
   frames.pop_back();

@@ -3,6 +3,7 @@
 // Owns the evaluation of pointers to a base and an offset in elements.
 //
 //===----------------------------------------------------------------------===//
+#include "Points.h"
 #include "ThreadReader.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/RecordLayout.h"
@@ -39,7 +40,7 @@ std::optional<Pointer> ThreadReader::evaluateArray(const Expr *expr) {
   std::optional<Integer> index = evaluateIndex(subscript->getIdx());
   if (!outer || !index || !demand(*index, subscript->getIdx()))
     return std::nullopt;
-  outer->offset = outer->offset + index->poly * Poly::constant(outer->parts);
+  outer->offset = simplify(outer->offset + index->poly * Poly::constant(outer->parts));
   return outer;
 }
 
@@ -68,7 +69,9 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
       if (!pointer || cast->getCastKind() != CK_BitCast)
         return pointer;
       std::optional<Pointer> converted = castPointer(*pointer, expr->getType()->getPointeeType());
-      return converted ? converted : castShared(*pointer, expr->getType()->getPointeeType());
+      if (!converted)
+        converted = castShared(*pointer, expr->getType()->getPointeeType());
+      return converted ? converted : castGiven(*pointer, expr->getType()->getPointeeType());
     }
     return std::nullopt;
   }
@@ -141,6 +144,30 @@ std::optional<Pointer> ThreadReader::castShared(Pointer pointer, QualType to) {
     return std::nullopt;
   castTypes[pointer.base.name] = array->type = type;
   pointer.element = to;
+  return pointer;
+}
+
+std::optional<Pointer> ThreadReader::castGiven(Pointer pointer, QualType to) {
+  std::optional<VectorShape> shape = vectorShape(to);
+  bool isVector = shape && !shape->scalar.isNull();
+  QualType element = isVector ? shape->scalar : to, from = pointer.element;
+  auto isPlain = [](QualType type) { return !type->isIncompleteType() && !type->isArrayType() && !type.isVolatileQualified(); };
+  const auto *record = to->getAsCXXRecordDecl();
+  bool isHalf = record && record->getIdentifier() && (record->getName() == "__half" || record->getName() == "__nv_bfloat16");
+  bool isElement = isVector || isHalf || (to->isArithmeticType() && !to->isBooleanType());
+  if (pointer.base.kind != kb::BaseKind::Argument || pointer.base.memory != Base::Global || to.isVolatileQualified() || !isElement ||
+      !isPlain(element) || !(from->isVoidType() || isPlain(from)))
+    return std::nullopt;
+  int64_t before = from->isVoidType() ? 1 : ast.getTypeSizeInChars(from).getQuantity();
+  int64_t after = ast.getTypeSizeInChars(element).getQuantity();
+  std::optional<Poly> offset = exactQuotient(pointer.offset * Poly::constant(before), Poly::constant(after));
+  if (!offset || before == after)
+    return std::nullopt;
+  pointer.offset = *offset;
+  pointer.element = element;
+  pointer.parts = isVector ? shape->fields.size() : 1;
+  pointer.whole = isVector ? to : QualType();
+  castGivens.insert(pointer.base.name);
   return pointer;
 }
 

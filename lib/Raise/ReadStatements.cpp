@@ -160,7 +160,7 @@ const Stmt *ThreadReader::launchSideOf(const IfStmt *branch) {
   for (const Constraint &each : condition.constraints)
     isUniform &= space.isUniform(each.poly) && !each.poly.isConstant();
   program.hasLaunchChoice |= isUniform;
-  if (!isUniform || side == LaunchSide::Both)
+  if (!isUniform || side == LaunchSide::Both || side == LaunchSide::Multiples)
     return nullptr;
   for (const Constraint &each : condition.constraints) {
     require(each.poly);
@@ -195,6 +195,8 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
   readCondition(branch->getCond(), false, taken, out);
   if (failed())
     return;
+  if (llvm::any_of(taken.constraints, [&](const Constraint &each) { return isImpossible(each); }))
+    return readSequence(elseSide, out);
   // Either side starts with what variables are before the branch.
   std::map<const VarDecl *, Value> valuesBefore = values;
   readGuarded(thenSide, taken);

@@ -209,6 +209,8 @@ struct ThreadProgram {
   std::string header; ///< template header, as in kb.nest
   /// A branch that is not in a loop, has two sides and goes the same way in the whole launch.
   bool hasLaunchChoice = false;
+  /// A size is divided by a constant.
+  bool dividesSizes = false;
   /// Why the kernel is not raised; empty so far.
   std::string reason;
   /// First reason wins.

@@ -14,8 +14,10 @@
 
 namespace kbopt::raise {
 
-/// Which side is read of a branch that goes the same way in the whole launch; for one side, the nest requires its condition.
-enum class LaunchSide { Both, Then, Else };
+/// For which launches a kernel is read. Then and Else: for those where a branch that goes the same way in the whole launch takes this
+/// side. Multiples: for those where sizes are multiples of the constants that the kernel divides them by, so that nothing is left
+/// for loops over the rest. The nest requires what the reading rests on.
+enum class LaunchSide { Both, Then, Else, Multiples };
 
 /// What the thread does that executes \p kernel, or a program with a `reason`. In a kernel whose threads work together,
 /// `c ? x[i] : 0` is read under `c` only with \p liftsChoices.
@@ -139,6 +141,10 @@ private:
   bool endMoves(const clang::ForStmt *loop, const Statement &result, bool isPlain, std::vector<Moving> &moving);
   static Poly &placeOf(Value &value) { return value.kind == Value::Address ? value.address.offset : value.number.poly; }
   bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result, Guards &guards);
+  /// The value that `i + tid < n` compares \p variable, a counter, with; turns \p opcode where the variable then stands on the
+  /// left. Nothing where the variable has a factor.
+  std::optional<Integer> comparedWith(const clang::BinaryOperator *test, const clang::VarDecl *variable, const Statement &loop,
+                                      clang::BinaryOperatorKind &opcode);
   /// Puts \p guards around the body of \p result.
   bool guardBody(Statement &result, const clang::VarDecl *variable, const Guards &guards);
 
@@ -188,6 +194,8 @@ private:
   /// Appends \p expr, or its negation, to the conjunction that \p condition is.
   void readCondition(const clang::Expr *expr, bool negates, Statement &condition, Body &out);
   bool readComparison(const clang::BinaryOperator *comparison, bool negates, Statement &condition);
+  /// `if (n % 4)`: an integer that is not 0, or, if \p negates, one that is.
+  bool readTruth(const clang::Expr *expr, bool negates, Statement &condition);
   /// Whether \p condition still means the same after \p body.
   bool isStable(const Statement &condition, const Body &body) const;
 
@@ -197,6 +205,10 @@ private:
   std::optional<Integer> arithmetic(clang::BinaryOperatorKind opcode, Integer left, Integer right,
                                     clang::QualType type, const clang::Expr *shown);
   std::optional<Integer> evaluateCall(const clang::CallExpr *call);
+  /// Whether \p divisor, a constant, is taken to divide \p size, a product of parameters; the nest requires it then.
+  bool isMultiple(const Poly &size, const Poly &divisor);
+  /// n / 4 * 4 is n, where n is taken to be a multiple.
+  Poly joinMultiples(const Poly &poly);
   /// An integer that is loaded to form an address: a Let before the statement, if that is allowed here.
   std::optional<Integer> evaluateLoad(const clang::Expr *expr);
   /// The value of an index or loop bound, of which parts may be loaded.
@@ -213,6 +225,8 @@ private:
   Poly expandRemainders(const Poly &poly);
   /// Whether the conditions around what is read show that \p poly >= 0; may require that sizes are not negative.
   bool isGuarded(Poly poly);
+  /// Whether \p constraint holds nowhere.
+  bool isImpossible(const Constraint &constraint);
   /// Whether \p poly >= 0, or can be required to be.
   bool isNonNegative(const Poly &poly, bool mayRequire);
   bool isPositive(const Poly &poly);
@@ -230,7 +244,7 @@ private:
   //===-- Fields (ReadFields.cpp) -----------------------------------------===//
   /// Lets parameters that point to structs of which fields are stored point to the numbers in them, where these have one type.
   void findFields();
-  /// Refuses memory that is stored to as elements of one size and used as elements of another.
+  /// Refuses memory that is stored to as elements of one size and used as elements of another, or of another type where it is cast.
   void checkFields();
   /// Lets \p pointer, to numbers of which \p type consists, point to a \p type.
   void setPointee(Pointer &pointer, clang::QualType type) const;
@@ -246,6 +260,9 @@ private:
   std::optional<Pointer> castPointer(Pointer pointer, clang::QualType to) const;
   /// \p pointer to the bytes of `extern __shared__ char x[]` as one to elements of type \p to, which all of it then has.
   std::optional<Pointer> castShared(Pointer pointer, clang::QualType to);
+  /// \p pointer to memory that the kernel is given as one to elements of another size: of type \p to, or of the numbers that \p to, a
+  /// vector, consists of. Nothing where its offset is no whole number of these.
+  std::optional<Pointer> castGiven(Pointer pointer, clang::QualType to);
   /// Refuses shared memory that is used as bytes, too, where it was cast.
   void checkCastShared();
   /// The place of a vector that lies in an array of scalars.
@@ -314,8 +331,10 @@ private:
   std::map<const clang::VarDecl *, LocalArray> arrays;
   bool hasFields = false; ///< a parameter points to structs whose fields are elements
   std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
+  std::set<std::string> castGivens; ///< memory that is used as elements of another size than it is declared
   bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
   LaunchSide side;
+  std::set<VarId> wholeQuotients; ///< n / 4, where n is taken to be a multiple of 4
   unsigned loopDepth = 0, inlineDepth = 0, copies = 0, unrolled = 0;
   /// The result of the function that is read in a call's place.
   struct Inlined {
