@@ -2,6 +2,7 @@
 #include "Subcommands.h"
 #include "CompletionCommand.h"
 #include "LockCommand.h"
+#include "McpCommand.h"
 #include "Modes.h"
 #include "TestInitCommand.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,6 +15,7 @@ static const std::vector<Subcommand> table = {
     {"lock", "Say whether what a lock file holds is fresh, prove it again, search again", runLockCommand},
     {"verify", "Judge rewrites: kb-opt verify old.cu new.cu, as --judge=new.cu old.cu", runVerifyCommand},
     {"test-init", "Write a lit suite: one test for each entry of the lock file", runTestInitCommand},
+    {"mcp", "Serve coding agents: findings, patches, verdicts and searches, by the Model Context Protocol", runMcpCommand},
     {"completion", "Print a script that completes kb-opt's options in bash or zsh", runCompletionCommand},
 };
 
