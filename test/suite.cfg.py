@@ -41,6 +41,17 @@ nvcc = os.path.join(toolkit, "bin", "nvcc") if toolkit else shutil.which("nvcc")
 if nvcc:
     config.available_features.add("nvcc")
     config.substitutions.append(("%nvcc", nvcc))
+    config.substitutions.append(("%cuda", toolkit or os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))))
+for name, library, program in [("plugin", "libkbopt-clang.so", "clang++"), ("tidy", "libkbopt-tidy.so", "clang-tidy")]:
+    library = os.path.join(config.binary_dir, "lib", library)
+    config.substitutions.append(("%clang_plugin" if name == "plugin" else "%tidy_module", library))
+    if os.path.exists(library) and os.path.exists(os.path.join(config.llvm_tools_dir, program)):
+        config.available_features.add("clang-plugin" if name == "plugin" else "clang-tidy-module")
+# What scripts/test installs from PyPI for the tests alone.
+pypi = os.path.join(config.binary_dir, "test", "pypi")
+config.substitutions.append(("%pypi", pypi))
+if os.path.isdir(os.path.join(pypi, "mcp")):
+    config.available_features.add("mcp-client")
 if shutil.which("cmake") and shutil.which("ninja"):
     config.available_features.add("cmake")
 if shutil.which("bwrap") and subprocess.run(

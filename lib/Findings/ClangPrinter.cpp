@@ -1,4 +1,5 @@
 //===- ClangPrinter.cpp - Findings as clang's diagnostics -----------------===//
+#include "kb-opt/Findings/InCompiler.h"
 #include "kb-opt/Findings/Printers.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "clang/Basic/SourceManager.h"
@@ -22,35 +23,25 @@ public:
     {
       DiagnosticBuilder warning = open(DiagnosticsEngine::Warning, finding,
                                        finding.message + " [kbopt-" + finding.rule + "]");
+      addRange(warning, finding, start);
       if (safe)
-        addFixes(warning, finding);
+        addFixes(warning, finding, start);
     }
-    std::string pipeline = finding.pipeline();
-    if (pipeline.empty())
+    std::string words = noteOf(finding);
+    if (words.empty())
       return;
-    std::string words = "-passes='" + pipeline + "' ";
-    words += finding.summary.empty() ? "may mend this" : "mends this: " + finding.summary;
-    if (!safe)
-      words += " (" + promiseName(finding.promise).str() + ")";
     DiagnosticBuilder note = open(DiagnosticsEngine::Note, finding, words);
     if (!safe)
-      addFixes(note, finding);
+      addFixes(note, finding, start);
   }
 
 private:
   DiagnosticBuilder open(DiagnosticsEngine::Level level, const ProgramFinding &finding, llvm::StringRef words) {
-    DiagnosticBuilder builder = engine.Report(at(finding.begin), engine.getCustomDiagID(level, "%0"));
+    DiagnosticBuilder builder =
+        engine.Report(start.getLocWithOffset(finding.begin), engine.getCustomDiagID(level, "%0"));
     builder << words;
-    if (level != DiagnosticsEngine::Note)
-      builder << CharSourceRange::getCharRange(at(finding.begin), at(finding.end));
     return builder;
   }
-  void addFixes(DiagnosticBuilder &builder, const ProgramFinding &finding) {
-    for (const FindingReplacement &each : finding.replacements)
-      builder << FixItHint::CreateReplacement(
-          CharSourceRange::getCharRange(at(each.offset), at(each.offset + each.length)), each.text);
-  }
-  SourceLocation at(unsigned offset) const { return start.getLocWithOffset(offset); }
 
   DiagnosticsEngine &engine;
   SourceManager &sources;

@@ -4,6 +4,7 @@
 #include "CompatHeader.h"
 #include "DiagnosticCollector.h"
 #include "kb-opt/Support/Error.h"
+#include "clang/Basic/TargetInfo.h"
 #include "clang/Driver/CreateInvocationFromArgs.h"
 #include "clang/Frontend/FrontendActions.h"
 #include "clang/Frontend/PrecompiledPreamble.h"
@@ -13,7 +14,9 @@
 #include "clang/Serialization/ASTWriter.h"
 #include "clang/Serialization/PCHContainerOperations.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include <chrono>
 #include <list>
@@ -30,12 +33,14 @@ ParsedProgram::~ParsedProgram() {
   // Ends the action while the compiler it refers to is alive.
   if (action)
     action->EndSourceFile();
+  else if (ast && !compiler)
+    ast->setTraversalScope({ast->getTranslationUnitDecl()});
 }
 
-clang::ASTContext &ParsedProgram::context() const { return compiler->getASTContext(); }
-const clang::SourceManager &ParsedProgram::sources() const { return compiler->getSourceManager(); }
-const clang::LangOptions &ParsedProgram::language() const { return compiler->getLangOpts(); }
-clang::Preprocessor &ParsedProgram::preprocessor() const { return compiler->getPreprocessor(); }
+clang::ASTContext &ParsedProgram::context() const { return *ast; }
+const clang::SourceManager &ParsedProgram::sources() const { return ast->getSourceManager(); }
+const clang::LangOptions &ParsedProgram::language() const { return ast->getLangOpts(); }
+clang::Preprocessor &ParsedProgram::preprocessor() const { return *lexing; }
 
 namespace {
 
@@ -174,6 +179,40 @@ askDriver(const CompileCommand &command) {
   return std::shared_ptr<const clang::CompilerInvocation>(std::move(invocation));
 }
 
+/// Parent maps and matchers see \p declarations alone.
+static void limitScope(clang::ASTContext &ast, llvm::ArrayRef<const clang::Decl *> declarations) {
+  std::vector<clang::Decl *> scope;
+  for (const clang::Decl *declaration : declarations)
+    scope.push_back(const_cast<clang::Decl *>(declaration));
+  ast.setTraversalScope(scope);
+}
+
+std::unique_ptr<ParsedProgram> ParsedProgram::adopt(clang::ASTContext &ast, clang::Preprocessor &preprocessor) {
+  std::unique_ptr<ParsedProgram> program(new ParsedProgram());
+  const clang::SourceManager &sources = ast.getSourceManager();
+  CompileCommand &command = program->compileCommand;
+  if (auto entry = sources.getFileEntryRefForID(sources.getMainFileID()))
+    command.shownFile = entry->getName().str();
+  llvm::SmallString<128> name;
+  llvm::sys::fs::current_path(name);
+  command.directory = name.str().str();
+  name = command.shownFile;
+  llvm::sys::fs::make_absolute(name);
+  llvm::sys::path::remove_dots(name, /*remove_dot_dot=*/true);
+  command.file = name.str().str();
+  command.arch = ast.getTargetInfo().getTargetOpts().CPU;
+  command.archIsDefault = false;
+  program->ast = &ast;
+  program->lexing = &preprocessor;
+  program->sourceText = sources.getBufferData(sources.getMainFileID()).str();
+  program->comments = Suppressions::parse(program->sourceText);
+  for (const clang::Decl *declaration : ast.getTranslationUnitDecl()->decls())
+    if (isUsers(declaration, sources))
+      program->topLevel.push_back(declaration);
+  limitScope(ast, program->topLevel);
+  return program;
+}
+
 llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const CompileCommand &command,
                                                                     StringRef text) {
   auto start = std::chrono::steady_clock::now();
@@ -266,6 +305,8 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
     return std::move(executed);
   if (collector.hasErrors())
     return compileError(command, collector.diagnostics());
+  program->ast = &compiler.getASTContext();
+  program->lexing = &compiler.getPreprocessor();
   program->messages = collector.takeDiagnostics();
   if (preamble) {
     std::vector<const clang::Decl *> fromHeaders;
@@ -276,11 +317,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
         fromHeaders.push_back(declaration);
     program->topLevel.insert(program->topLevel.begin(), fromHeaders.begin(), fromHeaders.end());
   }
-  // Parent maps and matchers see the user's declarations alone.
-  std::vector<clang::Decl *> scope;
-  for (const clang::Decl *declaration : program->topLevel)
-    scope.push_back(const_cast<clang::Decl *>(declaration));
-  compiler.getASTContext().setTraversalScope(scope);
+  limitScope(compiler.getASTContext(), program->topLevel);
   program->preamble = preamble;
   program->usedPreamble = reused;
   program->parseMs = millisecondsSince(start);

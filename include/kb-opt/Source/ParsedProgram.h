@@ -29,6 +29,11 @@ class ParsedProgram {
 public:
   ~ParsedProgram();
 
+  /// The program that another tool of clang's has parsed in device mode: a plugin, a check of clang-tidy. \p ast and
+  /// \p preprocessor outlive the result, and until then its traversal scope is the user's declarations. Of the command
+  /// only file, names, directory and architecture are known.
+  static std::unique_ptr<ParsedProgram> adopt(clang::ASTContext &ast, clang::Preprocessor &preprocessor);
+
   const CompileCommand &command() const { return compileCommand; }
   llvm::StringRef text() const { return sourceText; }
   /// Name of the main file as the user wrote it.
@@ -60,8 +65,10 @@ private:
   std::vector<const clang::Decl *> topLevel;
   std::vector<SourceDiagnostic> messages;
   Suppressions comments;
-  std::unique_ptr<clang::CompilerInstance> compiler;
+  std::unique_ptr<clang::CompilerInstance> compiler; ///< null for an adopted program
   std::unique_ptr<clang::ASTFrontendAction> action;
+  clang::ASTContext *ast = nullptr;
+  clang::Preprocessor *lexing = nullptr;
   std::shared_ptr<const void> preamble; ///< the AST reads from it lazily
 };
 

@@ -1,0 +1,62 @@
+//===- InCompiler.cpp - Findings inside a tool of clang's -----------------===//
+#include "kb-opt/Findings/InCompiler.h"
+#include "kb-opt/Rewrite/PassContext.h"
+#include "kb-opt/Source/ParsedDeviceCode.h"
+#include "kb-opt/Target/CodeLimits.h"
+#include "clang/Basic/Diagnostic.h"
+
+using namespace kbopt;
+
+/// Compute capability of "sm_90a"; that of the default where it is no such name.
+static unsigned capabilityOf(llvm::StringRef arch) {
+  unsigned named = 0;
+  if (!arch.consume_front("sm_") || arch.consumeInteger(10, named))
+    return 90;
+  return named;
+}
+
+llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext &ast, clang::Preprocessor &preprocessor,
+                                                              const PassRegistry &registry) {
+  std::unique_ptr<ParsedProgram> program = ParsedProgram::adopt(ast, preprocessor);
+  if (llvm::none_of(findKernels(*program), [](const KernelFact &each) { return each.inMainFile; }))
+    return std::vector<ProgramFinding>();
+  llvm::Expected<std::string> bitcode = deviceBitcodeOf(*program);
+  if (!bitcode)
+    return bitcode.takeError();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<ImportedProgram> imported = importProgram(*program, *bitcode, context);
+  if (!imported)
+    return imported.takeError();
+  llvm::Expected<ChipInfo> chip = loadChip("h200");
+  if (!chip)
+    return chip.takeError();
+  const std::string &arch = program->command().arch;
+  const ChipInfo target = limitedTo(std::move(*chip), arch);
+  return collectFindings(PassContext(*program, *imported, capabilityOf(arch), target), registry);
+}
+
+std::string kbopt::noteOf(const ProgramFinding &finding) {
+  std::string words = finding.pipeline();
+  if (words.empty())
+    return "";
+  words = "-passes='" + words + "' ";
+  words += finding.summary.empty() ? "may mend this" : "mends this: " + finding.summary;
+  if (finding.promise != Promise::Bitwise)
+    words += " (" + promiseName(finding.promise).str() + ")";
+  return words;
+}
+
+static clang::CharSourceRange rangeOf(clang::SourceLocation file, unsigned begin, unsigned end) {
+  return clang::CharSourceRange::getCharRange(file.getLocWithOffset(begin), file.getLocWithOffset(end));
+}
+
+void kbopt::addRange(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
+                     clang::SourceLocation file) {
+  message << rangeOf(file, finding.begin, finding.end);
+}
+
+void kbopt::addFixes(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
+                     clang::SourceLocation file) {
+  for (const FindingReplacement &each : finding.replacements)
+    message << clang::FixItHint::CreateReplacement(rangeOf(file, each.offset, each.offset + each.length), each.text);
+}
