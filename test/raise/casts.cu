@@ -101,22 +101,39 @@ __global__ void shifted(float *a, int rows, int n) {
 
 int main() {
   constexpr int n = 4096;
-  std::vector<double> host(n);
+  std::vector<double> numbers(n);
+  std::vector<float> host(n), results(5 * n);
   for (int i = 0; i < n; ++i)
-    host[i] = i % 37 / 4.0 - 3;
-  double *x, *y;
-  cudaMalloc(&x, n * sizeof(double));
-  cudaMalloc(&y, 8 * n * sizeof(double));
-  cudaMemset(y, 0, 8 * n * sizeof(double));
-  cudaMemcpy(x, host.data(), n * sizeof(double), cudaMemcpyHostToDevice);
-  conjugate<<<n / 2 / 128, 128>>>((const double2 *)x, (double2 *)y, n / 2 - 1);
-  fill<<<8, 64>>>((char *)(y + n), 0x3f800000, n - 5);
-  twice<<<n / 128, 128>>>(y + 2 * n, x, n);
-  add<<<n / 128, 128>>>((float *)(y + 3 * n), (const float *)x, n / 2);
-  ranges<<<4, 64>>>((float *)(y + 5 * n), n - 3);
-  column<<<dim3(2, 4), dim3(16, 4)>>>((const float *)x, (float *)(y + 6 * n), 32, 16, 8);
-  std::vector<double> out(8 * n);
-  cudaMemcpy(out.data(), y, 8 * n * sizeof(double), cudaMemcpyDeviceToHost);
-  for (double value : out)
+    numbers[i] = host[i] = i % 37 / 4.0f - 3;
+  double *x2, *y2;
+  float *x, *y;
+  cudaMalloc(&x2, n * sizeof(double));
+  cudaMalloc(&y2, n * sizeof(double));
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&y, 5 * n * sizeof(float));
+  cudaMemcpy(x2, numbers.data(), n * sizeof(double), cudaMemcpyHostToDevice);
+  cudaMemcpy(x, host.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemset(y2, 0, n * sizeof(double));
+  cudaMemset(y, 0, 5 * n * sizeof(float));
+  conjugate<<<n / 2 / 128, 128>>>((const double2 *)x2, (double2 *)y2, n / 2 - 1);
+  fill<<<8, 64>>>((char *)y, 0x3f800000, n - 5);
+  twice<<<n / 128, 128>>>(y + n, x, n);
+  add<<<n / 4 / 128, 128>>>(y + 2 * n, x, n / 4);
+  ranges<<<4, 64>>>(y + 3 * n, n - 3);
+  column<<<dim3(2, 4), dim3(16, 4)>>>(x, y + 4 * n, 32, 16, 8);
+  cudaMemcpy(numbers.data(), y2, n * sizeof(double), cudaMemcpyDeviceToHost);
+  cudaMemcpy(results.data(), y, 5 * n * sizeof(float), cudaMemcpyDeviceToHost);
+  for (double value : numbers)
     printf("%g\n", value);
+  for (float value : results)
+    printf("%g\n", value);
+}
+
+// A byte is no element of another size.
+// CHECK: kb.unraised @_Z5bytes{{.*}} "what 'y' points to is not understood"
+__global__ void bytes(void *memory, int n) {
+  char *y = (char *)memory;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = 0;
 }
