@@ -9,10 +9,10 @@ struct Scale {
 };
 
 __device__ Scale scaleOf(cg::thread_block_tile<32> &warp, const float *row, int columns) {
-  float top = -INFINITY, sum = 0.0f;
+  float most = -INFINITY, sum = 0.0f;
   for (int j = warp.thread_rank(); j < columns; j += warp.size())
-    top = fmaxf(top, row[j]);
-  float all = cg::reduce(warp, top, cg::greater<float>{});
+    most = fmaxf(most, row[j]);
+  float all = cg::reduce(warp, most, cg::greater<float>{});
   for (int j = warp.thread_rank(); j < columns; j += warp.size())
     sum += expf(row[j] - all);
   float total = cg::reduce(warp, sum, cg::plus<float>{});
