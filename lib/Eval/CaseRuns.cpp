@@ -104,6 +104,20 @@ Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode
   return &*built;
 }
 
+Expected<std::string> Judge::Impl::writeCopy(const kbrt::Plan &plan, StringRef data) {
+  Expected<std::string> folder = scratchFile("plan" + std::to_string(scratchCount++));
+  if (!folder)
+    return folder.takeError();
+  if (Error failure = realFileSystem().createDirectories(*folder))
+    return std::move(failure);
+  std::string error;
+  if (!kbrt::writePlan(plan, *folder, error))
+    return make_error<StoreError>(error);
+  if (Error failure = realFileSystem().write(*folder + "/" + kbrt::dataFileName, data))
+    return std::move(failure);
+  return *folder;
+}
+
 Expected<std::string> Judge::Impl::scratchFile(StringRef name) {
   Expected<const TemporaryDirectory &> folder =
       scratch.get(0, [] { return TemporaryDirectory::create("kb-judge"); });

@@ -252,6 +252,8 @@ struct Judge::Impl {
                    const std::atomic<bool> &stop, const std::function<void()> &afterGpu = {});
   /// Writes \p plan, a changed copy of the one in \p folder, with its data to the new folder \p copy.
   llvm::Error writeAgain(const kbrt::Plan &plan, const std::string &folder, const std::string &copy);
+  /// The new folder of \p plan, a changed copy of a recorded one, with \p data.
+  llvm::Expected<std::string> writeCopy(const kbrt::Plan &plan, llvm::StringRef data);
   llvm::Expected<const AuditedPlan &> audited(JudgedProgram &program, const TestCase &test);
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
@@ -266,6 +268,8 @@ struct Judge::Impl {
                                          std::string &limits);
   /// The original's device code, written again for it.
   llvm::Expected<DeviceImage> directedImage(const Rerounding &rounding);
+  /// Adds to the spread of \p reference how far it moves where inputs are rounded otherwise (nudgeInputs).
+  llvm::Error addNudges(const TestCase &test, Reference &reference);
   /// n on \p test from the CPU device's counts, or else from the GPU's.
   llvm::Expected<OperationCounts> countOperations(const TestCase &test);
   /// Options of a plain run under the judge's limits.

@@ -7,8 +7,10 @@
 #include "JudgeImpl.h"
 #include "WideIslands.h"
 #include "kb-opt/Eval/DirectedRounding.h"
+#include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Interrupt.h"
+#include "llvm/Support/FileSystem.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -300,7 +302,34 @@ Expected<Reference> Judge::Impl::withDraws(const TestCase &test, Reference refer
                                       : Rerounding::drawn(pattern));
   if (Error error = addRoundings(test, reference, drawn))
     return std::move(error);
+  if (!test.hasExactSums)
+    if (Error error = addNudges(test, reference))
+      return std::move(error);
   return reference;
+}
+
+Error Judge::Impl::addNudges(const TestCase &test, Reference &reference) {
+  constexpr unsigned draws = 2;
+  Expected<RecordedPlan> recorded = readRecordedPlan(reference.planFolder);
+  if (!recorded)
+    return recorded.takeError();
+  Expected<const DeviceImage *> built = image(baselineProgram, RunMode::Plain);
+  if (!built)
+    return built.takeError();
+  for (unsigned seed = 1; seed <= draws; ++seed) {
+    Expected<std::string> data = nudgeInputs(recorded->plan, recorded->data(), seed);
+    if (!data)
+      return data.takeError();
+    Expected<std::string> folder = writeCopy(recorded->plan, *data);
+    if (!folder)
+      return folder.takeError();
+    Expected<RunResult> result = deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
+    (void)sys::fs::remove_directories(*folder);
+    if (!result)
+      return result.takeError();
+    reference.widen(*result);
+  }
+  return Error::success();
 }
 
 Spread spreadFor(const CandidatePromise &promise) {

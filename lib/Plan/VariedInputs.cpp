@@ -1,4 +1,5 @@
 //===- VariedInputs.cpp - Other input values for a plan ---------------------===//
+#include "VariedTypes.h"
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Parallel.h"
@@ -230,12 +231,8 @@ static ElementType variedType(const Plan &plan, const UploadStep &upload) {
   return fits ? element : ElementType::Unknown;
 }
 
-llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
-                                               uint64_t seed, InputDistribution distribution,
-                                               unsigned lessenings) {
-  VariedInputs result;
-  result.data = data.str();
-  std::map<uint64_t, ElementType> types; // by place in the data; Unknown where they differ
+llvm::Expected<std::map<uint64_t, ElementType>> kbopt::variedTypes(const Plan &plan, llvm::StringRef data) {
+  std::map<uint64_t, ElementType> types;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
     if (!upload)
@@ -248,6 +245,17 @@ llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef
     if (!isNew && known->second != type)
       known->second = ElementType::Unknown;
   }
+  return types;
+}
+
+llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
+                                               uint64_t seed, InputDistribution distribution,
+                                               unsigned lessenings) {
+  llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
+  if (!types)
+    return types.takeError();
+  VariedInputs result;
+  result.data = data.str();
   uint64_t ordinal = 0; // of the upload: steps between uploads change no values
   std::set<uint64_t> done;
   for (const Step &step : plan.steps) {
@@ -255,7 +263,7 @@ llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef
     if (!upload)
       continue;
     ++ordinal;
-    ElementType element = types[upload->data];
+    ElementType element = (*types)[upload->data];
     if (element == ElementType::Unknown) {
       ++result.uploadsKept;
       continue;

@@ -87,6 +87,10 @@ struct VariedInputs {
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution, unsigned lessenings = 0);
 
+/// \p data with each normal float32 and float64 element of the uploads one unit in the last place larger or smaller, as
+/// \p seed draws. Other bytes stay. Fails as `varyInputs` does.
+llvm::Expected<std::string> nudgeInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed);
+
 /// Bytes of the records that buffers of no known element hold, by buffer; 0 where that is not known.
 using RecordSizes = std::vector<uint64_t>;
 

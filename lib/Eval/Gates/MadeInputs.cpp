@@ -107,20 +107,7 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
   }
   if (total > mostBytes || original->data().size() > mostBytes || recorded->data().size() > mostBytes)
     return notApplicable("the kernels make too much");
-  std::string error;
-  auto write = [&](const kbrt::Plan &what, StringRef data) -> Expected<std::string> {
-    Expected<std::string> folder = scratchFile("made" + std::to_string(scratchCount++));
-    if (!folder)
-      return folder.takeError();
-    if (Error failure = realFileSystem().createDirectories(*folder))
-      return std::move(failure);
-    if (!kbrt::writePlan(what, *folder, error))
-      return make_error<StoreError>(error);
-    if (Error failure = realFileSystem().write(*folder + "/" + kbrt::dataFileName, data))
-      return std::move(failure);
-    return *folder;
-  };
-  Expected<std::string> probeFolder = write(probe, original->data());
+  Expected<std::string> probeFolder = writeCopy(probe, original->data());
   if (!probeFolder)
     return probeFolder.takeError();
   Expected<const DeviceImage *> built = image(baselineProgram, RunMode::Plain);
@@ -143,7 +130,7 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
     data += bytes;
     changed.steps.insert(changed.steps.begin() + static_cast<ptrdiff_t>(at++), upload);
   }
-  return write(changed, data);
+  return writeCopy(changed, data);
 }
 
 } // namespace kbopt

@@ -134,6 +134,34 @@ TEST(VariedInputs, StepsBetweenUploadsChangeNoValues) {
   EXPECT_EQ(one->data, other->data);
 }
 
+TEST(NudgedInputs, AreTheNeighboursOfNormalNumbers) {
+  std::vector<float> values(1024, 1.0f);
+  values[0] = 0;
+  values[1] = -3.5f;
+  values[2] = std::numeric_limits<float>::infinity();
+  values[3] = std::numeric_limits<float>::max();
+  values[4] = std::numeric_limits<float>::denorm_min();
+  std::string data(4096 + 256, '\1');
+  std::memcpy(data.data(), values.data(), 4096);
+  auto nudged = nudgeInputs(makePlan(), data, 1), again = nudgeInputs(makePlan(), data, 1), other = nudgeInputs(makePlan(), data, 2);
+  ASSERT_TRUE(nudged && again && other);
+  EXPECT_EQ(*nudged, *again);
+  EXPECT_NE(*nudged, *other);
+  EXPECT_EQ(nudged->substr(4096), data.substr(4096)); // integers stay
+  std::vector<float> results(1024);
+  std::memcpy(results.data(), nudged->data(), 4096);
+  for (size_t kept : {0, 2, 3, 4})
+    EXPECT_EQ(results[kept], values[kept]);
+  unsigned larger = 0;
+  for (size_t i = 5; i < results.size(); ++i) {
+    EXPECT_TRUE(results[i] == std::nextafter(1.0f, 2.0f) || results[i] == std::nextafter(1.0f, 0.0f));
+    larger += results[i] > 1;
+  }
+  EXPECT_GT(larger, 400u);
+  EXPECT_LT(larger, 620u);
+  EXPECT_NE(results[1], values[1]);
+}
+
 /// The integers of the second buffer after \p distribution.
 std::vector<int32_t> variedWords(std::vector<int32_t> words, InputDistribution distribution, Plan plan = makePlan()) {
   words.resize(64, words.back());

@@ -1,0 +1,21 @@
+//===- VariedTypes.h - What uploads hold that may be varied -----*- C++ -*-===//
+//
+// Owns the types by which the values of a plan's uploads may be changed. Private
+// to lib/Plan.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_LIB_PLAN_VARIEDTYPES_H
+#define KBOPT_LIB_PLAN_VARIEDTYPES_H
+
+#include "kb-opt/Plan/PlanTransform.h"
+#include <map>
+
+namespace kbopt {
+
+/// By place in \p data, the type of the floating-point elements that are uploaded from there; Unknown
+/// where there are none, or where uploads differ. Fails if the plan reaches beyond \p data.
+llvm::Expected<std::map<uint64_t, kbrt::ElementType>> variedTypes(const kbrt::Plan &plan, llvm::StringRef data);
+
+} // namespace kbopt
+
+#endif // KBOPT_LIB_PLAN_VARIEDTYPES_H
