@@ -43,6 +43,12 @@ llvm::Expected<ProgramEnvironment::CompiledNode> ProgramEnvironment::compiled(co
   return CompiledNode{std::move(*program), *code};
 }
 
+/// Why no candidate of an original that \p baseline tells of could be called correct.
+static std::string nothingCounts(const BaselineReport &baseline) {
+  const std::string why = "no test case tells a right result from a wrong one";
+  return baseline.notAdmitted.empty() ? why : why + " (case " + baseline.notAdmitted.front() + ")";
+}
+
 llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &id, JudgeEffort effort) {
   TimedPart timed(&context.timings, "effects",
                   id == rootNode                 ? "judge the original"
@@ -66,6 +72,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
     verdict.kind = VerdictKind::Correct;
     if (baseline->problem)
       verdict.add(*baseline->problem);
+    else if (baseline->admitted.empty())
+      verdict.add(GateRecord::undecided(GateId::G5, nothingCounts(*baseline), baseline->notAdmitted));
     else if (gpu) {
       auto timing = judgeOf.originalTiming();
       if (!timing)

@@ -284,9 +284,11 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   if (original.verdict != AttemptVerdict::Correct) {
     // What the recorder says names the program already.
     bool named = llvm::StringRef(original.reason).contains("'" + context.command.shownFile + "'");
+    const bool isBlind = original.verdict == AttemptVerdict::Inconclusive && original.gate == toString(GateId::G5);
     return llvm::make_error<UsageError>(
         (named ? "" : "'" + context.options.input + "': ") + original.reason,
-        "mend the program, or give it less to do in a workload; kb-opt keeps what is right and makes it faster",
+        isBlind ? "let the program upload its inputs and read back what depends on them, or describe both in a workload (docs/Workloads.md)"
+                : "mend the program, or give it less to do in a workload; kb-opt keeps what is right and makes it faster",
         ExitStatus::Diagnostics);
   }
 
