@@ -3,6 +3,7 @@
 
 #include "CompatHeader.h"
 #include "DiagnosticCollector.h"
+#include "ParserPch.h"
 #include "kb-opt/Support/Error.h"
 #include "clang/Basic/TargetInfo.h"
 #include "clang/Driver/CreateInvocationFromArgs.h"
@@ -259,16 +260,28 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   DiagnosticCollector collector(command.file, command.shownFile);
   if (!preamble) {
     auto preambleStart = std::chrono::steady_clock::now();
-    clang::CompilerInvocation invocation(*base);
-    auto diagnostics = clang::CompilerInstance::createDiagnostics(
-        *files, invocation.getDiagnosticOpts(), &collector, /*ShouldOwnClient=*/false);
-    PreambleNotes notes;
-    auto built = clang::PrecompiledPreamble::Build(invocation, buffer.get(), bounds, diagnostics,
-                                                   files, containers, /*StoreInMemory=*/true,
-                                                   /*StoragePath=*/"", notes);
-    // Without one (a missing header, say) the parse below tells what is wrong.
-    if (built && !collector.hasErrors())
-      preamble = std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids)});
+    auto build = [&](const std::string &headers) {
+      clang::CompilerInvocation invocation(*base);
+      invocation.getPreprocessorOpts().ImplicitPCHInclude = headers;
+      auto diagnostics = clang::CompilerInstance::createDiagnostics(
+          *files, invocation.getDiagnosticOpts(), &collector, /*ShouldOwnClient=*/false);
+      PreambleNotes notes;
+      auto built = clang::PrecompiledPreamble::Build(invocation, buffer.get(), bounds, diagnostics,
+                                                     files, containers, /*StoreInMemory=*/true,
+                                                     /*StoragePath=*/"", notes);
+      // Without one (a missing header, say) the parse below tells what is wrong.
+      if (built && !collector.hasErrors())
+        preamble = std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids)});
+    };
+    const std::string headers = findParserPch(command, *base);
+    build(headers);
+    if (!preamble && !headers.empty()) {
+      // Be it the text or a header that changed since: the plain way decides.
+      collector.forget();
+      build("");
+      if (preamble)
+        forgetParserPch(headers);
+    }
     preambleMs = millisecondsSince(preambleStart);
   }
   collector.forget();

@@ -2,32 +2,22 @@
 #include "ToolkitPch.h"
 
 #include "CompatHeader.h"
+#include "HeaderCache.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
-#include <mutex>
-#include <set>
 
 using namespace kbopt;
 using llvm::StringRef;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-/// Entries kept in the cache folder; one is about 10 MB.
-static constexpr size_t entriesKept = 16;
 /// Raised when what an entry holds changes.
 static constexpr uint64_t formatVersion = 1;
-
-static std::string childOf(StringRef folder, StringRef name) {
-  llvm::SmallString<128> result(folder);
-  path::append(result, name);
-  return result.str().str();
-}
 
 std::string kbopt::overlayOf(llvm::ArrayRef<VirtualFile> files) {
   std::map<std::string, llvm::json::Array> folders;
@@ -78,20 +68,6 @@ static std::vector<VirtualFile> headersIn(StringRef entry) {
   return headers;
 }
 
-/// Removes the oldest entries beyond `entriesKept`.
-static void prune(StringRef cache) {
-  std::vector<std::pair<llvm::sys::TimePoint<>, std::string>> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(cache, error), end; !error && it != end; it.increment(error)) {
-    fs::file_status status;
-    if (!fs::status(it->path(), status))
-      entries.emplace_back(status.getLastModificationTime(), it->path());
-  }
-  llvm::sort(entries);
-  for (size_t i = 0; i + entriesKept < entries.size(); ++i)
-    fs::remove_directories(entries[i].second);
-}
-
 /// Fills the folder \p entry; false if it cannot be done.
 static bool build(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
                   llvm::ArrayRef<std::string> arguments, StringRef clang, StringRef input,
@@ -99,9 +75,6 @@ static bool build(ProcessRunner &runner, const CompileLimits &limits, const Comp
   FileSystem &files = realFileSystem();
   std::vector<VirtualFile> headers = headersIn(entry);
   std::vector<std::pair<std::string, StringRef>> contents;
-  // Written once: the time of its last change is in every precompiled header.
-  if (!files.exists(input))
-    contents.emplace_back(input, "\n");
   for (const CompatHeader &header : compatHeaders())
     contents.emplace_back(childOf(entry, header.name), header.text);
   std::string overlay = childOf(entry, "overlay.yaml"), overlayText = overlayOf(headers);
@@ -146,30 +119,15 @@ std::optional<ToolkitPch> kbopt::findToolkitPch(ProcessRunner &runner, const Com
     return std::nullopt;
   }
   std::string folder = limits.cacheFolder.empty() ? userCacheDirectory() : limits.cacheFolder;
-  std::string cache = childOf(folder, "cuda-headers"), input = childOf(folder, "toolkit.cu");
-  std::string entry = childOf(cache, entryName(command, arguments, *clang));
+  std::string input = emptyProgram(folder);
+  std::string entry = childOf(childOf(folder, "cuda-headers"), entryName(command, arguments, *clang));
   ToolkitPch found{childOf(entry, "toolkit.pch"), headersIn(entry)};
 
-  static std::mutex mutex;
-  static std::set<std::string> failed;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (fs::exists(found.file))
-    return found;
-  if (failed.count(entry))
+  bool made = makeCacheEntry(entry, [&](StringRef draft) {
+    return build(runner, limits, command, arguments, *clang, input, draft);
+  });
+  if (!made)
     return std::nullopt;
-  // Built beside its place and moved there whole: another process may do the
-  // same, and either result will do.
-  std::string draft = entry + ".draft" + llvm::utostr(llvm::sys::Process::getProcessId());
-  bool built = !fs::create_directories(draft) &&
-               build(runner, limits, command, arguments, *clang, input, draft);
-  if (built)
-    fs::rename(draft, entry);
-  fs::remove_directories(draft);
-  if (!fs::exists(found.file)) {
-    failed.insert(entry);
-    return std::nullopt;
-  }
-  prune(cache);
   return found;
 }
 
