@@ -5,7 +5,6 @@
 #include "kb-opt/Source/NvccFlags.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/Installation.h"
-#include "kb-opt/Support/Process.h"
 #include "clang/Tooling/CompilationDatabase.h"
 #include "clang/Tooling/JSONCompilationDatabase.h"
 #include "llvm/ADT/SmallString.h"
@@ -13,6 +12,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
 
 using namespace kbopt;
 using llvm::StringRef;
@@ -78,23 +79,33 @@ Digest CompileCommand::digest() const {
   return builder.finish();
 }
 
+/// The file behind the compiler \p name, looked for in PATH unless it is absolute. What goes by its name there may be a
+/// link to ccache or the like, which is passed over. Empty where there is none.
+static std::string realCompiler(StringRef name) {
+  llvm::SmallVector<StringRef, 16> folders{""};
+  const std::string all = llvm::sys::Process::GetEnv("PATH").value_or("");
+  if (!path::is_absolute(name))
+    StringRef(all).split(folders, llvm::sys::EnvPathSeparator, -1, /*KeepEmpty=*/false);
+  for (StringRef folder : folders) {
+    llvm::SmallString<128> program(folder), real;
+    path::append(program, name);
+    if (path::is_absolute(program) && fs::can_execute(program) && !fs::real_path(program, real) &&
+        path::filename(real).contains("clang"))
+      return real.str().str();
+  }
+  return "";
+}
+
 llvm::Expected<std::string> kbopt::findClang() {
   static const std::optional<std::string> found = [] {
     if (auto bundled = findBeside(bundledClangName))
       return bundled;
     // The driver looks for its headers beside its real place.
     for (const char *name : {"clang++-22", "/usr/lib/llvm-22/bin/clang++", "clang++"})
-      if (auto program = findProgram(name)) {
-        llvm::SmallString<128> real;
-        if (fs::real_path(path::parent_path(*program), real))
-          continue;
-        llvm::SmallString<128> target;
-        if (!fs::real_path(*program, target))
-          real = path::parent_path(target);
-        path::append(real, "clang++");
-        if (fs::can_execute(real))
-          return std::optional<std::string>(real.str().str());
-        return program;
+      if (std::string program = realCompiler(name); !program.empty()) {
+        llvm::SmallString<128> beside(path::parent_path(program));
+        path::append(beside, "clang++");
+        return std::optional<std::string>(fs::can_execute(beside) ? beside.str().str() : program);
       }
     return std::optional<std::string>();
   }();
