@@ -3,7 +3,7 @@
 
 #include "DeviceSettling.h"
 #include "kb-opt/Support/Error.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/CodeGenOptions.h"
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Basic/FileManager.h"
@@ -20,13 +20,14 @@ using namespace kbopt;
 namespace {
 
 /// Finds the instantiations of function templates, which are no declarations of the translation unit's.
-class Instantiations : public clang::RecursiveASTVisitor<Instantiations> {
+class Instantiations : public clang::DynamicRecursiveASTVisitor {
 public:
-  explicit Instantiations(clang::CodeGenerator &generator) : generator(generator) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool shouldWalkTypesOfTypeLocs() const { return false; }
-  bool TraverseStmt(clang::Stmt *) { return true; }
-  bool VisitFunctionDecl(clang::FunctionDecl *function) {
+  explicit Instantiations(clang::CodeGenerator &generator) : generator(generator) {
+    ShouldVisitTemplateInstantiations = true;
+    ShouldWalkTypesOfTypeLocs = false;
+  }
+  bool TraverseStmt(clang::Stmt *) override { return true; }
+  bool VisitFunctionDecl(clang::FunctionDecl *function) override {
     if (function->isTemplateInstantiation() && !function->isDependentContext() &&
         function->doesThisDeclarationHaveABody())
       generator.HandleTopLevelDecl(clang::DeclGroupRef(function));

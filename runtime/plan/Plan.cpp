@@ -32,6 +32,13 @@ static_assert(std::size(stepNames) == std::variant_size_v<Step>);
 
 } // namespace
 
+Plan::Plan() = default;
+Plan::Plan(const Plan &) = default;
+Plan::Plan(Plan &&) noexcept = default;
+Plan &Plan::operator=(const Plan &) = default;
+Plan &Plan::operator=(Plan &&) noexcept = default;
+Plan::~Plan() = default;
+
 const char *kbrt::elementTypeName(ElementType type) {
   return elements[static_cast<size_t>(type)].name;
 }

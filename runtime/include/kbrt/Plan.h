@@ -244,6 +244,14 @@ struct Outcome {
 };
 
 struct Plan {
+  // Compiled once, in Plan.cpp: what they do with a Step is a lot of code.
+  Plan();
+  Plan(const Plan &);
+  Plan(Plan &&) noexcept;
+  Plan &operator=(const Plan &);
+  Plan &operator=(Plan &&) noexcept;
+  ~Plan();
+
   std::vector<Buffer> buffers;
   std::vector<Stream> streams; ///< without the default stream
   std::vector<Step> steps;
