@@ -14,7 +14,8 @@ static void collect(const clang::Decl *declaration, const clang::SourceManager &
   if (const auto *pattern = llvm::dyn_cast<clang::ClassTemplateDecl>(declaration))
     return collect(pattern->getTemplatedDecl(), sources, into);
   if (const auto *function = llvm::dyn_cast<clang::FunctionDecl>(declaration)) {
-    if (function->doesThisDeclarationHaveABody() && !function->isImplicit() &&
+    // The parser hands over what it instantiates as well: the same text again, with other types.
+    if (function->doesThisDeclarationHaveABody() && !function->isImplicit() && !function->isTemplateInstantiation() &&
         sources.isInMainFile(sources.getExpansionLoc(function->getBeginLoc())))
       into.push_back(function);
     return;

@@ -68,6 +68,30 @@ TEST(EditRules, SeveralStatementsTakeThePlaceOfOne) {
   EXPECT_EQ(rule(program, {{"launch2", "int blocks = counted(n); k<<<blocks, 256>>>(out, in, n);"}}), "");
 }
 
+TEST(EditRules, InstantiatedTemplatesAreTheirPatterns) {
+  const std::string withTemplates = R"(
+template <typename T> T largest(const T *values, int n) {
+  T most = values[0];
+  for (int i = 1; i < n; ++i)
+    most = values[i] > most ? values[i] : most;
+  return most;
+}
+template <typename T> __device__ T doubled(T x) { return x + x; }
+)" + program.str() + R"(
+template <typename T> __global__ void scaled(T *out) { out[threadIdx.x] = doubled(out[threadIdx.x]); }
+int main() {
+  float values[] = {1, 2};
+  double others[] = {1, 2};
+  scaled<<<1, 32>>>(values);
+  scaled<<<1, 32>>>(others);
+  return largest(values, 2) > 1 && largest(others, 2) > 1;
+}
+)";
+  EXPECT_EQ(rule(withTemplates, {{"a1", body("float v = 1;")}}), "");
+  EXPECT_EQ(rule(withTemplates, {{"decls", "__device__ int added(int x) { return x + 1; }"}}), "");
+  EXPECT_EQ(rule(withTemplates, {{"launch1", "k<<<(n + 127) / 128, 128>>>(out, in, n);"}}), "");
+}
+
 TEST(EditRules, NothingChanged) {
   auto parsed = parse(program);
   GroundingRequest request;
