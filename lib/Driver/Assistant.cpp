@@ -331,6 +331,8 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
     work.action = *llvm::find_if(choices, [&](const Action &choice) {
       return choice.pass == planned.pass && choice.kernel == planned.kernel;
     });
+    if (planned.pass != request.action.pass || planned.kernel != request.action.kernel)
+      account.proposal.chosen = work.action.step();
     if (work.action.sketch) {
       account.proposal.step = scheduleStep(planned, work.action);
       account.proposal.reason = planned.why;

@@ -186,19 +186,19 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     note(proposal);
     if (observer && questions.count(&entry))
       observer->asked(questions.at(&entry), entry.repair, proposal);
+    const std::optional<Step> &made = proposal.step ? proposal.step : proposal.chosen;
+    if (made && (made->pass != entry.request.step.pass || made->kernel != entry.request.step.kernel)) {
+      // The planner knew better than the draw.
+      const ExplorerNode &node = nodes.at(entry.request.parent);
+      entry.request.predictedGain = believed.predict(node.stateOf(made->kernel), made->pass, node.predecessors(made->kernel),
+                                                     node.shapeOf(made->kernel)).logGain;
+    }
+    if (made)
+      entry.request.step = *made;
     if (!proposal.step) {
       entry.fate = Pending::Fate::NoMove;
       continue;
     }
-    if (proposal.step->pass != entry.request.step.pass) {
-      // The planner knew better than the draw.
-      const ExplorerNode &node = nodes.at(entry.request.parent);
-      const std::string &kernel = proposal.step->kernel;
-      entry.request.predictedGain =
-          believed.predict(node.stateOf(kernel), proposal.step->pass, node.predecessors(kernel),
-                           node.shapeOf(kernel)).logGain;
-    }
-    entry.request.step = *proposal.step;
     if (!proposal.step->reply.empty())
       replyRoles.try_emplace(proposal.step->reply, entry.request.minimal ? ModelRole::Minimal
                                                    : entry.repair        ? ModelRole::Debugger

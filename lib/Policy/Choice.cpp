@@ -73,8 +73,8 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
       continue;
     seen.idle |= attempt.shortcut == "identical" && attempt.gain() == 0;
     if (attempt.parent != node.id) {
-      // A search without memory takes nothing along to another program.
-      if (!explorer.settings().memory)
+      // A search without memory takes nothing along to another program. Nor does it matter there that a model saw no use here.
+      if (!explorer.settings().memory || attempt.failure == "declined")
         continue;
       ++seen.elsewhere;
       seen.failures += attempt.correct() ? -1 : 1;
@@ -103,6 +103,13 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
   return parameters;
 }
 
+/// Whether the planner, who was shown all that may be asked about \p kernel at \p node, saw no use in any of it.
+bool isDeclined(const Explorer &explorer, const ExplorerNode &node, const std::string &kernel) {
+  return llvm::any_of(explorer.attempts(), [&](const Attempt &attempt) {
+    return attempt.parent == node.id && attempt.step.kernel == kernel && attempt.repair == 0 && attempt.failure == "declined";
+  });
+}
+
 /// What \p action offers next: untried parameters, or one more question. The weight
 /// is the caller's.
 std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &node,
@@ -110,7 +117,7 @@ std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &n
   StepOption option;
   if (action.assisted) {
     option.ask = explorer.asks(node.id, action) + planned.count(node.id, action) + 1;
-    if (!explorer.mayAsk() || option.ask > explorer.settings().asks)
+    if (!explorer.mayAsk() || option.ask > explorer.settings().asks || isDeclined(explorer, node, action.kernel))
       return std::nullopt;
     option.step = action.step();
     return option;

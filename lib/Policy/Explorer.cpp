@@ -43,14 +43,24 @@ double kbopt::programGain(double kernelGain, double share) {
   return -std::log1p(share * std::expm1(-kernelGain));
 }
 
-/// Logarithmic gain of \p kernel alone between two programs, where both know it.
-static std::optional<double> kernelGain(const NodeJudgement &before, const NodeJudgement &after,
-                                        const std::string &kernel) {
-  auto then = before.kernels.find(kernel), now = after.kernels.find(kernel);
-  if (then == before.kernels.end() || now == after.kernels.end() || then->second.timeUs <= 0 ||
-      now->second.timeUs <= 0)
+/// Time in \p program of \p kernel and of all kernels that \p other does not have.
+static double touchedUs(const NodeJudgement &program, const NodeJudgement &other, const std::string &kernel) {
+  double us = 0;
+  for (const auto &[name, profile] : program.kernels)
+    if (name == kernel || !other.kernels.count(name))
+      us += profile.timeUs;
+  return us;
+}
+
+/// Logarithmic gain between two programs of a step on \p kernel, over the kernels that it touched: that one, those that it
+/// took in or put an end to, and those that it made. A kernel that does the work of two takes longer than the one that had its
+/// name. Nothing where their times are not known.
+static std::optional<double> touchedGain(const NodeJudgement &before, const NodeJudgement &after,
+                                         const std::string &kernel) {
+  const double then = touchedUs(before, after, kernel), now = touchedUs(after, before, kernel);
+  if (!before.kernels.count(kernel) || then <= 0 || now <= 0)
     return std::nullopt;
-  return std::log(then->second.timeUs / now->second.timeUs);
+  return std::log(then / now);
 }
 
 /// Nothing is known to a search without memory, not even the seed.
@@ -178,10 +188,10 @@ void Explorer::tell(Attempt attempt) {
 }
 
 void Explorer::record(const Attempt &attempt, const Digest &code) {
-  // What was not measured says nothing about the pass; nor does a silent provider, nor the gain of several moves
-  // about one of them.
+  // What was not measured says nothing about the pass; nor does a silent provider, a model that saw no use, nor the gain
+  // of several moves about one of them.
   if (attempt.shortcut == "roofline" || attempt.shortcut == "known" || attempt.shortcut == "outranked" ||
-      attempt.failure == "unavailable" || !attempt.before.empty())
+      attempt.failure == "unavailable" || attempt.failure == "declined" || !attempt.before.empty())
     return;
   const ExplorerNode &parent = nodes.at(attempt.parent);
   Evidence e;
@@ -207,7 +217,7 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.predictedGain = attempt.predictedGain;
   if (attempt.correct())
     e.achievedGain = e.creditGain =
-        kernelGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.step.kernel)
+        touchedGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.step.kernel)
             .value_or(attempt.gain());
   if (attempt.correct() && attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
     e.modelledGain = std::log(attempt.parentModelledUs / attempt.modelledUs);

@@ -15,15 +15,6 @@ namespace kbopt::raise {
 
 using Body = std::vector<Statement>;
 
-/// Whether any text of \p each or its body names \p name.
-static bool mentionsIn(Statement &each, llvm::StringRef name) {
-  bool found = false;
-  forEachText(each, [&](Text &text) { found |= mentions(text.text, name); });
-  for (Statement &inner : each.body)
-    found |= mentionsIn(inner, name);
-  return found;
-}
-
 static bool changesIn(const Statement &each, llvm::StringRef name) {
   bool isChange = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
   return (isChange && each.name == name) ||
@@ -213,7 +204,7 @@ private:
 
   bool splitBy(Body &body, size_t at, const std::string &top, const std::set<std::string> &inside,
                const std::set<std::string> &carried, const std::set<std::string> &results) {
-    OnlineSplit parts(program.space, types, top, inside, carried, results);
+    OnlineSplit parts(types, top, inside, carried, results);
     Statement &loop = body[at];
     if (!parts.run(loop))
       return false;

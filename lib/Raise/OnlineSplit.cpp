@@ -35,9 +35,8 @@ static void collectAddends(const TermRef &term, llvm::StringRef name, bool isNeg
   out.push_back(isNegative ? makeTerm(Term::Unary, "-", {term}) : term);
 }
 
-OnlineSplit::OnlineSplit(Space &space, const std::map<std::string, std::string> &types, std::string top,
-                         const Names &inside, const Names &carried, const Names &results)
-    : space(space), types(types), top(std::move(top)), inside(inside), carried(carried), results(results) {}
+OnlineSplit::OnlineSplit(const std::map<std::string, std::string> &types, std::string top, const Names &inside, const Names &carried, const Names &results)
+    : types(types), top(std::move(top)), inside(inside), carried(carried), results(results) {}
 
 OnlineSplit::Names OnlineSplit::sums() const {
   Names names;

@@ -19,7 +19,7 @@ public:
   using Names = std::set<std::string>;
   /// \p top may be a running maximum. \p inside are declared in the loop, \p carried changed there, and of these \p results
   /// count afterwards.
-  OnlineSplit(Space &space, const std::map<std::string, std::string> &types, std::string top, const Names &inside,
+  OnlineSplit(const std::map<std::string, std::string> &types, std::string top, const Names &inside,
               const Names &carried, const Names &results);
   /// Whether \p loop is an online loop; then `maxima` and `terms` are the bodies of the two loops.
   bool run(Statement &loop);
@@ -71,7 +71,6 @@ private:
   std::string exchangeLeaf(llvm::StringRef name) const { return "@x" + name.str(); }
   Text textWithHoles(const Term &term) const;
 
-  Space &space;
   const std::map<std::string, std::string> &types;
   const std::string top;
   const Names &inside, &carried;

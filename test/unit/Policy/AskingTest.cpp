@@ -139,6 +139,39 @@ TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
   }
 }
 
+TEST(Asking, TheFailureOfAPlannedPassIsItsOwn) {
+  World run;
+  FakePass drawn{"invent"}, planned{"shared-memory-tiling"};
+  FakeReply refused{"", "malformed"};
+  refused.chosen = "shared-memory-tiling";
+  drawn.replies = {refused};
+  planned.replies = {{"r1"}};
+  run.world.passes = {drawn, planned};
+  run.start();
+  std::vector<Attempt> attempts = run.ask("invent");
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].step.pass, "shared-memory-tiling");
+  SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
+  ASSERT_EQ(result.evidence.size(), 1u);
+  EXPECT_EQ(result.evidence[0].pass, "shared-memory-tiling");
+}
+
+TEST(Asking, ADeclineEndsTheQuestionsAboutAProgramAndTeachesNothing) {
+  FakeEnvironment world;
+  FakePass one{"invent"}, other{"shared-memory-tiling"}, rule{"unroll-loop", {{"", 0.9}}};
+  one.replies = other.replies = {{"", "declined"}};
+  world.passes = {one, other, rule};
+  SearchOptions options;
+  options.asks = 100;
+  options.batch = 1;
+  SearchResult result = search(world, options);
+  for (const Evidence &record : result.evidence)
+    EXPECT_EQ(record.pass, "unroll-loop");
+  // Once about the original, and once about what the rule makes of it.
+  EXPECT_EQ(world.questions.size(), 2u);
+  EXPECT_NEAR(result.bestUs, 90, 1e-9);
+}
+
 TEST(Asking, AProviderWithoutReplyTeachesNothing) {
   FakeEnvironment world;
   FakePass pass{"invent"}, rule{"unroll-loop", {{"", 0.9}}};

@@ -322,6 +322,44 @@ TEST(Explorer, KernelsHaveStatesAndGainsOfTheirOwn) {
   EXPECT_GT(largeFirst, 40u);
 }
 
+// One kernel takes in another one's work: that it then takes longer itself is no loss.
+TEST(Explorer, JoinedKernelsAreCreditedWithTheTimeOfBoth) {
+  struct Joining : Environment {
+    NodeId root() override { return "original"; }
+    llvm::Expected<std::vector<Action>> actions(const NodeId &node) override {
+      if (node == "original")
+        return std::vector<Action>{{"fuse-kernels-vertical", "first", 0, {}}};
+      return std::vector<Action>();
+    }
+    llvm::Expected<StepOutcome> apply(const NodeId &, const Step &) override {
+      StepOutcome made;
+      made.applied = true;
+      made.node = made.code = "joined";
+      return made;
+    }
+    llvm::Expected<NodeJudgement> judge(const NodeId &node) override {
+      NodeJudgement judgement;
+      judgement.verdict = AttemptVerdict::Correct;
+      std::map<std::string, double> times = {{"first", 10}, {"second", 50}, {"other", 5}};
+      if (node == "joined")
+        times = {{"first", 12}, {"other", 5}};
+      for (const auto &[name, us] : times) {
+        KernelProfile &profile = judgement.kernels[name];
+        profile.timeUs = us;
+        profile.state.primary = "memory_latency_bound";
+        judgement.timeUs += us;
+      }
+      return judgement;
+    }
+  };
+  Joining world;
+  SearchOptions options;
+  options.batch = 1;
+  SearchResult result = search(world, options);
+  ASSERT_EQ(result.evidence.size(), 1u);
+  EXPECT_NEAR(*result.evidence[0].achievedGain, std::log(60.0 / 12), 1e-12);
+}
+
 TEST(Explorer, AmdahlsLaw) {
   EXPECT_NEAR(programGain(std::log(2), 1), std::log(2), 1e-12);
   EXPECT_NEAR(programGain(std::log(2), 0.5), std::log(4.0 / 3), 1e-12);

@@ -24,6 +24,7 @@ struct FakeReply {
   std::vector<std::string> values = {}; ///< of "T", in order; the first is the default
   AttemptVerdict verdict = AttemptVerdict::Correct;
   std::optional<double> cost = 0.01;
+  std::string chosen = {}; ///< the pass that the planner preferred to the one that was drawn
 };
 
 /// What a pass does in the fake world.
@@ -209,6 +210,8 @@ private:
     Proposal proposal;
     proposal.tokens = 100;
     proposal.cost = reply.cost;
+    if (!reply.chosen.empty())
+      proposal.chosen = Step{reply.chosen, action.kernel, action.site, {}};
     if (reply.digest.empty()) {
       proposal.failure = reply.failure;
       proposal.reason = "the model gave nothing to use: " + reply.failure;
