@@ -8,6 +8,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -32,7 +33,7 @@ std::string kbopt::emptyProgram(StringRef folder) {
   return program;
 }
 
-/// Removes the oldest entries of \p folder beyond `entriesKept`.
+/// Removes the entries of \p folder that were not used for longest, beyond `entriesKept`.
 static void prune(StringRef folder) {
   std::vector<std::pair<llvm::sys::TimePoint<>, std::string>> entries;
   std::error_code error;
@@ -50,8 +51,12 @@ bool kbopt::makeCacheEntry(StringRef entry, llvm::function_ref<bool(StringRef dr
   static std::mutex mutex;
   static std::set<std::string> failed;
   std::lock_guard<std::mutex> lock(mutex);
-  if (fs::exists(entry))
+  if (fs::exists(entry)) {
+    // The time of its last use, by which entries leave.
+    std::error_code ignored;
+    std::filesystem::last_write_time(entry.str(), std::filesystem::file_time_type::clock::now(), ignored);
     return true;
+  }
   if (failed.count(entry.str()))
     return false;
   // Filled beside its place and moved there whole.

@@ -19,8 +19,8 @@ std::string childOf(llvm::StringRef folder, llvm::StringRef name);
 /// every precompiled header. Where it cannot be written there is none of that name.
 std::string emptyProgram(llvm::StringRef folder);
 
-/// Whether the folder \p entry exists, after \p fill has filled a new one for it if need be. Of the folders beside it the
-/// oldest leave. \p fill says whether it could; an entry that could not be made is not tried again. Thread-safe, and safe
+/// Whether the folder \p entry exists, after \p fill has filled a new one for it if need be. Of the folders beside it those
+/// leave that were not used for longest. \p fill says whether it could; an entry that could not be made is not tried again. Thread-safe, and safe
 /// between processes, which may fill one each: either will do.
 bool makeCacheEntry(llvm::StringRef entry, llvm::function_ref<bool(llvm::StringRef draft)> fill);
 

@@ -49,6 +49,10 @@ namespace {
 struct Preamble {
   std::optional<clang::PrecompiledPreamble> precompiled;
   std::vector<clang::LocalDeclID> declarations;
+  std::string headers = {}; ///< the file on disk that it begins from (findParserPch); empty: none
+
+  /// Whether it can still be read: another process may have removed what it begins from.
+  bool isWhole() const { return headers.empty() || llvm::sys::fs::exists(headers); }
 };
 
 /// Whether \p declaration is written in one of the user's files.
@@ -251,7 +255,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
       clang::ComputePreambleBounds(base->getLangOpts(), buffer->getMemBufferRef(), 0);
   std::shared_ptr<const Preamble> preamble;
   for (auto &candidate : candidates)
-    if (candidate->precompiled->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
+    if (candidate->isWhole() && candidate->precompiled->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
       preamble = candidate;
       break;
     }
@@ -271,7 +275,7 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
                                                      /*StoragePath=*/"", notes);
       // Without one (a missing header, say) the parse below tells what is wrong.
       if (built && !collector.hasErrors())
-        preamble = std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids)});
+        preamble = std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids), headers});
     };
     const std::string headers = findParserPch(command, *base);
     build(headers);
@@ -309,15 +313,20 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
   if (!compiler.createTarget())
     return compileError(command, collector.diagnostics());
   program->action = std::make_unique<ParseAction>(program->topLevel);
+  auto fail = [&]() -> llvm::Expected<std::unique_ptr<ParsedProgram>> {
+    if (preamble && !preamble->isWhole())
+      return parse(command, text); // with another one
+    return compileError(command, collector.diagnostics());
+  };
   if (!program->action->BeginSourceFile(compiler, compiler.getFrontendOpts().Inputs.front())) {
     program->action.reset();
-    return compileError(command, collector.diagnostics());
+    return fail();
   }
   llvm::Error executed = program->action->Execute();
   if (executed)
     return std::move(executed);
   if (collector.hasErrors())
-    return compileError(command, collector.diagnostics());
+    return fail();
   program->ast = &compiler.getASTContext();
   program->lexing = &compiler.getPreprocessor();
   program->messages = collector.takeDiagnostics();

@@ -69,8 +69,6 @@ struct Proposal {
   /// action's pass and kernel, or of another assisted action at the node where the
   /// planner prefers that. Nothing where there is none.
   std::optional<Step> step;
-  /// What the planner chose, where that is not the action's pass and kernel: what then fails is no failure of the action.
-  std::optional<Step> chosen = std::nullopt;
   /// Numbers that the reply leaves to the tuner.
   std::vector<ParameterRange> ranges;
   /// Where there is no move: "refused", "malformed", "truncated", "constraints",
@@ -81,6 +79,8 @@ struct Proposal {
   std::string reason; ///< one line of words
   uint64_t tokens = 0;
   std::optional<double> cost = std::nullopt; ///< US dollars; nothing: unknown
+  /// What the planner chose, where that is not the action's pass and kernel: what then fails is no failure of the action.
+  std::optional<Step> chosen = std::nullopt;
 };
 
 /// A state for which nothing is known to try.

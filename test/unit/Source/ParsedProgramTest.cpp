@@ -78,6 +78,24 @@ TEST(ParsedProgramTest, ReparsingReusesThePreamble) {
   EXPECT_EQ(parser.stats().preamblesReused, 5u);
 }
 
+// Another process may make room in the cache folder at any time.
+TEST(ParsedProgramTest, ALostHeaderFileIsMadeAgain) {
+  TemporaryDirectory folder = makeFolder();
+  const char *before = std::getenv("XDG_CACHE_HOME");
+  const std::string kept = before ? before : "";
+  setenv("XDG_CACHE_HOME", folder.path().str().c_str(), 1);
+  ProgramParser parser;
+  auto first = llvm::cantFail(parser.parse(sharedCommand(), scale));
+  const std::string cache = folder.file("kb-opt/parsed-headers");
+  EXPECT_EQ(realFileSystem().list(cache).size(), 1u);
+  llvm::sys::fs::remove_directories(cache);
+  auto again = llvm::cantFail(parser.parse(sharedCommand(), scale));
+  EXPECT_FALSE(again->usedPreamble);
+  EXPECT_EQ(again->declarations().size(), 2u);
+  EXPECT_EQ(realFileSystem().list(cache).size(), 1u);
+  before ? setenv("XDG_CACHE_HOME", kept.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+}
+
 TEST(ParsedProgramTest, TextWithoutIncludesHasAPreambleToo) {
   auto one = parse("__global__ void a() {}\n");
   auto two = parse("__global__ void b() {}\n");
