@@ -43,6 +43,14 @@ const clang::SourceManager &ParsedProgram::sources() const { return ast->getSour
 const clang::LangOptions &ParsedProgram::language() const { return ast->getLangOpts(); }
 clang::Preprocessor &ParsedProgram::preprocessor() const { return *lexing; }
 
+bool ParsedProgram::isBefore(clang::SourceLocation a, clang::SourceLocation b) const {
+  if (!sources().isLoadedSourceLocation(a) || !sources().isLoadedSourceLocation(b))
+    return sources().isBeforeInTranslationUnit(a, b);
+  clang::FileID first = sources().getUniqueLoadedASTFileID(a), second = sources().getUniqueLoadedASTFileID(b);
+  // A file is loaded after the one that it begins from, and loaded ones are numbered downwards.
+  return first == second ? sources().isBeforeInTranslationUnit(a, b) : second < first;
+}
+
 namespace {
 
 /// A precompiled head, and which of its declarations are the user's.

@@ -44,6 +44,11 @@ public:
   const clang::LangOptions &language() const;
   clang::Preprocessor &preprocessor() const;
 
+  /// Whether \p a stands before \p b in the translation unit, wherever either
+  /// was parsed: clang's own order does not know that the toolkit's headers,
+  /// which come from a file of their own, stand before the user's.
+  bool isBefore(clang::SourceLocation a, clang::SourceLocation b) const;
+
   /// The top-level declarations of the main file and of the user's headers, in
   /// source order, without those of system headers. Walk these: walking the
   /// whole translation unit reads every CUDA header back in.

@@ -77,7 +77,7 @@ std::string macroObstacle(const ParsedProgram &program, const HeaderText &text) 
       // What the command line defines stands in front of everything, wherever a preamble puts it.
       bool given = each->getLocation().isValid() && (program.sources().isWrittenInCommandLineFile(each->getLocation()) ||
                                                      program.sources().isWrittenInBuiltinFile(each->getLocation()));
-      if (each->getLocation().isValid() && !given && program.sources().isBeforeInTranslationUnit(text.end, each->getLocation()))
+      if (each->getLocation().isValid() && !given && program.isBefore(text.end, each->getLocation()))
         return "the macro '" + identifier->getName().str() + "' is defined anew after the kernel";
     }
   }
