@@ -7,8 +7,11 @@ using namespace kbopt;
 
 // Sources: CUDA C++ Programming Guide, "Load Functions Using Cache Hints" and
 // "Store Functions Using Cache Hints"; CUDA Math API, "Integer Intrinsics" for
-// the host's min and max. A cache hint changes no value, so plain accesses
-// stand for them: analysis and the CPU device see the access itself.
+// the host's min and max, "Atomic Functions" for those of nvcc. A cache hint
+// changes no value, so plain accesses stand for them: analysis and the CPU
+// device see the access itself. nvcc's macros are for the user's program, of
+// which clang must see what nvcc compiles; CCCL and the headers of before are
+// told that this is clang.
 static constexpr llvm::StringLiteral cudaText = R"(#pragma once
 #pragma clang system_header
 #include <math.h>
@@ -98,6 +101,81 @@ KB_OPT_FMINMAX_(double, double, double, )
 KB_OPT_FMINMAX_(double, float, double, )
 KB_OPT_FMINMAX_(double, double, float, )
 #undef KB_OPT_FMINMAX_
+
+#define KB_OPT_DEVICE_ template <typename T> static inline __attribute__((device, always_inline))
+#define KB_OPT_SCOPE_ int scope = __NV_THREAD_SCOPE_SYSTEM
+#if CUDART_VERSION >= 12080
+enum {
+  __NV_ATOMIC_RELAXED,
+  __NV_ATOMIC_CONSUME,
+  __NV_ATOMIC_ACQUIRE,
+  __NV_ATOMIC_RELEASE,
+  __NV_ATOMIC_ACQ_REL,
+  __NV_ATOMIC_SEQ_CST
+};
+enum {
+  __NV_THREAD_SCOPE_THREAD,
+  __NV_THREAD_SCOPE_BLOCK,
+  __NV_THREAD_SCOPE_CLUSTER,
+  __NV_THREAD_SCOPE_DEVICE,
+  __NV_THREAD_SCOPE_SYSTEM
+};
+KB_OPT_DEVICE_ void __nv_atomic_load(const T *from, T *to, int order, KB_OPT_SCOPE_) { __atomic_load(from, to, order); }
+KB_OPT_DEVICE_ T __nv_atomic_load_n(const T *from, int order, KB_OPT_SCOPE_) { return __atomic_load_n(from, order); }
+KB_OPT_DEVICE_ void __nv_atomic_store(T *to, T *from, int order, KB_OPT_SCOPE_) { __atomic_store(to, from, order); }
+KB_OPT_DEVICE_ void __nv_atomic_store_n(T *to, decltype(T()) value, int order, KB_OPT_SCOPE_) {
+  __atomic_store_n(to, value, order);
+}
+KB_OPT_DEVICE_ void __nv_atomic_exchange(T *at, T *from, T *to, int order, KB_OPT_SCOPE_) {
+  __atomic_exchange(at, from, to, order);
+}
+KB_OPT_DEVICE_ T __nv_atomic_exchange_n(T *at, decltype(T()) value, int order, KB_OPT_SCOPE_) {
+  return __atomic_exchange_n(at, value, order);
+}
+KB_OPT_DEVICE_ bool __nv_atomic_compare_exchange(T *at, T *expected, T *desired, bool weak, int order, int failed,
+                                                 KB_OPT_SCOPE_) {
+  return __atomic_compare_exchange(at, expected, desired, weak, order, failed);
+}
+KB_OPT_DEVICE_ bool __nv_atomic_compare_exchange_n(T *at, T *expected, decltype(T()) desired, bool weak, int order,
+                                                   int failed, KB_OPT_SCOPE_) {
+  return __atomic_compare_exchange_n(at, expected, desired, weak, order, failed);
+}
+#define KB_OPT_FETCH_(name)                                                   \
+  KB_OPT_DEVICE_ T __nv_atomic_fetch_##name(T *at, decltype(T()) value, int order, KB_OPT_SCOPE_) { \
+    return __atomic_fetch_##name(at, value, order);                           \
+  }                                                                           \
+  KB_OPT_DEVICE_ void __nv_atomic_##name(T *at, decltype(T()) value, int order, KB_OPT_SCOPE_) { \
+    __atomic_fetch_##name(at, value, order);                                  \
+  }
+KB_OPT_FETCH_(add)
+KB_OPT_FETCH_(sub)
+KB_OPT_FETCH_(and)
+KB_OPT_FETCH_(or)
+KB_OPT_FETCH_(xor)
+KB_OPT_FETCH_(min)
+KB_OPT_FETCH_(max)
+#undef KB_OPT_FETCH_
+static inline __attribute__((device, always_inline)) void __nv_atomic_thread_fence(int order, KB_OPT_SCOPE_) {
+  __atomic_thread_fence(order);
+}
+#endif
+#undef KB_OPT_SCOPE_
+#undef KB_OPT_DEVICE_
+
+#if __has_include(<nv/target>)
+#include <nv/target>
+#endif
+#if __has_include(<cuda/std/__cccl/compiler.h>)
+#include <cuda/std/__cccl/compiler.h>
+#elif __has_include(<cuda/std/detail/__config>)
+#include <cuda/std/detail/__config>
+#endif
+#ifndef __NVCC__
+#define __NVCC__ 1
+#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
+#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
+#define __CUDACC_VER_BUILD__ 0
+#endif
 )";
 
 // OpenMP 5.2, chapter 18, as seen by a program that runs in one thread: that is

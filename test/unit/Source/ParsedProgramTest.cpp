@@ -50,6 +50,43 @@ int host(float x, double y) {
 )");
 }
 
+TEST(ParsedProgramTest, KnowsTheAtomicsOfNvcc) {
+  parse(R"(
+#if CUDART_VERSION >= 12080
+__device__ void k(unsigned *p, const float *f, float *g) {
+  unsigned old = __nv_atomic_load_n(p, __NV_ATOMIC_RELAXED), other = 0;
+  __nv_atomic_store_n(p, 1, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+  while (!__nv_atomic_compare_exchange_n(p, &old, old + 1, true, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_RELAXED))
+    __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_BLOCK);
+  __nv_atomic_compare_exchange(p, &old, &other, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED);
+  float seen;
+  __nv_atomic_load(f, &seen, __NV_ATOMIC_RELAXED);
+  *g = seen + __nv_atomic_fetch_add(g, 1, __NV_ATOMIC_RELAXED);
+  __nv_atomic_max(p, __nv_atomic_fetch_or(p, 3, __NV_ATOMIC_RELAXED), __NV_ATOMIC_RELAXED);
+  __nv_atomic_load(p, &old, __NV_ATOMIC_ACQUIRE);
+  __nv_atomic_store(p, &old, __NV_ATOMIC_RELEASE);
+  __nv_atomic_exchange(p, &old, &other, __NV_ATOMIC_ACQ_REL);
+  old += __nv_atomic_exchange_n(p, other, __NV_ATOMIC_ACQ_REL);
+}
+#endif
+)");
+}
+
+// Clang sees the branch that nvcc compiles, and the toolkit's libraries go on seeing clang.
+TEST(ParsedProgramTest, ProgramsAskForNvcc) {
+  auto program = parse(R"(
+#include <cooperative_groups/reduce.h>
+#include <cuda/std/complex>
+#include <thrust/sort.h>
+#if defined(__NVCC__) && __CUDACC_VER_MAJOR__ == CUDART_VERSION / 1000
+__host__ __device__
+#endif
+float twice(float x) { return 2 * x; }
+__global__ void k(float *p) { *p = twice(*p); }
+)");
+  EXPECT_EQ(program->declarations().size(), 2u);
+}
+
 TEST(ParsedProgramTest, OpenMpOfOneThread) {
   auto program = parse("int first;\n"
                        "#include <omp.h>\n"
