@@ -170,6 +170,9 @@ static inline __attribute__((device, always_inline)) void __nv_atomic_thread_fen
 #elif __has_include(<cuda/std/detail/__config>)
 #include <cuda/std/detail/__config>
 #endif
+// Clang's own is empty, which #if does not take.
+#undef __CUDACC__
+#define __CUDACC__ 1
 #ifndef __NVCC__
 #define __NVCC__ 1
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)

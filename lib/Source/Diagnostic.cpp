@@ -65,3 +65,37 @@ std::string kbopt::renderDiagnostics(llvm::ArrayRef<SourceDiagnostic> diagnostic
     text += "\n(and " + llvm::utostr(left) + " more)";
   return text;
 }
+
+/// For A<T>::f<N>(x), which may be two comparisons.
+static std::string adviceOnTemplate(const SourceDiagnostic &diagnostic) {
+  llvm::StringRef callee = llvm::StringRef(diagnostic.lineText).substr(diagnostic.column ? diagnostic.column - 1 : 0);
+  auto [scope, name] = callee.take_until([](char c) { return c == '('; }).rsplit("::");
+  llvm::StringRef function = name.take_until([](char c) { return c == '<'; });
+  if (!scope.contains('<') || function.empty() || function == name)
+    return "";
+  return ("say that '" + function + "' is a template: '" + scope + "::template " + name.rtrim() + "'").str();
+}
+
+/// For x = {} of a class with several assignments, as those of half-precision numbers are.
+static std::string adviceOnBraces(const SourceDiagnostic &diagnostic) {
+  auto [before, after] = llvm::StringRef(diagnostic.message).split("operand types '");
+  llvm::StringRef type = after.take_until([](char c) { return c == '\''; });
+  if (type.empty() || !llvm::StringRef(diagnostic.lineText).contains("{}"))
+    return "";
+  return ("name the type of what is assigned: '" + type + "{}' in the place of '{}'").str();
+}
+
+std::string kbopt::adviceForClang(llvm::ArrayRef<SourceDiagnostic> diagnostics) {
+  for (const SourceDiagnostic &diagnostic : diagnostics) {
+    llvm::StringRef message = diagnostic.severity == Severity::Error ? llvm::StringRef(diagnostic.message) : llvm::StringRef();
+    std::string advice;
+    if (message.starts_with("reference to overloaded function could not be resolved") ||
+        message.starts_with("missing 'template' keyword prior to dependent template name"))
+      advice = adviceOnTemplate(diagnostic);
+    else if (message.starts_with("use of overloaded operator '=' is ambiguous"))
+      advice = adviceOnBraces(diagnostic);
+    if (!advice.empty())
+      return (diagnostic.file + ":" + llvm::Twine(diagnostic.line) + ": " + advice + ", which nvcc takes too").str();
+  }
+  return "";
+}

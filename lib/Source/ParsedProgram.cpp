@@ -152,8 +152,8 @@ ProgramParser::Stats ProgramParser::stats() const {
 static llvm::Error compileError(const CompileCommand &command,
                                 llvm::ArrayRef<SourceDiagnostic> diagnostics) {
   std::string words = renderDiagnostics(diagnostics);
-  std::string note;
-  if (command.original.empty())
+  std::string note = adviceForClang(diagnostics);
+  if (note.empty() && command.original.empty())
     note = "give the compiler's flags after --, or the folder of compile_commands.json with -p";
   return llvm::make_error<UsageError>("'" + command.shownFile + "' does not compile\n" + words,
                                       note, ExitStatus::Diagnostics);

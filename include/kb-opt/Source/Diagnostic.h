@@ -32,6 +32,10 @@ struct SourceDiagnostic {
 std::string renderDiagnostics(llvm::ArrayRef<SourceDiagnostic> diagnostics,
                               Severity least = Severity::Error, unsigned limit = 5);
 
+/// What the user can change where clang refuses what nvcc takes; empty where
+/// \p diagnostics show nothing of the kind.
+std::string adviceForClang(llvm::ArrayRef<SourceDiagnostic> diagnostics);
+
 } // namespace kbopt
 
 #endif // KBOPT_SOURCE_DIAGNOSTIC_H

@@ -78,7 +78,7 @@ TEST(ParsedProgramTest, ProgramsAskForNvcc) {
 #include <cooperative_groups/reduce.h>
 #include <cuda/std/complex>
 #include <thrust/sort.h>
-#if defined(__NVCC__) && __CUDACC_VER_MAJOR__ == CUDART_VERSION / 1000
+#if __CUDACC__ && defined(__NVCC__) && __CUDACC_VER_MAJOR__ == CUDART_VERSION / 1000
 __host__ __device__
 #endif
 float twice(float x) { return 2 * x; }
@@ -171,6 +171,30 @@ TEST(ParsedProgramTest, SyntaxErrorShowsLineAndCaret) {
                              "kernel.cu:2:10: error: expected ';' after expression\n"
                              "\ta[0] = 1\n"
                              "\t        ^");
+}
+
+TEST(ParsedProgramTest, SaysWhatToChangeWhereClangIsStricter) {
+  Failure failure = failureOf(sharedParser().parse(sharedCommand(), R"(
+template <class T> struct Copy {
+  template <int N> __device__ static void all(T *a, const T *b) { a[N] = b[N]; }
+};
+template <class T, int N> __global__ void k(T *a, const T *b) {
+  Copy<T>::all<N>(a, b);
+}
+template __global__ void k<float, 4>(float *, const float *);
+)"));
+  EXPECT_EQ(failure.status, ExitStatus::Diagnostics);
+  EXPECT_EQ(failure.note,
+            "kernel.cu:6: say that 'all' is a template: 'Copy<T>::template all<N>', which nvcc takes too");
+  failure = failureOf(sharedParser().parse(sharedCommand(), R"(
+#include <cuda_fp16.h>
+__global__ void k(half2 *a) {
+  half2 zero;
+  zero = {};
+  *a = zero;
+}
+)"));
+  EXPECT_EQ(failure.note, "kernel.cu:5: name the type of what is assigned: 'half2{}' in the place of '{}', which nvcc takes too");
 }
 
 TEST(ParsedProgramTest, ErrorsInTheLeadingIncludesAreReported) {
