@@ -4,8 +4,29 @@
 #include "kb-opt/Source/LinkedMain.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace kbopt;
+
+/// Puts the program from stdin into a file that compilers can read; it includes from the current folder.
+static llvm::Error receiveInput(Context &context, CommandQuery &query) {
+  auto buffer = llvm::MemoryBuffer::getSTDIN();
+  if (!buffer)
+    return llvm::make_error<UsageError>("cannot read stdin: " + buffer.getError().message(), "name a CUDA file",
+                                        ExitStatus::Diagnostics);
+  auto folder = TemporaryDirectory::create("kb-opt-stdin");
+  if (!folder)
+    return folder.takeError();
+  context.received = std::move(*folder);
+  query.file = context.received->file("stdin.cu");
+  llvm::SmallString<128> current;
+  llvm::sys::fs::current_path(current);
+  if (!query.flags)
+    query.flags.emplace();
+  query.flags->insert(query.flags->begin(), {"-I", current.str().str()});
+  return context.files.write(query.file, (*buffer)->getBuffer());
+}
 
 llvm::Error kbopt::openInput(Context &context) {
   auto toolkit = findCudaToolkit(ToolkitSearch::fromEnvironment());
@@ -16,10 +37,16 @@ llvm::Error kbopt::openInput(Context &context) {
   query.flags = context.options.flags;
   query.databaseFolder = context.options.databaseFolder;
   query.arch = context.options.arch;
+  const bool isStdin = query.file == "-";
+  if (isStdin)
+    if (llvm::Error error = receiveInput(context, query))
+      return error;
   auto command = findCompileCommand(query, *toolkit);
   if (!command)
     return command.takeError();
   context.command = std::move(*command);
+  if (isStdin)
+    context.command.shownFile = "<stdin>";
   auto text = readSource(context.command);
   if (!text)
     return text.takeError();

@@ -26,6 +26,7 @@ struct Context {
   PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
   std::string text; ///< the input file
+  std::optional<TemporaryDirectory> received; ///< where a program from stdin lies
   FileSystem &files = realFileSystem();
   Timings timings; ///< shown by --time-passes
   TimedProcessRunner timedRunner{realProcessRunner(), timings};

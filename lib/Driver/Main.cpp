@@ -59,17 +59,17 @@ static llvm::Expected<ExitStatus> dispatch(Context &context) {
   llvm_unreachable("unknown --emit");
 }
 
-static int runWith(llvm::Expected<Options> options) {
-  auto report = [](llvm::Error error) {
-    return static_cast<int>(reportError(llvm::errs(), "kb-opt", std::move(error)));
-  };
-  if (!options)
-    return report(options.takeError());
-  if (llvm::Error error = checkFilesDiffer(*options))
+static int report(llvm::Error error) {
+  return static_cast<int>(reportError(llvm::errs(), "kb-opt", std::move(error)));
+}
+
+/// Does what \p options say for their first input.
+static int runOne(Options options) {
+  if (llvm::Error error = checkFilesDiffer(options))
     return report(std::move(error));
-  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options->quiet);
+  Progress progress(llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), options.quiet);
   Context context(progress, llvm::outs(), llvm::errs());
-  context.options = std::move(*options);
+  context.options = std::move(options);
   if (auto settings = modelSettings(context.options, context.files))
     context.model = std::move(*settings);
   else
@@ -86,6 +86,21 @@ static int runWith(llvm::Expected<Options> options) {
   if (!status)
     return report(status.takeError());
   return static_cast<int>(*status);
+}
+
+/// One file after the other; what goes wrong with one leaves the others alone. The greatest status.
+static int runWith(llvm::Expected<Options> options) {
+  if (!options)
+    return report(options.takeError());
+  int status = 0;
+  for (const std::string &input : inputsOf(*options)) {
+    Options one = *options;
+    one.input = input;
+    status = std::max(status, runOne(std::move(one)));
+    if (interrupted() && !isTimeUp())
+      break;
+  }
+  return status;
 }
 
 int kbopt::runVerifyCommand(llvm::ArrayRef<const char *> arguments) {

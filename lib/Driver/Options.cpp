@@ -92,7 +92,7 @@ static const Table &table() {
 }
 
 void kbopt::printHelp(llvm::raw_ostream &os) {
-  table().printHelp(os, "kb-opt [options] <file.cu> [-- <compiler flags>]",
+  table().printHelp(os, "kb-opt [options] <file.cu>... [-- <compiler flags>]",
                     "kb-opt makes CUDA kernels faster and keeps only what it has proven");
   os << "SUBCOMMANDS (kb-opt <subcommand> --help):\n";
   for (const Subcommand &each : subcommands())
@@ -208,6 +208,12 @@ static void readModel(InputArgList &arguments, Reader &reader, Options &options)
     reader.number(OPT_budget_calls, options.llmBudget.calls.emplace(), uint64_t(0));
 }
 
+std::vector<std::string> kbopt::inputsOf(const Options &options) {
+  std::vector<std::string> inputs{options.input};
+  llvm::append_range(inputs, options.moreInputs);
+  return inputs;
+}
+
 static void checkCombinations(Reader &reader, const Options &options) {
   if (options.backup && !options.fix)
     reader.fail("'--backup' is of '--fix', which is not given", "pass --fix, or drop it");
@@ -216,6 +222,13 @@ static void checkCombinations(Reader &reader, const Options &options) {
   if (options.fix && options.emit != Emit::Diff && options.emit != Emit::Source)
     reader.fail("'--fix' writes the rewritten program, which '--emit' asks to be something else",
                 "drop one of the two");
+  if (llvm::is_contained(inputsOf(options), "-")) {
+    if (options.fix || options.lock)
+      reader.fail(llvm::Twine("'") + (options.fix ? "--fix" : "--lock") + "' is of a file, and the program comes from stdin",
+                  "pass -o - for the rewritten program");
+    if (!options.databaseFolder.empty())
+      reader.fail("'-p' is of a file, and the program comes from stdin", "give the compiler's flags after --");
+  }
   if (options.emit == Emit::Job && options.output.empty())
     reader.fail("'--emit=job' writes a folder", "name it with -o");
   if (!options.reportFile.empty() && !options.isAuto())
@@ -237,6 +250,22 @@ static void checkCombinations(Reader &reader, const Options &options) {
                   (options.emit == Emit::Diff || options.emit == Emit::Source);
   if (rewrites && options.passes.empty() && !options.listPasses)
     reader.fail("no pipeline", "try -passes=auto, or name passes: kb-opt --list-passes");
+}
+
+/// Several inputs: what one file takes, or what is said of one program, is none of theirs.
+static void checkSeveralInputs(Reader &reader, const Options &options) {
+  if (options.moreInputs.empty())
+    return;
+  const std::pair<llvm::StringRef, bool> ofOne[] = {
+      {"-o", !options.output.empty()},         {"--judge", !options.judge.empty()},
+      {"--reply", !options.reply.empty()},     {"--workload", !options.workload.empty()},
+      {"--report", !options.reportFile.empty()}, {"--remarks-file", !options.remarksFile.empty()},
+      {"--journal", !options.journalPath.empty()}, {"--llm-record", !options.llmRecord.empty()},
+      {"--time-trace", !options.timeTrace.empty()},
+      {"--emit", options.emit != Emit::Diff && options.emit != Emit::Findings && !options.fix}};
+  for (const auto &[option, isGiven] : ofOne)
+    if (isGiven)
+      return reader.fail("'" + option + "' is for one program, and several are named", "run kb-opt once for each file");
 }
 
 /// `kb-opt verify OLD NEW…`: the first is the original, the others are judged.
@@ -337,12 +366,10 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
 
   if (options.help || options.version)
     return options;
-  if (inputs.size() > 1)
-    reader.fail(llvm::Twine("more than one input: '") + inputs[0] + "' and '" + inputs[1] + "'",
-                "run kb-opt once for each file");
-  else if (!inputs.empty())
+  if (!inputs.empty()) {
     options.input = inputs[0];
-  else if (!options.listPasses)
+    options.moreInputs.assign(std::next(inputs.begin()), inputs.end());
+  } else if (!options.listPasses)
     reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu");
   for (const std::string &name : inputs)
     if (!llvm::json::isUTF8(name))
@@ -353,6 +380,7 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
       options.judge.empty() && options.reply.empty() && !options.listPasses)
     options.emit = Emit::Findings;
   checkCombinations(reader, options);
+  checkSeveralInputs(reader, options);
   checkSearchOptions(reader, arguments, options);
   if (options.strategy.empty())
     options.strategy = options.minimalAgent ? "minimal" : "rollout";

@@ -104,6 +104,8 @@ llvm::Error kbopt::writeProgram(Context &context, llvm::StringRef text) {
 }
 
 std::string kbopt::patchText(Context &context, llvm::StringRef text) {
+  if (context.received)
+    return unifiedDiff(context.text, text, context.command.shownFile);
   llvm::SmallString<128> file(context.command.file), folder;
   llvm::sys::fs::make_absolute(file);
   llvm::sys::path::remove_dots(file, /*remove_dot_dot=*/true);

@@ -29,7 +29,8 @@ enum class DeviceKind {
 };
 
 struct Options {
-  std::string input;
+  std::string input; ///< "-": stdin
+  std::vector<std::string> moreInputs; ///< the same is done for each of them
   std::string passes; ///< empty: none; "auto": search
   std::vector<std::string> passFolders; ///< of passes beside the built-in ones
   Emit emit = Emit::Diff; ///< with -o the source is the default
@@ -86,6 +87,9 @@ struct Options {
 /// the argument and, for an unknown option, the nearest one.
 /// With \p verifies of `kb-opt verify`: inputs behind the first are files to judge.
 llvm::Expected<Options> parseOptions(llvm::ArrayRef<const char *> arguments, bool verifies = false);
+
+/// All programs that are named.
+std::vector<std::string> inputsOf(const Options &options);
 
 /// The settings of models: those of `--llm-config`, and over them what \p options say themselves.
 /// The provider is `Off` unless one of them names another.

@@ -122,8 +122,16 @@ TEST(Options, InputsAreCounted) {
             "kb-opt: error: no input file\n"
             "kb-opt: note: name a CUDA file: kb-opt -passes=auto kernel.cu\n");
   EXPECT_EQ(errorOf({"-passes=auto", "a.cu", "b.cu"}),
-            "kb-opt: error: more than one input: 'a.cu' and 'b.cu'\n"
+            "");
+  EXPECT_EQ(errorOf({"-passes=auto", "-o", "c.cu", "a.cu", "b.cu"}),
+            "kb-opt: error: '-o' is for one program, and several are named\n"
             "kb-opt: note: run kb-opt once for each file\n");
+  EXPECT_EQ(errorOf({"--emit=kb-ir", "a.cu", "b.cu"}),
+            "kb-opt: error: '--emit' is for one program, and several are named\n"
+            "kb-opt: note: run kb-opt once for each file\n");
+  EXPECT_EQ(errorOf({"-passes=a", "--fix", "a.cu", "-"}),
+            "kb-opt: error: '--fix' is of a file, and the program comes from stdin\n"
+            "kb-opt: note: pass -o - for the rewritten program\n");
   EXPECT_EQ(errorOf({"a.cu"}), ""); // findings
   EXPECT_EQ(errorOf({"-o", "b.cu", "a.cu"}),
             "kb-opt: error: no pipeline\n"
