@@ -63,7 +63,7 @@ static int report(llvm::Error error) {
   return static_cast<int>(reportError(llvm::errs(), "kb-opt", std::move(error)));
 }
 
-/// Does what \p options say for their first input.
+/// Does what \p options say for `input` alone.
 static int runOne(Options options) {
   if (llvm::Error error = checkFilesDiffer(options))
     return report(std::move(error));
