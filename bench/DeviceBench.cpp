@@ -15,7 +15,8 @@
 using namespace kbopt;
 
 static const TemporaryDirectory &folder() {
-  static const TemporaryDirectory instance = llvm::cantFail(TemporaryDirectory::create("kb-opt-bench"));
+  static const TemporaryDirectory instance =
+      llvm::cantFail(TemporaryDirectory::create("kb-opt-bench"));
   return instance;
 }
 
@@ -111,10 +112,10 @@ static void sumPlain(benchmark::State &state) {
 }
 static void warpSumPlain(benchmark::State &state) { sumPlain(state); }
 
-#define ON_DEVICE(name)                                                                                   \
-  BENCHMARK(name##Plain)->Unit(benchmark::kMicrosecond);                                                  \
-  BENCHMARK_CAPTURE(name##OnDevice, plain, kbrt::ImageMode::Plain)->Unit(benchmark::kMicrosecond);        \
-  BENCHMARK_CAPTURE(name##OnDevice, check, kbrt::ImageMode::Check)->Unit(benchmark::kMicrosecond);        \
+#define ON_DEVICE(name)                                                                            \
+  BENCHMARK(name##Plain)->Unit(benchmark::kMicrosecond);                                           \
+  BENCHMARK_CAPTURE(name##OnDevice, plain, kbrt::ImageMode::Plain)->Unit(benchmark::kMicrosecond); \
+  BENCHMARK_CAPTURE(name##OnDevice, check, kbrt::ImageMode::Check)->Unit(benchmark::kMicrosecond); \
   BENCHMARK_CAPTURE(name##OnDevice, count, kbrt::ImageMode::Count)->Unit(benchmark::kMicrosecond)
 ON_DEVICE(saxpy);
 ON_DEVICE(matmul);

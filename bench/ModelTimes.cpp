@@ -4,7 +4,8 @@
 // files in milliseconds: for bench/calibration.py and for work on the model.
 //
 //   ModelTimes count FILE.cu CHIP COUNTS.json [OPTIONS]
-//                                               counts, and the compiler's resources; options as kb-opt has them
+//                                               counts, and the compiler's resources; options as
+//                                               kb-opt has them
 //   ModelTimes model CHIP COUNTS.json …         one line of JSON per file
 //
 //===----------------------------------------------------------------------===//
@@ -16,12 +17,12 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
-static const std::pair<const char *, std::optional<unsigned> KernelResources::*> resourceFields[] = {
-    {"registers", &KernelResources::registers},
-    {"sharedBytes", &KernelResources::sharedBytes},
-    {"stackBytes", &KernelResources::stackBytes},
-    {"spillStoreBytes", &KernelResources::spillStoreBytes},
-    {"spillLoadBytes", &KernelResources::spillLoadBytes}};
+static const std::pair<const char *, std::optional<unsigned> KernelResources::*> resourceFields[] =
+    {{"registers", &KernelResources::registers},
+     {"sharedBytes", &KernelResources::sharedBytes},
+     {"stackBytes", &KernelResources::stackBytes},
+     {"spillStoreBytes", &KernelResources::spillStoreBytes},
+     {"spillLoadBytes", &KernelResources::spillLoadBytes}};
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "ModelTimes: " << message << "\n";
@@ -121,7 +122,8 @@ int main(int argc, char **argv) {
   llvm::ArrayRef<const char *> arguments(argv + 1, argc - 1);
   llvm::StringRef command = arguments.empty() ? "" : arguments.front();
   if (command == "count" && arguments.size() >= 4) {
-    llvm::Error error = countProgram(arguments[1], arguments[2], arguments[3], arguments.drop_front(4));
+    llvm::Error error =
+        countProgram(arguments[1], arguments[2], arguments[3], arguments.drop_front(4));
     return error ? fail(llvm::toString(std::move(error))) : 0;
   }
   if (command != "model" || arguments.size() < 3)

@@ -65,7 +65,8 @@ static void deviceBitcode(benchmark::State &state) {
 static void importKbIr(benchmark::State &state) {
   ProgramParser parser;
   auto parsed = llvm::cantFail(parser.parse(command(), source()));
-  auto bitcode = llvm::cantFail(CodeEmitter(realProcessRunner()).emitDeviceBitcode(command(), source()));
+  auto bitcode =
+      llvm::cantFail(CodeEmitter(realProcessRunner()).emitDeviceBitcode(command(), source()));
   for (auto _ : state) {
     mlir::MLIRContext context;
     benchmark::DoNotOptimize(llvm::cantFail(importProgram(*parsed, bitcode, context)));

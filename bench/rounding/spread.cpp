@@ -47,11 +47,11 @@ Values inputs(size_t count, Distribution distribution, uint64_t seed, uint64_t u
   double equal = random.normal();
   Values values(count);
   for (size_t i = 0; i < count; ++i)
-    values[i] = static_cast<float>(
-        distribution == AllEqual        ? equal
-        : distribution == ScaledShifted ? 3 + 10 * random.normal()
-        : distribution == OutlierRows   ? random.normal() * (i / 32 % 8 == 5 ? 1000 : 1)
-                                        : random.normal());
+    values[i] = static_cast<float>(distribution == AllEqual        ? equal
+                                   : distribution == ScaledShifted ? 3 + 10 * random.normal()
+                                   : distribution == OutlierRows
+                                       ? random.normal() * (i / 32 % 8 == 5 ? 1000 : 1)
+                                       : random.normal());
   return values;
 }
 
@@ -111,10 +111,12 @@ struct Rows {
       float d = add(down[7 + 2 * (j % unrolled)], x[j], -mean);
       squares = fuse(down[8 + 2 * (j % unrolled)], d, d, squares);
     }
-    float scale = divide(down[20], 1.0f, std::sqrt(add(down[18], divide(down[17], squares, width), 1e-5f)));
+    float scale =
+        divide(down[20], 1.0f, std::sqrt(add(down[18], divide(down[17], squares, width), 1e-5f)));
     for (int j = 0; j < width; ++j) {
       const bool *at = down + 21 + 3 * (j % unrolled);
-      y[r * width + j] = fuse(at[2], mul(at[1], add(at[0], x[j], -mean), scale), in.gain[j], in.offset[j]);
+      y[r * width + j] =
+          fuse(at[2], mul(at[1], add(at[0], x[j], -mean), scale), in.gain[j], in.offset[j]);
     }
   }
   return y;
@@ -204,7 +206,8 @@ enum Step { Original, FloatConstants, ThreeDigits, HalfSum, NeighbourMissing, Fo
   for (int y = 0; y < side; ++y)
     for (int x = 0; x < side; ++x) {
       int i = y * side + x;
-      float here = now[i], up = y ? now[i - side] : here, below = y < side - 1 ? now[i + side] : here;
+      float here = now[i], up = y ? now[i - side] : here,
+            below = y < side - 1 ? now[i + side] : here;
       float left = x ? now[i - 1] : here, right = x < side - 1 ? now[i + 1] : here;
       if (step == NeighbourMissing && i % 1000 == 7)
         right = here;
@@ -233,10 +236,12 @@ void widen(Values &moved, const Values &from, const Values &to) {
 }
 
 /// Elements of \p candidate that are refused; \p worst becomes the largest part of a bound.
-size_t refused(const Values &r, const Values &moved, const Values &candidate, double kappa, double &worst) {
+size_t refused(const Values &r, const Values &moved, const Values &candidate, double kappa,
+               double &worst) {
   size_t count = 0;
   for (size_t i = 0; i < r.size(); ++i) {
-    if (std::isnan(r[i]) != std::isnan(candidate[i]) || std::isinf(r[i]) != std::isinf(candidate[i])) {
+    if (std::isnan(r[i]) != std::isnan(candidate[i]) ||
+        std::isinf(r[i]) != std::isinf(candidate[i])) {
       ++count;
       continue;
     }
@@ -253,7 +258,8 @@ size_t refused(const Values &r, const Values &moved, const Values &candidate, do
 
 const Way directed[] = {{FE_UPWARD}, {FE_DOWNWARD}, {FE_TOWARDZERO}};
 const Way mixtures[] = {{FE_UPWARD, 1}, {FE_UPWARD, 2}};
-const Way narrowedWays[] = {{FE_UPWARD, 0, true}, {FE_DOWNWARD, 0, true}, {FE_UPWARD, 1, true}, {FE_UPWARD, 2, true}};
+const Way narrowedWays[] = {
+    {FE_UPWARD, 0, true}, {FE_DOWNWARD, 0, true}, {FE_UPWARD, 1, true}, {FE_UPWARD, 2, true}};
 
 struct Candidate {
   const char *name;
@@ -283,9 +289,11 @@ void compare(const std::string &title, const std::function<Values()> &original,
     for (size_t i = 0; i < candidates.size(); ++i) {
       double worst = 0;
       size_t count = refused(r, moved, made[i], kappa, worst);
-      std::printf("  %-6s %-28s %8zu refused, worst %.2f of its bound%s\n", candidates[i].isRight ? "right" : "wrong",
-                  candidates[i].name, count, worst,
-                  (count > 0) == candidates[i].isRight ? (count ? "   FALSE REJECTION" : "   passes this case") : "");
+      std::printf("  %-6s %-28s %8zu refused, worst %.2f of its bound%s\n",
+                  candidates[i].isRight ? "right" : "wrong", candidates[i].name, count, worst,
+                  (count > 0) == candidates[i].isRight
+                      ? (count ? "   FALSE REJECTION" : "   passes this case")
+                      : "");
     }
   };
   run(directed);
@@ -301,28 +309,30 @@ void compare(const std::string &title, const std::function<Values()> &original,
 int main() {
   for (Distribution distribution : {Normal, ScaledShifted, OutlierRows, AllEqual})
     for (uint64_t seed = 1; seed <= (distribution == AllEqual ? 1 : 5); ++seed) {
-      Rows in{inputs(size_t(rows) * width, distribution, seed, 1), inputs(width, distribution, seed, 2),
-              inputs(width, distribution, seed, 3)};
+      Rows in{inputs(size_t(rows) * width, distribution, seed, 1),
+              inputs(width, distribution, seed, 2), inputs(width, distribution, seed, 3)};
       std::string on = std::string(names[distribution]) + ", seed " + std::to_string(seed);
-      compare("layer_norm, " + on, [&] { return layerNorm(in); },
-              {{"a warp a row", true, [&] { return otherOrder(in, 32); }},
-               {"four sums (float4)", true, [&] { return otherOrder(in, 4); }},
-               {"a block of 128 a row", true, [&] { return otherOrder(in, 128); }},
-               {"pairwise", true, [&] { return otherOrder(in, 0); }},
-               {"the last column is missing", false, [&] { return wrongRows(in, LastColumn); }},
-               {"the mean of half a row", false, [&] { return wrongRows(in, HalfMean); }},
-               {"the variance of a sample", false, [&] { return wrongRows(in, SampleVariance); }},
-               {"differences in half", false, [&] { return wrongRows(in, HalfDifferences); }},
-               {"scale in half", false, [&] { return wrongRows(in, HalfScale); }},
-               {"no epsilon", false, [&] { return wrongRows(in, NoEpsilon); }}},
-              4, false);
+      compare(
+          "layer_norm, " + on, [&] { return layerNorm(in); },
+          {{"a warp a row", true, [&] { return otherOrder(in, 32); }},
+           {"four sums (float4)", true, [&] { return otherOrder(in, 4); }},
+           {"a block of 128 a row", true, [&] { return otherOrder(in, 128); }},
+           {"pairwise", true, [&] { return otherOrder(in, 0); }},
+           {"the last column is missing", false, [&] { return wrongRows(in, LastColumn); }},
+           {"the mean of half a row", false, [&] { return wrongRows(in, HalfMean); }},
+           {"the variance of a sample", false, [&] { return wrongRows(in, SampleVariance); }},
+           {"differences in half", false, [&] { return wrongRows(in, HalfDifferences); }},
+           {"scale in half", false, [&] { return wrongRows(in, HalfScale); }},
+           {"no epsilon", false, [&] { return wrongRows(in, NoEpsilon); }}},
+          4, false);
       Values now = inputs(size_t(side) * side, distribution, seed, 1);
-      compare("heat, " + on, [&] { return heat(now, Original); },
-              {{"float constants", true, [&] { return heat(now, FloatConstants); }},
-               {"another constant", false, [&] { return heat(now, ThreeDigits); }},
-               {"the sum in half", false, [&] { return heat(now, HalfSum); }},
-               {"a neighbour is missing", false, [&] { return heat(now, NeighbourMissing); }},
-               {"four units in the last place", false, [&] { return heat(now, FourthPlace); }}},
-              2, true);
+      compare(
+          "heat, " + on, [&] { return heat(now, Original); },
+          {{"float constants", true, [&] { return heat(now, FloatConstants); }},
+           {"another constant", false, [&] { return heat(now, ThreeDigits); }},
+           {"the sum in half", false, [&] { return heat(now, HalfSum); }},
+           {"a neighbour is missing", false, [&] { return heat(now, NeighbourMissing); }},
+           {"four units in the last place", false, [&] { return heat(now, FourthPlace); }}},
+          2, true);
     }
 }

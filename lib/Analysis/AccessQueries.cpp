@@ -16,11 +16,16 @@ static constexpr int64_t sectorBytes = 32, warpLanes = 32, banks = 32, bankBytes
 
 llvm::StringRef strideClassName(StrideClass stride) {
   switch (stride) {
-  case StrideClass::Uniform: return "uniform";
-  case StrideClass::Unit: return "unit";
-  case StrideClass::Constant: return "constant";
-  case StrideClass::Symbolic: return "symbolic";
-  case StrideClass::Unknown: return "unknown";
+  case StrideClass::Uniform:
+    return "uniform";
+  case StrideClass::Unit:
+    return "unit";
+  case StrideClass::Constant:
+    return "constant";
+  case StrideClass::Symbolic:
+    return "symbolic";
+  case StrideClass::Unknown:
+    return "unknown";
   }
   llvm_unreachable("five classes");
 }
@@ -83,16 +88,21 @@ static std::optional<int64_t> evaluateAt(AffineExpr expr, const Point &point) {
     return __builtin_add_overflow(*left, *right, &result) ? std::nullopt : std::optional(result);
   case AffineExprKind::Mul:
     return __builtin_mul_overflow(*left, *right, &result) ? std::nullopt : std::optional(result);
-  default: break;
+  default:
+    break;
   }
   if (*right <= 0)
     return std::nullopt;
   int64_t quotient = *left / *right - (*left % *right < 0);
   switch (expr.getKind()) {
-  case AffineExprKind::FloorDiv: return quotient;
-  case AffineExprKind::CeilDiv: return quotient + (*left % *right != 0);
-  case AffineExprKind::Mod: return *left - quotient * *right;
-  default: llvm_unreachable("all kinds are handled");
+  case AffineExprKind::FloorDiv:
+    return quotient;
+  case AffineExprKind::CeilDiv:
+    return quotient + (*left % *right != 0);
+  case AffineExprKind::Mod:
+    return *left - quotient * *right;
+  default:
+    llvm_unreachable("all kinds are handled");
   }
 }
 
@@ -132,7 +142,8 @@ static AffineExpr substitute(kb::ExprAttr expr, const LaunchValues &values) {
 static AffineExpr difference(AffineExpr expr, unsigned dim, unsigned numDims, unsigned numSymbols) {
   MLIRContext *context = expr.getContext();
   AffineExpr position = getAffineDimExpr(dim, context);
-  AffineExpr delta = simplifyAffineExpr(expr.replace(position, position + 1) - expr, numDims, numSymbols);
+  AffineExpr delta =
+      simplifyAffineExpr(expr.replace(position, position + 1) - expr, numDims, numSymbols);
   return delta.isSymbolicOrConstant() ? delta : AffineExpr();
 }
 
@@ -143,7 +154,8 @@ static AffineExpr stepOf(AffineExpr expr, unsigned dim, unsigned numDims, unsign
   if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
     AffineExpr left = binary.getLHS(), right = binary.getRHS();
     if (expr.getKind() == AffineExprKind::Add) {
-      AffineExpr a = stepOf(left, dim, numDims, numSymbols), b = stepOf(right, dim, numDims, numSymbols);
+      AffineExpr a = stepOf(left, dim, numDims, numSymbols),
+                 b = stepOf(right, dim, numDims, numSymbols);
       return a && b ? simplifyAffineExpr(a + b, numDims, numSymbols) : AffineExpr();
     }
     if (expr.getKind() == AffineExprKind::Mul) {
@@ -168,9 +180,11 @@ static LaneStride strideAlong(kb::AccessOp access, unsigned dim, const LaunchVal
   }
   // A symbol that varies may be another in the next iteration.
   if (dim >= kb::firstLoopDim)
-    for (auto symbol : access->getParentOfType<kb::KernelOp>().getSymbols().getAsRange<kb::SymbolAttr>())
+    for (auto symbol :
+         access->getParentOfType<kb::KernelOp>().getSymbols().getAsRange<kb::SymbolAttr>())
       if (symbol.getOrigin() == kb::SymbolOrigin::Varying &&
-          llvm::any_of(address.getSymbols(), [&](StringAttr name) { return name.getValue() == symbol.getName(); }))
+          llvm::any_of(address.getSymbols(),
+                       [&](StringAttr name) { return name.getValue() == symbol.getName(); }))
         return result;
   AffineMap map = address.getMap();
   AffineExpr step = stepOf(substitute(address, values), dim, map.getNumDims(), map.getNumSymbols());
@@ -178,9 +192,9 @@ static LaneStride strideAlong(kb::AccessOp access, unsigned dim, const LaunchVal
     return result;
   if (auto constant = dyn_cast<AffineConstantExpr>(step)) {
     result.bytes = constant.getValue();
-    result.kind = result.bytes == 0 ? StrideClass::Uniform
+    result.kind = result.bytes == 0                                         ? StrideClass::Uniform
                   : result.bytes == static_cast<int64_t>(access.getBytes()) ? StrideClass::Unit
-                                                                             : StrideClass::Constant;
+                                                                            : StrideClass::Constant;
     return result;
   }
   result.kind = StrideClass::Symbolic;
@@ -273,7 +287,8 @@ static unsigned wavefrontsOf(ArrayRef<int64_t> starts, int64_t bytes) {
   for (size_t first = 0; first < starts.size(); first += lanesPerGroup) {
     std::vector<std::set<int64_t>> words(banks);
     for (int64_t start : starts.slice(first, std::min(lanesPerGroup, starts.size() - first)))
-      for (int64_t word = floorDivide(start, bankBytes); word <= floorDivide(start + bytes - 1, bankBytes); ++word)
+      for (int64_t word = floorDivide(start, bankBytes);
+           word <= floorDivide(start + bytes - 1, bankBytes); ++word)
         words[((word % banks) + banks) % banks].insert(word);
     size_t most = 0;
     for (auto &bank : words)
@@ -283,7 +298,8 @@ static unsigned wavefrontsOf(ArrayRef<int64_t> starts, int64_t bytes) {
   return total;
 }
 
-std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &values, unsigned warp) {
+std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &values,
+                                       unsigned warp) {
   int64_t bytes = access.getBytes();
   if (bytes <= 0)
     return std::nullopt;
@@ -296,19 +312,21 @@ std::optional<RequestCost> requestCost(kb::AccessOp access, const LaunchValues &
   cost.bytesDistinct = distinctBytes(*starts, bytes);
   std::set<int64_t> sectors;
   for (int64_t start : *starts)
-    for (int64_t sector = floorDivide(start, sectorBytes); sector <= floorDivide(start + bytes - 1, sectorBytes);
-         ++sector)
+    for (int64_t sector = floorDivide(start, sectorBytes);
+         sector <= floorDivide(start + bytes - 1, sectorBytes); ++sector)
       sectors.insert(sector);
   cost.sectors = sectors.size();
   cost.idealSectors = (cost.bytesDistinct + sectorBytes - 1) / sectorBytes;
   if (access.getSpace() == kb::MemorySpace::Shared) {
     cost.wavefronts = wavefrontsOf(*starts, bytes);
-    cost.idealWavefronts = std::max<unsigned>(1, (cost.bytesDistinct + banks * bankBytes - 1) / (banks * bankBytes));
+    cost.idealWavefronts =
+        std::max<unsigned>(1, (cost.bytesDistinct + banks * bankBytes - 1) / (banks * bankBytes));
   }
   return cost;
 }
 
-static std::optional<SmallVector<int64_t>> blockOffsets(kb::AccessOp access, const LaunchValues &values) {
+static std::optional<SmallVector<int64_t>> blockOffsets(kb::AccessOp access,
+                                                        const LaunchValues &values) {
   if (!values.block[0] || !values.block[1] || !values.block[2])
     return std::nullopt;
   return offsets(access, values, 0, *values.block[0] * *values.block[1] * *values.block[2]);

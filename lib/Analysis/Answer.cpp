@@ -9,9 +9,12 @@ namespace kbopt {
 
 llvm::StringRef truthName(Truth truth) {
   switch (truth) {
-  case Truth::Proven: return "proven";
-  case Truth::Refuted: return "refuted";
-  case Truth::Unknown: return "unknown";
+  case Truth::Proven:
+    return "proven";
+  case Truth::Refuted:
+    return "refuted";
+  case Truth::Unknown:
+    return "unknown";
   }
   llvm_unreachable("three values");
 }

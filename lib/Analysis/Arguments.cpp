@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMap.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 using namespace clang;
 
@@ -40,7 +40,8 @@ Use classify(const Expr *use, const ParentMap &parents) {
         if (isElement)
           return Use::Read;
         break;
-      case CK_ArrayToPointerDecay: break;
+      case CK_ArrayToPointerDecay:
+        break;
       case CK_NoOp:
         if (isElement && cast->isGLValue() && type.isConstQualified())
           return Use::Read;
@@ -52,7 +53,8 @@ Use classify(const Expr *use, const ParentMap &parents) {
         if (type->isPointerType() && type->getPointeeType().isConstQualified())
           return Use::ConstAlias;
         return Use::Other;
-      default: return isElement ? Use::Write : Use::Other;
+      default:
+        return isElement ? Use::Write : Use::Other;
       }
       at = up;
       continue;
@@ -138,7 +140,8 @@ bool isHarmlessCall(kb::CallOp call) {
 
 } // namespace
 
-Answer isNeverStoredThrough(const ImportedProgram &program, kb::KernelOp kernel, unsigned argument) {
+Answer isNeverStoredThrough(const ImportedProgram &program, kb::KernelOp kernel,
+                            unsigned argument) {
   const FunctionDecl *function = program.declOf(kernel);
   if (argument >= function->getNumParams())
     return Answer::dontKnow("there is no such parameter");
@@ -152,13 +155,16 @@ Answer isNeverStoredThrough(const ImportedProgram &program, kb::KernelOp kernel,
       result = Answer::dontKnow("the kernel contains code that is not understood");
     } else if (auto call = dyn_cast<kb::CallOp>(op)) {
       if (!isHarmlessCall(call))
-        result = Answer::dontKnow("what the call of '" + call.getCallee().str() + "' stores is not known");
-    } else if (auto access = dyn_cast<kb::AccessOp>(op); access && access.getKind() != kb::AccessKind::Load) {
+        result = Answer::dontKnow("what the call of '" + call.getCallee().str() +
+                                  "' stores is not known");
+    } else if (auto access = dyn_cast<kb::AccessOp>(op);
+               access && access.getKind() != kb::AccessKind::Load) {
       kb::BaseAttr base = access.getBase();
       if (base.getKind() == kb::BaseKind::Argument && base.getArgument() == argument)
         result = Answer::no("the kernel stores to " + name);
       else if (base.getKind() == kb::BaseKind::Unknown &&
-               access.getSpace() != kb::MemorySpace::Shared && access.getSpace() != kb::MemorySpace::Local)
+               access.getSpace() != kb::MemorySpace::Shared &&
+               access.getSpace() != kb::MemorySpace::Local)
         result = Answer::dontKnow("the kernel stores through a pointer that may be " + name);
     }
     return result.proven() ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
@@ -169,8 +175,10 @@ Answer isNeverStoredThrough(const ImportedProgram &program, kb::KernelOp kernel,
   for (const DeclRefExpr *use : usesOf(function, argument)) {
     switch (classify(use, parents)) {
     case Use::Read:
-    case Use::ConstAlias: break;
-    case Use::Write: return Answer::no("the kernel stores to " + name);
+    case Use::ConstAlias:
+      break;
+    case Use::Write:
+      return Answer::no("the kernel stores to " + name);
     case Use::Other: {
       // A comparison needs no non-const pointer.
       const Stmt *up = parents.getParentIgnoreParenImpCasts(const_cast<DeclRefExpr *>(use));
@@ -186,7 +194,8 @@ Answer isNeverStoredThrough(const ImportedProgram &program, kb::KernelOp kernel,
 
 Answer isOnlyDereferenced(const ImportedProgram &program, kb::KernelOp kernel, unsigned argument) {
   const FunctionDecl *function = program.declOf(kernel);
-  if (argument >= function->getNumParams() || !function->getParamDecl(argument)->getType()->isPointerType())
+  if (argument >= function->getNumParams() ||
+      !function->getParamDecl(argument)->getType()->isPointerType())
     return Answer::dontKnow("there is no such pointer parameter");
   std::string name = "'" + function->getParamDecl(argument)->getName().str() + "'";
   ParentMap parents(function->getBody());
@@ -198,7 +207,8 @@ Answer isOnlyDereferenced(const ImportedProgram &program, kb::KernelOp kernel, u
         return Answer::no(name + " is used as a value");
       if (isa<ParenExpr>(up) || isa<ImplicitCastExpr>(up))
         continue;
-      if (auto *op = dyn_cast<BinaryOperator>(up); op && op->isAdditiveOp() && op->getType()->isPointerType())
+      if (auto *op = dyn_cast<BinaryOperator>(up);
+          op && op->isAdditiveOp() && op->getType()->isPointerType())
         continue;
       auto *subscript = dyn_cast<ArraySubscriptExpr>(up);
       auto *deref = dyn_cast<UnaryOperator>(up);
@@ -206,7 +216,8 @@ Answer isOnlyDereferenced(const ImportedProgram &program, kb::KernelOp kernel, u
         return Answer::no(name + " is used as a value");
       // `&x[i]` is a pointer again.
       const Stmt *outer = parents.getParentIgnoreParens(const_cast<Stmt *>(up));
-      if (auto *address = dyn_cast_or_null<UnaryOperator>(outer); address && address->getOpcode() == UO_AddrOf)
+      if (auto *address = dyn_cast_or_null<UnaryOperator>(outer);
+          address && address->getOpcode() == UO_AddrOf)
         return Answer::no("the address of an element of " + name + " is taken");
       break;
     }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "AstIndex.h"
 
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Mangle.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/StmtCXX.h"
 
 using namespace clang;
@@ -66,7 +66,8 @@ public:
       put<Expr>(index.calls, call->getBeginLoc(), call);
     if (const FunctionDecl *callee = call->getDirectCallee())
       callees.push_back(callee);
-    if (auto *op = dyn_cast<CXXOperatorCallExpr>(call); op && op->isAssignmentOp() && op->getNumArgs() == 2) {
+    if (auto *op = dyn_cast<CXXOperatorCallExpr>(call);
+        op && op->isAssignmentOp() && op->getNumArgs() == 2) {
       put<Expr>(index.stores, op->getOperatorLoc(), op->getArg(0));
       put<Expr>(index.loads, op->getOperatorLoc(), op->getArg(1)->IgnoreImplicit());
       put<Expr>(index.stores, op->getBeginLoc(), op->getArg(0));
@@ -101,14 +102,17 @@ public:
   bool VisitDoStmt(DoStmt *loop) override { return addLoop(loop, loop->getCond()); }
   bool VisitCXXForRangeStmt(CXXForRangeStmt *loop) override { return addLoop(loop, nullptr); }
   bool VisitIfStmt(IfStmt *branch) override { return addCondition(branch, branch->getCond()); }
-  bool VisitSwitchStmt(SwitchStmt *branch) override { return addCondition(branch, branch->getCond()); }
+  bool VisitSwitchStmt(SwitchStmt *branch) override {
+    return addCondition(branch, branch->getCond());
+  }
   bool VisitConditionalOperator(ConditionalOperator *branch) override {
     return addCondition(branch, branch->getCond());
   }
 
 private:
   template <typename Node>
-  void put(std::multimap<BodyIndex::Place, const Node *> &map, SourceLocation location, const Node *node) {
+  void put(std::multimap<BodyIndex::Place, const Node *> &map, SourceLocation location,
+           const Node *node) {
     if (location.isInvalid())
       return;
     // Code generation uses the expansion of a macro, or where its argument was
@@ -184,7 +188,9 @@ void AstIndex::add(const FunctionDecl *kernel) {
   }
 }
 
-const BodyIndex *AstIndex::body(llvm::StringRef mangledName) const { return byName.lookup(mangledName); }
+const BodyIndex *AstIndex::body(llvm::StringRef mangledName) const {
+  return byName.lookup(mangledName);
+}
 
 const VarDecl *AstIndex::sharedVariable(llvm::StringRef mangledName) const {
   return shared.lookup(mangledName);

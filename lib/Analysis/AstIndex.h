@@ -21,8 +21,8 @@ struct BodyIndex {
   using Place = std::pair<unsigned, unsigned>; ///< line, column
 
   const clang::FunctionDecl *function = nullptr;
-  std::multimap<Place, const clang::Expr *> loads;    ///< the lvalue that is read
-  std::multimap<Place, const clang::Expr *> stores;   ///< the lvalue that is written
+  std::multimap<Place, const clang::Expr *> loads;  ///< the lvalue that is read
+  std::multimap<Place, const clang::Expr *> stores; ///< the lvalue that is written
   std::multimap<Place, const clang::Expr *> calls;
   std::multimap<Place, const clang::Stmt *> loops;    ///< by the statement's begin
   std::multimap<Place, const clang::Stmt *> branches; ///< by any part of the condition
@@ -31,7 +31,8 @@ struct BodyIndex {
 
 /// The first entry of \p map at \p place; null if none.
 template <typename Node>
-const Node *lookup(const std::multimap<BodyIndex::Place, const Node *> &map, BodyIndex::Place place) {
+const Node *lookup(const std::multimap<BodyIndex::Place, const Node *> &map,
+                   BodyIndex::Place place) {
   auto it = map.find(place);
   return it == map.end() ? nullptr : it->second;
 }

@@ -102,8 +102,9 @@ static void mergeParameterReads(Function &kernel) {
     for (auto [load, offset] : loads) {
       Value *&kept = merged[{offset, load->getType()}];
       if (!kept) {
-        Value *address = offset ? builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &argument, offset)
-                                : &argument;
+        Value *address =
+            offset ? builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &argument, offset)
+                   : &argument;
         auto *copy = builder.CreateAlignedLoad(load->getType(), address, load->getAlign(),
                                                argument.getName() + ".field");
         copy->setMetadata("kb.param", MDNode::get(kernel.getContext(), {}));

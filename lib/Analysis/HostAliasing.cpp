@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/LaunchArguments.h"
 #include "kb-opt/Analysis/Legality.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/ParentMap.h"
-#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
@@ -18,8 +18,8 @@ namespace kbopt {
 namespace {
 
 bool isAllocation(const FunctionDecl *function) {
-  static const llvm::StringSet<> names = {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocHost",
-                                          "cudaHostAlloc"};
+  static const llvm::StringSet<> names = {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync",
+                                          "cudaMallocHost", "cudaHostAlloc"};
   return function && function->getDeclName().isIdentifier() && names.contains(function->getName());
 }
 
@@ -53,7 +53,8 @@ struct AllocationChecker : DynamicRecursiveASTVisitor {
     if (!isAllocation(call->getDirectCallee()) || call->getNumArgs() == 0)
       return true;
     const Expr *target = call->getArg(0)->IgnoreParenCasts();
-    if (auto *address = dyn_cast<UnaryOperator>(target); address && address->getOpcode() == UO_AddrOf)
+    if (auto *address = dyn_cast<UnaryOperator>(target);
+        address && address->getOpcode() == UO_AddrOf)
       if (auto *ref = dyn_cast<DeclRefExpr>(address->getSubExpr()->IgnoreParens());
           ref && ref->getDecl()->getCanonicalDecl() == variable) {
         allowed.insert(ref);
@@ -71,8 +72,8 @@ struct AllocationChecker : DynamicRecursiveASTVisitor {
     // p = nullptr after cudaFree.
     if (op->getOpcode() == BO_Assign)
       if (auto *ref = dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParens());
-          ref && op->getRHS()->IgnoreParenCasts()->isNullPointerConstant(ref->getDecl()->getASTContext(),
-                                                                        Expr::NPC_ValueDependentIsNotNull))
+          ref && op->getRHS()->IgnoreParenCasts()->isNullPointerConstant(
+                     ref->getDecl()->getASTContext(), Expr::NPC_ValueDependentIsNotNull))
         allowed.insert(ref);
     return true;
   }
@@ -88,25 +89,29 @@ struct AllocationChecker : DynamicRecursiveASTVisitor {
 
 class HostAliasing {
 public:
-  explicit HostAliasing(const ParsedProgram &program) : program(program), functions(functionsOf(program)) {}
+  explicit HostAliasing(const ParsedProgram &program)
+      : program(program), functions(functionsOf(program)) {}
 
   /// \p a and \p b as seen in \p host.
   Answer mayOverlap(const Expr *a, const Expr *b, const FunctionDecl *host, unsigned depth) {
     Root rootA = rootOf(a, host), rootB = rootOf(b, host);
     if (!rootA.variable || !rootB.variable)
-      return Answer::dontKnow("where '" + text(rootA.variable ? b : a) + "' comes from is not known");
+      return Answer::dontKnow("where '" + text(rootA.variable ? b : a) +
+                              "' comes from is not known");
     if (rootA.variable == rootB.variable) {
       if (rootA.isWhole && rootB.isWhole)
         return Answer::yes("'" + rootA.variable->getName().str() + "' is passed twice");
-      return Answer::dontKnow("'" + text(a) + "' and '" + text(b) + "' are parts of one allocation");
+      return Answer::dontKnow("'" + text(a) + "' and '" + text(b) +
+                              "' are parts of one allocation");
     }
     bool paramA = isa<ParmVarDecl>(rootA.variable), paramB = isa<ParmVarDecl>(rootB.variable);
     for (auto [root, isParam] : {std::pair(rootA, paramA), std::pair(rootB, paramB)})
       if (!isParam && !isAllocated(root.variable, host))
-        return Answer::dontKnow("'" + root.variable->getName().str() + "' is not only filled by an allocation");
+        return Answer::dontKnow("'" + root.variable->getName().str() +
+                                "' is not only filled by an allocation");
     if (!paramA && !paramB)
-      return Answer::no("'" + rootA.variable->getName().str() + "' and '" + rootB.variable->getName().str() +
-                        "' are allocations of their own");
+      return Answer::no("'" + rootA.variable->getName().str() + "' and '" +
+                        rootB.variable->getName().str() + "' are allocations of their own");
     if (paramA != paramB && (paramA ? rootB : rootA).variable->hasLocalStorage())
       return Answer::no("one of them is allocated in '" + host->getNameAsString() + "'");
     const VarDecl *parameter = paramA ? rootA.variable : rootB.variable;
@@ -123,7 +128,8 @@ public:
       return isAllocated(root.variable, host);
     auto *owner = dyn_cast_or_null<FunctionDecl>(root.variable->getParentFunctionOrMethod());
     std::vector<Call> calls;
-    return findCalls(owner ? owner : host, calls).proven() && llvm::all_of(calls, [&](const Call &call) {
+    return findCalls(owner ? owner : host, calls).proven() &&
+           llvm::all_of(calls, [&](const Call &call) {
              const Expr *passed = call.passed(root.variable);
              return passed && startsAllocation(passed, call.caller, depth + 1);
            });
@@ -147,7 +153,8 @@ private:
         expr = op->getLHS()->getType()->isPointerType() ? op->getLHS() : op->getRHS();
         continue;
       }
-      if (auto *address = dyn_cast<UnaryOperator>(expr); address && address->getOpcode() == UO_AddrOf)
+      if (auto *address = dyn_cast<UnaryOperator>(expr);
+          address && address->getOpcode() == UO_AddrOf)
         if (auto *subscript = dyn_cast<ArraySubscriptExpr>(address->getSubExpr()->IgnoreParens())) {
           root.isWhole = false;
           expr = subscript->getBase();
@@ -162,7 +169,8 @@ private:
         host = owner;
       if (!host->getBody())
         return {};
-      bool hasValue = variable->hasLocalStorage() && !isa<ParmVarDecl>(variable) && variable->hasInit() &&
+      bool hasValue = variable->hasLocalStorage() && !isa<ParmVarDecl>(variable) &&
+                      variable->hasInit() &&
                       !variable->getInit()->IgnoreParenCasts()->isNullPointerConstant(
                           program.context(), Expr::NPC_ValueDependentIsNotNull);
       if (isa<ParmVarDecl>(variable)) {
@@ -188,13 +196,16 @@ private:
 
   /// Whether \p init calls a function of this file that returns nothing but what it has allocated.
   bool returnsAllocation(const Expr *init) {
-    const auto *call = dyn_cast<CallExpr>(init->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts());
+    const auto *call =
+        dyn_cast<CallExpr>(init->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts());
     const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr, *definition = nullptr;
     if (!callee || !callee->hasBody(definition) || !llvm::is_contained(functions, definition))
       return false;
     struct Returns : DynamicRecursiveASTVisitor {
       bool VisitReturnStmt(ReturnStmt *statement) override {
-        const auto *ref = statement->getRetValue() ? dyn_cast<DeclRefExpr>(statement->getRetValue()->IgnoreParenCasts()) : nullptr;
+        const auto *ref = statement->getRetValue()
+                              ? dyn_cast<DeclRefExpr>(statement->getRetValue()->IgnoreParenCasts())
+                              : nullptr;
         values.push_back(ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr);
         return true;
       }
@@ -203,9 +214,11 @@ private:
     } returns;
     returns.TraverseStmt(definition->getBody());
     return !returns.values.empty() && llvm::all_of(returns.values, [&](const VarDecl *value) {
-      bool isOwn = value && value->hasLocalStorage() && !isa<ParmVarDecl>(value) && value->getType()->isPointerType();
-      bool isEmpty = isOwn && (!value->hasInit() || value->getInit()->IgnoreParenCasts()->isNullPointerConstant(
-                                                        program.context(), Expr::NPC_ValueDependentIsNotNull));
+      bool isOwn = value && value->hasLocalStorage() && !isa<ParmVarDecl>(value) &&
+                   value->getType()->isPointerType();
+      bool isEmpty = isOwn && (!value->hasInit() ||
+                               value->getInit()->IgnoreParenCasts()->isNullPointerConstant(
+                                   program.context(), Expr::NPC_ValueDependentIsNotNull));
       return isEmpty && isAllocated(value, definition);
     });
   }
@@ -213,13 +226,15 @@ private:
   bool isAllocated(const VarDecl *variable, const FunctionDecl *host) {
     AllocationChecker checker;
     checker.variable = variable->getCanonicalDecl();
-    checker.allocated = variable->hasLocalStorage() && variable->hasInit() && returnsAllocation(variable->getInit());
+    checker.allocated = variable->hasLocalStorage() && variable->hasInit() &&
+                        returnsAllocation(variable->getInit());
     if (auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod())) {
       if (!owner->getBody() || variable->isStaticLocal())
         return false;
       checker.TraverseStmt(owner->getBody());
     } else {
-      if (!variable->isInAnonymousNamespace() && variable->getFormalLinkage() == Linkage::External &&
+      if (!variable->isInAnonymousNamespace() &&
+          variable->getFormalLinkage() == Linkage::External &&
           !program.sources().isInMainFile(variable->getLocation()))
         return false;
       for (const FunctionDecl *function : functions)
@@ -277,7 +292,8 @@ private:
   }
 
   /// At least one of the two is a parameter of \p host: asks its callers.
-  Answer throughCallers(const VarDecl *a, const VarDecl *b, const FunctionDecl *host, unsigned depth) {
+  Answer throughCallers(const VarDecl *a, const VarDecl *b, const FunctionDecl *host,
+                        unsigned depth) {
     if (depth > 4)
       return Answer::dontKnow("the calls are nested too deeply");
     std::vector<Call> calls;
@@ -287,7 +303,8 @@ private:
     for (const Call &call : calls) {
       const Expr *fromA = call.passed(a), *fromB = call.passed(b);
       if (!fromA || !fromB)
-        return Answer::dontKnow("'" + (fromA ? b : a)->getName().str() + "' is not passed by the callers");
+        return Answer::dontKnow("'" + (fromA ? b : a)->getName().str() +
+                                "' is not passed by the callers");
       result = mayOverlap(fromA, fromB, call.caller, depth + 1);
       if (!result.refuted())
         return result;
@@ -310,16 +327,17 @@ static const FunctionDecl *hostOf(const LaunchFact &launch, unsigned argument) {
   return launch.host && launch.host->hasBody(definition) ? definition : nullptr;
 }
 
-Answer launchArgumentsMayOverlap(const ParsedProgram &program, const LaunchFact &launch, unsigned first,
-                                 unsigned second) {
+Answer launchArgumentsMayOverlap(const ParsedProgram &program, const LaunchFact &launch,
+                                 unsigned first, unsigned second) {
   const FunctionDecl *host = hostOf(launch, std::max(first, second));
   if (!host)
     return Answer::dontKnow("the arguments of the launch are not in sight");
-  return HostAliasing(program).mayOverlap(launch.arguments[first], launch.arguments[second], host, 0);
+  return HostAliasing(program).mayOverlap(launch.arguments[first], launch.arguments[second], host,
+                                          0);
 }
 
-Answer hostPointersMayOverlap(const ParsedProgram &program, const LaunchFact &launch, const Expr *first,
-                              const Expr *second) {
+Answer hostPointersMayOverlap(const ParsedProgram &program, const LaunchFact &launch,
+                              const Expr *first, const Expr *second) {
   const FunctionDecl *host = hostOf(launch, 0);
   if (!host || !first || !second)
     return Answer::dontKnow("the arguments of the launch are not in sight");
@@ -328,16 +346,19 @@ Answer hostPointersMayOverlap(const ParsedProgram &program, const LaunchFact &la
 
 namespace {
 
-/// Every mention of \p variable is what fills or frees it, or an argument of one of the launches \p users.
+/// Every mention of \p variable is what fills or frees it, or an argument of one of the launches \p
+/// users.
 struct UserChecker : DynamicRecursiveASTVisitor {
   UserChecker() { ShouldVisitImplicitCode = true; }
   bool VisitCallExpr(CallExpr *call) override {
     static const llvm::StringSet<> frees = {"cudaFree", "cudaFreeAsync"};
     const FunctionDecl *callee = call->getDirectCallee();
-    bool isFree = callee && callee->getDeclName().isIdentifier() && frees.contains(callee->getName());
+    bool isFree =
+        callee && callee->getDeclName().isIdentifier() && frees.contains(callee->getName());
     if (isAllocation(callee) && call->getNumArgs() > 0) {
       const Expr *target = call->getArg(0)->IgnoreParenCasts();
-      if (auto *address = dyn_cast<UnaryOperator>(target); address && address->getOpcode() == UO_AddrOf)
+      if (auto *address = dyn_cast<UnaryOperator>(target);
+          address && address->getOpcode() == UO_AddrOf)
         allow(address->getSubExpr());
     }
     if (isFree || llvm::is_contained(users, call))
@@ -367,8 +388,10 @@ Answer isOnlyUsedBy(const ParsedProgram &program, const LaunchFact &launch, cons
   const FunctionDecl *host = hostOf(launch, 0);
   auto *ref = pointer ? dyn_cast<DeclRefExpr>(pointer->IgnoreParenCasts()) : nullptr;
   auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-  if (!host || !variable || !variable->hasLocalStorage() || isa<ParmVarDecl>(variable) || !variable->getType()->isPointerType() ||
-      (variable->hasInit() && !variable->getInit()->IgnoreParenCasts()->isNullPointerConstant(program.context(), Expr::NPC_ValueDependentIsNotNull)))
+  if (!host || !variable || !variable->hasLocalStorage() || isa<ParmVarDecl>(variable) ||
+      !variable->getType()->isPointerType() ||
+      (variable->hasInit() && !variable->getInit()->IgnoreParenCasts()->isNullPointerConstant(
+                                  program.context(), Expr::NPC_ValueDependentIsNotNull)))
     return Answer::dontKnow("what it points to is not allocated in the function");
   UserChecker checker;
   checker.variable = variable->getCanonicalDecl();
@@ -379,12 +402,14 @@ Answer isOnlyUsedBy(const ParsedProgram &program, const LaunchFact &launch, cons
   return Answer::yes();
 }
 
-bool isStartOfAllocation(const ParsedProgram &program, const LaunchFact &launch, unsigned argument) {
+bool isStartOfAllocation(const ParsedProgram &program, const LaunchFact &launch,
+                         unsigned argument) {
   const FunctionDecl *host = hostOf(launch, argument);
   return host && HostAliasing(program).startsAllocation(launch.arguments[argument], host, 0);
 }
 
-Answer argumentsMayOverlap(const ImportedProgram &program, kb::KernelOp kernel, unsigned first, unsigned second) {
+Answer argumentsMayOverlap(const ImportedProgram &program, kb::KernelOp kernel, unsigned first,
+                           unsigned second) {
   if (first == second)
     return Answer::yes("they are one argument");
   SmallVector<kb::LaunchOp> launches = program.launchesOf(kernel);
@@ -397,14 +422,17 @@ Answer argumentsMayOverlap(const ImportedProgram &program, kb::KernelOp kernel, 
   Answer result = Answer::no("");
   for (kb::LaunchOp launch : launches) {
     const LaunchFact *fact = program.factOf(launch);
-    if (fact->byApi || fact->instances > 1 || std::max(first, second) >= fact->arguments.size() || !fact->call)
-      return Answer::dontKnow("the arguments of a launch of '" + kernel.getName().str() + "' are not in sight");
+    if (fact->byApi || fact->instances > 1 || std::max(first, second) >= fact->arguments.size() ||
+        !fact->call)
+      return Answer::dontKnow("the arguments of a launch of '" + kernel.getName().str() +
+                              "' are not in sight");
     // The call may stand in an instantiation of the host function.
     const FunctionDecl *host = fact->host;
     const FunctionDecl *definition = nullptr;
     if (!host || !host->hasBody(definition))
       return Answer::dontKnow("the function around a launch is not in sight");
-    Answer here = aliasing.mayOverlap(fact->arguments[first], fact->arguments[second], definition, 0);
+    Answer here =
+        aliasing.mayOverlap(fact->arguments[first], fact->arguments[second], definition, 0);
     if (!here.refuted())
       return here;
     result = here;

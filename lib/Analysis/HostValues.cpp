@@ -21,14 +21,15 @@ static const Expr *settledValue(const Expr *expr, const FunctionDecl *host) {
   if (!variable->getType().isConstQualified()) {
     // The variable's own function: of a template, the instantiation.
     auto *owner = dyn_cast_or_null<FunctionDecl>(variable->getParentFunctionOrMethod());
-    if (!variable->hasLocalStorage() || !owner || !owner->getBody() || mayModify(owner->getBody(), variable))
+    if (!variable->hasLocalStorage() || !owner || !owner->getBody() ||
+        mayModify(owner->getBody(), variable))
       return nullptr;
   }
   return variable->getInit();
 }
 
-static std::optional<int64_t> fold(const ASTContext &ast, const Expr *expr, const FunctionDecl *host,
-                                   unsigned depth) {
+static std::optional<int64_t> fold(const ASTContext &ast, const Expr *expr,
+                                   const FunctionDecl *host, unsigned depth) {
   if (!expr || depth > 16 || expr->isValueDependent())
     return std::nullopt;
   expr = expr->IgnoreParenImpCasts();
@@ -37,27 +38,38 @@ static std::optional<int64_t> fold(const ASTContext &ast, const Expr *expr, cons
       !result.HasSideEffects)
     return result.Val.getInt().getExtValue();
   if (auto *cast = dyn_cast<ExplicitCastExpr>(expr))
-    return cast->getType()->isIntegralOrEnumerationType() ? fold(ast, cast->getSubExpr(), host, depth + 1)
-                                                          : std::nullopt;
+    return cast->getType()->isIntegralOrEnumerationType()
+               ? fold(ast, cast->getSubExpr(), host, depth + 1)
+               : std::nullopt;
   if (const Expr *value = settledValue(expr, host))
     return fold(ast, value, host, depth + 1);
   auto *op = dyn_cast<BinaryOperator>(expr);
   if (!op || !op->getType()->isIntegralOrEnumerationType())
     return std::nullopt;
-  auto left = fold(ast, op->getLHS(), host, depth + 1), right = fold(ast, op->getRHS(), host, depth + 1);
+  auto left = fold(ast, op->getLHS(), host, depth + 1),
+       right = fold(ast, op->getRHS(), host, depth + 1);
   int64_t value;
   if (!left || !right)
     return std::nullopt;
   switch (op->getOpcode()) {
-  case BO_Add: return __builtin_add_overflow(*left, *right, &value) ? std::nullopt : std::optional(value);
-  case BO_Sub: return __builtin_sub_overflow(*left, *right, &value) ? std::nullopt : std::optional(value);
-  case BO_Mul: return __builtin_mul_overflow(*left, *right, &value) ? std::nullopt : std::optional(value);
-  case BO_Div: return *left >= 0 && *right > 0 ? std::optional(*left / *right) : std::nullopt;
-  case BO_Rem: return *left >= 0 && *right > 0 ? std::optional(*left % *right) : std::nullopt;
-  case BO_Shl: return *left >= 0 && *right >= 0 && *right < 32 && *left < (1 << 30)
-                          ? std::optional(*left << *right) : std::nullopt;
-  case BO_Shr: return *left >= 0 && *right >= 0 && *right < 63 ? std::optional(*left >> *right) : std::nullopt;
-  default: return std::nullopt;
+  case BO_Add:
+    return __builtin_add_overflow(*left, *right, &value) ? std::nullopt : std::optional(value);
+  case BO_Sub:
+    return __builtin_sub_overflow(*left, *right, &value) ? std::nullopt : std::optional(value);
+  case BO_Mul:
+    return __builtin_mul_overflow(*left, *right, &value) ? std::nullopt : std::optional(value);
+  case BO_Div:
+    return *left >= 0 && *right > 0 ? std::optional(*left / *right) : std::nullopt;
+  case BO_Rem:
+    return *left >= 0 && *right > 0 ? std::optional(*left % *right) : std::nullopt;
+  case BO_Shl:
+    return *left >= 0 && *right >= 0 && *right < 32 && *left < (1 << 30)
+               ? std::optional(*left << *right)
+               : std::nullopt;
+  case BO_Shr:
+    return *left >= 0 && *right >= 0 && *right < 63 ? std::optional(*left >> *right) : std::nullopt;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -67,7 +79,8 @@ std::optional<int64_t> foldHost(const ASTContext &ast, const Expr *expr, const F
 
 /// The expressions of a grid or block; null stands for 1. Nothing if they are not
 /// in sight.
-static std::optional<std::array<const Expr *, 3>> components(const Expr *expr, const FunctionDecl *host) {
+static std::optional<std::array<const Expr *, 3>> components(const Expr *expr,
+                                                             const FunctionDecl *host) {
   for (unsigned depth = 0; expr && depth < 16; ++depth) {
     expr = expr->IgnoreUnlessSpelledInSource();
     std::array<const Expr *, 3> result = {};
@@ -109,8 +122,8 @@ std::array<int64_t, 3> foldDim3(const ASTContext &ast, const Expr *expr, const F
 }
 
 /// \p isExtent: negative values do not matter, because no launch runs with them.
-static int64_t bound(const ASTContext &ast, const Expr *expr, const FunctionDecl *host, bool isExtent,
-                     unsigned depth) {
+static int64_t bound(const ASTContext &ast, const Expr *expr, const FunctionDecl *host,
+                     bool isExtent, unsigned depth) {
   if (depth > 16 || expr->isValueDependent() || !expr->getType()->isIntegralOrEnumerationType())
     return INT64_MAX;
   bool isSigned = expr->getType()->isSignedIntegerOrEnumerationType();
@@ -140,7 +153,8 @@ static int64_t bound(const ASTContext &ast, const Expr *expr, const FunctionDecl
   return shifts ? dividend >> *by : dividend / *by;
 }
 
-LaunchRanges launchRanges(const ASTContext &ast, llvm::ArrayRef<LaunchFact> launches, llvm::StringRef kernel) {
+LaunchRanges launchRanges(const ASTContext &ast, llvm::ArrayRef<LaunchFact> launches,
+                          llvm::StringRef kernel) {
   std::optional<LaunchRanges> result;
   const LaunchRanges limits;
   for (const LaunchFact &launch : launches) {

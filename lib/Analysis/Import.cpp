@@ -9,9 +9,9 @@
 #include "HostValues.h"
 #include "KernelImporter.h"
 #include "kb-opt/Analysis/Legality.h"
+#include "mlir/IR/Verifier.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
-#include "mlir/IR/Verifier.h"
 #include <chrono>
 
 using namespace mlir;
@@ -53,7 +53,8 @@ private:
     if (first.isInvalid() || end.isInvalid())
       return UnknownLoc::get(&context);
     bool main = sources.isInMainFile(sources.getExpansionLoc(range.getBegin()));
-    auto file = StringAttr::get(&context, main ? parsed.shownFile() : StringRef(first.getFilename()));
+    auto file =
+        StringAttr::get(&context, main ? parsed.shownFile() : StringRef(first.getFilename()));
     return FileLineColRange::get(file, first.getLine(), first.getColumn(), end.getLine(),
                                  end.getColumn() + 1);
   }
@@ -70,11 +71,12 @@ private:
         element = ast.getTypeSizeInChars(pointee).getQuantity();
     }
     return kb::ParamAttr::get(&context, declaration->getName(),
-                              type.getAsString(ast.getPrintingPolicy()), bytes, type->isPointerType(),
-                              element, isConst, type.isRestrictQualified());
+                              type.getAsString(ast.getPrintingPolicy()), bytes,
+                              type->isPointerType(), element, isConst, type.isRestrictQualified());
   }
 
-  void importKernel(ImportedProgram &result, const KernelFact &fact, const KernelFact::Instance &instance) {
+  void importKernel(ImportedProgram &result, const KernelFact &fact,
+                    const KernelFact::Instance &instance) {
     if (result.program.lookupSymbol(instance.mangledName))
       return;
     const clang::FunctionDecl *declaration = instance.function;
@@ -83,9 +85,11 @@ private:
     for (const clang::ParmVarDecl *param : declaration->parameters())
       params.push_back(parameter(param));
     std::string name = fact.name;
-    if (const clang::TemplateArgumentList *arguments = declaration->getTemplateSpecializationArgs()) {
+    if (const clang::TemplateArgumentList *arguments =
+            declaration->getTemplateSpecializationArgs()) {
       llvm::raw_string_ostream os(name);
-      clang::printTemplateArgumentList(os, arguments->asArray(), parsed.context().getPrintingPolicy());
+      clang::printTemplateArgumentList(os, arguments->asArray(),
+                                       parsed.context().getPrintingPolicy());
     }
     IntegerAttr maxThreads, minBlocks;
     if (auto *bounds = declaration->getAttr<clang::CUDALaunchBoundsAttr>()) {
@@ -115,7 +119,8 @@ private:
     analysis::LaunchRanges launches;
     if (!isNamedOutsideLaunches(parsed, declaration))
       launches = analysis::launchRanges(parsed.context(), result.launches, instance.mangledName);
-    analysis::KernelImporter(parsed, index, device, *function, declaration, op, launches, ties).run();
+    analysis::KernelImporter(parsed, index, device, *function, declaration, op, launches, ties)
+        .run();
   }
 
   /// As written; printed from the AST where the text is a macro's.
@@ -193,8 +198,12 @@ llvm::Expected<ImportedProgram> importProgram(const ParsedProgram &parsed, llvm:
 const clang::Expr *ImportedProgram::exprOf(kb::AccessOp access) const {
   return dyn_cast_or_null<clang::Expr>(statements.lookup(access));
 }
-const clang::Stmt *ImportedProgram::stmtOf(kb::LoopOp loop) const { return statements.lookup(loop); }
-const clang::Stmt *ImportedProgram::stmtOf(kb::BranchOp branch) const { return statements.lookup(branch); }
+const clang::Stmt *ImportedProgram::stmtOf(kb::LoopOp loop) const {
+  return statements.lookup(loop);
+}
+const clang::Stmt *ImportedProgram::stmtOf(kb::BranchOp branch) const {
+  return statements.lookup(branch);
+}
 const clang::FunctionDecl *ImportedProgram::declOf(kb::KernelOp kernel) const {
   return cast<clang::FunctionDecl>(declarations.lookup(kernel));
 }
@@ -214,7 +223,8 @@ static SmallVector<Op> opsAt(const llvm::DenseMap<Operation *, const clang::Stmt
   SmallVector<Op> result;
   program->walk<WalkOrder::PreOrder>([&](Op op) {
     const clang::Stmt *statement = statements.lookup(op);
-    if (statement && (statement == wanted || statement->getSourceRange() == wanted->getSourceRange()))
+    if (statement &&
+        (statement == wanted || statement->getSourceRange() == wanted->getSourceRange()))
       result.push_back(op);
   });
   return result;

@@ -31,11 +31,12 @@ KernelImporter::Origin KernelImporter::originOf(const DILocation *location) {
   const clang::SourceManager &sources = program.sources();
   auto fileOf = [&](const BodyIndex *body) {
     clang::SourceLocation at = sources.getExpansionLoc(body->function->getLocation());
-    return mlir::StringAttr::get(context, sources.isInMainFile(at)
-                                              ? program.shownFile()
-                                              : StringRef(sources.getPresumedLoc(at).getFilename()));
+    return mlir::StringAttr::get(
+        context, sources.isInMainFile(at) ? program.shownFile()
+                                          : StringRef(sources.getPresumedLoc(at).getFilename()));
   };
-  origin.location = mlir::FileLineColLoc::get(fileOf(origin.body), inner->getLine(), inner->getColumn());
+  origin.location =
+      mlir::FileLineColLoc::get(fileOf(origin.body), inner->getLine(), inner->getColumn());
   for (const DILocation *outer = inner->getInlinedAt(); outer; outer = outer->getInlinedAt())
     if (const BodyIndex *body = index.body(device.functionName(outer->getScope()->getSubprogram())))
       origin.location = mlir::CallSiteLoc::get(
@@ -54,8 +55,8 @@ mlir::Location KernelImporter::rangeLocation(clang::SourceRange range) {
   clang::PresumedLoc past = sources.getPresumedLoc(end);
   if (first.isInvalid() || past.isInvalid())
     return mlir::UnknownLoc::get(context);
-  StringRef file = sources.isInMainFile(chars.getBegin()) ? program.shownFile()
-                                                           : StringRef(first.getFilename());
+  StringRef file =
+      sources.isInMainFile(chars.getBegin()) ? program.shownFile() : StringRef(first.getFilename());
   return mlir::FileLineColRange::get(mlir::StringAttr::get(context, file), first.getLine(),
                                      first.getColumn(), past.getLine(), past.getColumn());
 }
@@ -116,8 +117,9 @@ static std::string fieldPath(const clang::ASTContext &ast, clang::QualType type,
     int64_t start = layout.getFieldOffset(field->getFieldIndex()) / 8;
     int64_t size = ast.getTypeSizeInChars(field->getType()).getQuantity();
     if (offset >= start && offset < start + size)
-      return "." + (field->getName().empty() ? "capture" + std::to_string(field->getFieldIndex())
-                                             : field->getName().str()) +
+      return "." +
+             (field->getName().empty() ? "capture" + std::to_string(field->getFieldIndex())
+                                       : field->getName().str()) +
              fieldPath(ast, field->getType(), offset - start, leaf);
   }
   return "";
@@ -127,13 +129,14 @@ ParameterName KernelImporter::nameParameter(unsigned argument, int64_t offset) c
   if (argument >= declaration->getNumParams())
     return {"arg" + std::to_string(argument), false};
   const clang::ParmVarDecl *parameter = declaration->getParamDecl(argument);
-  std::string name = parameter->getName().empty() ? "arg" + std::to_string(argument)
-                                                  : parameter->getName().str();
+  std::string name =
+      parameter->getName().empty() ? "arg" + std::to_string(argument) : parameter->getName().str();
   clang::QualType leaf = parameter->getType().getNonReferenceType();
   if (leaf->isRecordType() || leaf->isArrayType())
     name += fieldPath(program.context(), leaf, offset, leaf);
   std::optional<Interval> range;
-  if (auto it = launches.arguments.find(argument); it != launches.arguments.end() && leaf->isIntegerType())
+  if (auto it = launches.arguments.find(argument);
+      it != launches.arguments.end() && leaf->isIntegerType())
     range = it->second;
   return {name, leaf->isUnsignedIntegerOrEnumerationType(), range};
 }
@@ -153,9 +156,8 @@ std::string KernelImporter::spaceName(const GlobalVariable &variable) {
   }
   std::string plain = name;
   for (unsigned suffix = 2;; ++suffix) {
-    bool taken = llvm::any_of(globalNames, [&](auto &entry) {
-      return entry.first != &variable && entry.second == name;
-    });
+    bool taken = llvm::any_of(
+        globalNames, [&](auto &entry) { return entry.first != &variable && entry.second == name; });
     if (!taken)
       return name;
     name = plain + "$" + std::to_string(suffix);
@@ -178,7 +180,8 @@ kb::BaseAttr KernelImporter::baseOf(const Address &address) {
     return make(kb::BaseKind::Local, address.base->getName());
   case Address::Loaded:
     return make(kb::BaseKind::Loaded, address.base->getName());
-  case Address::Unknown: break;
+  case Address::Unknown:
+    break;
   }
   return make(kb::BaseKind::Unknown, "");
 }
@@ -186,12 +189,18 @@ kb::BaseAttr KernelImporter::baseOf(const Address &address) {
 kb::MemorySpace KernelImporter::spaceOf(const Address &address, Value *pointer) {
   auto named = [](unsigned space) {
     switch (space) {
-    case 1: return kb::MemorySpace::Global;
-    case 3: return kb::MemorySpace::Shared;
-    case 4: return kb::MemorySpace::Constant;
-    case 5: return kb::MemorySpace::Local;
-    case 101: return kb::MemorySpace::Param;
-    default: return kb::MemorySpace::Generic;
+    case 1:
+      return kb::MemorySpace::Global;
+    case 3:
+      return kb::MemorySpace::Shared;
+    case 4:
+      return kb::MemorySpace::Constant;
+    case 5:
+      return kb::MemorySpace::Local;
+    case 101:
+      return kb::MemorySpace::Param;
+    default:
+      return kb::MemorySpace::Generic;
     }
   };
   switch (address.kind) {
@@ -199,15 +208,18 @@ kb::MemorySpace KernelImporter::spaceOf(const Address &address, Value *pointer) 
     // What the host passes to a kernel points to global memory.
     return function.getArg(address.argument)->hasByValAttr() ? kb::MemorySpace::Param
                                                              : kb::MemorySpace::Global;
-  case Address::Field: return kb::MemorySpace::Global;
-  case Address::Local: return kb::MemorySpace::Local;
+  case Address::Field:
+    return kb::MemorySpace::Global;
+  case Address::Local:
+    return kb::MemorySpace::Local;
   case Address::Global: {
     unsigned space = cast<GlobalVariable>(address.base)->getAddressSpace();
-    return space ? named(space)
-                 : cast<GlobalVariable>(address.base)->isConstant() ? kb::MemorySpace::Constant
-                                                                    : kb::MemorySpace::Global;
+    return space                                              ? named(space)
+           : cast<GlobalVariable>(address.base)->isConstant() ? kb::MemorySpace::Constant
+                                                              : kb::MemorySpace::Global;
   }
-  default: return named(pointer->getType()->getPointerAddressSpace());
+  default:
+    return named(pointer->getType()->getPointerAddressSpace());
   }
 }
 
@@ -254,7 +266,8 @@ mlir::AffineExpr KernelImporter::affine(const Poly &poly, ArrayRef<const Loop *>
   });
 }
 
-kb::ExprAttr KernelImporter::expression(const std::optional<Poly> &poly, ArrayRef<const Loop *> around) {
+kb::ExprAttr KernelImporter::expression(const std::optional<Poly> &poly,
+                                        ArrayRef<const Loop *> around) {
   if (!poly)
     return {};
   SmallVector<VarId> symbols;

@@ -20,8 +20,8 @@ IndexModel::IndexModel(Function &kernel, ScalarEvolution &evolution, LoopInfo &l
                        DominatorTree &dominators, const ThreadDependence &threads,
                        const LaunchRanges &launches,
                        std::function<ParameterName(unsigned, int64_t)> nameParameter)
-    : vars(launches), kernel(kernel), evolution(evolution), loops(loops), dominators(dominators), threads(threads),
-      nameParameter(std::move(nameParameter)) {
+    : vars(launches), kernel(kernel), evolution(evolution), loops(loops), dominators(dominators),
+      threads(threads), nameParameter(std::move(nameParameter)) {
   SmallVector<Loop *> all = loops.getLoopsInPreorder();
   for (Loop *loop : all) {
     unsigned trips = evolution.getSmallConstantMaxTripCount(loop);
@@ -86,8 +86,8 @@ void IndexModel::noting(AssumptionSet &set, llvm::function_ref<void()> question)
 
 /// Decides how \p value's bits read, given what the flags say: \p poly is equal
 /// to it modulo 2^width, so that it suffices that \p poly stays in range.
-std::optional<IndexValue> IndexModel::finish(Value *value, Poly poly, bool asSigned, bool asUnsigned,
-                                             AssumptionSet assumes) {
+std::optional<IndexValue> IndexModel::finish(Value *value, Poly poly, bool asSigned,
+                                             bool asUnsigned, AssumptionSet assumes) {
   if (!poly.isValid())
     return std::nullopt;
   unsigned width = value->getType()->getIntegerBitWidth();
@@ -114,7 +114,8 @@ std::optional<IndexValue> IndexModel::symbolFor(Value *value) {
     return std::nullopt;
   ConstantRange range = evolution.getSignedRange(evolution.getSCEV(value));
   SymbolFact fact;
-  fact.var = vars.addSymbol({range.getSignedMin().getSExtValue(), range.getSignedMax().getSExtValue()});
+  fact.var =
+      vars.addSymbol({range.getSignedMin().getSExtValue(), range.getSignedMax().getSExtValue()});
   fact.name = uniqueName(value->getName().split('.').first);
   fact.level = threads.level(value);
   fact.bits = value->getType()->getIntegerBitWidth();
@@ -151,8 +152,10 @@ static std::optional<Poly> specialRegister(StringRef name, VarTable &vars) {
       return std::nullopt;
     return Poly::variable(first + (name[0] - 'x'));
   };
-  for (auto [prefix, var] : {std::pair<StringRef, VarId>{"tid.", TidVar}, {"ctaid.", BidVar},
-                             {"ntid.", BdimVar}, {"nctaid.", GdimVar}})
+  for (auto [prefix, var] : {std::pair<StringRef, VarId>{"tid.", TidVar},
+                             {"ctaid.", BidVar},
+                             {"ntid.", BdimVar},
+                             {"nctaid.", GdimVar}})
     if (auto poly = indexed(prefix, var))
       return poly;
   if (name == "warpsize")
@@ -232,7 +235,9 @@ std::optional<IndexValue> IndexModel::computeBinary(BinaryOperator *inst) {
   Instruction::BinaryOps like = Instruction::Add;
   bool isShift = false;
   switch (opcode) {
-  case Instruction::Add: poly = left->poly + right->poly; break;
+  case Instruction::Add:
+    poly = left->poly + right->poly;
+    break;
   case Instruction::Or:
     if (!cast<PossiblyDisjointInst>(inst)->isDisjoint())
       return std::nullopt;
@@ -256,15 +261,17 @@ std::optional<IndexValue> IndexModel::computeBinary(BinaryOperator *inst) {
     isShift = true;
     break;
   }
-  default: return std::nullopt;
+  default:
+    return std::nullopt;
   }
   bool signedOperands = left->asSigned && (isShift || right->asSigned);
   bool unsignedOperands = left->asUnsigned && (isShift || right->asUnsigned);
   bool asSigned = signedOperands && inst->hasNoSignedWrap();
   bool asUnsigned = unsignedOperands && inst->hasNoUnsignedWrap();
   auto proves = [&](bool isSigned) {
-    return !isShift && evolution.willNotOverflow(like, isSigned, evolution.getSCEV(inst->getOperand(0)),
-                                                 evolution.getSCEV(inst->getOperand(1)), inst);
+    return !isShift &&
+           evolution.willNotOverflow(like, isSigned, evolution.getSCEV(inst->getOperand(0)),
+                                     evolution.getSCEV(inst->getOperand(1)), inst);
   };
   if (signedOperands && !asSigned)
     asSigned = proves(true);
@@ -352,13 +359,14 @@ std::optional<IndexValue> IndexModel::computeCast(CastInst *cast) {
     return finish(cast, source->poly, source->asSigned && trunc->hasNoSignedWrap(),
                   source->asUnsigned && trunc->hasNoUnsignedWrap(), source->assumes);
   }
-  default: return std::nullopt;
+  default:
+    return std::nullopt;
   }
 }
 
 std::string IndexModel::text(const Poly &poly) const {
   std::string result;
-  static const char *fixed[] = {"tid.x", "tid.y", "tid.z", "bid.x", "bid.y", "bid.z",
+  static const char *fixed[] = {"tid.x",  "tid.y",  "tid.z",  "bid.x",  "bid.y",  "bid.z",
                                 "bdim.x", "bdim.y", "bdim.z", "gdim.x", "gdim.y", "gdim.z"};
   for (auto &[monomial, coefficient] : poly.monomials()) {
     result += result.empty() ? "" : " + ";
@@ -400,7 +408,8 @@ bool IndexModel::assumeUnsigned(IndexValue &value) {
 
 Value *IndexModel::boundOf(PHINode *phi, bool isSigned) const {
   auto *branch = dyn_cast<BranchInst>(phi->getParent()->getTerminator());
-  auto *compare = branch && branch->isConditional() ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
+  auto *compare =
+      branch && branch->isConditional() ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
   if (!compare)
     return nullptr;
   auto predicate = compare->getPredicate();
@@ -432,7 +441,7 @@ std::optional<IndexValue> IndexModel::computePhi(PHINode *phi) {
   if (!next || (next->getOpcode() != Instruction::Add && next->getOpcode() != Instruction::Sub))
     return std::nullopt;
   bool isSub = next->getOpcode() == Instruction::Sub;
-  Value *stepValue = next->getOperand(0) == phi   ? next->getOperand(1)
+  Value *stepValue = next->getOperand(0) == phi             ? next->getOperand(1)
                      : next->getOperand(1) == phi && !isSub ? next->getOperand(0)
                                                             : nullptr;
   if (!stepValue || !evolution.isLoopInvariant(evolution.getSCEV(stepValue), loop))
@@ -471,9 +480,8 @@ std::optional<IndexValue> IndexModel::computePhi(PHINode *phi) {
       else
         assume(result->assumes, "nowrap(" + phi->getName().split('.').first.str() + ")");
       result->asSigned = signedBound;
-      noting(result->assumes, [&] {
-        result->asUnsigned = unsignedBound || vars.range(start->poly).low >= 0;
-      });
+      noting(result->assumes,
+             [&] { result->asUnsigned = unsignedBound || vars.range(start->poly).low >= 0; });
     }
   }
   return result;

@@ -9,8 +9,8 @@
 #ifndef KBOPT_LIB_ANALYSIS_INDEXMODEL_H
 #define KBOPT_LIB_ANALYSIS_INDEXMODEL_H
 
-#include "kb-opt/Analysis/Poly.h"
 #include "ThreadDependence.h"
+#include "kb-opt/Analysis/Poly.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
@@ -56,10 +56,10 @@ struct Address {
   enum Kind { Argument, Field, Global, Local, Loaded, Unknown } kind = Unknown;
   const llvm::Value *base = nullptr; ///< the pointer before the offset is added
   unsigned argument = 0;
-  int64_t byteOffset = 0;            ///< of the field in its struct parameter
-  std::optional<Poly> offset;        ///< bytes; nothing if not polynomial
-  bool isUniform = false;            ///< all threads of the block use one address
-  AssumptionSet assumes;             ///< what `offset` rests on
+  int64_t byteOffset = 0;     ///< of the field in its struct parameter
+  std::optional<Poly> offset; ///< bytes; nothing if not polynomial
+  bool isUniform = false;     ///< all threads of the block use one address
+  AssumptionSet assumes;      ///< what `offset` rests on
 };
 
 /// `poly >= 0` or `poly == 0`.

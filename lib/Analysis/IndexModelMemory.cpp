@@ -15,8 +15,9 @@ namespace kbopt::analysis {
 
 /// Offsets are modulo 2^64, as addresses are; an index narrower than that is
 /// widened as the GEP does, with its sign.
-static std::optional<Poly> addIndex(std::optional<Poly> total, const std::optional<IndexValue> &index,
-                                    unsigned width, int64_t scale, AssumptionSet &assumes) {
+static std::optional<Poly> addIndex(std::optional<Poly> total,
+                                    const std::optional<IndexValue> &index, unsigned width,
+                                    int64_t scale, AssumptionSet &assumes) {
   if (!total || !index || (width < 64 && !index->asSigned))
     return std::nullopt;
   assumes.insert(index->assumes.begin(), index->assumes.end());
@@ -38,8 +39,9 @@ Address IndexModel::address(Value *pointer) {
         result.offset.reset();
       else {
         for (auto &[index, scale] : variable)
-          result.offset = addIndex(result.offset, get(index), index->getType()->getIntegerBitWidth(),
-                                   scale.getSExtValue(), result.assumes);
+          result.offset =
+              addIndex(result.offset, get(index), index->getType()->getIntegerBitWidth(),
+                       scale.getSExtValue(), result.assumes);
         if (result.offset)
           result.offset = *result.offset + Poly::constant(constant.getSExtValue());
       }
@@ -68,14 +70,15 @@ Address IndexModel::address(Value *pointer) {
       auto *next = dyn_cast<GEPOperator>(phi->getIncomingValueForBlock(latch));
       SmallMapVector<Value *, APInt, 4> variable;
       APInt constant(64, 0);
-      if (!next || next->getPointerOperand() != phi || !next->collectOffset(layout, 64, variable, constant)) {
+      if (!next || next->getPointerOperand() != phi ||
+          !next->collectOffset(layout, 64, variable, constant)) {
         result.offset.reset();
       } else {
         std::optional<Poly> step = Poly::constant(constant.getSExtValue());
         for (auto &[index, scale] : variable)
           step = evolution.isLoopInvariant(evolution.getSCEV(index), loop)
-                     ? addIndex(step, get(index), index->getType()->getIntegerBitWidth(), scale.getSExtValue(),
-                                result.assumes)
+                     ? addIndex(step, get(index), index->getType()->getIntegerBitWidth(),
+                                scale.getSExtValue(), result.assumes)
                      : std::nullopt;
         if (step && result.offset && vars.isSymbolic(*step))
           result.offset = *result.offset + *step * Poly::variable(loopFacts.at(loop).var);
@@ -102,7 +105,8 @@ Address IndexModel::address(Value *pointer) {
     result.kind = Address::Local;
   } else if (auto *load = dyn_cast<LoadInst>(pointer)) {
     APInt offset(64, 0);
-    Value *from = load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
+    Value *from =
+        load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
     auto *argument = dyn_cast<Argument>(from);
     result.kind = argument && load->hasMetadata("kb.param") ? Address::Field : Address::Loaded;
     if (result.kind == Address::Field) {
@@ -151,7 +155,8 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
   if (!left || !right)
     return false;
   for (auto *side : {&*left, &*right})
-    if (compare->isSigned() && !side->asSigned && compare->getOperand(0)->getType()->isIntegerTy(32))
+    if (compare->isSigned() && !side->asSigned &&
+        compare->getOperand(0)->getType()->isIntegerTy(32))
       assumeSigned(*side);
   for (auto *side : {&*left, &*right})
     if (compare->isUnsigned() && !side->asUnsigned && !side->asSigned &&
@@ -168,7 +173,7 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
     result.push_back({left->poly, false, assumes});
     predicate = predicate == CmpInst::ICMP_ULT ? CmpInst::ICMP_SLT : CmpInst::ICMP_SLE;
   }
-  if (CmpInst::isSigned(predicate) ? !signedRead
+  if (CmpInst::isSigned(predicate)     ? !signedRead
       : CmpInst::isUnsigned(predicate) ? !unsignedRead
                                        : !signedRead && !unsignedRead)
     return false;
@@ -180,11 +185,20 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
     return true;
   };
   switch (predicate) {
-  case CmpInst::ICMP_SGE: case CmpInst::ICMP_UGE: return add(difference);
-  case CmpInst::ICMP_SGT: case CmpInst::ICMP_UGT: return add(difference + minusOne);
-  case CmpInst::ICMP_SLE: case CmpInst::ICMP_ULE: return add(difference * minusOne);
-  case CmpInst::ICMP_SLT: case CmpInst::ICMP_ULT: return add(difference * minusOne + minusOne);
-  case CmpInst::ICMP_EQ: return add(difference, true);
+  case CmpInst::ICMP_SGE:
+  case CmpInst::ICMP_UGE:
+    return add(difference);
+  case CmpInst::ICMP_SGT:
+  case CmpInst::ICMP_UGT:
+    return add(difference + minusOne);
+  case CmpInst::ICMP_SLE:
+  case CmpInst::ICMP_ULE:
+    return add(difference * minusOne);
+  case CmpInst::ICMP_SLT:
+  case CmpInst::ICMP_ULT:
+    return add(difference * minusOne + minusOne);
+  case CmpInst::ICMP_EQ:
+    return add(difference, true);
   case CmpInst::ICMP_NE: {
     // The end of a value's range: x != 0 for x >= 0 is x - 1 >= 0.
     Interval range;
@@ -195,7 +209,8 @@ bool IndexModel::addCondition(Value *condition, bool holds, std::vector<Conditio
       return add(difference * minusOne + minusOne);
     return false;
   }
-  default: return false;
+  default:
+    return false;
   }
 }
 

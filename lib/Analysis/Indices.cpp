@@ -3,10 +3,10 @@
 // Owns what the source does with threadIdx and its relatives.
 //
 //===----------------------------------------------------------------------===//
-#include "kb-opt/Analysis/Poly.h"
 #include "kb-opt/Analysis/Legality.h"
-#include "clang/AST/ExprCXX.h"
+#include "kb-opt/Analysis/Poly.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -24,7 +24,8 @@ public:
   }
 
   bool TraversePseudoObjectExpr(clang::PseudoObjectExpr *expr) override {
-    if (auto *property = dyn_cast<clang::MSPropertyRefExpr>(expr->getSyntacticForm()->IgnoreParens()))
+    if (auto *property =
+            dyn_cast<clang::MSPropertyRefExpr>(expr->getSyntacticForm()->IgnoreParens()))
       note(expr, property->getBaseExpr(), property->getPropertyDecl()->getName());
     return true;
   }
@@ -159,12 +160,15 @@ static bool usesCooperativeGroups(const ImportedProgram &program, kb::KernelOp k
     bool note(const clang::FunctionDecl *callee) {
       if (!callee)
         return true;
-      found |= llvm::StringRef(callee->getQualifiedNameAsString()).starts_with("cooperative_groups");
+      found |=
+          llvm::StringRef(callee->getQualifiedNameAsString()).starts_with("cooperative_groups");
       work.push_back(callee);
       return true;
     }
     bool VisitCallExpr(clang::CallExpr *call) override { return note(call->getDirectCallee()); }
-    bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) override { return note(construct->getConstructor()); }
+    bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) override {
+      return note(construct->getConstructor());
+    }
     std::vector<const clang::FunctionDecl *> work;
     bool found = false;
   } finder;
@@ -195,7 +199,8 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
     if (isa<kb::SharedOp>(op))
       return fail(Answer::no("shared array '" + cast<kb::SharedOp>(op).getName().str() +
                              "' ties the kernel to its block size"));
-    if (auto barrier = dyn_cast<kb::BarrierOp>(op); barrier && barrier.getScope() != kb::BarrierScope::Fence)
+    if (auto barrier = dyn_cast<kb::BarrierOp>(op);
+        barrier && barrier.getScope() != kb::BarrierScope::Fence)
       return fail(Answer::no("the threads of a block synchronise"));
     if (isa<kb::ShuffleOp, kb::MmaOp>(op))
       return fail(Answer::no("the threads of a warp work together"));
@@ -207,7 +212,8 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
       if (!address && access.getUniformity() != kb::Uniformity::Uniform)
         return WalkResult::advance(); // decided by the uses of the indices below
       if (address && !usesGlobalIndexOnly(address.getExpr()))
-        return fail(Answer::no("the address in " + name + " depends on the place of a thread in its block"));
+        return fail(Answer::no("the address in " + name +
+                               " depends on the place of a thread in its block"));
     }
     return WalkResult::advance();
   });
@@ -233,7 +239,8 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
       if (!op || op->getOpcode() != clang::BO_Mul)
         return false;
       for (bool swap : {false, true}) {
-        const clang::Expr *a = swap ? op->getRHS() : op->getLHS(), *b = swap ? op->getLHS() : op->getRHS();
+        const clang::Expr *a = swap ? op->getRHS() : op->getLHS(),
+                          *b = swap ? op->getLHS() : op->getRHS();
         if (is(a, GridBuiltin::BlockIdx, c) && is(b, GridBuiltin::BlockDim, c) && !isMarked(a)) {
           mark(a);
           mark(b);
@@ -242,7 +249,8 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
       }
       return false;
     }
-    static void collectTerms(const clang::Expr *expr, llvm::SmallVectorImpl<const clang::Expr *> &terms) {
+    static void collectTerms(const clang::Expr *expr,
+                             llvm::SmallVectorImpl<const clang::Expr *> &terms) {
       auto *op = dyn_cast<clang::BinaryOperator>(expr->IgnoreParenCasts());
       if (!op || op->getOpcode() != clang::BO_Add) {
         terms.push_back(expr);
@@ -264,7 +272,8 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
         // The number of threads in the grid does not change either.
         if (op->getOpcode() == clang::BO_Mul) {
           for (bool swap : {false, true}) {
-            const clang::Expr *a = swap ? op->getRHS() : op->getLHS(), *b = swap ? op->getLHS() : op->getRHS();
+            const clang::Expr *a = swap ? op->getRHS() : op->getLHS(),
+                              *b = swap ? op->getLHS() : op->getRHS();
             if (is(a, GridBuiltin::GridDim, c) && is(b, GridBuiltin::BlockDim, c)) {
               mark(a);
               mark(b);
@@ -275,14 +284,18 @@ Answer isBlockSizeFree(const ImportedProgram &program, kb::KernelOp kernel) {
         // The thread and its block's share may stand anywhere in the sum, as in 1 + block + thread.
         llvm::SmallVector<const clang::Expr *> terms;
         collectTerms(op, terms);
-        auto thread = llvm::find_if(terms, [&](const clang::Expr *term) { return is(term, GridBuiltin::ThreadIdx, c); });
-        if (thread != terms.end() && llvm::any_of(terms, [&](const clang::Expr *term) { return product(term, c); }))
+        auto thread = llvm::find_if(
+            terms, [&](const clang::Expr *term) { return is(term, GridBuiltin::ThreadIdx, c); });
+        if (thread != terms.end() &&
+            llvm::any_of(terms, [&](const clang::Expr *term) { return product(term, c); }))
           mark(*thread);
       }
       return true;
     }
   } finder;
-  auto isRef = [&](const clang::Expr *expr, GridBuiltin builtin, unsigned c) { return is(expr, builtin, c); };
+  auto isRef = [&](const clang::Expr *expr, GridBuiltin builtin, unsigned c) {
+    return is(expr, builtin, c);
+  };
   finder.is = isRef;
   llvm::DenseSet<const clang::FunctionDecl *> seen;
   for (const GridUse &use : uses)

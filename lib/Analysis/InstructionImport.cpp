@@ -37,14 +37,18 @@ void KernelImporter::importInstruction(Instruction &inst) {
   const DataLayout &layout = function.getDataLayout();
   if (auto *load = dyn_cast<LoadInst>(&inst)) {
     if (!load->hasMetadata("kb.param"))
-      importAccess(inst, load->isAtomic() && !load->isUnordered() ? kb::AccessKind::Atomic : kb::AccessKind::Load,
+      importAccess(inst,
+                   load->isAtomic() && !load->isUnordered() ? kb::AccessKind::Atomic
+                                                            : kb::AccessKind::Load,
                    load->getPointerOperand(), layout.getTypeStoreSize(load->getType()),
                    load->getAlign().value(), load->isVolatile(), typeText(load->getType()));
   } else if (auto *store = dyn_cast<StoreInst>(&inst)) {
     Type *type = store->getValueOperand()->getType();
-    importAccess(inst, store->isAtomic() && !store->isUnordered() ? kb::AccessKind::Atomic : kb::AccessKind::Store,
-                 store->getPointerOperand(), layout.getTypeStoreSize(type), store->getAlign().value(),
-                 store->isVolatile(), typeText(type));
+    importAccess(inst,
+                 store->isAtomic() && !store->isUnordered() ? kb::AccessKind::Atomic
+                                                            : kb::AccessKind::Store,
+                 store->getPointerOperand(), layout.getTypeStoreSize(type),
+                 store->getAlign().value(), store->isVolatile(), typeText(type));
   } else if (auto *atomic = dyn_cast<AtomicRMWInst>(&inst)) {
     importAccess(inst, kb::AccessKind::Atomic, atomic->getPointerOperand(),
                  layout.getTypeStoreSize(atomic->getType()), 1, false, typeText(atomic->getType()));
@@ -55,9 +59,9 @@ void KernelImporter::importInstruction(Instruction &inst) {
   } else if (isa<FenceInst>(inst)) {
     Origin origin = originOf(inst.getDebugLoc().get());
     mlir::OpBuilder builder = builderAt(inst.getParent());
-    tie(kb::BarrierOp::create(builder, origin.location,
-                              kb::BarrierScopeAttr::get(context, kb::BarrierScope::Fence),
-                              kb::UniformityAttr::get(context, uniformity(threads.control(inst.getParent())))),
+    tie(kb::BarrierOp::create(
+            builder, origin.location, kb::BarrierScopeAttr::get(context, kb::BarrierScope::Fence),
+            kb::UniformityAttr::get(context, uniformity(threads.control(inst.getParent())))),
         origin, nullptr);
   } else if (auto *call = dyn_cast<CallBase>(&inst)) {
     importCall(*call);
@@ -71,8 +75,8 @@ void KernelImporter::importInstruction(Instruction &inst) {
 
 /// clang copies a struct field by field; fields that follow each other and are
 /// aligned together are one request of the machine, as in a float4.
-bool KernelImporter::mergeIntoLast(const Instruction &inst, kb::AccessKind kind, const Address &address,
-                                   int64_t bytes, unsigned alignment) {
+bool KernelImporter::mergeIntoLast(const Instruction &inst, kb::AccessKind kind,
+                                   const Address &address, int64_t bytes, unsigned alignment) {
   Last &last = this->last[kind];
   if (!last.inst || !last.inst->getDebugLoc() || last.inst->getDebugLoc() != inst.getDebugLoc() ||
       last.address.base != address.base || !address.offset || *address.offset != last.next)
@@ -86,8 +90,9 @@ bool KernelImporter::mergeIntoLast(const Instruction &inst, kb::AccessKind kind,
   return true;
 }
 
-void KernelImporter::importAccess(Instruction &inst, kb::AccessKind kind, Value *pointer, int64_t bytes,
-                                  unsigned alignment, bool isVolatile, StringRef type, bool knownAddress) {
+void KernelImporter::importAccess(Instruction &inst, kb::AccessKind kind, Value *pointer,
+                                  int64_t bytes, unsigned alignment, bool isVolatile,
+                                  StringRef type, bool knownAddress) {
   Address address = model.address(pointer);
   if (!knownAddress)
     address.offset.reset();
@@ -141,7 +146,8 @@ void KernelImporter::importCall(CallBase &call) {
   const clang::Stmt *statement = origin.body ? lookup(origin.body->calls, origin.place) : nullptr;
   mlir::OpBuilder builder = builderAt(call.getParent());
   if (!callee) {
-    tie(kb::OpaqueOp::create(builder, origin.location, builder.getStringAttr("indirect call"), mlir::StringAttr()),
+    tie(kb::OpaqueOp::create(builder, origin.location, builder.getStringAttr("indirect call"),
+                             mlir::StringAttr()),
         origin, statement);
     return;
   }
@@ -157,7 +163,8 @@ void KernelImporter::importCall(CallBase &call) {
         importAccess(call, kb::AccessKind::Store, argument, 4, 1, false, "bytes");
     return;
   }
-  tie(kb::CallOp::create(builder, origin.location, builder.getStringAttr(callee->getName())), origin, statement);
+  tie(kb::CallOp::create(builder, origin.location, builder.getStringAttr(callee->getName())),
+      origin, statement);
 }
 
 void KernelImporter::importIntrinsic(CallBase &call, StringRef name) {
@@ -166,14 +173,17 @@ void KernelImporter::importIntrinsic(CallBase &call, StringRef name) {
     Origin origin = originOf(call.getDebugLoc().get());
     const clang::Stmt *statement = origin.body ? lookup(origin.body->calls, origin.place) : nullptr;
     auto level = kb::UniformityAttr::get(context, uniformity(threads.control(call.getParent())));
-    mlir::Location location = statement ? locationOf(origin, statement->getSourceRange()) : origin.location;
-    tie(kb::BarrierOp::create(builder, location, kb::BarrierScopeAttr::get(context, scope), level), origin, statement);
+    mlir::Location location =
+        statement ? locationOf(origin, statement->getSourceRange()) : origin.location;
+    tie(kb::BarrierOp::create(builder, location, kb::BarrierScopeAttr::get(context, scope), level),
+        origin, statement);
   };
   if (auto *copy = dyn_cast<AnyMemTransferInst>(&call)) {
     auto *length = dyn_cast<ConstantInt>(copy->getLength());
     int64_t bytes = length ? length->getSExtValue() : 0;
     importAccess(call, kb::AccessKind::Load, copy->getRawSource(), bytes,
-                 copy->getSourceAlign().valueOrOne().value(), copy->isVolatile(), "bytes", bytes > 0);
+                 copy->getSourceAlign().valueOrOne().value(), copy->isVolatile(), "bytes",
+                 bytes > 0);
     importAccess(call, kb::AccessKind::Store, copy->getRawDest(), bytes,
                  copy->getDestAlign().valueOrOne().value(), copy->isVolatile(), "bytes", bytes > 0);
     return;
@@ -181,13 +191,15 @@ void KernelImporter::importIntrinsic(CallBase &call, StringRef name) {
   if (auto *set = dyn_cast<AnyMemSetInst>(&call)) {
     auto *length = dyn_cast<ConstantInt>(set->getLength());
     int64_t bytes = length ? length->getSExtValue() : 0;
-    importAccess(call, kb::AccessKind::Store, set->getRawDest(), bytes, 1, set->isVolatile(), "bytes", bytes > 0);
+    importAccess(call, kb::AccessKind::Store, set->getRawDest(), bytes, 1, set->isVolatile(),
+                 "bytes", bytes > 0);
     return;
   }
   StringRef machine = name;
   if (!machine.consume_front("llvm.nvvm.")) {
-    if (!isa<AssumeInst>(call) && !name.starts_with("llvm.lifetime") && !name.starts_with("llvm.dbg") &&
-        !name.starts_with("llvm.experimental.noalias") && !name.starts_with("llvm.invariant"))
+    if (!isa<AssumeInst>(call) && !name.starts_with("llvm.lifetime") &&
+        !name.starts_with("llvm.dbg") && !name.starts_with("llvm.experimental.noalias") &&
+        !name.starts_with("llvm.invariant"))
       count(call);
     return;
   }
@@ -214,11 +226,13 @@ void KernelImporter::importIntrinsic(CallBase &call, StringRef name) {
   const clang::Stmt *statement = origin.body ? lookup(origin.body->calls, origin.place) : nullptr;
   for (StringRef prefix : {"shfl", "vote", "match", "redux", "activemask"})
     if (machine.starts_with(prefix)) {
-      tie(kb::ShuffleOp::create(builder, origin.location, builder.getStringAttr(machine)), origin, statement);
+      tie(kb::ShuffleOp::create(builder, origin.location, builder.getStringAttr(machine)), origin,
+          statement);
       return;
     }
   if (machine.starts_with("wmma") || machine.starts_with("mma") || machine.starts_with("ldmatrix"))
-    tie(kb::MmaOp::create(builder, origin.location, builder.getStringAttr(machine)), origin, statement);
+    tie(kb::MmaOp::create(builder, origin.location, builder.getStringAttr(machine)), origin,
+        statement);
   bool touches = false;
   for (auto [index, argument] : llvm::enumerate(call.args())) {
     if (!argument->getType()->isPointerTy() || call.doesNotAccessMemory())
@@ -226,7 +240,10 @@ void KernelImporter::importIntrinsic(CallBase &call, StringRef name) {
     touches = true;
     bool writes = !call.onlyReadsMemory() && !call.onlyReadsMemory(index);
     bool isAtomic = machine.starts_with("atomic");
-    importAccess(call, isAtomic ? kb::AccessKind::Atomic : writes ? kb::AccessKind::Store : kb::AccessKind::Load,
+    importAccess(call,
+                 isAtomic ? kb::AccessKind::Atomic
+                 : writes ? kb::AccessKind::Store
+                          : kb::AccessKind::Load,
                  argument, 4, 1, false, "bytes", false);
   }
   if (!touches)
@@ -242,11 +259,13 @@ void KernelImporter::importAssembly(CallBase &call, StringRef text) {
   text.ltrim(" \t\n{").split(words, '.');
   StringRef first = words.empty() ? "" : words[0];
   bool single = text.count(';') <= 1;
-  if (single && (first == "ld" || first == "st") && !text.contains(".v2") && !text.contains(".v4")) {
+  if (single && (first == "ld" || first == "st") && !text.contains(".v2") &&
+      !text.contains(".v4")) {
     for (Value *argument : call.args()) {
       Value *pointer = argument->getType()->isPointerTy() ? argument
-                       : isa<PtrToIntOperator>(argument) ? cast<PtrToIntOperator>(argument)->getPointerOperand()
-                                                         : nullptr;
+                       : isa<PtrToIntOperator>(argument)
+                           ? cast<PtrToIntOperator>(argument)->getPointerOperand()
+                           : nullptr;
       if (!pointer)
         continue;
       Type *type = first == "ld" ? call.getType() : nullptr;
@@ -273,7 +292,8 @@ void KernelImporter::importAssembly(CallBase &call, StringRef text) {
 
 /// A product that only feeds a sum becomes a fused multiply-add.
 static bool isFused(const Instruction &product) {
-  if (product.getOpcode() != Instruction::FMul || !product.hasOneUse() || !product.hasAllowContract())
+  if (product.getOpcode() != Instruction::FMul || !product.hasOneUse() ||
+      !product.hasAllowContract())
     return false;
   auto *sum = dyn_cast<Instruction>(*product.user_begin());
   return sum && (sum->getOpcode() == Instruction::FAdd || sum->getOpcode() == Instruction::FSub) &&
@@ -285,7 +305,8 @@ void KernelImporter::count(const Instruction &inst) {
   Type *type = inst.getType()->getScalarType();
   std::string suffix = "." + typeText(type);
   switch (inst.getOpcode()) {
-  case Instruction::FAdd: case Instruction::FSub: {
+  case Instruction::FAdd:
+  case Instruction::FSub: {
     bool fused = llvm::any_of(inst.operands(), [](const Value *operand) {
       auto *product = dyn_cast<Instruction>(operand);
       return product && isFused(*product);
@@ -298,22 +319,49 @@ void KernelImporter::count(const Instruction &inst) {
       return;
     name = "fmul" + suffix;
     break;
-  case Instruction::FDiv: case Instruction::FRem: name = "fdiv" + suffix; break;
-  case Instruction::FNeg: name = "fneg" + suffix; break;
-  case Instruction::FCmp: name = "fcmp." + typeText(inst.getOperand(0)->getType()); break;
-  case Instruction::Add: case Instruction::Sub: name = "iadd" + suffix; break;
-  case Instruction::Mul: name = "imul" + suffix; break;
-  case Instruction::UDiv: case Instruction::SDiv: case Instruction::URem: case Instruction::SRem:
+  case Instruction::FDiv:
+  case Instruction::FRem:
+    name = "fdiv" + suffix;
+    break;
+  case Instruction::FNeg:
+    name = "fneg" + suffix;
+    break;
+  case Instruction::FCmp:
+    name = "fcmp." + typeText(inst.getOperand(0)->getType());
+    break;
+  case Instruction::Add:
+  case Instruction::Sub:
+    name = "iadd" + suffix;
+    break;
+  case Instruction::Mul:
+    name = "imul" + suffix;
+    break;
+  case Instruction::UDiv:
+  case Instruction::SDiv:
+  case Instruction::URem:
+  case Instruction::SRem:
     name = "idiv" + suffix;
     break;
-  case Instruction::And: case Instruction::Or: case Instruction::Xor: case Instruction::Shl:
-  case Instruction::LShr: case Instruction::AShr:
+  case Instruction::And:
+  case Instruction::Or:
+  case Instruction::Xor:
+  case Instruction::Shl:
+  case Instruction::LShr:
+  case Instruction::AShr:
     name = "ilogic" + suffix;
     break;
-  case Instruction::ICmp: name = "icmp." + typeText(inst.getOperand(0)->getType()); break;
-  case Instruction::Select: name = "select" + suffix; break;
-  case Instruction::FPExt: case Instruction::FPTrunc: case Instruction::FPToSI: case Instruction::FPToUI:
-  case Instruction::SIToFP: case Instruction::UIToFP:
+  case Instruction::ICmp:
+    name = "icmp." + typeText(inst.getOperand(0)->getType());
+    break;
+  case Instruction::Select:
+    name = "select" + suffix;
+    break;
+  case Instruction::FPExt:
+  case Instruction::FPTrunc:
+  case Instruction::FPToSI:
+  case Instruction::FPToUI:
+  case Instruction::SIToFP:
+  case Instruction::UIToFP:
     name = "cvt." + typeText(inst.getOperand(0)->getType()->getScalarType()) + "." + typeText(type);
     break;
   case Instruction::Call: {
@@ -336,7 +384,8 @@ void KernelImporter::count(const Instruction &inst) {
       name = "other";
     break;
   }
-  default: return;
+  default:
+    return;
   }
   mlir::Block *block = &regionOf(inst.getParent());
   auto [it, isNew] = counts.try_emplace(block);

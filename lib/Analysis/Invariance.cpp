@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
 #include "clang/AST/Attr.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 
 using namespace mlir;
 
@@ -70,9 +70,11 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
   bool waits = false;
   loop->walk([&](Operation *op) {
     auto access = dyn_cast<kb::AccessOp>(op);
-    waits |= isa<kb::BarrierOp, kb::ShuffleOp>(op) || (access && access.getKind() == kb::AccessKind::Atomic);
+    waits |= isa<kb::BarrierOp, kb::ShuffleOp>(op) ||
+             (access && access.getKind() == kb::AccessKind::Atomic);
   });
-  Operation *scope = waits ? loop->getParentOfType<kb::KernelOp>().getOperation() : loop.getOperation();
+  Operation *scope =
+      waits ? loop->getParentOfType<kb::KernelOp>().getOperation() : loop.getOperation();
   scope->walk([&](Operation *op) {
     if (isa<kb::OpaqueOp>(op) || (isa<kb::CallOp>(op) && !isHarmlessCall(cast<kb::CallOp>(op)))) {
       result = Answer::dontKnow("the loop contains code that is not understood");
@@ -83,7 +85,8 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
       return WalkResult::advance();
     if (basesMayAlias(program, load, store).refuted())
       return WalkResult::advance();
-    bool sameBase = load.getBase() == store.getBase() && load.getBase().getKind() != kb::BaseKind::Loaded &&
+    bool sameBase = load.getBase() == store.getBase() &&
+                    load.getBase().getKind() != kb::BaseKind::Loaded &&
                     load.getBase().getKind() != kb::BaseKind::Unknown;
     std::string doubt;
     if (sameBase) {
@@ -95,8 +98,9 @@ Answer isLoadStable(const ImportedProgram &program, kb::AccessOp load, kb::LoopO
       if (!unprovenAssumption(load).empty() || !unprovenAssumption(store).empty())
         doubt = "; " + overlap.reason;
     }
-    result = Answer::dontKnow(std::string(waits ? "the kernel" : "the loop") + " stores to " + quoted(store.getBase().getName()) +
-                              ", which may change " + name + doubt);
+    result =
+        Answer::dontKnow(std::string(waits ? "the kernel" : "the loop") + " stores to " +
+                         quoted(store.getBase().getName()) + ", which may change " + name + doubt);
     return WalkResult::interrupt();
   });
   return result;
@@ -136,7 +140,9 @@ public:
     return true;
   }
   bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr *expr) override { return checkLoad(expr); }
-  bool VisitMemberExpr(clang::MemberExpr *expr) override { return expr->isArrow() ? checkLoad(expr) : true; }
+  bool VisitMemberExpr(clang::MemberExpr *expr) override {
+    return expr->isArrow() ? checkLoad(expr) : true;
+  }
   bool VisitUnaryOperator(clang::UnaryOperator *op) override {
     if (op->isIncrementDecrementOp())
       return refuse(Answer::no("it has side effects"));
@@ -153,14 +159,18 @@ public:
       return true;
     if (callee && isKnownFunction(call))
       return true;
-    return refuse(Answer::dontKnow(name.empty() ? "it makes a call"
-                                                : "what the call of " + quoted(name) + " does is not known"));
+    return refuse(
+        Answer::dontKnow(name.empty() ? "it makes a call"
+                                      : "what the call of " + quoted(name) + " does is not known"));
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr *construct) override {
-    return construct->getConstructor()->isTrivial() ? true
-                                                    : refuse(Answer::dontKnow("it constructs an object"));
+    return construct->getConstructor()->isTrivial()
+               ? true
+               : refuse(Answer::dontKnow("it constructs an object"));
   }
-  bool VisitLambdaExpr(clang::LambdaExpr *) override { return refuse(Answer::dontKnow("it makes a lambda")); }
+  bool VisitLambdaExpr(clang::LambdaExpr *) override {
+    return refuse(Answer::dontKnow("it makes a lambda"));
+  }
 
   Answer result = Answer::yes();
 
@@ -191,9 +201,9 @@ private:
         return false;
     return !name.starts_with("atomic") && !name.contains("sync") && !name.starts_with("__shfl") &&
            !name.starts_with("clock") && !name.contains("timer") && !name.contains("rand") &&
-           !name.contains("vote") && !name.contains("ballot") &&
-           !name.contains("activemask") && !name.starts_with("__any") && !name.starts_with("__all") &&
-           !name.contains("match") && !name.contains("reduce") && !name.contains("fence");
+           !name.contains("vote") && !name.contains("ballot") && !name.contains("activemask") &&
+           !name.starts_with("__any") && !name.starts_with("__all") && !name.contains("match") &&
+           !name.contains("reduce") && !name.contains("fence");
   }
 
   bool checkLoad(clang::Expr *expr) {
@@ -219,7 +229,8 @@ private:
       }
     }
     // An inner part such as a[i] in a[i][j] is no load of its own.
-    if (!found && !isa<clang::ArrayType>(expr->getType().getTypePtr()) && !expr->getType()->isArrayType())
+    if (!found && !isa<clang::ArrayType>(expr->getType().getTypePtr()) &&
+        !expr->getType()->isArrayType())
       return refuse(Answer::dontKnow("a load in it is not in the IR"));
     return true;
   }
@@ -231,7 +242,8 @@ private:
 
 } // namespace
 
-Answer isLoopInvariant(const ImportedProgram &program, const clang::Expr *expr, const clang::Stmt *loop) {
+Answer isLoopInvariant(const ImportedProgram &program, const clang::Expr *expr,
+                       const clang::Stmt *loop) {
   InvarianceVisitor visitor(program, loop);
   visitor.TraverseStmt(const_cast<clang::Expr *>(expr));
   return visitor.result;
@@ -242,10 +254,12 @@ Answer hasIndependentThreads(const ImportedProgram &program, kb::KernelOp kernel
   Answer result = Answer::yes();
   kernel.walk([&](Operation *op) {
     if (auto access = dyn_cast<kb::AccessOp>(op)) {
-      if (access.getSpace() != kb::MemorySpace::Local && access.getSpace() != kb::MemorySpace::Param &&
+      if (access.getSpace() != kb::MemorySpace::Local &&
+          access.getSpace() != kb::MemorySpace::Param &&
           access.getSpace() != kb::MemorySpace::Constant)
         accesses.push_back(access);
-    } else if (isa<kb::OpaqueOp>(op) || (isa<kb::CallOp>(op) && !isHarmlessCall(cast<kb::CallOp>(op)))) {
+    } else if (isa<kb::OpaqueOp>(op) ||
+               (isa<kb::CallOp>(op) && !isHarmlessCall(cast<kb::CallOp>(op)))) {
       result = Answer::dontKnow("the kernel contains code that is not understood");
     } else if (isa<kb::ShuffleOp, kb::MmaOp>(op)) {
       result = Answer::no("threads exchange values within a warp");
@@ -258,7 +272,8 @@ Answer hasIndependentThreads(const ImportedProgram &program, kb::KernelOp kernel
       kb::AccessOp second = accesses[j];
       auto kind = [](kb::AccessOp access) { return access.getKind(); };
       bool loads = kind(first) == kb::AccessKind::Load && kind(second) == kb::AccessKind::Load;
-      bool atomics = kind(first) == kb::AccessKind::Atomic && kind(second) == kb::AccessKind::Atomic;
+      bool atomics =
+          kind(first) == kb::AccessKind::Atomic && kind(second) == kb::AccessKind::Atomic;
       if (loads || atomics || basesMayAlias(program, first, second).refuted())
         continue;
       if (first.getBase() != second.getBase())
@@ -266,9 +281,10 @@ Answer hasIndependentThreads(const ImportedProgram &program, kb::KernelOp kernel
                                 quoted(second.getBase().getName()) + " may overlap");
       Answer overlap = threadsMayOverlap(first, second);
       if (!overlap.refuted())
-        return overlap.proven() ? Answer::no("threads share elements of " + quoted(first.getBase().getName()))
-                                : Answer::dontKnow("threads may share elements of " +
-                                                   quoted(first.getBase().getName()));
+        return overlap.proven()
+                   ? Answer::no("threads share elements of " + quoted(first.getBase().getName()))
+                   : Answer::dontKnow("threads may share elements of " +
+                                      quoted(first.getBase().getName()));
     }
   return result;
 }

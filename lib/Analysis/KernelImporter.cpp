@@ -24,13 +24,14 @@ KernelImporter::KernelImporter(const ParsedProgram &program, const AstIndex &ind
                                const clang::FunctionDecl *declaration, kb::KernelOp kernel,
                                const LaunchRanges &launches, Ties &ties)
     : program(program), index(index), device(device), function(function), declaration(declaration),
-      kernel(kernel), launches(launches), ties(ties), context(kernel.getContext()), dominators(function),
-      postDominators(function), loops(dominators), assumptions(function),
+      kernel(kernel), launches(launches), ties(ties), context(kernel.getContext()),
+      dominators(function), postDominators(function), loops(dominators), assumptions(function),
       libraryImpl(Triple("nvptx64-nvidia-cuda")), library(libraryImpl, &function),
       evolution(function, library, assumptions, dominators, loops),
       threads(function, loops, postDominators),
       model(function, evolution, loops, dominators, threads, launches,
-            [this](unsigned argument, int64_t offset) { return nameParameter(argument, offset); }) {}
+            [this](unsigned argument, int64_t offset) { return nameParameter(argument, offset); }) {
+}
 
 /// Blocks so that those of a loop follow its header and the true side of a
 /// branch comes before the false one, as in the text.
@@ -138,16 +139,17 @@ kb::LoopOp KernelImporter::loopFor(const Loop *loop) {
     unique = name + "$" + std::to_string(suffix);
   }
 
-  mlir::Location location = statement ? locationOf(origin, statement->getSourceRange()) : origin.location;
+  mlir::Location location =
+      statement ? locationOf(origin, statement->getSourceRange()) : origin.location;
   mlir::StringAttr conditionText;
   if (const clang::Expr *condition = loopCondition(statement))
     if (StringRef text = sourceText(program, condition->getSourceRange()); !text.empty())
       conditionText = builder.getStringAttr(text);
-  auto op = kb::LoopOp::create(builder, location, builder.getStringAttr(unique),
-                               kb::UniformityAttr::get(context, uniformity(threads.tripLevel(loop))),
-                               fact.constantTrip ? builder.getI64IntegerAttr(*fact.constantTrip)
-                                                 : mlir::IntegerAttr(),
-                               kb::ExprAttr(), kb::ExprAttr(), conditionText, positions(fact.assumes));
+  auto op = kb::LoopOp::create(
+      builder, location, builder.getStringAttr(unique),
+      kb::UniformityAttr::get(context, uniformity(threads.tripLevel(loop))),
+      fact.constantTrip ? builder.getI64IntegerAttr(*fact.constantTrip) : mlir::IntegerAttr(),
+      kb::ExprAttr(), kb::ExprAttr(), conditionText, positions(fact.assumes));
   op.getBody().emplaceBlock();
   loopOps[loop] = op;
   SmallVector<const Loop *> around = loopsAround(loop->getHeader());
@@ -188,7 +190,8 @@ void KernelImporter::importBranch(BranchInst &branch) {
     if (loop->isLoopExiting(block) && (block == loop->getHeader() || block == loop->getLoopLatch()))
       return;
   Origin origin = originOf(branch.getDebugLoc().get());
-  const clang::Stmt *statement = origin.body ? lookup(origin.body->branches, origin.place) : nullptr;
+  const clang::Stmt *statement =
+      origin.body ? lookup(origin.body->branches, origin.place) : nullptr;
   const clang::Expr *condition = nullptr;
   if (auto *branchIf = dyn_cast_or_null<clang::IfStmt>(statement))
     condition = branchIf->getCond();
@@ -201,7 +204,8 @@ void KernelImporter::importBranch(BranchInst &branch) {
       text = builder.getStringAttr(written);
   bool guard = !loops.getLoopFor(block) &&
                (leavesKernel(branch.getSuccessor(0)) || leavesKernel(branch.getSuccessor(1)));
-  mlir::Location location = condition ? locationOf(origin, condition->getSourceRange()) : origin.location;
+  mlir::Location location =
+      condition ? locationOf(origin, condition->getSourceRange()) : origin.location;
   auto op = kb::BranchOp::create(
       builder, location,
       kb::UniformityAttr::get(context, uniformity(threads.level(branch.getCondition()))), text,
@@ -230,7 +234,8 @@ void KernelImporter::importShared() {
     }
   }
   // The module's order is the source's.
-  llvm::sort(found, [&](GlobalVariable *a, GlobalVariable *b) { return a->getName() < b->getName(); });
+  llvm::sort(found,
+             [&](GlobalVariable *a, GlobalVariable *b) { return a->getName() < b->getName(); });
   for (GlobalVariable *variable : found) {
     auto builder = mlir::OpBuilder::atBlockEnd(&kernel.getBody().front());
     const clang::VarDecl *source = index.sharedVariable(variable->getName());
@@ -258,13 +263,11 @@ void KernelImporter::importShared() {
       elementBytes = std::max<int64_t>(1, function.getDataLayout().getTypeAllocSize(type));
       raw_string_ostream(typeText) << *type;
     }
-    auto op = kb::SharedOp::create(builder,
-                                   source ? rangeLocation(source->getSourceRange())
-                                          : kernel.getLoc(),
-                                   builder.getStringAttr(name), builder.getStringAttr(typeText),
-                                   builder.getI64IntegerAttr(std::max<int64_t>(1, elementBytes)),
-                                   builder.getDenseI64ArrayAttr(extents),
-                                   dynamic ? builder.getUnitAttr() : mlir::UnitAttr());
+    auto op = kb::SharedOp::create(
+        builder, source ? rangeLocation(source->getSourceRange()) : kernel.getLoc(),
+        builder.getStringAttr(name), builder.getStringAttr(typeText),
+        builder.getI64IntegerAttr(std::max<int64_t>(1, elementBytes)),
+        builder.getDenseI64ArrayAttr(extents), dynamic ? builder.getUnitAttr() : mlir::UnitAttr());
     if (source)
       ties.declarations[op] = source;
   }
@@ -273,7 +276,8 @@ void KernelImporter::importShared() {
 mlir::DenseI64ArrayAttr KernelImporter::positions(const AssumptionSet &assumes) const {
   if (assumes.empty())
     return {};
-  return mlir::DenseI64ArrayAttr::get(context, SmallVector<int64_t>(assumes.begin(), assumes.end()));
+  return mlir::DenseI64ArrayAttr::get(context,
+                                      SmallVector<int64_t>(assumes.begin(), assumes.end()));
 }
 
 void KernelImporter::emitCounts() {
@@ -282,7 +286,8 @@ void KernelImporter::emitCounts() {
     SmallVector<mlir::NamedAttribute> entries;
     for (auto &[name, number] : counts[block])
       entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(number)));
-    kb::ComputeOp::create(builder, block->getParentOp()->getLoc(), builder.getDictionaryAttr(entries));
+    kb::ComputeOp::create(builder, block->getParentOp()->getLoc(),
+                          builder.getDictionaryAttr(entries));
   }
 }
 
@@ -291,11 +296,11 @@ void KernelImporter::finishKernel() {
   for (const SymbolFact &fact : model.symbols) {
     if (!usedSymbols.count(fact.var))
       continue;
-    auto origin = fact.argument >= 0          ? kb::SymbolOrigin::Param
+    auto origin = fact.argument >= 0            ? kb::SymbolOrigin::Param
                   : fact.level == Level::Launch ? kb::SymbolOrigin::Invariant
                                                 : kb::SymbolOrigin::Varying;
-    symbols.push_back(kb::SymbolAttr::get(context, fact.name, origin, fact.argument, fact.byteOffset,
-                                          fact.bits, fact.isSigned));
+    symbols.push_back(kb::SymbolAttr::get(context, fact.name, origin, fact.argument,
+                                          fact.byteOffset, fact.bits, fact.isSigned));
   }
   kernel.setSymbolsAttr(mlir::ArrayAttr::get(context, symbols));
   SmallVector<mlir::Attribute> assumes;

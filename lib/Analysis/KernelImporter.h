@@ -50,8 +50,9 @@ private:
   void importIntrinsic(llvm::CallBase &call, llvm::StringRef name);
   void importAssembly(llvm::CallBase &call, llvm::StringRef text);
   void importBranch(llvm::BranchInst &branch);
-  void importAccess(llvm::Instruction &inst, kb::AccessKind kind, llvm::Value *pointer, int64_t bytes,
-                    unsigned alignment, bool isVolatile, llvm::StringRef type, bool knownAddress = true);
+  void importAccess(llvm::Instruction &inst, kb::AccessKind kind, llvm::Value *pointer,
+                    int64_t bytes, unsigned alignment, bool isVolatile, llvm::StringRef type,
+                    bool knownAddress = true);
   bool mergeIntoLast(const llvm::Instruction &inst, kb::AccessKind kind, const Address &address,
                      int64_t bytes, unsigned alignment);
   void count(const llvm::Instruction &inst);
@@ -62,7 +63,8 @@ private:
   std::string spaceName(const llvm::GlobalVariable &variable);
   kb::MemorySpace spaceOf(const Address &address, llvm::Value *pointer);
   /// Null if \p poly cannot be said in terms of \p around.
-  kb::ExprAttr expression(const std::optional<Poly> &poly, llvm::ArrayRef<const llvm::Loop *> around);
+  kb::ExprAttr expression(const std::optional<Poly> &poly,
+                          llvm::ArrayRef<const llvm::Loop *> around);
   /// What it rests on is added to \p assumes.
   kb::DomainAttr domain(const llvm::BasicBlock *block, AssumptionSet &assumes);
   mlir::DenseI64ArrayAttr positions(const AssumptionSet &assumes) const;
@@ -107,7 +109,7 @@ private:
     const llvm::Instruction *inst = nullptr;
     kb::AccessOp op;
     Address address;
-    Poly next;         ///< offset after it
+    Poly next; ///< offset after it
     int64_t bytes = 0;
     unsigned alignment = 1;
   };

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 
 using namespace clang;
 
@@ -42,7 +42,8 @@ public:
     return true;
   }
   bool TraverseCallExpr(CallExpr *call) override {
-    return isHarmless(call->getDirectCallee()) || DynamicRecursiveASTVisitor::TraverseCallExpr(call);
+    return isHarmless(call->getDirectCallee()) ||
+           DynamicRecursiveASTVisitor::TraverseCallExpr(call);
   }
   bool VisitDeclRefExpr(DeclRefExpr *reference) override {
     if (const auto *function = dyn_cast<FunctionDecl>(reference->getDecl()))

@@ -85,9 +85,12 @@ Poly LinearSystem::import(Operation *op, AffineExpr expr, ArrayRef<StringAttr> l
     addInequality(right - rest - Poly::constant(1));
   }
   switch (expr.getKind()) {
-  case AffineExprKind::FloorDiv: return quotient;
-  case AffineExprKind::Mod: return rest;
-  default: break;
+  case AffineExprKind::FloorDiv:
+    return quotient;
+  case AffineExprKind::Mod:
+    return rest;
+  default:
+    break;
   }
   // ceil(a / b) is not produced by the import.
   exact = false;
@@ -116,8 +119,8 @@ bool LinearSystem::addDomain(kb::AccessOp access, unsigned instance) {
     if (loop.getTripCount())
       addInequality(Poly::constant(*loop.getTripCount() - 1) - iteration);
     else if (kb::ExprAttr trip = loop.getTripAttr())
-      addInequality(import(access, trip.getExpr(), trip.getLoops(), trip.getSymbols(), instance) - iteration -
-                    Poly::constant(1));
+      addInequality(import(access, trip.getExpr(), trip.getLoops(), trip.getSymbols(), instance) -
+                    iteration - Poly::constant(1));
     else
       complete = false;
   }
@@ -125,7 +128,8 @@ bool LinearSystem::addDomain(kb::AccessOp access, unsigned instance) {
   if (!domain)
     return complete;
   for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i) {
-    Poly poly = import(access, domain.getSet().getConstraint(i), domain.getLoops(), domain.getSymbols(), instance);
+    Poly poly = import(access, domain.getSet().getConstraint(i), domain.getLoops(),
+                       domain.getSymbols(), instance);
     if (domain.getSet().isEq(i))
       addEquality(poly);
     else

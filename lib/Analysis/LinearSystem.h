@@ -9,8 +9,8 @@
 #ifndef KBOPT_LIB_ANALYSIS_LINEARSYSTEM_H
 #define KBOPT_LIB_ANALYSIS_LINEARSYSTEM_H
 
-#include "kb-opt/Analysis/Poly.h"
 #include "kb-opt/Analysis/AccessQueries.h"
+#include "kb-opt/Analysis/Poly.h"
 
 namespace kbopt::analysis {
 

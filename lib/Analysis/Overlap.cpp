@@ -69,8 +69,8 @@ public:
       return disjoint;
     for (kb::AccessOp access : {first, second})
       if (std::string doubt = unprovenAssumption(access); !doubt.empty())
-        return Answer::dontKnow("accesses to '" + access.getBase().getName().str() + "' are disjoint only if " +
-                                doubt + ", which is not proven");
+        return Answer::dontKnow("accesses to '" + access.getBase().getName().str() +
+                                "' are disjoint only if " + doubt + ", which is not proven");
     return disjoint;
   }
 
@@ -89,7 +89,8 @@ public:
     }
     if (found)
       return Answer::yes("accesses to '" + first.getBase().getName().str() + "' meet");
-    return ifCertain(Answer::no("accesses to '" + first.getBase().getName().str() + "' are disjoint"));
+    return ifCertain(
+        Answer::no("accesses to '" + first.getBase().getName().str() + "' are disjoint"));
   }
 
 private:
@@ -140,7 +141,8 @@ private:
 /// unknown, looks for an example with extents of 8.
 template <typename Fn> Answer askTwice(const LaunchValues &values, Fn ask) {
   Answer answer = ask(values);
-  if (!answer.unknown() || llvm::all_of(values.block, [](auto &extent) { return extent.has_value(); }))
+  if (!answer.unknown() ||
+      llvm::all_of(values.block, [](auto &extent) { return extent.has_value(); }))
     return answer;
   LaunchValues example = values;
   for (auto &extent : example.block)
@@ -165,11 +167,13 @@ LaunchValues withLaunches(kb::AccessOp access, const LaunchValues &given) {
 
 } // namespace
 
-static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock,
-                         bool estimate = false);
+static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values,
+                         bool sameBlock, bool estimate = false);
 
-Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock) {
-  sameBlock |= first.getSpace() == kb::MemorySpace::Shared || second.getSpace() == kb::MemorySpace::Shared;
+Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values,
+                         bool sameBlock) {
+  sameBlock |=
+      first.getSpace() == kb::MemorySpace::Shared || second.getSpace() == kb::MemorySpace::Shared;
   if (first.getSpace() == kb::MemorySpace::Local || second.getSpace() == kb::MemorySpace::Local)
     return Answer::no("local memory belongs to one thread");
   return askTwice(withLaunches(first, values), [&](const LaunchValues &known) {
@@ -177,11 +181,12 @@ Answer threadsMayOverlap(kb::AccessOp first, kb::AccessOp second, const LaunchVa
   });
 }
 
-static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values, bool sameBlock,
-                         bool estimate) {
+static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchValues &values,
+                         bool sameBlock, bool estimate) {
   OverlapQuestion question(first, second, values, LinearSystem::Sharing::Apart, estimate);
   if (!question.prepare())
-    return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
+    return Answer::dontKnow("an address in '" + first.getBase().getName().str() +
+                            "' is not affine");
   // One case per way in which two threads differ: a component of the thread
   // index in one block, or of the block index; either may be the smaller.
   return question.decide(sameBlock ? 6 : 12, [&](LinearSystem &system, unsigned number) {
@@ -191,7 +196,8 @@ static Answer askThreads(kb::AccessOp first, kb::AccessOp second, const LaunchVa
     if (byBlock) {
       system.addInequality(Poly::variable(system.dim(more, kb::bidDim + c)) -
                            Poly::variable(system.dim(less, kb::bidDim + c)) - one);
-      system.addInequality(system.blockStart(more, c) - system.blockStart(less, c) - system.blockDim(c));
+      system.addInequality(system.blockStart(more, c) - system.blockStart(less, c) -
+                           system.blockDim(c));
       return;
     }
     system.addInequality(Poly::variable(system.dim(more, kb::tidDim + c)) -
@@ -211,7 +217,8 @@ static Answer askThread(kb::AccessOp first, kb::AccessOp second, bool acrossIter
                                             : LinearSystem::Sharing::SameIteration,
                            estimate);
   if (!question.prepare())
-    return Answer::dontKnow("an address in '" + first.getBase().getName().str() + "' is not affine");
+    return Answer::dontKnow("an address in '" + first.getBase().getName().str() +
+                            "' is not affine");
   SmallVector<kb::LoopOp> loopsA = kb::enclosingLoops(first), loopsB = kb::enclosingLoops(second);
   return question.decide(1, [&](LinearSystem &system, unsigned) {
     auto equal = [&](unsigned dim) {
@@ -242,7 +249,8 @@ static LaunchValues likelyValues(kb::AccessOp access, bool invent) {
   access->getParentOfType<kb::KernelOp>()->walk([&](kb::AccessOp other) {
     if (kb::ExprAttr address = other.getAddressAttr())
       for (unsigned c = 0; c < 3; ++c)
-        used[c] |= address.getMap().isFunctionOfDim(kb::tidDim + c) || address.getMap().isFunctionOfDim(kb::bidDim + c);
+        used[c] |= address.getMap().isFunctionOfDim(kb::tidDim + c) ||
+                   address.getMap().isFunctionOfDim(kb::bidDim + c);
   });
   for (unsigned c = 0; c < 3; ++c) {
     if (!values.block[c] && (invent || !used[c]))
@@ -257,7 +265,8 @@ Answer isTouchedAgain(kb::AccessOp first, kb::AccessOp second) {
   for (kb::LoopOp loop : kb::enclosingLoops(first)) {
     StrideClass stride = loopStride(first, loop.getName(), likelyValues(first, false)).kind;
     if (first == second && (stride == StrideClass::Uniform || stride == StrideClass::Unknown))
-      return Answer::yes("loop '" + loop.getName().str() + "' comes back to the same elements of '" +
+      return Answer::yes("loop '" + loop.getName().str() +
+                         "' comes back to the same elements of '" +
                          first.getBase().getName().str() + "'");
   }
   Answer answer;

@@ -39,11 +39,21 @@ void addAccess(kb::AccessOp access, double weight, StaticSignature &result) {
     result.storesInLoops += !kb::enclosingLoops(access).empty();
   result.bytes += weight * access.getBytes();
   switch (laneStride(access).kind) {
-  case StrideClass::Uniform: ++result.uniformStride; break;
-  case StrideClass::Unit: ++result.unitStride; break;
-  case StrideClass::Constant: ++result.constantStride; break;
-  case StrideClass::Symbolic: ++result.symbolicStride; break;
-  case StrideClass::Unknown: ++result.unknownStride; break;
+  case StrideClass::Uniform:
+    ++result.uniformStride;
+    break;
+  case StrideClass::Unit:
+    ++result.unitStride;
+    break;
+  case StrideClass::Constant:
+    ++result.constantStride;
+    break;
+  case StrideClass::Symbolic:
+    ++result.symbolicStride;
+    break;
+  case StrideClass::Unknown:
+    ++result.unknownStride;
+    break;
   }
 }
 
@@ -64,7 +74,8 @@ StaticSignature staticSignature(kb::KernelOp kernel) {
         bool isFloat = name.contains(".f") || name.contains(".bf");
         if (name.starts_with("ffma"))
           result.flops += 2 * number;
-        else if (isFloat && (name.starts_with("fadd") || name.starts_with("fmul") || name.starts_with("fdiv")))
+        else if (isFloat &&
+                 (name.starts_with("fadd") || name.starts_with("fmul") || name.starts_with("fdiv")))
           result.flops += number;
         else if (name.starts_with("special"))
           result.flops += number;
@@ -80,7 +91,8 @@ StaticSignature staticSignature(kb::KernelOp kernel) {
     } else if (auto loop = dyn_cast<kb::LoopOp>(op)) {
       ++result.loops;
       result.constantLoops += loop.getTripCount().has_value();
-      result.maxLoopDepth = std::max<unsigned>(result.maxLoopDepth, kb::enclosingLoops(op).size() + 1);
+      result.maxLoopDepth =
+          std::max<unsigned>(result.maxLoopDepth, kb::enclosingLoops(op).size() + 1);
     } else if (auto branch = dyn_cast<kb::BranchOp>(op)) {
       ++(branch.getUniformity() == kb::Uniformity::Uniform ? result.uniformBranches
                                                            : result.divergentBranches);

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kb-opt/Analysis/Legality.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -46,8 +46,9 @@ public:
   }
 
   bool VisitImplicitCastExpr(ImplicitCastExpr *cast) override {
-    bool reads = cast->getCastKind() == CK_LValueToRValue ||
-                 (cast->getCastKind() == CK_NoOp && cast->isGLValue() && cast->getType().isConstQualified());
+    bool reads =
+        cast->getCastKind() == CK_LValueToRValue ||
+        (cast->getCastKind() == CK_NoOp && cast->isGLValue() && cast->getType().isConstQualified());
     if (reads)
       if (const DeclRefExpr *root = rootOf(cast->getSubExpr()))
         reading.insert(root);
@@ -90,16 +91,88 @@ private:
 };
 
 bool isPureMath(const FunctionDecl *function) {
-  static const llvm::StringSet<> names = {
-      "abs", "fabs", "fabsf", "sqrt", "sqrtf", "rsqrt", "rsqrtf", "exp", "expf", "exp2", "exp2f", "exp10f",
-      "expm1f", "log", "logf", "log2", "log2f", "log10f", "log1pf", "sin", "sinf", "cos", "cosf", "tan", "tanf",
-      "tanh", "tanhf", "sinh", "sinhf", "cosh", "coshf", "asinf", "acosf", "atan", "atanf", "atan2f", "erf",
-      "erff", "erfcf", "pow", "powf", "fmin", "fminf", "fmax", "fmaxf", "fma", "fmaf", "floor", "floorf",
-      "ceil", "ceilf", "round", "roundf", "trunc", "truncf", "rint", "rintf", "fmod", "fmodf", "copysignf",
-      "min", "max", "__expf", "__logf", "__sinf", "__cosf", "__fdividef", "__frcp_rn", "__fsqrt_rn",
-      "__fmaf_rn", "__saturatef", "__int2float_rn", "__float2int_rn", "__float2int_rd", "__umulhi", "__mulhi",
-      "isnan", "isinf", "hypotf", "cbrtf"};
-  return function && function->getDeclName().isIdentifier() && names.contains(function->getName()) &&
+  static const llvm::StringSet<> names = {"abs",
+                                          "fabs",
+                                          "fabsf",
+                                          "sqrt",
+                                          "sqrtf",
+                                          "rsqrt",
+                                          "rsqrtf",
+                                          "exp",
+                                          "expf",
+                                          "exp2",
+                                          "exp2f",
+                                          "exp10f",
+                                          "expm1f",
+                                          "log",
+                                          "logf",
+                                          "log2",
+                                          "log2f",
+                                          "log10f",
+                                          "log1pf",
+                                          "sin",
+                                          "sinf",
+                                          "cos",
+                                          "cosf",
+                                          "tan",
+                                          "tanf",
+                                          "tanh",
+                                          "tanhf",
+                                          "sinh",
+                                          "sinhf",
+                                          "cosh",
+                                          "coshf",
+                                          "asinf",
+                                          "acosf",
+                                          "atan",
+                                          "atanf",
+                                          "atan2f",
+                                          "erf",
+                                          "erff",
+                                          "erfcf",
+                                          "pow",
+                                          "powf",
+                                          "fmin",
+                                          "fminf",
+                                          "fmax",
+                                          "fmaxf",
+                                          "fma",
+                                          "fmaf",
+                                          "floor",
+                                          "floorf",
+                                          "ceil",
+                                          "ceilf",
+                                          "round",
+                                          "roundf",
+                                          "trunc",
+                                          "truncf",
+                                          "rint",
+                                          "rintf",
+                                          "fmod",
+                                          "fmodf",
+                                          "copysignf",
+                                          "min",
+                                          "max",
+                                          "__expf",
+                                          "__logf",
+                                          "__sinf",
+                                          "__cosf",
+                                          "__fdividef",
+                                          "__frcp_rn",
+                                          "__fsqrt_rn",
+                                          "__fmaf_rn",
+                                          "__saturatef",
+                                          "__int2float_rn",
+                                          "__float2int_rn",
+                                          "__float2int_rd",
+                                          "__umulhi",
+                                          "__mulhi",
+                                          "isnan",
+                                          "isinf",
+                                          "hypotf",
+                                          "cbrtf"};
+  return function && function->getDeclName().isIdentifier() &&
+         names.contains(function->getName()) &&
          function->getASTContext().getSourceManager().isInSystemHeader(function->getLocation());
 }
 
@@ -117,7 +190,8 @@ public:
   bool VisitBinaryOperator(BinaryOperator *op) override {
     if (op->isAssignmentOp())
       return refuse();
-    if ((op->getOpcode() == BO_Div || op->getOpcode() == BO_Rem) && op->getType()->isIntegerType()) {
+    if ((op->getOpcode() == BO_Div || op->getOpcode() == BO_Rem) &&
+        op->getType()->isIntegerType()) {
       Expr::EvalResult divisor;
       if (op->getRHS()->isValueDependent() || !op->getRHS()->EvaluateAsInt(divisor, ast) ||
           divisor.Val.getInt().isZero() || divisor.Val.getInt().isAllOnes())
@@ -125,7 +199,9 @@ public:
     }
     return true;
   }
-  bool VisitCallExpr(CallExpr *call) override { return isPureMath(call->getDirectCallee()) ? true : refuse(); }
+  bool VisitCallExpr(CallExpr *call) override {
+    return isPureMath(call->getDirectCallee()) ? true : refuse();
+  }
   bool VisitCXXConstructExpr(CXXConstructExpr *) override { return refuse(); }
   bool VisitCXXNewExpr(CXXNewExpr *) override { return refuse(); }
   bool VisitLambdaExpr(LambdaExpr *) override { return refuse(); }
@@ -168,7 +244,8 @@ bool isSpeculatable(const Expr *expr) {
   } context;
   context.TraverseStmt(const_cast<Expr *>(expr));
   if (!context.ast)
-    return !expr->containsErrors() && isa<IntegerLiteral, FloatingLiteral>(expr->IgnoreParenImpCasts());
+    return !expr->containsErrors() &&
+           isa<IntegerLiteral, FloatingLiteral>(expr->IgnoreParenImpCasts());
   RiskFinder finder(*context.ast);
   finder.TraverseStmt(const_cast<Expr *>(expr));
   return !finder.risky;

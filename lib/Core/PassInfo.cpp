@@ -80,7 +80,8 @@ llvm::ArrayRef<Allowance> kbopt::allowances() {
       {"cooperative-launch", "cooperative launches and barriers over the whole grid"},
       {"function-attributes", "cudaFuncSetAttribute and dynamic shared memory above 48 KB"},
       {"graphs", "capturing and launching CUDA graphs"},
-      {"host-code", "the whole bodies of the host functions that launch the kernel, but of main, in place of the launches"},
+      {"host-code", "the whole bodies of the host functions that launch the kernel, but of main, "
+                    "in place of the launches"},
       {"host-transfers", "other ways of copying between host and device, pinned host memory"},
       {"l2-policy", "access policy windows on streams"},
       {"launches", "kernels, and launches of them, may be added, joined and removed"},

@@ -7,7 +7,8 @@
 
 using namespace kbopt;
 
-static std::string printed(Context &context, const ParsedProgram &program, llvm::ArrayRef<ProgramFinding> findings) {
+static std::string printed(Context &context, const ParsedProgram &program,
+                           llvm::ArrayRef<ProgramFinding> findings) {
   switch (context.options.emit) {
   case Emit::FindingsYaml:
     return findingsAsYaml(program, findings);
@@ -35,10 +36,11 @@ static llvm::Error sayWhatAutoWouldDo(Context &context, RewriteSession &session)
     if (!llvm::is_contained(passes, each.step.pass))
       passes.push_back(each.step.pass);
   }
-  context.progress.line(passes.empty() ? "-passes=auto would find no pass that applies"
-                                       : "-passes=auto would choose among " + std::to_string(steps) +
-                                             (steps == 1 ? " step" : " steps") + " of " + llvm::join(passes, ", ") +
-                                             ", and judge and time what they make");
+  context.progress.line(passes.empty()
+                            ? "-passes=auto would find no pass that applies"
+                            : "-passes=auto would choose among " + std::to_string(steps) +
+                                  (steps == 1 ? " step" : " steps") + " of " +
+                                  llvm::join(passes, ", ") + ", and judge and time what they make");
   return llvm::Error::success();
 }
 
@@ -64,7 +66,8 @@ llvm::Expected<ExitStatus> kbopt::runAnalyze(Context &context) {
     return std::move(error);
   if (llvm::Error error = writeResult(context, text))
     return std::move(error);
-  context.progress.line(std::to_string(findings.size()) + (findings.size() == 1 ? " finding" : " findings"));
+  context.progress.line(std::to_string(findings.size()) +
+                        (findings.size() == 1 ? " finding" : " findings"));
   if (context.options.emit == Emit::Findings)
     if (llvm::Error error = sayWhatAutoWouldDo(context, **session))
       return std::move(error);

@@ -18,7 +18,8 @@ static llvm::Expected<Step> stepToFill(Context &context) {
     return steps.takeError();
   const Step &step = steps->front();
   if (steps->size() != 1 || step.kernel.empty() || !step.reply.empty())
-    return llvm::make_error<UsageError>("'" + context.options.passes + "' does not name one pass and one kernel",
+    return llvm::make_error<UsageError>("'" + context.options.passes +
+                                            "' does not name one pass and one kernel",
                                         "write -passes='" + step.pass + "{kernel=name}'");
   if (!context.passes.lookup(step.pass)->info->assisted)
     return llvm::make_error<UsageError>("pass '" + step.pass + "' has no assisted form",
@@ -63,19 +64,20 @@ llvm::Expected<ExitStatus> kbopt::applyAnswer(Context &context) {
     return bytes.takeError();
   auto json = llvm::json::parse(*bytes);
   if (!json)
-    return llvm::make_error<UsageError>("'" + context.options.reply +
-                                            "' is no JSON: " + llvm::toString(json.takeError()),
-                                        "docs/Pipeline.md describes answers", ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        "'" + context.options.reply + "' is no JSON: " + llvm::toString(json.takeError()),
+        "docs/Pipeline.md describes answers", ExitStatus::Diagnostics);
   auto answer = readCoderReply(*json);
   if (!answer)
     return answer.takeError();
   auto source = groundStep(context, *step);
   if (!source)
     return source.takeError();
-  ReplyOrRefusal made = makeReply(*source, *context.passes.lookup(step->pass)->info, std::move(*answer));
+  ReplyOrRefusal made =
+      makeReply(*source, *context.passes.lookup(step->pass)->info, std::move(*answer));
   if (made.refusal)
-    return llvm::make_error<UsageError>("'" + context.options.reply + "' is " + made.refusal->text(), "",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        "'" + context.options.reply + "' is " + made.refusal->text(), "", ExitStatus::Diagnostics);
   auto digest = ReplyStore(repliesFolder(context), context.files).put(made.reply);
   if (!digest)
     return digest.takeError();

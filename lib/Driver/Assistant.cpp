@@ -30,10 +30,9 @@ bool Assistant::Account::end(llvm::StringRef failure, std::string reason) {
   return false;
 }
 
-llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &request,
-                                                          llvm::StringRef schema, const NodeId &node,
-                                                          llvm::StringRef kernel, Account &account,
-                                                          const ReplyCheck &check) {
+llvm::Expected<std::optional<json::Value>>
+Assistant::ask(const ModelRequest &request, llvm::StringRef schema, const NodeId &node,
+               llvm::StringRef kernel, Account &account, const ReplyCheck &check) {
   auto answer = askStructured(model, request, llvm::cantFail(json::parse(schema)),
                               assistantTools(documents, programs, node, kernel.str()), {}, check);
   if (!answer) {
@@ -46,8 +45,9 @@ llvm::Expected<std::optional<json::Value>> Assistant::ask(const ModelRequest &re
   account.add(*answer);
   if (answer->ok())
     return std::move(answer->value);
-  account.end(outcomeName(answer->outcome),
-              ("the " + roleName(request.role) + "'s reply is " + outcomeName(answer->outcome) + ": " + answer->problem).str());
+  account.end(outcomeName(answer->outcome), ("the " + roleName(request.role) + "'s reply is " +
+                                             outcomeName(answer->outcome) + ": " + answer->problem)
+                                                .str());
   return std::nullopt;
 }
 
@@ -74,14 +74,16 @@ static std::string faultOfPlan(const json::Value &answer, const PlannerWindow &w
     std::string choices;
     for (const PromptPass &pass : window.passes)
       choices += pass.name + " on '" + pass.kernel + "', ";
-    return "pass '" + plan->pass + "' on kernel '" + plan->kernel + "' is not among the choices: " + choices + "or none";
+    return "pass '" + plan->pass + "' on kernel '" + plan->kernel +
+           "' is not among the choices: " + choices + "or none";
   }
   size_t lines = 1 + llvm::StringRef(window.source).rtrim('\n').count('\n');
   for (const PlannedPlace &place : plan->places) {
-    bool known = llvm::any_of(chosen->sites, [&](const PromptSite &site) { return site.number == place.site; });
+    bool known = llvm::any_of(chosen->sites,
+                              [&](const PromptSite &site) { return site.number == place.site; });
     if (place.site && !known)
-      return llvm::formatv("'{0}' on '{1}' has no site {2}: its sites are {3}", plan->pass, plan->kernel,
-                           place.site, numbersOf(chosen->sites));
+      return llvm::formatv("'{0}' on '{1}' has no site {2}: its sites are {3}", plan->pass,
+                           plan->kernel, place.site, numbersOf(chosen->sites));
     if (place.last > lines)
       return llvm::formatv("there is no line {0}: the source has {1}", place.last, lines);
   }
@@ -121,10 +123,11 @@ llvm::Expected<std::optional<PlannerReply>> Assistant::plan(const NodeId &node,
     return std::move(looked);
   ModelRequest question = plannerRequest(window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
-  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account, [&](const json::Value &value) {
-    std::string fault = faultOfPlan(value, window);
-    return fault.empty() ? faultOfSchedule(node, value, choices) : fault;
-  });
+  auto answer = ask(question, plannerSchema(), node, request.action.kernel, account,
+                    [&](const json::Value &value) {
+                      std::string fault = faultOfPlan(value, window);
+                      return fault.empty() ? faultOfSchedule(node, value, choices) : fault;
+                    });
   if (!answer || !*answer)
     return answer ? llvm::Expected<std::optional<PlannerReply>>(std::nullopt) : answer.takeError();
   return llvm::cantFail(readPlannerReply(**answer)); // as the check did
@@ -154,9 +157,9 @@ static llvm::Expected<PlannedLines> linesOf(RewriteSession &program, const Plann
       continue;
     }
     for (const Opportunity &site : *sites)
-      if (site.pass->name == plan.pass && site.step.kernel == plan.kernel && site.step.site == place.site &&
-          site.pass->site != SiteKind::Kernel && site.pass->site != SiteKind::Launch &&
-          site.pass->site != SiteKind::Parameter)
+      if (site.pass->name == plan.pass && site.step.kernel == plan.kernel &&
+          site.step.site == place.site && site.pass->site != SiteKind::Kernel &&
+          site.pass->site != SiteKind::Launch && site.pass->site != SiteKind::Parameter)
         add(site.line, site.endLine, place);
   }
   return planned;
@@ -217,7 +220,8 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
 
 /// What is wrong with the form of a coder's answer: a name or a number that it was not offered.
 /// What its texts do is for the rules of edits to refuse, and for the evidence to remember.
-static std::string faultOfCode(const json::Value &answer, const GroundedSource &source, const PassInfo &info) {
+static std::string faultOfCode(const json::Value &answer, const GroundedSource &source,
+                               const PassInfo &info) {
   auto code = readCoderReply(answer);
   if (!code)
     return llvm::toString(code.takeError());
@@ -230,11 +234,17 @@ static std::string faultOfCode(const json::Value &answer, const GroundedSource &
 /// What stays the same from a proposal through all its repairs.
 static Digest questionOf(const NodeId &node, const ProposalRequest &request) {
   const Action &action = request.action;
-  return DigestBuilder().add(node).add(action.pass).add(action.kernel).add(action.site).add(request.ask).finish();
+  return DigestBuilder()
+      .add(node)
+      .add(action.pass)
+      .add(action.kernel)
+      .add(action.site)
+      .add(request.ask)
+      .finish();
 }
 
-llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest &question, Work work,
-                                         Account account) {
+llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest &question,
+                                         Work work, Account account) {
   CoderReply code = llvm::cantFail(readCoderReply(answer)); // as the check did
   work.reply = code;
   const PassInfo &info = *passes.lookup(work.action.pass)->info;
@@ -295,7 +305,8 @@ static CoderWindow coderWindowOf(const PassInfo &info, const GroundedSource &sou
   window.marked = withoutWorkload(source.marked());
   for (const GroundedAnchor &anchor : source.anchors) {
     auto wanted = instructions.find(anchor.id);
-    window.anchors.push_back({anchor.id, anchor.what, wanted == instructions.end() ? "" : wanted->second});
+    window.anchors.push_back(
+        {anchor.id, anchor.what, wanted == instructions.end() ? "" : wanted->second});
   }
   return window;
 }
@@ -305,7 +316,8 @@ static PromptKnowledge knowledgeOf(const Action &action, const ProposalRequest &
   if (action.pass == request.action.pass)
     return request.ofPass;
   PromptKnowledge knowledge = request.knowledge;
-  llvm::erase_if(knowledge.entries, [&](const PromptEntry &entry) { return entry.pass != action.pass; });
+  llvm::erase_if(knowledge.entries,
+                 [&](const PromptEntry &entry) { return entry.pass != action.pass; });
   return knowledge;
 }
 
@@ -353,8 +365,9 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
   work.window.children = shown(request.coder.attempts);
   ModelRequest question = request.minimal ? minimalRequest(work.window) : coderRequest(work.window);
   question.sample = request.ask > 1 ? std::to_string(request.ask) : "";
-  auto answer = ask(question, coderSchema(), node, planned.kernel, account,
-                    [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
+  auto answer =
+      ask(question, coderSchema(), node, planned.kernel, account,
+          [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
   if (!answer)
     return answer.takeError();
   if (!*answer)
@@ -383,8 +396,9 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
   window.siblings = shown(request.debugger.attempts);
   ModelRequest question = debuggerRequest(window);
   const PassInfo &info = *passes.lookup(work.action.pass)->info;
-  auto answer = ask(question, coderSchema(), node, work.action.kernel, account,
-                    [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
+  auto answer =
+      ask(question, coderSchema(), node, work.action.kernel, account,
+          [&](const json::Value &value) { return faultOfCode(value, work.source, info); });
   if (!answer)
     return answer.takeError();
   if (!*answer)
@@ -394,7 +408,8 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
 
 //===-- Verifier ----------------------------------------------------------===//
 
-llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original, const NodeId &candidate,
+llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original,
+                                                          const NodeId &candidate,
                                                           llvm::ArrayRef<std::string> steps,
                                                           llvm::StringRef promise) {
   VerifierWindow window;
@@ -405,7 +420,8 @@ llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original
   window.candidate = programs.shownText(candidate);
   window.promise = promise.str();
   window.steps = steps;
-  auto answer = askStructured(model, verifierRequest(window), llvm::cantFail(json::parse(verifierSchema())));
+  auto answer =
+      askStructured(model, verifierRequest(window), llvm::cantFail(json::parse(verifierSchema())));
   if (!answer) {
     auto none = noReply(answer.takeError());
     if (!none)
@@ -413,7 +429,8 @@ llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original
     return Verification{false, "not asked: " + none->reason};
   }
   if (!answer->ok())
-    return Verification{false, ("no verdict: " + outcomeName(answer->outcome) + ", " + answer->problem).str()};
+    return Verification{
+        false, ("no verdict: " + outcomeName(answer->outcome) + ", " + answer->problem).str()};
   auto verdict = readVerifierReply(answer->value);
   if (!verdict)
     return Verification{false, "no verdict: " + llvm::toString(verdict.takeError())};

@@ -36,9 +36,9 @@ public:
 
 /// What is the same for every question.
 struct AssistantFacts {
-  std::string file;                ///< as the user calls it
-  std::string chip;                ///< "NVIDIA H200, sm_90"
-  std::vector<std::string> facts;  ///< of the workload, a line each
+  std::string file;               ///< as the user calls it
+  std::string chip;               ///< "NVIDIA H200, sm_90"
+  std::vector<std::string> facts; ///< of the workload, a line each
 };
 
 /// \p knowledge without entries of which only the prediction is known: that is for planners.
@@ -56,9 +56,10 @@ public:
   Assistant(Model &model, ReplyStore &replies, ShownPrograms &programs, const PassRegistry &passes,
             AssistantFacts facts);
 
-  /// Planner, then coder; with `minimal` one role alone. \p choices: assisted actions at the node, the drawn one first, and those
-  /// that list schedules, of which the planner may name one in place of a coder's work. Errors are the machinery's; what a model does wrong,
-  /// and a spent budget, is in the proposal.
+  /// Planner, then coder; with `minimal` one role alone. \p choices: assisted actions at the node,
+  /// the drawn one first, and those that list schedules, of which the planner may name one in place
+  /// of a coder's work. Errors are the machinery's; what a model does wrong, and a spent budget, is
+  /// in the proposal.
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request,
                                    llvm::ArrayRef<Action> choices);
   /// The debugger's answer to what became of \p failed, which names a reply.
@@ -97,10 +98,13 @@ private:
                                                        llvm::StringRef kernel, Account &account,
                                                        const ReplyCheck &check);
   /// All false or empty answers of these have ended the account.
-  llvm::Expected<std::optional<PlannerReply>> plan(const NodeId &node, const ProposalRequest &request,
-                                                   llvm::ArrayRef<Action> choices, Account &account);
+  llvm::Expected<std::optional<PlannerReply>> plan(const NodeId &node,
+                                                   const ProposalRequest &request,
+                                                   llvm::ArrayRef<Action> choices,
+                                                   Account &account);
   /// What is wrong with the schedule that the planner answers with; empty: it can be carried out.
-  std::string faultOfSchedule(const NodeId &node, const llvm::json::Value &answer, llvm::ArrayRef<Action> choices);
+  std::string faultOfSchedule(const NodeId &node, const llvm::json::Value &answer,
+                              llvm::ArrayRef<Action> choices);
   llvm::Expected<bool> ground(const NodeId &node, const PlannerReply &plan, Work &work,
                               Account &account);
   llvm::Expected<Proposal> take(const llvm::json::Value &answer, const Digest &question, Work work,

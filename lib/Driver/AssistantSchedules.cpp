@@ -15,7 +15,8 @@ static constexpr size_t mostShown = 8;
 
 std::vector<std::string> kbopt::shownSchedules(const Action &action) {
   const std::vector<std::string> &values = action.ranges.front().values;
-  return {values.begin(), values.begin() + static_cast<ptrdiff_t>(std::min(mostShown, values.size()))};
+  return {values.begin(),
+          values.begin() + static_cast<ptrdiff_t>(std::min(mostShown, values.size()))};
 }
 
 Step kbopt::scheduleStep(const PlannerReply &plan, const Action &action) {
@@ -30,7 +31,8 @@ static std::string firstReason(const StepResult &result) {
 }
 
 /// Why \p program cannot be given the schedule that \p plan names.
-static llvm::Expected<std::string> whyNotScheduled(RewriteSession &program, const PlannerReply &plan, const Action &action) {
+static llvm::Expected<std::string> whyNotScheduled(RewriteSession &program,
+                                                   const PlannerReply &plan, const Action &action) {
   Step step;
   step.pass = plan.pass;
   step.kernel = plan.kernel;
@@ -42,7 +44,8 @@ static llvm::Expected<std::string> whyNotScheduled(RewriteSession &program, cons
   return *derived ? "" : firstReason(result);
 }
 
-std::string Assistant::faultOfSchedule(const NodeId &node, const json::Value &answer, llvm::ArrayRef<Action> choices) {
+std::string Assistant::faultOfSchedule(const NodeId &node, const json::Value &answer,
+                                       llvm::ArrayRef<Action> choices) {
   PlannerReply plan = llvm::cantFail(readPlannerReply(answer)); // as the check before did
   auto chosen = llvm::find_if(choices, [&](const Action &choice) {
     return choice.pass == plan.pass && choice.kernel == plan.kernel;
@@ -50,7 +53,8 @@ std::string Assistant::faultOfSchedule(const NodeId &node, const json::Value &an
   if (chosen == choices.end() || !chosen->sketch)
     return plan.schedule.empty() ? "" : "'" + plan.pass + "' takes no schedule";
   if (plan.schedule.empty())
-    return "'" + plan.pass + "' needs a schedule, as '" + chosen->ranges.front().values.front() + "'";
+    return "'" + plan.pass + "' needs a schedule, as '" + chosen->ranges.front().values.front() +
+           "'";
   std::string fault;
   llvm::Error error = programs.withProgram(node, [&](RewriteSession &program) -> llvm::Error {
     llvm::Expected<std::string> why = whyNotScheduled(program, plan, *chosen);

@@ -26,8 +26,9 @@ static std::string answerSearch(const DocumentIndex &documents, llvm::StringRef 
   return text.empty() ? "Nothing is known in these words." : text;
 }
 
-std::vector<ModelTool> kbopt::assistantTools(const DocumentIndex &documents, ShownPrograms &programs,
-                                             const NodeId &node, std::string kernel) {
+std::vector<ModelTool> kbopt::assistantTools(const DocumentIndex &documents,
+                                             ShownPrograms &programs, const NodeId &node,
+                                             std::string kernel) {
   auto schema = [](json::Object properties) {
     json::Array required;
     for (const auto &property : properties)
@@ -42,9 +43,10 @@ std::vector<ModelTool> kbopt::assistantTools(const DocumentIndex &documents, Sho
                    [&documents](const json::Object &arguments) {
                      return answerSearch(documents, arguments.getString("query").value_or(""));
                    }});
-  tools.push_back({"generated_code", "Registers, spills, shared bytes and PTX of the kernel as it is now.",
-                   schema(json::Object()), [&programs, node, kernel = std::move(kernel)](const json::Object &) {
-                     return programs.generatedCode(node, kernel);
-                   }});
+  tools.push_back(
+      {"generated_code", "Registers, spills, shared bytes and PTX of the kernel as it is now.",
+       schema(json::Object()), [&programs, node, kernel = std::move(kernel)](const json::Object &) {
+         return programs.generatedCode(node, kernel);
+       }});
   return tools;
 }

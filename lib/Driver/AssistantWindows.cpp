@@ -21,7 +21,8 @@ PromptAttempt Assistant::shown(const Attempt &attempt) {
   result.what = attempt.text() + summaryOf(attempt.step);
   result.verdict = attempt.word();
   if (attempt.correct())
-    result.verdict = llvm::formatv("correct, {0:f2} times as fast as the program before", std::exp(attempt.gain()));
+    result.verdict = llvm::formatv("correct, {0:f2} times as fast as the program before",
+                                   std::exp(attempt.gain()));
   else
     result.reason = attempt.reason;
   return result;
@@ -40,7 +41,8 @@ std::vector<PromptAttempt> Assistant::shown(llvm::ArrayRef<Leader> leaders, doub
     PromptAttempt &shown = result.emplace_back();
     for (const Step &move : leader.pipeline)
       shown.what += (shown.what.empty() ? "" : ", then ") + move.text() + summaryOf(move);
-    shown.verdict = llvm::formatv("{0:f2} times as fast as the original", originalUs / leader.timeUs);
+    shown.verdict =
+        llvm::formatv("{0:f2} times as fast as the original", originalUs / leader.timeUs);
   }
   return result;
 }
@@ -59,14 +61,16 @@ static std::vector<std::string> stateLines(const ProposalRequest &request) {
 }
 
 /// The edits of the best reply that did this before.
-std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge, const PassInfo &info) {
+std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge,
+                                                const PassInfo &info) {
   const WorkedExample *worked = knowledge.example();
   auto reply = worked ? replies.get(worked->reply) : llvm::Expected<AssistedReply>(AssistedReply());
   if (!reply)
     llvm::consumeError(reply.takeError()); // of a knowledge base whose replies are elsewhere
   else if (worked) {
     PromptExample shown;
-    shown.title = llvm::formatv("{0}, {1:f2} times as fast then", reply->summary, std::exp(worked->gain));
+    shown.title =
+        llvm::formatv("{0}, {1:f2} times as fast then", reply->summary, std::exp(worked->gain));
     for (const ReplyEdit &edit : reply->edits)
       shown.text += edit.anchor + ":\n" + edit.text + "\n";
     return shown;
@@ -78,7 +82,8 @@ std::optional<PromptExample> Assistant::example(const PromptKnowledge &knowledge
 
 /// Whether an entry has more to say than its prediction, which is the planner's to weigh.
 static bool hasWords(const PromptEntry &entry) {
-  return !entry.lessons.empty() || !entry.failures.empty() || !entry.parameters.empty() || !entry.proposal.empty();
+  return !entry.lessons.empty() || !entry.failures.empty() || !entry.parameters.empty() ||
+         !entry.proposal.empty();
 }
 
 PromptKnowledge kbopt::wordsFor(PromptKnowledge knowledge) {

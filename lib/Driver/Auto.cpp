@@ -27,7 +27,8 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
   search.memory = options.memory;
   search.profile = options.profile;
   search.sketches = options.sketches;
-  search.jobs = options.jobs ? options.jobs : llvm::heavyweight_hardware_concurrency().compute_thread_count();
+  search.jobs =
+      options.jobs ? options.jobs : llvm::heavyweight_hardware_concurrency().compute_thread_count();
   search.seed = options.seed;
   search.budgetCandidates = options.budgetCandidates;
   if (options.budgetSeconds > 0) {
@@ -42,7 +43,8 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
 
 /// Keeps what \p result taught; returns how many records are new.
 static llvm::Expected<size_t> keepEvidence(Context &context, const KnowledgeBase &knowledge,
-                                           const std::string &directory, const SearchResult &result) {
+                                           const std::string &directory,
+                                           const SearchResult &result) {
   const EvidenceSet &known = knowledge.evidence();
   std::vector<Evidence> fresh;
   for (const Evidence &record : result.evidence)
@@ -80,15 +82,17 @@ static llvm::Expected<ExitStatus> search(Context &context) {
   if (!asked)
     return asked.takeError();
   if (context.options.budgetSeconds > 0)
-    session.judge->setSecondsLeft([&clock = context.clock, end = startSeconds + context.options.budgetSeconds] {
-      return end - clock.monotonicSeconds();
-    });
+    session.judge->setSecondsLeft(
+        [&clock = context.clock, end = startSeconds + context.options.budgetSeconds] {
+          return end - clock.monotonicSeconds();
+        });
 
   std::string directory = context.options.knowledgeDirectory;
   if (directory.empty())
     directory = userKnowledgeDirectory();
   std::vector<BadLine> bad;
-  auto knowledge = loadKnowledge(session.chip, session.timeSource(), context.files, {directory}, bad);
+  auto knowledge =
+      loadKnowledge(session.chip, session.timeSource(), context.files, {directory}, bad);
   if (!knowledge)
     return knowledge.takeError();
   for (const BadLine &line : bad)
@@ -106,7 +110,8 @@ static llvm::Expected<ExitStatus> search(Context &context) {
       return report.nothingApplies(environment);
   }
   std::vector<BadLine> told;
-  report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(), directory);
+  report.opened(knowledge->evidence().size() - builtinEvidence(session.timeSource(), told).size(),
+                directory);
 
   auto result = (*strategy)->run(environment, *knowledge, searchOptions(session, startSeconds),
                                  context.clock, &report);
@@ -139,8 +144,10 @@ llvm::Expected<ExitStatus> kbopt::runAuto(Context &context) {
   // It ended before the original was known to be right.
   if (llvm::Error error = writeProgram(context, context.text))
     return std::move(error);
-  context.progress.line(isTimeUp() ? "stopped: time budget spent before the original was judged; the program stays as it is"
-                                   : "stopped: interrupted; the program stays as it is");
+  context.progress.line(
+      isTimeUp()
+          ? "stopped: time budget spent before the original was judged; the program stays as it is"
+          : "stopped: interrupted; the program stays as it is");
   if (context.options.timePasses)
     context.timings.print(context.err, context.clock.monotonicSeconds() - startSeconds);
   return ExitStatus::Budget;

@@ -40,10 +40,12 @@ int kbopt::runCompletionCommand(llvm::ArrayRef<const char *> arguments) {
   else if (what == "zsh" && arguments.size() == 1)
     llvm::outs() << zsh << bash;
   else if (what == "--help")
-    llvm::outs() << "usage: kb-opt completion bash|zsh\n\nPrints a script: source <(kb-opt completion bash)\n";
+    llvm::outs() << "usage: kb-opt completion bash|zsh\n\nPrints a script: source <(kb-opt "
+                    "completion bash)\n";
   else
-    return static_cast<int>(reportError(
-        llvm::errs(), "kb-opt",
-        llvm::make_error<UsageError>("'completion' needs the name of a shell", "it is bash or zsh")));
+    return static_cast<int>(
+        reportError(llvm::errs(), "kb-opt",
+                    llvm::make_error<UsageError>("'completion' needs the name of a shell",
+                                                 "it is bash or zsh")));
   return static_cast<int>(ExitStatus::Success);
 }

@@ -6,8 +6,8 @@
 
 namespace kbopt {
 
-/// `kb-opt completion bash|zsh` prints a script; `kb-opt completion --words PREFIX`, which the scripts call, the options
-/// that begin with PREFIX. Returns the exit status.
+/// `kb-opt completion bash|zsh` prints a script; `kb-opt completion --words PREFIX`, which the
+/// scripts call, the options that begin with PREFIX. Returns the exit status.
 int runCompletionCommand(llvm::ArrayRef<const char *> arguments);
 
 } // namespace kbopt

@@ -9,12 +9,13 @@
 
 using namespace kbopt;
 
-/// Puts the program from stdin into a file that compilers can read; it includes from the current folder.
+/// Puts the program from stdin into a file that compilers can read; it includes from the current
+/// folder.
 static llvm::Error receiveInput(Context &context, CommandQuery &query) {
   auto buffer = llvm::MemoryBuffer::getSTDIN();
   if (!buffer)
-    return llvm::make_error<UsageError>("cannot read stdin: " + buffer.getError().message(), "name a CUDA file",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>("cannot read stdin: " + buffer.getError().message(),
+                                        "name a CUDA file", ExitStatus::Diagnostics);
   auto folder = TemporaryDirectory::create("kb-opt-stdin");
   if (!folder)
     return folder.takeError();
@@ -58,7 +59,9 @@ std::string kbopt::repliesFolder(const Context &context) {
   const Options &options = context.options;
   if (!options.repliesFolder.empty())
     return options.repliesFolder;
-  return (options.knowledgeDirectory.empty() ? userKnowledgeDirectory() : options.knowledgeDirectory) + "/replies";
+  return (options.knowledgeDirectory.empty() ? userKnowledgeDirectory()
+                                             : options.knowledgeDirectory) +
+         "/replies";
 }
 
 CompileLimits kbopt::compileLimits(const Context &context) {
@@ -78,7 +81,8 @@ static Signature signatureOf(const ParsedProgram &program, const clang::Function
     signature.parameters.push_back(
         {parameter->getNameAsString(), parameter->getType().getAsString(policy)});
   LineColumn place = lineColumn(program, function->getLocation());
-  signature.place = (program.shownFile() + ":" + llvm::Twine(place.line) + ":" + llvm::Twine(place.column)).str();
+  signature.place =
+      (program.shownFile() + ":" + llvm::Twine(place.line) + ":" + llvm::Twine(place.column)).str();
   return signature;
 }
 
@@ -130,11 +134,11 @@ llvm::Expected<Workload> kbopt::openWorkload(const Context &context, const Parse
   }
   auto entry = findSignature(program, workload.entryName());
   if (!entry)
-    return llvm::make_error<UsageError>(workload.place + ": no function '" + workload.entryName().str() +
-                                            "' in '" + context.options.input + "'",
-                                        "kb-opt --emit=workload " + context.options.input +
-                                            " lists what can be called",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        workload.place + ": no function '" + workload.entryName().str() + "' in '" +
+            context.options.input + "'",
+        "kb-opt --emit=workload " + context.options.input + " lists what can be called",
+        ExitStatus::Diagnostics);
   signature = std::move(*entry);
   if (llvm::Error error = checkWorkload(workload, signature))
     return std::move(error);

@@ -22,10 +22,10 @@ namespace kbopt {
 /// Made once per invocation; outlives everything that refers to it.
 struct Context {
   Options options;
-  ModelSettings model; ///< of `options`
+  ModelSettings model;                   ///< of `options`
   PassRegistry passes = builtinPasses(); ///< with those of --pass-dir
   CompileCommand command;
-  std::string text; ///< the input file
+  std::string text;                           ///< the input file
   std::optional<TemporaryDirectory> received; ///< where a program from stdin lies
   FileSystem &files = realFileSystem();
   Timings timings; ///< shown by --time-passes

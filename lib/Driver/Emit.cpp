@@ -5,8 +5,8 @@
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Raise/Raise.h"
 #include "kb-opt/Report/RemarkYaml.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace kbopt;
 
@@ -126,8 +126,7 @@ llvm::Expected<ExitStatus> kbopt::emitJob(Context &context) {
   if (llvm::Error error = files.createDirectories(output))
     return std::move(error);
   std::vector<std::pair<std::string, std::string>> copies = {{code->cubinPath, "image.cubin"}};
-  for (llvm::StringRef name : {kbrt::planFileName, kbrt::dataFileName,
-                               kbrt::observablesFileName})
+  for (llvm::StringRef name : {kbrt::planFileName, kbrt::dataFileName, kbrt::observablesFileName})
     copies.emplace_back(*folder + "/" + name.str(), name.str());
   for (const auto &[from, name] : copies) {
     auto bytes = files.read(from);
@@ -136,9 +135,10 @@ llvm::Expected<ExitStatus> kbopt::emitJob(Context &context) {
     if (llvm::Error error = files.write(output + "/" + name, *bytes))
       return std::move(error);
   }
-  llvm::json::Object job{{"version", 1}, {"device", "cuda"}, {"plan", "."}, {"image", "image.cubin"}};
-  if (llvm::Error error = files.write(output + "/job.json",
-                                      llvm::formatv("{0:2}\n", llvm::json::Value(std::move(job))).str()))
+  llvm::json::Object job{
+      {"version", 1}, {"device", "cuda"}, {"plan", "."}, {"image", "image.cubin"}};
+  if (llvm::Error error = files.write(
+          output + "/job.json", llvm::formatv("{0:2}\n", llvm::json::Value(std::move(job))).str()))
     return std::move(error);
   return ExitStatus::Success;
 }

@@ -13,8 +13,9 @@ public:
   explicit DeviceBodies(const ParsedProgram &program) : program(program) {}
 
   bool VisitFunctionDecl(clang::FunctionDecl *function) override {
-    bool device = function->hasAttr<clang::CUDAGlobalAttr>() ||
-                  (function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>());
+    bool device =
+        function->hasAttr<clang::CUDAGlobalAttr>() ||
+        (function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>());
     if (!device || !function->doesThisDeclarationHaveABody() || function->isConstexpr())
       return true;
     const clang::SourceManager &sources = program.sources();
@@ -50,7 +51,8 @@ std::string kbopt::hostText(const ParsedProgram &program) {
     llvm::SmallVector<llvm::StringRef> lines;
     program.text().slice(begin, end).split(lines, '\n');
     for (llvm::StringRef line : lines)
-      if (llvm::StringRef word = line.ltrim(); word.consume_front("#") || word.consume_front("%:") || line.ends_with("\\"))
+      if (llvm::StringRef word = line.ltrim();
+          word.consume_front("#") || word.consume_front("%:") || line.ends_with("\\"))
         if (!word.ltrim().starts_with("pragma unroll"))
           text += line.str() + "\n";
     kept = end;

@@ -36,8 +36,9 @@ std::string noteOn(const kbrt::LineCounters &line) {
                                   line.globalSectors / line.globalRequests,
                                   line.idealGlobalSectors / line.globalRequests));
   if (line.sharedWavefronts > 1.2 * line.idealSharedWavefronts)
-    notes.push_back(llvm::formatv("{0:f1} shared wavefronts where 1 suffices",
-                                  line.sharedWavefronts / std::max(1.0, line.idealSharedWavefronts)));
+    notes.push_back(
+        llvm::formatv("{0:f1} shared wavefronts where 1 suffices",
+                      line.sharedWavefronts / std::max(1.0, line.idealSharedWavefronts)));
   if (line.divergentBranches > 0 && line.branches > 0)
     notes.push_back(llvm::formatv("{0:f0} % of the branches diverge",
                                   100 * line.divergentBranches / line.branches));
@@ -48,7 +49,8 @@ std::string noteOn(const kbrt::LineCounters &line) {
 
 llvm::StringRef kbopt::measureOf(Limiter limiter) { return weightFor(limiter).name; }
 
-std::vector<HotLine> kbopt::hotLines(const Context &context, llvm::ArrayRef<const LaunchRecord *> records,
+std::vector<HotLine> kbopt::hotLines(const Context &context,
+                                     llvm::ArrayRef<const LaunchRecord *> records,
                                      Limiter limiter) {
   const Weight weight = weightFor(limiter);
   std::map<std::pair<std::string, unsigned>, kbrt::LineCounters> sums;
@@ -59,11 +61,11 @@ std::vector<HotLine> kbopt::hotLines(const Context &context, llvm::ArrayRef<cons
       auto add = [&](double kbrt::LineCounters::*field) {
         sum.*field += record->repeats * (line.*field);
       };
-      for (auto field : {&kbrt::LineCounters::warpInstructions, &kbrt::LineCounters::branches,
-                         &kbrt::LineCounters::divergentBranches, &kbrt::LineCounters::globalRequests,
-                         &kbrt::LineCounters::globalSectors, &kbrt::LineCounters::idealGlobalSectors,
-                         &kbrt::LineCounters::sharedWavefronts,
-                         &kbrt::LineCounters::idealSharedWavefronts})
+      for (auto field :
+           {&kbrt::LineCounters::warpInstructions, &kbrt::LineCounters::branches,
+            &kbrt::LineCounters::divergentBranches, &kbrt::LineCounters::globalRequests,
+            &kbrt::LineCounters::globalSectors, &kbrt::LineCounters::idealGlobalSectors,
+            &kbrt::LineCounters::sharedWavefronts, &kbrt::LineCounters::idealSharedWavefronts})
         add(field);
       all += record->repeats * weight.of(line);
     }
@@ -106,7 +108,8 @@ std::vector<HotLine> kbopt::sampledLines(const Context &context, const GpuProfil
   for (const SampledLine &line : found->second)
     if (line.samples && 100 * line.samples >= all)
       lines.push_back(hotLine(context, line.file, line.line,
-                              static_cast<double>(line.samples) / static_cast<double>(all), stallText(line)));
+                              static_cast<double>(line.samples) / static_cast<double>(all),
+                              stallText(line)));
   sortLines(lines);
   return lines;
 }
@@ -140,7 +143,8 @@ void kbopt::keepHottest(std::vector<HotLine> &lines) {
 
 std::string kbopt::sentence(const Context &context, const HotLine &line, llvm::StringRef measure) {
   bool own = line.file == context.command.shownFile;
-  return llvm::formatv("line {0}{1}: {2:f0} % of the kernel's {3}{4}{5}", line.line, own ? "" : " of " + line.file,
-                       100 * line.share, measure, line.note.empty() ? "" : "; ", line.note)
+  return llvm::formatv("line {0}{1}: {2:f0} % of the kernel's {3}{4}{5}", line.line,
+                       own ? "" : " of " + line.file, 100 * line.share, measure,
+                       line.note.empty() ? "" : "; ", line.note)
       .str();
 }

@@ -23,7 +23,8 @@ std::vector<HotLine> hotLines(const Context &context, llvm::ArrayRef<const Launc
 
 /// The lines of \p kernel (mangled) that the GPU's samples fell on, with what their warps
 /// waited for; those of at least one per cent, most important first.
-std::vector<HotLine> sampledLines(const Context &context, const GpuProfile &profile, llvm::StringRef kernel);
+std::vector<HotLine> sampledLines(const Context &context, const GpuProfile &profile,
+                                  llvm::StringRef kernel);
 /// What the share of a sampled line is a share of.
 inline constexpr llvm::StringLiteral sampleMeasure = "stall samples";
 

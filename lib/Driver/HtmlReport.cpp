@@ -13,24 +13,26 @@ using llvm::formatv;
 std::vector<std::string> kbopt::timingLines(const TimingReport &timing) {
   std::vector<std::string> lines;
   auto series = [&](llvm::StringRef name, const TimingSeries &s) {
-    lines.push_back(
-        formatv("{0}: {1:f2} -> {2:f2} us, {3:f3} x, at least {4:f3} x (95 %); {5} and {6} samples, {7}", name,
-                s.baseline.medianUs, s.candidate.medianUs, s.ratio, s.ratioLowerBound, s.baseline.samples,
-                s.candidate.samples, s.stop));
+    lines.push_back(formatv(
+        "{0}: {1:f2} -> {2:f2} us, {3:f3} x, at least {4:f3} x (95 %); {5} and {6} samples, {7}",
+        name, s.baseline.medianUs, s.candidate.medianUs, s.ratio, s.ratioLowerBound,
+        s.baseline.samples, s.candidate.samples, s.stop));
   };
   series("cold", timing.cold);
   if (timing.hot)
     series("hot", *timing.hot);
   if (timing.batchedBaselineUs && timing.batchedCandidateUs)
-    lines.push_back(formatv("in a graph: {0:f2} -> {1:f2} us; an empty kernel takes {2:f2} us", *timing.batchedBaselineUs,
-                            *timing.batchedCandidateUs, timing.emptyKernelUs.value_or(0)));
+    lines.push_back(formatv("in a graph: {0:f2} -> {1:f2} us; an empty kernel takes {2:f2} us",
+                            *timing.batchedBaselineUs, *timing.batchedCandidateUs,
+                            timing.emptyKernelUs.value_or(0)));
   return lines;
 }
 
 std::vector<ReportRole> kbopt::reportRoles(const std::map<ModelRole, ModelSpend> &spent) {
   std::vector<ReportRole> roles;
   for (const auto &[role, spend] : spent)
-    roles.push_back({roleName(role).str(), "", spend.calls, spend.usage.prompt, spend.usage.completion,
+    roles.push_back({roleName(role).str(), "", spend.calls, spend.usage.prompt,
+                     spend.usage.completion,
                      spend.unpriced ? std::nullopt : std::optional<double>(spend.dollars)});
   return roles;
 }
@@ -155,7 +157,8 @@ static void addKernels(Session &session, const SearchResult &result, ReportPage 
     return;
   }
   if (llvm::Error error = addProfile(session, page))
-    page.limits.push_back("source lines, launches and limiters: " + llvm::toString(std::move(error)));
+    page.limits.push_back("source lines, launches and limiters: " +
+                          llvm::toString(std::move(error)));
 }
 
 static ReportCeilings ceilingsOf(const ChipInfo &chip, const ReportPage &page) {
@@ -163,13 +166,15 @@ static ReportCeilings ceilingsOf(const ChipInfo &chip, const ReportPage &page) {
   ceilings.bytes = {{"DRAM", chip.dramBytesPerSecond},
                     {"L2", chip.l2BytesPerSecond},
                     {"L1", 128 * chip.rate(chip.lsuWavefrontsPerClock)}};
-  llvm::erase_if(ceilings.bytes, [](const ReportCeiling &ceiling) { return ceiling.perSecond <= 0; });
+  llvm::erase_if(ceilings.bytes,
+                 [](const ReportCeiling &ceiling) { return ceiling.perSecond <= 0; });
   auto uses = [&](const char *type) {
     for (const auto *kernels : {&page.kernelsBefore, &page.kernelsAfter})
       for (const KernelPage &kernel : *kernels)
         for (const char *operation : {"add", "mul", "fma"}) {
           auto found = kernel.metrics.find(
-              formatv("smsp__sass_thread_inst_executed_op_{0}{1}_pred_on.sum", type, operation).str());
+              formatv("smsp__sass_thread_inst_executed_op_{0}{1}_pred_on.sum", type, operation)
+                  .str());
           if (found != kernel.metrics.end() && found->second > 0)
             return true;
         }
@@ -192,7 +197,8 @@ static std::vector<ReportLesson> lessonsOf(const SearchResult &result) {
     records[record.id()] = &record;
   std::vector<ReportLesson> lessons;
   for (const Finding &finding : result.findings) {
-    ReportLesson lesson{finding.text, finding.stateName(), finding.pass, finding.chip, finding.role, {}};
+    ReportLesson lesson{finding.text, finding.stateName(), finding.pass,
+                        finding.chip, finding.role,        {}};
     for (const Digest &id : finding.evidence) {
       ReportEvidence &evidence = lesson.evidence.emplace_back();
       evidence.id = id;
@@ -213,12 +219,14 @@ static std::vector<ReportLesson> lessonsOf(const SearchResult &result) {
 
 //===-- The rest ----------------------------------------------------------===//
 
-static std::vector<std::pair<std::string, std::string>> factsOf(const Session &session, const SearchResult &result,
-                                                                const ReportInputs &inputs) {
+static std::vector<std::pair<std::string, std::string>>
+factsOf(const Session &session, const SearchResult &result, const ReportInputs &inputs) {
   const Context &context = session.context;
   const Options &options = context.options;
   std::vector<std::pair<std::string, std::string>> facts;
-  auto add = [&](const char *name, std::string value) { facts.emplace_back(name, std::move(value)); };
+  auto add = [&](const char *name, std::string value) {
+    facts.emplace_back(name, std::move(value));
+  };
   add("kb-opt", kbOptVersion().str() + ", build " + buildDigest().substr(0, 12));
   add("program", context.command.shownFile + ", digest " + digestOf(context.text).substr(0, 12));
   add("architecture", context.command.arch);
@@ -227,23 +235,27 @@ static std::vector<std::pair<std::string, std::string>> factsOf(const Session &s
   if (!session.workload.place.empty())
     add("workload", session.workload.place);
   add("chip", session.chip.product + " (" + session.chip.name + ")");
-  add("device", session.gpu ? session.gpuFacts.name + ", driver " +
-                                  (session.gpuFacts.driver.empty() ? "unknown" : session.gpuFacts.driver)
-                            : "the CPU device, times are modelled");
-  add("strategy", formatv("{0}, at most {1} trajectories of {2} steps", options.strategy, options.trajectories, options.steps));
+  add("device", session.gpu
+                    ? session.gpuFacts.name + ", driver " +
+                          (session.gpuFacts.driver.empty() ? "unknown" : session.gpuFacts.driver)
+                    : "the CPU device, times are modelled");
+  add("strategy", formatv("{0}, at most {1} trajectories of {2} steps", options.strategy,
+                          options.trajectories, options.steps));
   add("seed", std::to_string(options.seed));
-  std::string budget = options.budgetCandidates ? formatv("{0} candidates", options.budgetCandidates).str() : "";
+  std::string budget =
+      options.budgetCandidates ? formatv("{0} candidates", options.budgetCandidates).str() : "";
   if (options.budgetSeconds > 0)
     budget += formatv("{0}{1} s", budget.empty() ? "" : ", ", options.budgetSeconds);
   add("budget", budget.empty() ? "no limit" : budget);
-  add("end", formatv("{0} after {1:f1} s, {2}", endName(result.end), inputs.seconds, context.clock.timestamp()));
+  add("end", formatv("{0} after {1:f1} s, {2}", endName(result.end), inputs.seconds,
+                     context.clock.timestamp()));
   add("effects", inputs.effects);
   add("evidence", inputs.evidence);
   return facts;
 }
 
-ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment, const SearchResult &result,
-                             ReportInputs inputs) {
+ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment,
+                             const SearchResult &result, ReportInputs inputs) {
   ReportPage page;
   page.program = session.context.command.shownFile;
   page.chip = session.chip.name;
@@ -275,9 +287,10 @@ ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment, 
   page.known = result.known;
   page.before = session.context.text;
   page.after = page.found ? environment.text(result.best).str() : page.before;
-  for (const GateRecord &gate : page.confirmed ? environment.gates(result.best) : std::vector<GateRecord>())
-    page.gates.push_back({toString(gate.gate).str(), gateTitle(gate.gate).str(), toString(gate.outcome).str(),
-                          gate.reason, gate.cases, gate.seconds});
+  for (const GateRecord &gate :
+       page.confirmed ? environment.gates(result.best) : std::vector<GateRecord>())
+    page.gates.push_back({toString(gate.gate).str(), gateTitle(gate.gate).str(),
+                          toString(gate.outcome).str(), gate.reason, gate.cases, gate.seconds});
   addKernels(session, result, page);
   page.ceilings = ceilingsOf(session.chip, page);
   page.facts = factsOf(session, result, inputs);
@@ -285,8 +298,9 @@ ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment, 
   page.missed = std::move(inputs.missed);
   page.roles = std::move(inputs.roles);
   if (page.roles.empty() && result.asked)
-    page.limits.push_back(formatv("cost by role; {0} replies took {1} tokens, {2}", result.asked, result.tokens,
-                                  result.costKnown ? formatv("${0:f4}", result.cost).str() : "cost unknown"));
+    page.limits.push_back(
+        formatv("cost by role; {0} replies took {1} tokens, {2}", result.asked, result.tokens,
+                result.costKnown ? formatv("${0:f4}", result.cost).str() : "cost unknown"));
   if (!result.modelEnd.empty())
     page.limits.push_back("more proposals: " + result.modelEnd);
   page.lessons = lessonsOf(result);

@@ -15,10 +15,10 @@ namespace kbopt {
 
 /// What the page says beside the search itself.
 struct ReportInputs {
-  std::string replay;          ///< a command; empty where nothing was found
-  std::vector<Remark> missed;  ///< why passes do not apply
-  std::string evidence;        ///< "12 new records in …"
-  std::string effects;         ///< "30 answered from the journal, …"
+  std::string replay;         ///< a command; empty where nothing was found
+  std::vector<Remark> missed; ///< why passes do not apply
+  std::string evidence;       ///< "12 new records in …"
+  std::string effects;        ///< "30 answered from the journal, …"
   double seconds = 0;
   std::vector<ReportRole> roles; ///< what each role asked of a model
 };

@@ -18,9 +18,10 @@
 
 using namespace kbopt;
 
-/// The device code of \p text on disk as \p name, and what its host side is, as a candidate of \p session;
-/// in \p breaches the rules that it does not keep.
-static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text, const std::string &name,
+/// The device code of \p text on disk as \p name, and what its host side is, as a candidate of \p
+/// session; in \p breaches the rules that it does not keep.
+static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const std::string &text,
+                                                         const std::string &name,
                                                          std::vector<std::string> &breaches) {
   Context &context = session.context;
   auto parsed = context.parser.parse(context.command, text);
@@ -28,8 +29,8 @@ static llvm::Expected<ProgramArtefacts> compileCandidate(Session &session, const
     return parsed.takeError();
   session.cases->setHostDigest(text, digestOf(hostText(**parsed)));
   breaches = newBreaches(context.text, **parsed, session.workload.kind != WorkloadKind::Program);
-  auto bitcode = CodeEmitter(context.runner, compileLimits(context))
-                     .emitDeviceBitcode(context.command, text);
+  auto bitcode =
+      CodeEmitter(context.runner, compileLimits(context)).emitDeviceBitcode(context.command, text);
   if (!bitcode)
     return bitcode.takeError();
   ProgramArtefacts candidate = session.original;
@@ -57,22 +58,27 @@ static llvm::Expected<Verdict> refusedByCompiler(llvm::Error error) {
   return verdict;
 }
 
-/// \p text with the name of \p candidate where it names the file \p original with a line or in quotes.
-static std::string namingCandidate(llvm::StringRef text, llvm::StringRef original, llvm::StringRef candidate) {
+/// \p text with the name of \p candidate where it names the file \p original with a line or in
+/// quotes.
+static std::string namingCandidate(llvm::StringRef text, llvm::StringRef original,
+                                   llvm::StringRef candidate) {
   const llvm::StringRef file = llvm::sys::path::filename(original);
   std::string result;
   for (size_t at; (at = text.find(file)) != llvm::StringRef::npos;) {
     const llvm::StringRef before = text.take_front(at), after = text.drop_front(at + file.size());
     const size_t begin = before.find_last_of(" \n\t'\"(") + 1; // of its path
-    const bool isPlace = after.starts_with("'") || (after.size() > 1 && after[0] == ':' && llvm::isDigit(after[1]));
+    const bool isPlace =
+        after.starts_with("'") || (after.size() > 1 && after[0] == ':' && llvm::isDigit(after[1]));
     const bool isWhole = begin == before.size() || before.ends_with("/");
-    result += isPlace && isWhole ? (before.take_front(begin) + candidate).str() : (before + file).str();
+    result +=
+        isPlace && isWhole ? (before.take_front(begin) + candidate).str() : (before + file).str();
     text = after;
   }
   return result + text.str();
 }
 
-/// A candidate is compiled in the original's place. What a gate says of its code names the file that was handed over.
+/// A candidate is compiled in the original's place. What a gate says of its code names the file
+/// that was handed over.
 static void nameCandidate(Verdict &verdict, llvm::StringRef original, llvm::StringRef candidate) {
   auto rename = [&](std::string &text) {
     if (!llvm::StringRef(text).contains("the original is left alone"))
@@ -98,14 +104,17 @@ static llvm::StringRef nextStep(const GateRecord &record) {
   case GateId::G2:
     return "write the kernel without the construct that is named";
   case GateId::G3:
-    return "keep the original's types, or declare a tolerance in a workload and pass --promise=lower-precision";
+    return "keep the original's types, or declare a tolerance in a workload and pass "
+           "--promise=lower-precision";
   case GateId::G4:
-    return failed ? "order, initialise or bound the access that is named; compute-sanitizer shows it on a GPU"
+    return failed ? "order, initialise or bound the access that is named; compute-sanitizer shows "
+                    "it on a GPU"
                   : "write the host without what is named, or judge on a GPU with --device=cuda";
   case GateId::G5:
     return "give a workload inputs on which wrong results differ";
   case GateId::G6:
-    return failed ? "compute the element that is named; where sums alone have another order, pass --promise=reassociates"
+    return failed ? "compute the element that is named; where sums alone have another order, pass "
+                    "--promise=reassociates"
                   : "make the original run through on the case that is named";
   case GateId::G7:
   case GateId::G15:
@@ -150,16 +159,20 @@ static std::string verdictText(const Verdict &verdict) {
   return text;
 }
 
-/// The verdict on \p text, which stands in the user's file \p file; the work on the original that \p original does is
-/// waited for when the candidate is compiled.
-static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text, const std::string &file,
-                                         const std::string &bitcodeName, std::thread &original,
-                                         const CandidatePromise &promise, ProgramArtefacts *artefacts = nullptr) {
+/// The verdict on \p text, which stands in the user's file \p file; the work on the original that
+/// \p original does is waited for when the candidate is compiled.
+static llvm::Expected<Verdict> judgeText(Session &session, const std::string &text,
+                                         const std::string &file, const std::string &bitcodeName,
+                                         std::thread &original, const CandidatePromise &promise,
+                                         ProgramArtefacts *artefacts = nullptr) {
   Context &context = session.context;
   // Nobody knows how the file came about: all of it may have changed.
   std::vector<JudgedStep> steps;
   if (text != context.text)
-    steps.push_back({"by hand", context.text, text, {{0, context.text.size(), "whole file", 0, context.text.size()}}});
+    steps.push_back({"by hand",
+                     context.text,
+                     text,
+                     {{0, context.text.size(), "whole file", 0, context.text.size()}}});
   std::vector<std::string> breaches;
   auto candidate = [&] {
     TimedPart timed(&context.timings, "judgement", "compiling the candidate");
@@ -172,22 +185,27 @@ static llvm::Expected<Verdict> judgeText(Session &session, const std::string &te
     original.join();
   if (candidate && artefacts)
     *artefacts = *candidate;
-  auto judged = candidate ? session.judge->judge(*candidate, steps, promise) : refusedByCompiler(candidate.takeError());
+  auto judged = candidate ? session.judge->judge(*candidate, steps, promise)
+                          : refusedByCompiler(candidate.takeError());
   if (!judged)
     return judged.takeError();
   for (const GateRecord &record : judged->gates)
-    context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(), record.seconds);
+    context.timings.add("judgement", (toString(record.gate) + " " + gateTitle(record.gate)).str(),
+                        record.seconds);
   // What was run may not be what the user's compiler makes of it, or not what it does elsewhere.
   if (judged->isCorrect() && !breaches.empty())
-    judged->add(GateRecord::undecided(GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
+    judged->add(GateRecord::undecided(
+        GateId::G0, "the candidate breaks the rule " + breaches.front(), breaches));
   nameCandidate(*judged, context.command.file, file);
   return judged;
 }
 
-llvm::Expected<Verdict> kbopt::judgeRewrite(Session &session, const std::string &text, const CandidatePromise &promise,
+llvm::Expected<Verdict> kbopt::judgeRewrite(Session &session, const std::string &text,
+                                            const CandidatePromise &promise,
                                             ProgramArtefacts &artefacts) {
   std::thread nothing;
-  return judgeText(session, text, session.context.command.file, "candidate.bc", nothing, promise, &artefacts);
+  return judgeText(session, text, session.context.command.file, "candidate.bc", nothing, promise,
+                   &artefacts);
 }
 
 llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
@@ -215,7 +233,8 @@ llvm::Expected<ExitStatus> kbopt::runJudge(Context &context) {
   CandidatePromise promise;
   promise.result = context.options.promise;
   for (auto [file, text, index] : llvm::zip_equal(files, texts, llvm::seq<size_t>(files.size()))) {
-    auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc", original, promise);
+    auto judged = judgeText(session, text, file, "candidate" + std::to_string(index) + ".bc",
+                            original, promise);
     if (!judged)
       return judged.takeError();
     areCorrect &= judged->isCorrect();

@@ -6,9 +6,10 @@
 
 namespace kbopt {
 
-/// Every gate on \p text as a rewrite of \p session's program; \p artefacts receives the compiled candidate, if it compiles.
-llvm::Expected<Verdict> judgeRewrite(Session &session, const std::string &text, const CandidatePromise &promise,
-                                     ProgramArtefacts &artefacts);
+/// Every gate on \p text as a rewrite of \p session's program; \p artefacts receives the compiled
+/// candidate, if it compiles.
+llvm::Expected<Verdict> judgeRewrite(Session &session, const std::string &text,
+                                     const CandidatePromise &promise, ProgramArtefacts &artefacts);
 
 } // namespace kbopt
 

@@ -15,7 +15,8 @@
 using namespace kbopt;
 namespace path = llvm::sys::path;
 
-static constexpr llvm::StringLiteral help = R"(usage: kb-opt lock [--check | --prove | --update] [options] [<file.cu>...] [-- <compiler flags>]
+static constexpr llvm::StringLiteral help =
+    R"(usage: kb-opt lock [--check | --prove | --update] [options] [<file.cu>...] [-- <compiler flags>]
 
 Says whether the rewrites in a lock file still hold (docs/Lock.md).
 
@@ -105,9 +106,12 @@ static llvm::Expected<LockOptions> readOptions(llvm::ArrayRef<const char *> argu
       options.files.push_back(word.str());
   }
   if (verbs > 1)
-    return llvm::make_error<UsageError>("'--check', '--prove' and '--update' exclude each other", "choose one");
-  if (!options.passedOn.empty() && options.verb != LockVerb::Update && options.verb != LockVerb::Prove)
-    return llvm::make_error<UsageError>("unknown option '" + options.passedOn.front() + "'", "see kb-opt lock --help");
+    return llvm::make_error<UsageError>("'--check', '--prove' and '--update' exclude each other",
+                                        "choose one");
+  if (!options.passedOn.empty() && options.verb != LockVerb::Update &&
+      options.verb != LockVerb::Prove)
+    return llvm::make_error<UsageError>("unknown option '" + options.passedOn.front() + "'",
+                                        "see kb-opt lock --help");
   return options;
 }
 
@@ -157,7 +161,8 @@ llvm::Expected<LockState> LockRun::look(const LockedFile &file, llvm::StringRef 
 /// This executable on \p file with `--lock`; whether it put an entry there.
 llvm::Expected<bool> LockRun::runAgain(const LockedFile &file, const std::string &passes) {
   ProcessRequest request;
-  request.argv = {executable, "-passes=" + passes, "--lock=" + options.lock, "-o", "/dev/null", file.path};
+  request.argv = {executable, "-passes=" + passes, "--lock=" + options.lock,
+                  "-o",       "/dev/null",         file.path};
   if (!options.databaseFolder.empty())
     request.argv.insert(request.argv.end(), {"-p", options.databaseFolder});
   request.argv.insert(request.argv.end(), options.passedOn.begin(), options.passedOn.end());
@@ -169,10 +174,12 @@ llvm::Expected<bool> LockRun::runAgain(const LockedFile &file, const std::string
   if (!result)
     return result.takeError();
   llvm::errs() << result->err;
-  return result->exitStatus == int(ExitStatus::Success) || result->exitStatus == int(ExitStatus::Budget);
+  return result->exitStatus == int(ExitStatus::Success) ||
+         result->exitStatus == int(ExitStatus::Budget);
 }
 
-/// A file with one entry whose flags have changed gets another one: the first is of no use any more.
+/// A file with one entry whose flags have changed gets another one: the first is of no use any
+/// more.
 llvm::Error LockRun::dropOtherFlags(const LockedFile &file) {
   auto ofFile = [&](const LockEntry &entry) { return entry.file == file.name; };
   if (llvm::count_if(lock.entries, ofFile) != 1)
@@ -184,7 +191,8 @@ llvm::Error LockRun::dropOtherFlags(const LockedFile &file) {
   if (llvm::count_if(now->entries, ofFile) != 2)
     return llvm::Error::success();
   llvm::erase_if(now->entries, [&](const LockEntry &entry) {
-    return ofFile(entry) && entry.flags == before.flags && entry.architectures == before.architectures;
+    return ofFile(entry) && entry.flags == before.flags &&
+           entry.architectures == before.architectures;
   });
   return files.write(options.lock, now->text());
 }
@@ -205,7 +213,9 @@ llvm::Expected<bool> LockRun::treat(const LockedFile &file) {
   }
   std::string pipeline = "auto";
   if (options.verb == LockVerb::Prove)
-    pipeline = llvm::find_if(lock.entries, [&](const LockEntry &entry) { return entry.file == file.name; })->pipeline;
+    pipeline = llvm::find_if(lock.entries, [&](const LockEntry &entry) {
+                 return entry.file == file.name;
+               })->pipeline;
   auto ran = runAgain(file, pipeline);
   if (!ran)
     return ran.takeError();
@@ -220,7 +230,9 @@ llvm::Expected<bool> LockRun::treat(const LockedFile &file) {
     return after.takeError();
   const bool isDone = *ran && after->isFresh;
   const char *verb = options.verb == LockVerb::Prove ? "proven" : "updated";
-  say(isDone ? verb : options.verb == LockVerb::Prove ? "not proven" : "stale: the search found nothing that is proven");
+  say(isDone                            ? verb
+      : options.verb == LockVerb::Prove ? "not proven"
+                                        : "stale: the search found nothing that is proven");
   return isDone;
 }
 
@@ -256,8 +268,9 @@ llvm::Expected<ExitStatus> LockRun::run() {
   llvm::sys::fs::make_absolute(absolute);
   options.lock = absolute.str().str();
   if (!files.exists(options.lock))
-    return llvm::make_error<UsageError>("there is no lock file '" + options.lock + "'",
-                                        "name it with --lock, or write one: kb-opt -passes=auto --lock kernel.cu");
+    return llvm::make_error<UsageError>(
+        "there is no lock file '" + options.lock + "'",
+        "name it with --lock, or write one: kb-opt -passes=auto --lock kernel.cu");
   auto read = readLock(files, options.lock);
   if (!read)
     return read.takeError();
@@ -291,5 +304,6 @@ int kbopt::runLockCommand(llvm::ArrayRef<const char *> arguments) {
     static int anchor;
     return LockRun(std::move(*options), llvm::sys::fs::getMainExecutable(nullptr, &anchor)).run();
   }();
-  return static_cast<int>(status ? *status : reportError(llvm::errs(), "kb-opt", status.takeError()));
+  return static_cast<int>(status ? *status
+                                 : reportError(llvm::errs(), "kb-opt", status.takeError()));
 }

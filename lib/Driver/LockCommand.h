@@ -6,8 +6,8 @@
 
 namespace kbopt {
 
-/// `kb-opt lock --check | --prove | --update`, and --apply, which is kb-opt-cc's. \p arguments stand after "lock".
-/// Returns the exit status: Diagnostics where something is stale.
+/// `kb-opt lock --check | --prove | --update`, and --apply, which is kb-opt-cc's. \p arguments
+/// stand after "lock". Returns the exit status: Diagnostics where something is stale.
 int runLockCommand(llvm::ArrayRef<const char *> arguments);
 
 } // namespace kbopt

@@ -12,7 +12,8 @@
 using namespace kbopt;
 
 std::string kbopt::lockPath(const Context &context) {
-  return context.options.lockFile.empty() ? findLock(context.command.file) : context.options.lockFile;
+  return context.options.lockFile.empty() ? findLock(context.command.file)
+                                          : context.options.lockFile;
 }
 
 std::string kbopt::repliesBeside(llvm::StringRef lock) { return (lock + ".replies").str(); }
@@ -35,7 +36,8 @@ CandidatePromise kbopt::promiseOf(const PassRegistry &passes, llvm::ArrayRef<Ste
   return promise;
 }
 
-static std::vector<std::string> kernelsOf(llvm::ArrayRef<Step> steps, const ParsedProgram &program) {
+static std::vector<std::string> kernelsOf(llvm::ArrayRef<Step> steps,
+                                          const ParsedProgram &program) {
   std::set<std::string> names;
   for (const Step &step : steps)
     names.insert(step.kernel);
@@ -87,7 +89,9 @@ llvm::Error kbopt::addProof(LockEntry &entry, Session &session, llvm::ArrayRef<G
   return llvm::Error::success();
 }
 
-static std::string join(llvm::ArrayRef<std::string> words) { return words.empty() ? "none" : llvm::join(words, " "); }
+static std::string join(llvm::ArrayRef<std::string> words) {
+  return words.empty() ? "none" : llvm::join(words, " ");
+}
 
 llvm::Expected<LockState> kbopt::replayEntry(Context &context, const LockEntry &entry) {
   LockState state;
@@ -97,17 +101,19 @@ llvm::Expected<LockState> kbopt::replayEntry(Context &context, const LockEntry &
   };
   const std::vector<std::string> flags = lockedFlags(context.command);
   if (flags != entry.flags)
-    return stale("it is compiled with other flags: " + join(flags) + ", proven with " + join(entry.flags));
+    return stale("it is compiled with other flags: " + join(flags) + ", proven with " +
+                 join(entry.flags));
   const std::vector<std::string> architectures = lockedArchitectures(context.command);
   if (architectures != entry.architectures)
-    return stale("it is compiled for " + join(architectures) + ", proven for " + join(entry.architectures));
+    return stale("it is compiled for " + join(architectures) + ", proven for " +
+                 join(entry.architectures));
   auto before = context.parser.parse(context.command, context.text);
   if (!before)
     return before.takeError();
   const ClosureRoots roots = closureRoots(**before, entry.kernels);
   if (closureDigest(**before, roots) != entry.closure)
-    return stale("what " + (entry.kernels.size() == 1 ? "kernel " : std::string("kernels ")) + join(entry.kernels) +
-                 " depends on has changed");
+    return stale("what " + (entry.kernels.size() == 1 ? "kernel " : std::string("kernels ")) +
+                 join(entry.kernels) + " depends on has changed");
   PipelineOptions options;
   options.registry = &context.passes;
   options.parser = &context.parser;
@@ -118,16 +124,20 @@ llvm::Expected<LockState> kbopt::replayEntry(Context &context, const LockEntry &
     return stale("its pipeline does not run: " + llvm::toString(result.takeError()));
   auto after = context.parser.parse(context.command, result->text);
   if (!after)
-    return stale("its pipeline makes a program that does not parse: " + llvm::toString(after.takeError()));
+    return stale("its pipeline makes a program that does not parse: " +
+                 llvm::toString(after.takeError()));
   if (closureDigest(**after, roots) != entry.output)
-    return stale("its pipeline makes another program than the one that was proven with kb-opt " + entry.tool);
+    return stale("its pipeline makes another program than the one that was proven with kb-opt " +
+                 entry.tool);
   state.isFresh = true;
-  state.lines = withLineDirectives(context.text, result->text, context.command.shownFile, (*after)->language());
+  state.lines = withLineDirectives(context.text, result->text, context.command.shownFile,
+                                   (*after)->language());
   state.text = std::move(result->text);
   return state;
 }
 
-llvm::Expected<LockState> kbopt::replayLocked(Context &context, const LockFile &lock, llvm::StringRef name) {
+llvm::Expected<LockState> kbopt::replayLocked(Context &context, const LockFile &lock,
+                                              llvm::StringRef name) {
   LockState last;
   last.reason = "no entry";
   const auto flags = lockedFlags(context.command);
@@ -135,7 +145,8 @@ llvm::Expected<LockState> kbopt::replayLocked(Context &context, const LockFile &
   // An entry with these flags says most about why it is stale.
   for (bool fits : {false, true})
     for (const LockEntry &entry : lock.entries) {
-      if (entry.file != name || (entry.flags == flags && entry.architectures == architectures) != fits)
+      if (entry.file != name ||
+          (entry.flags == flags && entry.architectures == architectures) != fits)
         continue;
       auto state = replayEntry(context, entry);
       if (!state || state->isFresh)

@@ -18,7 +18,8 @@ namespace kbopt {
 std::string lockPath(const Context &context);
 
 /// What is known without a judge of \p steps, which make \p rewritten of the input.
-llvm::Expected<LockEntry> describeRewrite(Context &context, llvm::ArrayRef<Step> steps, llvm::StringRef rewritten);
+llvm::Expected<LockEntry> describeRewrite(Context &context, llvm::ArrayRef<Step> steps,
+                                          llvm::StringRef rewritten);
 
 /// Adds what the judge found: \p gates, the cases, the machine code of \p rewritten.
 llvm::Error addProof(LockEntry &entry, Session &session, llvm::ArrayRef<GateRecord> gates,
@@ -43,8 +44,10 @@ struct LockState {
 
 /// Replays \p entry on the input, which is open. Errors are those of a program that does not parse.
 llvm::Expected<LockState> replayEntry(Context &context, const LockEntry &entry);
-/// Replays those of \p lock's entries that fit the input's flags; the reason is that of the nearest.
-llvm::Expected<LockState> replayLocked(Context &context, const LockFile &lock, llvm::StringRef name);
+/// Replays those of \p lock's entries that fit the input's flags; the reason is that of the
+/// nearest.
+llvm::Expected<LockState> replayLocked(Context &context, const LockFile &lock,
+                                       llvm::StringRef name);
 
 } // namespace kbopt
 

@@ -9,7 +9,8 @@ using namespace kbopt;
 
 /// Replies that \p steps carry out go beside the lock, so that it replays where no knowledge is.
 static llvm::Error keepReplies(Context &context, llvm::ArrayRef<Step> steps, llvm::StringRef lock) {
-  ReplyStore from(repliesFolder(context), context.files), beside(repliesBeside(lock), context.files);
+  ReplyStore from(repliesFolder(context), context.files),
+      beside(repliesBeside(lock), context.files);
   for (const Step &step : steps) {
     if (step.reply.empty())
       continue;
@@ -25,7 +26,8 @@ static llvm::Error keepReplies(Context &context, llvm::ArrayRef<Step> steps, llv
 /// What was measured of the same code stays: a judge without a GPU knows no times.
 static void takeTimes(const LockFile &lock, LockEntry &entry) {
   for (const LockEntry &old : lock.entries)
-    if (old.file == entry.file && old.pipeline == entry.pipeline && old.code == entry.code && entry.time.source.empty()) {
+    if (old.file == entry.file && old.pipeline == entry.pipeline && old.code == entry.code &&
+        entry.time.source.empty()) {
       entry.time = old.time;
       entry.evidence = old.evidence;
     }
@@ -72,11 +74,14 @@ llvm::Expected<ExitStatus> kbopt::lockReplayed(Context &context, const PipelineR
   return ExitStatus::Success;
 }
 
-llvm::Error kbopt::lockWinner(Session &session, ProgramEnvironment &environment, const SearchResult &result) {
+llvm::Error kbopt::lockWinner(Session &session, ProgramEnvironment &environment,
+                              const SearchResult &result) {
   Context &context = session.context;
   if (result.pipeline.empty() || !result.confirmed) {
-    context.progress.line(result.pipeline.empty() ? "lock: nothing to keep"
-                                                  : "lock: the result was not confirmed on every case, so it is not kept");
+    context.progress.line(
+        result.pipeline.empty()
+            ? "lock: nothing to keep"
+            : "lock: the result was not confirmed on every case, so it is not kept");
     return llvm::Error::success();
   }
   auto entry = describeRewrite(context, result.pipeline, environment.text(result.best));

@@ -79,7 +79,8 @@ static int runOne(Options options) {
   auto status = dispatch(context);
   progress.clear();
   if (!context.options.timeTrace.empty())
-    if (llvm::Error error = context.files.write(context.options.timeTrace, context.timings.trace())) {
+    if (llvm::Error error =
+            context.files.write(context.options.timeTrace, context.timings.trace())) {
       const int failed = report(std::move(error));
       return status ? failed : report(status.takeError());
     }

@@ -16,7 +16,12 @@ namespace json = llvm::json;
 
 namespace {
 
-enum RpcError { ParseError = -32700, InvalidRequest = -32600, MethodNotFound = -32601, InvalidParams = -32602 };
+enum RpcError {
+  ParseError = -32700,
+  InvalidRequest = -32600,
+  MethodNotFound = -32601,
+  InvalidParams = -32602
+};
 
 /// Versions of the protocol that are spoken alike here, oldest first.
 constexpr llvm::StringLiteral protocolVersions[] = {"2024-11-05", "2025-03-26", "2025-06-18"};
@@ -27,16 +32,19 @@ json::Object failure(RpcError code, const llvm::Twine &message) {
 
 json::Object initialized(const json::Object &params) {
   llvm::StringRef asked = params.getString("protocolVersion").value_or("");
-  llvm::StringRef spoken = llvm::is_contained(protocolVersions, asked) ? asked : llvm::StringRef(std::end(protocolVersions)[-1]);
-  return json::Object{{"protocolVersion", spoken.str()},
-                      {"capabilities", json::Object{{"tools", json::Object()}}},
-                      {"serverInfo", json::Object{{"name", "kb-opt"}, {"version", kbOptVersion()}}}};
+  llvm::StringRef spoken = llvm::is_contained(protocolVersions, asked)
+                               ? asked
+                               : llvm::StringRef(std::end(protocolVersions)[-1]);
+  return json::Object{
+      {"protocolVersion", spoken.str()},
+      {"capabilities", json::Object{{"tools", json::Object()}}},
+      {"serverInfo", json::Object{{"name", "kb-opt"}, {"version", kbOptVersion()}}}};
 }
 
 json::Object answered(McpResult result) {
-  json::Object answer{
-      {"content", json::Array{json::Object{{"type", "text"}, {"text", json::fixUTF8(result.text)}}}},
-      {"isError", result.isError}};
+  json::Object answer{{"content", json::Array{json::Object{{"type", "text"},
+                                                           {"text", json::fixUTF8(result.text)}}}},
+                      {"isError", result.isError}};
   if (result.facts.getAsObject())
     answer["structuredContent"] = std::move(result.facts);
   return answer;
@@ -93,7 +101,8 @@ int kbopt::runMcpCommand(llvm::ArrayRef<const char *> arguments) {
   if (!arguments.empty()) {
     const bool help = llvm::StringRef(arguments.front()).trim('-') == "help";
     (help ? llvm::outs() : llvm::errs())
-        << "usage: kb-opt mcp\n\nA server of the Model Context Protocol on standard input and output (docs/Mcp.md).\n";
+        << "usage: kb-opt mcp\n\nA server of the Model Context Protocol on standard input and "
+           "output (docs/Mcp.md).\n";
     return static_cast<int>(help ? ExitStatus::Success : ExitStatus::Usage);
   }
   static int here;

@@ -6,8 +6,8 @@
 
 namespace kbopt {
 
-/// `kb-opt mcp`: a server of the Model Context Protocol on standard input and output, until the input ends. Returns
-/// the exit status.
+/// `kb-opt mcp`: a server of the Model Context Protocol on standard input and output, until the
+/// input ends. Returns the exit status.
 int runMcpCommand(llvm::ArrayRef<const char *> arguments);
 
 } // namespace kbopt

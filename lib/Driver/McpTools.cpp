@@ -24,13 +24,15 @@ static json::Object number(llvm::StringRef description) {
 }
 
 /// A tool over one program: what every such tool takes, and \p more.
-static json::Object tool(llvm::StringRef name, llvm::StringRef description, llvm::StringRef file, json::Object more,
-                         json::Array required) {
+static json::Object tool(llvm::StringRef name, llvm::StringRef description, llvm::StringRef file,
+                         json::Object more, json::Array required) {
   more[file] = text("path of the CUDA source file");
-  more["flags"] = json::Object{{"type", "array"},
-                               {"items", json::Object{{"type", "string"}}},
-                               {"description", "compiler flags; without them the nearest compile_commands.json"}};
-  more["workload"] = text("file that says how to run the program; without it main, or a kb-workload comment");
+  more["flags"] = json::Object{
+      {"type", "array"},
+      {"items", json::Object{{"type", "string"}}},
+      {"description", "compiler flags; without them the nearest compile_commands.json"}};
+  more["workload"] =
+      text("file that says how to run the program; without it main, or a kb-workload comment");
   more["arch"] = text("GPU architecture, sm_90 for instance");
   required.insert(required.begin(), file.str());
   return json::Object{{"name", name.str()},
@@ -44,33 +46,49 @@ json::Array McpTools::list() {
   json::Object promise{{"type", "string"},
                        {"enum", json::Array{"bitwise", "reassociates", "lower-precision"}},
                        {"description", "what the candidate claims to keep; bitwise without it"}};
-  json::Object run{{"name", "run"},
-                   {"description", "How a search that optimize started is getting on, and its patch once it has ended"},
-                   {"inputSchema",
-                    json::Object{{"type", "object"},
-                                 {"properties", json::Object{{"run", json::Object{{"type", "integer"}}},
-                                                             {"cancel", json::Object{{"type", "boolean"}}}}},
-                                 {"required", json::Array{"run"}}}}};
+  json::Object run{
+      {"name", "run"},
+      {"description",
+       "How a search that optimize started is getting on, and its patch once it has ended"},
+      {"inputSchema",
+       json::Object{{"type", "object"},
+                    {"properties", json::Object{{"run", json::Object{{"type", "integer"}}},
+                                                {"cancel", json::Object{{"type", "boolean"}}}}},
+                    {"required", json::Array{"run"}}}}};
   return json::Array{
-      tool("profile", "Where a CUDA program's time goes, by kernel: measured on a GPU, else modelled", "file", {}, {}),
-      tool("findings", "What the compiler knows against the kernels: places, reasons and the passes that mend them",
+      tool("profile",
+           "Where a CUDA program's time goes, by kernel: measured on a GPU, else modelled", "file",
+           {}, {}),
+      tool("findings",
+           "What the compiler knows against the kernels: places, reasons and the passes that mend "
+           "them",
            "file", {}, {}),
-      tool("apply", "The patch that a pipeline of passes makes; nothing is written", "file",
-           json::Object{{"pipeline", text("passes as kb-opt -passes= takes them, vectorize-loads{width=4} for instance")}},
-           json::Array{"pipeline"}),
-      tool("judge", "Whether a candidate computes what the original does: every gate with its outcome and facts",
+      tool(
+          "apply", "The patch that a pipeline of passes makes; nothing is written", "file",
+          json::Object{
+              {"pipeline",
+               text(
+                   "passes as kb-opt -passes= takes them, vectorize-loads{width=4} for instance")}},
+          json::Array{"pipeline"}),
+      tool("judge",
+           "Whether a candidate computes what the original does: every gate with its outcome and "
+           "facts",
            "original",
-           json::Object{{"candidate", text("path of the rewritten file")}, {"promise", std::move(promise)}},
+           json::Object{{"candidate", text("path of the rewritten file")},
+                        {"promise", std::move(promise)}},
            json::Array{"candidate"}),
-      tool("optimize", "Start a search for a faster program without a model; returns the number of a run", "file",
-           json::Object{{"seconds", number("time of the search")}, {"candidates", number("most candidates to judge")}},
+      tool("optimize",
+           "Start a search for a faster program without a model; returns the number of a run",
+           "file",
+           json::Object{{"seconds", number("time of the search")},
+                        {"candidates", number("most candidates to judge")}},
            {}),
       std::move(run)};
 }
 
 /// kb-opt's words for what all tools take, the input \p file last; or what is wrong.
-static llvm::Expected<std::vector<std::string>> wordsFor(const json::Object &arguments, llvm::StringRef file,
-                                                         std::vector<std::string> words) {
+static llvm::Expected<std::vector<std::string>>
+wordsFor(const json::Object &arguments, llvm::StringRef file, std::vector<std::string> words) {
   auto wrong = [](const llvm::Twine &what) { return llvm::createStringError(what); };
   auto take = [&](llvm::StringRef key, llvm::StringRef option) -> llvm::Error {
     const json::Value *value = arguments.get(key);
@@ -85,8 +103,11 @@ static llvm::Expected<std::vector<std::string>> wordsFor(const json::Object &arg
     return llvm::Error::success();
   };
   for (auto [key, option] : {std::pair<llvm::StringRef, llvm::StringRef>{"workload", "--workload="},
-                             {"arch", "--arch="}, {"pipeline", "-passes="}, {"candidate", "--judge="},
-                             {"promise", "--promise="}, {"seconds", "--budget-seconds="},
+                             {"arch", "--arch="},
+                             {"pipeline", "-passes="},
+                             {"candidate", "--judge="},
+                             {"promise", "--promise="},
+                             {"seconds", "--budget-seconds="},
                              {"candidates", "--budget-candidates="}})
     if (llvm::Error error = take(key, option))
       return std::move(error);
@@ -160,7 +181,8 @@ McpResult McpTools::findings(std::vector<std::string> words) {
   return result;
 }
 
-/// The gates of a printed verdict: `G4  data races  failed: reason`, and below it lines with details.
+/// The gates of a printed verdict: `G4  data races  failed: reason`, and below it lines with
+/// details.
 static json::Array gatesOf(llvm::StringRef verdict) {
   json::Array gates;
   json::Array *details = nullptr;
@@ -193,7 +215,8 @@ McpResult McpTools::judge(std::vector<std::string> words) {
   json::Array gates = gatesOf(result->out);
   if (gates.empty() && !result->succeeded())
     return {result->err, json::Object{{"status", result->exitStatus}}, true};
-  return {result->out, json::Object{{"correct", result->succeeded()}, {"gates", std::move(gates)}}, false};
+  return {result->out, json::Object{{"correct", result->succeeded()}, {"gates", std::move(gates)}},
+          false};
 }
 
 McpResult McpTools::optimize(std::vector<std::string> words) {
@@ -204,9 +227,9 @@ McpResult McpTools::optimize(std::vector<std::string> words) {
   argv.insert(argv.end(), words.begin(), words.end());
   const std::string out = folder->file("out"), err = folder->file("err");
   std::string problem;
-  llvm::sys::ProcessInfo process = llvm::sys::ExecuteNoWait(kbOpt, argv, std::nullopt,
-                                                            {llvm::StringRef(), llvm::StringRef(out), llvm::StringRef(err)},
-                                                            0, &problem);
+  llvm::sys::ProcessInfo process = llvm::sys::ExecuteNoWait(
+      kbOpt, argv, std::nullopt, {llvm::StringRef(), llvm::StringRef(out), llvm::StringRef(err)}, 0,
+      &problem);
   if (process.Pid == llvm::sys::ProcessInfo::InvalidPid)
     return {"kb-opt cannot be started: " + problem, nullptr, true};
   const int64_t number = searches.empty() ? 1 : searches.rbegin()->first + 1;
@@ -224,7 +247,8 @@ McpResult McpTools::poll(const json::Object &arguments) {
   if (!search.status) {
     if (arguments.getBoolean("cancel").value_or(false))
       kill(search.process.Pid, SIGINT); // it ends with the best so far
-    llvm::sys::ProcessInfo ended = llvm::sys::Wait(search.process, 0, nullptr, nullptr, /*Polling=*/true);
+    llvm::sys::ProcessInfo ended =
+        llvm::sys::Wait(search.process, 0, nullptr, nullptr, /*Polling=*/true);
     if (ended.Pid == search.process.Pid)
       search.status = ended.ReturnCode;
   }
@@ -233,12 +257,17 @@ McpResult McpTools::poll(const json::Object &arguments) {
     return bytes ? *bytes : (llvm::consumeError(bytes.takeError()), std::string());
   };
   const std::string log = read("err");
-  json::Object facts{{"run", *number}, {"state", search.status ? "ended" : "running"}, {"log", json::fixUTF8(log)}};
+  json::Object facts{{"run", *number},
+                     {"state", search.status ? "ended" : "running"},
+                     {"log", json::fixUTF8(log)}};
   if (!search.status)
     return {"running\n" + log, std::move(facts), false};
   const std::string patch = read("out");
   const bool failed = *search.status != 0 && *search.status != 4;
   facts["status"] = *search.status;
   facts["patch"] = json::fixUTF8(patch);
-  return {failed ? log : patch.empty() ? "nothing better was found\n" + log : patch + "\n" + log, std::move(facts), failed};
+  return {failed          ? log
+          : patch.empty() ? "nothing better was found\n" + log
+                          : patch + "\n" + log,
+          std::move(facts), failed};
 }

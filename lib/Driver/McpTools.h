@@ -17,13 +17,14 @@ namespace kbopt {
 
 /// The answer to a call.
 struct McpResult {
-  std::string text;                   ///< for the model to read
-  llvm::json::Value facts = nullptr;  ///< an object for programs, or null
+  std::string text;                  ///< for the model to read
+  llvm::json::Value facts = nullptr; ///< an object for programs, or null
   bool isError = false;
 };
 
-/// Runs kb-opt as a child for every call, so that a crash ends the call and not the server. Not thread-safe. Searches
-/// go on between calls; those that still run when this is destroyed are ended.
+/// Runs kb-opt as a child for every call, so that a crash ends the call and not the server. Not
+/// thread-safe. Searches go on between calls; those that still run when this is destroyed are
+/// ended.
 class McpTools {
 public:
   /// \p kbOpt is the program to run.
@@ -33,7 +34,8 @@ public:
 
   /// The answer to `tools/list`: name, description and input schema of each.
   static llvm::json::Array list();
-  /// Nothing if there is no tool \p name; what is wrong with the arguments is an error in the result.
+  /// Nothing if there is no tool \p name; what is wrong with the arguments is an error in the
+  /// result.
   std::optional<McpResult> call(llvm::StringRef name, const llvm::json::Object &arguments);
 
 private:

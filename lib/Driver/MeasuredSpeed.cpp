@@ -15,7 +15,8 @@ double kbopt::acceptedUs(const TimingSeries &cold, double originalUs) {
 namespace {
 
 /// What makes two launches alike.
-using LaunchKey = std::tuple<std::string, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, uint64_t>;
+using LaunchKey =
+    std::tuple<std::string, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, uint64_t>;
 
 LaunchKey keyOf(const LaunchMetrics &launch) {
   return {launch.kernel,   launch.grid[0],  launch.grid[1],  launch.grid[2],
@@ -58,7 +59,8 @@ json::Object kbopt::countersJson(const GpuProfile &profile) {
       metrics[name] = value;
     kernels[kernel] = json::Object{{"us", sum.us}, {"metrics", std::move(metrics)}};
   }
-  return json::Object{{"longest", longest}, {"degraded", profile.degraded}, {"kernels", std::move(kernels)}};
+  return json::Object{
+      {"longest", longest}, {"degraded", profile.degraded}, {"kernels", std::move(kernels)}};
 }
 
 bool kbopt::isStaticMetric(llvm::StringRef metric) {
@@ -85,7 +87,8 @@ json::Object kbopt::measuredSpeed(json::Object measured, json::Object modelled, 
   return measured;
 }
 
-llvm::Expected<double> ProgramEnvironment::acceptedUs(const NodeId &id, const TimingReport &timing) {
+llvm::Expected<double> ProgramEnvironment::acceptedUs(const NodeId &id,
+                                                      const TimingReport &timing) {
   if (id == rootNode)
     return timing.cold.baseline.medianUs;
   auto root = judgeWith(rootNode, JudgeEffort::Search);
@@ -123,7 +126,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeCounters(const NodeId &id
   return json::Value(countersJson(profile));
 }
 
-llvm::Expected<json::Object> ProgramEnvironment::counters(const NodeId &id, const ProgramArtefacts &program,
+llvm::Expected<json::Object> ProgramEnvironment::counters(const NodeId &id,
+                                                          const ProgramArtefacts &program,
                                                           const Digest &code) {
   auto answer = answered("counters", request({code}), [&] { return computeCounters(id, program); });
   if (!answer)

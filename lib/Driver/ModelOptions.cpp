@@ -30,8 +30,10 @@ llvm::Expected<ModelSettings> kbopt::modelSettings(const Options &options, FileS
     settings.budget.tokens = options.llmBudget.tokens;
   if (options.llmBudget.calls)
     settings.budget.calls = options.llmBudget.calls;
-  if (settings.provider.kind == ProviderKind::Replay && settings.recordFile == settings.provider.argument)
-    return llvm::make_error<UsageError>("'" + settings.recordFile + "' cannot be replayed and recorded at once",
+  if (settings.provider.kind == ProviderKind::Replay &&
+      settings.recordFile == settings.provider.argument)
+    return llvm::make_error<UsageError>("'" + settings.recordFile +
+                                            "' cannot be replayed and recorded at once",
                                         "drop --llm-record, or name another file");
   return settings;
 }

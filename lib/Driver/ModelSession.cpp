@@ -11,7 +11,9 @@ llvm::Expected<ModelSession> kbopt::openModel(Context &context) {
   // Replies of the journal are part of the record, too.
   std::swap(session.recordFile, session.settings.recordFile);
   ModelWorld world;
-  world.notice = [&context](llvm::StringRef line) { context.progress.line("model: " + line.str()); };
+  world.notice = [&context](llvm::StringRef line) {
+    context.progress.line("model: " + line.str());
+  };
   auto service = createModel(session.settings, std::move(world));
   if (!service)
     return service.takeError();

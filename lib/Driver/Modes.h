@@ -8,8 +8,8 @@
 #define KBOPT_LIB_DRIVER_MODES_H
 
 #include "Context.h"
-#include "kb-opt/Support/Error.h"
 #include "kb-opt/Core/Remark.h"
+#include "kb-opt/Support/Error.h"
 
 namespace kbopt {
 
@@ -37,7 +37,8 @@ llvm::Expected<ExitStatus> emitWorkload(Context &context);
 /// --judge: the gates on a file of the user's. The status is Success if it is correct and
 /// Diagnostics if not.
 llvm::Expected<ExitStatus> runJudge(Context &context);
-/// `kb-opt verify OLD NEW…`: --judge of each of the new ones, with all of kb-opt's options that go with it.
+/// `kb-opt verify OLD NEW…`: --judge of each of the new ones, with all of kb-opt's options that go
+/// with it.
 int runVerifyCommand(llvm::ArrayRef<const char *> arguments);
 /// --analyze: the findings, and their forms for other tools.
 llvm::Expected<ExitStatus> runAnalyze(Context &context);
@@ -49,14 +50,15 @@ llvm::Error checkFilesDiffer(const Options &options);
 /// Fails if a file that the options name cannot be written; better now than at
 /// the end of a search.
 llvm::Error checkOutputs(const Context &context);
-/// What turns the input into \p text, for `patch -p1` in the current folder; in the root folder where the input is not
-/// below the current one, which is said.
+/// What turns the input into \p text, for `patch -p1` in the current folder; in the root folder
+/// where the input is not below the current one, which is said.
 std::string patchText(Context &context, llvm::StringRef text);
 /// Writes \p bytes to -o, or to stdout.
 llvm::Error writeResult(Context &context, llvm::StringRef bytes);
 /// Writes \p text as --emit, -o and --fix ask.
 llvm::Error writeProgram(Context &context, llvm::StringRef text);
-/// Prints \p remarks; where many passes missed, the first miss of each pass and how many more there were.
+/// Prints \p remarks; where many passes missed, the first miss of each pass and how many more there
+/// were.
 void showRemarks(Context &context, llvm::ArrayRef<Remark> remarks);
 /// Writes --remarks-file.
 llvm::Error writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks);

@@ -49,7 +49,8 @@ static std::string nothingCounts(const BaselineReport &baseline) {
   return baseline.notAdmitted.empty() ? why : why + " (case " + baseline.notAdmitted.front() + ")";
 }
 
-llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &id, JudgeEffort effort) {
+llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &id,
+                                                                 JudgeEffort effort) {
   TimedPart timed(&context.timings, "effects",
                   id == rootNode                 ? "judge the original"
                   : effort == JudgeEffort::Final ? "confirm"
@@ -73,7 +74,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
     if (baseline->problem)
       verdict.add(*baseline->problem);
     else if (baseline->admitted.empty())
-      verdict.add(GateRecord::undecided(GateId::G5, nothingCounts(*baseline), baseline->notAdmitted));
+      verdict.add(
+          GateRecord::undecided(GateId::G5, nothingCounts(*baseline), baseline->notAdmitted));
     else if (gpu) {
       auto timing = judgeOf.originalTiming();
       if (!timing)
@@ -81,7 +83,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
       if (timing->status == RunStatus::Ok)
         verdict.timing = *timing;
       else
-        verdict.add(GateRecord::undecided(GateId::G12, "the original cannot be timed: " + timing->message));
+        verdict.add(
+            GateRecord::undecided(GateId::G12, "the original cannot be timed: " + timing->message));
     }
   } else {
     auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort);
@@ -90,7 +93,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
     verdict = std::move(*judged);
     for (const GateRecord &gate : verdict.gates)
       if (gate.outcome != GateOutcome::NotRun)
-        context.timings.add(effort == JudgeEffort::Final ? "gates of the final check" : "gates of the search",
+        context.timings.add(effort == JudgeEffort::Final ? "gates of the final check"
+                                                         : "gates of the search",
                             (toString(gate.gate) + " " + gateTitle(gate.gate)).str(), gate.seconds);
   }
   json::Object answer{{"verdict", toJSON(verdict)}};
@@ -156,7 +160,8 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
   if (effort == JudgeEffort::Final && verdict.isCorrect() && verdict.timing &&
       verdict.timing->cold.decision != TimingDecision::Faster) {
     judgement.verdict = AttemptVerdict::Inconclusive;
-    judgement.reason = "measured longer it is not faster than the original: " + verdict.timing->cold.reason;
+    judgement.reason =
+        "measured longer it is not faster than the original: " + verdict.timing->cold.reason;
   }
   if (const json::Object *kernels = object.getObject("kernels"))
     for (const auto &[name, value] : *kernels) {
@@ -164,7 +169,8 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
       MetricMap metrics = metricsFrom(*entry.getObject("metrics"));
       State state = StateRules::builtin().classify(metrics);
       judgement.kernels[name.str()] = {entry.getNumber("us").value_or(0), std::move(state),
-                                       entry.getString("shape").value_or("").str(), std::move(metrics)};
+                                       entry.getString("shape").value_or("").str(),
+                                       std::move(metrics)};
     }
   return judgement;
 }

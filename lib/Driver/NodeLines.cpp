@@ -40,7 +40,8 @@ llvm::Expected<json::Object> ProgramEnvironment::lines(const NodeId &id) {
     return node.takeError();
   Digest key = codeWithHost(node->code.digest, id);
   if (gpu) {
-    auto sampled = answered("stalls", request({key}), [&] { return computeSamples(node->program); });
+    auto sampled =
+        answered("stalls", request({key}), [&] { return computeSamples(node->program); });
     if (!sampled)
       return sampled.takeError();
     const json::Object *kernels = sampled->getAsObject()->getObject("kernels");

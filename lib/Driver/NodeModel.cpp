@@ -16,8 +16,8 @@ using namespace kbopt;
 namespace json = llvm::json;
 
 /// The hottest lines of \p kernel (mangled), a sentence each.
-static json::Array linesJson(const Context &context, const RunResult &counted, const ModelledPlan &plan,
-                             llvm::StringRef kernel) {
+static json::Array linesJson(const Context &context, const RunResult &counted,
+                             const ModelledPlan &plan, llvm::StringRef kernel) {
   std::vector<const LaunchRecord *> records;
   const ModelledLaunch *longest = nullptr;
   for (size_t i = 0; i < plan.launches.size(); ++i)
@@ -126,13 +126,16 @@ bool ProgramEnvironment::isFastest(double ratio) {
   return true;
 }
 
-/// In the place of counters for a program that is no faster than the fastest one so far, and seldom gone on
-/// from: reading them takes longer than measuring, and nobody else may use the device meanwhile. Nothing if they
-/// are to be read. Where the shares of the kernels are not modelled, they are the original's.
+/// In the place of counters for a program that is no faster than the fastest one so far, and seldom
+/// gone on from: reading them takes longer than measuring, and nobody else may use the device
+/// meanwhile. Nothing if they are to be read. Where the shares of the kernels are not modelled,
+/// they are the original's.
 llvm::Expected<std::optional<json::Object>>
-ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing, const json::Object &modelled) {
+ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing,
+                                    const json::Object &modelled) {
   const json::Object *kernels = modelled.getObject("kernels");
-  if (id == rootNode || (timing.cold.decision == TimingDecision::Faster && isFastest(timing.cold.ratio)))
+  if (id == rootNode ||
+      (timing.cold.decision == TimingDecision::Faster && isFastest(timing.cold.ratio)))
     return std::nullopt;
   const std::string why = "another program is as fast: its counters are not read";
   if (!kernels || kernels->size() != 1) {
@@ -148,7 +151,9 @@ ProgramEnvironment::withoutCounters(const NodeId &id, const TimingReport &timing
   json::Object entry{{"us", 1}, {"metrics", json::Object()}};
   const std::string kernel = kernels->begin()->first.str();
   return std::optional<json::Object>(
-      json::Object{{"longest", kernel}, {"degraded", why}, {"kernels", json::Object{{kernel, std::move(entry)}}}});
+      json::Object{{"longest", kernel},
+                   {"degraded", why},
+                   {"kernels", json::Object{{kernel, std::move(entry)}}}});
 }
 
 llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefacts &program,
@@ -162,7 +167,8 @@ llvm::Error ProgramEnvironment::addSpeed(const NodeId &id, const ProgramArtefact
     return modelled.takeError();
   auto modelledUs = modelled->getNumber("us");
   if (!modelledUs && !timing)
-    return llvm::make_error<ToolError>("'" + program.name + "' passes its gates but cannot be counted",
+    return llvm::make_error<ToolError>("'" + program.name +
+                                           "' passes its gates but cannot be counted",
                                        std::vector<std::string>{"kb-run"}, 0, "");
   answer["code"] = code->digest;
   answer["floorUs"] = modelled->getNumber("floorUs").value_or(0);

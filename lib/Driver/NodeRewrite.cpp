@@ -55,7 +55,8 @@ static std::vector<JudgedEdit> editsFrom(const json::Object &answer) {
       return static_cast<size_t>(object.getInteger(key).value_or(0));
     };
     edits.push_back({number("offset"), number("length"),
-                     object.getString("anchor").value_or("").str(), number("begin"), number("end")});
+                     object.getString("anchor").value_or("").str(), number("begin"),
+                     number("end")});
   }
   return edits;
 }
@@ -92,10 +93,11 @@ llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id,
     if (!open)
       return open.takeError();
     // Without an earlier step a later one may find the kernel gone that the earlier one made.
-    if (!step.kernel.empty() && llvm::none_of(findKernels(open->parsed()), [&](const KernelFact &kernel) {
-          return kernel.name == step.kernel;
-        }))
-      return json::Value(json::Object{{"reason", "the program has no kernel '" + step.kernel + "'"}});
+    if (!step.kernel.empty() &&
+        llvm::none_of(findKernels(open->parsed()),
+                      [&](const KernelFact &kernel) { return kernel.name == step.kernel; }))
+      return json::Value(
+          json::Object{{"reason", "the program has no kernel '" + step.kernel + "'"}});
     auto rewritten = open->derive(step, result);
     if (!rewritten)
       return rewritten.takeError();
@@ -115,7 +117,8 @@ llvm::Expected<json::Value> ProgramEnvironment::computeRewrite(const NodeId &id,
     // Whoever judges the new program need not parse it again.
     promiseJson(result, answer);
     runJson(result.run, answer);
-    Node &made = node(addNode(std::move(text), std::move(host), weaken(parent.promise, answer), result.run));
+    Node &made =
+        node(addNode(std::move(text), std::move(host), weaken(parent.promise, answer), result.run));
     std::lock_guard<std::mutex> lock(made.mutex);
     if (!made.session)
       made.session = std::move(derived);
@@ -157,7 +160,8 @@ static llvm::Expected<StepOutcome> blameCandidate(StepOutcome candidate, llvm::E
 }
 
 llvm::Expected<StepOutcome> ProgramEnvironment::rewrite(const NodeId &id, const Step &step) {
-  auto answer = answered("rewrite", request({id, step.text()}), [&] { return computeRewrite(id, step); });
+  auto answer =
+      answered("rewrite", request({id, step.text()}), [&] { return computeRewrite(id, step); });
   if (!answer)
     return answer.takeError();
   const json::Object &object = *answer->getAsObject();
@@ -198,12 +202,14 @@ llvm::Expected<StepOutcome> ProgramEnvironment::rewrite(const NodeId &id, const 
   return candidate;
 }
 
-std::string ProgramEnvironment::idleAddition(const NodeId &before, const DeviceCode &code, const json::Object &modelled) {
+std::string ProgramEnvironment::idleAddition(const NodeId &before, const DeviceCode &code,
+                                             const json::Object &modelled) {
   const json::Object *launched = modelled.getObject("kernels");
   if (!launched)
     return "";
   auto program = artefacts(before);
-  auto known = program ? judgeOf.code(*program) : llvm::Expected<const DeviceCode &>(program.takeError());
+  auto known =
+      program ? judgeOf.code(*program) : llvm::Expected<const DeviceCode &>(program.takeError());
   if (!known) {
     llvm::consumeError(known.takeError());
     return "";
@@ -219,7 +225,8 @@ std::string ProgramEnvironment::idleAddition(const NodeId &before, const DeviceC
       idle = llvm::demangle(name);
   }
   // `void shift_wide<4>(float *)` is known by its name alone.
-  llvm::StringRef text = llvm::StringRef(idle).take_until([](char c) { return c == '(' || c == '<'; });
+  llvm::StringRef text =
+      llvm::StringRef(idle).take_until([](char c) { return c == '(' || c == '<'; });
   return text.substr(text.rfind(' ') + 1).str();
 }
 
@@ -245,12 +252,13 @@ llvm::Expected<StepOutcome> ProgramEnvironment::apply(const NodeId &id, const St
   if (modelled)
     if (std::string idle = idleAddition(id, *code, *modelled); !idle.empty()) {
       StepOutcome refused;
-      refused.reason = "no launch of the workload takes '" + idle + "', as its conditions hold at none of them: it is worth nothing there";
+      refused.reason = "no launch of the workload takes '" + idle +
+                       "', as its conditions hold at none of them: it is worth nothing there";
       return refused;
     }
   if (modelled)
-    std::tie(candidate.floorUs, candidate.modelledUs) =
-        std::pair(modelled->getNumber("floorUs").value_or(0), modelled->getNumber("us").value_or(0));
+    std::tie(candidate.floorUs, candidate.modelledUs) = std::pair(
+        modelled->getNumber("floorUs").value_or(0), modelled->getNumber("us").value_or(0));
   else // Then the floor is unknown, and the gates say what is wrong.
     llvm::consumeError(modelled.takeError());
   return candidate;

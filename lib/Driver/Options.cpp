@@ -98,8 +98,10 @@ void kbopt::printHelp(llvm::raw_ostream &os) {
   for (const Subcommand &each : subcommands())
     os << "  " << llvm::formatv("{0,-23}", each.name) << " " << each.summary << "\n";
   os << "\nEXIT STATUS:\n"
-        "  0 done  1 the program is at fault, or a judged file is not correct  2 the command line makes no sense\n"
-        "  3 something is missing around it  4 stopped before the result was proven  70 a bug of kb-opt\n";
+        "  0 done  1 the program is at fault, or a judged file is not correct  2 the command line "
+        "makes no sense\n"
+        "  3 something is missing around it  4 stopped before the result was proven  70 a bug of "
+        "kb-opt\n";
 }
 
 void kbopt::printCompletions(llvm::raw_ostream &os, llvm::StringRef prefix) {
@@ -118,11 +120,13 @@ static void readDevice(InputArgList &arguments, Reader &reader, Options &options
     options.device = DeviceKind::Spool;
     options.spoolFolder = name.str();
     if (name.empty())
-      reader.fail("'--device=spool:' names no folder", "write --device=spool:DIR, and start 'kb-run serve DIR' "
-                                                       "where the GPU is");
+      reader.fail("'--device=spool:' names no folder",
+                  "write --device=spool:DIR, and start 'kb-run serve DIR' "
+                  "where the GPU is");
   } else if (name != "cpu") {
     reader.fail(llvm::Twine("unknown device '") + name + "'",
-                "it is cpu (times are modelled), cuda (a GPU of this machine) or spool:DIR (a kb-run elsewhere)");
+                "it is cpu (times are modelled), cuda (a GPU of this machine) or spool:DIR (a "
+                "kb-run elsewhere)");
   }
 }
 
@@ -148,7 +152,8 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       options.emit = *kind;
     else
       reader.fail(llvm::Twine("unknown kind '") + arg->getValue() + "' for '--emit'",
-                  "it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, "
+                  "it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, "
+                  "profile-json, anchors, "
                   "findings, findings-yaml, findings-json, sarif");
   }
   readDevice(arguments, reader, options);
@@ -159,19 +164,23 @@ static void readEnumerations(InputArgList &arguments, Reader &reader, Options &o
       reader.fail(llvm::Twine("unknown promise '") + arg->getValue() + "'",
                   "it is one of bitwise, reassociates, lower-precision");
     if (options.judge.empty())
-      reader.fail("'--promise' is of the files that '--judge' names", "name one, or drop '--promise'");
+      reader.fail("'--promise' is of the files that '--judge' names",
+                  "name one, or drop '--promise'");
   }
 }
 
 /// Text options that mean something with a model only.
 static constexpr std::pair<ID, std::string Options::*> modelTexts[] = {
-    {OPT_llm_model, &Options::llmModel},   {OPT_llm_base_url, &Options::llmBaseUrl},
-    {OPT_llm_record, &Options::llmRecord}, {OPT_llm_prices, &Options::llmPrices},
+    {OPT_llm_model, &Options::llmModel},
+    {OPT_llm_base_url, &Options::llmBaseUrl},
+    {OPT_llm_record, &Options::llmRecord},
+    {OPT_llm_prices, &Options::llmPrices},
     {OPT_llm_config, &Options::llmConfig}};
 
 static void readModel(InputArgList &arguments, Reader &reader, Options &options) {
   auto take = [&](llvm::Error error) {
-    llvm::handleAllErrors(std::move(error), [&](const UsageError &e) { reader.fail(e.message, e.note); });
+    llvm::handleAllErrors(std::move(error),
+                          [&](const UsageError &e) { reader.fail(e.message, e.note); });
   };
   if (const Arg *arg = arguments.getLastArg(OPT_llm)) {
     if (auto spec = parseProvider(arg->getValue()))
@@ -187,13 +196,16 @@ static void readModel(InputArgList &arguments, Reader &reader, Options &options)
     if ((options.*into).empty())
       reader.fail(llvm::Twine("'") + arg->getSpelling() + "' has no value", "see kb-opt --help");
     else if (!options.llm && options.llmConfig.empty() && !arguments.hasArg(OPT_llm_config))
-      reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') + "' is of the model, and no model is asked",
+      reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') +
+                      "' is of the model, and no model is asked",
                   "name a provider with --llm, or drop it");
   }
   if (!options.llmBaseUrl.empty()) {
     take(checkBaseUrl(options.llmBaseUrl));
-    if (options.llm && options.llm->kind != ProviderKind::OpenAi && options.llm->kind != ProviderKind::Anthropic)
-      reader.fail("'--llm-base-url' is of a service, which '--llm=" + options.llm->text() + "' is not",
+    if (options.llm && options.llm->kind != ProviderKind::OpenAi &&
+        options.llm->kind != ProviderKind::Anthropic)
+      reader.fail("'--llm-base-url' is of a service, which '--llm=" + options.llm->text() +
+                      "' is not",
                   "use --llm=openai or --llm=anthropic, or drop it");
   }
   if (arguments.hasArg(OPT_budget_dollars)) {
@@ -224,10 +236,12 @@ static void checkCombinations(Reader &reader, const Options &options) {
                 "drop one of the two");
   if (llvm::is_contained(inputsOf(options), "-")) {
     if (options.fix || options.lock)
-      reader.fail(llvm::Twine("'") + (options.fix ? "--fix" : "--lock") + "' is of a file, and the program comes from stdin",
+      reader.fail(llvm::Twine("'") + (options.fix ? "--fix" : "--lock") +
+                      "' is of a file, and the program comes from stdin",
                   "pass -o - for the rewritten program");
     if (!options.databaseFolder.empty())
-      reader.fail("'-p' is of a file, and the program comes from stdin", "give the compiler's flags after --");
+      reader.fail("'-p' is of a file, and the program comes from stdin",
+                  "give the compiler's flags after --");
   }
   if (options.emit == Emit::Job && options.output.empty())
     reader.fail("'--emit=job' writes a folder", "name it with -o");
@@ -241,13 +255,16 @@ static void checkCombinations(Reader &reader, const Options &options) {
     reader.fail("'--judge' rewrites nothing", "drop '-passes' and '--fix'");
   if (options.minimalAgent && !options.strategy.empty())
     reader.fail("'--minimal-agent' is a strategy of its own", "drop '--strategy'");
-  if ((options.minimalAgent || options.strategy == "minimal") && !options.llm && options.llmConfig.empty())
-    reader.fail("the minimal agent is a model, and no model is asked", "name a provider with --llm");
-  if ((!options.reply.empty() || options.emit == Emit::Anchors) && (options.passes.empty() || options.isAuto()))
+  if ((options.minimalAgent || options.strategy == "minimal") && !options.llm &&
+      options.llmConfig.empty())
+    reader.fail("the minimal agent is a model, and no model is asked",
+                "name a provider with --llm");
+  if ((!options.reply.empty() || options.emit == Emit::Anchors) &&
+      (options.passes.empty() || options.isAuto()))
     reader.fail("it is not said which pass and kernel are meant",
                 "name them, as in -passes='shared-memory-tiling{kernel=gemm}'");
-  bool rewrites = options.judge.empty() &&
-                  (options.emit == Emit::Diff || options.emit == Emit::Source);
+  bool rewrites =
+      options.judge.empty() && (options.emit == Emit::Diff || options.emit == Emit::Source);
   if (rewrites && options.passes.empty() && !options.listPasses)
     reader.fail("no pipeline", "try -passes=auto, or name passes: kb-opt --list-passes");
 }
@@ -257,36 +274,45 @@ static void checkSeveralInputs(Reader &reader, const Options &options) {
   if (options.moreInputs.empty())
     return;
   const std::pair<llvm::StringRef, bool> ofOne[] = {
-      {"-o", !options.output.empty()},         {"--judge", !options.judge.empty()},
-      {"--reply", !options.reply.empty()},     {"--workload", !options.workload.empty()},
-      {"--report", !options.reportFile.empty()}, {"--remarks-file", !options.remarksFile.empty()},
-      {"--journal", !options.journalPath.empty()}, {"--llm-record", !options.llmRecord.empty()},
+      {"-o", !options.output.empty()},
+      {"--judge", !options.judge.empty()},
+      {"--reply", !options.reply.empty()},
+      {"--workload", !options.workload.empty()},
+      {"--report", !options.reportFile.empty()},
+      {"--remarks-file", !options.remarksFile.empty()},
+      {"--journal", !options.journalPath.empty()},
+      {"--llm-record", !options.llmRecord.empty()},
       {"--time-trace", !options.timeTrace.empty()},
       {"--emit", options.emit != Emit::Diff && options.emit != Emit::Findings && !options.fix}};
   for (const auto &[option, isGiven] : ofOne)
     if (isGiven)
-      return reader.fail("'" + option + "' is for one program, and several are named", "run kb-opt once for each file");
+      return reader.fail("'" + option + "' is for one program, and several are named",
+                         "run kb-opt once for each file");
 }
 
 /// `kb-opt verify OLD NEW…`: the first is the original, the others are judged.
 static void takeRewrites(Reader &reader, std::vector<std::string> &inputs, Options &options) {
   if (!options.judge.empty() || !options.passes.empty() || options.fix)
-    reader.fail("'verify' judges the files that follow the original", "drop '--judge', '-passes' and '--fix'");
+    reader.fail("'verify' judges the files that follow the original",
+                "drop '--judge', '-passes' and '--fix'");
   else if (inputs.size() < 2)
-    reader.fail("'verify' compares files, and one is missing", "name both: kb-opt verify old.cu new.cu");
+    reader.fail("'verify' compares files, and one is missing",
+                "name both: kb-opt verify old.cu new.cu");
   else
     options.judge.assign(std::next(inputs.begin()), inputs.end());
   inputs.resize(std::min<size_t>(inputs.size(), 1));
 }
 
 /// Options that mean something in a search only; a named pipeline would ignore them.
-static void checkSearchOptions(Reader &reader, const InputArgList &arguments, const Options &options) {
+static void checkSearchOptions(Reader &reader, const InputArgList &arguments,
+                               const Options &options) {
   if (options.passes.empty() || options.isAuto())
     return;
-  for (ID id : {OPT_strategy, OPT_trajectories, OPT_steps, OPT_crossover, OPT_budget_candidates, OPT_no_sketches,
-                OPT_minimal_agent})
+  for (ID id : {OPT_strategy, OPT_trajectories, OPT_steps, OPT_crossover, OPT_budget_candidates,
+                OPT_no_sketches, OPT_minimal_agent})
     if (const Arg *arg = arguments.getLastArg(id))
-      reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') + "' is of a search, and a pipeline is named",
+      reader.fail(llvm::Twine("'") + arg->getSpelling().rtrim('=') +
+                      "' is of a search, and a pipeline is named",
                   "pass -passes=auto, or drop it");
 }
 
@@ -373,11 +399,12 @@ llvm::Expected<Options> kbopt::parseOptions(llvm::ArrayRef<const char *> all, bo
     reader.fail("no input file", "name a CUDA file: kb-opt -passes=auto kernel.cu");
   for (const std::string &name : inputs)
     if (!llvm::json::isUTF8(name))
-      reader.fail("the name of '" + llvm::json::fixUTF8(name) + "' is no UTF-8, which clang's file tables are written in",
+      reader.fail("the name of '" + llvm::json::fixUTF8(name) +
+                      "' is no UTF-8, which clang's file tables are written in",
                   "rename the file");
   // A file alone: what the compiler knows about it.
-  if (!arguments.hasArg(OPT_emit) && options.emit == Emit::Diff && options.passes.empty() && !options.fix &&
-      options.judge.empty() && options.reply.empty() && !options.listPasses)
+  if (!arguments.hasArg(OPT_emit) && options.emit == Emit::Diff && options.passes.empty() &&
+      !options.fix && options.judge.empty() && options.reply.empty() && !options.listPasses)
     options.emit = Emit::Findings;
   checkCombinations(reader, options);
   checkSeveralInputs(reader, options);

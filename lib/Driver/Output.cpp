@@ -11,7 +11,8 @@ using namespace kbopt;
 static llvm::Error checkOutput(const std::string &file) {
   namespace fs = llvm::sys::fs;
   auto refuse = [&](llvm::StringRef reason, llvm::StringRef note) {
-    return llvm::make_error<StoreError>(("cannot write '" + file + "': " + reason).str(), note.str());
+    return llvm::make_error<StoreError>(("cannot write '" + file + "': " + reason).str(),
+                                        note.str());
   };
   if (fs::is_directory(file))
     return refuse("it is a folder", "name a file in it");
@@ -42,11 +43,12 @@ llvm::Error kbopt::checkOutputs(const Context &context) {
   const Options &options = context.options;
   // A job is a folder, which may be there.
   if (options.backup && llvm::sys::fs::exists(backupOf(context)))
-    return llvm::make_error<StoreError>("'" + backupOf(context) + "' is there already", "move it away, or drop --backup");
+    return llvm::make_error<StoreError>("'" + backupOf(context) + "' is there already",
+                                        "move it away, or drop --backup");
   const bool isFile = options.output != "-" && options.emit != Emit::Job;
   for (const std::string &file :
-       {isFile ? options.output : std::string(),
-        options.fix ? context.command.file : std::string(), options.remarksFile, options.reportFile})
+       {isFile ? options.output : std::string(), options.fix ? context.command.file : std::string(),
+        options.remarksFile, options.reportFile})
     if (!file.empty())
       if (llvm::Error error = checkOutput(file))
         return error;
@@ -54,21 +56,28 @@ llvm::Error kbopt::checkOutputs(const Context &context) {
 }
 
 llvm::Error kbopt::checkFilesDiffer(const Options &options) {
-  std::vector<std::string> read = {options.input, options.workload, options.reply, options.llmConfig, options.llmPrices};
+  std::vector<std::string> read = {options.input, options.workload, options.reply,
+                                   options.llmConfig, options.llmPrices};
   llvm::append_range(read, options.judge);
   const std::pair<llvm::StringRef, std::string> written[] = {
-      {"-o", options.output},          {"--remarks-file", options.remarksFile}, {"--report", options.reportFile},
-      {"--journal", options.journalPath}, {"--llm-record", options.llmRecord},  {"--time-trace", options.timeTrace}};
+      {"-o", options.output},
+      {"--remarks-file", options.remarksFile},
+      {"--report", options.reportFile},
+      {"--journal", options.journalPath},
+      {"--llm-record", options.llmRecord},
+      {"--time-trace", options.timeTrace}};
   for (const auto &[option, file] : written) {
     const bool isDevice = llvm::sys::fs::exists(file) && !llvm::sys::fs::is_regular_file(file);
     if (file.empty() || file == "-" || isDevice)
       continue;
-    auto same = llvm::find_if(read, [&](const std::string &other) { return !other.empty() && isSameFile(file, other); });
+    auto same = llvm::find_if(
+        read, [&](const std::string &other) { return !other.empty() && isSameFile(file, other); });
     if (same != read.end())
-      return llvm::make_error<UsageError>(("'" + option + "' would overwrite '" + *same + "'").str(),
-                                          option == "-o" && *same == options.input
-                                              ? "--fix writes the rewritten program back; else name another file"
-                                              : "name another file");
+      return llvm::make_error<UsageError>(
+          ("'" + option + "' would overwrite '" + *same + "'").str(),
+          option == "-o" && *same == options.input
+              ? "--fix writes the rewritten program back; else name another file"
+              : "name another file");
     read.push_back(file); // two results do not go to one file
   }
   return llvm::Error::success();
@@ -83,8 +92,7 @@ llvm::Error kbopt::writeResult(Context &context, llvm::StringRef bytes) {
   if (context.out.has_error()) {
     std::string reason = context.out.error().message();
     context.out.clear_error();
-    return llvm::make_error<StoreError>("cannot write to stdout: " + reason,
-                                        "name a file with -o");
+    return llvm::make_error<StoreError>("cannot write to stdout: " + reason, "name a file with -o");
   }
   return llvm::Error::success();
 }
@@ -113,13 +121,16 @@ std::string kbopt::patchText(Context &context, llvm::StringRef text) {
   if (!llvm::sys::fs::current_path(folder) && name.consume_front(folder) && name.consume_front("/"))
     return unifiedDiff(context.text, text, name);
   if (text != context.text)
-    context.progress.line("the file is not below the current folder: apply the patch with patch -p1 -d /");
+    context.progress.line(
+        "the file is not below the current folder: apply the patch with patch -p1 -d /");
   return unifiedDiff(context.text, text, file);
 }
 
 void kbopt::showRemarks(Context &context, llvm::ArrayRef<Remark> remarks) {
   constexpr long mostMissed = 40;
-  const bool tooMany = llvm::count_if(remarks, [](const Remark &r) { return r.kind == RemarkKind::Missed; }) > mostMissed;
+  const bool tooMany = llvm::count_if(remarks, [](const Remark &r) {
+                         return r.kind == RemarkKind::Missed;
+                       }) > mostMissed;
   std::set<std::string> passes;
   size_t left = 0;
   for (const Remark &remark : remarks)
@@ -128,8 +139,9 @@ void kbopt::showRemarks(Context &context, llvm::ArrayRef<Remark> remarks) {
     else
       context.progress.line(formatRemark(remark));
   if (left)
-    context.progress.line("and " + std::to_string(left) +
-                          " more places where a pass does not apply; --remarks-file=<file> keeps them all");
+    context.progress.line(
+        "and " + std::to_string(left) +
+        " more places where a pass does not apply; --remarks-file=<file> keeps them all");
 }
 
 llvm::Error kbopt::writeRemarks(Context &context, llvm::ArrayRef<Remark> remarks) {

@@ -5,8 +5,8 @@
 // knowledge base would try, with what it expects of them.
 //
 //===----------------------------------------------------------------------===//
-#include "Modes.h"
 #include "HotLines.h"
+#include "Modes.h"
 #include "ProfileParts.h"
 #include "Shape.h"
 #include "kb-opt/Knowledge/KnowledgeBase.h"
@@ -20,9 +20,9 @@ using namespace kbopt;
 constexpr unsigned shownPasses = 8;
 
 /// What can be done to \p kernel now, and what the state asks for but cannot be done.
-static std::vector<PassAdvice> adviceFor(llvm::StringRef kernel, const State &state, llvm::StringRef shape,
-                                  const KnowledgeBase &knowledge,
-                                  llvm::ArrayRef<Opportunity> opportunities) {
+static std::vector<PassAdvice> adviceFor(llvm::StringRef kernel, const State &state,
+                                         llvm::StringRef shape, const KnowledgeBase &knowledge,
+                                         llvm::ArrayRef<Opportunity> opportunities) {
   std::set<std::string> asked;
   for (const RetrievedEntry &entry : knowledge.retrieve(state, shape, shownPasses))
     asked.insert(entry.pass);
@@ -58,8 +58,9 @@ static std::vector<std::string> sitesAround(const HotLine &line, llvm::StringRef
   constexpr size_t shownSites = 4;
   std::vector<std::pair<unsigned, std::string>> bySize;
   for (const Opportunity &site : opportunities)
-    if (site.applies && site.step.kernel == kernel && site.file == line.file && site.line <= line.line &&
-        line.line <= site.endLine && llvm::is_contained({SiteKind::Loop, SiteKind::Access, SiteKind::Shared}, site.pass->site))
+    if (site.applies && site.step.kernel == kernel && site.file == line.file &&
+        site.line <= line.line && line.line <= site.endLine &&
+        llvm::is_contained({SiteKind::Loop, SiteKind::Access, SiteKind::Shared}, site.pass->site))
       bySize.emplace_back(site.endLine - site.line, printPipeline(site.step));
   llvm::sort(bySize);
   std::vector<std::string> sites;
@@ -76,19 +77,20 @@ static llvm::Expected<KnowledgeBase> knowledgeOf(const Session &session) {
 }
 
 /// Kernels by modelled times.
-static llvm::Expected<std::vector<ProfiledKernel>> fromCpu(Session &session, const ParsedProgram &program,
-                                                           ProfilePage &page) {
+static llvm::Expected<std::vector<ProfiledKernel>>
+fromCpu(Session &session, const ParsedProgram &program, ProfilePage &page) {
   auto counted = countProgram(session);
   if (!counted)
     return counted.takeError();
   page.source = "modelled";
-  page.limits.push_back("no GPU was used: counts are the CPU device's, times and stalls are modelled from them");
+  page.limits.push_back(
+      "no GPU was used: counts are the CPU device's, times and stalls are modelled from them");
   return modelledKernels(session.context, program, *counted);
 }
 
 /// Kernels by measured times and counters, as far as the GPU gives them.
-static llvm::Expected<std::vector<ProfiledKernel>> fromGpu(Session &session, const ParsedProgram &program,
-                                                           ProfilePage &page) {
+static llvm::Expected<std::vector<ProfiledKernel>>
+fromGpu(Session &session, const ParsedProgram &program, ProfilePage &page) {
   auto code = session.judge->code(session.original);
   if (!code)
     return code.takeError();
@@ -103,9 +105,9 @@ static llvm::Expected<std::vector<ProfiledKernel>> fromGpu(Session &session, con
   if (!profile)
     return profile.takeError();
   if (profile->status != RunStatus::Ok)
-    return llvm::make_error<UsageError>("'" + session.context.options.input + "': " + profile->message,
-                                        "mend the program; a profile is of one that runs",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>(
+        "'" + session.context.options.input + "': " + profile->message,
+        "mend the program; a profile is of one that runs", ExitStatus::Diagnostics);
   page.source = "measured";
   page.device = session.gpuFacts.name;
   for (const std::string &sentence : session.gpuFacts.noise)
@@ -168,7 +170,8 @@ llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
       line.sites = sitesAround(line, entry.kernel, *opportunities);
     State state = knowledge->classify(entry.metrics);
     addState(entry, state);
-    entry.advice = adviceFor(entry.kernel, state, shapeOf(**rewrites, kernel.longest), *knowledge, *opportunities);
+    entry.advice = adviceFor(entry.kernel, state, shapeOf(**rewrites, kernel.longest), *knowledge,
+                             *opportunities);
   }
   std::string text;
   llvm::raw_string_ostream os(text);

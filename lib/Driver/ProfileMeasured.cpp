@@ -48,8 +48,10 @@ const LaunchMetrics *longestLaunch(const GpuProfile &profile, llvm::StringRef ke
 
 } // namespace
 
-std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context, const ParsedProgram &program,
-                                                   const GpuProfile &profile, const CountedProgram *counted) {
+std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context,
+                                                   const ParsedProgram &program,
+                                                   const GpuProfile &profile,
+                                                   const CountedProgram *counted) {
   json::Object counters = countersJson(profile);
   const json::Object &byName = *counters.getObject("kernels");
   std::vector<ProfiledKernel> kernels;
@@ -64,9 +66,10 @@ std::vector<ProfiledKernel> kbopt::measuredKernels(const Context &context, const
         continue;
       double us = found->getNumber("us").value_or(0);
       page.us += us;
-      page.launches += static_cast<unsigned>(llvm::count_if(profile.launches, [&](const LaunchMetrics &launch) {
-        return launch.kernel == instance.mangledName;
-      }));
+      page.launches +=
+          static_cast<unsigned>(llvm::count_if(profile.launches, [&](const LaunchMetrics &launch) {
+            return launch.kernel == instance.mangledName;
+          }));
       if (counted)
         for (const ModelledLaunch &launch : counted->plan.launches)
           if (launch.kernel == instance.mangledName)

@@ -20,7 +20,7 @@ struct Counted {
 };
 
 std::vector<Counted> countedKernels(const ParsedProgram &program, const ModelledPlan &plan,
-                                const RunResult &run) {
+                                    const RunResult &run) {
   std::vector<Counted> kernels;
   for (const KernelFact &fact : findKernels(program)) {
     Counted kernel;
@@ -58,8 +58,8 @@ std::vector<Counted> countedKernels(const ParsedProgram &program, const Modelled
 } // namespace
 
 std::string kbopt::launchText(const unsigned (&grid)[3], const unsigned (&block)[3]) {
-  return llvm::formatv("grid ({0}, {1}, {2}), block ({3}, {4}, {5})", grid[0], grid[1], grid[2], block[0],
-                       block[1], block[2]);
+  return llvm::formatv("grid ({0}, {1}, {2}), block ({3}, {4}, {5})", grid[0], grid[1], grid[2],
+                       block[0], block[1], block[2]);
 }
 
 llvm::Expected<CountedProgram> kbopt::countProgram(Session &session) {
@@ -75,7 +75,8 @@ llvm::Expected<CountedProgram> kbopt::countProgram(Session &session) {
   return CountedProgram{std::move(*run), std::move(*plan)};
 }
 
-std::vector<ProfiledKernel> kbopt::modelledKernels(const Context &context, const ParsedProgram &program,
+std::vector<ProfiledKernel> kbopt::modelledKernels(const Context &context,
+                                                   const ParsedProgram &program,
                                                    const CountedProgram &counted) {
   std::vector<ProfiledKernel> kernels;
   for (const Counted &kernel : countedKernels(program, counted.plan, counted.run)) {

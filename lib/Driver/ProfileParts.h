@@ -34,12 +34,13 @@ std::vector<ProfiledKernel> modelledKernels(const Context &context, const Parsed
 /// Kernels by what \p profile measured, longest first; \p counted adds facts that no
 /// counter gives, and may be null.
 std::vector<ProfiledKernel> measuredKernels(const Context &context, const ParsedProgram &program,
-                                            const GpuProfile &profile, const CountedProgram *counted);
+                                            const GpuProfile &profile,
+                                            const CountedProgram *counted);
 
 /// Kernels of the original, longest first, with shares and all their lines. Where
 /// figures come from, their sum and what is missing go into \p page.
-llvm::Expected<std::vector<ProfiledKernel>> profileOriginal(Session &session, const ParsedProgram &program,
-                                                            ProfilePage &page);
+llvm::Expected<std::vector<ProfiledKernel>>
+profileOriginal(Session &session, const ParsedProgram &program, ProfilePage &page);
 /// What the page says of \p kernel's state.
 void addState(KernelPage &kernel, const State &state);
 

@@ -12,22 +12,29 @@ using namespace kbopt;
 namespace json = llvm::json;
 
 ProgramEnvironment::ProgramEnvironment(Session &session, Model *model)
-    : context(session.context), chip(session.chip), journal(*session.journal), judgeOf(*session.judge),
-      cases(*session.cases), gpu(session.gpu.get()), original(session.original),
-      languageModel(model), workload(session.workload), gpuFacts(session.gpuFacts),
-      folder(session.folder.path().str()), emitter(context.runner, compileLimits(context)),
+    : context(session.context), chip(session.chip), journal(*session.journal),
+      judgeOf(*session.judge), cases(*session.cases), gpu(session.gpu.get()),
+      original(session.original), languageModel(model), workload(session.workload),
+      gpuFacts(session.gpuFacts), folder(session.folder.path().str()),
+      emitter(context.runner, compileLimits(context)),
       replies(repliesFolder(context), context.files) {
   DigestBuilder builder;
-  builder.add(context.command.digest()).add(workloadDigest(session)).add(chip.name).add(buildDigest());
+  builder.add(context.command.digest())
+      .add(workloadDigest(session))
+      .add(chip.name)
+      .add(buildDigest());
   if (gpu)
     builder.add(session.gpuFacts.name).add(session.gpuFacts.arch).add(session.gpuFacts.driver);
   for (const PassRegistration &pass : context.passes.passes())
     if (pass.storage) // not part of the build
-      builder.add(pass.info->name).add(pass.info->assisted->matcher).add(pass.info->assisted->prompt);
+      builder.add(pass.info->name)
+          .add(pass.info->assisted->matcher)
+          .add(pass.info->assisted->prompt);
   run = builder.finish();
   rootNode = addNode(context.text, session.originalHost, CandidatePromise());
   if (languageModel)
-    assistant = std::make_unique<Assistant>(*languageModel, replies, *this, context.passes, assistantFacts());
+    assistant = std::make_unique<Assistant>(*languageModel, replies, *this, context.passes,
+                                            assistantFacts());
 }
 
 Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts) const {
@@ -38,9 +45,9 @@ Digest ProgramEnvironment::request(std::initializer_list<llvm::StringRef> parts)
   return builder.finish();
 }
 
-llvm::Expected<json::Value> ProgramEnvironment::answered(
-    llvm::StringRef kind, const Digest &request,
-    llvm::function_ref<llvm::Expected<json::Value>()> compute) {
+llvm::Expected<json::Value>
+ProgramEnvironment::answered(llvm::StringRef kind, const Digest &request,
+                             llvm::function_ref<llvm::Expected<json::Value>()> compute) {
   auto text = journal.getOrCompute(kind, request, [&]() -> llvm::Expected<std::string> {
     auto value = compute();
     if (!value)
@@ -152,14 +159,16 @@ static llvm::StringMap<RecordedLaunch> recordedLaunches(const kbrt::Plan &plan) 
   return largest;
 }
 
-llvm::Expected<llvm::StringMap<RecordedLaunch>> ProgramEnvironment::recordLaunches(llvm::StringRef text) {
+llvm::Expected<llvm::StringMap<RecordedLaunch>>
+ProgramEnvironment::recordLaunches(llvm::StringRef text) {
   ProgramArtefacts program = original;
   program.text = text.str();
   auto bitcode = bitcodeFile(program.text);
   if (!bitcode)
     return bitcode.takeError();
   program.bitcodePath = std::move(*bitcode);
-  auto folder = text == original.text ? cases.original(cases.recorded()) : cases.candidate(program, cases.recorded());
+  auto folder = text == original.text ? cases.original(cases.recorded())
+                                      : cases.candidate(program, cases.recorded());
   if (!folder)
     return folder.takeError();
   std::string error;
@@ -205,7 +214,8 @@ llvm::Expected<const std::set<std::string> &> ProgramEnvironment::idleKernels() 
           }))
         names.insert(kernel.name);
     if (!names.empty())
-      context.progress.line("left alone, as the workload does not launch them: " + llvm::join(names, ", "));
+      context.progress.line("left alone, as the workload does not launch them: " +
+                            llvm::join(names, ", "));
     return names;
   });
 }
@@ -222,7 +232,9 @@ std::set<std::string> ProgramEnvironment::kernelsLeft(const Node &of, const Pars
       return {};
     }
     for (const KernelFact &kernel : findKernels(parsed))
-      if (llvm::any_of(kernel.instances, [&](const KernelFact::Instance &each) { return known->count(each.mangledName); }))
+      if (llvm::any_of(kernel.instances, [&](const KernelFact::Instance &each) {
+            return known->count(each.mangledName);
+          }))
         left.insert(kernel.name);
   }
   return left;
@@ -240,24 +252,28 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
     return open.takeError();
   // Passes that compose see the program before the first of them, the others do not ask.
   llvm::StringRef before = of.run ? of.run->base : of.text;
-  auto opportunities = open->opportunities(/*assisted=*/languageModel, [&](llvm::StringRef kernel) { return launchIn(before, kernel); });
+  auto opportunities = open->opportunities(
+      /*assisted=*/languageModel, [&](llvm::StringRef kernel) { return launchIn(before, kernel); });
   if (!opportunities)
     return opportunities.takeError();
-  std::set<std::string> left = id == rootNode ? std::set<std::string>() : kernelsLeft(of, open->parsed());
+  std::set<std::string> left =
+      id == rootNode ? std::set<std::string>() : kernelsLeft(of, open->parsed());
   json::Array list;
   std::set<std::pair<std::string, std::string>> seen;
   auto add = [&](const Opportunity &site, bool assisted) {
-    bool isLaunched = !unused->count(site.step.kernel) && (left.empty() || left.count(site.step.kernel));
+    bool isLaunched =
+        !unused->count(site.step.kernel) && (left.empty() || left.count(site.step.kernel));
     if (!isLaunched || !seen.emplace(site.step.pass, site.step.kernel).second)
       return;
     json::Object values; // those that the pass begins with
     for (const auto &[name, value] : site.step.parameters)
       values[name] = value;
-    list.push_back(json::Object{{"pass", site.step.pass},
-                                {"kernel", site.step.kernel},
-                                {"assisted", assisted},
-                                {"values", std::move(values)},
-                                {"choices", json::Array(assisted ? std::vector<std::string>() : site.choices)}});
+    list.push_back(json::Object{
+        {"pass", site.step.pass},
+        {"kernel", site.step.kernel},
+        {"assisted", assisted},
+        {"values", std::move(values)},
+        {"choices", json::Array(assisted ? std::vector<std::string>() : site.choices)}});
   };
   for (bool byDefault : {true, false})
     for (const Opportunity &site : *opportunities)
@@ -294,8 +310,15 @@ llvm::Expected<std::vector<Remark>> ProgramEnvironment::missed() {
   std::vector<Remark> remarks;
   for (Opportunity &each : *opportunities)
     if (!each.applies)
-      remarks.push_back({RemarkKind::Missed, each.step.pass, each.step.kernel, each.step.site,
-                         each.file, each.line, each.column, each.reason, {}});
+      remarks.push_back({RemarkKind::Missed,
+                         each.step.pass,
+                         each.step.kernel,
+                         each.step.site,
+                         each.file,
+                         each.line,
+                         each.column,
+                         each.reason,
+                         {}});
   return remarks;
 }
 
@@ -354,7 +377,8 @@ llvm::Expected<std::vector<Action>> ProgramEnvironment::actions(const NodeId &no
       if (const json::Object *values = value.getAsObject()->getObject("values"))
         for (ParameterRange &range : action.ranges)
           range.defaultValue = values->getString(range.name).value_or(range.defaultValue).str();
-      if (const json::Array *choices = value.getAsObject()->getArray("choices"); choices && !choices->empty()) {
+      if (const json::Array *choices = value.getAsObject()->getArray("choices");
+          choices && !choices->empty()) {
         ParameterRange range{choiceOption.str(), {}, choices->front().getAsString()->str()};
         for (const json::Value &choice : *choices)
           range.values.push_back(choice.getAsString()->str());

@@ -60,10 +60,10 @@ public:
 private:
   struct Node {
     std::string text;
-    Digest host;              ///< of its host text
-    CandidatePromise promise; ///< of all the steps behind it
-    std::optional<ScheduleRun> run; ///< the steps that the next schedule composes with
-    std::mutex mutex;         ///< of what follows
+    Digest host;                             ///< of its host text
+    CandidatePromise promise;                ///< of all the steps behind it
+    std::optional<ScheduleRun> run;          ///< the steps that the next schedule composes with
+    std::mutex mutex;                        ///< of what follows
     std::vector<JudgedStep> steps;           ///< from the original to it
     std::unique_ptr<RewriteSession> session; ///< made when first needed
     std::vector<GateRecord> gates;           ///< of its confirmation
@@ -106,30 +106,37 @@ private:
   llvm::Expected<llvm::json::Object> model(const ProgramArtefacts &program, const Digest &code);
   llvm::Expected<llvm::json::Value> computeModel(const ProgramArtefacts &program);
   /// Times and metrics of a correct program: measured where \p timing is, else modelled.
-  llvm::Error addSpeed(const NodeId &node, const ProgramArtefacts &program, const TimingReport *timing,
-                       llvm::json::Object &answer);
+  llvm::Error addSpeed(const NodeId &node, const ProgramArtefacts &program,
+                       const TimingReport *timing, llvm::json::Object &answer);
   /// Counters of the GPU in the form of `model`, with the reason in `degraded` if there are none.
   llvm::Expected<llvm::json::Object> counters(const NodeId &node, const ProgramArtefacts &program,
                                               const Digest &code);
   /// Whether the original takes more times as long (\p ratio) as any program before this one.
   bool isFastest(double ratio);
-  llvm::Expected<std::optional<llvm::json::Object>> withoutCounters(const NodeId &node, const TimingReport &timing,
-                                                    const llvm::json::Object &modelled);
-  /// The sentences of the hottest lines by kernel (mangled): sampled where a GPU does it, else modelled.
+  llvm::Expected<std::optional<llvm::json::Object>>
+  withoutCounters(const NodeId &node, const TimingReport &timing,
+                  const llvm::json::Object &modelled);
+  /// The sentences of the hottest lines by kernel (mangled): sampled where a GPU does it, else
+  /// modelled.
   llvm::Expected<llvm::json::Object> lines(const NodeId &node);
   llvm::Expected<llvm::json::Value> computeSamples(const ProgramArtefacts &program);
-  llvm::Expected<llvm::json::Value> computeCounters(const NodeId &node, const ProgramArtefacts &program);
+  llvm::Expected<llvm::json::Value> computeCounters(const NodeId &node,
+                                                    const ProgramArtefacts &program);
   /// The time that \p timing stands for in the search.
   llvm::Expected<double> acceptedUs(const NodeId &node, const TimingReport &timing);
   /// Kernels of the original that its recorded run does not launch: nothing done to them shows.
   llvm::Expected<const std::set<std::string> &> idleKernels();
   llvm::Expected<llvm::StringMap<RecordedLaunch>> recordLaunches(llvm::StringRef text);
-  /// A kernel of \p code that the program \p before does not have, where no launch of the workload takes any such kernel, by what was \p modelled
-  /// of \p code; empty where one takes one, where there is none, and where that is not known.
-  std::string idleAddition(const NodeId &before, const DeviceCode &code, const llvm::json::Object &modelled);
-  /// How \p text, or else the original, launches \p kernel when it is recorded; null if they do not.
+  /// A kernel of \p code that the program \p before does not have, where no launch of the workload
+  /// takes any such kernel, by what was \p modelled of \p code; empty where one takes one, where
+  /// there is none, and where that is not known.
+  std::string idleAddition(const NodeId &before, const DeviceCode &code,
+                           const llvm::json::Object &modelled);
+  /// How \p text, or else the original, launches \p kernel when it is recorded; null if they do
+  /// not.
   const RecordedLaunch *launchIn(llvm::StringRef text, llvm::StringRef kernel);
-  /// The kernels that the recorded run of \p of launches, the others being fallbacks; empty if that is not known.
+  /// The kernels that the recorded run of \p of launches, the others being fallbacks; empty if that
+  /// is not known.
   std::set<std::string> kernelsLeft(const Node &of, const ParsedProgram &parsed);
   llvm::Expected<llvm::json::Value> computeActions(const NodeId &node);
   llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Step &step);
@@ -143,7 +150,7 @@ private:
   RecordedCases &cases;
   GpuDevice *gpu; ///< null: times are modelled
   const ProgramArtefacts &original;
-  Digest run; ///< command, workload, chip, device and versions
+  Digest run;           ///< command, workload, chip, device and versions
   Model *languageModel; ///< null: none is
   const Workload &workload;
   GpuFacts gpuFacts;
@@ -153,9 +160,9 @@ private:
   std::unique_ptr<Assistant> assistant; ///< where there is a model
   NodeId rootNode;
   std::map<NodeId, Node> nodes;
-  std::mutex mutex; ///< of `nodes` and `bestRatio`
+  std::mutex mutex;     ///< of `nodes` and `bestRatio`
   double bestRatio = 1; ///< original's time over that of the fastest program measured so far
-  OnceMap<Digest, std::string> bitcodes; ///< of texts, paths
+  OnceMap<Digest, std::string> bitcodes;         ///< of texts, paths
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
   /// How the recorded run of a text launches each kernel, by mangled name.
   OnceMap<Digest, llvm::StringMap<RecordedLaunch>> launches;

@@ -18,10 +18,13 @@ static constexpr size_t fewestChoices = 4;
 
 //===-- What roles are shown ----------------------------------------------===//
 
-std::string ProgramEnvironment::shownText(const NodeId &id) { return withoutWorkload(node(id).text); }
+std::string ProgramEnvironment::shownText(const NodeId &id) {
+  return withoutWorkload(node(id).text);
+}
 
-llvm::Error ProgramEnvironment::withProgram(const NodeId &id,
-                                            llvm::function_ref<llvm::Error(RewriteSession &)> look) {
+llvm::Error
+ProgramEnvironment::withProgram(const NodeId &id,
+                                llvm::function_ref<llvm::Error(RewriteSession &)> look) {
   Node &of = node(id);
   std::lock_guard<std::mutex> lock(of.mutex);
   auto open = session(of);
@@ -83,7 +86,8 @@ AssistantFacts ProgramEnvironment::assistantFacts() const {
   AssistantFacts facts;
   facts.file = context.command.shownFile;
   facts.chip = (gpu ? gpuFacts.name : chip.name) + ", " + context.command.arch;
-  facts.facts.push_back(gpu ? "Times are measured on it." : "Times and metrics are modelled for it, not measured.");
+  facts.facts.push_back(gpu ? "Times are measured on it."
+                            : "Times and metrics are modelled for it, not measured.");
   std::string sizes;
   for (const auto &[name, value] : workload.sizes)
     sizes += (sizes.empty() ? "" : ", ") + name + " = " + std::to_string(value);
@@ -96,7 +100,8 @@ AssistantFacts ProgramEnvironment::assistantFacts() const {
   return facts;
 }
 
-llvm::Expected<Proposal> ProgramEnvironment::propose(const NodeId &id, const ProposalRequest &request) {
+llvm::Expected<Proposal> ProgramEnvironment::propose(const NodeId &id,
+                                                     const ProposalRequest &request) {
   if (!assistant)
     return Environment::propose(id, request);
   auto all = actions(id);
@@ -121,9 +126,11 @@ llvm::Expected<Proposal> ProgramEnvironment::propose(const NodeId &id, const Pro
   return assistant->propose(id, request, choices);
 }
 
-llvm::Expected<Proposal> ProgramEnvironment::repair(const NodeId &id, const ProposalRequest &request,
+llvm::Expected<Proposal> ProgramEnvironment::repair(const NodeId &id,
+                                                    const ProposalRequest &request,
                                                     const Attempt &failed) {
-  return assistant ? assistant->repair(id, request, failed) : Environment::repair(id, request, failed);
+  return assistant ? assistant->repair(id, request, failed)
+                   : Environment::repair(id, request, failed);
 }
 
 llvm::Expected<Reflection> ProgramEnvironment::suggest(const SuggestionRequest &request) {
@@ -156,7 +163,8 @@ std::string ProgramEnvironment::replySummary(const Step &step) const {
   return "a model's reply that is not here any more";
 }
 
-llvm::Expected<NodeJudgement> ProgramEnvironment::verified(const NodeId &id, NodeJudgement judgement) {
+llvm::Expected<NodeJudgement> ProgramEnvironment::verified(const NodeId &id,
+                                                           NodeJudgement judgement) {
   std::vector<JudgedStep> steps = stepsTo(id);
   bool assisted = llvm::any_of(steps, [](const JudgedStep &step) { return !step.reply.empty(); });
   if (!assistant || !assisted || judgement.verdict != AttemptVerdict::Correct)

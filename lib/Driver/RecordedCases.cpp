@@ -29,9 +29,9 @@ static std::string sizeText(const SizeMap &sizes) {
 
 RecordedCases::RecordedCases(const Context &context, Device &device, ProgramArtefacts original,
                              Workload workload, Signature signature, std::string folder)
-    : context(context), device(device),
-      emitter(context.runner, compileLimits(context)), first(std::move(original)),
-      workload(std::move(workload)), signature(std::move(signature)), root(std::move(folder)) {
+    : context(context), device(device), emitter(context.runner, compileLimits(context)),
+      first(std::move(original)), workload(std::move(workload)), signature(std::move(signature)),
+      root(std::move(folder)) {
   const Workload &w = this->workload;
   Recipe recorded;
   recorded.test.name = "recorded";
@@ -81,7 +81,8 @@ RecordedCases::Recipe RecordedCases::derived(llvm::StringRef name) const {
 /// Integers and records are not any numbers: the original is asked first whether it stands others.
 void RecordedCases::addIntegers() {
   constexpr unsigned mostUploads = 6;
-  auto add = [&](llvm::StringRef name, InputDistribution distribution, std::optional<unsigned> upload) {
+  auto add = [&](llvm::StringRef name, InputDistribution distribution,
+                 std::optional<unsigned> upload) {
     Recipe recipe = derived(name);
     recipe.test.asksMore = recipe.test.variesRecorded = true;
     recipe.distribution = distribution;
@@ -91,11 +92,13 @@ void RecordedCases::addIntegers() {
   };
   for (InputDistribution distribution : recordedDistributions)
     add(("integers " + toString(distribution)).str(), distribution, std::nullopt);
-  // One by one: indices among them, which a program stands in another order or not at all, keep the rest from it.
+  // One by one: indices among them, which a program stands in another order or not at all, keep the
+  // rest from it.
   for (InputDistribution distribution :
        {InputDistribution::Shuffled, InputDistribution::AnyBits, InputDistribution::AnyIndex})
     for (unsigned upload = 0; upload < mostUploads; ++upload)
-      add(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(), distribution, upload);
+      add(llvm::formatv("upload {0} {1}", upload + 1, toString(distribution)).str(), distribution,
+          upload);
 }
 
 static int64_t primeBelow(int64_t limit) {
@@ -110,8 +113,8 @@ static int64_t primeBelow(int64_t limit) {
   return std::max<int64_t>(1, limit);
 }
 
-/// The next size at which tiles of a power of two have no tail: the largest power that is no more than \p size, and
-/// no more than 128.
+/// The next size at which tiles of a power of two have no tail: the largest power that is no more
+/// than \p size, and no more than 128.
 static int64_t wholeTiles(int64_t size) {
   constexpr uint64_t mostTile = 128;
   if (size <= 0)
@@ -157,11 +160,13 @@ void RecordedCases::addCalls() {
   for (auto &[name, value] : prime) // different ones, as far as there are any
     limit = value = primeBelow(std::min(value * 3 / 4, limit - 1));
   auto addSizes = [&](const SizeMap &sizes, BufferLayout layout = BufferLayout::Separate) {
-    Recipe recipe = derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
+    Recipe recipe =
+        derived(sizeText(sizes) + (layout == BufferLayout::Misaligned ? " misaligned" : ""));
     recipe.sizes = sizes;
     recipe.seed = 20 + recipes.size();
     recipe.layout = layout;
-    if (!llvm::any_of(recipes, [&](const Recipe &other) { return other.test.name == recipe.test.name; }))
+    if (!llvm::any_of(recipes,
+                      [&](const Recipe &other) { return other.test.name == recipe.test.name; }))
       add(recipe, true);
   };
   addSizes(prime);
@@ -263,7 +268,8 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
   if (!library)
     return library.takeError();
   bool whole = workload.kind == WorkloadKind::Program;
-  std::string key = "host " + digestOf(program.text) + (whole || recipe.run ? "" : " " + recipe.test.name);
+  std::string key =
+      "host " + digestOf(program.text) + (whole || recipe.run ? "" : " " + recipe.test.name);
   auto folder = once(key, [&](const std::string &folder) -> llvm::Error {
     std::string text = program.text;
     CompileCommand command = context.command;
@@ -284,8 +290,9 @@ llvm::Expected<std::string> RecordedCases::executable(const ProgramArtefacts &pr
       text = std::move(*main);
       // What the copy includes lies beside the original.
       if (llvm::StringRef(program.text).contains("#include \""))
-        command.hostFlags.insert(command.hostFlags.end(),
-                                 {"-iquote", llvm::sys::path::parent_path(program.sourcePath).str()});
+        command.hostFlags.insert(
+            command.hostFlags.end(),
+            {"-iquote", llvm::sys::path::parent_path(program.sourcePath).str()});
     }
     return emitter.linkHostProgram(command, text, {}, *library, joinPath(folder, "program"));
   });
@@ -344,13 +351,14 @@ RecordRequest RecordedCases::request(const Recipe &recipe, std::string executabl
   // A program may take no longer than the search with it, which needs time to say so.
   constexpr double programShare = 0.8;
   if (context.options.budgetSeconds > 0)
-    request.limits.wallSeconds =
-        std::min(std::max(programShare * context.options.budgetSeconds, 1.0), request.limits.wallSeconds);
+    request.limits.wallSeconds = std::min(
+        std::max(programShare * context.options.budgetSeconds, 1.0), request.limits.wallSeconds);
   constexpr double askedSeconds = 30;
   if (recipe.test.asksMore)
     request.limits.wallSeconds = std::min(request.limits.wallSeconds, askedSeconds);
   if (context.options.sandbox) // no recording is in sight
-    request.sandbox = Sandbox{.readable = {sourceFolder, request.workingDirectory}, .writable = {}, .hidden = {root}};
+    request.sandbox = Sandbox{
+        .readable = {sourceFolder, request.workingDirectory}, .writable = {}, .hidden = {root}};
   return request;
 }
 
@@ -416,21 +424,24 @@ static bool uploadsAlike(const kbrt::Plan &a, const kbrt::Plan &b) {
   return places(a) == places(b);
 }
 
-/// Where a candidate uploads what the original does, its varied data are the original's: one file under two names,
-/// which nobody writes to. False where they differ, or the file system has no such links.
-static bool sharesVariedData(llvm::StringRef base, llvm::StringRef recording, llvm::StringRef varied,
-                             llvm::StringRef folder) {
+/// Where a candidate uploads what the original does, its varied data are the original's: one file
+/// under two names, which nobody writes to. False where they differ, or the file system has no such
+/// links.
+static bool sharesVariedData(llvm::StringRef base, llvm::StringRef recording,
+                             llvm::StringRef varied, llvm::StringRef folder) {
   auto map = [](llvm::StringRef of) {
     return llvm::MemoryBuffer::getFile(joinPath(of, kbrt::dataFileName), /*IsText=*/false,
                                        /*RequiresNullTerminator=*/false);
   };
   auto before = map(base), now = map(recording);
   return before && now && (*before)->getBuffer() == (*now)->getBuffer() &&
-         !llvm::sys::fs::create_hard_link(joinPath(varied, kbrt::dataFileName), joinPath(folder, kbrt::dataFileName));
+         !llvm::sys::fs::create_hard_link(joinPath(varied, kbrt::dataFileName),
+                                          joinPath(folder, kbrt::dataFileName));
 }
 
 llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const std::string &base,
-                                           const std::string &varied, const std::string &folder) const {
+                                           const std::string &varied,
+                                           const std::string &folder) const {
   std::string problem;
   auto original = kbrt::readPlan(base, problem), plan = kbrt::readPlan(recording, problem);
   if (!original || !plan)
@@ -441,7 +452,8 @@ llvm::Error RecordedCases::writeVariedLike(const std::string &recording, const s
     return llvm::Error::success();
   }
   std::string data[3];
-  for (auto [text, from] : {std::pair(&data[0], &base), {&data[1], &varied}, {&data[2], &recording}}) {
+  for (auto [text, from] :
+       {std::pair(&data[0], &base), {&data[1], &varied}, {&data[2], &recording}}) {
     std::string path = joinPath(*from, kbrt::dataFileName);
     if (!context.files.exists(path))
       continue; // nothing is uploaded
@@ -467,10 +479,11 @@ llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recip
   auto data = context.files.read(joinPath(recording, kbrt::dataFileName));
   if (!data)
     return data.takeError();
-  auto inputs = keepsRecorded(*recipe.distribution)
-                    ? varyRecorded(*plan, *data, recipe.seed, *recipe.distribution, recipe.upload,
-                                   recordSizes(*plan))
-                    : varyInputs(*plan, *data, recipe.seed, *recipe.distribution, lessenings(recipe));
+  auto inputs =
+      keepsRecorded(*recipe.distribution)
+          ? varyRecorded(*plan, *data, recipe.seed, *recipe.distribution, recipe.upload,
+                         recordSizes(*plan))
+          : varyInputs(*plan, *data, recipe.seed, *recipe.distribution, lessenings(recipe));
   if (!inputs)
     return inputs.takeError();
   if (!kbrt::writePlan(*plan, folder, problem))
@@ -478,7 +491,8 @@ llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recip
   return context.files.write(joinPath(folder, kbrt::dataFileName), inputs->data);
 }
 
-llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe, const std::string &recording) {
+llvm::Expected<bool> RecordedCases::changesWords(const Recipe &recipe,
+                                                 const std::string &recording) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!words) {
     std::string problem;
@@ -507,9 +521,9 @@ llvm::Expected<std::string> RecordedCases::varied(const Recipe &recipe) {
     if (!*changes)
       return base; // and nothing is written again
   }
-  return once(llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)), [&](const std::string &folder) -> llvm::Error {
-    return writeVaried(*base, recipe, folder);
-  });
+  return once(
+      llvm::formatv("vary {0} {1}", recipe.test.name, lessenings(recipe)),
+      [&](const std::string &folder) -> llvm::Error { return writeVaried(*base, recipe, folder); });
 }
 
 void RecordedCases::lessen(const TestCase &test) {
@@ -540,11 +554,13 @@ static std::string quietKey(const ProgramArtefacts &program, llvm::StringRef tes
   return ("fed " + digestOf(program.text) + " " + test + " quiet").str();
 }
 
-llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program, const Recipe &recordedAs,
-                                                const std::string &base, double quietSeconds, bool isElsewhere) {
-  const std::string key = quietSeconds > 0 ? quietKey(program, recordedAs.test.name)
-                                           : (isElsewhere ? "elsewhere " : "fed ") + digestOf(program.text) + " " +
-                                                 recordedAs.test.name;
+llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
+                                                const Recipe &recordedAs, const std::string &base,
+                                                double quietSeconds, bool isElsewhere) {
+  const std::string key = quietSeconds > 0
+                              ? quietKey(program, recordedAs.test.name)
+                              : (isElsewhere ? "elsewhere " : "fed ") + digestOf(program.text) +
+                                    " " + recordedAs.test.name;
   return once(key, [&](const std::string &folder) -> llvm::Error {
     auto host = executable(program, recordedAs);
     if (!host)
@@ -561,8 +577,9 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
         return known->second.asError();
       // It runs no kernels.
       constexpr double leastSeconds = 20, timesOriginal = 10;
-      fedRequest.limits.wallSeconds = std::min(
-          fedRequest.limits.wallSeconds, std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
+      fedRequest.limits.wallSeconds =
+          std::min(fedRequest.limits.wallSeconds,
+                   std::max(leastSeconds, timesOriginal * recordSeconds[recordedAs.test.name]));
     }
     auto recording = recordOracleFed(context.runner, fedRequest, base);
     if (!recording)
@@ -575,11 +592,13 @@ llvm::Expected<std::string> RecordedCases::feed(const ProgramArtefacts &program,
       endless.emplace(digestOf(program.text), end);
       return end.asError();
     }
-    if (recording->status == RecordStatus::Unsupported || recording->status == RecordStatus::Mismatch) {
+    if (recording->status == RecordStatus::Unsupported ||
+        recording->status == RecordStatus::Mismatch) {
       // The recorder names the program behind the original's file.
       auto [program, what] = llvm::StringRef(recording->message).split("': ");
       return llvm::make_error<CannotFollow>(
-          ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(), recording->note);
+          ("the candidate's host cannot be followed: " + (what.empty() ? program : what)).str(),
+          recording->note);
     }
     if (llvm::Error error = recording->asError())
       return error;
@@ -611,8 +630,9 @@ llvm::Expected<std::string> RecordedCases::candidate(const ProgramArtefacts &pro
   }
   if (!fed || !recipe.distribution)
     return fed;
-  return once(llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
-              [&](const std::string &folder) { return writeVariedLike(*fed, *base, *oracle, folder); });
+  return once(
+      llvm::formatv("varied {0} {1} {2}", *fed, test.name, lessenings(recipe)),
+      [&](const std::string &folder) { return writeVariedLike(*fed, *base, *oracle, folder); });
 }
 
 llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtefacts &program,
@@ -624,7 +644,8 @@ llvm::Expected<std::string> RecordedCases::candidateElsewhere(const ProgramArtef
 }
 
 std::optional<llvm::Expected<CaseSource::WholeRun>>
-RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef otherImage, Rounding rounding) {
+RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef otherImage,
+                            Rounding rounding) {
   if (workload.kind != WorkloadKind::Program)
     return std::nullopt;
   auto run = [&]() -> llvm::Expected<WholeRun> {
@@ -632,10 +653,12 @@ RecordedCases::wholeProgram(const ProgramArtefacts &program, llvm::StringRef oth
     auto host = executable(sharesHost(program) ? first : program, recipe);
     if (!host)
       return host.takeError();
-    auto image = otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
+    auto image =
+        otherImage.empty() ? imageFor(program) : llvm::Expected<std::string>(otherImage.str());
     if (!image)
       return image.takeError();
-    std::string folder = joinPath(root, "whole" + std::to_string(wholeRuns++)); // several may run at once
+    std::string folder =
+        joinPath(root, "whole" + std::to_string(wholeRuns++)); // several may run at once
     if (llvm::Error error = context.files.createDirectories(folder))
       return std::move(error);
     RecordRequest whole = request(recipe, *host, *image, folder);
@@ -660,8 +683,8 @@ std::optional<TestCase> RecordedCases::reseeded(const TestCase &test) {
   const Recipe *recipe = find(test.name);
   // Of the varied cases, any with the same plan and another seed will do.
   for (const Recipe &other : recipes)
-    if (recipe && other.distribution && !other.test.asksMore && !recipe->test.unseen && other.sizes == recipe->sizes &&
-        other.test.name != recipe->test.name)
+    if (recipe && other.distribution && !other.test.asksMore && !recipe->test.unseen &&
+        other.sizes == recipe->sizes && other.test.name != recipe->test.name)
       return other.test;
   return std::nullopt;
 }

@@ -33,8 +33,8 @@ public:
   void recordOnGpu(DeviceCompiler &compiler, unsigned index);
   /// RecordRequest::kernelTypes; before anything has run.
   void setKernelTypes(KernelTypes types) { kernelTypes = std::move(types); }
-  /// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is no
-  /// record.
+  /// Bytes of the records that the parameters of kernels point to, by mangled name; 0 for what is
+  /// no record.
   using KernelRecords = std::map<std::string, std::vector<uint64_t>>;
   void setKernelRecords(KernelRecords records) { kernelRecords = std::move(records); }
 
@@ -44,10 +44,12 @@ public:
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
-  llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program, const TestCase &recorded) override;
+  llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program,
+                                                 const TestCase &recorded) override;
   double wholeSeconds() override;
-  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
-                                                       Rounding rounding = Rounding::Nearest) override;
+  std::optional<llvm::Expected<WholeRun>>
+  wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
+               Rounding rounding = Rounding::Nearest) override;
   std::optional<TestCase> reseeded(const TestCase &test) override;
   Tolerance tolerance(const TestCase &test, unsigned output) override;
   void lessen(const TestCase &test) override;
@@ -82,7 +84,8 @@ private:
 
   void addLayouts();
   void addIntegers();
-  /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may use.
+  /// Sizes, scalars, streams and calls that the workload does not name, but the entry's caller may
+  /// use.
   void addCalls();
   void numberRuns();
   Recipe derived(llvm::StringRef name) const;
@@ -95,10 +98,12 @@ private:
   llvm::Expected<std::string> imageFor(const ProgramArtefacts &program);
   RecordRequest request(const Recipe &recipe, std::string executable, std::string image,
                         std::string folder) const;
-  /// The recording of the host of \p program, which is fed the results in \p base and ended when it has been quiet for
+  /// The recording of the host of \p program, which is fed the results in \p base and ended when it
+  /// has been quiet for
   /// \p quietSeconds after the last of them; 0: it ends by itself. \p isElsewhere: RecordRequest's.
-  llvm::Expected<std::string> feed(const ProgramArtefacts &program, const Recipe &recordedAs, const std::string &base,
-                                   double quietSeconds, bool isElsewhere = false);
+  llvm::Expected<std::string> feed(const ProgramArtefacts &program, const Recipe &recordedAs,
+                                   const std::string &base, double quietSeconds,
+                                   bool isElsewhere = false);
   llvm::Expected<std::string> record(const Recipe &recipe);
   llvm::Error writeHostResults(const Recording &recording) const;
   RecordSizes recordSizes(const kbrt::Plan &plan) const;
@@ -127,13 +132,14 @@ private:
   Signature signature;
   std::string root;
   std::vector<Recipe> recipes;
-  mutable std::mutex mutex;       ///< of what follows
-  std::optional<std::vector<UploadWords>> words; ///< what the program uploads; unknown before it was asked
-  std::map<std::string, unsigned> lessened; ///< how often, by case
-  std::atomic<unsigned> wholeRuns = 0; ///< folders of `wholeProgram`
+  mutable std::mutex mutex; ///< of what follows
+  std::optional<std::vector<UploadWords>>
+      words; ///< what the program uploads; unknown before it was asked
+  std::map<std::string, unsigned> lessened;    ///< how often, by case
+  std::atomic<unsigned> wholeRuns = 0;         ///< folders of `wholeProgram`
   std::map<std::string, double> recordSeconds; ///< of the original's host, by case
   std::map<std::string, Recording> endless; ///< by digest, candidates whose host took too long once
-  std::map<Digest, Digest> hosts; ///< text to host text
+  std::map<Digest, Digest> hosts;           ///< text to host text
   OnceMap<std::string, std::string> done;
   std::string output; ///< of the recorded run, written while that is made
 };

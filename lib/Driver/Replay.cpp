@@ -22,7 +22,9 @@ llvm::Expected<ExitStatus> kbopt::runReplay(Context &context) {
   // What a model wrote is compiled as a candidate is.
   CodeEmitter emitter(context.runner, compileLimits(context));
   if (llvm::any_of(*steps, [](const Step &step) { return !step.reply.empty(); }))
-    pipeline.bitcode = [&](llvm::StringRef text) { return emitter.emitDeviceBitcode(context.command, text); };
+    pipeline.bitcode = [&](llvm::StringRef text) {
+      return emitter.emitDeviceBitcode(context.command, text);
+    };
   pipeline.bisectLimit = options.bisectLimit;
   pipeline.timePasses = options.timePasses;
   if (options.bisectLimit >= 0)

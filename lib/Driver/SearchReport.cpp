@@ -13,18 +13,21 @@ using llvm::formatv;
 
 void SearchReport::opened(size_t records, const std::string &directory) {
   if (records)
-    context.progress.line(llvm::formatv("knowledge: {0} records of earlier runs from {1}", records, directory).str());
+    context.progress.line(
+        llvm::formatv("knowledge: {0} records of earlier runs from {1}", records, directory).str());
   else
     context.progress.line("knowledge: the built-in seed; no evidence yet in " + directory);
 }
 
 std::string SearchReport::standing() const {
   uint64_t budget = context.options.budgetCandidates;
-  std::string text = formatv("best {0:f2} x, {1}{2} candidate{3}", bestUs > 0 ? originalUs / bestUs : 1, judged,
-                             budget ? formatv(" of {0}", budget).str() : "",
-                             budget == 1 || (!budget && judged == 1) ? "" : "s");
+  std::string text =
+      formatv("best {0:f2} x, {1}{2} candidate{3}", bestUs > 0 ? originalUs / bestUs : 1, judged,
+              budget ? formatv(" of {0}", budget).str() : "",
+              budget == 1 || (!budget && judged == 1) ? "" : "s");
   if (tokens)
-    text += formatv(", {0} tokens, {1}", tokens, cost ? formatv("${0:f2}", *cost).str() : "cost unknown");
+    text += formatv(", {0} tokens, {1}", tokens,
+                    cost ? formatv("${0:f2}", *cost).str() : "cost unknown");
   return text;
 }
 
@@ -49,7 +52,9 @@ void SearchReport::asked(const ProposalRequest &, unsigned, const Proposal &prop
   spend(proposal.tokens, proposal.cost);
 }
 
-void SearchReport::reflected(const Reflection &reflection) { spend(reflection.tokens, reflection.cost); }
+void SearchReport::reflected(const Reflection &reflection) {
+  spend(reflection.tokens, reflection.cost);
+}
 
 void SearchReport::started(const NodeJudgement &original) {
   originalUs = bestUs = original.timeUs;
@@ -75,9 +80,10 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
     return attempt.reason;
   switch (attempt.verdict) {
   case AttemptVerdict::Correct: {
-    std::string text = llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
-                                     attempt.parentTimeUs / attempt.timeUs,
-                                     attempt.phase == AttemptPhase::Tune ? "winner so far" : "step before");
+    std::string text =
+        llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
+                      attempt.parentTimeUs / attempt.timeUs,
+                      attempt.phase == AttemptPhase::Tune ? "winner so far" : "step before");
     if (attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
       text += llvm::formatv(" (modelled {0:f2} x)", attempt.parentModelledUs / attempt.modelledUs);
     return text;
@@ -86,7 +92,8 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
     return "incorrect (" + attempt.gate + (attempt.failure.empty() ? "" : ", " + attempt.failure) +
            "): " + attempt.reason;
   case AttemptVerdict::Inconclusive:
-    return "inconclusive" + (attempt.gate.empty() ? "" : " (" + attempt.gate + ")") + ": " + attempt.reason;
+    return "inconclusive" + (attempt.gate.empty() ? "" : " (" + attempt.gate + ")") + ": " +
+           attempt.reason;
   case AttemptVerdict::NotApplied:
     return (attempt.ask && attempt.step.reply.empty() ? "no proposal" : "does not apply") +
            (attempt.failure.empty() ? "" : " (" + attempt.failure + ")") + ": " + attempt.reason;
@@ -107,8 +114,8 @@ void SearchReport::attempted(const Attempt &attempt) {
                       : attempt.phase == AttemptPhase::Sketch ? "sketch"
                       : attempt.phase == AttemptPhase::Tune   ? "tuning"
                                                               : "winner";
-  std::string text =
-      llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.text(), outcomeText(attempt, source()), note);
+  std::string text = llvm::formatv("[{0}] {1}  {2}{3}", where, attempt.text(),
+                                   outcomeText(attempt, source()), note);
   // What was seen before is news to nobody.
   if (attempt.shortcut == "known")
     context.progress.status(text);
@@ -133,19 +140,21 @@ void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
       passed += " " + toString(record.gate).str();
       cases += record.cases;
     }
-  context.progress.line(llvm::formatv("verified: gates{0}, {1} runs compared", passed, cases).str());
+  context.progress.line(
+      llvm::formatv("verified: gates{0}, {1} runs compared", passed, cases).str());
   for (const GateRecord &record : gates)
     if (record.outcome == GateOutcome::NotRun)
-      context.progress.line(
-          ("  not run: " + toString(record.gate) + " " + gateTitle(record.gate) + ": " + record.reason).str());
+      context.progress.line(("  not run: " + toString(record.gate) + " " + gateTitle(record.gate) +
+                             ": " + record.reason)
+                                .str());
 }
 
 void SearchReport::describeGain(ProgramEnvironment &environment, const SearchResult &result) {
   const NodeJudgement &original = result.original;
   auto line = [&](const std::string &text) { context.progress.line(text); };
-  line(llvm::formatv("result: {0:f2} x faster, {1:f2} -> {2:f2} us, {3} {4}", original.timeUs / result.bestUs,
-                     original.timeUs, result.bestUs, gpu.empty() ? "modelled for" : "measured on",
-                     gpu.empty() ? chip.name : gpu));
+  line(llvm::formatv("result: {0:f2} x faster, {1:f2} -> {2:f2} us, {3} {4}",
+                     original.timeUs / result.bestUs, original.timeUs, result.bestUs,
+                     gpu.empty() ? "modelled for" : "measured on", gpu.empty() ? chip.name : gpu));
   if (original.modelledUs > 0 && result.winner.modelledUs > 0)
     line(llvm::formatv("  modelled for {0}: {1:f2} x", chip.name,
                        original.modelledUs / result.winner.modelledUs));
@@ -158,7 +167,9 @@ void SearchReport::describeGain(ProgramEnvironment &environment, const SearchRes
 
 /// \p text as one word of a shell's command line: names may hold anything.
 static std::string shellWord(llvm::StringRef text, bool always = false) {
-  auto isPlain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_@%+=:,./-").contains(c); };
+  auto isPlain = [](char c) {
+    return llvm::isAlnum(c) || llvm::StringRef("_@%+=:,./-").contains(c);
+  };
   if (!always && !text.empty() && llvm::all_of(text, isPlain))
     return text.str();
   std::string word = "'";
@@ -168,8 +179,8 @@ static std::string shellWord(llvm::StringRef text, bool always = false) {
 }
 
 std::string SearchReport::replayCommand(llvm::ArrayRef<Step> pipeline) const {
-  std::string command =
-      "kb-opt -passes=" + shellWord(printPipeline(pipeline), /*always=*/true) + " " + shellWord(context.options.input);
+  std::string command = "kb-opt -passes=" + shellWord(printPipeline(pipeline), /*always=*/true) +
+                        " " + shellWord(context.options.input);
   if (context.options.flags && !context.options.flags->empty()) {
     command += " --";
     for (const std::string &flag : *context.options.flags)
@@ -212,7 +223,8 @@ llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &envi
     return missed.takeError();
   context.progress.clear();
   showRemarks(context, *missed);
-  context.progress.line("result: no pass applies, so nothing was run or judged; the program stays as it is");
+  context.progress.line(
+      "result: no pass applies, so nothing was run or judged; the program stays as it is");
   if (!context.options.remarksFile.empty())
     if (llvm::Error error = writeRemarks(context, *missed))
       return std::move(error);
@@ -221,23 +233,30 @@ llvm::Expected<ExitStatus> SearchReport::nothingApplies(ProgramEnvironment &envi
   return ExitStatus::Success;
 }
 
-/// Why no schedule was tried for the kernel that takes most of the time; empty if one was, or nothing is known of that.
-static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environment, const SearchResult &result) {
+/// Why no schedule was tried for the kernel that takes most of the time; empty if one was, or
+/// nothing is known of that.
+static llvm::Expected<std::string> unscheduledText(ProgramEnvironment &environment,
+                                                   const SearchResult &result) {
   const std::map<std::string, KernelProfile> &kernels = result.original.kernels;
-  auto slowest = std::max_element(kernels.begin(), kernels.end(),
-                                  [](const auto &a, const auto &b) { return a.second.timeUs < b.second.timeUs; });
-  bool isTried = slowest != kernels.end() && llvm::any_of(result.attempts, [&](const Attempt &attempt) {
-                   return attempt.phase == AttemptPhase::Sketch && attempt.step.kernel == slowest->first;
-                 });
+  auto slowest = std::max_element(kernels.begin(), kernels.end(), [](const auto &a, const auto &b) {
+    return a.second.timeUs < b.second.timeUs;
+  });
+  bool isTried =
+      slowest != kernels.end() && llvm::any_of(result.attempts, [&](const Attempt &attempt) {
+        return attempt.phase == AttemptPhase::Sketch && attempt.step.kernel == slowest->first;
+      });
   if (slowest == kernels.end() || isTried)
     return "";
   llvm::Expected<std::string> reason = environment.whyUnscheduled(slowest->first);
   if (!reason || reason->empty())
     return reason;
-  return formatv("no schedule applies to '{0}', which takes most of the time: {1}", slowest->first, *reason).str();
+  return formatv("no schedule applies to '{0}', which takes most of the time: {1}", slowest->first,
+                 *reason)
+      .str();
 }
 
-llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment, const SearchResult &result) {
+llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment,
+                                          const SearchResult &result) {
   struct Tried {
     unsigned count = 0, refused = 0;
     double best = 0; ///< the largest gain of a correct one
@@ -260,13 +279,15 @@ llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment, const
     parts.push_back(formatv("{0} ({1}{2}{3})", pass, what.count,
                             what.best > 0 ? formatv(", best {0:f2} x", what.best).str() : "",
                             what.refused ? formatv(", {0} refused", what.refused).str() : ""));
-  context.progress.line("  tried: " + (parts.empty() ? std::string("nothing") : llvm::join(parts, ", ")));
+  context.progress.line("  tried: " +
+                        (parts.empty() ? std::string("nothing") : llvm::join(parts, ", ")));
   const NodeJudgement &original = result.original;
   if (original.floorUs > 0)
-    context.progress.line(formatv("  the roofline allows {0:f2} us, {1:f2} x less; in the way stands {2}: {3}",
-                                  original.floorUs, original.timeUs / original.floorUs,
-                                  original.state.fullName(), original.state.why())
-                              .str());
+    context.progress.line(
+        formatv("  the roofline allows {0:f2} us, {1:f2} x less; in the way stands {2}: {3}",
+                original.floorUs, original.timeUs / original.floorUs, original.state.fullName(),
+                original.state.why())
+            .str());
   llvm::Expected<std::string> unscheduled = unscheduledText(environment, result);
   if (!unscheduled)
     return unscheduled.takeError();
@@ -275,27 +296,32 @@ llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment, const
   return llvm::Error::success();
 }
 
-llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment, const Journal &journal,
-                                                const SearchResult &result, size_t recordsKept,
-                                                const std::string &evidenceFile, double seconds) {
+llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
+                                                const Journal &journal, const SearchResult &result,
+                                                size_t recordsKept, const std::string &evidenceFile,
+                                                double seconds) {
   Progress &progress = context.progress;
   progress.clear();
   const NodeJudgement &original = result.original;
   if (original.verdict != AttemptVerdict::Correct) {
     // What the recorder says names the program already.
     bool named = llvm::StringRef(original.reason).contains("'" + context.command.shownFile + "'");
-    const bool isBlind = original.verdict == AttemptVerdict::Inconclusive && original.gate == toString(GateId::G5);
+    const bool isBlind =
+        original.verdict == AttemptVerdict::Inconclusive && original.gate == toString(GateId::G5);
     return llvm::make_error<UsageError>(
         (named ? "" : "'" + context.options.input + "': ") + original.reason,
-        isBlind ? "let the program upload its inputs and read back what depends on them, or describe both in a workload (docs/Workloads.md)"
-                : "mend the program, or give it less to do in a workload; kb-opt keeps what is right and makes it faster",
+        isBlind ? "let the program upload its inputs and read back what depends on them, or "
+                  "describe both in a workload (docs/Workloads.md)"
+                : "mend the program, or give it less to do in a workload; kb-opt keeps what is "
+                  "right and makes it faster",
         ExitStatus::Diagnostics);
   }
 
   // Why passes do not apply: said where none does, and in the files for remarks and report.
   std::vector<Remark> missed;
   bool nothingApplied = result.attempts.empty() && result.end != SearchEnd::Interrupted;
-  if (nothingApplied || !context.options.remarksFile.empty() || !context.options.reportFile.empty()) {
+  if (nothingApplied || !context.options.remarksFile.empty() ||
+      !context.options.reportFile.empty()) {
     auto remarks = environment.missed();
     if (!remarks)
       return remarks.takeError();
@@ -310,7 +336,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     describeGates(environment.gates(result.best));
   else if (found)
     progress.line(result.end == SearchEnd::BudgetSeconds
-                      ? "verified by the gates of the search alone: the time was up before the final check ended"
+                      ? "verified by the gates of the search alone: the time was up before the "
+                        "final check ended"
                       : "not yet verified on every case: the run was stopped before that");
   if (found)
     describeGain(environment, result);
@@ -320,15 +347,18 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     if (llvm::Error error = describeFailure(environment, result))
       return std::move(error);
   if (result.merged || result.pruned)
-    progress.line(llvm::formatv("not judged: {0} with machine code seen before, {1} that the roofline rules out",
-                                result.merged, result.pruned)
-                      .str());
+    progress.line(
+        llvm::formatv(
+            "not judged: {0} with machine code seen before, {1} that the roofline rules out",
+            result.merged, result.pruned)
+            .str());
   uint64_t answered = 0, computed = 0;
   for (const auto &[kind, counts] : journal.counts()) {
     answered += counts.found;
     computed += counts.computed;
   }
-  std::string effects = formatv("{0} answered from the journal, {1} carried out", answered, computed);
+  std::string effects =
+      formatv("{0} answered from the journal, {1} carried out", answered, computed);
   std::string evidence = formatv("{0} new records in {1}", recordsKept, evidenceFile);
   progress.line(formatv("effects: {0}, in {1:f1} s", effects, seconds).str());
   progress.line("evidence: " + evidence);
@@ -337,7 +367,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   // The user's own file gets what passed the final check, and nothing else.
   const bool isProven = !found || result.confirmed, mayWrite = isProven || !context.options.fix;
   if (!mayWrite)
-    progress.line("'" + context.command.shownFile + "' is left as it is: the final check did not end; the same command goes on from here");
+    progress.line(
+        "'" + context.command.shownFile +
+        "' is left as it is: the final check did not end; the same command goes on from here");
   if (found) {
     progress.line("replay: " + replayCommand(result.pipeline));
     if (context.options.printPipeline)
@@ -359,7 +391,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     std::string patch = "# " + replayCommand(result.pipeline) + "\n" + patchText(context, text);
     if (llvm::Error error = writeResult(context, patch))
       return std::move(error);
-  } else if (llvm::Error error = writeProgram(context, mayWrite ? llvm::StringRef(text) : context.text)) {
+  } else if (llvm::Error error =
+                 writeProgram(context, mayWrite ? llvm::StringRef(text) : context.text)) {
     return std::move(error);
   }
   if (!context.options.reportFile.empty()) {
@@ -370,13 +403,16 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     inputs.effects = std::move(effects);
     inputs.seconds = seconds;
     inputs.roles = roles;
-    if (llvm::Error error = writeReportFile(context, reportPage(session, environment, result, std::move(inputs))))
+    if (llvm::Error error =
+            writeReportFile(context, reportPage(session, environment, result, std::move(inputs))))
       return std::move(error);
     progress.line("report: " + context.options.reportFile);
   }
-  bool stopped = result.end == SearchEnd::BudgetCandidates || result.end == SearchEnd::BudgetSeconds ||
-                 result.end == SearchEnd::BudgetModel || result.end == SearchEnd::Interrupted;
+  bool stopped = result.end == SearchEnd::BudgetCandidates ||
+                 result.end == SearchEnd::BudgetSeconds || result.end == SearchEnd::BudgetModel ||
+                 result.end == SearchEnd::Interrupted;
   if (stopped)
     progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
-  return stopped && (result.end == SearchEnd::Interrupted || !isProven) ? ExitStatus::Budget : ExitStatus::Success;
+  return stopped && (result.end == SearchEnd::Interrupted || !isProven) ? ExitStatus::Budget
+                                                                        : ExitStatus::Success;
 }

@@ -30,7 +30,8 @@ public:
   void reflected(const Reflection &reflection) override;
   void improved(double timeUs, llvm::ArrayRef<Step> pipeline) override;
 
-  /// The end where no rule applies and no model is asked: says why, and leaves the program as it is.
+  /// The end where no rule applies and no model is asked: says why, and leaves the program as it
+  /// is.
   llvm::Expected<ExitStatus> nothingApplies(ProgramEnvironment &environment);
   /// Writes the result as the options ask, and the summary; returns the exit status.
   llvm::Expected<ExitStatus> finish(ProgramEnvironment &environment, const Journal &journal,

@@ -27,9 +27,10 @@ static llvm::Error compileOriginal(Session &session) {
   return context.files.write(original.bitcodePath, *bitcode);
 }
 
-/// The type of the numbers that \p type consists of, if all are of one type and nothing lies between them; adds their bytes
-/// to \p bytes.
-static kbrt::ElementType numbersIn(clang::QualType type, const clang::ASTContext &ast, int64_t &bytes) {
+/// The type of the numbers that \p type consists of, if all are of one type and nothing lies
+/// between them; adds their bytes to \p bytes.
+static kbrt::ElementType numbersIn(clang::QualType type, const clang::ASTContext &ast,
+                                   int64_t &bytes) {
   if (const auto *array = ast.getAsConstantArrayType(type)) {
     int64_t each = 0;
     kbrt::ElementType found = numbersIn(array->getElementType(), ast, each);
@@ -37,8 +38,8 @@ static kbrt::ElementType numbersIn(clang::QualType type, const clang::ASTContext
     return found;
   }
   const auto *record = type->getAsCXXRecordDecl();
-  kbrt::ElementType found =
-      scalarElement(type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy()));
+  kbrt::ElementType found = scalarElement(
+      type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy()));
   if (!record || found != kbrt::ElementType::Unknown) {
     bytes += ast.getTypeSizeInChars(type).getQuantity();
     return found;
@@ -58,7 +59,8 @@ static kbrt::ElementType numbersIn(clang::QualType type, const clang::ASTContext
   return own == ast.getTypeSizeInChars(type).getQuantity() ? found : kbrt::ElementType::Unknown;
 }
 
-/// What the parameters of kernels point to, where the mangled name does not tell it: of `extern "C"`, and structs.
+/// What the parameters of kernels point to, where the mangled name does not tell it: of `extern
+/// "C"`, and structs.
 static KernelTypes kernelTypes(const ParsedProgram &program) {
   KernelTypes types;
   for (const KernelFact &kernel : findKernels(program))
@@ -68,9 +70,12 @@ static KernelTypes kernelTypes(const ParsedProgram &program) {
       for (const clang::ParmVarDecl *parameter : instance.function->parameters()) {
         clang::QualType pointee = parameter->getType()->getPointeeType();
         int64_t bytes = 0;
-        bool isComplete = !pointee.isNull() && !pointee->isIncompleteType() && !pointee->isDependentType();
-        known.push_back(isComplete ? numbersIn(pointee, program.context(), bytes) : kbrt::ElementType::Unknown);
-        hasStruct |= isComplete && pointee->isRecordType() && known.back() != kbrt::ElementType::Unknown;
+        bool isComplete =
+            !pointee.isNull() && !pointee->isIncompleteType() && !pointee->isDependentType();
+        known.push_back(isComplete ? numbersIn(pointee, program.context(), bytes)
+                                   : kbrt::ElementType::Unknown);
+        hasStruct |=
+            isComplete && pointee->isRecordType() && known.back() != kbrt::ElementType::Unknown;
       }
       if (hasStruct || !llvm::StringRef(instance.mangledName).starts_with("_Z"))
         types[instance.mangledName] = std::move(known);
@@ -84,8 +89,8 @@ static RecordedCases::KernelRecords kernelRecords(const ParsedProgram &program) 
     for (const KernelFact::Instance &instance : kernel.instances)
       for (const clang::ParmVarDecl *parameter : instance.function->parameters()) {
         clang::QualType pointee = parameter->getType()->getPointeeType();
-        const bool isRecord = !pointee.isNull() && pointee->isRecordType() && !pointee->isIncompleteType() &&
-                              !pointee->isDependentType();
+        const bool isRecord = !pointee.isNull() && pointee->isRecordType() &&
+                              !pointee->isIncompleteType() && !pointee->isDependentType();
         records[instance.mangledName].push_back(
             isRecord ? program.context().getTypeSizeInChars(pointee).getQuantity() : 0);
       }
@@ -112,13 +117,15 @@ static llvm::Error parseOriginal(Session &session) {
   return llvm::Error::success();
 }
 
-/// That run programs beside each other on one GPU. Each keeps several opened devices of half a gigabyte,
-/// and opening one takes longer than most programs.
+/// That run programs beside each other on one GPU. Each keeps several opened devices of half a
+/// gigabyte, and opening one takes longer than most programs.
 static constexpr unsigned mostServers = 3;
 
 static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session) {
   Context &context = session.context;
-  NoticeFunction notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
+  NoticeFunction notice = [&context](const std::string &text) {
+    context.progress.line("gpu: " + text);
+  };
   if (context.options.device == DeviceKind::Spool) {
     SpoolChannelOptions spool;
     spool.directory = context.options.spoolFolder;
@@ -150,9 +157,10 @@ static llvm::Expected<std::unique_ptr<JobChannel>> openChannel(Session &session)
 /// are equal and the device's minor one is not less.
 static bool runsOn(llvm::StringRef arch, llvm::StringRef device) {
   unsigned code = 0, chip = 0;
-  return arch == device || (!arch.drop_front(std::min<size_t>(3, arch.size())).getAsInteger(10, code) &&
-                            !device.drop_front(std::min<size_t>(3, device.size())).getAsInteger(10, chip) &&
-                            code / 10 == chip / 10 && code <= chip);
+  return arch == device ||
+         (!arch.drop_front(std::min<size_t>(3, arch.size())).getAsInteger(10, code) &&
+          !device.drop_front(std::min<size_t>(3, device.size())).getAsInteger(10, chip) &&
+          code / 10 == chip / 10 && code <= chip);
 }
 
 /// The GPU that the options name; it decides architecture and chip where the user does not.
@@ -164,7 +172,8 @@ static llvm::Error openGpu(Session &session) {
   CudaDeviceOptions options;
   options.notice = [&context](const std::string &text) { context.progress.line("gpu: " + text); };
   options.timings = &context.timings;
-  session.gpu = std::make_unique<CudaDevice>(session.compiler, std::move(*channel), std::move(options));
+  session.gpu =
+      std::make_unique<CudaDevice>(session.compiler, std::move(*channel), std::move(options));
   auto facts = session.gpu->facts();
   if (!facts)
     return facts.takeError();
@@ -173,18 +182,17 @@ static llvm::Error openGpu(Session &session) {
   if (context.command.archIsDefault)
     context.command.arch = facts->arch;
   else if (!runsOn(context.command.arch, facts->arch))
-    return llvm::make_error<ToolError>("machine code for " + context.command.arch + " does not run on the " +
-                                           facts->name + " (" + facts->arch + ")",
-                                       std::vector<std::string>{"kb-run"}, 3, "",
-                                       "pass --arch=" + facts->arch);
+    return llvm::make_error<ToolError>(
+        "machine code for " + context.command.arch + " does not run on the " + facts->name + " (" +
+            facts->arch + ")",
+        std::vector<std::string>{"kb-run"}, 3, "", "pass --arch=" + facts->arch);
   if (!context.options.chip.empty())
     return llvm::Error::success();
   auto chip = chipOfProduct(facts->name);
   if (!chip)
-    return llvm::make_error<ToolError>("no facts about the chip of '" + facts->name + "'",
-                                       std::vector<std::string>{"kb-run"}, 3, "",
-                                       "name the one most like it with --chip: " +
-                                           llvm::join(builtinChips(), ", "));
+    return llvm::make_error<ToolError>(
+        "no facts about the chip of '" + facts->name + "'", std::vector<std::string>{"kb-run"}, 3,
+        "", "name the one most like it with --chip: " + llvm::join(builtinChips(), ", "));
   context.options.chip = *chip;
   return llvm::Error::success();
 }
@@ -249,8 +257,8 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   judgeOptions.timings = &context.timings;
   judgeOptions.threads = judgeThreads();
   session->judge =
-      std::make_unique<Judge>(session->original, session->compiler, *session->device, *session->cases,
-                              context.clock, judgeOptions, session->gpu.get());
+      std::make_unique<Judge>(session->original, session->compiler, *session->device,
+                              *session->cases, context.clock, judgeOptions, session->gpu.get());
   session->judge->onProgress = [&context](llvm::StringRef text) { context.progress.status(text); };
   return session;
 }

@@ -9,8 +9,8 @@
 #define KBOPT_LIB_DRIVER_SESSION_H
 
 #include "RecordedCases.h"
-#include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/CudaDevice.h"
+#include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Pipeline/Journal.h"
 #include "kb-opt/Support/Installation.h"
@@ -23,8 +23,8 @@ struct Session {
   Session(Context &context, TemporaryDirectory folder)
       : context(context), folder(std::move(folder)),
         nvcc(context.runner, this->folder.path().str(), context.options.sandbox),
-        compiler(nvcc, context.runner, findKbRun().value_or(""),
-                 this->folder.path().str(), context.options.sandbox) {}
+        compiler(nvcc, context.runner, findKbRun().value_or(""), this->folder.path().str(),
+                 context.options.sandbox) {}
 
   Context &context;
   TemporaryDirectory folder;
@@ -38,8 +38,8 @@ struct Session {
   Workload workload;
   Signature signature;
   std::unique_ptr<Journal> journal;
-  std::unique_ptr<Device> device;   ///< the CPU device
-  std::unique_ptr<CudaDevice> gpu;  ///< null: times are modelled
+  std::unique_ptr<Device> device;  ///< the CPU device
+  std::unique_ptr<CudaDevice> gpu; ///< null: times are modelled
   GpuFacts gpuFacts;
   std::unique_ptr<RecordedCases> cases;
   std::unique_ptr<Judge> judge;

@@ -28,7 +28,8 @@ static constexpr ShownMetric table[] = {
     {"conflict_share", 100, "% of shared-memory wavefronts are conflicts", "shared_bank_conflicts"},
     {"pipe_useful", 1, "% busy arithmetic pipe", "compute_throughput_saturated"},
     {"pipe_other", 1, "% busy other pipe", "instruction_mix_suboptimal"},
-    {"threads_per_instruction", 1, "of 32 threads work in an instruction", "thread_divergence_high"},
+    {"threads_per_instruction", 1, "of 32 threads work in an instruction",
+     "thread_divergence_high"},
     {"local_share", 100, "% of sectors are spills", "low_occupancy_register_pressure"},
     {"atomic_share", 100, "% of L2 sectors are atomics", "synchronization_bound"},
     {"barrier_share", 100, "% of stalls wait at barriers", "synchronization_bound"},
@@ -52,10 +53,12 @@ std::vector<std::string> kbopt::shownMetrics(const State &state, const MetricMap
   std::vector<std::string> lines;
   auto add = [&](const ShownMetric &metric) {
     auto found = figures.find(metric.figure.str());
-    if (lines.size() == mostShown || found == figures.end() || !std::isfinite(found->second) || found->second == 0)
+    if (lines.size() == mostShown || found == figures.end() || !std::isfinite(found->second) ||
+        found->second == 0)
       return;
     std::string &line = lines.emplace_back();
-    llvm::raw_string_ostream(line) << llvm::format("%.3g", metric.scale * found->second) << " " << metric.words;
+    llvm::raw_string_ostream(line)
+        << llvm::format("%.3g", metric.scale * found->second) << " " << metric.words;
   };
   for (const ShownMetric &metric : table)
     if (!metric.state.empty() && (metric.state == state.primary || metric.state == state.secondary))

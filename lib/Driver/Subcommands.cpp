@@ -12,16 +12,23 @@ using namespace kbopt;
 
 // One row for each; declare its function in its own header.
 static const std::vector<Subcommand> table = {
-    {"lock", "Say whether what a lock file holds is fresh, prove it again, search again", runLockCommand},
-    {"verify", "Judge rewrites: kb-opt verify old.cu new.cu, as --judge=new.cu old.cu", runVerifyCommand},
-    {"test-init", "Write a lit suite: one test for each entry of the lock file", runTestInitCommand},
-    {"mcp", "Serve coding agents: findings, patches, verdicts and searches, by the Model Context Protocol", runMcpCommand},
-    {"completion", "Print a script that completes kb-opt's options in bash or zsh", runCompletionCommand},
+    {"lock", "Say whether what a lock file holds is fresh, prove it again, search again",
+     runLockCommand},
+    {"verify", "Judge rewrites: kb-opt verify old.cu new.cu, as --judge=new.cu old.cu",
+     runVerifyCommand},
+    {"test-init", "Write a lit suite: one test for each entry of the lock file",
+     runTestInitCommand},
+    {"mcp",
+     "Serve coding agents: findings, patches, verdicts and searches, by the Model Context Protocol",
+     runMcpCommand},
+    {"completion", "Print a script that completes kb-opt's options in bash or zsh",
+     runCompletionCommand},
 };
 
 llvm::ArrayRef<Subcommand> kbopt::subcommands() { return table; }
 
 const Subcommand *kbopt::findSubcommand(llvm::StringRef name) {
-  const auto *found = llvm::find_if(subcommands(), [&](const Subcommand &each) { return each.name == name; });
+  const auto *found =
+      llvm::find_if(subcommands(), [&](const Subcommand &each) { return each.name == name; });
   return found == subcommands().end() ? nullptr : found;
 }

@@ -14,7 +14,8 @@
 using namespace kbopt;
 namespace path = llvm::sys::path;
 
-static constexpr llvm::StringLiteral help = R"(usage: kb-opt test-init [--lock=<file>] [<folder>] [-- <compiler flags>]
+static constexpr llvm::StringLiteral help =
+    R"(usage: kb-opt test-init [--lock=<file>] [<folder>] [-- <compiler flags>]
 
 Writes a lit suite: one test for each entry of the lock file (docs/TestingRewrites.md).
 
@@ -25,7 +26,8 @@ Writes a lit suite: one test for each entry of the lock file (docs/TestingRewrit
 a lit.cfg.py that is there stays. Run them with: lit -v <folder>
 )";
 
-static constexpr llvm::StringLiteral configuration = R"(# Written once by kb-opt test-init; change it as you like.
+static constexpr llvm::StringLiteral configuration =
+    R"(# Written once by kb-opt test-init; change it as you like.
 import os
 import lit.formats
 
@@ -70,10 +72,11 @@ static llvm::Expected<TestInitOptions> readOptions(llvm::ArrayRef<const char *> 
     else if (word == "--help" || word == "-h")
       options.help = true;
     else if (word.starts_with("-"))
-      return llvm::make_error<UsageError>("unknown option '" + word.str() + "'", "see kb-opt test-init --help");
+      return llvm::make_error<UsageError>("unknown option '" + word.str() + "'",
+                                          "see kb-opt test-init --help");
     else if (!options.folder.empty())
-      return llvm::make_error<UsageError>("more than one folder: '" + options.folder + "' and '" + word.str() + "'",
-                                          "name one");
+      return llvm::make_error<UsageError>(
+          "more than one folder: '" + options.folder + "' and '" + word.str() + "'", "name one");
     else
       options.folder = word.str();
   }
@@ -108,7 +111,9 @@ static std::string wayUp(llvm::StringRef folder, llvm::StringRef root) {
 
 /// "src_scale", and "src_scale-2" for the file's second entry.
 static std::string nameOf(const LockEntry &entry, std::map<std::string, unsigned> &seen) {
-  std::string name = llvm::StringRef(entry.file).take_front(entry.file.size() - path::extension(entry.file).size()).str();
+  std::string name = llvm::StringRef(entry.file)
+                         .take_front(entry.file.size() - path::extension(entry.file).size())
+                         .str();
   for (char &c : name)
     if (!llvm::isAlnum(c) && c != '-' && c != '.')
       c = '_';
@@ -127,22 +132,24 @@ static std::vector<std::string> replay(const TestInitOptions &options, const Loc
   return argv;
 }
 
-static std::string testText(const TestInitOptions &options, const LockEntry &entry, const std::string &name) {
+static std::string testText(const TestInitOptions &options, const LockEntry &entry,
+                            const std::string &name) {
   std::string rewrite, flags;
   for (const std::string &word : replay(options, entry))
     rewrite += " " + quoted(word);
   for (const std::string &flag : options.flags)
     flags += (flags.empty() ? " -- " : " ") + quoted(flag);
   const std::string file = quoted(entry.file);
-  return "Written by kb-opt test-init from " + path::filename(options.lock).str() + ", which decides what is tested.\n\n" +
+  return "Written by kb-opt test-init from " + path::filename(options.lock).str() +
+         ", which decides what is tested.\n\n" +
          "The entry is fresh: the rewrite still applies, and makes what was proven.\n" +
-         "RUN: cd %root && kb-opt lock --check --lock=" + quoted(path::filename(options.lock)) + " " + file + flags + "\n\n" +
-         "The patch is as committed.\n" +
+         "RUN: cd %root && kb-opt lock --check --lock=" + quoted(path::filename(options.lock)) +
+         " " + file + flags + "\n\n" + "The patch is as committed.\n" +
          "RUN: cd %root && kb-opt --quiet" + rewrite + " " + file + flags + " > %t.patch\n" +
-         "RUN: diff -u %S/" + name + ".patch %t.patch\n\n" +
-         "The judge still accepts it.\n" +
+         "RUN: diff -u %S/" + name + ".patch %t.patch\n\n" + "The judge still accepts it.\n" +
          "RUN: cd %root && kb-opt --quiet" + rewrite + " -o %t.cu " + file + flags + "\n" +
-         "RUN: cd %root && kb-opt verify --promise=" + entry.promise + " " + file + " %t.cu" + flags + "\n";
+         "RUN: cd %root && kb-opt verify --promise=" + entry.promise + " " + file + " %t.cu" +
+         flags + "\n";
 }
 
 /// The patch of \p entry as kb-opt prints it in the lock's folder.
@@ -161,25 +168,31 @@ static llvm::Expected<std::string> patchOf(const TestInitOptions &options, const
   if (!result)
     return result.takeError();
   if (!result->succeeded())
-    return llvm::make_error<ToolError>("cannot replay the entry of '" + entry.file + "'", request.argv, result->exitStatus,
-                                       result->err, "kb-opt lock --check says whether it is fresh");
+    return llvm::make_error<ToolError>("cannot replay the entry of '" + entry.file + "'",
+                                       request.argv, result->exitStatus, result->err,
+                                       "kb-opt lock --check says whether it is fresh");
   return std::move(result->out);
 }
 
-static llvm::Expected<ExitStatus> writeSuite(const TestInitOptions &options, const std::string &executable) {
+static llvm::Expected<ExitStatus> writeSuite(const TestInitOptions &options,
+                                             const std::string &executable) {
   FileSystem &files = realFileSystem();
   if (!files.exists(options.lock))
-    return llvm::make_error<UsageError>("there is no lock file '" + options.lock + "'",
-                                        "name it with --lock, or write one: kb-opt -passes=auto --lock kernel.cu");
+    return llvm::make_error<UsageError>(
+        "there is no lock file '" + options.lock + "'",
+        "name it with --lock, or write one: kb-opt -passes=auto --lock kernel.cu");
   auto lock = readLock(files, options.lock);
   if (!lock)
     return lock.takeError();
   if (llvm::Error error = files.createDirectories(options.folder))
     return std::move(error);
-  auto put = [&](const std::string &name, llvm::StringRef bytes) { return files.write(options.folder + "/" + name, bytes); };
+  auto put = [&](const std::string &name, llvm::StringRef bytes) {
+    return files.write(options.folder + "/" + name, bytes);
+  };
   std::string config = configuration.str();
   const llvm::StringRef place = "@ROOT@";
-  config.replace(config.find(place), place.size(), wayUp(options.folder, path::parent_path(options.lock)));
+  config.replace(config.find(place), place.size(),
+                 wayUp(options.folder, path::parent_path(options.lock)));
   for (const auto &[name, text] : {std::pair<std::string, std::string>("lit.cfg.py", config),
                                    {".gitignore", "Output/\n.lit_test_times.txt\n"}})
     if (!files.exists(options.folder + "/" + name))
@@ -191,11 +204,13 @@ static llvm::Expected<ExitStatus> writeSuite(const TestInitOptions &options, con
     if (!patch)
       return patch.takeError();
     const std::string name = nameOf(entry, seen);
-    if (llvm::Error error = llvm::joinErrors(put(name + ".patch", *patch), put(name + ".test", testText(options, entry, name))))
+    if (llvm::Error error = llvm::joinErrors(put(name + ".patch", *patch),
+                                             put(name + ".test", testText(options, entry, name))))
       return std::move(error);
   }
-  llvm::outs() << options.folder << ": " << lock->entries.size() << (lock->entries.size() == 1 ? " test" : " tests")
-               << "; run them with: lit -v " << options.folder << "\n";
+  llvm::outs() << options.folder << ": " << lock->entries.size()
+               << (lock->entries.size() == 1 ? " test" : " tests") << "; run them with: lit -v "
+               << options.folder << "\n";
   return ExitStatus::Success;
 }
 
@@ -211,5 +226,6 @@ int kbopt::runTestInitCommand(llvm::ArrayRef<const char *> arguments) {
     static int anchor;
     return writeSuite(*options, llvm::sys::fs::getMainExecutable(nullptr, &anchor));
   }();
-  return static_cast<int>(status ? *status : reportError(llvm::errs(), "kb-opt", status.takeError()));
+  return static_cast<int>(status ? *status
+                                 : reportError(llvm::errs(), "kb-opt", status.takeError()));
 }

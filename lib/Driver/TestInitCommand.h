@@ -6,8 +6,8 @@
 
 namespace kbopt {
 
-/// `kb-opt test-init [--lock=FILE] [FOLDER]`: writes a lit suite for the entries of a lock. \p arguments stand after
-/// "test-init". Returns the exit status.
+/// `kb-opt test-init [--lock=FILE] [FOLDER]`: writes a lit suite for the entries of a lock. \p
+/// arguments stand after "test-init". Returns the exit status.
 int runTestInitCommand(llvm::ArrayRef<const char *> arguments);
 
 } // namespace kbopt

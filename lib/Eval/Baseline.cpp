@@ -46,16 +46,17 @@ Error Judge::Impl::checkOrders(BaselineReport &report, const TestCase &test, Whe
     for (const OutputSpec &output : *outputs)
       if (!kbrt::isFloatingPoint(output.type)) {
         report.problem = GateRecord::undecided(
-            GateId::G10, "the original is left alone: its result depends on the order of threads (" +
-                             *difference + ")");
+            GateId::G10,
+            "the original is left alone: its result depends on the order of threads (" +
+                *difference + ")");
         return Error::success();
       }
   }
   return Error::success();
 }
 
-/// Sums by atomics that are exact on a program's own inputs, as counts are, may depend on the order of
-/// threads on others.
+/// Sums by atomics that are exact on a program's own inputs, as counts are, may depend on the order
+/// of threads on others.
 Error Judge::Impl::checkVariedOrders(BaselineReport &report, const TestCase &checked) {
   bool hasAtomics = false;
   for (StringRef instruction : {"atom.", "red."})
@@ -82,7 +83,8 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
       if (!answer)
         consumeError(answer.takeError());
     };
-    const std::function<void()> parts[] = {[&] { drop(code(original)); }, [&] { drop(cases.original(recordedCase())); },
+    const std::function<void()> parts[] = {[&] { drop(code(original)); },
+                                           [&] { drop(cases.original(recordedCase())); },
                                            [&] { drop(device.build(original, RunMode::Check)); }};
     parallelFor(options.threads, std::size(parts), [&](size_t i) { parts[i](); });
   }
@@ -132,7 +134,8 @@ Expected<BaselineReport> Judge::Impl::checkBaseline() {
     return checkable.takeError();
   if (*checkable) {
     report.unchecked.clear();
-    Expected<RunPointer> run = this->run(baselineProgram, **checkable, RunMode::Check, checkOptions());
+    Expected<RunPointer> run =
+        this->run(baselineProgram, **checkable, RunMode::Check, checkOptions());
     if (!run) {
       if (Error error = blame(run.takeError(), GateId::G4))
         return std::move(error);

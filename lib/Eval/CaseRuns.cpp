@@ -2,8 +2,8 @@
 #include "JudgeImpl.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 #include <unistd.h>
 
@@ -14,7 +14,8 @@ namespace kbopt {
 char CannotFollow::ID;
 CaseSource::~CaseSource() = default;
 void CaseSource::lessen(const TestCase &) {}
-Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program, const TestCase &recorded) {
+Expected<std::string> CaseSource::candidateElsewhere(const ProgramArtefacts &program,
+                                                     const TestCase &recorded) {
   return candidate(program, recorded);
 }
 Tolerance CaseSource::tolerance(const TestCase &test, unsigned output) { return {}; }
@@ -95,7 +96,8 @@ Device &Judge::Impl::deviceFor(RunMode mode, Where where) {
   return device;
 }
 
-Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode mode, Where where) {
+Expected<const DeviceImage *> Judge::Impl::image(JudgedProgram &program, RunMode mode,
+                                                 Where where) {
   Device &on = deviceFor(mode, where);
   Expected<const DeviceImage &> built =
       program.images.get({&on, mode}, [&] { return on.build(*program.program, mode); });
@@ -127,28 +129,29 @@ Expected<std::string> Judge::Impl::scratchFile(StringRef name) {
 }
 
 Expected<std::string> Judge::Impl::plan(JudgedProgram &program, const TestCase &test) {
-  Expected<const std::string &> folder = program.plans.get(test.name, [&]() -> Expected<std::string> {
-    TimedPart timed = this->timed("plan", test);
-    if (test.remakes)
-      return remadePlan(program);
-    if (test.isElsewhere)
-      return program.isOriginal ? plan(program, recordedCase())
-                                : cases.candidateElsewhere(*program.program, recordedCase());
-    if (program.isOriginal)
-      return finitePlan(test);
-    // How large its inputs are is decided by the original.
-    if (test.mostLessenings > 0)
-      if (Expected<std::string> own = plan(baselineProgram, test); !own)
-        return own.takeError();
-    return cases.candidate(*program.program, test);
-  });
+  Expected<const std::string &> folder =
+      program.plans.get(test.name, [&]() -> Expected<std::string> {
+        TimedPart timed = this->timed("plan", test);
+        if (test.remakes)
+          return remadePlan(program);
+        if (test.isElsewhere)
+          return program.isOriginal ? plan(program, recordedCase())
+                                    : cases.candidateElsewhere(*program.program, recordedCase());
+        if (program.isOriginal)
+          return finitePlan(test);
+        // How large its inputs are is decided by the original.
+        if (test.mostLessenings > 0)
+          if (Expected<std::string> own = plan(baselineProgram, test); !own)
+            return own.takeError();
+        return cases.candidate(*program.program, test);
+      });
   if (!folder)
     return folder.takeError();
   return *folder;
 }
 
-/// Elements that are not finite, or so large that another order of some terms may not be; of results that the
-/// program reads more than once those of one.
+/// Elements that are not finite, or so large that another order of some terms may not be; of
+/// results that the program reads more than once those of one.
 static uint64_t countLarge(ArrayRef<OutputSpec> specs, const RunResult &run) {
   uint64_t count = 0;
   std::set<const char *> counted;
@@ -158,8 +161,8 @@ static uint64_t countLarge(ArrayRef<OutputSpec> specs, const RunResult &run) {
   return count;
 }
 
-/// Inputs on which sums overflow tell nothing: right orders of the terms end in different infinities,
-/// and whatever overflows looks like them.
+/// Inputs on which sums overflow tell nothing: right orders of the terms end in different
+/// infinities, and whatever overflows looks like them.
 Expected<std::string> Judge::Impl::finitePlan(const TestCase &test) {
   Expected<std::string> folder = cases.original(test);
   if (!folder || test.mostLessenings == 0)
@@ -183,7 +186,8 @@ Expected<std::string> Judge::Impl::finitePlan(const TestCase &test) {
     usual = std::max(usual, countLarge(*specs, **run));
   }
   for (unsigned lessenings = 0;; ++lessenings) {
-    Expected<RunResult> result = deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
+    Expected<RunResult> result =
+        deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
     if (!result)
       return result.takeError();
     if (result->status != RunStatus::Ok || lessenings == test.mostLessenings ||
@@ -265,7 +269,8 @@ bool Judge::Impl::mayKeep(uint64_t bytes) const {
   return bytes <= smallRun || keptBytes + bytes <= mostKept();
 }
 
-/// Of the bytes of \p run those that lie in memory: results that are read more than once are there once.
+/// Of the bytes of \p run those that lie in memory: results that are read more than once are there
+/// once.
 static double heldShare(const RunResult &run) {
   double held = 0, all = 0;
   std::set<const char *> seen;
@@ -317,7 +322,8 @@ static constexpr double askedSeconds = 5;
 Expected<bool> Judge::Impl::inputsVary(const TestCase &test) {
   if (!test.variesRecorded)
     return true;
-  Expected<std::string> folder = plan(baselineProgram, test), recorded = plan(baselineProgram, recordedCase());
+  Expected<std::string> folder = plan(baselineProgram, test),
+                        recorded = plan(baselineProgram, recordedCase());
   if (!folder || !recorded)
     return joinErrors(folder.takeError(), recorded.takeError());
   if (*folder == *recorded)
@@ -347,7 +353,8 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
   }
   outputBytes = static_cast<uint64_t>(readShare * static_cast<double>(outputBytes));
   auto compute = [&]() -> Expected<RunPointer> {
-    TimedPart timed = this->timed((toString(request.mode) + (request.audited ? " audited" : "")).str(), request.test);
+    TimedPart timed = this->timed(
+        (toString(request.mode) + (request.audited ? " audited" : "")).str(), request.test);
     Expected<const DeviceImage *> built = image(program, request.mode, request.where);
     if (!built)
       return built.takeError();
@@ -362,7 +369,8 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
     RunOptions limited = request.options;
     // It may well be that the original does not end on it.
     if (request.test.asksMore)
-      limited.wallSeconds = std::min(limited.wallSeconds, program.isOriginal ? askedSeconds : 3 * askedSeconds);
+      limited.wallSeconds =
+          std::min(limited.wallSeconds, program.isOriginal ? askedSeconds : 3 * askedSeconds);
     Expected<RunResult> result = on.run(**built, folder, limited);
     if (!result)
       return result.takeError();
@@ -374,16 +382,17 @@ Expected<RunPointer> Judge::Impl::run(JudgedProgram &program, const RunRequest &
     }
     if (Error error = excuseMaskedReads(program, request, *result))
       return std::move(error);
-    if (program.isOriginal && request.test.recorded && !request.audited && request.mode == RunMode::Plain)
+    if (program.isOriginal && request.test.recorded && !request.audited &&
+        request.mode == RunMode::Plain)
       readShare = heldShare(*result);
     return std::make_shared<const RunResult>(std::move(*result));
   };
   const RunOptions &options = request.options;
-  std::string key = formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}|{9}|{10}|{11}", on.name(),
-                            request.test.name, toString(request.mode), options.seed,
-                            options.memoryPoison, options.sharedPoison, toString(options.rounding),
-                            options.sampledBlocks, options.l1Bytes, options.l2Bytes,
-                            options.repetitions, request.audited);
+  std::string key =
+      formatv("{0}|{1}|{2}|{3}|{4}|{5}|{6}|{7}|{8}|{9}|{10}|{11}", on.name(), request.test.name,
+              toString(request.mode), options.seed, options.memoryPoison, options.sharedPoison,
+              toString(options.rounding), options.sampledBlocks, options.l1Bytes, options.l2Bytes,
+              options.repetitions, request.audited);
   // Several gates want the run of the same case.
   if (request.mode == RunMode::Plain && !program.runs.has(key) && !mayKeep(outputBytes))
     return compute();
@@ -426,7 +435,8 @@ std::vector<TestCase> Judge::Impl::seenCases(unsigned count) {
   std::vector<TestCase> seen;
   TestCase recorded = recordedCase();
   for (const TestCase &test : cases.cases())
-    if (!test.unseen && !test.needsConsent() && test.name != recorded.name && seen.size() + 1 < count)
+    if (!test.unseen && !test.needsConsent() && test.name != recorded.name &&
+        seen.size() + 1 < count)
       seen.push_back(test);
   seen.push_back(recorded);
   return seen;
@@ -436,7 +446,8 @@ std::optional<GateRecord> failureOf(const RunResult &result, GateId gate, String
   std::string on = (" on case " + caseName).str();
   std::vector<std::string> defects = result.defects();
   switch (result.status) {
-  case RunStatus::Ok: break;
+  case RunStatus::Ok:
+    break;
   case RunStatus::Unsupported:
   case RunStatus::Lost:
     return GateRecord::undecided(gate, result.message + on, defects);
@@ -480,7 +491,8 @@ Expected<GateRecord> blameProgram(Error error, GateId gate, FailureClass failure
   if (rest)
     return std::move(rest);
   if (!record)
-    return make_error<ToolError>("a gate ended without a result", std::vector<std::string>{}, 0, "");
+    return make_error<ToolError>("a gate ended without a result", std::vector<std::string>{}, 0,
+                                 "");
   return std::move(*record);
 }
 

@@ -14,22 +14,32 @@ namespace kbopt {
 
 double unitRoundoff(Precision precision) {
   switch (precision) {
-  case Precision::Float64: return 1.1e-16;
-  case Precision::Float32: return 6e-8;
-  case Precision::TF32: return 4.9e-4;
-  case Precision::Half: return 4.9e-4;
-  case Precision::BFloat16: return 3.9e-3;
+  case Precision::Float64:
+    return 1.1e-16;
+  case Precision::Float32:
+    return 6e-8;
+  case Precision::TF32:
+    return 4.9e-4;
+  case Precision::Half:
+    return 4.9e-4;
+  case Precision::BFloat16:
+    return 3.9e-3;
   }
   return 0;
 }
 
 double unitRoundoff(ElementType type) {
   switch (type) {
-  case ElementType::F64: return unitRoundoff(Precision::Float64);
-  case ElementType::F32: return unitRoundoff(Precision::Float32);
-  case ElementType::F16: return unitRoundoff(Precision::Half);
-  case ElementType::BF16: return unitRoundoff(Precision::BFloat16);
-  default: return 0;
+  case ElementType::F64:
+    return unitRoundoff(Precision::Float64);
+  case ElementType::F32:
+    return unitRoundoff(Precision::Float32);
+  case ElementType::F16:
+    return unitRoundoff(Precision::Half);
+  case ElementType::BF16:
+    return unitRoundoff(Precision::BFloat16);
+  default:
+    return 0;
   }
 }
 
@@ -64,22 +74,30 @@ std::string shown(ElementType type, double value, ArrayRef<uint8_t> bytes, size_
 
 double smallestNormal(ElementType type) {
   switch (type) {
-  case ElementType::F64: return 0x1p-1022;
-  case ElementType::F16: return 0x1p-14;
-  default: return 0x1p-126; // float32, and bf16 with the same exponents
+  case ElementType::F64:
+    return 0x1p-1022;
+  case ElementType::F16:
+    return 0x1p-14;
+  default:
+    return 0x1p-126; // float32, and bf16 with the same exponents
   }
 }
 
 double largestFinite(ElementType type) {
   switch (type) {
-  case ElementType::F64: return std::numeric_limits<double>::max();
-  case ElementType::F16: return 65504;
-  case ElementType::F32: return std::numeric_limits<float>::max();
-  default: return 0x1.fep127; // bf16
+  case ElementType::F64:
+    return std::numeric_limits<double>::max();
+  case ElementType::F16:
+    return 65504;
+  case ElementType::F32:
+    return std::numeric_limits<float>::max();
+  default:
+    return 0x1.fep127; // bf16
   }
 }
 
-/// elementAsDouble for the two types that nearly all outputs have: outputs may have a hundred million elements.
+/// elementAsDouble for the two types that nearly all outputs have: outputs may have a hundred
+/// million elements.
 inline double value(ElementType type, ArrayRef<uint8_t> bytes, size_t index) {
   if (type == ElementType::F32)
     return loadElement<float>(bytes, index);
@@ -109,7 +127,8 @@ struct Rule {
     double error = output.moved.empty() ? 0 : value(output.type, output.moved, index);
     if (output.baseline.data() == output.oracle.data())
       return error * scale;
-    double difference = std::fabs(value(output.type, output.baseline, index) - value(output.type, output.oracle, index));
+    double difference = std::fabs(value(output.type, output.baseline, index) -
+                                  value(output.type, output.oracle, index));
     if (std::isfinite(difference))
       error = std::max(error, difference);
     return error * scale;
@@ -127,7 +146,8 @@ struct Rule {
     double magnitude = std::max(std::fabs(r), 8 * smallestNormal(output.type));
     if (tolerance.reductionLength == 0)
       return Tolerance::leastRoundings * u * magnitude;
-    const double n = static_cast<double>(tolerance.reductionLength), terms = std::max(magnitude, typical);
+    const double n = static_cast<double>(tolerance.reductionLength),
+                 terms = std::max(magnitude, typical);
     const bool isFiner = tolerance.sumRoundoff > 0 && tolerance.sumRoundoff < u;
     return (isFiner ? Tolerance::leastRoundings * u + n * tolerance.sumRoundoff : n * u) * terms;
   }
@@ -136,7 +156,8 @@ struct Rule {
   double bound(double r, double originalError, double terms) const {
     if (tolerance.promise == Promise::Bitwise)
       return 0;
-    return std::max({tolerance.kappa() * originalError, terms, tolerance.absolute + tolerance.relative * std::fabs(r)});
+    return std::max({tolerance.kappa() * originalError, terms,
+                     tolerance.absolute + tolerance.relative * std::fabs(r)});
   }
   double bound(size_t index) const {
     const double r = value(output.type, output.oracle, index);
@@ -160,10 +181,12 @@ std::vector<double> magnitudesAt(const OutputView &output, size_t count, size_t 
   return magnitudes;
 }
 
-/// Of the elements that are not zero: a program may read back far more than it computes, and a zero says nothing of terms.
+/// Of the elements that are not zero: a program may read back far more than it computes, and a zero
+/// says nothing of terms.
 double medianMagnitude(const OutputView &output, size_t count) {
   std::vector<double> magnitudes;
-  // Places of a golden-ratio sequence: equal steps would meet one column of a matrix only. Many more where most are zero.
+  // Places of a golden-ratio sequence: equal steps would meet one column of a matrix only. Many
+  // more where most are zero.
   constexpr size_t enough = 4096, most = 16 * enough;
   for (size_t samples : {std::min(count, enough), std::min(count, most)}) {
     magnitudes = magnitudesAt(output, count, samples);
@@ -194,12 +217,14 @@ struct Piece {
 };
 
 /// Elements that must be the same bits, NaNs apart; \p candidate has those from \p begin on.
-void compareBits(const OutputView &output, ArrayRef<uint8_t> candidate, unsigned width, size_t begin,
-                 size_t end, bool stopAtFirst, Piece &piece) {
-  if (std::memcmp(candidate.data(), output.oracle.data() + begin * width, (end - begin) * width) == 0)
+void compareBits(const OutputView &output, ArrayRef<uint8_t> candidate, unsigned width,
+                 size_t begin, size_t end, bool stopAtFirst, Piece &piece) {
+  if (std::memcmp(candidate.data(), output.oracle.data() + begin * width, (end - begin) * width) ==
+      0)
     return;
   for (size_t i = begin; i < end; ++i) {
-    if (std::memcmp(candidate.data() + (i - begin) * width, output.oracle.data() + i * width, width) == 0 ||
+    if (std::memcmp(candidate.data() + (i - begin) * width, output.oracle.data() + i * width,
+                    width) == 0 ||
         (std::isnan(elementAsDouble(output.type, candidate, i - begin)) &&
          std::isnan(elementAsDouble(output.type, output.oracle, i))))
       continue;
@@ -221,9 +246,11 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
       piece.first = index;
   };
   for (size_t i = begin; i < end && !(stopAtFirst && piece.first); ++i) {
-    const double c = value(output.type, candidate, i - begin), r = value(output.type, output.oracle, i);
+    const double c = value(output.type, candidate, i - begin),
+                 r = value(output.type, output.oracle, i);
     const double originalError = rule.originalError(i);
-    // Where another rounding makes the original NaN or infinite, or no more so, nothing is known of the element.
+    // Where another rounding makes the original NaN or infinite, or no more so, nothing is known of
+    // the element.
     if (std::isinf(originalError))
       continue;
     if (finiteClass(c) != finiteClass(r)) {
@@ -232,7 +259,8 @@ void compareValues(const Rule &rule, ArrayRef<uint8_t> candidate, size_t begin, 
     }
     if (finiteClass(r) != 0)
       continue;
-    const double terms = rule.terms(r), difference = std::fabs(c - r), known = std::max(originalError, terms);
+    const double terms = rule.terms(r), difference = std::fabs(c - r),
+                 known = std::max(originalError, terms);
     piece.squaredError += difference * difference;
     piece.squaredReference += r * r;
     piece.squaredBaseline += known * known;
@@ -254,8 +282,8 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
     return result;
   };
   if (candidate.size() != output.oracle.size())
-    return reject(formatv("{0} has {1} bytes, expected {2}", name, candidate.size(),
-                          output.oracle.size()));
+    return reject(
+        formatv("{0} has {1} bytes, expected {2}", name, candidate.size(), output.oracle.size()));
   unsigned width = std::max(1u, kbrt::elementBytes(output.type));
   ElementType type = output.type;
   if (candidate.size() % width != 0) {
@@ -304,8 +332,8 @@ Comparison compare(const OutputView &output, ArrayRef<uint8_t> candidate,
       why = formatv(" (off by {0:e2}, allowed {1:e2})", std::fabs(c - r), rule.bound(i)).str();
     result.firstIndex = i;
     result.accepted = false;
-    result.reason = formatv("{0}[{1}] is {2}, expected {3}{4}", name, i, shown(type, c, candidate, i),
-                            shown(type, r, output.oracle, i), why);
+    result.reason = formatv("{0}[{1}] is {2}, expected {3}{4}", name, i,
+                            shown(type, c, candidate, i), shown(type, r, output.oracle, i), why);
   }
   if (result.differing > 1)
     result.reason += formatv("; {0} of {1} elements differ", result.differing, count);
@@ -334,7 +362,8 @@ void widenMoves(ElementType type, ArrayRef<uint8_t> origin, ArrayRef<uint8_t> ot
   const size_t count = origin.size() / width;
   parallelFor(threadsFor(count), (count + pieceElements - 1) / pieceElements, [&](size_t which) {
     const size_t begin = which * pieceElements, end = std::min(count, begin + pieceElements);
-    if (std::memcmp(origin.data() + begin * width, other.data() + begin * width, (end - begin) * width) == 0)
+    if (std::memcmp(origin.data() + begin * width, other.data() + begin * width,
+                    (end - begin) * width) == 0)
       return;
     for (size_t i = begin; i < end; ++i) {
       if (std::memcmp(origin.data() + i * width, other.data() + i * width, width) == 0)
@@ -376,7 +405,8 @@ bool acceptsOutput(const OutputView &output, ArrayRef<uint8_t> candidate,
   return compare(output, candidate, tolerance, /*stopAtFirst=*/true).accepted;
 }
 
-bool acceptsElements(const OutputView &output, size_t begin, ArrayRef<uint8_t> some, const Tolerance &tolerance) {
+bool acceptsElements(const OutputView &output, size_t begin, ArrayRef<uint8_t> some,
+                     const Tolerance &tolerance) {
   const unsigned width = std::max(1u, kbrt::elementBytes(output.type));
   const size_t count = output.oracle.size() / width;
   const bool exact = unitRoundoff(output.type) == 0 || tolerance.promise == Promise::Bitwise;

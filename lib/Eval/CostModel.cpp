@@ -10,20 +10,34 @@ namespace kbopt {
 
 StringRef toString(Limiter limiter) {
   switch (limiter) {
-  case Limiter::Dram: return "dram";
-  case Limiter::L2: return "l2";
-  case Limiter::L1Wavefronts: return "l1 wavefronts";
-  case Limiter::SharedWavefronts: return "shared wavefronts";
-  case Limiter::Issue: return "issue";
-  case Limiter::Fma: return "fma";
-  case Limiter::Alu: return "alu";
-  case Limiter::Xu: return "xu";
-  case Limiter::Fp64: return "fp64";
-  case Limiter::Half: return "half";
-  case Limiter::Tensor: return "tensor";
-  case Limiter::Atomics: return "atomics";
-  case Limiter::BlockStarts: return "block starts";
-  case Limiter::Latency: return "latency";
+  case Limiter::Dram:
+    return "dram";
+  case Limiter::L2:
+    return "l2";
+  case Limiter::L1Wavefronts:
+    return "l1 wavefronts";
+  case Limiter::SharedWavefronts:
+    return "shared wavefronts";
+  case Limiter::Issue:
+    return "issue";
+  case Limiter::Fma:
+    return "fma";
+  case Limiter::Alu:
+    return "alu";
+  case Limiter::Xu:
+    return "xu";
+  case Limiter::Fp64:
+    return "fp64";
+  case Limiter::Half:
+    return "half";
+  case Limiter::Tensor:
+    return "tensor";
+  case Limiter::Atomics:
+    return "atomics";
+  case Limiter::BlockStarts:
+    return "block starts";
+  case Limiter::Latency:
+    return "latency";
   }
   return "";
 }
@@ -69,9 +83,11 @@ ModelledLaunch modelLaunch(const kbrt::KernelCounters &counters, const LaunchSha
   };
   term(Limiter::Dram, model.dram);
   term(Limiter::L2, model.l2);
-  double wavefronts = std::max(model.globalWavefronts + model.storeDrain + model.sharedWavefronts, model.lsu);
+  double wavefronts =
+      std::max(model.globalWavefronts + model.storeDrain + model.sharedWavefronts, model.lsu);
   term(model.sharedWavefronts > model.globalWavefronts ? Limiter::SharedWavefronts
-                                                       : Limiter::L1Wavefronts, wavefronts);
+                                                       : Limiter::L1Wavefronts,
+       wavefronts);
   term(Limiter::Issue, model.issue);
   term(Limiter::Fma, model.fma);
   term(Limiter::Alu, model.alu);

@@ -93,9 +93,9 @@ std::optional<kbrt::AccessKind> parseKind(StringRef name) {
 
 std::optional<kbrt::MemorySpace> parseSpace(StringRef name) {
   const std::pair<const char *, kbrt::MemorySpace> names[] = {
-      {"generic", kbrt::MemorySpace::Generic},   {"global", kbrt::MemorySpace::Global},
-      {"shared", kbrt::MemorySpace::Shared},     {"constant", kbrt::MemorySpace::Constant},
-      {"local", kbrt::MemorySpace::Local},       {"param", kbrt::MemorySpace::Param}};
+      {"generic", kbrt::MemorySpace::Generic}, {"global", kbrt::MemorySpace::Global},
+      {"shared", kbrt::MemorySpace::Shared},   {"constant", kbrt::MemorySpace::Constant},
+      {"local", kbrt::MemorySpace::Local},     {"param", kbrt::MemorySpace::Param}};
   for (const auto &[text, space] : names)
     if (name == text)
       return space;

@@ -59,8 +59,7 @@ Expected<std::unique_ptr<CpuDevice>> CpuDevice::create(ProcessRunner &runner,
     std::optional<std::string> found = findKbRun();
     if (!found)
       return make_error<ToolError>("cannot find kb-run beside this program or in PATH",
-                                   std::vector<std::string>{"kb-run"}, -1, "",
-                                   "run scripts/build");
+                                   std::vector<std::string>{"kb-run"}, -1, "", "run scripts/build");
     options.kbRun = *found;
   }
   if (Error error = realFileSystem().createDirectories(options.directory))
@@ -170,12 +169,14 @@ Expected<RunResult> CpuDevice::runByServer(const DeviceImage &image, StringRef p
   giveServerBack(std::move(*server));
   StringRef status = answer->result.getString("status").value_or("");
   if (status == "usage" || status == "internal" || status == "environment")
-    return make_error<ToolError>("kb-run failed: " + answer->result.getString("message").value_or(status).str(),
+    return make_error<ToolError>("kb-run failed: " +
+                                     answer->result.getString("message").value_or(status).str(),
                                  std::vector<std::string>{options.kbRun}, 3, "");
   RunResult result;
   json::Path::Root root("result");
   if (!readRunResult(json::Value(std::move(answer->result)), result, root))
-    return make_error<ToolError>("kb-run's result is not understood: " + llvm::toString(root.getError()),
+    return make_error<ToolError>("kb-run's result is not understood: " +
+                                     llvm::toString(root.getError()),
                                  std::vector<std::string>{options.kbRun}, 0, "",
                                  "kb-run and kb-opt must come from one build");
   if (result.status == RunStatus::Ok && result.defects().empty())

@@ -41,7 +41,8 @@ Expected<bool> Judge::Impl::isCheckedInPart(const TestCase &test, std::string &w
   }
   if ((*run)->status != RunStatus::Timeout || !(*run)->defects().empty())
     return false;
-  why = formatv("case {0} does not end on the CPU device within {1:f0} s", test.name, checkOptions().wallSeconds);
+  why = formatv("case {0} does not end on the CPU device within {1:f0} s", test.name,
+                checkOptions().wallSeconds);
   return true;
 }
 
@@ -83,13 +84,15 @@ Expected<std::optional<std::string>> Judge::Impl::cpuRefusal(const TestCase &tes
           return std::optional<std::string>();
         }
         case RunStatus::Fault:
-        case RunStatus::Lost: return std::optional<std::string>();
+        case RunStatus::Lost:
+          return std::optional<std::string>();
         case RunStatus::Unsupported:
           return refuse(0, "the CPU device cannot execute it: " + (*run)->message);
         case RunStatus::Timeout:
-          return refuse(plan->work, formatv("case {0} does not end on the CPU device within {1:f0} s",
-                                            test.name, options.cpuSeconds)
-                                        .str());
+          return refuse(plan->work,
+                        formatv("case {0} does not end on the CPU device within {1:f0} s",
+                                test.name, options.cpuSeconds)
+                            .str());
         case RunStatus::OutOfMemory:
           return refuse(plan->work, "the CPU device has no memory for case " + test.name + ": " +
                                         (*run)->message);

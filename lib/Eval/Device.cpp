@@ -9,40 +9,56 @@ Device::~Device() = default;
 
 StringRef toString(RunMode mode) {
   switch (mode) {
-  case RunMode::Plain: return "plain";
-  case RunMode::Check: return "check";
-  case RunMode::Count: return "count";
+  case RunMode::Plain:
+    return "plain";
+  case RunMode::Check:
+    return "check";
+  case RunMode::Count:
+    return "count";
   }
   return "";
 }
 
 StringRef toString(Rounding rounding) {
   switch (rounding) {
-  case Rounding::Nearest: return "nearest";
-  case Rounding::Up: return "up";
-  case Rounding::Down: return "down";
-  case Rounding::Zero: return "zero";
+  case Rounding::Nearest:
+    return "nearest";
+  case Rounding::Up:
+    return "up";
+  case Rounding::Down:
+    return "down";
+  case Rounding::Zero:
+    return "zero";
   }
   return "";
 }
 
 StringRef toString(RunStatus status) {
   switch (status) {
-  case RunStatus::Ok: return "ok";
-  case RunStatus::Fault: return "fault";
-  case RunStatus::Timeout: return "timeout";
-  case RunStatus::OutOfMemory: return "out of memory";
-  case RunStatus::Unsupported: return "unsupported";
-  case RunStatus::Lost: return "device lost";
+  case RunStatus::Ok:
+    return "ok";
+  case RunStatus::Fault:
+    return "fault";
+  case RunStatus::Timeout:
+    return "timeout";
+  case RunStatus::OutOfMemory:
+    return "out of memory";
+  case RunStatus::Unsupported:
+    return "unsupported";
+  case RunStatus::Lost:
+    return "device lost";
   }
   return "";
 }
 
 StringRef toString(TimingDecision decision) {
   switch (decision) {
-  case TimingDecision::Faster: return "faster";
-  case TimingDecision::Slower: return "slower";
-  case TimingDecision::Inconclusive: return "inconclusive";
+  case TimingDecision::Faster:
+    return "faster";
+  case TimingDecision::Slower:
+    return "slower";
+  case TimingDecision::Inconclusive:
+    return "inconclusive";
   }
   return "";
 }

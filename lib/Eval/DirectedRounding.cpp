@@ -1,11 +1,11 @@
 //===- DirectedRounding.cpp -----------------------------------------------===//
 #include "kb-opt/Eval/DirectedRounding.h"
 #include "DrawnRounding.h"
+#include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/FileSystem.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "kb-opt/Support/Error.h"
-#include "kb-opt/Support/FileSystem.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
@@ -38,10 +38,14 @@ bool roundsDown(unsigned pattern, uint64_t ordinal) {
 
 static StringRef suffixOf(Rounding rounding) {
   switch (rounding) {
-  case Rounding::Nearest: return "rn";
-  case Rounding::Up: return "rp";
-  case Rounding::Down: return "rm";
-  case Rounding::Zero: return "rz";
+  case Rounding::Nearest:
+    return "rn";
+  case Rounding::Up:
+    return "rp";
+  case Rounding::Down:
+    return "rm";
+  case Rounding::Zero:
+    return "rz";
   }
   return "";
 }
@@ -151,14 +155,14 @@ Error writeRerounded(StringRef bitcodePath, const Rerounding &rounding, StringRe
   SMDiagnostic problem;
   std::unique_ptr<Module> module = parseIRFile(bitcodePath, problem, context);
   if (!module)
-    return make_error<StoreError>("cannot read '" + bitcodePath.str() + "': " +
-                                  problem.getMessage().str());
+    return make_error<StoreError>("cannot read '" + bitcodePath.str() +
+                                  "': " + problem.getMessage().str());
   auto number = [&](unsigned value) {
     return ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), value));
   };
   module->getOrInsertNamedMetadata(reroundingMetadata)
-      ->addOperand(MDNode::get(context, {number(rounding.pattern), number(rounding.narrow),
-                                         number(rounding.isDrawn)}));
+      ->addOperand(MDNode::get(
+          context, {number(rounding.pattern), number(rounding.narrow), number(rounding.isDrawn)}));
   std::string bytes;
   raw_string_ostream stream(bytes);
   WriteBitcodeToFile(*module, stream);

@@ -40,11 +40,13 @@ struct Width {
 /// The sign, of both widths, from the bits of \p values; multipliers of SplitMix64 (Steele, Lea
 /// and Flood, OOPSLA 2014).
 static std::string drawSign(ArrayRef<std::string> values, Width width, const Draw &draw) {
-  std::string text = formatv("mov.u64 %kb_hash, {0}; ",
-                             (draw.ordinal + 1) * 0x9e3779b97f4a7c15u + draw.pattern);
+  std::string text =
+      formatv("mov.u64 %kb_hash, {0}; ", (draw.ordinal + 1) * 0x9e3779b97f4a7c15u + draw.pattern);
   for (const std::string &value : values) {
-    text += width.bits == 64 ? formatv("mov.b64 %kb_more, {0}; ", value).str()
-                             : formatv("mov.b32 %kb_bits32, {0}; cvt.u64.u32 %kb_more, %kb_bits32; ", value).str();
+    text +=
+        width.bits == 64
+            ? formatv("mov.b64 %kb_more, {0}; ", value).str()
+            : formatv("mov.b32 %kb_bits32, {0}; cvt.u64.u32 %kb_more, %kb_bits32; ", value).str();
     text += formatv("xor.b64 %kb_hash, %kb_hash, %kb_more; mul.lo.u64 %kb_hash, %kb_hash, {0}; "
                     "shr.u64 %kb_more, %kb_hash, 29; xor.b64 %kb_hash, %kb_hash, %kb_more; ",
                     0xbf58476d1ce4e5b9u);
@@ -55,7 +57,8 @@ static std::string drawSign(ArrayRef<std::string> values, Width width, const Dra
                     .str();
 }
 
-std::string drawnOperation(StringRef guard, StringRef opcode, StringRef operands, const Draw &draw) {
+std::string drawnOperation(StringRef guard, StringRef opcode, StringRef operands,
+                           const Draw &draw) {
   SmallVector<StringRef, 6> parts;
   opcode.split(parts, '.');
   if (!operands.consume_back(";") || operands.contains(';'))
@@ -72,9 +75,10 @@ std::string drawnOperation(StringRef guard, StringRef opcode, StringRef operands
   if (!signs && !(narrows && parts.front() != "cvt"))
     return "";
 
-  std::string text = formatv("{{ .reg .b64 %kb_hash, %kb_more, %kb_sign64, %kb_bits64; .reg .b32 %kb_sign32, %kb_bits32; "
-                             ".reg .f{0} %kb_in<{1}>; .reg .{2} %kb_out; .reg .f32 %kb_narrow; ",
-                             in.bits, names.size(), to);
+  std::string text = formatv(
+      "{{ .reg .b64 %kb_hash, %kb_more, %kb_sign64, %kb_bits64; .reg .b32 %kb_sign32, %kb_bits32; "
+      ".reg .f{0} %kb_in<{1}>; .reg .{2} %kb_out; .reg .f32 %kb_narrow; ",
+      in.bits, names.size(), to);
   std::vector<std::string> values;
   for (auto [index, name] : enumerate(ArrayRef(names).drop_front())) {
     values.push_back(formatv("%kb_in{0}", index));

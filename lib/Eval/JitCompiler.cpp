@@ -80,7 +80,8 @@ static Digest keyOf(const ProgramArtefacts &program) {
 }
 
 Expected<DeviceCode> JitCompiler::compile(const ProgramArtefacts &program) {
-  Expected<const DeviceCode &> code = codes.get(keyOf(program), [&] { return compileNow(program); });
+  Expected<const DeviceCode &> code =
+      codes.get(keyOf(program), [&] { return compileNow(program); });
   if (!code)
     return code.takeError();
   return *code;
@@ -134,7 +135,8 @@ std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &prog
   if (!slice || slice->of != digestOf(program.text))
     return std::nullopt;
   // The request is JSON, which other bytes do not survive.
-  if (!json::isUTF8(slice->text) || any_of(slice->headers, [](const auto &each) { return !json::isUTF8(each.second); }))
+  if (!json::isUTF8(slice->text) ||
+      any_of(slice->headers, [](const auto &each) { return !json::isUTF8(each.second); }))
     return std::nullopt;
   std::string folder =
       directory + "/nvrtc-" + DigestBuilder().add(slice->text).add(program.text).finish();

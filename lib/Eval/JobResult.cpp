@@ -17,8 +17,8 @@ std::optional<RunStatus> parseRunStatus(StringRef status) {
     return RunStatus::OutOfMemory;
   if (status == "unsupported")
     return RunStatus::Unsupported;
-  for (StringRef fault : {"invalid-launch", "fault", "trap", "assert", "deadlock",
-                          "divergent-barrier", "crash"})
+  for (StringRef fault :
+       {"invalid-launch", "fault", "trap", "assert", "deadlock", "divergent-barrier", "crash"})
     if (status == fault)
       return RunStatus::Fault;
   return std::nullopt;
@@ -109,7 +109,8 @@ bool readRunResult(const json::Value &value, RunResult &result, json::Path path)
         result.findings.push_back(readFinding(*finding));
   if (const json::Array *launches = object->getArray("launches"))
     for (size_t i = 0; i < launches->size(); ++i)
-      if (!readLaunch((*launches)[i], result.launches.emplace_back(), path.field("launches").index(i)))
+      if (!readLaunch((*launches)[i], result.launches.emplace_back(),
+                      path.field("launches").index(i)))
         return false;
   return true;
 }
@@ -124,8 +125,8 @@ Error cutOutputs(StringRef planFolder, std::string observables, RunResult &resul
     if (const auto *read = std::get_if<kbrt::ReadStep>(&step)) {
       reads.push_back({read->observable, read->from.bytes()});
       if (reads.back().first + reads.back().second > observables.size())
-        return make_error<StoreError>(("kb-run wrote fewer results than the plan in '" + planFolder +
-                                       "' reads").str());
+        return make_error<StoreError>(
+            ("kb-run wrote fewer results than the plan in '" + planFolder + "' reads").str());
     }
   const SharedBytes all(std::move(observables)); // may be large
   for (const auto &[place, bytes] : reads)

@@ -9,8 +9,8 @@ using namespace llvm;
 
 namespace kbopt {
 
-Judge::Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device,
-             CaseSource &cases, Clock &clock, JudgeOptions options, GpuDevice *gpu)
+Judge::Judge(ProgramArtefacts original, DeviceCompiler &compiler, Device &device, CaseSource &cases,
+             Clock &clock, JudgeOptions options, GpuDevice *gpu)
     : impl(std::make_unique<Impl>(std::move(original), compiler, device, cases, clock, options,
                                   gpu)) {}
 Judge::~Judge() = default;
@@ -28,14 +28,15 @@ Expected<const BaselineReport &> Judge::baseline() {
 }
 
 std::string Judge::Impl::doesNotFit(StringRef what, double seconds) const {
-  return formatv("{0} takes about {1:f0} s, and {2:f0} s are left of the time budget", what, seconds,
-                 std::max(0.0, timeLeft()));
+  return formatv("{0} takes about {1:f0} s, and {2:f0} s are left of the time budget", what,
+                 seconds, std::max(0.0, timeLeft()));
 }
 
-/// Runs behind a case: the original's, the candidate's, and what it takes to load and compare them. Other roundings are
-/// seldom asked for.
+/// Runs behind a case: the original's, the candidate's, and what it takes to load and compare them.
+/// Other roundings are seldom asked for.
 static constexpr double runsPerCase = 4;
-/// Of the time left they may take so much; loading a program and its inputs takes a run at least so long.
+/// Of the time left they may take so much; loading a program and its inputs takes a run at least so
+/// long.
 static constexpr double casesShare = 0.4, leastRunSeconds = 0.02;
 
 /// With less time left the sanitizer waits for its turn, and may be left out.
@@ -55,16 +56,21 @@ unsigned Judge::Impl::caseCount(JudgeEffort effort, std::string &omitted) {
     return least;
   }
   const double seconds = runsPerCase * std::max((*own)->run->wallSeconds, leastRunSeconds);
-  const double byTime = std::max(0.0, casesShare * timeLeft() / seconds), byData = mostCaseBytes / std::max(1.0, plan->bufferBytes);
-  const unsigned count = std::clamp(static_cast<unsigned>(std::min<double>({byTime, byData, double(most)})), least, most);
+  const double byTime = std::max(0.0, casesShare * timeLeft() / seconds),
+               byData = mostCaseBytes / std::max(1.0, plan->bufferBytes);
+  const unsigned count = std::clamp(
+      static_cast<unsigned>(std::min<double>({byTime, byData, double(most)})), least, most);
   const size_t all = seenCases(options.maxCases).size();
   if (all > count)
-    omitted = byTime < byData ? formatv("{0} further cases do not fit into the {1:f0} s that are left of the time budget",
-                                        all - count, std::max(0.0, timeLeft()))
-                                    .str()
-                              : formatv("{0} further cases are left out: each has {1:f0} MiB of data", all - count,
-                                        plan->bufferBytes / (1 << 20))
-                                    .str();
+    omitted =
+        byTime < byData
+            ? formatv(
+                  "{0} further cases do not fit into the {1:f0} s that are left of the time budget",
+                  all - count, std::max(0.0, timeLeft()))
+                  .str()
+            : formatv("{0} further cases are left out: each has {1:f0} MiB of data", all - count,
+                      plan->bufferBytes / (1 << 20))
+                  .str();
   return count;
 }
 
@@ -111,9 +117,10 @@ Expected<RunResult> Judge::count(const ProgramArtefacts &program, RunOptions opt
   return **run;
 }
 
-/// The precisions that G3 lets pass: those that the passes declare, and all of them where a pass promises lower
-/// precision and the workload's owner states the differences that are accepted.
-static std::set<std::string> declaredPrecisions(const CandidatePromise &promise, CaseSource &cases) {
+/// The precisions that G3 lets pass: those that the passes declare, and all of them where a pass
+/// promises lower precision and the workload's owner states the differences that are accepted.
+static std::set<std::string> declaredPrecisions(const CandidatePromise &promise,
+                                                CaseSource &cases) {
   std::set<std::string> declared = promise.declares;
   if (promise.result != Promise::Bitwise)
     declared.insert({"ex2", "rsqrt"});
@@ -128,8 +135,7 @@ static std::set<std::string> declaredPrecisions(const CandidatePromise &promise,
   return declared;
 }
 
-Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
-                               ArrayRef<JudgedStep> steps,
+Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<JudgedStep> steps,
                                const CandidatePromise &promise) {
   return judge(candidate, steps, promise, impl->options.effort);
 }
@@ -137,7 +143,8 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
 /// Whether factors are rounded to tf32 somewhere.
 static bool usesTf32(const PtxCensus &census) {
   return llvm::any_of(census.functions, [](const auto &function) {
-    return llvm::any_of(function.second.narrowOpcodes, [](const auto &each) { return StringRef(each.first).contains("tf32"); });
+    return llvm::any_of(function.second.narrowOpcodes,
+                        [](const auto &each) { return StringRef(each.first).contains("tf32"); });
   });
 }
 
@@ -162,27 +169,32 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
   }
   record.details.push_back("compiled by " + code->producer);
   if (const std::set<std::string> &others = context.candidate.program->otherArchs; !others.empty())
-    record.details.push_back("judged for " + context.candidate.program->arch + " alone; not judged: " + join(others, ", ") +
+    record.details.push_back("judged for " + context.candidate.program->arch +
+                             " alone; not judged: " + join(others, ", ") +
                              ", which the flags name as well");
   if (code->digest == judge.baseline->code.digest)
     record.reason = "identical machine code";
   return record;
 }
 
-/// A kernel that waits for another block ends on a GPU only where it waits for blocks that have begun. What ends while
-/// blocks run one after the other in any order does; where \p checks did not see that, nobody knows.
-static Expected<GateRecord> checkSpins(Expected<GateRecord> checks, const PtxCensus &before, const PtxCensus &after) {
+/// A kernel that waits for another block ends on a GPU only where it waits for blocks that have
+/// begun. What ends while blocks run one after the other in any order does; where \p checks did not
+/// see that, nobody knows.
+static Expected<GateRecord> checkSpins(Expected<GateRecord> checks, const PtxCensus &before,
+                                       const PtxCensus &after) {
   if (!checks || checks->outcome != GateOutcome::NotRun)
     return checks;
   const std::string kernel = addedSpin(before, after);
   if (kernel.empty())
     return checks;
-  return GateRecord::undecided(GateId::G4, kernel + " waits for other threads in a loop, and whether they have begun "
-                                                    "is not known: " + checks->reason);
+  return GateRecord::undecided(
+      GateId::G4, kernel +
+                      " waits for other threads in a loop, and whether they have begun "
+                      "is not known: " +
+                      checks->reason);
 }
 
-Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
-                               ArrayRef<JudgedStep> steps,
+Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<JudgedStep> steps,
                                const CandidatePromise &promise, JudgeEffort effort) {
   Verdict verdict;
   verdict.kind = VerdictKind::Correct;
@@ -201,7 +213,12 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
   std::string omitted;
   const unsigned caseCount = impl->caseCount(effort, omitted);
   CandidatePromise held = promise; // with the precision that G3 lets pass
-  GateContext context{*impl, program, held, effort, caseCount, isStrict ? Spread::Counted : spreadFor(promise),
+  GateContext context{*impl,
+                      program,
+                      held,
+                      effort,
+                      caseCount,
+                      isStrict ? Spread::Counted : spreadFor(promise),
                       std::move(omitted)};
   const DeviceCode *code = nullptr;
   std::optional<PtxCensus> before, after;
@@ -212,9 +229,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate,
     }
   };
   const bool final = effort == JudgeEffort::Final;
-  auto later = [](GateId gate) {
-    return GateRecord::notRun(gate, "left to the final check");
-  };
+  auto later = [](GateId gate) { return GateRecord::notRun(gate, "left to the final check"); };
   using Gate = Expected<GateRecord> (*)(GateContext &);
   auto onGpu = [&](GateId gate, bool leftToFinal, Gate run) -> Expected<GateRecord> {
     if (!impl->gpu)

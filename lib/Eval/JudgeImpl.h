@@ -38,7 +38,7 @@ struct PlanFacts {
   /// Threads launched and bytes allocated: of two cases of a program, the one with more
   /// takes longer.
   double work = 0;
-  Digest launches; ///< launchDigest
+  Digest launches;                 ///< launchDigest
   std::vector<uint64_t> readBytes; ///< by read step
 };
 
@@ -63,9 +63,9 @@ struct JudgedProgram {
   const ProgramArtefacts *program = nullptr;
   bool isOriginal = false;
   OnceMap<std::pair<const Device *, RunMode>, DeviceImage> images;
-  OnceMap<std::string, std::string> plans; ///< by case name
-  OnceMap<std::string, PlanFacts> facts;   ///< likewise
-  OnceMap<std::string, RunPointer> runs;   ///< by device, case, mode and options
+  OnceMap<std::string, std::string> plans;  ///< by case name
+  OnceMap<std::string, PlanFacts> facts;    ///< likewise
+  OnceMap<std::string, RunPointer> runs;    ///< by device, case, mode and options
   OnceMap<std::string, AuditedPlan> audits; ///< by case name
   std::mutex mutex;
   std::vector<std::string> folders; ///< of `audits`
@@ -96,7 +96,8 @@ struct OperationCounts {
 /// What is asked of a reference beside the original's results.
 enum class Spread {
   None,
-  Counted, ///< how many roundings lie behind an element: one run with counters, where that is possible
+  Counted, ///< how many roundings lie behind an element: one run with counters, where that is
+           ///< possible
   Rounded, ///< and how far other roundings move them
   Narrowed ///< and float64 arithmetic that is rounded to float32
 };
@@ -106,7 +107,7 @@ Spread spreadFor(const CandidatePromise &promise);
 struct Reference {
   std::string planFolder;
   std::vector<OutputSpec> outputs;
-  RunPointer run;            ///< natural order, nearest rounding
+  RunPointer run; ///< natural order, nearest rounding
   /// By output, how far other roundings and, if it is not deterministic, other orders
   /// move its elements (OutputView::moved).
   std::vector<std::vector<uint8_t>> moved;
@@ -115,8 +116,8 @@ struct Reference {
   /// together with the spread, 0: unknown.
   uint64_t reductionLength = 0, roundings = 0;
   bool sumsInFloat = false; ///< half and bf16 are read and stored, and nothing is computed in them
-  bool narrows = false; ///< its float64 arithmetic is rounded to float32 in `moved`, too
-  std::string limits; ///< what of the spread could not be had, and why; empty if all could
+  bool narrows = false;     ///< its float64 arithmetic is rounded to float32 in `moved`, too
+  std::string limits;       ///< what of the spread could not be had, and why; empty if all could
 
   /// Takes \p other, another run on the same inputs, into `moved`; if it was \p narrowed, for
   /// outputs that have no more than float32's precision themselves.
@@ -159,13 +160,16 @@ struct Judge::Impl {
   std::function<double()> secondsLeft; ///< of the command's budget; empty: no limit
   /// Times what the judge does on \p test until its end.
   TimedPart timed(llvm::StringRef what, const TestCase &test) const {
-    return TimedPart(options.timings, "judge", options.timings ? (what + ", " + test.name).str() : "");
+    return TimedPart(options.timings, "judge",
+                     options.timings ? (what + ", " + test.name).str() : "");
   }
   double timeLeft() const { return secondsLeft ? secondsLeft() : HUGE_VAL; }
-  /// Why \p what, which takes about \p seconds, is not run: "…, and 5 s are left of the time budget".
+  /// Why \p what, which takes about \p seconds, is not run: "…, and 5 s are left of the time
+  /// budget".
   std::string doesNotFit(llvm::StringRef what, double seconds) const;
   std::atomic<uint64_t> keptBytes = 0; ///< outputs of runs that are kept; outlives the programs
-  /// Of the bytes that a run's host reads, those that take memory: the original's on its recorded case.
+  /// Of the bytes that a run's host reads, those that take memory: the original's on its recorded
+  /// case.
   std::atomic<double> readShare = 1;
   JudgedProgram baselineProgram;
   /// Written under the mutex by the first who asks; only read once it is complete.
@@ -173,7 +177,8 @@ struct Judge::Impl {
   std::optional<BaselineReport> baseline;
   bool baselineComplete = false;
   OnceMap<Digest, DeviceCode> codes;
-  OnceMap<std::string, Reference> references, countedReferences, spreadReferences, narrowedReferences;
+  OnceMap<std::string, Reference> references, countedReferences, spreadReferences,
+      narrowedReferences;
   OnceMap<std::pair<std::string, Spread>, Reference> closerReferences;
   OnceMap<std::string, Admission> admissions; ///< by case and promise
   /// Runs of the whole original, at least two (G14); nothing for a workload without main.
@@ -181,7 +186,7 @@ struct Judge::Impl {
   OnceMap<std::string, bool> dependsOnFreshMemory;               ///< G8, by case
   OnceMap<std::string, bool> consents;                           ///< G7, by case
   OnceMap<std::string, std::map<uint32_t, bool>> originalAudits; ///< likewise
-  OnceMap<unsigned, TimingReport> ownTimings; ///< by seed of the request
+  OnceMap<unsigned, TimingReport> ownTimings;                    ///< by seed of the request
   OnceMap<unsigned, GpuProfile> profiles;
   OnceMap<unsigned, MandatoryWork> mandatoryWork;
   OnceMap<unsigned, std::vector<DeviceFinding>> ownSanitizerFindings;
@@ -190,13 +195,14 @@ struct Judge::Impl {
   OnceMap<Rerounding, std::optional<CaseSource::WholeRun>> wholeRerounded;
   OnceMap<std::string, OperationCounts> operationCounts;
   std::mutex trialsMutex;
-  std::map<std::string, RunPointer> trials; ///< `finitePlan`'s last runs, by case, until they are asked for
+  std::map<std::string, RunPointer>
+      trials; ///< `finitePlan`'s last runs, by case, until they are asked for
   OnceMap<std::string, std::optional<std::string>> cpuRefusals; ///< by case
   /// The least work that the CPU device did not end in time, and the case's name.
   std::mutex refusedMutex;
   std::optional<std::pair<double, std::string>> refusedWork;
   double endedWork = 0; ///< the most that it did end
-  FileDigests files; ///< G0's
+  FileDigests files;    ///< G0's
   /// Changed copies of plans (G8) and directed machine code lie here.
   OnceMap<unsigned, TemporaryDirectory> scratch;
   std::atomic<unsigned> scratchCount = 0;
@@ -214,16 +220,18 @@ struct Judge::Impl {
   /// Runs the original under each of \p roundings, into \p reference.
   llvm::Error addRoundings(const TestCase &test, Reference &reference,
                            llvm::ArrayRef<Rerounding> roundings);
-  llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise, Spread spread);
+  llvm::Expected<Admission> decideAdmission(const TestCase &test, const CandidatePromise &promise,
+                                            Spread spread);
 
   Device &deviceFor(RunMode mode, Where where);
   llvm::Expected<const DeviceImage *> image(JudgedProgram &program, RunMode mode,
                                             Where where = Where::Usual);
   llvm::Expected<std::string> plan(JudgedProgram &program, const TestCase &test);
-  /// The original's on \p test, with inputs that are lessened until it stays finite, as far as it does on small ones.
+  /// The original's on \p test, with inputs that are lessened until it stays finite, as far as it
+  /// does on small ones.
   llvm::Expected<std::string> finitePlan(const TestCase &test);
-  /// The recorded plan of \p program with other values in what its first kernels made (TestCase::remakes);
-  /// a `UsageError` where there are no such kernels, or not the original's.
+  /// The recorded plan of \p program with other values in what its first kernels made
+  /// (TestCase::remakes); a `UsageError` where there are no such kernels, or not the original's.
   llvm::Expected<std::string> remadePlan(JudgedProgram &program);
   /// The original's run that `finitePlan` made, if \p request asks for it.
   RunPointer takeTrial(const JudgedProgram &program, const RunRequest &request);
@@ -233,9 +241,11 @@ struct Judge::Impl {
   llvm::Expected<std::string> scratchFile(llvm::StringRef name);
   /// Runs that are kept are made once.
   llvm::Expected<RunPointer> run(JudgedProgram &program, const RunRequest &request);
-  /// Makes reads of shared memory that nothing has written benign in \p checked, a checked run without other defects,
-  /// where what lay there changes no result; of a candidate, where its original has such reads on the same case.
-  llvm::Error excuseMaskedReads(JudgedProgram &program, const RunRequest &request, RunResult &checked);
+  /// Makes reads of shared memory that nothing has written benign in \p checked, a checked run
+  /// without other defects, where what lay there changes no result; of a candidate, where its
+  /// original has such reads on the same case.
+  llvm::Error excuseMaskedReads(JudgedProgram &program, const RunRequest &request,
+                                RunResult &checked);
   /// Whether a case that varies the recorded one has other inputs than it; true of any other.
   llvm::Expected<bool> inputsVary(const TestCase &test);
   /// Whether a plain run with outputs of \p bytes is worth its memory.
@@ -250,17 +260,21 @@ struct Judge::Impl {
   /// called once all of the GPU's ended well.
   void runTogether(JudgedProgram &program, llvm::ArrayRef<RunRequest> requests,
                    const std::atomic<bool> &stop, const std::function<void()> &afterGpu = {});
-  /// Writes \p plan, a changed copy of the one in \p folder, with its data to the new folder \p copy.
-  llvm::Error writeAgain(const kbrt::Plan &plan, const std::string &folder, const std::string &copy);
+  /// Writes \p plan, a changed copy of the one in \p folder, with its data to the new folder \p
+  /// copy.
+  llvm::Error writeAgain(const kbrt::Plan &plan, const std::string &folder,
+                         const std::string &copy);
   /// The new folder of \p plan, a changed copy of a recorded one, with \p data.
   llvm::Expected<std::string> writeCopy(const kbrt::Plan &plan, llvm::StringRef data);
   llvm::Expected<const AuditedPlan &> audited(JudgedProgram &program, const TestCase &test);
   /// What `gpu` measures: machine code and plan on \p test.
   llvm::Expected<GpuSubject> subject(JudgedProgram &program, const TestCase &test);
   llvm::Expected<const Reference *> reference(const TestCase &test, Spread spread);
-  /// Those of \p count cases on several threads, where there are some; errors are left to who asks for one.
+  /// Those of \p count cases on several threads, where there are some; errors are left to who asks
+  /// for one.
   void measureTogether(unsigned count, Spread spread);
-  /// The same with directions drawn at each execution in its spread, for a candidate that just missed it.
+  /// The same with directions drawn at each execution in its spread, for a candidate that just
+  /// missed it.
   llvm::Expected<const Reference *> closerReference(const TestCase &test, Spread spread);
   /// The original's run on \p test under \p rounding; null where it cannot be had, with the
   /// reason in \p limits.
@@ -268,7 +282,8 @@ struct Judge::Impl {
                                          std::string &limits);
   /// The original's device code, written again for it.
   llvm::Expected<DeviceImage> directedImage(const Rerounding &rounding);
-  /// Adds to the spread of \p reference how far it moves where inputs are rounded otherwise (nudgeInputs).
+  /// Adds to the spread of \p reference how far it moves where inputs are rounded otherwise
+  /// (nudgeInputs).
   llvm::Error addNudges(const TestCase &test, Reference &reference);
   /// n on \p test from the CPU device's counts, or else from the GPU's.
   llvm::Expected<OperationCounts> countOperations(const TestCase &test);
@@ -279,8 +294,10 @@ struct Judge::Impl {
   /// As often as G10 wants it.
   RunOptions repeatedRun(JudgeEffort effort) const;
   /// What the gates from G6 on ask of the GPU, in their order.
-  std::vector<RunRequest> gpuRuns(JudgeEffort effort, unsigned caseCount, const std::set<Assumption> &assumes);
-  /// How many of `seenCases` a judgement looks at: in the final check as many as the time left and their size allow.
+  std::vector<RunRequest> gpuRuns(JudgeEffort effort, unsigned caseCount,
+                                  const std::set<Assumption> &assumes);
+  /// How many of `seenCases` a judgement looks at: in the final check as many as the time left and
+  /// their size allow.
   /// \p omitted then says what is left out.
   unsigned caseCount(JudgeEffort effort, std::string &omitted);
   /// What is asked of both devices to know the original.
@@ -292,8 +309,8 @@ struct Judge::Impl {
   /// Why the CPU device cannot run \p test: it takes too long, or lacks a construct. Nothing
   /// if it can, and always without a GPU, where that is a verdict. The original is run for it once.
   llvm::Expected<std::optional<std::string>> cpuRefusal(const TestCase &test);
-  /// Whether the original's checked run on \p test was ended at its limit, without a defect until then: so are a
-  /// candidate's. \p why then says so.
+  /// Whether the original's checked run on \p test was ended at its limit, without a defect until
+  /// then: so are a candidate's. \p why then says so.
   llvm::Expected<bool> isCheckedInPart(const TestCase &test, std::string &why);
   /// For the original's checked run on it, alone.
   RunOptions checkOptions() const;
@@ -316,7 +333,8 @@ struct Judge::Impl {
   /// Digests of what the original's recorded run rests on, from disk.
   llvm::Expected<RunIdentity> identify();
 
-  llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise, Spread spread);
+  llvm::Expected<Admission> admission(const TestCase &test, const CandidatePromise &promise,
+                                      Spread spread);
 };
 
 /// Makes runs while gates look at others (Judge::Impl::runTogether).
@@ -340,52 +358,58 @@ struct GateContext {
   const CandidatePromise &promise;
   JudgeEffort effort;
   unsigned caseCount; ///< of `seenCases`: at most so many are looked at
-  /// What the candidate is held to so far. What is right by the counted roundings alone, a stricter rule that costs
-  /// no further runs of the original, is right; the first case that is not asks for the promise's own spread.
+  /// What the candidate is held to so far. What is right by the counted roundings alone, a stricter
+  /// rule that costs no further runs of the original, is right; the first case that is not asks for
+  /// the promise's own spread.
   Spread spread;
   std::string omittedCases = {}; ///< what `caseCount` leaves out, for G7's record
   std::optional<TimingReport> timing = std::nullopt; ///< G12's
-  OnceMap<unsigned, SanitizerReport> sanitized = {};      ///< G9's, which may be made before its turn
-  /// The candidate fills constant memory with a table that the original does not have: other inputs must tell that it is no
-  /// result (G7).
+  OnceMap<unsigned, SanitizerReport> sanitized = {}; ///< G9's, which may be made before its turn
+  /// The candidate fills constant memory with a table that the original does not have: other inputs
+  /// must tell that it is no result (G7).
   bool hasOwnTable = false;
-  bool hasOtherInputs = false; ///< a case with other inputs in the recorded host's place has counted
+  bool hasOtherInputs =
+      false; ///< a case with other inputs in the recorded host's place has counted
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
                                          llvm::ArrayRef<JudgedStep> steps); // G0
-llvm::Expected<GateRecord> runDeviceChecks(GateContext &context);  // G4
-llvm::Expected<GateRecord> runAdmission(GateContext &context);     // G5
-llvm::Expected<GateRecord> runNumerics(GateContext &context);      // G6
-llvm::Expected<GateRecord> runBreadth(GateContext &context);       // G7
-llvm::Expected<GateRecord> runMemory(GateContext &context);        // G8
-llvm::Expected<GateRecord> runSanitizer(GateContext &context);     // G9
+llvm::Expected<GateRecord> runDeviceChecks(GateContext &context);           // G4
+llvm::Expected<GateRecord> runAdmission(GateContext &context);              // G5
+llvm::Expected<GateRecord> runNumerics(GateContext &context);               // G6
+llvm::Expected<GateRecord> runBreadth(GateContext &context);                // G7
+llvm::Expected<GateRecord> runMemory(GateContext &context);                 // G8
+llvm::Expected<GateRecord> runSanitizer(GateContext &context);              // G9
 /// The candidate under the sanitizer's tools, once.
 llvm::Expected<const SanitizerReport &> sanitizedRun(GateContext &context);
-llvm::Expected<GateRecord> runDeterminism(GateContext &context);   // G10
+llvm::Expected<GateRecord> runDeterminism(GateContext &context);    // G10
 llvm::Expected<GateRecord> runExecutionAudit(GateContext &context); // G11
-llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);  // G12
-llvm::Expected<GateRecord> runPhysics(GateContext &context);       // G13
-llvm::Expected<GateRecord> runWholeProgram(GateContext &context);  // G14
-llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);  // G15
+llvm::Expected<GateRecord> runTimedOutputs(GateContext &context);   // G12
+llvm::Expected<GateRecord> runPhysics(GateContext &context);        // G13
+llvm::Expected<GateRecord> runWholeProgram(GateContext &context);   // G14
+llvm::Expected<GateRecord> runUnseenShapes(GateContext &context);   // G15
 
 /// Whether the original's own results on \p test depend on what lay in fresh memory.
-llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const Reference &reference);
+llvm::Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,
+                                     const Reference &reference);
 /// What is wrong with the host side of the candidate on \p test, a case with a plan of its own: no
 /// launches, steps in no order, bytes that the original does not upload, other host results.
-llvm::Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test, GateId gate);
-/// A launch of the candidate's plan on \p test that no chip of the architecture can start, where all
-/// of the original's can.
-llvm::Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context, const TestCase &test, GateId gate);
-/// How what the hosts of two recordings returned and left in host memory differs; nothing if it does not.
-llvm::Expected<std::optional<std::string>> hostResultDifference(const std::string &original,
-                                                                const std::string &candidate, bool exact);
+llvm::Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test,
+                                                    GateId gate);
+/// A launch of the candidate's plan on \p test that no chip of the architecture can start, where
+/// all of the original's can.
+llvm::Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context,
+                                                            const TestCase &test, GateId gate);
+/// How what the hosts of two recordings returned and left in host memory differs; nothing if it
+/// does not.
+llvm::Expected<std::optional<std::string>>
+hostResultDifference(const std::string &original, const std::string &candidate, bool exact);
 
 /// Steps of a plan that touch one buffer in no order.
 struct UnorderedSteps {
   std::optional<std::string> certain; ///< two that touch the same bytes
-  /// Two that may, as launches do with pointers to different places of a buffer, and the plan in an order
-  /// in which the second comes first: if it gives other results, they do.
+  /// Two that may, as launches do with pointers to different places of a buffer, and the plan in an
+  /// order in which the second comes first: if it gives other results, they do.
   std::vector<std::pair<std::string, kbrt::Plan>> otherOrders;
   bool tooMany = false; ///< there are more of these than are listed
 };
@@ -416,8 +440,8 @@ OutputView viewOf(const Reference &reference, unsigned index);
 llvm::Expected<GateRecord> compareOnCases(GateContext &context, llvm::ArrayRef<TestCase> tests,
                                           GateId gate);
 /// Outputs \p a and \p b are the same bits (NaNs count as one value).
-std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
-                                           const RunResult &a, const RunResult &b);
+std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs, const RunResult &a,
+                                           const RunResult &b);
 
 /// plan.json and data.bin of a recording; a plan without uploads has no data. The data is
 /// mapped, not read: it may be larger than one likes to hold.

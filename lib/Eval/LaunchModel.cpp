@@ -36,14 +36,15 @@ constexpr double loopTestAlu = 2, loopTestInstructions = 3;
 /// Clocks of the whole chip per block that starts. Measured on an H200: empty kernels of 65536 and
 /// 262144 blocks, 0.601 ns a block for any size up to 512 threads. Taken for the other chips too.
 constexpr double blockStartCycles = 1.19;
-/// From the start of a block to that of the next in its place, if it does nothing. Measured on an H200:
-/// empty kernels of 262144 blocks of 1024 threads, two on an SM at a time. Taken for any size.
+/// From the start of a block to that of the next in its place, if it does nothing. Measured on an
+/// H200: empty kernels of 262144 blocks of 1024 threads, two on an SM at a time. Taken for any
+/// size.
 constexpr double blockTurnCycles = 357;
 /// Clocks between two warps' atomics to one 128-byte line. Measured on an H200: a million random
 /// atomics take 247 us on 32 counters of one line, 274 us on 256 of eight. Taken for others too.
 constexpr double atomicLineCycles = 16;
-/// Cycles that the L1 needs for one line of a store, its wavefront and its way to L2. Measured on an
-/// H200: 63.8 cycles a request with 32 lines, 2.1 with one.
+/// Cycles that the L1 needs for one line of a store, its wavefront and its way to L2. Measured on
+/// an H200: 63.8 cycles a request with 32 lines, 2.1 with one.
 constexpr double storeLineCycles = 2;
 
 double op(const std::array<double, kbrt::opCount> &by, std::initializer_list<Op> ops) {
@@ -78,11 +79,12 @@ void addPipes(LaunchModel &model) {
   model.half = lanes(op(w, {Op::HAdd, Op::HMul, Op::HFma, Op::HOther}), chip.fp16PerClock);
   model.tensor = model.onBusiestSm(c.tensorOperations / 2, chip.tensorFp16PerClock);
 
-  double local = model.usesLocalMemory ? c.localLoad.lineWavefronts + c.localStore.lineWavefronts : 0;
+  double local =
+      model.usesLocalMemory ? c.localLoad.lineWavefronts + c.localStore.lineWavefronts : 0;
   double global = c.globalLoad.lineWavefronts + c.globalStore.lineWavefronts +
                   c.globalAtomic.lineWavefronts + local;
-  double shared =
-      c.sharedLoad.sharedWavefronts + c.sharedStore.sharedWavefronts + c.sharedAtomic.sharedWavefronts;
+  double shared = c.sharedLoad.sharedWavefronts + c.sharedStore.sharedWavefronts +
+                  c.sharedAtomic.sharedWavefronts;
   model.globalWavefronts = model.onBusiestSm(global, chip.lsuWavefrontsPerClock);
   model.sharedWavefronts = model.onBusiestSm(shared, chip.lsuWavefrontsPerClock);
   model.storeDrain = model.onBusiestSm(c.globalStore.lineWavefronts * (storeLineCycles - 1),
@@ -98,7 +100,8 @@ void addTraffic(LaunchModel &model) {
   const ChipInfo &chip = model.chip;
   const double hz = chip.clockHz();
   if (chip.dramBytesPerSecond > 0)
-    model.dram = (t.dramReadBytes + t.dramWriteBytes) / (sustainedDram * chip.dramBytesPerSecond) * hz;
+    model.dram =
+        (t.dramReadBytes + t.dramWriteBytes) / (sustainedDram * chip.dramBytesPerSecond) * hz;
   double l2Bytes = t.l2ReadBytes + t.l2WriteBytes + t.l2AtomicBytes;
   if (chip.l2BytesPerSecond > 0)
     model.l2 = l2Bytes / chip.l2BytesPerSecond * hz;
@@ -126,37 +129,40 @@ void addLatency(LaunchModel &model) {
   if (c.warps <= 0)
     return;
   const kbrt::TrafficCounters &t = c.traffic;
-  // The blocks of the first wave run in step: whoever reads a sector first, all that need it wait for
-  // DRAM. Later waves find in L2 what others have read.
+  // The blocks of the first wave run in step: whoever reads a sector first, all that need it wait
+  // for DRAM. Later waves find in L2 what others have read.
   if (t.l2ReadBytes > 0) {
-    double later = std::min(1.0, t.dramReadBytes / t.l2ReadBytes), waves = std::max(1.0, model.waves);
+    double later = std::min(1.0, t.dramReadBytes / t.l2ReadBytes),
+           waves = std::max(1.0, model.waves);
     model.l2MissShare = (1 + (waves - 1) * later) / waves;
   }
   for (const LoadRound &round : model.schedule.global)
-    model.globalLatency += round.perWarp * (round.service + chip.l1LatencyCycles +
-                                            round.missesL1 * (memoryLatency(model) - chip.l1LatencyCycles));
-  double conflicts = c.sharedLoad.requests > 0
-                         ? c.sharedLoad.sharedWavefronts / c.sharedLoad.requests - 1
-                         : 0;
+    model.globalLatency +=
+        round.perWarp * (round.service + chip.l1LatencyCycles +
+                         round.missesL1 * (memoryLatency(model) - chip.l1LatencyCycles));
+  double conflicts =
+      c.sharedLoad.requests > 0 ? c.sharedLoad.sharedWavefronts / c.sharedLoad.requests - 1 : 0;
   double sharedRounds = 0;
   for (const LoadRound &round : model.schedule.shared)
     sharedRounds += round.perWarp;
-  model.sharedLatency =
-      sharedRounds * (chip.sharedLatencyCycles + std::max(0.0, conflicts)) +
-      c.shuffles / c.warps * chip.sharedLatencyCycles;
-  model.instructionsPerWarp =
-      std::max(1.0, c.warpInstructions / c.warps - model.schedule.unrolledIterations * loopTestInstructions);
-  model.arithmeticLatency = model.instructionsPerWarp * chip.aluLatencyCycles / instructionParallelism;
+  model.sharedLatency = sharedRounds * (chip.sharedLatencyCycles + std::max(0.0, conflicts)) +
+                        c.shuffles / c.warps * chip.sharedLatencyCycles;
+  model.instructionsPerWarp = std::max(
+      1.0, c.warpInstructions / c.warps - model.schedule.unrolledIterations * loopTestInstructions);
+  model.arithmeticLatency =
+      model.instructionsPerWarp * chip.aluLatencyCycles / instructionParallelism;
   model.branchLatency =
       std::max(0.0, c.branches / c.warps - model.schedule.unrolledIterations) * branchCycles;
   // Warps of a block wait at a barrier for the slowest one.
   double sinceLast = model.globalLatency + model.sharedLatency + model.arithmeticLatency;
-  double barrier = barrierCycles + barrierWarpCycles * std::ceil(model.shape.threadsPerBlock / 32.0);
+  double barrier =
+      barrierCycles + barrierWarpCycles * std::ceil(model.shape.threadsPerBlock / 32.0);
   model.barrierLatency = c.blockBarriers / c.warps * barrier +
                          (c.blockBarriers > 0 ? (c.warpImbalance - 1) * sinceLast : 0);
   // Equal blocks end in whole waves; after many waves they have drifted apart.
   model.waveCount = std::max(1.0, model.waves < 8 ? std::ceil(model.waves) : model.waves + 0.5);
-  model.blockLatency = blockTurnCycles * (1 - 1 / model.waveCount); // the first one's is in the launch's overhead
+  model.blockLatency =
+      blockTurnCycles * (1 - 1 / model.waveCount); // the first one's is in the launch's overhead
   model.latency = model.waveCount * model.warpLatency();
 }
 
@@ -168,15 +174,16 @@ double LaunchModel::onBusiestSm(double total, double perClock) const {
   return total / static_cast<double>(shape.blocks) * blocksOnBusiestSm / perClock;
 }
 
-/// The two parts of a turn with \p warps that take turns at a resource. A closed queue whose customers
-/// just saturate it loses sqrt(2 / (pi n)) of its rate (machine repair model); a norm of this order
-/// does the same, and adds the parts up where there is one warp.
+/// The two parts of a turn with \p warps that take turns at a resource. A closed queue whose
+/// customers just saturate it loses sqrt(2 / (pi n)) of its rate (machine repair model); a norm of
+/// this order does the same, and adds the parts up where there is one warp.
 static double turnOf(double work, double waiting, double warps) {
   double order = std::log(2) / std::log1p(0.8 / std::sqrt(std::max(1.0, warps)));
   double longest = std::max(work, waiting);
   if (longest <= 0)
     return 0;
-  return longest * std::pow(std::pow(work / longest, order) + std::pow(waiting / longest, order), 1 / order);
+  return longest *
+         std::pow(std::pow(work / longest, order) + std::pow(waiting / longest, order), 1 / order);
 }
 
 double LaunchModel::interleaved(double work) const {
@@ -192,10 +199,10 @@ double LaunchModel::interleaved(double work) const {
     auto turn = [&](double memory) {
       return turnOf(share, memory + round.service + other, residentWarps);
     };
-    double missing = l2MissShare * turn(chip.dramLatencyCycles) +
-                     (1 - l2MissShare) * turn(chip.l2LatencyCycles);
-    cycles += round.perWarp * ((1 - round.missesL1) * turn(chip.l1LatencyCycles) +
-                               round.missesL1 * missing);
+    double missing =
+        l2MissShare * turn(chip.dramLatencyCycles) + (1 - l2MissShare) * turn(chip.l2LatencyCycles);
+    cycles += round.perWarp *
+              ((1 - round.missesL1) * turn(chip.l1LatencyCycles) + round.missesL1 * missing);
   }
   return waveCount * cycles;
 }

@@ -14,9 +14,9 @@ namespace kbopt {
 
 /// Loads that one warp issues before it waits for the first of them.
 struct LoadRound {
-  double perWarp = 0;      ///< how often a warp does so
-  double service = 0;      ///< cycles of the L1 for the round's own wavefronts
-  double missesL1 = 0;     ///< share of the rounds that wait for L2 or DRAM
+  double perWarp = 0;  ///< how often a warp does so
+  double service = 0;  ///< cycles of the L1 for the round's own wavefronts
+  double missesL1 = 0; ///< share of the rounds that wait for L2 or DRAM
 };
 
 /// What a warp waits for memory in, all loads of one round together.
@@ -41,14 +41,14 @@ struct LaunchModel {
   double blocksOnBusiestSm = 0; ///< ceil(blocks / SMs)
   double activeSms = 0;
   double waves = 0;
-  double residentWarps = 0;     ///< per SM, on average while the launch runs
+  double residentWarps = 0; ///< per SM, on average while the launch runs
   double instructionsPerWarp = 0;
   bool usesLocalMemory = false; ///< machine code keeps something in local memory
 
   // Work of each pipe on the busiest SM, in cycles.
   double issue = 0, fma = 0, alu = 0, xu = 0, fp64 = 0, half = 0, tensor = 0;
   double globalWavefronts = 0, sharedWavefronts = 0, lsu = 0;
-  double storeDrain = 0;        ///< what stores keep the L1 beyond their wavefronts
+  double storeDrain = 0; ///< what stores keep the L1 beyond their wavefronts
   // Chip-wide resources, in cycles.
   double dram = 0, l2 = 0, atomics = 0, blockStarts = 0;
 
@@ -60,9 +60,9 @@ struct LaunchModel {
     return globalLatency + sharedLatency + arithmeticLatency + barrierLatency + branchLatency +
            blockLatency;
   }
-  double waveCount = 1;         ///< whole waves that follow each other
-  double l2MissShare = 0;       ///< of the waits for what misses L1
-  double latency = 0;           ///< of all waves
+  double waveCount = 1;   ///< whole waves that follow each other
+  double l2MissShare = 0; ///< of the waits for what misses L1
+  double latency = 0;     ///< of all waves
   /// Cycles when \p work cycles of the resources and the waiting take turns.
   double interleaved(double work) const;
 

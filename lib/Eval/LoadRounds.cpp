@@ -1,9 +1,9 @@
 //===- LoadRounds.cpp - Which loads a warp waits for together -------------===//
 //
-// Owns what is known of nvcc's scheduling of loads: those of one loop body wait together where no store that may
-// alias stands between them (where that is unknown, sites that run equally often are taken for one body); loops are unrolled; registers bound
-// what is in flight. Observed in PTX and SASS and in times on an H200
-// (docs/CostModel.md).
+// Owns what is known of nvcc's scheduling of loads: those of one loop body wait together where no
+// store that may alias stands between them (where that is unknown, sites that run equally often are
+// taken for one body); loops are unrolled; registers bound what is in flight. Observed in PTX and
+// SASS and in times on an H200 (docs/CostModel.md).
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchModel.h"
@@ -37,16 +37,20 @@ struct Body {
 };
 
 std::vector<Body> bodiesOf(const kbrt::KernelCounters &counters) {
-  std::map<std::pair<unsigned, long>, Body> bodies; // by group and log of requests per warp, steps of 5 %
+  std::map<std::pair<unsigned, long>, Body>
+      bodies; // by group and log of requests per warp, steps of 5 %
   for (const kbrt::SiteCounters &site : counters.sites)
-    if (site.access.requests > 0 && site.kind != kbrt::AccessKind::Store && (isGlobal(site) || isShared(site)))
-      bodies[{site.loadGroup, std::lround(std::log(site.access.requests / counters.warps) / 0.05)}].loads.push_back(&site);
+    if (site.access.requests > 0 && site.kind != kbrt::AccessKind::Store &&
+        (isGlobal(site) || isShared(site)))
+      bodies[{site.loadGroup, std::lround(std::log(site.access.requests / counters.warps) / 0.05)}]
+          .loads.push_back(&site);
   double barriersPerWarp = counters.blockBarriers / counters.warps;
   std::vector<Body> result;
   for (auto &[key, body] : bodies) {
     std::set<std::pair<unsigned, unsigned>> places; // lines and columns
     for (const kbrt::SiteCounters *load : body.loads) {
-      body.iterations += load->access.requests / counters.warps / static_cast<double>(body.loads.size());
+      body.iterations +=
+          load->access.requests / counters.warps / static_cast<double>(body.loads.size());
       places.insert({load->line, load->column});
     }
     // The source unrolled where a place has several sites; nothing moves over a barrier.
@@ -58,7 +62,8 @@ std::vector<Body> bodiesOf(const kbrt::KernelCounters &counters) {
   return result;
 }
 
-std::vector<LoadRound> roundsOf(ArrayRef<Body> bodies, double warps, bool (&space)(const kbrt::SiteCounters &)) {
+std::vector<LoadRound> roundsOf(ArrayRef<Body> bodies, double warps,
+                                bool (&space)(const kbrt::SiteCounters &)) {
   std::vector<LoadRound> rounds;
   for (const Body &body : bodies) {
     double sites = 0, registers = 0, requests = 0, wavefronts = 0, sectors = 0, hits = 0;

@@ -14,11 +14,13 @@ static constexpr StringLiteral unwrittenShared = "uninitialised-shared";
 
 static bool readsUnwritten(const RunResult &run) {
   return any_of(run.launches, [](const LaunchRecord &launch) {
-    return any_of(launch.findings, [](const DeviceFinding &finding) { return finding.kind == unwrittenShared; });
+    return any_of(launch.findings,
+                  [](const DeviceFinding &finding) { return finding.kind == unwrittenShared; });
   });
 }
 
-Error Judge::Impl::excuseMaskedReads(JudgedProgram &program, const RunRequest &request, RunResult &checked) {
+Error Judge::Impl::excuseMaskedReads(JudgedProgram &program, const RunRequest &request,
+                                     RunResult &checked) {
   if (request.mode != RunMode::Check || checked.status != RunStatus::Ok || !readsUnwritten(checked))
     return Error::success();
   auto isDefect = [](const DeviceFinding &finding) { return !finding.benign; };

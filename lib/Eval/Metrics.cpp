@@ -50,7 +50,8 @@ void Metrics::time(double floorUs) {
   values["gpc__cycles_elapsed.max"] = model.cycles;
   // Blocks are equal but for the sampled imbalance, which matters where an SM
   // has only one.
-  double balance = model.shape.blocks / (model.blocksOnBusiestSm * std::max(1.0, model.chip.smCount));
+  double balance =
+      model.shape.blocks / (model.blocksOnBusiestSm * std::max(1.0, model.chip.smCount));
   if (model.blocksOnBusiestSm <= 1)
     balance /= std::max(1.0, model.counters.blockImbalance);
   values["sm__cycles_active.max"] = model.cycles;
@@ -76,7 +77,8 @@ void Metrics::memory() {
   values["dram__bytes_write.sum"] = t.dramWriteBytes;
   if (model.seconds() > 0)
     values["dram__throughput.avg.pct_of_peak_sustained_elapsed"] =
-        100 * (t.dramReadBytes + t.dramWriteBytes) / (model.chip.dramBytesPerSecond * model.seconds());
+        100 * (t.dramReadBytes + t.dramWriteBytes) /
+        (model.chip.dramBytesPerSecond * model.seconds());
   double l2Bytes = t.l2ReadBytes + t.l2WriteBytes + t.l2AtomicBytes;
   values["lts__t_bytes.sum"] = l2Bytes;
   values["l1tex__t_bytes.sum"] =
@@ -86,7 +88,8 @@ void Metrics::memory() {
   if (t.l1LoadSectors > 0)
     values["l1tex__t_sector_hit_rate.pct"] = 100 * t.l1LoadHitSectors / t.l1LoadSectors;
   if (t.l2ReadBytes > 0)
-    values["lts__t_sector_hit_rate.pct"] = 100 * (1 - std::min(1.0, t.dramReadBytes / t.l2ReadBytes));
+    values["lts__t_sector_hit_rate.pct"] =
+        100 * (1 - std::min(1.0, t.dramReadBytes / t.l2ReadBytes));
 
   auto global = [&](const kbrt::AccessCounters &access, StringRef suffix) {
     std::string op = ("_mem_global_op_" + suffix).str();
@@ -179,13 +182,24 @@ void Metrics::stalls() {
   switch (limiter) {
   case Limiter::Dram:
   case Limiter::L2:
-  case Limiter::Latency: cycles["long_scoreboard"] += queue; break;
+  case Limiter::Latency:
+    cycles["long_scoreboard"] += queue;
+    break;
   case Limiter::L1Wavefronts:
-  case Limiter::Atomics: cycles["lg_throttle"] += queue; break;
-  case Limiter::SharedWavefronts: cycles["mio_throttle"] += queue; break;
-  case Limiter::Issue: cycles["not_selected"] += queue; break;
-  case Limiter::BlockStarts: break; // nobody waits yet
-  default: cycles["math_pipe_throttle"] += queue; break;
+  case Limiter::Atomics:
+    cycles["lg_throttle"] += queue;
+    break;
+  case Limiter::SharedWavefronts:
+    cycles["mio_throttle"] += queue;
+    break;
+  case Limiter::Issue:
+    cycles["not_selected"] += queue;
+    break;
+  case Limiter::BlockStarts:
+    break; // nobody waits yet
+  default:
+    cycles["math_pipe_throttle"] += queue;
+    break;
   }
   for (const auto &[name, value] : cycles)
     values["smsp__average_warps_issue_stalled_" + name + "_per_issue_active.ratio"] =

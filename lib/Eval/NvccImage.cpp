@@ -130,12 +130,14 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     if (!answer)
       return answer.takeError();
     SmallVector<StringRef, 2> match;
-    version = Regex("V([0-9.]+)").match(answer->out, &match) ? match[1].str() : "of unknown version";
+    version =
+        Regex("V([0-9.]+)").match(answer->out, &match) ? match[1].str() : "of unknown version";
   }
   asking.unlock();
   FileSystem &files = realFileSystem();
   std::string folder = outputFolder(directory, version, program);
-  std::string cubin = folder + "/code.cubin", report = folder + "/ptxas.txt", ptx = folder + "/code.ptx";
+  std::string cubin = folder + "/code.cubin", report = folder + "/ptxas.txt",
+              ptx = folder + "/code.ptx";
   if (!files.exists(report)) {
     if (Error error = files.createDirectories(folder))
       return std::move(error);
@@ -146,10 +148,11 @@ Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &progr
     if (Error error = files.write(source, shown + program.text))
       return std::move(error);
     ProcessRequest request;
-    request.argv = {nvccPath, "-x", "cu", "-arch=" + program.arch, "-cubin", "-Xptxas", "-v",
-                    "-lineinfo", // samples are shown by line; changes no machine code
-                    "--keep", "--keep-dir", folder,
-                    "-I" + sys::path::parent_path(program.sourcePath).str()};
+    request.argv = {
+        nvccPath,    "-x",         "cu",   "-arch=" + program.arch,
+        "-cubin",    "-Xptxas",    "-v",
+        "-lineinfo", // samples are shown by line; changes no machine code
+        "--keep",    "--keep-dir", folder, "-I" + sys::path::parent_path(program.sourcePath).str()};
     request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());
     request.argv.insert(request.argv.end(), {"-o", cubin, source});
     request.workingDirectory = program.workingDirectory;

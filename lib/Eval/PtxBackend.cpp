@@ -46,8 +46,9 @@ Expected<std::string> ptxFromBitcode(StringRef bitcodePath, StringRef arch) {
   const Target *target = TargetRegistry::lookupTarget(triple, message);
   if (!target)
     return cannot(message);
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
-      triple, arch, "+ptx80", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+  std::unique_ptr<TargetMachine> machine(
+      target->createTargetMachine(triple, arch, "+ptx80", TargetOptions(), Reloc::PIC_,
+                                  std::nullopt, CodeGenOptLevel::Default));
   if (!machine)
     return cannot("no target machine for " + arch);
   module->setDataLayout(machine->createDataLayout());

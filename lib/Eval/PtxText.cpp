@@ -9,12 +9,14 @@ static bool isEntryOf(llvm::StringRef line, llvm::StringRef kernel) {
   size_t entry = line.find(".entry ");
   if (entry == llvm::StringRef::npos)
     return false;
-  return line.drop_front(entry + 7).trim().take_while([](char c) { return c != '(' && !llvm::isSpace(c); }) == kernel;
+  return line.drop_front(entry + 7).trim().take_while(
+             [](char c) { return c != '(' && !llvm::isSpace(c); }) == kernel;
 }
 
 static bool saysNothing(llvm::StringRef line) {
-  return line.empty() || line.starts_with("//") || line.starts_with(".loc") || line.starts_with(".reg") ||
-         line.starts_with(".pragma") || line.starts_with("$L__tmp") || line.starts_with("$L__func");
+  return line.empty() || line.starts_with("//") || line.starts_with(".loc") ||
+         line.starts_with(".reg") || line.starts_with(".pragma") || line.starts_with("$L__tmp") ||
+         line.starts_with("$L__func");
 }
 
 std::string kbopt::kernelPtx(llvm::StringRef ptx, llvm::StringRef kernel, unsigned maxLines) {

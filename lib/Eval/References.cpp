@@ -87,16 +87,19 @@ static uint64_t perElement(const RunResult &run, ArrayRef<Op> operations, double
   return static_cast<uint64_t>(std::ceil(longest));
 }
 
-/// The same from a GPU's counters of machine code. \p mul: whether products count. A division is many fused
-/// operations of machine code, which are no terms of a sum: they do not count in a kernel that divides.
-static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, bool mul, double elements) {
+/// The same from a GPU's counters of machine code. \p mul: whether products count. A division is
+/// many fused operations of machine code, which are no terms of a sum: they do not count in a
+/// kernel that divides.
+static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, bool mul,
+                           double elements) {
   double longest = 0;
   for (const LaunchMetrics &launch : profile.launches) {
     auto known = census.functions.find(launch.kernel);
-    const bool fma = known != census.functions.end() ? known->second.exactDivisions == 0
-                                                     : llvm::none_of(census.functions, [](const auto &function) {
-                                                         return function.second.exactDivisions > 0;
-                                                       });
+    const bool fma = known != census.functions.end()
+                         ? known->second.exactDivisions == 0
+                         : llvm::none_of(census.functions, [](const auto &function) {
+                             return function.second.exactDivisions > 0;
+                           });
     auto metric = [&](StringRef name) {
       auto found = launch.metrics.find(name.str());
       return found == launch.metrics.end() ? 0.0 : found->second;
@@ -104,7 +107,8 @@ static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, b
     double sum = 0;
     for (StringRef type : {"f", "d", "h"}) {
       auto count = [&](StringRef operation) {
-        return metric(("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
+        return metric(
+            ("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
       };
       sum += count("add") + (fma ? count("fma") : 0) + (mul ? count("mul") : 0);
     }
@@ -114,7 +118,8 @@ static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, b
     double threads = 1;
     for (int i = 0; i < 3; ++i)
       threads *= static_cast<double>(launch.grid[i]) * launch.block[i];
-    longest = std::max(longest, sum / std::max({threads, std::min(stored / elementBytes, elements), 1.0}));
+    longest = std::max(longest,
+                       sum / std::max({threads, std::min(stored / elementBytes, elements), 1.0}));
   }
   return static_cast<uint64_t>(std::ceil(longest));
 }
@@ -122,7 +127,8 @@ static uint64_t perElement(const GpuProfile &profile, const PtxCensus &census, b
 /// Whether no launch of \p run computes in half or bf16.
 static bool computesInFloat(const RunResult &run) {
   return llvm::all_of(run.launches, [](const LaunchRecord &launch) {
-    return launch.counters && llvm::all_of(std::array{Op::HAdd, Op::HMul, Op::HFma, Op::Tensor}, [&](Op op) {
+    return launch.counters &&
+           llvm::all_of(std::array{Op::HAdd, Op::HMul, Op::HFma, Op::Tensor}, [&](Op op) {
              return launch.counters->threadInstructionsByOp[static_cast<size_t>(op)] == 0;
            });
   });
@@ -134,7 +140,8 @@ static bool computesInFloat(const GpuProfile &profile, llvm::StringRef ptx) {
     return false;
   return llvm::all_of(profile.launches, [](const LaunchMetrics &launch) {
     return llvm::all_of(std::array{"add", "mul", "fma"}, [&](llvm::StringRef operation) {
-      auto found = launch.metrics.find(("smsp__sass_thread_inst_executed_op_h" + operation + "_pred_on.sum").str());
+      auto found = launch.metrics.find(
+          ("smsp__sass_thread_inst_executed_op_h" + operation + "_pred_on.sum").str());
       return found != launch.metrics.end() && found->second == 0;
     });
   });
@@ -178,7 +185,7 @@ Expected<OperationCounts> Judge::Impl::countOperations(const TestCase &test) {
     return counters.takeError();
   if (counters->status != RunStatus::Ok || !counters->degraded.empty()) {
     counts.limits = "operations are not counted: " + why + "; no counters on the GPU: " +
-                       (counters->degraded.empty() ? counters->message : counters->degraded);
+                    (counters->degraded.empty() ? counters->message : counters->degraded);
     return counts;
   }
   Expected<const DeviceCode &> compiled = code(original);
@@ -226,9 +233,9 @@ Expected<RunPointer> Judge::Impl::directedRun(const TestCase &test, const Reroun
     return folder.takeError();
   Expected<const DeviceImage &> built =
       directedImages.get(rounding, [&] { return directedImage(rounding); });
-  Expected<RunResult> result =
-      built ? (gpu ? gpu->run(*built, *folder, runOptions()) : device.run(*built, *folder, directed))
-            : Expected<RunResult>(built.takeError());
+  Expected<RunResult> result = built ? (gpu ? gpu->run(*built, *folder, runOptions())
+                                            : device.run(*built, *folder, directed))
+                                     : Expected<RunResult>(built.takeError());
   if (result)
     return std::make_shared<const RunResult>(std::move(*result));
   // A driver older than the compiler takes no PTX of it; that is not the program's fault.
@@ -259,8 +266,8 @@ Expected<Reference> Judge::Impl::withCounts(const TestCase &test, Reference refe
   if (!known)
     return known.takeError();
   // Beside a GPU, cases of the same launches are counted once: they have the same sums.
-  Expected<const OperationCounts &> counts = operationCounts.get(
-      gpu ? known->launches : test.name, [&] { return countOperations(test); });
+  Expected<const OperationCounts &> counts =
+      operationCounts.get(gpu ? known->launches : test.name, [&] { return countOperations(test); });
   if (!counts)
     return counts.takeError();
   reference.reductionLength = counts->reductionLength;
@@ -286,9 +293,10 @@ Expected<Reference> Judge::Impl::withNarrowing(const TestCase &test, Reference r
   reference.narrows = isWideBetweenFloats(compiled->ptx);
   if (!reference.narrows)
     return reference;
-  if (Error error = addRoundings(test, reference,
-                                 {Rerounding(Rounding::Up).narrowed(), Rerounding(Rounding::Down).narrowed(),
-                                  Rerounding::mixed(1).narrowed(), Rerounding::mixed(2).narrowed()}))
+  if (Error error =
+          addRoundings(test, reference,
+                       {Rerounding(Rounding::Up).narrowed(), Rerounding(Rounding::Down).narrowed(),
+                        Rerounding::mixed(1).narrowed(), Rerounding::mixed(2).narrowed()}))
     return std::move(error);
   return reference;
 }
@@ -323,7 +331,8 @@ Error Judge::Impl::addNudges(const TestCase &test, Reference &reference) {
     Expected<std::string> folder = writeCopy(recorded->plan, *data);
     if (!folder)
       return folder.takeError();
-    Expected<RunResult> result = deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
+    Expected<RunResult> result =
+        deviceFor(RunMode::Plain, Where::Usual).run(**built, *folder, runOptions());
     (void)sys::fs::remove_directories(*folder);
     if (!result)
       return result.takeError();
@@ -334,9 +343,12 @@ Error Judge::Impl::addNudges(const TestCase &test, Reference &reference) {
 
 Spread spreadFor(const CandidatePromise &promise) {
   switch (promise.result) {
-  case Promise::Bitwise: return Spread::None;
-  case Promise::Reassociates: return Spread::Rounded;
-  case Promise::LowerPrecision: return Spread::Narrowed;
+  case Promise::Bitwise:
+    return Spread::None;
+  case Promise::Reassociates:
+    return Spread::Rounded;
+  case Promise::LowerPrecision:
+    return Spread::Narrowed;
   }
   return Spread::None;
 }
@@ -350,7 +362,8 @@ Expected<const Reference *> Judge::Impl::reference(const TestCase &test, Spread 
     return plain.takeError();
   if ((spread == Spread::None && plain->deterministic) || plain->run->status != RunStatus::Ok)
     return &*plain;
-  Expected<const Reference &> counted = countedReferences.get(test.name, [&] { return withCounts(test, *plain); });
+  Expected<const Reference &> counted =
+      countedReferences.get(test.name, [&] { return withCounts(test, *plain); });
   if (!counted)
     return counted.takeError();
   if (spread == Spread::Counted && plain->deterministic)
@@ -372,8 +385,8 @@ Expected<const Reference *> Judge::Impl::closerReference(const TestCase &test, S
   Expected<const Reference *> usual = reference(test, spread);
   if (!usual)
     return usual.takeError();
-  Expected<const Reference &> closer = closerReferences.get(
-      {test.name, spread}, [&] { return withDraws(test, **usual); });
+  Expected<const Reference &> closer =
+      closerReferences.get({test.name, spread}, [&] { return withDraws(test, **usual); });
   if (!closer)
     return closer.takeError();
   return &*closer;

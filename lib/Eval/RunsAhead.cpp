@@ -76,7 +76,8 @@ std::vector<RunRequest> Judge::Impl::orderRuns(const TestCase &test, Where where
 
 std::vector<RunRequest> Judge::Impl::originalRuns() {
   std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, options.searchCases + 1, {});
-  llvm::erase_if(requests, [](const RunRequest &request) { return request.options.repetitions > 1; });
+  llvm::erase_if(requests,
+                 [](const RunRequest &request) { return request.options.repetitions > 1; });
   const TestCase small = checkCase();
   requests.push_back({small, RunMode::Check, cpuOptions(baselineProgram)});
   for (RunRequest &order : orderRuns(small, Where::Usual))
@@ -107,7 +108,8 @@ static bool eachInParallel(unsigned threads, ArrayRef<const RunRequest *> reques
 }
 
 void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> requests,
-                              const std::atomic<bool> &stop, const std::function<void()> &afterGpu) {
+                              const std::atomic<bool> &stop,
+                              const std::function<void()> &afterGpu) {
   if (options.threads <= 1)
     return;
   std::vector<const RunRequest *> onGpu, others, all;
@@ -135,7 +137,8 @@ void Judge::Impl::runTogether(JudgedProgram &program, ArrayRef<RunRequest> reque
   };
   // What is not kept would be made twice.
   auto isKept = [&](const RunRequest &request) {
-    if (request.test.isElsewhere) // and run only where its launches differ, which the gate finds out
+    if (request.test
+            .isElsewhere) // and run only where its launches differ, which the gate finds out
       return false;
     Expected<const PlanFacts &> known = facts(program, request.test);
     if (!known) {
@@ -186,10 +189,10 @@ void Judge::prepare(const ProgramArtefacts &program) {
 RunsAhead::RunsAhead(Judge::Impl &judge, JudgedProgram &program, std::vector<RunRequest> requests,
                      std::function<void()> afterGpu) {
   if (judge.options.threads > 1 && !requests.empty())
-    thread = std::thread([this, &judge, &program, requests = std::move(requests),
-                          afterGpu = std::move(afterGpu)] {
-      judge.runTogether(program, requests, stop, afterGpu);
-    });
+    thread = std::thread(
+        [this, &judge, &program, requests = std::move(requests), afterGpu = std::move(afterGpu)] {
+          judge.runTogether(program, requests, stop, afterGpu);
+        });
 }
 
 RunsAhead::~RunsAhead() {

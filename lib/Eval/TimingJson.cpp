@@ -6,8 +6,9 @@ using namespace llvm;
 namespace kbopt {
 namespace {
 
-constexpr RunStatus statuses[] = {RunStatus::Ok, RunStatus::Fault, RunStatus::Timeout,
-                                  RunStatus::OutOfMemory, RunStatus::Unsupported, RunStatus::Lost};
+constexpr RunStatus statuses[] = {RunStatus::Ok,          RunStatus::Fault,
+                                  RunStatus::Timeout,     RunStatus::OutOfMemory,
+                                  RunStatus::Unsupported, RunStatus::Lost};
 constexpr TimingDecision decisions[] = {TimingDecision::Faster, TimingDecision::Slower,
                                         TimingDecision::Inconclusive};
 

@@ -8,14 +8,14 @@ using namespace llvm;
 namespace kbopt {
 
 static constexpr const char *kindNames[] = {"correct", "incorrect", "inconclusive"};
-static constexpr const char *failureNames[] = {"",        "compile", "runtime", "correctness",
+static constexpr const char *failureNames[] = {"",        "compile",    "runtime", "correctness",
                                                "timeout", "constraints"};
 static constexpr const char *gateNames[] = {"G0", "G1", "G2",  "G3",  "G4",  "G5",  "G6",  "G7",
                                             "G8", "G9", "G10", "G11", "G12", "G13", "G14", "G15"};
 static constexpr const char *gateTitles[] = {
-    "provenance", "compile",       "deny-list",   "precision census", "CPU device checks",
-    "case admission", "numerics",  "breadth",     "memory",           "sanitizer",
-    "determinism", "execution audit", "timed outputs", "physics",     "whole program",
+    "provenance",     "compile",         "deny-list",     "precision census", "CPU device checks",
+    "case admission", "numerics",        "breadth",       "memory",           "sanitizer",
+    "determinism",    "execution audit", "timed outputs", "physics",          "whole program",
     "unseen shapes"};
 static constexpr const char *outcomeNames[] = {"passed", "failed", "undecided", "not run"};
 
@@ -93,8 +93,8 @@ std::string Verdict::summary() const {
 
 void Verdict::add(GateRecord record) {
   if (record.stops() && !gate) {
-    kind = record.outcome == GateOutcome::Failed ? VerdictKind::Incorrect
-                                                 : VerdictKind::Inconclusive;
+    kind =
+        record.outcome == GateOutcome::Failed ? VerdictKind::Incorrect : VerdictKind::Inconclusive;
     gate = record.gate;
     failure = record.failure;
     reason = record.reason;

@@ -40,8 +40,9 @@ std::optional<Instruction> parse(StringRef line) {
     instruction.givesWide = parts[parts.size() - 2] == "f64";
     instruction.takesWide = parts.back() == "f64";
   } else if (parts.back() == "f64") {
-    instruction.takesWide = is_contained({"add", "sub", "mul", "fma", "div", "sqrt", "rcp", "neg", "abs",
-                                          "min", "max", "setp", "selp"}, parts[0]);
+    instruction.takesWide = is_contained({"add", "sub", "mul", "fma", "div", "sqrt", "rcp", "neg",
+                                          "abs", "min", "max", "setp", "selp"},
+                                         parts[0]);
     instruction.givesWide = instruction.takesWide && parts[0] != "setp";
   }
   instruction.isWide = instruction.givesWide || instruction.takesWide;

@@ -12,10 +12,12 @@ using namespace kbopt;
 
 /// Stands in for sizes that only the run knows; no count of sectors that rests on it is printed.
 constexpr int64_t typicalExtent = 4096;
-/// A warp must move this many times the sectors that its bytes fill; less is often served by the cache.
+/// A warp must move this many times the sectors that its bytes fill; less is often served by the
+/// cache.
 constexpr unsigned worthwhileFactor = 4;
 
-/// Whether only some threads of a warp get to \p access: its cost with all lanes active says nothing then.
+/// Whether only some threads of a warp get to \p access: its cost with all lanes active says
+/// nothing then.
 static bool runsInFewLanes(kb::AccessOp access) {
   std::optional<kb::DomainAttr> domain = access.getDomain();
   if (!domain)
@@ -26,19 +28,23 @@ static bool runsInFewLanes(kb::AccessOp access) {
 }
 
 static llvm::StringRef kindWords(kb::AccessKind kind) {
-  return kind == kb::AccessKind::Load ? "loads from" : kind == kb::AccessKind::Store ? "stores to" : "atomics on";
+  return kind == kb::AccessKind::Load    ? "loads from"
+         : kind == kb::AccessKind::Store ? "stores to"
+                                         : "atomics on";
 }
 
 /// The finding at \p access, worded by the caller.
-static std::optional<ProgramFinding> findingOf(const PassContext &context, llvm::StringRef rule, const KernelView &kernel,
-                                        kb::AccessOp access) {
+static std::optional<ProgramFinding> findingOf(const PassContext &context, llvm::StringRef rule,
+                                               const KernelView &kernel, kb::AccessOp access) {
   const clang::Expr *expr = context.imported().exprOf(access);
   return expr ? findingAt(context, rule, kernel, expr->getSourceRange()) : std::nullopt;
 }
 
-static std::optional<ProgramFinding> uncoalesced(const PassContext &context, const KernelView &kernel,
-                                          kb::AccessOp access, LaunchValues values) {
-  if (access.getSpace() != kb::MemorySpace::Global || !access.getAddress() || runsInFewLanes(access))
+static std::optional<ProgramFinding> uncoalesced(const PassContext &context,
+                                                 const KernelView &kernel, kb::AccessOp access,
+                                                 LaunchValues values) {
+  if (access.getSpace() != kb::MemorySpace::Global || !access.getAddress() ||
+      runsInFewLanes(access))
     return std::nullopt;
   const bool blockKnown = values.block[0].has_value();
   if (!blockKnown)
@@ -61,19 +67,21 @@ static std::optional<ProgramFinding> uncoalesced(const PassContext &context, con
     return std::nullopt;
   const bool certain = stride.kind == StrideClass::Constant;
   finding->proof = certain && blockKnown ? FindingProof::Proven : FindingProof::Estimated;
-  finding->message = llvm::formatv("{0} '{1}' are not coalesced: threads that follow each other in threadIdx.{2} are {3} "
-                                   "bytes apart",
-                                   kindWords(access.getKind()), access.getBase().getName(), axis ? "y" : "x",
-                                   certain ? std::to_string(std::abs(stride.bytes)) : "'" + stride.text + "'");
+  finding->message = llvm::formatv(
+      "{0} '{1}' are not coalesced: threads that follow each other in threadIdx.{2} are {3} "
+      "bytes apart",
+      kindWords(access.getKind()), access.getBase().getName(), axis ? "y" : "x",
+      certain ? std::to_string(std::abs(stride.bytes)) : "'" + stride.text + "'");
   if (finding->proof == FindingProof::Proven)
-    finding->message += llvm::formatv(", so that a warp moves {0} sectors where {1} would do", cost->sectors,
-                                      cost->idealSectors)
+    finding->message += llvm::formatv(", so that a warp moves {0} sectors where {1} would do",
+                                      cost->sectors, cost->idealSectors)
                             .str();
   return finding;
 }
 
-static std::optional<ProgramFinding> bankConflict(const PassContext &context, const KernelView &kernel,
-                                           kb::AccessOp access, const LaunchValues &values) {
+static std::optional<ProgramFinding> bankConflict(const PassContext &context,
+                                                  const KernelView &kernel, kb::AccessOp access,
+                                                  const LaunchValues &values) {
   if (access.getSpace() != kb::MemorySpace::Shared || runsInFewLanes(access))
     return std::nullopt;
   std::optional<RequestCost> cost = requestCost(access, values);
@@ -81,13 +89,14 @@ static std::optional<ProgramFinding> bankConflict(const PassContext &context, co
     return std::nullopt;
   std::optional<ProgramFinding> finding = findingOf(context, "bank-conflict", kernel, access);
   if (finding)
-    finding->message = llvm::formatv("{0} '{1}' have a {2}-way bank conflict", kindWords(access.getKind()),
-                                     access.getBase().getName(), cost->wavefronts / cost->idealWavefronts);
+    finding->message =
+        llvm::formatv("{0} '{1}' have a {2}-way bank conflict", kindWords(access.getKind()),
+                      access.getBase().getName(), cost->wavefronts / cost->idealWavefronts);
   return finding;
 }
 
-/// Races of \p kernel, if nothing in it orders threads or is unknown. A store of all threads to one place is left
-/// out: they usually store the same.
+/// Races of \p kernel, if nothing in it orders threads or is unknown. A store of all threads to one
+/// place is left out: they usually store the same.
 static void addRaces(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
                      const LaunchValues &values, std::vector<ProgramFinding> &findings) {
   std::vector<kb::AccessOp> accesses;
@@ -102,23 +111,27 @@ static void addRaces(const PassContext &context, const KernelView &kernel, kb::K
   if (orders)
     return;
   auto isGlobal = [](kb::AccessOp access) {
-    return access.getSpace() == kb::MemorySpace::Global && access.getBase().getKind() == kb::BaseKind::Argument &&
-           access.getAddress() && !runsInFewLanes(access);
+    return access.getSpace() == kb::MemorySpace::Global &&
+           access.getBase().getKind() == kb::BaseKind::Argument && access.getAddress() &&
+           !runsInFewLanes(access);
   };
   for (kb::AccessOp store : accesses) {
-    if (store.getKind() != kb::AccessKind::Store || !isGlobal(store) || !unprovenAssumption(store).empty() ||
+    if (store.getKind() != kb::AccessKind::Store || !isGlobal(store) ||
+        !unprovenAssumption(store).empty() ||
         laneStride(store, 0, values).kind == StrideClass::Uniform)
       continue;
     for (kb::AccessOp load : accesses) {
-      if (load.getKind() != kb::AccessKind::Load || !isGlobal(load) || load.getBase() != store.getBase() ||
-          !unprovenAssumption(load).empty() || !threadsMayOverlap(store, load, values).proven())
+      if (load.getKind() != kb::AccessKind::Load || !isGlobal(load) ||
+          load.getBase() != store.getBase() || !unprovenAssumption(load).empty() ||
+          !threadsMayOverlap(store, load, values).proven())
         continue;
       std::optional<ProgramFinding> finding = findingOf(context, "possible-race", kernel, load);
       if (!finding)
         continue;
       finding->proof = FindingProof::Estimated;
-      finding->message = llvm::formatv("possible race: another thread may store the element of '{0}' that this loads",
-                                       load.getBase().getName());
+      finding->message = llvm::formatv(
+          "possible race: another thread may store the element of '{0}' that this loads",
+          load.getBase().getName());
       findings.push_back(std::move(*finding));
     }
   }
@@ -132,7 +145,8 @@ static void addSingleThreads(const PassContext &context, const KernelView &kerne
     if (!llvm::all_of(launch.getGridValues(), one) || !llvm::all_of(launch.getBlockValues(), one))
       continue;
     const LaunchFact *fact = context.imported().factOf(launch);
-    std::optional<ProgramFinding> finding = findingAt(context, "single-thread", kernel, fact->call->getSourceRange());
+    std::optional<ProgramFinding> finding =
+        findingAt(context, "single-thread", kernel, fact->call->getSourceRange());
     if (!finding)
       continue;
     finding->message = ("one thread does all the work of '" + kernel.name() + "'").str();
@@ -140,13 +154,15 @@ static void addSingleThreads(const PassContext &context, const KernelView &kerne
   }
 }
 
-void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &kernel, std::vector<ProgramFinding> &findings) {
+void kbopt::addAnalysisFindings(const PassContext &context, const KernelView &kernel,
+                                std::vector<ProgramFinding> &findings) {
   for (kb::KernelOp op : kernel.ops) {
     const LaunchValues values = LaunchValues::common(op);
     addSingleThreads(context, kernel, op, findings);
     op->walk([&](kb::AccessOp access) {
-      for (auto *question : {uncoalesced, +[](const PassContext &c, const KernelView &k, kb::AccessOp a,
-                                              LaunchValues v) { return bankConflict(c, k, a, v); }})
+      for (auto *question :
+           {uncoalesced, +[](const PassContext &c, const KernelView &k, kb::AccessOp a,
+                             LaunchValues v) { return bankConflict(c, k, a, v); }})
         if (std::optional<ProgramFinding> finding = question(context, kernel, access, values))
           findings.push_back(std::move(*finding));
     });

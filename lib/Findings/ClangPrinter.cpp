@@ -36,7 +36,8 @@ public:
   }
 
 private:
-  DiagnosticBuilder open(DiagnosticsEngine::Level level, const ProgramFinding &finding, llvm::StringRef words) {
+  DiagnosticBuilder open(DiagnosticsEngine::Level level, const ProgramFinding &finding,
+                         llvm::StringRef words) {
     DiagnosticBuilder builder =
         engine.Report(start.getLocWithOffset(finding.begin), engine.getCustomDiagID(level, "%0"));
     builder << words;
@@ -50,14 +51,15 @@ private:
 
 } // namespace
 
-std::string kbopt::findingsAsDiagnostics(const ParsedProgram &program, llvm::ArrayRef<ProgramFinding> findings,
-                                         bool colours) {
+std::string kbopt::findingsAsDiagnostics(const ParsedProgram &program,
+                                         llvm::ArrayRef<ProgramFinding> findings, bool colours) {
   std::string text;
   llvm::raw_string_ostream os(text);
   DiagnosticOptions options;
   options.ShowColors = colours;
   TextDiagnosticPrinter printer(os, options);
-  DiagnosticsEngine engine(llvm::makeIntrusiveRefCnt<DiagnosticIDs>(), options, &printer, /*ShouldOwnClient=*/false);
+  DiagnosticsEngine engine(llvm::makeIntrusiveRefCnt<DiagnosticIDs>(), options, &printer,
+                           /*ShouldOwnClient=*/false);
   engine.setSourceManager(&program.context().getSourceManager());
   printer.BeginSourceFile(program.language(), nullptr);
   Reporter reporter(program, engine);
@@ -66,7 +68,8 @@ std::string kbopt::findingsAsDiagnostics(const ParsedProgram &program, llvm::Arr
   printer.EndSourceFile();
   // The parser reads the file under its full path; the user is shown the name they gave.
   const std::string full = program.command().file, shown = program.shownFile().str();
-  for (size_t found = 0; full != shown && (found = text.find(full + ":", found)) != std::string::npos;
+  for (size_t found = 0;
+       full != shown && (found = text.find(full + ":", found)) != std::string::npos;
        found += shown.size())
     text.replace(found, full.size(), shown);
   return text;

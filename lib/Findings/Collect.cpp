@@ -7,8 +7,8 @@
 
 using namespace kbopt;
 
-std::optional<ProgramFinding> kbopt::findingAt(const PassContext &context, llvm::StringRef rule, const KernelView &kernel,
-                                        clang::SourceRange range) {
+std::optional<ProgramFinding> kbopt::findingAt(const PassContext &context, llvm::StringRef rule,
+                                               const KernelView &kernel, clang::SourceRange range) {
   std::optional<ByteRange> bytes = byteRange(context.parsed(), range);
   if (!bytes)
     return std::nullopt;
@@ -21,9 +21,10 @@ std::optional<ProgramFinding> kbopt::findingAt(const PassContext &context, llvm:
   return finding;
 }
 
-/// Line, column and fingerprint from the text: the words of the line, not its number, so that a finding keeps its
-/// fingerprint when lines are added above it.
-static void place(llvm::StringRef text, ProgramFinding &finding, std::map<std::string, unsigned> &seen) {
+/// Line, column and fingerprint from the text: the words of the line, not its number, so that a
+/// finding keeps its fingerprint when lines are added above it.
+static void place(llvm::StringRef text, ProgramFinding &finding,
+                  std::map<std::string, unsigned> &seen) {
   llvm::StringRef before = text.take_front(finding.begin);
   size_t lineStart = before.rfind('\n') + 1;
   finding.line = 1 + before.count('\n');
@@ -36,8 +37,10 @@ static void place(llvm::StringRef text, ProgramFinding &finding, std::map<std::s
   finding.fingerprint = llvm::utohexstr(llvm::xxh3_64bits(words), /*LowerCase=*/true, 16);
 }
 
-/// Whether a comment keeps \p finding quiet: where it stands, at its kernel's name, or where its edits are.
-static bool isSuppressed(const Suppressions &comments, llvm::StringRef text, const ProgramFinding &finding) {
+/// Whether a comment keeps \p finding quiet: where it stands, at its kernel's name, or where its
+/// edits are.
+static bool isSuppressed(const Suppressions &comments, llvm::StringRef text,
+                         const ProgramFinding &finding) {
   if (comments.empty())
     return false;
   auto covered = [&](unsigned first, unsigned last) {
@@ -55,14 +58,16 @@ static bool isSuppressed(const Suppressions &comments, llvm::StringRef text, con
          });
 }
 
-std::vector<ProgramFinding> kbopt::collectFindings(const PassContext &context, const PassRegistry &registry) {
+std::vector<ProgramFinding> kbopt::collectFindings(const PassContext &context,
+                                                   const PassRegistry &registry) {
   std::vector<ProgramFinding> all, kept;
   for (const KernelView &kernel : context.kernels())
     if (!kernel.isInHeader())
       addAnalysisFindings(context, kernel, all);
   addPassFindings(context, registry, all);
   auto key = [](const ProgramFinding &each) { return std::tie(each.begin, each.end, each.rule); };
-  llvm::stable_sort(all, [&](const ProgramFinding &a, const ProgramFinding &b) { return key(a) < key(b); });
+  llvm::stable_sort(
+      all, [&](const ProgramFinding &a, const ProgramFinding &b) { return key(a) < key(b); });
   std::map<std::string, unsigned> seen;
   llvm::StringRef text = context.parsed().text();
   const Suppressions &comments = context.parsed().suppressions();

@@ -13,12 +13,14 @@
 namespace kbopt {
 
 /// A finding of \p rule at \p range; nothing where that is not text of the main file.
-std::optional<ProgramFinding> findingAt(const PassContext &context, llvm::StringRef rule, const KernelView &kernel,
-                                 clang::SourceRange range);
+std::optional<ProgramFinding> findingAt(const PassContext &context, llvm::StringRef rule,
+                                        const KernelView &kernel, clang::SourceRange range);
 /// Strides, bank conflicts, races and launches of one thread.
-void addAnalysisFindings(const PassContext &context, const KernelView &kernel, std::vector<ProgramFinding> &findings);
+void addAnalysisFindings(const PassContext &context, const KernelView &kernel,
+                         std::vector<ProgramFinding> &findings);
 /// Sites at which a pass that is a rule's applies.
-void addPassFindings(const PassContext &context, const PassRegistry &registry, std::vector<ProgramFinding> &findings);
+void addPassFindings(const PassContext &context, const PassRegistry &registry,
+                     std::vector<ProgramFinding> &findings);
 
 } // namespace kbopt
 

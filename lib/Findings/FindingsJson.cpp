@@ -7,12 +7,14 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
-std::string kbopt::findingsAsJson(const ParsedProgram &program, llvm::ArrayRef<ProgramFinding> findings) {
+std::string kbopt::findingsAsJson(const ParsedProgram &program,
+                                  llvm::ArrayRef<ProgramFinding> findings) {
   json::Array all;
   for (const ProgramFinding &finding : findings) {
     json::Array replacements;
     for (const FindingReplacement &each : finding.replacements)
-      replacements.push_back(json::Object{{"offset", each.offset}, {"length", each.length}, {"text", json::fixUTF8(each.text)}});
+      replacements.push_back(json::Object{
+          {"offset", each.offset}, {"length", each.length}, {"text", json::fixUTF8(each.text)}});
     all.push_back(json::Object{
         {"rule", "kbopt-" + finding.rule},
         {"file", json::fixUTF8(program.shownFile())},

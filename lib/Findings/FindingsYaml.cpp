@@ -6,12 +6,15 @@
 using namespace kbopt;
 namespace tooling = clang::tooling;
 
-/// The replacements of \p finding, all of them or nothing. Insertions at one place are joined in their order.
-static std::optional<tooling::Replacements> wholeFix(const std::string &file, const ProgramFinding &finding) {
+/// The replacements of \p finding, all of them or nothing. Insertions at one place are joined in
+/// their order.
+static std::optional<tooling::Replacements> wholeFix(const std::string &file,
+                                                     const ProgramFinding &finding) {
   std::vector<FindingReplacement> joined;
   for (const FindingReplacement &each : finding.replacements) {
     FindingReplacement *last = joined.empty() ? nullptr : &joined.back();
-    if (last && last->offset + last->length == each.offset && (last->length == 0 || each.length == 0)) {
+    if (last && last->offset + last->length == each.offset &&
+        (last->length == 0 || each.length == 0)) {
       last->length += each.length;
       last->text += each.text;
     } else {
@@ -20,14 +23,16 @@ static std::optional<tooling::Replacements> wholeFix(const std::string &file, co
   }
   tooling::Replacements fix;
   for (const FindingReplacement &each : joined)
-    if (llvm::Error error = fix.add(tooling::Replacement(file, each.offset, each.length, each.text))) {
+    if (llvm::Error error =
+            fix.add(tooling::Replacement(file, each.offset, each.length, each.text))) {
       llvm::consumeError(std::move(error));
       return std::nullopt;
     }
   return fix;
 }
 
-std::string kbopt::findingsAsYaml(const ParsedProgram &program, llvm::ArrayRef<ProgramFinding> findings) {
+std::string kbopt::findingsAsYaml(const ParsedProgram &program,
+                                  llvm::ArrayRef<ProgramFinding> findings) {
   const std::string &file = program.command().file;
   tooling::TranslationUnitDiagnostics unit;
   unit.MainSourceFile = file;
@@ -38,7 +43,8 @@ std::string kbopt::findingsAsYaml(const ParsedProgram &program, llvm::ArrayRef<P
     if (finding.promise == Promise::Bitwise)
       if (std::optional<tooling::Replacements> fix = wholeFix(file, finding); fix && !fix->empty())
         message.Fix[file] = std::move(*fix);
-    unit.Diagnostics.push_back(tooling::Diagnostic("kbopt-" + finding.rule, message, {}, tooling::Diagnostic::Warning,
+    unit.Diagnostics.push_back(tooling::Diagnostic("kbopt-" + finding.rule, message, {},
+                                                   tooling::Diagnostic::Warning,
                                                    program.command().directory));
   }
   std::string text;

@@ -15,7 +15,8 @@ static unsigned capabilityOf(llvm::StringRef arch) {
   return named;
 }
 
-llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext &ast, clang::Preprocessor &preprocessor,
+llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext &ast,
+                                                              clang::Preprocessor &preprocessor,
                                                               const PassRegistry &registry) {
   std::unique_ptr<ParsedProgram> program = ParsedProgram::adopt(ast, preprocessor);
   if (llvm::none_of(findKernels(*program), [](const KernelFact &each) { return each.inMainFile; }))
@@ -47,7 +48,8 @@ std::string kbopt::noteOf(const ProgramFinding &finding) {
 }
 
 static clang::CharSourceRange rangeOf(clang::SourceLocation file, unsigned begin, unsigned end) {
-  return clang::CharSourceRange::getCharRange(file.getLocWithOffset(begin), file.getLocWithOffset(end));
+  return clang::CharSourceRange::getCharRange(file.getLocWithOffset(begin),
+                                              file.getLocWithOffset(end));
 }
 
 void kbopt::addRange(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
@@ -58,5 +60,6 @@ void kbopt::addRange(const clang::StreamingDiagnostic &message, const ProgramFin
 void kbopt::addFixes(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
                      clang::SourceLocation file) {
   for (const FindingReplacement &each : finding.replacements)
-    message << clang::FixItHint::CreateReplacement(rangeOf(file, each.offset, each.offset + each.length), each.text);
+    message << clang::FixItHint::CreateReplacement(
+        rangeOf(file, each.offset, each.offset + each.length), each.text);
 }

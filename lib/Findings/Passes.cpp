@@ -9,13 +9,15 @@
 using namespace kbopt;
 
 static unsigned pointersOf(const KernelView &kernel) {
-  return llvm::count_if(kernel.function()->parameters(),
-                        [](const clang::ParmVarDecl *each) { return each->getType()->isPointerType(); });
+  return llvm::count_if(kernel.function()->parameters(), [](const clang::ParmVarDecl *each) {
+    return each->getType()->isPointerType();
+  });
 }
 
 /// The finding of \p rule at \p site, if \p pass applies there.
-static std::optional<ProgramFinding> findAt(const PassContext &context, const FindingRule &rule, const PassInfo &info,
-                                     const RewritePass &pass, const Site &site) {
+static std::optional<ProgramFinding> findAt(const PassContext &context, const FindingRule &rule,
+                                            const PassInfo &info, const RewritePass &pass,
+                                            const Site &site) {
   PassOptions options(info);
   if (!pass.prepare(context, site, options))
     return std::nullopt;
@@ -46,8 +48,10 @@ static std::optional<ProgramFinding> findAt(const PassContext &context, const Fi
 void kbopt::addPassFindings(const PassContext &context, const PassRegistry &registry,
                             std::vector<ProgramFinding> &findings) {
   for (const FindingRule &rule : findingRules()) {
-    const PassRegistration *registration = rule.message.empty() ? nullptr : registry.lookup(rule.pass);
-    if (!registration || !registration->info->deterministic || registration->info->minimumChip > context.chip())
+    const PassRegistration *registration =
+        rule.message.empty() ? nullptr : registry.lookup(rule.pass);
+    if (!registration || !registration->info->deterministic ||
+        registration->info->minimumChip > context.chip())
       continue;
     std::unique_ptr<RewritePass> pass = registration->create();
     for (const KernelView &kernel : context.kernels()) {
@@ -57,7 +61,8 @@ void kbopt::addPassFindings(const PassContext &context, const PassRegistry &regi
       if (rule.id == "missing-restrict" && pointersOf(kernel) < 2)
         continue;
       for (const Site &site : pass->sites(context, kernel))
-        if (std::optional<ProgramFinding> finding = findAt(context, rule, *registration->info, *pass, site))
+        if (std::optional<ProgramFinding> finding =
+                findAt(context, rule, *registration->info, *pass, site))
           findings.push_back(std::move(*finding));
     }
   }

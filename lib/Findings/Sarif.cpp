@@ -4,9 +4,9 @@
 // that writer lacks, in one place: fixes, paths relative to the repository.
 //
 //===----------------------------------------------------------------------===//
+#include "clang/Basic/Sarif.h"
 #include "kb-opt/Findings/Printers.h"
 #include "kb-opt/Source/ParsedProgram.h"
-#include "clang/Basic/Sarif.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,12 +19,14 @@ namespace path = llvm::sys::path;
 /// GitHub refuses a run with more results.
 constexpr size_t mostResults = 25000;
 
-/// \p file relative to the nearest folder above it with a `.git`, else to the working directory; with slashes.
+/// \p file relative to the nearest folder above it with a `.git`, else to the working directory;
+/// with slashes.
 static std::string relativeUri(llvm::StringRef file) {
   llvm::SmallString<256> full(file), root;
   llvm::sys::fs::make_absolute(full);
   path::remove_dots(full, /*remove_dot_dot=*/true);
-  for (llvm::StringRef folder = path::parent_path(full); !folder.empty(); folder = path::parent_path(folder)) {
+  for (llvm::StringRef folder = path::parent_path(full); !folder.empty();
+       folder = path::parent_path(folder)) {
     llvm::SmallString<256> mark(folder);
     path::append(mark, ".git");
     if (llvm::sys::fs::exists(mark)) {
@@ -43,8 +45,8 @@ static std::string relativeUri(llvm::StringRef file) {
   return relative.ltrim('/').str();
 }
 
-/// The region from byte \p begin to byte \p end. Columns count code points: clang's writer counts them for the places
-/// of results, and says so in the run's `columnKind`.
+/// The region from byte \p begin to byte \p end. Columns count code points: clang's writer counts
+/// them for the places of results, and says so in the run's `columnKind`.
 static json::Object regionOf(llvm::StringRef text, unsigned begin, unsigned end) {
   auto place = [&](unsigned offset) {
     llvm::StringRef before = text.take_front(offset);
@@ -54,14 +56,17 @@ static json::Object regionOf(llvm::StringRef text, unsigned begin, unsigned end)
   };
   auto [line, column] = place(begin);
   auto [endLine, endColumn] = place(end);
-  return json::Object{{"startLine", line}, {"startColumn", column}, {"endLine", endLine}, {"endColumn", endColumn}};
+  return json::Object{
+      {"startLine", line}, {"startColumn", column}, {"endLine", endLine}, {"endColumn", endColumn}};
 }
 
-static json::Object fixOf(llvm::StringRef text, llvm::StringRef uri, const ProgramFinding &finding) {
+static json::Object fixOf(llvm::StringRef text, llvm::StringRef uri,
+                          const ProgramFinding &finding) {
   json::Array replacements;
   for (const FindingReplacement &each : finding.replacements)
-    replacements.push_back(json::Object{{"deletedRegion", regionOf(text, each.offset, each.offset + each.length)},
-                                        {"insertedContent", json::Object{{"text", json::fixUTF8(each.text)}}}});
+    replacements.push_back(
+        json::Object{{"deletedRegion", regionOf(text, each.offset, each.offset + each.length)},
+                     {"insertedContent", json::Object{{"text", json::fixUTF8(each.text)}}}});
   std::string words = "-passes='" + finding.pipeline() + "': " + finding.summary;
   if (finding.promise != Promise::Bitwise)
     words += " (" + promiseName(finding.promise).str() + ")";
@@ -85,7 +90,8 @@ static void setLocations(json::Value &value, llvm::StringRef uri) {
   }
 }
 
-std::string kbopt::findingsAsSarif(const ParsedProgram &program, llvm::ArrayRef<ProgramFinding> findings,
+std::string kbopt::findingsAsSarif(const ParsedProgram &program,
+                                   llvm::ArrayRef<ProgramFinding> findings,
                                    llvm::StringRef version) {
   findings = findings.take_front(mostResults);
   clang::SourceManager &sources = program.context().getSourceManager();

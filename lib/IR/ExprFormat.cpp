@@ -170,7 +170,8 @@ Attribute ExprAttr::parse(AsmParser &parser, Type) {
     return {};
   auto map = AffineMap::get(firstLoopDim + space.loops.size(),
                             firstNamedSymbol + space.symbols.size(), expr);
-  return parser.getChecked<ExprAttr>(parser.getContext(), ArrayRef(space.loops), ArrayRef(space.symbols), map);
+  return parser.getChecked<ExprAttr>(parser.getContext(), ArrayRef(space.loops),
+                                     ArrayRef(space.symbols), map);
 }
 
 LogicalResult ExprAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
@@ -178,12 +179,14 @@ LogicalResult ExprAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
                                AffineMap map) {
   if (map.getNumResults() != 1)
     return emitError() << "expression has " << map.getNumResults() << " results, not one";
-  return verifySpace(emitError, map.getNumDims(), map.getNumSymbols(), loops.size(), symbols.size());
+  return verifySpace(emitError, map.getNumDims(), map.getNumSymbols(), loops.size(),
+                     symbols.size());
 }
 
 bool DomainAttr::isUnknown() const {
   IntegerSet set = getSet();
-  return !getExact() && set.getNumConstraints() == 1 && isa<AffineConstantExpr>(set.getConstraint(0));
+  return !getExact() && set.getNumConstraints() == 1 &&
+         isa<AffineConstantExpr>(set.getConstraint(0));
 }
 
 DomainAttr DomainAttr::unknown(MLIRContext *context, ArrayRef<StringAttr> loops,
@@ -228,8 +231,7 @@ Attribute DomainAttr::parse(AsmParser &parser, Type) {
     if (parser.parseAffineExpr(space.names, expr))
       return failure();
     bool equality = succeeded(parser.parseOptionalEqual());
-    if (equality ? failed(parser.parseEqual())
-                 : (parser.parseGreater() || parser.parseEqual()))
+    if (equality ? failed(parser.parseEqual()) : (parser.parseGreater() || parser.parseEqual()))
       return failure();
     SMLoc where = parser.getCurrentLocation();
     if (parser.parseInteger(zero))
@@ -254,7 +256,8 @@ Attribute DomainAttr::parse(AsmParser &parser, Type) {
 LogicalResult DomainAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<StringAttr> loops, ArrayRef<StringAttr> symbols,
                                  IntegerSet set, bool exact) {
-  return verifySpace(emitError, set.getNumDims(), set.getNumSymbols(), loops.size(), symbols.size());
+  return verifySpace(emitError, set.getNumDims(), set.getNumSymbols(), loops.size(),
+                     symbols.size());
 }
 
 } // namespace kbopt::kb

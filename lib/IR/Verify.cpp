@@ -18,8 +18,8 @@ static LogicalResult verifyIndexSpace(Operation *op, StringRef what, ArrayRef<Lo
                              << around.size();
   for (auto [index, name] : llvm::enumerate(loops))
     if (LoopOp loop = around[index]; loop.getNameAttr() != name)
-      return op->emitOpError() << what << " is over loop '" << name.getValue()
-                               << "' where loop '" << loop.getName() << "' stands around it";
+      return op->emitOpError() << what << " is over loop '" << name.getValue() << "' where loop '"
+                               << loop.getName() << "' stands around it";
   auto kernel = op->getParentOfType<KernelOp>();
   if (!kernel)
     return op->emitOpError("must stand in a kb.kernel");
@@ -37,7 +37,8 @@ static LogicalResult verifyAssumptions(Operation *op, std::optional<ArrayRef<int
   int64_t known = kernel && kernel.getAssumes() ? kernel.getAssumes()->size() : 0;
   for (int64_t position : positions.value_or(ArrayRef<int64_t>()))
     if (position < 0 || position >= known)
-      return op->emitOpError() << "rests on assumption " << position << ", which the kernel does not list";
+      return op->emitOpError() << "rests on assumption " << position
+                               << ", which the kernel does not list";
   return success();
 }
 
@@ -91,10 +92,13 @@ LogicalResult AccessOp::verify() {
   if (!kernel)
     return emitOpError("must stand in a kb.kernel");
   if (getBase().getKind() == BaseKind::Argument &&
-      (getBase().getArgument() < 0 || getBase().getArgument() >= (int64_t)kernel.getParams().size()))
-    return emitOpError() << "names parameter " << getBase().getArgument() << ", which does not exist";
+      (getBase().getArgument() < 0 ||
+       getBase().getArgument() >= (int64_t)kernel.getParams().size()))
+    return emitOpError() << "names parameter " << getBase().getArgument()
+                         << ", which does not exist";
   if (ExprAttr address = getAddressAttr())
-    if (failed(verifyIndexSpace(*this, "address", around, address.getLoops(), address.getSymbols())))
+    if (failed(
+            verifyIndexSpace(*this, "address", around, address.getLoops(), address.getSymbols())))
       return failure();
   if (DomainAttr domain = getDomainAttr())
     return verifyIndexSpace(*this, "domain", around, domain.getLoops(), domain.getSymbols());

@@ -31,8 +31,11 @@ SmallVector<StringAttr> nestDims(Operation *op) {
 static LogicalResult verifySpace(Operation *op, StringRef what, ArrayRef<StringAttr> loops,
                                  ArrayRef<StringAttr> symbols, ArrayRef<StringAttr> dims) {
   if (loops != dims)
-    return op->emitOpError() << what << " is not over the dimensions around it, [" <<
-           llvm::join(llvm::map_range(dims, [](StringAttr name) { return name.getValue(); }), ", ") << "]";
+    return op->emitOpError()
+           << what << " is not over the dimensions around it, ["
+           << llvm::join(llvm::map_range(dims, [](StringAttr name) { return name.getValue(); }),
+                         ", ")
+           << "]";
   auto nest = isa<NestOp>(op) ? cast<NestOp>(op) : op->getParentOfType<NestOp>();
   if (!nest)
     return op->emitOpError("must stand in a kb.nest");
@@ -44,7 +47,8 @@ static LogicalResult verifySpace(Operation *op, StringRef what, ArrayRef<StringA
   return success();
 }
 
-static LogicalResult verifyExpr(Operation *op, StringRef what, ExprAttr expr, ArrayRef<StringAttr> dims) {
+static LogicalResult verifyExpr(Operation *op, StringRef what, ExprAttr expr,
+                                ArrayRef<StringAttr> dims) {
   return verifySpace(op, what, expr.getLoops(), expr.getSymbols(), dims);
 }
 
@@ -107,11 +111,14 @@ LogicalResult NestOp::verify() {
   return unique;
 }
 
-LogicalResult OverOp::verify() { return verifyExpr(*this, "the extent", getExtent(), nestDims(*this)); }
+LogicalResult OverOp::verify() {
+  return verifyExpr(*this, "the extent", getExtent(), nestDims(*this));
+}
 
 LogicalResult WhenOp::verify() {
   if (auto domain = getDomain())
-    if (failed(verifySpace(*this, "the condition", domain->getLoops(), domain->getSymbols(), nestDims(*this))))
+    if (failed(verifySpace(*this, "the condition", domain->getLoops(), domain->getSymbols(),
+                           nestDims(*this))))
       return failure();
   return verifyText(*this, getText(), getOperands());
 }
@@ -119,7 +126,8 @@ LogicalResult WhenOp::verify() {
 LogicalResult LetOp::verify() { return verifyText(*this, getText(), getOperands()); }
 
 LogicalResult ReduceOp::verify() {
-  static constexpr StringLiteral kinds[] = {"add", "mul", "max", "min", "and", "or", "xor", "argmax", "argmin"};
+  static constexpr StringLiteral kinds[] = {"add", "mul", "max",    "min",   "and",
+                                            "or",  "xor", "argmax", "argmin"};
   if (!llvm::is_contained(kinds, getReduction()))
     return emitOpError() << "has the unknown kind '" << getReduction() << "'";
   return verifyText(*this, getText(), getOperands());

@@ -88,7 +88,8 @@ llvm::Error readOptimization(const json::Object &object, Optimization &entry) {
   if (std::optional<llvm::StringRef> when = object.getString("when")) {
     llvm::Expected<MetricExpression> parsed = MetricExpression::parse(*when);
     if (!parsed)
-      return llvm::createStringError("'" + entry.name + "': field 'when': " + llvm::toString(parsed.takeError()));
+      return llvm::createStringError("'" + entry.name +
+                                     "': field 'when': " + llvm::toString(parsed.takeError()));
     entry.when = *parsed;
   }
   if (const json::Array *aliases = object.getArray("aliases"))

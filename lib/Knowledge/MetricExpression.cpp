@@ -16,8 +16,10 @@ using Node = ExpressionTree;
 using Kind = Node::Kind;
 
 constexpr StringRef prefixes[] = {"!", "-"}, disjunctions[] = {"||"}, conjunctions[] = {"&&"},
-                    comparisons[] = {"<=", ">=", "==", "!=", "<", ">"}, sums[] = {"+", "-"}, products[] = {"*", "/"};
-constexpr llvm::ArrayRef<StringRef> ranks[] = {disjunctions, conjunctions, comparisons, sums, products};
+                    comparisons[] = {"<=", ">=", "==", "!=", "<", ">"}, sums[] = {"+", "-"},
+                    products[] = {"*", "/"};
+constexpr llvm::ArrayRef<StringRef> ranks[] = {disjunctions, conjunctions, comparisons, sums,
+                                               products};
 const ExpressionSyntax syntax{prefixes, ranks, "_."};
 constexpr StringRef functions[] = {"min", "max", "sum", "default", "known"};
 
@@ -28,7 +30,8 @@ std::string problemIn(StringRef text, const Node &node) {
     return expressionProblem(text, node.at, "'" + node.text + "' is no number");
   if (node.kind == Kind::Call && !llvm::is_contained(functions, node.text))
     return expressionProblem(text, node.at,
-                             "no function '" + node.text + "' (there are " + llvm::join(llvm::ArrayRef(functions), ", ") + ")");
+                             "no function '" + node.text + "' (there are " +
+                                 llvm::join(llvm::ArrayRef(functions), ", ") + ")");
   for (const Node &operand : node.operands)
     if (std::string problem = problemIn(text, operand); !problem.empty())
       return problem;
@@ -89,7 +92,8 @@ private:
     Value result;
     for (const Node &operand : node.operands) {
       // What default() and known() fall back from is not missed.
-      bool quiet = node.text == "known" || (node.text == "default" && &operand != &node.operands.back());
+      bool quiet =
+          node.text == "known" || (node.text == "default" && &operand != &node.operands.back());
       std::set<std::string> *outer = missing;
       missing = quiet ? nullptr : missing;
       Value next = value(operand);

@@ -46,8 +46,10 @@ json::Value AnthropicProtocol::body(const ModelRequest &request, const RoleSetti
     messages.push_back(json::Object{
         {"role", message.speaker == ModelMessage::Speaker::User ? "user" : "assistant"},
         {"content", shownJson(message.text)}});
-  json::Object body{{"model", *role.model}, {"max_tokens", *role.maxTokens},
-                    {"messages", std::move(messages)}, {"stream", true}};
+  json::Object body{{"model", *role.model},
+                    {"max_tokens", *role.maxTokens},
+                    {"messages", std::move(messages)},
+                    {"stream", true}};
   if (!request.system.empty())
     body["system"] = shownJson(request.system);
   if (role.temperature && !without.count(Feature::Temperature))
@@ -58,7 +60,9 @@ json::Value AnthropicProtocol::body(const ModelRequest &request, const RoleSetti
 void AnthropicProtocol::usage(const json::Object *usage, IncomingReply &incoming) {
   if (!usage)
     return;
-  auto count = [&](StringRef name) { return std::max<int64_t>(0, usage->getInteger(name).value_or(0)); };
+  auto count = [&](StringRef name) {
+    return std::max<int64_t>(0, usage->getInteger(name).value_or(0));
+  };
   TokenUsage &into = incoming.reply.usage;
   if (usage->getInteger("input_tokens")) {
     into.cached = count("cache_read_input_tokens");
@@ -93,10 +97,12 @@ bool AnthropicProtocol::event(const json::Object &event, IncomingReply &incoming
       usage(message->getObject("usage"), incoming);
     }
   } else if (type == "content_block_start") {
-    if (const json::Object *block = event.getObject("content_block"); block && block->getString("type") == "text")
+    if (const json::Object *block = event.getObject("content_block");
+        block && block->getString("type") == "text")
       incoming.reply.text += block->getString("text").value_or("");
   } else if (type == "content_block_delta") {
-    if (const json::Object *delta = event.getObject("delta"); delta && delta->getString("type") == "text_delta")
+    if (const json::Object *delta = event.getObject("delta");
+        delta && delta->getString("type") == "text_delta")
       incoming.reply.text += delta->getString("text").value_or("");
   } else if (type == "message_delta") {
     if (const json::Object *delta = event.getObject("delta"))
@@ -112,11 +118,14 @@ void AnthropicProtocol::whole(const json::Object &object, IncomingReply &incomin
   if (incoming.fault || !content)
     return;
   for (const json::Value &value : *content)
-    if (const json::Object *block = value.getAsObject(); block && block->getString("type") == "text")
+    if (const json::Object *block = value.getAsObject();
+        block && block->getString("type") == "text")
       incoming.reply.text += block->getString("text").value_or("");
   incoming.reply.model = object.getString("model").value_or("").str();
   usage(object.getObject("usage"), incoming);
   stop(object, incoming);
 }
 
-std::unique_ptr<ChatProtocol> kbopt::makeAnthropicProtocol() { return std::make_unique<AnthropicProtocol>(); }
+std::unique_ptr<ChatProtocol> kbopt::makeAnthropicProtocol() {
+  return std::make_unique<AnthropicProtocol>();
+}

@@ -46,7 +46,8 @@ std::string ModelSpend::describe() const {
 }
 
 uint64_t kbopt::mostTokens(llvm::StringRef text) {
-  uint64_t other = llvm::count_if(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  uint64_t other =
+      llvm::count_if(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
   return other + (text.size() - other + 1) / 2;
 }
 
@@ -107,7 +108,8 @@ llvm::Error Budget::refusal(const Account &account, const Claim &claim, llvm::St
     return spent("the budget of " + counted(*limits.calls, "call") + " for " + whose + " is spent",
                  "--budget-calls");
   }
-  if (limits.tokens && used.usage.total() + account.reserved.tokens + claim.tokens > *limits.tokens) {
+  if (limits.tokens &&
+      used.usage.total() + account.reserved.tokens + claim.tokens > *limits.tokens) {
     mayFitLater &= used.usage.total() + claim.tokens <= *limits.tokens;
     return spent("the budget of " + counted(*limits.tokens, "token") + " for " + whose +
                      " does not cover the next call: " + llvm::Twine(used.usage.total()) +
@@ -116,8 +118,9 @@ llvm::Error Budget::refusal(const Account &account, const Claim &claim, llvm::St
   }
   // Sums of products round; a millionth of a cent is no overshoot.
   constexpr double slack = 1e-8;
-  if (limits.dollars && (used.dollars + account.reserved.dollars + claim.dollars > *limits.dollars + slack ||
-                         *limits.dollars == 0)) {
+  if (limits.dollars &&
+      (used.dollars + account.reserved.dollars + claim.dollars > *limits.dollars + slack ||
+       *limits.dollars == 0)) {
     mayFitLater &= *limits.dollars > 0 && used.dollars + claim.dollars <= *limits.dollars + slack;
     return spent("the budget of " + money(*limits.dollars) + " for " + whose +
                      " does not cover the next call: " + money(used.dollars) +
@@ -126,8 +129,7 @@ llvm::Error Budget::refusal(const Account &account, const Claim &claim, llvm::St
   }
   if (limits.seconds && secondsOf(account) >= *limits.seconds) {
     mayFitLater = false;
-    return spent("the budget of " + seconds(*limits.seconds) + " for " + whose +
-                     " is spent",
+    return spent("the budget of " + seconds(*limits.seconds) + " for " + whose + " is spent",
                  nullptr);
   }
   return llvm::Error::success();
@@ -197,10 +199,11 @@ void Budget::settle(ModelRole role, const Claim &claim, const TokenUsage &usage,
 
 llvm::Error Budget::checkTime(ModelRole role) {
   std::lock_guard<std::mutex> lock(mutex);
-  for (auto [account, whose] : {std::pair<Account *, std::string>{&overall, everybody},
-                                {&roles[role], ownerName(role)}})
+  for (auto [account, whose] :
+       {std::pair<Account *, std::string>{&overall, everybody}, {&roles[role], ownerName(role)}})
     if (account->limits.seconds && secondsOf(*account) >= *account->limits.seconds)
-      return spent("the budget of " + seconds(*account->limits.seconds) + " for " + whose + " was spent before the reply came",
+      return spent("the budget of " + seconds(*account->limits.seconds) + " for " + whose +
+                       " was spent before the reply came",
                    nullptr);
   return llvm::Error::success();
 }

@@ -16,7 +16,8 @@ public:
 
 private:
   /// What \p usage costs: by the name that the service gave, else by ours.
-  std::optional<double> costOf(const TokenUsage &usage, llvm::StringRef named, llvm::StringRef asked) {
+  std::optional<double> costOf(const TokenUsage &usage, llvm::StringRef named,
+                               llvm::StringRef asked) {
     auto price = prices.find(named);
     if (!price)
       price = prices.find(asked);
@@ -73,6 +74,7 @@ llvm::Expected<ModelReply> BudgetModel::complete(const ModelRequest &request) {
 }
 
 std::unique_ptr<Model> kbopt::makeBudgetModel(std::unique_ptr<Model> inner, Budget &budget,
-                                              const PriceTable &prices, const ModelSettings &settings) {
+                                              const PriceTable &prices,
+                                              const ModelSettings &settings) {
   return std::make_unique<BudgetModel>(std::move(inner), budget, prices, settings);
 }

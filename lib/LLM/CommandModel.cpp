@@ -27,7 +27,8 @@ private:
 
 } // namespace
 
-llvm::Error CommandModel::failure(const llvm::Twine &what, llvm::StringRef tail, bool retryable) const {
+llvm::Error CommandModel::failure(const llvm::Twine &what, llvm::StringRef tail,
+                                  bool retryable) const {
   std::string message = ("the command '" + settings.provider.argument + "' " + what).str();
   if (!tail.empty())
     message += ": " + tail.str();
@@ -40,7 +41,8 @@ llvm::Expected<ModelReply> CommandModel::complete(const ModelRequest &request) {
   RoleSettings role = settings.forRole(request.role);
   ProcessRequest process;
   process.argv = {"/bin/sh", "-c", settings.provider.argument};
-  process.standardInput = requestText(request, "What you print is the reply to the last user part.");
+  process.standardInput =
+      requestText(request, "What you print is the reply to the last user part.");
   process.environment = {"KBOPT_ROLE=" + roleName(request.role).str(), "KBOPT_MODEL=" + *role.model,
                          "KBOPT_MAX_TOKENS=" + std::to_string(*role.maxTokens),
                          "KBOPT_REQUEST=" + request.digest()};
@@ -69,6 +71,7 @@ llvm::Expected<ModelReply> CommandModel::complete(const ModelRequest &request) {
   return reply;
 }
 
-std::unique_ptr<Model> kbopt::makeCommandModel(const ModelSettings &settings, ProcessRunner &processes) {
+std::unique_ptr<Model> kbopt::makeCommandModel(const ModelSettings &settings,
+                                               ProcessRunner &processes) {
   return std::make_unique<CommandModel>(settings, processes);
 }

@@ -27,12 +27,14 @@ public:
 
 } // namespace
 
-static constexpr ModelRole allRoles[] = {ModelRole::Planner,   ModelRole::Coder,      ModelRole::Debugger,
-                                         ModelRole::Verifier,  ModelRole::State,      ModelRole::Evaluator,
-                                         ModelRole::GapAnalyst, ModelRole::Updater,   ModelRole::Minimal};
+static constexpr ModelRole allRoles[] = {
+    ModelRole::Planner,    ModelRole::Coder,   ModelRole::Debugger,
+    ModelRole::Verifier,   ModelRole::State,   ModelRole::Evaluator,
+    ModelRole::GapAnalyst, ModelRole::Updater, ModelRole::Minimal};
 
 static bool isService(const ModelSettings &settings) {
-  return settings.provider.kind == ProviderKind::OpenAi || settings.provider.kind == ProviderKind::Anthropic;
+  return settings.provider.kind == ProviderKind::OpenAi ||
+         settings.provider.kind == ProviderKind::Anthropic;
 }
 
 static bool limitsDollars(const ModelSettings &settings) {
@@ -72,13 +74,15 @@ static llvm::Error checkSettings(const ModelSettings &settings, const PriceTable
   for (ModelRole role : allRoles) {
     std::string model = *settings.forRole(role).model;
     if (isService(settings) && model.empty())
-      return llvm::make_error<UsageError>("no model is named for the provider '" + settings.provider.text() +
-                                              "'" + (settings.roles.empty() ? "" : " and the role '" + roleName(role).str() + "'"),
-                                          "name one: --llm-model=NAME, or 'model' in the file of --llm-config");
+      return llvm::make_error<UsageError>(
+          "no model is named for the provider '" + settings.provider.text() + "'" +
+              (settings.roles.empty() ? "" : " and the role '" + roleName(role).str() + "'"),
+          "name one: --llm-model=NAME, or 'model' in the file of --llm-config");
     if (needsPrices && !prices.find(model))
       return llvm::make_error<UsageError>(
           "a budget of dollars cannot be kept: the price of " +
-              (model.empty() ? "'" + settings.provider.text() + "'" : "'" + model + "'") + " is unknown",
+              (model.empty() ? "'" + settings.provider.text() + "'" : "'" + model + "'") +
+              " is unknown",
           "write it into the file of --llm-prices (docs/Cost.md), or limit tokens or calls");
   }
   return llvm::Error::success();

@@ -23,9 +23,17 @@ namespace {
 /// The functions of libcurl that are used, by their names.
 struct Curl {
 #define KBOPT_CURL_FUNCTIONS(X)                                                                    \
-  X(global_init) X(easy_init) X(easy_setopt) X(easy_getinfo) X(easy_cleanup) X(easy_strerror)      \
-  X(slist_append) X(slist_free_all) X(multi_init) X(multi_add_handle) X(multi_perform)             \
-  X(multi_poll) X(multi_info_read) X(multi_remove_handle) X(multi_cleanup)
+  X(global_init)                                                                                   \
+  X(easy_init)                                                                                     \
+  X(easy_setopt)                                                                                   \
+  X(easy_getinfo)                                                                                  \
+  X(easy_cleanup)                                                                                  \
+  X(easy_strerror)                                                                                 \
+  X(slist_append)                                                                                  \
+  X(slist_free_all)                                                                                \
+  X(multi_init)                                                                                    \
+  X(multi_add_handle)                                                                              \
+  X(multi_perform) X(multi_poll) X(multi_info_read) X(multi_remove_handle) X(multi_cleanup)
 #define KBOPT_DECLARE(name) decltype(&::curl_##name) name = nullptr;
   KBOPT_CURL_FUNCTIONS(KBOPT_DECLARE)
 #undef KBOPT_DECLARE
@@ -60,8 +68,7 @@ struct Curl {
 /// One request from beginning to end, on one thread.
 class Transfer {
 public:
-  Transfer(const Curl &curl, const HttpRequest &request,
-           llvm::function_ref<bool(StringRef)> onData)
+  Transfer(const Curl &curl, const HttpRequest &request, llvm::function_ref<bool(StringRef)> onData)
       : curl(curl), request(request), onData(onData) {}
   ~Transfer();
   HttpOutcome run();
@@ -89,7 +96,8 @@ private:
 
 class CurlHttpClient : public HttpClient {
 public:
-  HttpOutcome post(const HttpRequest &request, llvm::function_ref<bool(StringRef)> onData) override {
+  HttpOutcome post(const HttpRequest &request,
+                   llvm::function_ref<bool(StringRef)> onData) override {
     const Curl &curl = Curl::get();
     if (curl.missing.empty())
       return Transfer(curl, request, onData).run();
@@ -236,7 +244,8 @@ void Transfer::drive() {
       return giveUp(End::TimedOut, "no end of the reply");
     if (now - std::max(lastByte, begin) >= request.stallSeconds)
       return giveUp(End::Stalled, "not a byte");
-    double wait = std::min({0.1, begin + request.totalSeconds - now, lastByte + request.stallSeconds - now});
+    double wait =
+        std::min({0.1, begin + request.totalSeconds - now, lastByte + request.stallSeconds - now});
     curl.multi_poll(multi, nullptr, 0, std::max(1, int(wait * 1000)), nullptr);
   }
 }

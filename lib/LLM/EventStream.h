@@ -8,8 +8,8 @@
 
 namespace kbopt {
 
-/// Splits a stream into events (WHATWG HTML, section "Server-sent events") however its bytes are cut.
-/// Names of events are left out: both protocols repeat them in the data.
+/// Splits a stream into events (WHATWG HTML, section "Server-sent events") however its bytes are
+/// cut. Names of events are left out: both protocols repeat them in the data.
 class EventStream {
 public:
   /// Calls \p onEvent with the data of every event that \p bytes complete, until it returns false.

@@ -19,8 +19,8 @@ namespace {
 
 class HttpModel : public Model {
 public:
-  HttpModel(const ModelSettings &settings, std::unique_ptr<ChatProtocol> protocol, std::string baseUrl,
-            ApiKey key, const ModelWorld &world)
+  HttpModel(const ModelSettings &settings, std::unique_ptr<ChatProtocol> protocol,
+            std::string baseUrl, ApiKey key, const ModelWorld &world)
       : settings(settings), protocol(std::move(protocol)), baseUrl(std::move(baseUrl)),
         host(hostOf(this->baseUrl).host), key(std::move(key)), world(world) {}
 
@@ -34,7 +34,8 @@ private:
     bool garbage = false; ///< something in it was no part of the protocol
   };
   Exchange exchange(const ModelRequest &request, const RoleSettings &role, const Features &without);
-  HttpRequest prepare(const ModelRequest &request, const RoleSettings &role, const Features &without);
+  HttpRequest prepare(const ModelRequest &request, const RoleSettings &role,
+                      const Features &without);
   /// Leaves out what the service does not like; false: it is about something else.
   bool learn(const ServiceFault &fault, const Features &asked);
   llvm::Expected<ModelReply> judge(const ModelRequest &request, Exchange &exchange);
@@ -72,7 +73,8 @@ HttpRequest HttpModel::prepare(const ModelRequest &request, const RoleSettings &
                                const Features &without) {
   HttpRequest http;
   http.url = baseUrl + protocol->path().str();
-  http.headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream, application/json"}};
+  http.headers = {{"Content-Type", "application/json"},
+                  {"Accept", "text/event-stream, application/json"}};
   llvm::append_range(http.headers, protocol->headers(key));
   llvm::raw_string_ostream(http.body) << protocol->body(request, role, without);
   const ModelTimeouts &timeouts = settings.timeouts;
@@ -134,7 +136,8 @@ bool HttpModel::learn(const ServiceFault &fault, const Features &asked) {
 
 std::string HttpModel::requestIdOf(const Exchange &exchange) const {
   auto it = exchange.outcome.headers.find(protocol->requestIdHeader().str());
-  return quoted(it != exchange.outcome.headers.end() ? it->second : exchange.incoming.reply.requestId, key);
+  return quoted(
+      it != exchange.outcome.headers.end() ? it->second : exchange.incoming.reply.requestId, key);
 }
 
 std::unique_ptr<FailedCall> HttpModel::failure(const llvm::Twine &message, const Exchange &exchange,
@@ -163,15 +166,17 @@ llvm::Error HttpModel::connectionFailure(const ModelRequest &request, Exchange &
   case End::Interrupted:
     return interruption();
   case End::NoLibrary:
-    return failed("cannot be asked: " + what, false,
-                  "install the package 'libcurl4', or use --llm=command:CMD, mailbox:DIR or replay:FILE");
+    return failed(
+        "cannot be asked: " + what, false,
+        "install the package 'libcurl4', or use --llm=command:CMD, mailbox:DIR or replay:FILE");
   case End::Unreachable:
     return failed("cannot be reached: " + what, true, "check the network and --llm-base-url");
   case End::Untrusted:
     return failed("is not trusted: " + what, false,
                   "its certificate must be valid; an address of this machine may use http");
   case End::Stalled:
-    return failed("sent nothing for too long", true, "the limit is 'stall' under 'timeouts' in the file of --llm-config");
+    return failed("sent nothing for too long", true,
+                  "the limit is 'stall' under 'timeouts' in the file of --llm-config");
   case End::TimedOut:
     // Once more would take as long.
     return failed("did not finish its reply in time", false,
@@ -194,7 +199,8 @@ llvm::Error HttpModel::serviceFailure(const ModelRequest &request, Exchange &exc
   auto failed = [&](const llvm::Twine &message, bool retryable, const llvm::Twine &note = "") {
     auto error = failure(message, exchange, retryable, note);
     auto header = exchange.outcome.headers.find("retry-after");
-    if (auto exact = exchange.outcome.headers.find("retry-after-ms"); exact != exchange.outcome.headers.end()) {
+    if (auto exact = exchange.outcome.headers.find("retry-after-ms");
+        exact != exchange.outcome.headers.end()) {
       double milliseconds;
       if (!StringRef(exact->second).getAsDouble(milliseconds) && milliseconds >= 0)
         error->retryAfterSeconds = milliseconds / 1000;
@@ -225,7 +231,8 @@ llvm::Error HttpModel::serviceFailure(const ModelRequest &request, Exchange &exc
   if (status >= 300 && status < 400)
     return failed("answered with a redirection, which is not followed", false,
                   "name the final address with --llm-base-url");
-  bool retryable = status == 408 || status == 425 || (status >= 500 && status != 501 && status != 505);
+  bool retryable =
+      status == 408 || status == 425 || (status >= 500 && status != 501 && status != 505);
   return failed(status >= 500 ? "failed" : "refused the request", retryable);
 }
 
@@ -235,7 +242,8 @@ llvm::Expected<ModelReply> HttpModel::judge(const ModelRequest &request, Exchang
   if (outcome.end != End::Complete && !(outcome.end == End::CutOff && incoming.ended))
     return connectionFailure(request, exchange);
   // What could not be said is a reply: callers learn from it.
-  if (incoming.fault && outcome.status >= 400 && outcome.status < 500 && protocol->isRefusal(*incoming.fault)) {
+  if (incoming.fault && outcome.status >= 400 && outcome.status < 500 &&
+      protocol->isRefusal(*incoming.fault)) {
     incoming.reply.end = ReplyEnd::Refused;
     incoming.reply.text = quoted(incoming.fault->message, key);
     incoming.fault.reset();
@@ -285,7 +293,8 @@ llvm::Expected<std::unique_ptr<Model>> kbopt::makeHttpModel(const ModelSettings 
                                                             const ModelWorld &world) {
   bool openAi = settings.provider.kind == ProviderKind::OpenAi;
   auto protocol = openAi ? makeOpenAiProtocol() : makeAnthropicProtocol();
-  std::string baseUrl = settings.baseUrl.empty() ? protocol->defaultBaseUrl().str() : settings.baseUrl;
+  std::string baseUrl =
+      settings.baseUrl.empty() ? protocol->defaultBaseUrl().str() : settings.baseUrl;
   if (llvm::Error error = checkBaseUrl(baseUrl))
     return std::move(error);
   while (StringRef(baseUrl).ends_with("/"))
@@ -297,7 +306,9 @@ llvm::Expected<std::unique_ptr<Model>> kbopt::makeHttpModel(const ModelSettings 
   if (!*key && settings.baseUrl.empty())
     return llvm::make_error<ProviderError>(
         "no key for '" + hostOf(baseUrl).host + "'", 0, "", false,
-        std::string("export ") + (openAi ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY") + ", or write a line '" +
-            hostOf(baseUrl).host + " KEY' into a private file (docs/Privacy.md)");
-  return std::make_unique<HttpModel>(settings, std::move(protocol), std::move(baseUrl), std::move(*key), world);
+        std::string("export ") + (openAi ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY") +
+            ", or write a line '" + hostOf(baseUrl).host +
+            " KEY' into a private file (docs/Privacy.md)");
+  return std::make_unique<HttpModel>(settings, std::move(protocol), std::move(baseUrl),
+                                     std::move(*key), world);
 }

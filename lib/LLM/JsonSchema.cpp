@@ -50,7 +50,8 @@ static llvm::Error bad(const llvm::Twine &path, const llvm::Twine &what) {
 
 static bool isTypeName(const json::Value &value) {
   auto name = value.getAsString();
-  return name && llvm::is_contained({"null", "boolean", "integer", "number", "string", "array", "object"}, *name);
+  return name && llvm::is_contained(
+                     {"null", "boolean", "integer", "number", "string", "array", "object"}, *name);
 }
 
 static llvm::Error check(const json::Value &schema, const std::string &path);
@@ -64,8 +65,10 @@ static llvm::Error checkEach(const json::Array *schemas, const std::string &path
   return llvm::Error::success();
 }
 
-static llvm::Error checkKeyword(StringRef keyword, const json::Value &value, const std::string &path) {
-  if (llvm::is_contained({"title", "description", "default", "examples", "const", "$schema"}, keyword))
+static llvm::Error checkKeyword(StringRef keyword, const json::Value &value,
+                                const std::string &path) {
+  if (llvm::is_contained({"title", "description", "default", "examples", "const", "$schema"},
+                         keyword))
     return llvm::Error::success();
   if (keyword == "type") {
     const json::Array *several = value.getAsArray();
@@ -77,7 +80,9 @@ static llvm::Error checkKeyword(StringRef keyword, const json::Value &value, con
     return value.getAsArray() ? llvm::Error::success() : bad(path, "expected a list of values");
   if (keyword == "required") {
     const json::Array *names = value.getAsArray();
-    bool good = names && llvm::all_of(*names, [](const json::Value &name) { return name.getAsString().has_value(); });
+    bool good = names && llvm::all_of(*names, [](const json::Value &name) {
+                  return name.getAsString().has_value();
+                });
     return good ? llvm::Error::success() : bad(path, "expected a list of names");
   }
   if (keyword == "properties") {
@@ -133,7 +138,8 @@ static bool hasType(const json::Value &value, StringRef type) {
   return type == "integer" ? value.getAsInteger().has_value() : typeName(value) == type;
 }
 
-static Finding matchType(const json::Value &value, const json::Value &type, const std::string &path) {
+static Finding matchType(const json::Value &value, const json::Value &type,
+                         const std::string &path) {
   std::vector<StringRef> allowed;
   if (const json::Array *several = type.getAsArray())
     for (const json::Value &one : *several)
@@ -142,12 +148,14 @@ static Finding matchType(const json::Value &value, const json::Value &type, cons
     allowed.push_back(type.getAsString().value_or(""));
   if (llvm::any_of(allowed, [&](StringRef name) { return hasType(value, name); }))
     return std::nullopt;
-  bool vowel = allowed.front().starts_with("a") || allowed.front().starts_with("i") || allowed.front().starts_with("o");
+  bool vowel = allowed.front().starts_with("a") || allowed.front().starts_with("i") ||
+               allowed.front().starts_with("o");
   return path + ": expected " + (vowel ? "an " : "a ") + llvm::join(allowed, " or ") + ", got " +
          (value.kind() == json::Value::Null ? "null" : shown(value));
 }
 
-static Finding matchEnum(const json::Value &value, const json::Array &allowed, const std::string &path) {
+static Finding matchEnum(const json::Value &value, const json::Array &allowed,
+                         const std::string &path) {
   if (llvm::is_contained(allowed, value))
     return std::nullopt;
   std::vector<std::string> names;
@@ -158,13 +166,15 @@ static Finding matchEnum(const json::Value &value, const json::Array &allowed, c
 
 static Finding matchString(StringRef text, const json::Object &schema, const std::string &path) {
   // Lengths are in characters.
-  int64_t length = llvm::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  int64_t length =
+      llvm::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
   if (auto least = schema.getInteger("minLength"); least && length < *least)
     return path + (*least == 1 ? ": must not be empty"
-                               : ": expected at least " + std::to_string(*least) + " characters, got " +
-                                     std::to_string(length));
+                               : ": expected at least " + std::to_string(*least) +
+                                     " characters, got " + std::to_string(length));
   if (auto most = schema.getInteger("maxLength"); most && length > *most)
-    return path + ": expected at most " + std::to_string(*most) + " characters, got " + std::to_string(length);
+    return path + ": expected at most " + std::to_string(*most) + " characters, got " +
+           std::to_string(length);
   if (auto pattern = schema.getString("pattern"); pattern && !llvm::Regex(*pattern).match(text))
     return path + ": " + shown(text) + " does not match " + pattern->str();
   return std::nullopt;
@@ -179,12 +189,15 @@ static Finding matchNumber(double number, const json::Object &schema, const std:
   return std::nullopt;
 }
 
-static Finding matchArray(const json::Array &array, const json::Object &schema, const std::string &path) {
+static Finding matchArray(const json::Array &array, const json::Object &schema,
+                          const std::string &path) {
   int64_t size = array.size();
   if (auto least = schema.getInteger("minItems"); least && size < *least)
-    return path + ": expected at least " + std::to_string(*least) + " items, got " + std::to_string(size);
+    return path + ": expected at least " + std::to_string(*least) + " items, got " +
+           std::to_string(size);
   if (auto most = schema.getInteger("maxItems"); most && size > *most)
-    return path + ": expected at most " + std::to_string(*most) + " items, got " + std::to_string(size);
+    return path + ": expected at most " + std::to_string(*most) + " items, got " +
+           std::to_string(size);
   if (const json::Value *items = schema.get("items"))
     for (const auto &[index, item] : llvm::enumerate(array))
       if (Finding finding = match(item, *items, path + "[" + std::to_string(index) + "]"))
@@ -201,7 +214,8 @@ static std::vector<StringRef> sortedNames(const json::Object &object) {
   return names;
 }
 
-static Finding matchObject(const json::Object &object, const json::Object &schema, const std::string &path) {
+static Finding matchObject(const json::Object &object, const json::Object &schema,
+                           const std::string &path) {
   const json::Object *properties = schema.getObject("properties");
   if (const json::Array *required = schema.getArray("required"))
     for (const json::Value &name : *required)
@@ -226,7 +240,8 @@ static Finding matchObject(const json::Object &object, const json::Object &schem
 }
 
 /// The finding of the alternative that comes farthest: where paths differ, the deepest.
-static Finding matchAny(const json::Value &value, const json::Array &schemas, const std::string &path) {
+static Finding matchAny(const json::Value &value, const json::Array &schemas,
+                        const std::string &path) {
   std::string best;
   size_t deepest = 0;
   for (const json::Value &schema : schemas) {
@@ -320,7 +335,8 @@ std::string kbopt::shapeOf(const json::Value &schema) {
   if (object->get("properties"))
     return shapeOfObject(*object);
   if (const json::Array *types = object->getArray("type"))
-    return alternatives(*types, [](const json::Value &one) { return one.getAsString().value_or("").str(); });
+    return alternatives(
+        *types, [](const json::Value &one) { return one.getAsString().value_or("").str(); });
   StringRef type = object->getString("type").value_or("any");
   if (type == "array") {
     const json::Value *items = object->get("items");

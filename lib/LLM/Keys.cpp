@@ -40,7 +40,8 @@ UrlHost kbopt::hostOf(StringRef url) {
   auto isAddress = [](StringRef text) {
     return llvm::all_of(text, [](char c) { return llvm::isDigit(c) || c == '.'; });
   };
-  result.loopback = name == "localhost" || name == "[::1]" || (name.starts_with("127.") && isAddress(name));
+  result.loopback =
+      name == "localhost" || name == "[::1]" || (name.starts_with("127.") && isAddress(name));
   return result;
 }
 
@@ -72,8 +73,9 @@ static llvm::Expected<std::string> readPrivateFile(const std::string &file) {
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
     return badKey("'" + file + "' is no file of keys", "it holds lines 'HOST KEY'");
   if (status.st_mode & 077)
-    return badKey("others can read the keys in '" + file + "'", "chmod 600 '" + file + "'; if others may have "
-                                                                "read it, have new keys made");
+    return badKey("others can read the keys in '" + file + "'", "chmod 600 '" + file +
+                                                                    "'; if others may have "
+                                                                    "read it, have new keys made");
   std::string bytes(static_cast<size_t>(std::min<off_t>(status.st_size, 1 << 20)), '\0');
   ssize_t got = ::read(descriptor, bytes.data(), bytes.size());
   bytes.resize(std::max<ssize_t>(got, 0));
@@ -132,7 +134,8 @@ llvm::Expected<ApiKey> kbopt::findKey(const ModelSettings &settings, StringRef b
   UrlHost host = hostOf(baseUrl);
   auto key = lookUp(settings, host);
   if (key && *key && !host.encrypted && !host.loopback)
-    return badKey("the key of " + key->origin() + " would go to '" + host.host + "' without encryption",
+    return badKey("the key of " + key->origin() + " would go to '" + host.host +
+                      "' without encryption",
                   "use https, or an address of this machine");
   return key;
 }

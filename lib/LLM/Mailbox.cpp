@@ -74,7 +74,8 @@ static std::optional<ModelReply> findReply(FileSystem &files, StringRef folder,
   return std::nullopt;
 }
 
-llvm::Expected<std::vector<PendingRequest>> kbopt::pendingRequests(FileSystem &files, StringRef folder) {
+llvm::Expected<std::vector<PendingRequest>> kbopt::pendingRequests(FileSystem &files,
+                                                                   StringRef folder) {
   if (!files.exists(folder))
     return llvm::make_error<StoreError>(("there is no mailbox '" + folder + "'").str(),
                                         "name the folder of --llm=mailbox:DIR");
@@ -131,7 +132,8 @@ llvm::Expected<PendingRequest> Mailbox::post(const ModelRequest &request, const 
     last = std::max(last, known->number);
     if (known->digest == digest) {
       known->requestFile = in(options.folder, name);
-      known->replyFile = in(options.folder, StringRef(name).drop_back(requestEnding.size()) + replyEnding);
+      known->replyFile =
+          in(options.folder, StringRef(name).drop_back(requestEnding.size()) + replyEnding);
       return *known;
     }
   }
@@ -139,13 +141,14 @@ llvm::Expected<PendingRequest> Mailbox::post(const ModelRequest &request, const 
   mine.role = roleName(request.role).str();
   mine.digest = digest;
   std::string stem;
-  llvm::raw_string_ostream(stem) << llvm::format("%04u", mine.number) << "-" << mine.role << "-" << digest;
+  llvm::raw_string_ostream(stem) << llvm::format("%04u", mine.number) << "-" << mine.role << "-"
+                                 << digest;
   mine.requestFile = in(options.folder, stem + requestEnding);
   mine.replyFile = in(options.folder, stem + replyEnding);
   std::string text = requestText(
       request, "Write the reply to the last user part into " + stem + replyEnding.str() +
-                   " beside this file, and close it with the line\n" + mailboxClosingLine.str() + "\n" +
-                   "(or with " + mailboxRefusalLine.str() + " if you will not do this).");
+                   " beside this file, and close it with the line\n" + mailboxClosingLine.str() +
+                   "\n" + "(or with " + mailboxRefusalLine.str() + " if you will not do this).");
   llvm::Error error = files.write(mine.requestFile, text);
   if (!error)
     error = listPending();
@@ -171,15 +174,16 @@ llvm::Error Mailbox::gone(const PendingRequest &request) const {
   return llvm::make_error<FailedCall>(
       "the mailbox '" + options.folder + "' was removed while " +
           llvm::sys::path::filename(request.requestFile).str() + " waited for its reply",
-      0, "", false, "make the folder again and run the same command: what was answered is not asked again");
+      0, "", false,
+      "make the folder again and run the same command: what was answered is not asked again");
 }
 
 llvm::Error Mailbox::late(const PendingRequest &request, double seconds) const {
   std::string message;
-  llvm::raw_string_ostream(message) << "no reply within " << llvm::format("%.0f", seconds)
-                                    << " s: '" << request.replyFile << "'";
-  return llvm::make_error<FailedCall>(message, 0, "", false,
-                                      "write it and run the same command again, or give it more time");
+  llvm::raw_string_ostream(message)
+      << "no reply within " << llvm::format("%.0f", seconds) << " s: '" << request.replyFile << "'";
+  return llvm::make_error<FailedCall>(
+      message, 0, "", false, "write it and run the same command again, or give it more time");
 }
 
 llvm::Expected<ModelReply> Mailbox::complete(const ModelRequest &request) {
@@ -222,7 +226,8 @@ llvm::Expected<ModelReply> Mailbox::complete(const ModelRequest &request) {
       unclosedSince = now;
     }
     if (!open.empty() && open != spokenOf && now - unclosedSince >= unclosedSeconds) {
-      notice("'" + open + "' is not taken yet: its last line is not '" + mailboxClosingLine.str() + "'");
+      notice("'" + open + "' is not taken yet: its last line is not '" + mailboxClosingLine.str() +
+             "'");
       spokenOf = open;
     }
     clock.sleepSeconds(most ? std::min(options.pollSeconds, std::max(0.0, begin + *most - now))

@@ -7,10 +7,14 @@ using namespace kbopt;
 Model::~Model() = default;
 
 static constexpr std::pair<ModelRole, llvm::StringLiteral> roles[] = {
-    {ModelRole::Planner, "planner"},       {ModelRole::Coder, "coder"},
-    {ModelRole::Debugger, "debugger"},     {ModelRole::Verifier, "verifier"},
-    {ModelRole::State, "state"},           {ModelRole::Evaluator, "evaluator"},
-    {ModelRole::GapAnalyst, "gap-analyst"}, {ModelRole::Updater, "updater"},
+    {ModelRole::Planner, "planner"},
+    {ModelRole::Coder, "coder"},
+    {ModelRole::Debugger, "debugger"},
+    {ModelRole::Verifier, "verifier"},
+    {ModelRole::State, "state"},
+    {ModelRole::Evaluator, "evaluator"},
+    {ModelRole::GapAnalyst, "gap-analyst"},
+    {ModelRole::Updater, "updater"},
     {ModelRole::Minimal, "minimal"},
 };
 
@@ -29,6 +33,7 @@ Digest ModelRequest::digest() const {
   DigestBuilder builder;
   builder.add("model request 1").add(roleName(role)).add(system).add(schema).add(sample);
   for (const ModelMessage &message : messages)
-    builder.add(message.speaker == ModelMessage::Speaker::User ? "user" : "model").add(message.text);
+    builder.add(message.speaker == ModelMessage::Speaker::User ? "user" : "model")
+        .add(message.text);
   return builder.finish();
 }

@@ -49,7 +49,8 @@ public:
   void whole(const json::Object &object, IncomingReply &incoming) const override;
   std::optional<Feature> unsupported(const ServiceFault &fault) const override;
   bool isRefusal(const ServiceFault &fault) const override {
-    return llvm::is_contained({"content_filter", "content_policy_violation", "invalid_prompt"}, fault.type);
+    return llvm::is_contained({"content_filter", "content_policy_violation", "invalid_prompt"},
+                              fault.type);
   }
 
 private:
@@ -72,7 +73,8 @@ json::Value OpenAiProtocol::body(const ModelRequest &request, const RoleSettings
   if (!without.count(Feature::StreamUsage))
     body["stream_options"] = json::Object{{"include_usage", true}};
   // The newer name is that of models that think first; others know the older one only.
-  body[without.count(Feature::MaxTokens) ? "max_completion_tokens" : "max_tokens"] = *role.maxTokens;
+  body[without.count(Feature::MaxTokens) ? "max_completion_tokens" : "max_tokens"] =
+      *role.maxTokens;
   if (role.temperature && !without.count(Feature::Temperature))
     body["temperature"] = *role.temperature;
   if (!request.schema.empty() && !without.count(Feature::Schema)) {
@@ -80,7 +82,8 @@ json::Value OpenAiProtocol::body(const ModelRequest &request, const RoleSettings
     if (schema)
       body["response_format"] = json::Object{
           {"type", "json_schema"},
-          {"json_schema", json::Object{{"name", "reply"}, {"schema", std::move(*schema)}, {"strict", false}}}};
+          {"json_schema",
+           json::Object{{"name", "reply"}, {"schema", std::move(*schema)}, {"strict", false}}}};
     else
       llvm::consumeError(schema.takeError());
   }
@@ -102,7 +105,8 @@ void OpenAiProtocol::common(const json::Object &object, IncomingReply &incoming)
   incoming.reply.usage.prompt = *prompt;
   incoming.reply.usage.completion = *completion;
   if (const json::Object *details = usage->getObject("prompt_tokens_details"))
-    incoming.reply.usage.cached = std::max<int64_t>(0, details->getInteger("cached_tokens").value_or(0));
+    incoming.reply.usage.cached =
+        std::max<int64_t>(0, details->getInteger("cached_tokens").value_or(0));
 }
 
 void OpenAiProtocol::choice(const json::Object &choice, StringRef part, IncomingReply &incoming) {
@@ -160,4 +164,6 @@ std::optional<Feature> OpenAiProtocol::unsupported(const ServiceFault &fault) co
   return std::nullopt;
 }
 
-std::unique_ptr<ChatProtocol> kbopt::makeOpenAiProtocol() { return std::make_unique<OpenAiProtocol>(); }
+std::unique_ptr<ChatProtocol> kbopt::makeOpenAiProtocol() {
+  return std::make_unique<OpenAiProtocol>();
+}

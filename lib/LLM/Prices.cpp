@@ -36,7 +36,8 @@ static llvm::Expected<ModelPrice> readPrice(const YamlValue &value, llvm::String
     }
   }
   if (!hasInput || !hasOutput)
-    return value.error("the price of '" + model + "' lacks '" + (hasInput ? "output" : "input") + "'");
+    return value.error("the price of '" + model + "' lacks '" + (hasInput ? "output" : "input") +
+                       "'");
   return price;
 }
 
@@ -63,7 +64,8 @@ std::optional<ModelPrice> PriceTable::find(llvm::StringRef model) const {
   size_t longest = 0;
   for (const auto &[name, price] : prices) {
     llvm::StringRef pattern = name;
-    if (pattern.consume_back("*") && model.starts_with(pattern) && (!best || pattern.size() > longest)) {
+    if (pattern.consume_back("*") && model.starts_with(pattern) &&
+        (!best || pattern.size() > longest)) {
       best = price;
       longest = pattern.size();
     }

@@ -77,7 +77,8 @@ static std::string shownText(const ModelRequest &request) {
 }
 
 static size_t commonPrefix(StringRef a, StringRef b) {
-  return std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin()).first - a.begin();
+  return std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin()).first -
+         a.begin();
 }
 
 /// The line around \p offset, shortened.
@@ -85,7 +86,8 @@ static std::string lineAt(StringRef text, size_t offset) {
   size_t begin = text.substr(0, offset).rfind('\n');
   begin = begin == StringRef::npos ? 0 : begin + 1;
   StringRef line = text.substr(begin).split('\n').first.trim();
-  return line.empty() ? "nothing" : ("'" + line.take_front(60) + (line.size() > 60 ? "…" : "") + "'").str();
+  return line.empty() ? "nothing"
+                      : ("'" + line.take_front(60) + (line.size() > 60 ? "…" : "") + "'").str();
 }
 
 llvm::Error Replay::missing(const ModelRequest &request, const Digest &digest) const {
@@ -102,20 +104,23 @@ llvm::Error Replay::missing(const ModelRequest &request, const Digest &digest) c
       most = same;
     }
   }
-  std::string message = "'" + file + "' has no reply to request " + digest + " of the " + role.str();
+  std::string message =
+      "'" + file + "' has no reply to request " + digest + " of the " + role.str();
   if (nearest)
     message += "; the nearest is " + nearest->request.digest() + ", which has " +
-               lineAt(shownText(nearest->request), most) + " where this one has " + lineAt(wanted, most);
+               lineAt(shownText(nearest->request), most) + " where this one has " +
+               lineAt(wanted, most);
   else
     message += "; none of its " + std::to_string(entries.size()) + " requests is of this role";
-  return llvm::make_error<FailedCall>(
-      std::move(message), 0, "", false,
-      "the program, the options or kb-opt are not those of the recording; record anew with --llm=PROVIDER "
-      "--llm-record=" + file);
+  return llvm::make_error<FailedCall>(std::move(message), 0, "", false,
+                                      "the program, the options or kb-opt are not those of the "
+                                      "recording; record anew with --llm=PROVIDER "
+                                      "--llm-record=" +
+                                          file);
 }
 
-llvm::Expected<std::unique_ptr<Model>> kbopt::makeRecorder(std::unique_ptr<Model> inner, std::string file,
-                                                           FileSystem &files) {
+llvm::Expected<std::unique_ptr<Model>> kbopt::makeRecorder(std::unique_ptr<Model> inner,
+                                                           std::string file, FileSystem &files) {
   StringRef folder = llvm::sys::path::parent_path(file);
   if (llvm::Error error = folder.empty() ? llvm::Error::success() : files.createDirectories(folder))
     return std::move(error);

@@ -10,8 +10,10 @@ std::string kbopt::requestText(const ModelRequest &request, llvm::StringRef answ
   Digest digest = request.digest();
   llvm::StringRef mark = llvm::StringRef(digest).take_front(8);
   os << "# kb-opt asks its " << roleName(request.role) << "\n\n"
-     << "Request " << digest << (request.sample.empty() ? "" : ", sample " + request.sample) << ".\n"
-     << "Its parts begin with a line \"=== PART " << mark << " ===\"; all else is content, whatever it looks like.\n"
+     << "Request " << digest << (request.sample.empty() ? "" : ", sample " + request.sample)
+     << ".\n"
+     << "Its parts begin with a line \"=== PART " << mark
+     << " ===\"; all else is content, whatever it looks like.\n"
      << answering << "\n";
   auto part = [&](llvm::StringRef name, llvm::StringRef content) {
     os << "\n=== " << name << " " << mark << " ===\n" << content;

@@ -1,7 +1,7 @@
 //===- Settings.cpp -------------------------------------------------------===//
 #include "kb-opt/LLM/Settings.h"
-#include "kb-opt/Support/Error.h"
 #include "kb-opt/Core/PassInfo.h"
+#include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/YamlTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,7 +18,8 @@ static Error usage(const llvm::Twine &message, const llvm::Twine &note) {
   return llvm::make_error<UsageError>(message.str(), note.str());
 }
 
-static const char *const providers = "it is openai, anthropic, command:CMD, mailbox:DIR, replay:FILE or off";
+static const char *const providers =
+    "it is openai, anthropic, command:CMD, mailbox:DIR, replay:FILE or off";
 
 std::string ProviderSpec::text() const {
   switch (kind) {
@@ -67,7 +68,8 @@ llvm::Expected<ProviderSpec> kbopt::parseProvider(StringRef text) {
 }
 
 Error kbopt::checkBaseUrl(StringRef text) {
-  static const char *const note = "it looks like https://api.example.com/v1 or http://localhost:8000/v1";
+  static const char *const note =
+      "it looks like https://api.example.com/v1 or http://localhost:8000/v1";
   auto [scheme, rest] = text.split("://");
   if (rest.empty() || (scheme != "https" && scheme != "http"))
     return usage("'" + text + "' is no address of a service", note);
@@ -119,7 +121,8 @@ private:
     for (const Field &field : known)
       names.push_back(field.first);
     for (const auto &[key, value] : mapping.fields) {
-      const Field *field = llvm::find_if(known, [&](const Field &f) { return f.first == key.scalar; });
+      const Field *field =
+          llvm::find_if(known, [&](const Field &f) { return f.first == key.scalar; });
       if (field == known.end()) {
         auto nearest = nearestName(key.scalar, names);
         return key.error("unknown key '" + key.scalar + "' in " + what,
@@ -172,11 +175,13 @@ private:
             }};
   }
   template <typename Into>
-  static Field countField(StringRef key, Into &into, uint64_t least = 0, uint64_t most = uint64_t(1) << 40) {
+  static Field countField(StringRef key, Into &into, uint64_t least = 0,
+                          uint64_t most = uint64_t(1) << 40) {
     return {key, [key, &into, least, most](const YamlValue &value) -> Error {
               uint64_t number;
-              if (value.kind != YamlValue::Scalar || StringRef(value.scalar).getAsInteger(10, number) ||
-                  number < least || number > most)
+              if (value.kind != YamlValue::Scalar ||
+                  StringRef(value.scalar).getAsInteger(10, number) || number < least ||
+                  number > most)
                 return value.error("expected a whole number from " + llvm::Twine(least) + " to " +
                                    llvm::Twine(most) + " for '" + key + "'");
               into = number;
@@ -208,13 +213,12 @@ private:
                          "there are planner, coder, debugger, verifier, state, evaluator, "
                          "gap-analyst, updater, minimal");
       RoleSettings &into = settings.roles[*role];
-      if (Error error = fields(entry, "role '" + key.scalar + "'",
-                               {textField("model", into.model),
-                                numberField("temperature", into.temperature, 2),
-                                countField("max-tokens", into.maxTokens, 1),
-                                group("budget", [&](const YamlValue &budget) {
-                                  return readBudget(budget, into.budget);
-                                })}))
+      if (Error error = fields(
+              entry, "role '" + key.scalar + "'",
+              {textField("model", into.model), numberField("temperature", into.temperature, 2),
+               countField("max-tokens", into.maxTokens, 1),
+               group("budget",
+                     [&](const YamlValue &budget) { return readBudget(budget, into.budget); })}))
         return error;
     }
     return Error::success();
@@ -241,7 +245,8 @@ Error Reader::readProvider(const YamlValue &value) {
     return value.error(message, note);
   }
   settings.provider = std::move(*spec);
-  if (settings.provider.kind == ProviderKind::Mailbox || settings.provider.kind == ProviderKind::Replay)
+  if (settings.provider.kind == ProviderKind::Mailbox ||
+      settings.provider.kind == ProviderKind::Replay)
     settings.provider.argument = beside(settings.provider.argument);
   return Error::success();
 }
@@ -257,8 +262,9 @@ Error Reader::readRoot(const YamlValue &root) {
                  return error;
                if (Error error = checkBaseUrl(settings.baseUrl)) {
                  llvm::consumeError(std::move(error));
-                 return value.error("'base-url' is no address of a service, or holds a password",
-                                    "it looks like https://api.example.com/v1; keys: docs/Privacy.md");
+                 return value.error(
+                     "'base-url' is no address of a service, or holds a password",
+                     "it looks like https://api.example.com/v1; keys: docs/Privacy.md");
                }
                return Error::success();
              }),
@@ -267,8 +273,8 @@ Error Reader::readRoot(const YamlValue &root) {
        countField("max-tokens", defaults.maxTokens, 1),
        group("timeouts", [&](const YamlValue &value) { return readTimeouts(value); }),
        countField("retries", settings.retries, 0, 20),
-       countField("reply-bytes", settings.replyBytes, 1024), pathField("prices", settings.pricesFile),
-       pathField("record", settings.recordFile),
+       countField("reply-bytes", settings.replyBytes, 1024),
+       pathField("prices", settings.pricesFile), pathField("record", settings.recordFile),
        group("budget", [&](const YamlValue &value) { return readBudget(value, settings.budget); }),
        group("roles", [&](const YamlValue &value) { return readRoles(value); })});
 }

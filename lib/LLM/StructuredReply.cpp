@@ -46,8 +46,10 @@ namespace {
 class Conversation {
 public:
   Conversation(Model &model, ModelRequest request, const json::Value &schema,
-               llvm::ArrayRef<ModelTool> tools, const StructuredLimits &limits, const ReplyCheck &check)
-      : model(model), request(std::move(request)), schema(schema), tools(tools), limits(limits), check(check) {}
+               llvm::ArrayRef<ModelTool> tools, const StructuredLimits &limits,
+               const ReplyCheck &check)
+      : model(model), request(std::move(request)), schema(schema), tools(tools), limits(limits),
+        check(check) {}
 
   llvm::Expected<StructuredReply> run();
 
@@ -86,7 +88,8 @@ void Conversation::describeShape() {
   if (!system.empty())
     system += StringRef(system).ends_with("\n") ? "\n" : "\n\n";
   if (request.schema.empty())
-    system += "Answer with one JSON object of this form and nothing else:\n" + shapeOf(schema) + "\n";
+    system +=
+        "Answer with one JSON object of this form and nothing else:\n" + shapeOf(schema) + "\n";
   if (tools.empty() || !limits.toolCalls) {
     request.schema = textOf(schema);
     return;
@@ -95,15 +98,18 @@ void Conversation::describeShape() {
   system += "\nBefore you answer you may use tools, at most " + std::to_string(limits.toolCalls) +
             " times, one at a time: reply {\"tool\": NAME, \"arguments\": {…}}.\n";
   for (const ModelTool &tool : tools) {
-    system += "- " + tool.name + ": " + tool.summary + " Arguments: " + shapeOf(tool.arguments) + "\n";
+    system +=
+        "- " + tool.name + ": " + tool.summary + " Arguments: " + shapeOf(tool.arguments) + "\n";
     names.push_back(tool.name);
   }
   request.schema = textOf(json::Object{
       {"anyOf",
-       json::Array{schema, json::Object{{"type", "object"},
-                                        {"properties", json::Object{{"tool", json::Object{{"enum", std::move(names)}}},
-                                                                    {"arguments", json::Object{{"type", "object"}}}}},
-                                        {"required", json::Array{"tool", "arguments"}}}}}});
+       json::Array{schema,
+                   json::Object{{"type", "object"},
+                                {"properties",
+                                 json::Object{{"tool", json::Object{{"enum", std::move(names)}}},
+                                              {"arguments", json::Object{{"type", "object"}}}}},
+                                {"required", json::Array{"tool", "arguments"}}}}}});
 }
 
 llvm::Error Conversation::ask() {
@@ -118,7 +124,8 @@ llvm::Error Conversation::ask() {
   if (result.asked == 1)
     result.cost = reply->cost;
   else
-    result.cost = result.cost && reply->cost ? std::optional<double>(*result.cost + *reply->cost) : std::nullopt;
+    result.cost = result.cost && reply->cost ? std::optional<double>(*result.cost + *reply->cost)
+                                             : std::nullopt;
   result.seconds += reply->seconds;
   result.model = reply->model;
   result.text = std::move(reply->text);
@@ -128,7 +135,8 @@ llvm::Error Conversation::ask() {
 
 void Conversation::say(std::string text) {
   // Services refuse empty turns.
-  request.messages.push_back({ModelMessage::Speaker::Model, result.text.empty() ? "(nothing)" : result.text});
+  request.messages.push_back(
+      {ModelMessage::Speaker::Model, result.text.empty() ? "(nothing)" : result.text});
   request.messages.push_back({ModelMessage::Speaker::User, std::move(text)});
 }
 
@@ -144,7 +152,8 @@ bool Conversation::repair(Outcome outcome, std::string problem, StringRef advice
 
 std::string Conversation::toolAnswer(const json::Object &call) {
   StringRef name = call.getString("tool").value_or("");
-  const auto *tool = llvm::find_if(tools, [&](const ModelTool &known) { return known.name == name; });
+  const auto *tool =
+      llvm::find_if(tools, [&](const ModelTool &known) { return known.name == name; });
   if (tool == tools.end()) {
     std::string known;
     for (const ModelTool &one : tools)
@@ -172,7 +181,8 @@ std::string Conversation::toolAnswer(const json::Object &call) {
 bool Conversation::callTool(const json::Object &call) {
   if (result.toolCalls >= limits.toolCalls) {
     result.outcome = Outcome::ToolLimit;
-    result.problem = "it asks for a tool, and all " + std::to_string(limits.toolCalls) + " calls are used";
+    result.problem =
+        "it asks for a tool, and all " + std::to_string(limits.toolCalls) + " calls are used";
     if (warned)
       return true;
     warned = true;
@@ -182,7 +192,9 @@ bool Conversation::callTool(const json::Object &call) {
   ++result.toolCalls;
   std::string answer = toolAnswer(call);
   unsigned left = limits.toolCalls - result.toolCalls;
-  say(answer + "\n\n" + (left ? std::to_string(left) + " tool calls are left." : std::string("No tool call is left: answer now.")));
+  say(answer + "\n\n" +
+      (left ? std::to_string(left) + " tool calls are left."
+            : std::string("No tool call is left: answer now.")));
   return false;
 }
 
@@ -190,7 +202,8 @@ bool Conversation::take() {
   if (end == ReplyEnd::Refused) {
     result.outcome = Outcome::Refused;
     StringRef why = StringRef(result.text).trim().split('\n').first;
-    result.problem = why.empty() ? "it was refused without a reason" : "it was refused: " + why.take_front(200).str();
+    result.problem = why.empty() ? "it was refused without a reason"
+                                 : "it was refused: " + why.take_front(200).str();
     return true;
   }
   std::string problem;
@@ -217,8 +230,9 @@ bool Conversation::take() {
     for (const json::Value &object : objects)
       if (object.getAsObject()->getString("tool"))
         return callTool(*object.getAsObject());
-  return repair(Outcome::Malformed, objects.empty() ? problem : finding,
-                "Answer again with one complete JSON object that fits the schema, and nothing else.");
+  return repair(
+      Outcome::Malformed, objects.empty() ? problem : finding,
+      "Answer again with one complete JSON object that fits the schema, and nothing else.");
 }
 
 llvm::Expected<StructuredReply> Conversation::run() {

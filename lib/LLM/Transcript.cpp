@@ -1,7 +1,7 @@
 //===- Transcript.cpp - The format of transcripts -------------------------===//
 #include "kb-opt/LLM/Transcript.h"
-#include "kb-opt/Support/JsonBytes.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/JsonBytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -11,14 +11,16 @@ namespace json = llvm::json;
 static constexpr int formatVersion = 1;
 
 static constexpr std::pair<ReplyEnd, llvm::StringLiteral> ends[] = {
-    {ReplyEnd::Complete, "complete"}, {ReplyEnd::Truncated, "truncated"}, {ReplyEnd::Refused, "refused"}};
+    {ReplyEnd::Complete, "complete"},
+    {ReplyEnd::Truncated, "truncated"},
+    {ReplyEnd::Refused, "refused"}};
 
 static json::Value requestJson(const ModelRequest &request) {
   json::Array messages;
   for (const ModelMessage &message : request.messages)
-    messages.push_back(json::Object{
-        {"speaker", message.speaker == ModelMessage::Speaker::User ? "user" : "model"},
-        {"text", shownJson(message.text)}});
+    messages.push_back(
+        json::Object{{"speaker", message.speaker == ModelMessage::Speaker::User ? "user" : "model"},
+                     {"text", shownJson(message.text)}});
   json::Object object{{"system", shownJson(request.system)}, {"messages", std::move(messages)}};
   if (!request.schema.empty())
     object["schema"] = shownJson(request.schema);
@@ -34,8 +36,11 @@ static json::Value replyJson(const ModelReply &reply) {
     counts["cached"] = usage.cached;
   if (usage.estimated)
     counts["estimated"] = true;
-  llvm::StringRef end = llvm::find_if(ends, [&](const auto &e) { return e.first == reply.end; })->second;
-  json::Object object{{"text", shownJson(reply.text)}, {"end", end}, {"usage", std::move(counts)},
+  llvm::StringRef end =
+      llvm::find_if(ends, [&](const auto &e) { return e.first == reply.end; })->second;
+  json::Object object{{"text", shownJson(reply.text)},
+                      {"end", end},
+                      {"usage", std::move(counts)},
                       {"seconds", reply.seconds}};
   if (!reply.model.empty())
     object["model"] = shownJson(reply.model);
@@ -68,9 +73,9 @@ static bool readRequest(const json::Object &object, ModelRequest &request) {
     auto words = message ? message->getString("text") : std::nullopt;
     if (!speaker || !words || (*speaker != "user" && *speaker != "model"))
       return false;
-    request.messages.push_back({*speaker == "user" ? ModelMessage::Speaker::User
-                                                   : ModelMessage::Speaker::Model,
-                                words->str()});
+    request.messages.push_back(
+        {*speaker == "user" ? ModelMessage::Speaker::User : ModelMessage::Speaker::Model,
+         words->str()});
   }
   return true;
 }
@@ -86,7 +91,9 @@ static bool readReply(const json::Object &object, ModelReply &reply) {
     return false;
   reply.text = words->str();
   reply.end = known->first;
-  auto count = [&](llvm::StringRef name) { return std::max<int64_t>(0, usage->getInteger(name).value_or(0)); };
+  auto count = [&](llvm::StringRef name) {
+    return std::max<int64_t>(0, usage->getInteger(name).value_or(0));
+  };
   reply.usage.prompt = count("prompt");
   reply.usage.completion = count("completion");
   reply.usage.cached = count("cached");
@@ -99,11 +106,13 @@ static bool readReply(const json::Object &object, ModelReply &reply) {
 }
 
 static llvm::Error damaged(llvm::StringRef where, const llvm::Twine &what) {
-  return llvm::make_error<StoreError>((where + ": " + what).str(),
-                                      "a transcript is what --llm-record=FILE writes; record it again");
+  return llvm::make_error<StoreError>(
+      (where + ": " + what).str(),
+      "a transcript is what --llm-record=FILE writes; record it again");
 }
 
-llvm::Expected<TranscriptEntry> kbopt::transcriptEntryFromJson(llvm::StringRef line, llvm::StringRef where) {
+llvm::Expected<TranscriptEntry> kbopt::transcriptEntryFromJson(llvm::StringRef line,
+                                                               llvm::StringRef where) {
   auto value = json::parse(line);
   if (!value)
     return damaged(where, "no JSON: " + llvm::toString(value.takeError()));
@@ -116,7 +125,8 @@ llvm::Expected<TranscriptEntry> kbopt::transcriptEntryFromJson(llvm::StringRef l
   TranscriptEntry entry;
   auto role = roleFromName(object->getString("role").value_or(""));
   const json::Object *request = object->getObject("request"), *reply = object->getObject("reply");
-  if (!role || !request || !reply || !readRequest(*request, entry.request) || !readReply(*reply, entry.reply))
+  if (!role || !request || !reply || !readRequest(*request, entry.request) ||
+      !readReply(*reply, entry.reply))
     return damaged(where, "expected digest, role, request and reply");
   entry.request.role = *role;
   if (entry.request.digest() != object->getString("digest"))
@@ -124,7 +134,8 @@ llvm::Expected<TranscriptEntry> kbopt::transcriptEntryFromJson(llvm::StringRef l
   return entry;
 }
 
-llvm::Expected<std::vector<TranscriptEntry>> kbopt::readTranscript(FileSystem &files, llvm::StringRef file) {
+llvm::Expected<std::vector<TranscriptEntry>> kbopt::readTranscript(FileSystem &files,
+                                                                   llvm::StringRef file) {
   auto bytes = files.read(file);
   if (!bytes)
     return bytes.takeError();

@@ -16,7 +16,8 @@
 using namespace kbopt;
 using clang::Decl;
 
-ClosureRoots kbopt::closureRoots(const ParsedProgram &original, llvm::ArrayRef<std::string> kernels) {
+ClosureRoots kbopt::closureRoots(const ParsedProgram &original,
+                                 llvm::ArrayRef<std::string> kernels) {
   ClosureRoots roots;
   std::set<std::string> chosen, hosts;
   for (const KernelFact &kernel : findKernels(original)) {
@@ -58,12 +59,14 @@ private:
   std::set<const Decl *> seen;
   std::vector<const Decl *> pending;
   std::set<const clang::IdentifierInfo *> macros;
-  std::set<Digest> parts; ///< sorted: the order of declarations that do not depend on each other is free
+  std::set<Digest>
+      parts; ///< sorted: the order of declarations that do not depend on each other is free
 };
 
 } // namespace
 
-/// Whether \p place belongs to the toolkit, the compiler or the system, which a lock names by their versions.
+/// Whether \p place belongs to the toolkit, the compiler or the system, which a lock names by their
+/// versions.
 bool ClosureReader::isForeign(clang::SourceLocation place) const {
   place = sources.getExpansionLoc(place);
   if (place.isInvalid())
@@ -71,8 +74,8 @@ bool ClosureReader::isForeign(clang::SourceLocation place) const {
   if (!sources.isInSystemHeader(place))
     return false;
   llvm::StringRef file = sources.getFilename(place);
-  return file.empty() || file.starts_with(program.command().toolkit.root) || file.starts_with("/usr/") ||
-         file.contains("/lib/clang/");
+  return file.empty() || file.starts_with(program.command().toolkit.root) ||
+         file.starts_with("/usr/") || file.contains("/lib/clang/");
 }
 
 void ClosureReader::need(const Decl *declaration) {
@@ -96,7 +99,8 @@ void ClosureReader::collect(const Decl *declaration, const std::set<std::string>
   const Decl *named = declaration;
   if (const auto *described = llvm::dyn_cast<clang::FunctionTemplateDecl>(declaration))
     named = described->getTemplatedDecl();
-  if (const auto *record = llvm::dyn_cast<clang::CXXRecordDecl>(declaration)) // kernels may be launched by methods
+  if (const auto *record =
+          llvm::dyn_cast<clang::CXXRecordDecl>(declaration)) // kernels may be launched by methods
     for (const Decl *each : record->decls())
       if (llvm::isa<clang::FunctionDecl>(each) && wanted.contains(usrOf(each)))
         need(declaration);
@@ -129,10 +133,11 @@ void ClosureReader::needMacro(clang::IdentifierInfo *name) {
     parts.insert(digest.finish());
 }
 
-void ClosureReader::addTokens(clang::FileID file, unsigned begin, unsigned end, DigestBuilder &digest) {
+void ClosureReader::addTokens(clang::FileID file, unsigned begin, unsigned end,
+                              DigestBuilder &digest) {
   llvm::StringRef text = sources.getBufferData(file);
-  clang::Lexer lexer(sources.getLocForStartOfFile(file), program.language(), text.begin(), text.begin() + begin,
-                     text.end());
+  clang::Lexer lexer(sources.getLocForStartOfFile(file), program.language(), text.begin(),
+                     text.begin() + begin, text.end());
   clang::Token token;
   bool hasIncludes = false;
   for (bool isLast = false; !isLast;) {
@@ -149,13 +154,16 @@ void ClosureReader::addTokens(clang::FileID file, unsigned begin, unsigned end, 
     addIncludes(file, begin, end, digest);
 }
 
-/// The tokens of the files that are included between \p begin and \p end: parts of a body may stand in a file of their own.
-void ClosureReader::addIncludes(clang::FileID file, unsigned begin, unsigned end, DigestBuilder &digest) {
+/// The tokens of the files that are included between \p begin and \p end: parts of a body may stand
+/// in a file of their own.
+void ClosureReader::addIncludes(clang::FileID file, unsigned begin, unsigned end,
+                                DigestBuilder &digest) {
   auto add = [&](const clang::SrcMgr::SLocEntry &entry) {
     if (!entry.isFile() || entry.getFile().getIncludeLoc().isInvalid())
       return;
     auto [includer, offset] = sources.getDecomposedLoc(entry.getFile().getIncludeLoc());
-    const clang::FileID included = sources.getFileID(clang::SourceLocation::getFromRawEncoding(entry.getOffset()));
+    const clang::FileID included =
+        sources.getFileID(clang::SourceLocation::getFromRawEncoding(entry.getOffset()));
     if (includer == file && offset >= begin && offset < end && included != file)
       addTokens(included, 0, sources.getBufferData(included).size(), digest);
   };
@@ -167,7 +175,8 @@ void ClosureReader::addIncludes(clang::FileID file, unsigned begin, unsigned end
 
 void ClosureReader::addUnit(const Decl *unit) {
   clang::CharSourceRange range = sources.getExpansionRange(unit->getSourceRange());
-  clang::SourceLocation last = clang::Lexer::getLocForEndOfToken(range.getEnd(), 0, sources, program.language());
+  clang::SourceLocation last =
+      clang::Lexer::getLocForEndOfToken(range.getEnd(), 0, sources, program.language());
   DigestBuilder digest;
   const auto *named = llvm::dyn_cast<clang::NamedDecl>(unit);
   digest.add(unit->getDeclKindName()).add(named ? named->getQualifiedNameAsString() : "");

@@ -8,8 +8,9 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-/// For each line of \p text whether a directive may stand before it: not in a raw string or a comment, not in a directive
-/// that goes on, and not between parentheses, which may be the arguments of a macro.
+/// For each line of \p text whether a directive may stand before it: not in a raw string or a
+/// comment, not in a directive that goes on, and not between parentheses, which may be the
+/// arguments of a macro.
 static std::vector<bool> linesThatMayFollow(StringRef text, const clang::LangOptions &language) {
   std::vector<size_t> starts{0};
   for (size_t at = text.find('\n'); at != StringRef::npos; at = text.find('\n', at + 1))
@@ -20,7 +21,8 @@ static std::vector<bool> linesThatMayFollow(StringRef text, const clang::LangOpt
       may[at - starts.begin()] = false;
   };
   for (size_t line = 1; line < starts.size(); ++line)
-    if (StringRef before = text.slice(starts[line - 1], starts[line]).rtrim("\r\n"); before.ends_with("\\"))
+    if (StringRef before = text.slice(starts[line - 1], starts[line]).rtrim("\r\n");
+        before.ends_with("\\"))
       may[line] = false;
   std::string copy = text.str(); // the lexer wants a zero at its end
   const auto base = clang::SourceLocation::getFromRawEncoding(1);

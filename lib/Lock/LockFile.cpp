@@ -12,12 +12,14 @@ using namespace kbopt;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-static auto keyOf(const LockEntry &entry) { return std::tie(entry.file, entry.flags, entry.architectures); }
+static auto keyOf(const LockEntry &entry) {
+  return std::tie(entry.file, entry.flags, entry.architectures);
+}
 
 void LockFile::put(LockEntry entry) {
   llvm::erase_if(entries, [&](const LockEntry &other) { return keyOf(other) == keyOf(entry); });
-  auto place = llvm::lower_bound(entries, entry,
-                                 [](const LockEntry &a, const LockEntry &b) { return keyOf(a) < keyOf(b); });
+  auto place = llvm::lower_bound(
+      entries, entry, [](const LockEntry &a, const LockEntry &b) { return keyOf(a) < keyOf(b); });
   entries.insert(place, std::move(entry));
 }
 
@@ -32,8 +34,8 @@ llvm::Expected<LockFile> kbopt::readLock(FileSystem &files, llvm::StringRef path
 
 namespace {
 
-/// Held while a lock is read, changed and written. The file beside it is empty and stays in the temporary folder:
-/// nothing appears in the user's repository.
+/// Held while a lock is read, changed and written. The file beside it is empty and stays in the
+/// temporary folder: nothing appears in the user's repository.
 class Exclusive {
 public:
   explicit Exclusive(llvm::StringRef path) {
@@ -66,7 +68,8 @@ llvm::Error kbopt::putIntoLock(FileSystem &files, llvm::StringRef path, const Lo
 
 std::string kbopt::findLock(llvm::StringRef file) {
   llvm::StringRef repository;
-  for (llvm::StringRef folder = path::parent_path(file); !folder.empty(); folder = path::parent_path(folder)) {
+  for (llvm::StringRef folder = path::parent_path(file); !folder.empty();
+       folder = path::parent_path(folder)) {
     llvm::SmallString<128> lock(folder), git(folder);
     path::append(lock, lockFileName);
     path::append(git, ".git");

@@ -6,7 +6,8 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-/// Whether clang's \p flag says where headers lie or what the compiler prints, and not what the program means;
+/// Whether clang's \p flag says where headers lie or what the compiler prints, and not what the
+/// program means;
 /// \p takesNext: its value is the next word.
 static bool isAboutBuild(StringRef flag, bool &takesNext) {
   for (StringRef name : {"-isystem", "-include", "-iquote", "-idirafter", "-I", "-isysroot"})
@@ -14,8 +15,9 @@ static bool isAboutBuild(StringRef flag, bool &takesNext) {
       takesNext = flag == name;
       return true;
     }
-  for (StringRef name : {"-ftemplate-depth=", "-W", "-w", "-g", "-pedantic", "-fdiagnostics", "-fcolor-diagnostics",
-                         "-fno-color-diagnostics", "-fPIC", "-fpic", "-fPIE", "-O", "-pipe"})
+  for (StringRef name :
+       {"-ftemplate-depth=", "-W", "-w", "-g", "-pedantic", "-fdiagnostics", "-fcolor-diagnostics",
+        "-fno-color-diagnostics", "-fPIC", "-fpic", "-fPIE", "-O", "-pipe"})
     if (flag.starts_with(name))
       return true;
   return false;
@@ -38,7 +40,8 @@ std::vector<std::string> kbopt::lockedFlags(const CompileCommand &command) {
   return flags;
 }
 
-/// Adds the architectures that \p value names: "compute_90", "arch=compute_80,code=[sm_80,sm_86]", "native".
+/// Adds the architectures that \p value names: "compute_90", "arch=compute_80,code=[sm_80,sm_86]",
+/// "native".
 static void addNames(StringRef value, std::vector<std::string> &names) {
   llvm::SmallVector<StringRef> words;
   llvm::SplitString(value, words, ",=[]\"' ");
@@ -55,8 +58,8 @@ std::vector<std::string> kbopt::lockedArchitectures(const CompileCommand &comman
   std::vector<std::string> names;
   llvm::ArrayRef<std::string> all = command.original;
   for (size_t i = 0; i < all.size(); ++i)
-    for (StringRef name : {"gpu-architecture", "arch", "gpu-code", "code", "generate-code", "gencode", "cuda-gpu-arch",
-                           "offload-arch"}) {
+    for (StringRef name : {"gpu-architecture", "arch", "gpu-code", "code", "generate-code",
+                           "gencode", "cuda-gpu-arch", "offload-arch"}) {
       StringRef flag = all[i];
       if (!flag.consume_front("-"))
         break;

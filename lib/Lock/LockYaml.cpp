@@ -32,7 +32,9 @@ struct Rounded {
 namespace llvm::yaml {
 
 template <> struct ScalarTraits<Rounded> {
-  static void output(const Rounded &number, void *, raw_ostream &os) { os << formatv("{0:f2}", number.value); }
+  static void output(const Rounded &number, void *, raw_ostream &os) {
+    os << formatv("{0:f2}", number.value);
+  }
   static StringRef input(StringRef text, void *, Rounded &number) {
     return text.getAsDouble(number.value) ? "not a number" : "";
   }
@@ -100,7 +102,10 @@ std::string LockFile::text() const {
   llvm::StringRef text = body;
   text.consume_front("---\n");
   text.consume_back("...\n");
-  return ("# Rewrites that kb-opt has proven. Commit this file; `kb-opt lock --check` says whether it is fresh.\n" + text).str();
+  return ("# Rewrites that kb-opt has proven. Commit this file; `kb-opt lock --check` says whether "
+          "it is fresh.\n" +
+          text)
+      .str();
 }
 
 /// A text that nests deeper than any lock would make the reader run out of stack.
@@ -113,14 +118,16 @@ static bool nestsTooDeeply(llvm::StringRef text) {
       return true;
   }
   for (llvm::StringRef line : llvm::split(text, '\n'))
-    if (line.find_first_not_of(" -?") != llvm::StringRef::npos && line.find_first_not_of(" -?") > 64)
+    if (line.find_first_not_of(" -?") != llvm::StringRef::npos &&
+        line.find_first_not_of(" -?") > 64)
       return true;
   return false;
 }
 
 llvm::Expected<LockFile> kbopt::parseLock(llvm::StringRef text, llvm::StringRef path) {
   auto fail = [&](const llvm::Twine &what) {
-    return llvm::make_error<UsageError>(what.str(), "mend the file by hand, or restore it from version control",
+    return llvm::make_error<UsageError>(what.str(),
+                                        "mend the file by hand, or restore it from version control",
                                         ExitStatus::Diagnostics);
   };
   if (nestsTooDeeply(text))
@@ -129,8 +136,8 @@ llvm::Expected<LockFile> kbopt::parseLock(llvm::StringRef text, llvm::StringRef 
   auto keep = [](const llvm::SMDiagnostic &diagnostic, void *into) {
     std::string &first = *static_cast<std::string *>(into);
     if (first.empty())
-      first = (llvm::Twine(diagnostic.getLineNo()) + ":" + llvm::Twine(diagnostic.getColumnNo() + 1) + ": " +
-               diagnostic.getMessage())
+      first = (llvm::Twine(diagnostic.getLineNo()) + ":" +
+               llvm::Twine(diagnostic.getColumnNo() + 1) + ": " + diagnostic.getMessage())
                   .str();
   };
   LockDocument document;
@@ -139,7 +146,8 @@ llvm::Expected<LockFile> kbopt::parseLock(llvm::StringRef text, llvm::StringRef 
   if (input.error())
     return fail(path + ":" + (problem.empty() ? "1:1: it is empty" : problem));
   if (document.version > lockVersion)
-    return fail(path + ": it was written by a newer kb-opt (version " + llvm::Twine(document.version) + ")");
+    return fail(path + ": it was written by a newer kb-opt (version " +
+                llvm::Twine(document.version) + ")");
   LockFile lock;
   for (LockEntry &entry : document.entries)
     lock.put(std::move(entry));

@@ -30,26 +30,28 @@ llvm::Expected<AssistedReply> replyOf(const Step &step, const PassInfo &info,
                                             "', not for '" + info.name.str() + "'",
                                         "write " + reply->pass + "{reply=" + step.reply + "}");
   if (!step.kernel.empty() && !isNamed(reply->kernel, step.kernel))
-    return llvm::make_error<UsageError>("the reply " + step.reply + " is for kernel '" + reply->kernel +
-                                            "', not for '" + step.kernel + "'",
+    return llvm::make_error<UsageError>("the reply " + step.reply + " is for kernel '" +
+                                            reply->kernel + "', not for '" + step.kernel + "'",
                                         "leave kernel= out, or name that one");
   return reply;
 }
 
 /// The refusal that a compiler's complaint stands for; any other error stays one.
 llvm::Error intoRefusal(llvm::Error error, std::optional<Refusal> &refusal) {
-  return llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> complaint) -> llvm::Error {
-    if (complaint->status != ExitStatus::Diagnostics)
-      return llvm::Error(std::move(complaint));
-    refusal = Refusal{EditRule::Parse, complaint->message, ""};
-    return llvm::Error::success();
-  });
+  return llvm::handleErrors(std::move(error),
+                            [&](std::unique_ptr<KbError> complaint) -> llvm::Error {
+                              if (complaint->status != ExitStatus::Diagnostics)
+                                return llvm::Error(std::move(complaint));
+                              refusal = Refusal{EditRule::Parse, complaint->message, ""};
+                              return llvm::Error::success();
+                            });
 }
 
 /// The edits of \p reply where its anchors are now, in the order of the text, or why there
 /// are none.
 std::string placeEdits(const ParsedProgram &program, const AssistedReply &reply,
-                       const TemplateValues &values, std::vector<PlacedEdit> &placed, Edits &edits) {
+                       const TemplateValues &values, std::vector<PlacedEdit> &placed,
+                       Edits &edits) {
   for (const SavedAnchor &saved : reply.anchors)
     for (const ReplyEdit &edit : reply.edits) {
       if (edit.anchor != saved.id)
@@ -136,7 +138,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Step &s
   if (std::optional<std::string> reason = suppressedEdit(info, edits))
     return miss(*reason);
   llvm::ArrayRef<StringRef> allow = info.assisted->allow;
-  if (std::optional<Refusal> refusal = checkTexts(placed, allow, parsed->text(), parsed->language()))
+  if (std::optional<Refusal> refusal =
+          checkTexts(placed, allow, parsed->text(), parsed->language()))
     return refuse(*refusal);
 
   // A child process compiles it first: within limits, and where the driver says so in a

@@ -17,9 +17,8 @@ PassAdapter::PassAdapter(const PassInfo &info, llvm::StringRef name)
                                                         llvm::cl::init(option.defaultValue.str())));
 }
 
-mlir::LogicalResult
-PassAdapter::initializeOptions(llvm::StringRef text,
-                               llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report) {
+mlir::LogicalResult PassAdapter::initializeOptions(
+    llvm::StringRef text, llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report) {
   std::string declared;
   for (const WrittenOption &option : writtenOptions(text)) {
     if (isParameterName(option.name))

@@ -32,13 +32,12 @@ llvm::Expected<const ImportedProgram &> RewriteSession::imported() {
   return *state->imported;
 }
 
-llvm::Expected<std::vector<Opportunity>> RewriteSession::opportunities(bool assisted, const RecordedLaunches &recorded) {
+llvm::Expected<std::vector<Opportunity>>
+RewriteSession::opportunities(bool assisted, const RecordedLaunches &recorded) {
   return state->opportunities(assisted, recorded);
 }
 
-llvm::Expected<StepResult> RewriteSession::apply(const Step &step) {
-  return state->apply(step);
-}
+llvm::Expected<StepResult> RewriteSession::apply(const Step &step) { return state->apply(step); }
 
 llvm::Expected<std::unique_ptr<RewriteSession>> RewriteSession::derive(const Step &step,
                                                                        StepResult &result) {
@@ -77,8 +76,8 @@ public:
     return refresh(carrier);
   }
 
-  /// Makes the operation that the pass manager runs on equal to the program: the import, with the nests
-  /// that schedules were given to.
+  /// Makes the operation that the pass manager runs on equal to the program: the import, with the
+  /// nests that schedules were given to.
   mlir::LogicalResult refresh(kb::ProgramOp carrier) {
     auto program = session.program(/*all=*/keepNests);
     if (!program)
@@ -136,8 +135,7 @@ llvm::Expected<PipelineResult> kbopt::runPipeline(StringRef text, const CompileC
   PipelineResult result;
   Collector collector(**session, result, options.keepNests);
   mlir::MLIRContext *context = imported->program->getContext();
-  mlir::OwningOpRef<kb::ProgramOp> carrier(
-      mlir::cast<kb::ProgramOp>(imported->program->clone()));
+  mlir::OwningOpRef<kb::ProgramOp> carrier(mlir::cast<kb::ProgramOp>(imported->program->clone()));
   mlir::PassManager manager(context, kb::ProgramOp::getOperationName());
   llvm::raw_string_ostream timing(result.timing);
   mlir::DefaultTimingManager timer;

@@ -10,9 +10,9 @@
 #include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Support/Error.h"
-#include "llvm/ADT/StringExtras.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
 #include <mutex>
 
 using namespace kbopt;
@@ -108,7 +108,8 @@ llvm::Error checkName(StringRef text, StringRef name, const PassInfo &info, bool
     return caretError(text, at, "option '" + name + "' does not go with a reply",
                       "a reply has its own places; its parameters are written in upper case");
   if (name == "reply")
-    return caretError(text, at, "pass '" + info.name + "' has no assisted form, which a reply is for",
+    return caretError(text, at,
+                      "pass '" + info.name + "' has no assisted form, which a reply is for",
                       "kb-opt --list-passes shows the passes");
   if (isParameterName(name) && info.assisted)
     return caretError(text, at, "'" + name + "' is a parameter of a reply, and no reply is named",
@@ -128,9 +129,11 @@ llvm::Error checkValue(StringRef text, const WrittenOption &written, const PassI
   if (written.name == "site" && (value.getAsInteger(10, site) || site == 0))
     return wrong("'" + value + "' is no number of a site", "sites count from 1");
   if (written.name == "reply" && !isReplyName(bare))
-    return wrong("'" + value + "' is no name of a reply", "a reply is named by 32 hexadecimal digits");
+    return wrong("'" + value + "' is no name of a reply",
+                 "a reply is named by 32 hexadecimal digits");
   if (isParameterName(written.name) && !isParameterValue(bare))
-    return wrong("'" + value + "' is no value of a parameter", "values are integers or identifiers");
+    return wrong("'" + value + "' is no value of a parameter",
+                 "values are integers or identifiers");
   const OptionInfo *option = info.option(written.name);
   if (!option)
     return llvm::Error::success();
@@ -224,13 +227,14 @@ llvm::Error kbopt::parseInto(mlir::OpPassManager &manager, StringRef text,
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   if (mlir::failed(mlir::parsePassPipeline(text, manager, stream)))
-    return llvm::make_error<UsageError>("the pipeline '" + text.str() + "' does not parse: " +
-                                            StringRef(messages).trim().str(),
+    return llvm::make_error<UsageError>("the pipeline '" + text.str() +
+                                            "' does not parse: " + StringRef(messages).trim().str(),
                                         "docs/Pipeline.md describes the syntax");
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<Step>> kbopt::parsePipeline(StringRef text, const PassRegistry &registry) {
+llvm::Expected<std::vector<Step>> kbopt::parsePipeline(StringRef text,
+                                                       const PassRegistry &registry) {
   mlir::OpPassManager manager(kb::ProgramOp::getOperationName());
   if (llvm::Error error = parseInto(manager, text, registry))
     return std::move(error);

@@ -49,7 +49,8 @@ llvm::Error RewriteSession::State::addScheduled(const KernelSchedules &changed, 
   return llvm::Error::success();
 }
 
-llvm::Error RewriteSession::withPassContext(llvm::function_ref<llvm::Error(const PassContext &)> look) {
+llvm::Error
+RewriteSession::withPassContext(llvm::function_ref<llvm::Error(const PassContext &)> look) {
   llvm::Expected<State &> from = state->scheduled();
   if (!from)
     return from.takeError();
@@ -70,7 +71,8 @@ llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> RewriteSession::program(bool al
     if (raised.nest && schedule)
       schedules[raised.nest.getKernel().str()] = schedule->attribute(state->mlirContext.get());
   }
-  mlir::OwningOpRef<kb::ProgramOp> copy(mlir::cast<kb::ProgramOp>(from->imported->program->clone()));
+  mlir::OwningOpRef<kb::ProgramOp> copy(
+      mlir::cast<kb::ProgramOp>(from->imported->program->clone()));
   llvm::SmallVector<kb::NestOp> nests;
   copy->walk([&](kb::NestOp nest) { nests.push_back(nest); });
   for (kb::NestOp nest : nests)
@@ -84,7 +86,8 @@ llvm::Expected<std::string> RewriteSession::nestText(llvm::StringRef kernel) {
     return std::move(error);
   std::string text;
   for (const KernelView &view : state->passContext->kernels())
-    if (RaisedKernel raised; view.name() == kernel && (raised = state->passContext->raised(view)).nest) {
+    if (RaisedKernel raised;
+        view.name() == kernel && (raised = state->passContext->raised(view)).nest) {
       llvm::raw_string_ostream stream(text);
       raised.nest->print(stream);
       break;

@@ -22,8 +22,9 @@ static unsigned reliableChip(unsigned chip, StringRef arch) {
 RewriteSession::State::State(const CompileCommand &command, const PipelineOptions &options,
                              std::shared_ptr<mlir::MLIRContext> context)
     : command(command), options(options),
-      mlirContext(context ? std::move(context)
-                          : std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
+      mlirContext(
+          context ? std::move(context)
+                  : std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
   this->options.chip = reliableChip(options.chip, command.arch);
   if (!this->options.parser) {
     ownParser = std::make_unique<ProgramParser>();
@@ -66,9 +67,8 @@ llvm::Error RewriteSession::State::import() {
     return chip.takeError();
   target = limitedTo(std::move(*chip), command.arch);
   imported.emplace(std::move(*program));
-  passContext.emplace(*parsed, *imported, options.chip, target, [this](StringRef kernel) {
-    return recorded ? recorded(kernel) : nullptr;
-  });
+  passContext.emplace(*parsed, *imported, options.chip, target,
+                      [this](StringRef kernel) { return recorded ? recorded(kernel) : nullptr; });
   passContext->setAcceptsLowerPrecision(options.acceptsLowerPrecision);
   ++generation;
   return llvm::Error::success();
@@ -78,8 +78,11 @@ bool kbopt::isNamed(StringRef qualified, StringRef name) {
   return qualified == name || qualified.ends_with(("::" + name).str());
 }
 
-/// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which stand in the main file.
-static bool takesHeaders(const RewritePass &pass, SiteKind site) { return pass.composes() || site == SiteKind::Launch; }
+/// Whether \p pass looks at kernels of headers: it prints new ones, or works on launches, which
+/// stand in the main file.
+static bool takesHeaders(const RewritePass &pass, SiteKind site) {
+  return pass.composes() || site == SiteKind::Launch;
+}
 
 auto RewriteSession::State::selectSites(const RewritePass &pass, const Step &step)
     -> llvm::Expected<std::vector<Found>> {
@@ -101,7 +104,7 @@ auto RewriteSession::State::selectSites(const RewritePass &pass, const Step &ste
     return llvm::make_error<UsageError>(
         "'" + command.shownFile + "' has no kernel '" + step.kernel + "', which '" +
             printPipeline(step) + "' names",
-        near          ? "did you mean '" + *near + "'?"
+        near            ? "did you mean '" + *near + "'?"
         : names.empty() ? "it has no kernels at all"
                         : "its kernels are " + llvm::join(names, ", "));
   }
@@ -162,8 +165,8 @@ std::optional<std::string> RewriteSession::State::suppressedEdit(const PassInfo 
 llvm::Error kbopt::unparsableAfter(StringRef pass, llvm::Error error) {
   std::string words = llvm::toString(std::move(error));
   return llvm::make_error<ToolError>(
-      ("after pass '" + pass + "' the program no longer parses").str(), std::vector<std::string>{}, 1,
-      words, "this is a bug of the pass; leave it out of the pipeline", ExitStatus::Internal);
+      ("after pass '" + pass + "' the program no longer parses").str(), std::vector<std::string>{},
+      1, words, "this is a bug of the pass; leave it out of the pipeline", ExitStatus::Internal);
 }
 
 llvm::Expected<StepResult> RewriteSession::State::apply(const Step &step) {
@@ -181,8 +184,7 @@ llvm::Expected<StepResult> RewriteSession::State::apply(const Step &step) {
   return result;
 }
 
-llvm::Expected<StepResult> RewriteSession::State::rewrite(const Step &step,
-                                                          std::string &edited) {
+llvm::Expected<StepResult> RewriteSession::State::rewrite(const Step &step, std::string &edited) {
   const PassRegistration *registration = registry().lookup(step.pass);
   if (!registration)
     return llvm::make_error<UsageError>("there is no pass '" + step.pass + "'");
@@ -201,8 +203,10 @@ llvm::Expected<StepResult> RewriteSession::State::rewrite(const Step &step,
   return result;
 }
 
-llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePass &pass, const PassInfo &info,
-                                                                const Step &step, std::string &edited) {
+llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePass &pass,
+                                                                const PassInfo &info,
+                                                                const Step &step,
+                                                                std::string &edited) {
   PassOptions values(info);
   for (const auto &[name, value] : step.parameters)
     if (llvm::Error error = values.set(name, value))
@@ -294,7 +298,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       applyEdits(parsed->text(), all, {FormatChoice::FileStyle, command.file});
   if (!text)
     return text.takeError();
-  bool addsKernel = llvm::any_of(all, [](const Edit &each) { return StringRef(each.replacement).contains("__global__"); });
+  bool addsKernel = llvm::any_of(
+      all, [](const Edit &each) { return StringRef(each.replacement).contains("__global__"); });
   if (addsKernel)
     if (std::string why = whyNotParsable(*text); !why.empty()) {
       for (Remark &remark : result.remarks)
@@ -318,7 +323,8 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
   std::string words = llvm::toString(program.takeError());
   // The first message is the one that the others follow from.
   size_t at = words.find("error: ");
-  auto [message, rest] = StringRef(words).substr(at == std::string::npos ? 0 : at + strlen("error: ")).split('\n');
+  auto [message, rest] =
+      StringRef(words).substr(at == std::string::npos ? 0 : at + strlen("error: ")).split('\n');
   std::string code; // the source line, if one was printed
   auto [line, caret] = rest.split('\n');
   if (caret.split('\n').first.contains('^'))
@@ -326,10 +332,11 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
   return message.str() + (code.empty() ? "" : " in '" + code + "'");
 }
 
-/// The choices at \p site with which \p pass applies; where it does not apply by itself, one of them may
-/// make it \p applies. A whole schedule is looked at when it is tried.
-static std::vector<std::string> choicesAt(const RewritePass &pass, const PassContext &context, const Site &site,
-                                          const PassOptions &defaults, bool &applies) {
+/// The choices at \p site with which \p pass applies; where it does not apply by itself, one of
+/// them may make it \p applies. A whole schedule is looked at when it is tried.
+static std::vector<std::string> choicesAt(const RewritePass &pass, const PassContext &context,
+                                          const Site &site, const PassOptions &defaults,
+                                          bool &applies) {
   if (pass.composes())
     return applies ? pass.choices(context, site) : std::vector<std::string>();
   std::vector<std::string> choices = pass.choices(context, site);
@@ -342,13 +349,15 @@ static std::vector<std::string> choicesAt(const RewritePass &pass, const PassCon
   return choices;
 }
 
-/// Values that a search tries with which \p pass applies at \p site, where it does not with its defaults: one option
-/// differs, by as few places of its list as will do. Empty if there are none.
-static std::map<std::string, std::string> triedValuesAt(const RewritePass &pass, const PassContext &context,
-                                                                      const Site &site, const PassInfo &info) {
+/// Values that a search tries with which \p pass applies at \p site, where it does not with its
+/// defaults: one option differs, by as few places of its list as will do. Empty if there are none.
+static std::map<std::string, std::string> triedValuesAt(const RewritePass &pass,
+                                                        const PassContext &context,
+                                                        const Site &site, const PassInfo &info) {
   for (const OptionInfo &option : info.options) {
     auto usual = llvm::find(option.tuning, option.defaultValue);
-    std::vector<llvm::StringRef> order(std::make_reverse_iterator(usual), std::make_reverse_iterator(option.tuning.begin()));
+    std::vector<llvm::StringRef> order(std::make_reverse_iterator(usual),
+                                       std::make_reverse_iterator(option.tuning.begin()));
     order.insert(order.end(), usual, option.tuning.end());
     for (llvm::StringRef value : order) {
       PassOptions options(info);
@@ -360,7 +369,8 @@ static std::map<std::string, std::string> triedValuesAt(const RewritePass &pass,
   return {};
 }
 
-llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {
+llvm::Expected<std::vector<Opportunity>>
+RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &launches) {
   if (llvm::Error error = import())
     return std::move(error);
   std::vector<Opportunity> result;
@@ -385,8 +395,9 @@ llvm::Expected<std::vector<Opportunity>> RewriteSession::State::opportunities(bo
         continue;
       unsigned number = 0;
       // A rule finds its own sites; a model is asked where the matcher finds something.
-      bool askable = info.assisted && (!info.deterministic || info.assisted->matcher.empty() || !assisted ||
-                                       !DataPass(info).sites(*passContext, kernel).empty());
+      bool askable =
+          info.assisted && (!info.deterministic || info.assisted->matcher.empty() || !assisted ||
+                            !DataPass(info).sites(*passContext, kernel).empty());
       for (Site &site : pass->sites(*passContext, kernel)) {
         Opportunity each;
         each.pass = &info;

@@ -39,7 +39,8 @@ struct RewriteSession::State {
   llvm::Expected<StepResult> rewrite(const Step &step, std::string &edited);
   /// The program that passes which compose work on, imported: `base` in a run, else this one.
   llvm::Expected<State &> scheduled();
-  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted, const RecordedLaunches &launches);
+  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted,
+                                                         const RecordedLaunches &launches);
 
   const PassRegistry &registry() const {
     return options.registry ? *options.registry : builtinPasses();
@@ -71,10 +72,10 @@ private:
     Site site;
   };
   /// `rewrite` of this very program by a rule.
-  llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info, const Step &step,
-                                           std::string &edited);
-  /// What clang says of \p text, if it is no program. A kernel that was printed from a nest is new text
-  /// as a whole, so that it is looked at before anything rests on it.
+  llvm::Expected<StepResult> rewriteByRule(const RewritePass &pass, const PassInfo &info,
+                                           const Step &step, std::string &edited);
+  /// What clang says of \p text, if it is no program. A kernel that was printed from a nest is new
+  /// text as a whole, so that it is looked at before anything rests on it.
   std::string whyNotParsable(llvm::StringRef text);
   /// Adds the edits of kernels that steps before scheduled and \p changed does not hold.
   llvm::Error addScheduled(const KernelSchedules &changed, Edits &edits);

@@ -56,7 +56,8 @@ private:
     }
     bool isCall = tree.kind == ExpressionTree::Kind::Call;
     if (isCall && !llvm::is_contained(functions, tree.text))
-      return fail(tree, "no function '" + tree.text + "' (there are " + llvm::join(llvm::ArrayRef(functions), ", ") + ")");
+      return fail(tree, "no function '" + tree.text + "' (there are " +
+                            llvm::join(llvm::ArrayRef(functions), ", ") + ")");
     if (isCall && tree.operands.size() != 2)
       return fail(tree, tree.text + " takes two numbers, as in " + tree.text + "(a, b)");
     std::vector<int64_t> values;
@@ -68,7 +69,8 @@ private:
     }
     if (tree.kind == ExpressionTree::Kind::Prefix)
       values.insert(values.begin(), 0);
-    return isCall ? call(tree, values[0], values[1]) : combine(tree, tree.text[0], values[0], values[1]);
+    return isCall ? call(tree, values[0], values[1])
+                  : combine(tree, tree.text[0], values[0], values[1]);
   }
 
   std::optional<int64_t> sizeOf(const ExpressionTree &name) {
@@ -81,7 +83,8 @@ private:
     std::vector<std::string> known;
     for (auto &[size, value] : *sizes)
       known.push_back(size);
-    return fail(name, "no size '" + name.text + "'" + (known.empty() ? "" : " (sizes: " + llvm::join(known, ", ") + ")"));
+    return fail(name, "no size '" + name.text + "'" +
+                          (known.empty() ? "" : " (sizes: " + llvm::join(known, ", ") + ")"));
   }
 
   std::optional<int64_t> call(const ExpressionTree &tree, int64_t first, int64_t second) {

@@ -105,7 +105,8 @@ std::string Generator::initializer(const WorkloadParameter &parameter, size_t in
   std::string type = "<" + storageType(parameter.element) + ">(" + std::to_string(count);
   // Each buffer has a stream of its own, whatever the others hold.
   std::string stream =
-      ", " + std::to_string(call.seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u) + "u";
+      ", " + std::to_string(call.seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u) +
+      "u";
   bool isFloat = kbrt::isFloatingPoint(parameter.element);
   const Init &init = parameter.init;
   auto bounds = [&](double low, double high) {
@@ -205,11 +206,12 @@ Error Generator::emitReusedBuffer(const WorkloadParameter &parameter, size_t ind
   }
   std::string type = storageType(parameter.element), id = std::to_string(index);
   if (parameter.onHost)
-    os << "  std::vector<" << type << "> host" << id << "(" << most << ");\n  " << type << " *buffer"
-       << id << " = host" << id << ".data();\n";
+    os << "  std::vector<" << type << "> host" << id << "(" << most << ");\n  " << type
+       << " *buffer" << id << " = host" << id << ".data();\n";
   else
     os << "  " << type << " *buffer" << id << " = kb_driver::deviceUnset<" << type << ">(" << most
-       << ", " << quoted(parameter.name) << (now.layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
+       << ", " << quoted(parameter.name)
+       << (now.layout == BufferLayout::Misaligned ? ", 1);\n" : ", 0);\n");
   return Error::success();
 }
 
@@ -221,7 +223,8 @@ Error Generator::emitFill(const WorkloadParameter &parameter, size_t index) {
   if (parameter.role == Role::Out && !parameter.onHost)
     return Error::success();
   std::string type = storageType(parameter.element), id = std::to_string(index);
-  os << "  kb_driver::" << (parameter.onHost ? "refillHost" : "refill") << "(buffer" << id << ", kb_driver::"
+  os << "  kb_driver::" << (parameter.onHost ? "refillHost" : "refill") << "(buffer" << id
+     << ", kb_driver::"
      << (parameter.role != Role::Out ? initializer(parameter, index, *count)
                                      : "constant<" + type + ">(" + std::to_string(*count) + ", 0)")
      << ", " << quoted(parameter.name) << ");\n";
@@ -232,8 +235,8 @@ void Generator::emitReadBack(const WorkloadParameter &parameter, size_t index) {
   if (!parameter.isBuffer || parameter.role == Role::In)
     return;
   if (parameter.onHost)
-    os << "  kb_driver::print(buffer" << index << ", " << counts[index] << ", " << quoted(parameter.name)
-       << ");\n";
+    os << "  kb_driver::print(buffer" << index << ", " << counts[index] << ", "
+       << quoted(parameter.name) << ");\n";
   else
     os << "  kb_driver::readBack(buffer" << index << ", " << counts[index] << ", "
        << quoted(parameter.name) << (now.ownStream ? ", kb_stream);\n" : ");\n");
@@ -243,26 +246,30 @@ void Generator::emitReadBack(const WorkloadParameter &parameter, size_t index) {
 std::string withOtherNumbers(StringRef cxx) {
   std::string result;
   while (!cxx.empty()) {
-    StringRef word = cxx.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+    StringRef word =
+        cxx.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
     if (word.empty())
       word = cxx.take_front(1);
     cxx = cxx.drop_front(word.size());
     // The sign of an exponent belongs to it.
-    if (llvm::isDigit(word[0]) && (word.ends_with("e") || word.ends_with("E")) && !word.contains("x") &&
-        (cxx.starts_with("-") || cxx.starts_with("+"))) {
+    if (llvm::isDigit(word[0]) && (word.ends_with("e") || word.ends_with("E")) &&
+        !word.contains("x") && (cxx.starts_with("-") || cxx.starts_with("+"))) {
       size_t length = 1 + cxx.drop_front().take_while(llvm::isAlnum).size();
       word = StringRef(word.data(), word.size() + length);
       cxx = cxx.drop_front(length);
     }
-    const bool isFloat = (llvm::isDigit(word[0]) || (word[0] == '.' && word.size() > 1)) && !word.contains("x") &&
-                         word.find_first_of(".eE") != StringRef::npos;
-    result += isFloat ? "(" + word.str() + (word.ends_with("f") ? " * 0.75f)" : " * 0.75)") : word.str();
+    const bool isFloat = (llvm::isDigit(word[0]) || (word[0] == '.' && word.size() > 1)) &&
+                         !word.contains("x") && word.find_first_of(".eE") != StringRef::npos;
+    result +=
+        isFloat ? "(" + word.str() + (word.ends_with("f") ? " * 0.75f)" : " * 0.75)") : word.str();
   }
   return result;
 }
 
 bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text, llvm::isDigit); }
-bool isStream(StringRef type) { return type.contains("CUstream_st") || type.contains("cudaStream_t"); }
+bool isStream(StringRef type) {
+  return type.contains("CUstream_st") || type.contains("cudaStream_t");
+}
 
 std::string Generator::withSizes(StringRef cxx) const {
   std::string result;
@@ -369,10 +376,11 @@ Error Generator::emitCall() {
                        signature.returnType != "auto";
   if (now.ownStream)
     os << "  kb_driver::check(cudaDeviceSynchronize(), \"buffers\");\n";
-  os << "  " << (returns ? "kb_driver::printReturn(" : "") << workload.entry << *configuration << "("
-     << llvm::join(arguments, ",\n      ") << (returns ? "));\n" : ");\n")
+  os << "  " << (returns ? "kb_driver::printReturn(" : "") << workload.entry << *configuration
+     << "(" << llvm::join(arguments, ",\n      ") << (returns ? "));\n" : ");\n")
      << "  kb_driver::check(cudaGetLastError(), " << quoted(workload.entry) << ");\n"
-     << "  kb_driver::check(" << (now.ownStream ? "cudaStreamSynchronize(kb_stream), " : "cudaDeviceSynchronize(), ")
+     << "  kb_driver::check("
+     << (now.ownStream ? "cudaStreamSynchronize(kb_stream), " : "cudaDeviceSynchronize(), ")
      << quoted(workload.entry) << ");\n";
   for (auto [index, parameter] : llvm::enumerate(workload.parameters))
     emitReadBack(parameter, index);
@@ -393,13 +401,15 @@ Error Generator::emitRun(const DriverRun &run) {
   }
   if (run.ownStream)
     os << "  cudaStream_t kb_stream;\n"
-       << "  kb_driver::check(cudaStreamCreateWithFlags(&kb_stream, cudaStreamNonBlocking), \"a stream\");\n";
+       << "  kb_driver::check(cudaStreamCreateWithFlags(&kb_stream, cudaStreamNonBlocking), \"a "
+          "stream\");\n";
   const bool reused = run.calls.size() > 1;
   // Inputs first: an output may lie in the place of one that follows it.
   for (bool inputs : {true, false})
     for (auto [index, parameter] : llvm::enumerate(workload.parameters))
       if (parameter.isBuffer && (parameter.role == Role::In) == inputs)
-        if (Error error = reused ? emitReusedBuffer(parameter, index) : emitBuffer(parameter, index))
+        if (Error error =
+                reused ? emitReusedBuffer(parameter, index) : emitBuffer(parameter, index))
           return error;
   for (const DriverCall &each : run.calls) {
     call = each;
@@ -419,7 +429,8 @@ Error Generator::emitRun(const DriverRun &run) {
 
 Expected<std::string> Generator::run(StringRef sourcePath, llvm::ArrayRef<DriverRun> runs) {
   os << "// The driver that kb-opt made for '" << workload.entry << "'.\n"
-     << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <type_traits>\n#include <vector>\n"
+     << "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include "
+        "<type_traits>\n#include <vector>\n"
      << "#define main kb_original_main\n#include " << quoted(sourcePath) << "\n#undef main\n"
      << driverHelpers;
   for (auto [number, run] : llvm::enumerate(runs)) {
@@ -439,8 +450,9 @@ Expected<std::string> Generator::run(StringRef sourcePath, llvm::ArrayRef<Driver
 
 bool kbopt::hasOtherScalars(const Workload &workload) {
   return llvm::any_of(workload.parameters, [](const WorkloadParameter &parameter) {
-    return !parameter.isBuffer && (parameter.isCxx ? withOtherNumbers(parameter.value) != parameter.value
-                                                   : isNumber(parameter.value));
+    return !parameter.isBuffer &&
+           (parameter.isCxx ? withOtherNumbers(parameter.value) != parameter.value
+                            : isNumber(parameter.value));
   });
 }
 
@@ -464,12 +476,13 @@ Expected<std::string> kbopt::generateMain(const Workload &workload, const Signat
 Expected<std::string> kbopt::generateMain(const Workload &workload, const Signature &signature,
                                           StringRef sourcePath, const SizeMap &sizes, uint64_t seed,
                                           BufferLayout layout) {
-  return generateMain(workload, signature, sourcePath, DriverRun{{DriverCall{sizes, seed}}, layout});
+  return generateMain(workload, signature, sourcePath,
+                      DriverRun{{DriverCall{sizes, seed}}, layout});
 }
 
-Expected<std::vector<OverlappingPair>>
-kbopt::overlappingBuffers(const Workload &workload, const Signature &signature,
-                          const SizeMap &sizes) {
+Expected<std::vector<OverlappingPair>> kbopt::overlappingBuffers(const Workload &workload,
+                                                                 const Signature &signature,
+                                                                 const SizeMap &sizes) {
   if (workload.kind == WorkloadKind::Program)
     return std::vector<OverlappingPair>();
   return Generator(workload, signature).overlaps(sizes);

@@ -24,15 +24,18 @@ static Error cannotListen(const std::string &where) {
 static Expected<std::string> makeDirectory() {
   constexpr size_t mostBytes = 80;
   const char *temporary = std::getenv("TMPDIR");
-  std::string base = temporary && *temporary && std::strlen(temporary) < mostBytes ? temporary : "/tmp";
+  std::string base =
+      temporary && *temporary && std::strlen(temporary) < mostBytes ? temporary : "/tmp";
   std::string name = base + "/kb-opt-XXXXXX";
   if (!::mkdtemp(name.data()))
     return cannotListen(name);
   return name;
 }
 
-Expected<std::unique_ptr<KeeperThread>> KeeperThread::start(const std::string &folder, bool hasObservables,
-                                                            llvm::StringRef oracleFolder, uint64_t mostBytes) {
+Expected<std::unique_ptr<KeeperThread>> KeeperThread::start(const std::string &folder,
+                                                            bool hasObservables,
+                                                            llvm::StringRef oracleFolder,
+                                                            uint64_t mostBytes) {
   std::unique_ptr<KeeperThread> self(new KeeperThread);
   std::string error;
   self->keeper = kbrt::FolderKeeper::create(folder, hasObservables, oracleFolder.str(), error);
@@ -47,7 +50,8 @@ Expected<std::unique_ptr<KeeperThread>> KeeperThread::start(const std::string &f
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, self->path.data(), self->path.size());
   self->listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (self->listener < 0 || ::bind(self->listener, reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
+  if (self->listener < 0 ||
+      ::bind(self->listener, reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
       ::listen(self->listener, 1) != 0)
     return cannotListen(self->path);
   self->thread = std::thread([keeper = self.get(), mostBytes] { keeper->serve(mostBytes); });

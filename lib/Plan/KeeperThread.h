@@ -20,9 +20,12 @@ namespace kbopt {
 /// Serves the first process that connects, and none after it.
 class KeeperThread {
 public:
-  /// Writes into \p folder, each file up to \p mostBytes. Answers come from \p oracleFolder, if it is not empty.
-  static llvm::Expected<std::unique_ptr<KeeperThread>> start(const std::string &folder, bool hasObservables,
-                                                             llvm::StringRef oracleFolder, uint64_t mostBytes);
+  /// Writes into \p folder, each file up to \p mostBytes. Answers come from \p oracleFolder, if it
+  /// is not empty.
+  static llvm::Expected<std::unique_ptr<KeeperThread>> start(const std::string &folder,
+                                                             bool hasObservables,
+                                                             llvm::StringRef oracleFolder,
+                                                             uint64_t mostBytes);
   ~KeeperThread();
 
   /// Where to connect, and the folder that has nothing else.

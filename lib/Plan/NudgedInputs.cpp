@@ -7,7 +7,8 @@ using namespace kbopt;
 using namespace kbrt;
 
 /// Moves each of the numbers in \p bytes whose neighbours are normal numbers, too, to one of them.
-template <typename Bits> static void nudge(llvm::MutableArrayRef<uint8_t> bytes, unsigned mantissaBits, Random &random) {
+template <typename Bits>
+static void nudge(llvm::MutableArrayRef<uint8_t> bytes, unsigned mantissaBits, Random &random) {
   constexpr unsigned width = 8 * sizeof(Bits);
   const Bits exponents = (Bits{1} << (width - 1)) - (Bits{1} << mantissaBits);
   for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
@@ -22,7 +23,8 @@ template <typename Bits> static void nudge(llvm::MutableArrayRef<uint8_t> bytes,
   }
 }
 
-llvm::Expected<std::string> kbopt::nudgeInputs(const Plan &plan, llvm::StringRef data, uint64_t seed) {
+llvm::Expected<std::string> kbopt::nudgeInputs(const Plan &plan, llvm::StringRef data,
+                                               uint64_t seed) {
   llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
   if (!types)
     return types.takeError();
@@ -35,7 +37,8 @@ llvm::Expected<std::string> kbopt::nudgeInputs(const Plan &plan, llvm::StringRef
     auto place = types->find(upload->data);
     if (place == types->end())
       continue; // done already
-    llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(nudged.data()) + upload->data, upload->to.bytes());
+    llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(nudged.data()) + upload->data,
+                                         upload->to.bytes());
     if (place->second == ElementType::F32)
       nudge<uint32_t>(bytes, 23, random);
     else if (place->second == ElementType::F64)

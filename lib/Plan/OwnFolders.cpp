@@ -26,7 +26,8 @@ fs::file_status statusOf(const std::string &path) {
 }
 
 std::string contentOf(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 
@@ -48,19 +49,21 @@ bool OwnFolders::copyEntries() {
   uint64_t copied = 0;
   size_t entries = 0;
   std::error_code code;
-  for (fs::directory_iterator entry(workingDirectory, code, /*follow_symlinks=*/false), end; !code && entry != end;
-       entry.increment(code)) {
+  for (fs::directory_iterator entry(workingDirectory, code, /*follow_symlinks=*/false), end;
+       !code && entry != end; entry.increment(code)) {
     if (++entries > mostEntries)
       return false;
     const std::string &path = entry->path(), name = llvm::sys::path::filename(path).str();
     const fs::file_status status = statusOf(path);
-    const bool isSmall = status.type() == fs::file_type::regular_file && status.getSize() <= mostFileBytes &&
+    const bool isSmall = status.type() == fs::file_type::regular_file &&
+                         status.getSize() <= mostFileBytes &&
                          copied + status.getSize() <= mostCopiedBytes;
     if (isSmall && !fs::copy_file(path, base + "/here/" + name)) {
       copied += status.getSize();
       continue;
     }
-    if (status.type() != fs::file_type::regular_file && status.type() != fs::file_type::directory_file)
+    if (status.type() != fs::file_type::regular_file &&
+        status.type() != fs::file_type::directory_file)
       continue; // links, pipes and the like
     standins.push_back({path, path});
     readOnly.insert(name);
@@ -76,11 +79,12 @@ void OwnFolders::addTo(Sandbox &sandbox) const {
   llvm::append_range(sandbox.standins, standins);
 }
 
-void OwnFolders::collect(const std::string &folder, const std::string &shown, const std::string &original,
-                         std::map<std::string, std::string> &files, unsigned depth) const {
+void OwnFolders::collect(const std::string &folder, const std::string &shown,
+                         const std::string &original, std::map<std::string, std::string> &files,
+                         unsigned depth) const {
   std::error_code code;
-  for (fs::directory_iterator entry(folder, code, /*follow_symlinks=*/false), end; !code && entry != end;
-       entry.increment(code)) {
+  for (fs::directory_iterator entry(folder, code, /*follow_symlinks=*/false), end;
+       !code && entry != end; entry.increment(code)) {
     const std::string name = llvm::sys::path::filename(entry->path()).str();
     const fs::file_status status = statusOf(entry->path());
     if (status.type() == fs::file_type::directory_file && depth < mostDepth)
@@ -94,7 +98,8 @@ void OwnFolders::collect(const std::string &folder, const std::string &shown, co
       continue;
     }
     std::string content = contentOf(entry->path());
-    if (original.empty() || !fs::exists(original + "/" + name) || contentOf(original + "/" + name) != content)
+    if (original.empty() || !fs::exists(original + "/" + name) ||
+        contentOf(original + "/" + name) != content)
       files[shown + name] = std::move(content);
   }
 }

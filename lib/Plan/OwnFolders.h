@@ -16,14 +16,16 @@ namespace kbopt {
 
 class OwnFolders {
 public:
-  /// Makes them in \p base, which need not exist, for a program that starts in \p workingDirectory. What lies there is
-  /// copied where it is small, and else seen read-only; a working directory with too much in it stays as it is.
+  /// Makes them in \p base, which need not exist, for a program that starts in \p workingDirectory.
+  /// What lies there is copied where it is small, and else seen read-only; a working directory with
+  /// too much in it stays as it is.
   OwnFolders(std::string base, std::string workingDirectory);
   /// Removes them with all that is in them.
   ~OwnFolders();
 
   void addTo(Sandbox &sandbox) const;
-  /// The regular files that the program wrote or changed, by name from its working directory, or by "/tmp/NAME".
+  /// The regular files that the program wrote or changed, by name from its working directory, or by
+  /// "/tmp/NAME".
   std::map<std::string, std::string> written() const;
 
 private:

@@ -22,9 +22,9 @@ using llvm::Expected;
 using llvm::StringRef;
 
 llvm::StringRef kbopt::toString(RecordStatus status) {
-  constexpr StringRef names[] = {"good",      "program-failed", "crashed",     "kernel-fault",
-                                 "timed-out", "out-of-memory",  "unsupported", "mismatch",
-                                 "no-device"};
+  constexpr StringRef names[] = {"good",         "program-failed", "crashed",
+                                 "kernel-fault", "timed-out",      "out-of-memory",
+                                 "unsupported",  "mismatch",       "no-device"};
   return names[static_cast<size_t>(status)];
 }
 
@@ -95,22 +95,26 @@ std::string typesText(const RecordRequest &request) {
   return text;
 }
 
-Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, const KeeperThread &keeper) {
+Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode,
+                                     const KeeperThread &keeper) {
   auto library = findRecordLibrary();
   if (!library)
     return library.takeError();
   ProcessRequest process;
-  std::string executable = absolute(request.executable), image = request.image.empty() ? "" : absolute(request.image);
+  std::string executable = absolute(request.executable),
+              image = request.image.empty() ? "" : absolute(request.image);
   constexpr StringRef modes[] = {"record", "oracle", "run"};
   process.argv = {executable};
   process.purpose = ("program, " + modes[static_cast<size_t>(mode)]).str();
   process.argv.insert(process.argv.end(), request.arguments.begin(), request.arguments.end());
-  process.workingDirectory = request.workingDirectory.empty() ? absolute(".") : request.workingDirectory;
+  process.workingDirectory =
+      request.workingDirectory.empty() ? absolute(".") : request.workingDirectory;
   process.standardInput = request.standardInput;
   // Programs upload memory that they never wrote, and a candidate's uploads are compared with the
-  // original's: fresh memory of glibc's heap is zero (255 is written inverted). That touches every page, and large
-  // pages come several times as fast.
-  process.environment = {"GLIBC_TUNABLES=glibc.malloc.perturb=255:glibc.malloc.tcache_count=0:glibc.malloc.hugetlb=1"};
+  // original's: fresh memory of glibc's heap is zero (255 is written inverted). That touches every
+  // page, and large pages come several times as fast.
+  process.environment = {
+      "GLIBC_TUNABLES=glibc.malloc.perturb=255:glibc.malloc.tcache_count=0:glibc.malloc.hugetlb=1"};
   llvm::append_range(process.environment, request.environment);
   auto set = [&](StringRef name, const llvm::Twine &value) {
     process.environment.push_back((name + "=" + value).str());
@@ -126,13 +130,15 @@ Expected<ProcessRequest> makeProcess(const RecordRequest &request, Mode mode, co
   set("KBRECORD_FILE_BYTES", llvm::Twine(request.limits.fileBytes));
   set("KBRECORD_LAUNCHES", llvm::Twine(request.limits.launches));
   set("KBRECORD_DEVICE_INDEX", llvm::Twine(request.deviceIndex));
-  set("KBRECORD_QUIET_MILLISECONDS", llvm::Twine(static_cast<uint64_t>(1000 * request.quietSeconds)));
+  set("KBRECORD_QUIET_MILLISECONDS",
+      llvm::Twine(static_cast<uint64_t>(1000 * request.quietSeconds)));
   set("KBRECORD_ROUNDING", request.rounding);
   set("KBRECORD_TYPES", typesText(request));
   if (request.isElsewhere) {
     // An H100 with PCIe: fewer multiprocessors, less memory.
-    set("KBRECORD_DEVICE", "name=NVIDIA H100 PCIe;multiProcessorCount=114;l2CacheSize=52428800;clockRate=1755000;"
-                           "memoryClockRate=1593000;memoryBusWidth=5120;totalGlobalMem=85520809984");
+    set("KBRECORD_DEVICE",
+        "name=NVIDIA H100 PCIe;multiProcessorCount=114;l2CacheSize=52428800;clockRate=1755000;"
+        "memoryClockRate=1593000;memoryBusWidth=5120;totalGlobalMem=85520809984");
     set("KBRECORD_SKEW", "39845888"); // 38 MiB
   }
   process.wallSeconds = request.limits.wallSeconds;
@@ -255,10 +261,10 @@ void judge(Recording &recording, const RecordRequest &request, const ProcessResu
                "it may end by _exit or replace itself by exec, which the recorder does not see");
 }
 
-/// The plan as the program left it, with the pointers in what it uploaded; none if it left none. \p why: it is
-/// not what the program called.
-Expected<std::optional<kbrt::Plan>> takePlan(const kbrt::FolderKeeper &keeper, const std::string &folder,
-                                             std::string &why) {
+/// The plan as the program left it, with the pointers in what it uploaded; none if it left none. \p
+/// why: it is not what the program called.
+Expected<std::optional<kbrt::Plan>> takePlan(const kbrt::FolderKeeper &keeper,
+                                             const std::string &folder, std::string &why) {
   if (!realFileSystem().exists(folder + "/" + kbrt::planFileName))
     return std::nullopt;
   std::string error;
@@ -272,7 +278,8 @@ Expected<std::optional<kbrt::Plan>> takePlan(const kbrt::FolderKeeper &keeper, c
   auto data = llvm::MemoryBuffer::getFile(folder + "/" + kbrt::dataFileName, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (!data)
-    return llvm::make_error<StoreError>(folder + "/" + kbrt::dataFileName + ": " + data.getError().message());
+    return llvm::make_error<StoreError>(folder + "/" + kbrt::dataFileName + ": " +
+                                        data.getError().message());
   kbrt::noteStoredPointers(*plan, {(*data)->getBufferStart(), (*data)->getBufferSize()});
   return std::move(plan);
 }
@@ -286,8 +293,9 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
   if (files.exists(planPath)) // of an earlier run
     if (Error error = files.remove(planPath))
       return std::move(error);
-  auto keeper = KeeperThread::start(request.folder, mode == Mode::Record, oracle,
-                                    request.limits.fileBytes + (uint64_t{64} << 20)); // and the plan
+  auto keeper =
+      KeeperThread::start(request.folder, mode == Mode::Record, oracle,
+                          request.limits.fileBytes + (uint64_t{64} << 20)); // and the plan
   if (!keeper)
     return keeper.takeError();
   auto process = makeProcess(request, mode, **keeper);
@@ -322,7 +330,8 @@ Expected<Recording> run(ProcessRunner &runner, const RecordRequest &request, Mod
       return llvm::make_error<StoreError>(error);
   }
   if (!why.empty())
-    set(recording, RecordStatus::Mismatch, "program " + programName(request) + " meddles with its recording: " + why);
+    set(recording, RecordStatus::Mismatch,
+        "program " + programName(request) + " meddles with its recording: " + why);
   else
     judge(recording, request, *result, wrotePlan, runsOnGpu(request, mode));
   return recording;

@@ -30,19 +30,21 @@ const llvm::fltSemantics &semanticsOf(ElementType element) {
   }
 }
 
-/// \p value in \p semantics, a type of 16 bits, to the nearest even; only where the result is sure to
-/// be a normal number.
+/// \p value in \p semantics, a type of 16 bits, to the nearest even; only where the result is sure
+/// to be a normal number.
 std::optional<uint64_t> roundedNormal(double value, const llvm::fltSemantics &semantics) {
   constexpr unsigned wideBits = 52;
   const unsigned narrowBits = llvm::APFloat::semanticsPrecision(semantics) - 1;
   const int most = llvm::APFloat::semanticsMaxExponent(semantics);
-  const uint64_t bits = std::bit_cast<uint64_t>(value), fraction = bits & ((uint64_t{1} << wideBits) - 1);
+  const uint64_t bits = std::bit_cast<uint64_t>(value),
+                 fraction = bits & ((uint64_t{1} << wideBits) - 1);
   const int exponent = static_cast<int>(bits >> wideBits & 0x7ff) - 1023;
   if (exponent <= -most || exponent >= most)
     return std::nullopt;
   const unsigned dropped = wideBits - narrowBits;
   uint64_t kept = static_cast<uint64_t>(exponent + most) << narrowBits | fraction >> dropped;
-  const uint64_t rest = fraction & ((uint64_t{1} << dropped) - 1), half = uint64_t{1} << (dropped - 1);
+  const uint64_t rest = fraction & ((uint64_t{1} << dropped) - 1),
+                 half = uint64_t{1} << (dropped - 1);
   kept += rest > half || (rest == half && (kept & 1));
   return bits >> 63 << 15 | kept;
 }
@@ -72,7 +74,8 @@ public:
 
   /// Whether `skip` goes anywhere at once: an element takes a known number of draws.
   bool canSkip() const {
-    return distribution != InputDistribution::Denormal && distribution != InputDistribution::NonFinite &&
+    return distribution != InputDistribution::Denormal &&
+           distribution != InputDistribution::NonFinite &&
            distribution != InputDistribution::WholeNumbers;
   }
   /// As if \p elements more had been asked for.
@@ -104,7 +107,8 @@ public:
     case InputDistribution::FewValues: {
       static constexpr double few[] = {-1, -0.0, 0, 1, 2};
       double place = random.normal() * 4; // any of the five about as often
-      return rounded(few[static_cast<unsigned>(std::fabs(place) * 1000) % std::size(few)], semantics);
+      return rounded(few[static_cast<unsigned>(std::fabs(place) * 1000) % std::size(few)],
+                     semantics);
     }
     case InputDistribution::Negative:
       return rounded(-std::fabs(random.normal()), semantics);
@@ -119,9 +123,10 @@ public:
   }
 
 private:
-  /// One in four is a zero of either sign. The others leave the upper bits of the mantissa free, so that sums of
-  /// thousands of them round nowhere in any order: larger ones leave the range in which all sums are exact in one order
-  /// and not in another, and what the original then makes of a sum that cancelled is nobody's result.
+  /// One in four is a zero of either sign. The others leave the upper bits of the mantissa free, so
+  /// that sums of thousands of them round nowhere in any order: larger ones leave the range in
+  /// which all sums are exact in one order and not in another, and what the original then makes of
+  /// a sum that cancelled is nobody's result.
   uint64_t denormal() {
     unsigned mantissaBits = (llvm::APFloat::semanticsPrecision(semantics) - 1) * 3 / 5;
     uint64_t sign = random.below(2) << (llvm::APFloat::semanticsSizeInBits(semantics) - 1);
@@ -215,11 +220,12 @@ void kbopt::fillDistribution(llvm::MutableArrayRef<uint8_t> bytes, ElementType e
   };
   if (!first.canSkip() || count < 4 * piece)
     return fill(first, 0, count);
-  parallelFor(std::max(1u, std::thread::hardware_concurrency()), (count + piece - 1) / piece, [&](size_t i) {
-    Values values = first;
-    values.skip(i * piece);
-    fill(values, i * piece, std::min(count, (i + 1) * piece));
-  });
+  parallelFor(std::max(1u, std::thread::hardware_concurrency()), (count + piece - 1) / piece,
+              [&](size_t i) {
+                Values values = first;
+                values.skip(i * piece);
+                fill(values, i * piece, std::min(count, (i + 1) * piece));
+              });
 }
 
 /// The type by which \p upload may be varied; Unknown if it may not.
@@ -231,7 +237,8 @@ static ElementType variedType(const Plan &plan, const UploadStep &upload) {
   return fits ? element : ElementType::Unknown;
 }
 
-llvm::Expected<std::map<uint64_t, ElementType>> kbopt::variedTypes(const Plan &plan, llvm::StringRef data) {
+llvm::Expected<std::map<uint64_t, ElementType>> kbopt::variedTypes(const Plan &plan,
+                                                                   llvm::StringRef data) {
   std::map<uint64_t, ElementType> types;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     auto *upload = std::get_if<UploadStep>(&plan.steps[i]);

@@ -12,9 +12,10 @@
 
 namespace kbopt {
 
-/// By place in \p data, the type of the floating-point elements that are uploaded from there; Unknown
-/// where there are none, or where uploads differ. Fails if the plan reaches beyond \p data.
-llvm::Expected<std::map<uint64_t, kbrt::ElementType>> variedTypes(const kbrt::Plan &plan, llvm::StringRef data);
+/// By place in \p data, the type of the floating-point elements that are uploaded from there;
+/// Unknown where there are none, or where uploads differ. Fails if the plan reaches beyond \p data.
+llvm::Expected<std::map<uint64_t, kbrt::ElementType>> variedTypes(const kbrt::Plan &plan,
+                                                                  llvm::StringRef data);
 
 } // namespace kbopt
 

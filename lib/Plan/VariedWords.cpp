@@ -38,10 +38,11 @@ public:
   void replaceByBits(Random &random);
   void move();
   void reach(Random &random, llvm::ArrayRef<uint64_t> lengths);
-  /// Whether each element is where the next part of an array of one of \p lengths begins: from zero, never
-  /// less than the one before, to the end.
+  /// Whether each element is where the next part of an array of one of \p lengths begins: from
+  /// zero, never less than the one before, to the end.
   bool areOffsets(llvm::ArrayRef<uint64_t> lengths);
-  /// Other offsets with the same end: the parts in another order, nearly all in the first, or of any length.
+  /// Other offsets with the same end: the parts in another order, nearly all in the first, or of
+  /// any length.
   void replaceOffsets(Random &random, InputDistribution distribution);
 
 private:
@@ -50,7 +51,8 @@ private:
     uint64_t bits = 0;
     std::memcpy(&bits, at(index), size); // little endian
     const unsigned unused = 64 - 8 * static_cast<unsigned>(size);
-    return isSigned(type) ? static_cast<int64_t>(bits << unused) >> unused : static_cast<int64_t>(bits);
+    return isSigned(type) ? static_cast<int64_t>(bits << unused) >> unused
+                          : static_cast<int64_t>(bits);
   }
   void set(uint64_t index, int64_t value) { std::memcpy(at(index), &value, size); }
 
@@ -87,8 +89,8 @@ void Elements::replaceSome(Random &random) {
     low = std::min(low, get(i));
     high = std::max(high, get(i));
   }
-  const int64_t others[] = {isSigned(type) ? -high - 1 : high + 1, 0, high + 1, low - isSigned(type),
-                            isSigned(type) ? -1 : 1};
+  const int64_t others[] = {isSigned(type) ? -high - 1 : high + 1, 0, high + 1,
+                            low - isSigned(type), isSigned(type) ? -1 : 1};
   for (uint64_t i = random.below(8); i < count; i += 1 + random.below(15))
     set(i, others[random.below(std::size(others))]);
 }
@@ -96,7 +98,10 @@ void Elements::replaceSome(Random &random) {
 void Elements::replaceAll(Random &random) {
   if (!isInteger(type))
     return;
-  const uint64_t bound = size == 1 ? 128 : size == 2 ? 1 << 14 : size == 4 ? 1 << 20 : uint64_t{1} << 34;
+  const uint64_t bound = size == 1   ? 128
+                         : size == 2 ? 1 << 14
+                         : size == 4 ? 1 << 20
+                                     : uint64_t{1} << 34;
   for (uint64_t i = 0; i < count; ++i) {
     int64_t value = static_cast<int64_t>(random.below(bound));
     set(i, isSigned(type) && random.below(2) ? -value : value);
@@ -106,19 +111,23 @@ void Elements::replaceAll(Random &random) {
 void Elements::replaceByBits(Random &random) {
   if (!isInteger(type))
     return;
-  const uint64_t ends[] = {~uint64_t{0}, 0, uint64_t{1} << (8 * size - 1), (uint64_t{1} << (8 * size - 1)) - 1};
+  const uint64_t ends[] = {~uint64_t{0}, 0, uint64_t{1} << (8 * size - 1),
+                           (uint64_t{1} << (8 * size - 1)) - 1};
   for (uint64_t i = 0; i < count; ++i)
-    set(i, static_cast<int64_t>(random.below(16) ? random.next() : ends[random.below(std::size(ends))]));
+    set(i, static_cast<int64_t>(random.below(16) ? random.next()
+                                                 : ends[random.below(std::size(ends))]));
 }
 
-/// Keys that are looked for elsewhere are found all the same, at other places of a table, and more of them at one.
+/// Keys that are looked for elsewhere are found all the same, at other places of a table, and more
+/// of them at one.
 void Elements::move() {
   constexpr uint64_t factor = 64, distance = 1009;
   for (uint64_t i = 0; i < count && isInteger(type); ++i)
     set(i, static_cast<int64_t>(factor * static_cast<uint64_t>(get(i)) + distance));
 }
 
-/// Takes the elements for indices into the shortest array of \p lengths that is longer than they say.
+/// Takes the elements for indices into the shortest array of \p lengths that is longer than they
+/// say.
 void Elements::reach(Random &random, llvm::ArrayRef<uint64_t> lengths) {
   if (!isInteger(type) || count == 0)
     return;
@@ -207,14 +216,15 @@ std::vector<UploadWords> kbopt::uploadWords(const Plan &plan, const RecordSizes 
     if (const auto *upload = std::get_if<UploadStep>(&step)) {
       const bool known = wordBytes(plan, *upload, records) != 0;
       words.push_back(!known ? UploadWords::Kept
-                             : isInteger(plan.buffers[upload->to.at.buffer].element) ? UploadWords::Integers
-                                                                                    : UploadWords::Records);
+                      : isInteger(plan.buffers[upload->to.at.buffer].element)
+                          ? UploadWords::Integers
+                          : UploadWords::Records);
     }
   return words;
 }
 
-llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringRef data, uint64_t seed,
-                                                 InputDistribution distribution,
+llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringRef data,
+                                                 uint64_t seed, InputDistribution distribution,
                                                  std::optional<unsigned> only,
                                                  const RecordSizes &records) {
   auto uploads = uploadsOf(plan, data);
@@ -274,7 +284,7 @@ llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringR
 }
 
 std::optional<std::vector<KnownPiece>> kbopt::findPieces(llvm::ArrayRef<llvm::StringRef> known,
-                                                        llvm::StringRef bytes) {
+                                                         llvm::StringRef bytes) {
   for (bool whole : {true, false})
     for (auto [number, other] : llvm::enumerate(known)) {
       if (other.size() < bytes.size() || whole != (other.size() == bytes.size()))
@@ -288,7 +298,8 @@ std::optional<std::vector<KnownPiece>> kbopt::findPieces(llvm::ArrayRef<llvm::St
   while (!bytes.empty()) {
     std::optional<size_t> best;
     for (auto [number, other] : llvm::enumerate(known))
-      if (other.size() >= leastPiece && bytes.starts_with(other) && (!best || other.size() > known[*best].size()))
+      if (other.size() >= leastPiece && bytes.starts_with(other) &&
+          (!best || other.size() > known[*best].size()))
         best = number;
     if (!best)
       return std::nullopt;
@@ -303,12 +314,15 @@ namespace {
 /// Which of the original's bytes a candidate's uploads take, one upload after the other.
 class TakenPieces {
 public:
-  TakenPieces(llvm::ArrayRef<const UploadStep *> uploads, llvm::ArrayRef<llvm::StringRef> bytes, const Plan &plan)
+  TakenPieces(llvm::ArrayRef<const UploadStep *> uploads, llvm::ArrayRef<llvm::StringRef> bytes,
+              const Plan &plan)
       : uploads(uploads), bytes(bytes), plan(plan), taken(uploads.size()) {}
 
-  /// What \p upload, which carries \p data, takes: what an earlier one took that was made from the same memory of the
-  /// host, the same upload, the same place of a buffer as large, a place that nobody has taken, or any.
-  std::vector<KnownPiece> take(size_t number, const UploadStep &upload, const Plan &its, llvm::StringRef data) {
+  /// What \p upload, which carries \p data, takes: what an earlier one took that was made from the
+  /// same memory of the host, the same upload, the same place of a buffer as large, a place that
+  /// nobody has taken, or any.
+  std::vector<KnownPiece> take(size_t number, const UploadStep &upload, const Plan &its,
+                               llvm::StringRef data) {
     std::vector<KnownPiece> found = find(number, upload, its, data);
     for (const KnownPiece &piece : found)
       taken[piece.number].push_back(piece);
@@ -322,7 +336,8 @@ private:
       return other.offset < piece.offset + piece.bytes && piece.offset < other.offset + other.bytes;
     });
   }
-  std::vector<KnownPiece> find(size_t number, const UploadStep &upload, const Plan &its, llvm::StringRef data) const;
+  std::vector<KnownPiece> find(size_t number, const UploadStep &upload, const Plan &its,
+                               llvm::StringRef data) const;
 
   llvm::ArrayRef<const UploadStep *> uploads;
   llvm::ArrayRef<llvm::StringRef> bytes;
@@ -346,8 +361,8 @@ std::vector<KnownPiece> TakenPieces::find(size_t number, const UploadStep &uploa
   for (const auto &[i, known] : llvm::enumerate(uploads)) {
     const uint64_t first = known->to.at.offset;
     const KnownPiece piece{i, begin - first, data.size()};
-    if (plan.buffers[known->to.at.buffer].bytes == size && known->to.height == 1 && first <= begin &&
-        bytes[i].substr(piece.offset, piece.bytes) == data && !isTaken(piece))
+    if (plan.buffers[known->to.at.buffer].bytes == size && known->to.height == 1 &&
+        first <= begin && bytes[i].substr(piece.offset, piece.bytes) == data && !isTaken(piece))
       return {piece};
   }
   for (bool whole : {true, false})
@@ -398,7 +413,8 @@ llvm::Expected<std::string> kbopt::varyLike(const Plan &original, llvm::StringRe
     }
     // Equal bytes of two uploads are recorded once; what takes their places may differ.
     const uint64_t hash = llvm::xxh3_64bits(bytes);
-    if (auto [place, isNew] = placed.try_emplace(upload->data, hash); isNew || place->second == hash) {
+    if (auto [place, isNew] = placed.try_emplace(upload->data, hash);
+        isNew || place->second == hash) {
       std::memcpy(result.data() + upload->data, bytes.data(), bytes.size());
       continue;
     }

@@ -118,9 +118,8 @@ Error Reader::readProgram(const YamlValue &value) {
   workload.place = value.place;
   if (value.kind == YamlValue::Null || value.scalar == "true")
     return Error::success();
-  if (Error error =
-          allowOnly(value, {"arguments", "stdin", "environment", "working-directory", "limits"},
-                    "'program'"))
+  if (Error error = allowOnly(
+          value, {"arguments", "stdin", "environment", "working-directory", "limits"}, "'program'"))
     return error;
   if (const YamlValue *limits = value.find("limits"))
     if (Error error = readLimits(*limits))

@@ -16,7 +16,8 @@ unsigned Explorer::asks(const NodeId &node, const Action &action) const {
 }
 
 bool Explorer::isRepairable(const ExplorerRequest &request, const Attempt &attempt) {
-  return attempt.ask && !request.minimal && !attempt.step.reply.empty() && attempt.shortcut.empty() &&
+  return attempt.ask && !request.minimal && !attempt.step.reply.empty() &&
+         attempt.shortcut.empty() &&
          (attempt.verdict == AttemptVerdict::Incorrect ||
           attempt.verdict == AttemptVerdict::NotApplied);
 }
@@ -113,16 +114,16 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
   question.coder = window(std::move(kin), {}, "coder " + purpose);
   question.debugger = window(std::move(children), {}, "debugger " + purpose);
 
-  question.prediction =
-      believed.predict(question.state, request.step.pass, node.predecessors(kernel), question.shape);
+  question.prediction = believed.predict(question.state, request.step.pass,
+                                         node.predecessors(kernel), question.shape);
   if (!options.memory)
     return question;
   std::vector<std::string> before = node.predecessors(kernel);
   std::optional<std::set<std::string>> choices = choicesOf(node, kernel);
   question.knowledge = retrieveForPrompt(believed, question.state, "", mostEntries, question.shape,
                                          before, choices ? &*choices : nullptr);
-  question.ofPass = retrieveForPrompt(believed, question.state, request.step.pass, 1,
-                                      question.shape, before);
+  question.ofPass =
+      retrieveForPrompt(believed, question.state, request.step.pass, 1, question.shape, before);
   return question;
 }
 
@@ -187,11 +188,15 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
     if (observer && questions.count(&entry))
       observer->asked(questions.at(&entry), entry.repair, proposal);
     const std::optional<Step> &made = proposal.step ? proposal.step : proposal.chosen;
-    if (made && (made->pass != entry.request.step.pass || made->kernel != entry.request.step.kernel)) {
+    if (made &&
+        (made->pass != entry.request.step.pass || made->kernel != entry.request.step.kernel)) {
       // The planner knew better than the draw.
       const ExplorerNode &node = nodes.at(entry.request.parent);
-      entry.request.predictedGain = believed.predict(node.stateOf(made->kernel), made->pass, node.predecessors(made->kernel),
-                                                     node.shapeOf(made->kernel)).logGain;
+      entry.request.predictedGain =
+          believed
+              .predict(node.stateOf(made->kernel), made->pass, node.predecessors(made->kernel),
+                       node.shapeOf(made->kernel))
+              .logGain;
     }
     if (made)
       entry.request.step = *made;

@@ -19,15 +19,16 @@ llvm::Error Explorer::applyMoves(Pending &entry) {
     if (stopped() || outOfTime())
       return llvm::Error::success();
     bool isAlone = all.size() == 1;
-    if (llvm::Error error = keepUnlessStopped(isAlone ? environment.apply(at, move) : environment.rewrite(at, move),
-                                              [&](StepOutcome made) {
-                                                if (made.applied && made.gate.empty()) {
-                                                  last = std::exchange(at, made.node);
-                                                  applied.push_back(move);
-                                                }
-                                                entry.made = std::move(made);
-                                                entry.applied = isAlone;
-                                              }))
+    if (llvm::Error error =
+            keepUnlessStopped(isAlone ? environment.apply(at, move) : environment.rewrite(at, move),
+                              [&](StepOutcome made) {
+                                if (made.applied && made.gate.empty()) {
+                                  last = std::exchange(at, made.node);
+                                  applied.push_back(move);
+                                }
+                                entry.made = std::move(made);
+                                entry.applied = isAlone;
+                              }))
       return error;
   }
   if (all.size() == 1 || stopped())
@@ -96,19 +97,22 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
 
 /// Leaves the \p mostJudged entries of \p open that the cost model ranks first; of those it knows
 /// nothing of, the earlier ones. What waits for the judgement of another one goes with it.
-void Explorer::outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged) {
+void Explorer::outrank(std::vector<Pending> &pending, std::vector<Pending *> &open,
+                       size_t mostJudged) {
   if (mostJudged == 0 || open.size() <= mostJudged)
     return;
   std::vector<Pending *> ranked = open;
   llvm::stable_sort(ranked, [](const Pending *a, const Pending *b) {
-    return a->made.modelledUs > 0 && b->made.modelledUs > 0 && a->made.modelledUs < b->made.modelledUs;
+    return a->made.modelledUs > 0 && b->made.modelledUs > 0 &&
+           a->made.modelledUs < b->made.modelledUs;
   });
   std::set<NodeId> left;
   for (Pending *entry : llvm::drop_begin(ranked, mostJudged)) {
     entry->fate = Pending::Fate::Outranked;
     left.insert(entry->made.node);
   }
-  llvm::erase_if(open, [](const Pending *entry) { return entry->fate == Pending::Fate::Outranked; });
+  llvm::erase_if(open,
+                 [](const Pending *entry) { return entry->fate == Pending::Fate::Outranked; });
   for (Pending &entry : pending)
     if (left.count(entry.twin))
       entry.fate = Pending::Fate::Outranked;
@@ -218,7 +222,7 @@ Attempt Explorer::resolve(const Pending &pending) {
 
 /// Applies and judges what has a move, and keeps all of it in order.
 llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pending,
-                                                                size_t mostJudged) {
+                                                        size_t mostJudged) {
   if (llvm::Error error = applyAll(pending))
     return std::move(error);
   if (llvm::Error error = judgeAll(pending, mostJudged))
@@ -253,8 +257,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
   return attempts;
 }
 
-llvm::Expected<std::vector<Attempt>>
-Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests, size_t mostJudged) {
+llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests,
+                                                        size_t mostJudged) {
   std::vector<Pending> pending(requests.size());
   for (auto [entry, request] : llvm::zip(pending, requests))
     entry.request = request;

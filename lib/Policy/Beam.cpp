@@ -18,8 +18,8 @@ using Family = std::pair<std::string, std::string>;
 class Beam {
 public:
   explicit Beam(Explorer &explorer)
-      : explorer(explorer), options(explorer.settings()),
-        random(Random(options.seed).fork("beam")), members{explorer.origin()} {}
+      : explorer(explorer), options(explorer.settings()), random(Random(options.seed).fork("beam")),
+        members{explorer.origin()} {}
 
   llvm::Expected<SearchEnd> run() {
     for (round = 1; round <= options.steps; ++round) {

@@ -16,8 +16,8 @@ constexpr double leastAskedWeight = 0.005;
 constexpr double repeatShare = 0.5;
 /// Of the weight per failure at other nodes that no success made up for.
 constexpr double failureShare = 0.6;
-/// Of the weight of a step that, together with others, gained less than `leastTogether`, and of one that changes a schedule where
-/// whole schedules have been tried.
+/// Of the weight of a step that, together with others, gained less than `leastTogether`, and of one
+/// that changes a schedule where whole schedules have been tried.
 constexpr double idleShare = 0.25, leastTogether = 0.01;
 /// Of the weight of a step that the counters say nothing can be gained by.
 constexpr double pointlessShare = 0.1;
@@ -53,7 +53,8 @@ struct Experience {
   int failures = 0;              ///< of those, what failed less what was correct
   double gains = 0;              ///< of those, sum over the correct ones
   const Attempt *best = nullptr; ///< correct at the node and worth following
-  /// It brought next to nothing with others here, made no other machine code somewhere, or sketches did its work.
+  /// It brought next to nothing with others here, made no other machine code somewhere, or sketches
+  /// did its work.
   bool idle = false;
 };
 
@@ -68,12 +69,15 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
   for (const Attempt &attempt : explorer.attempts()) {
     if (attempt.parent == node.id && attempt.correct() && isAmong(attempt, action))
       seen.idle |= attempt.gain() < leastTogether;
-    seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch && attempt.step.kernel == action.kernel;
-    if (attempt.trajectory == 0 || !attempt.before.empty() || !isOf(attempt.step, attempt.ask, action))
+    seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch &&
+                 attempt.step.kernel == action.kernel;
+    if (attempt.trajectory == 0 || !attempt.before.empty() ||
+        !isOf(attempt.step, attempt.ask, action))
       continue;
     seen.idle |= attempt.shortcut == "identical" && attempt.gain() == 0;
     if (attempt.parent != node.id) {
-      // A search without memory takes nothing along to another program. Nor does it matter there that a model saw no use here.
+      // A search without memory takes nothing along to another program. Nor does it matter there
+      // that a model saw no use here.
       if (!explorer.settings().memory || attempt.failure == "declined")
         continue;
       ++seen.elsewhere;
@@ -103,10 +107,12 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
   return parameters;
 }
 
-/// Whether the planner, who was shown all that may be asked about \p kernel at \p node, saw no use in any of it.
+/// Whether the planner, who was shown all that may be asked about \p kernel at \p node, saw no use
+/// in any of it.
 bool isDeclined(const Explorer &explorer, const ExplorerNode &node, const std::string &kernel) {
   return llvm::any_of(explorer.attempts(), [&](const Attempt &attempt) {
-    return attempt.parent == node.id && attempt.step.kernel == kernel && attempt.repair == 0 && attempt.failure == "declined";
+    return attempt.parent == node.id && attempt.step.kernel == kernel && attempt.repair == 0 &&
+           attempt.failure == "declined";
   });
 }
 
@@ -117,7 +123,8 @@ std::optional<StepOption> nextOf(const Explorer &explorer, const ExplorerNode &n
   StepOption option;
   if (action.assisted) {
     option.ask = explorer.asks(node.id, action) + planned.count(node.id, action) + 1;
-    if (!explorer.mayAsk() || option.ask > explorer.settings().asks || isDeclined(explorer, node, action.kernel))
+    if (!explorer.mayAsk() || option.ask > explorer.settings().asks ||
+        isDeclined(explorer, node, action.kernel))
       return std::nullopt;
     option.step = action.step();
     return option;
@@ -173,7 +180,7 @@ std::optional<Parameters> kbopt::nextParameters(const Explorer &explorer, const 
 }
 
 std::vector<StepOption> kbopt::stepOptions(const Explorer &explorer, const ExplorerNode &node,
-                                       llvm::ArrayRef<Action> actions, const Planned &planned) {
+                                           llvm::ArrayRef<Action> actions, const Planned &planned) {
   std::vector<StepOption> options;
   for (const Action &action : actions) {
     if (action.sketch)
@@ -188,7 +195,8 @@ std::vector<StepOption> kbopt::stepOptions(const Explorer &explorer, const Explo
     int here = seen.here + static_cast<int>(planned.count(node.id, action));
     // This very program tells more than the knowledge base does.
     double value = (programGain(prediction.value, share) + seen.gains) / (1 + seen.elsewhere);
-    bool pointless = !action.assisted && explorer.knowledge().isPointless(action.pass, node.metricsOf(action.kernel));
+    bool pointless = !action.assisted &&
+                     explorer.knowledge().isPointless(action.pass, node.metricsOf(action.kernel));
     if (std::optional<StepOption> next = nextOf(explorer, node, action, planned)) {
       double least = action.assisted ? leastAskedWeight : leastWeight;
       next->weight = (least * share + std::max(0.0, value)) * std::pow(repeatShare, here) *

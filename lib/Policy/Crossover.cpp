@@ -95,8 +95,8 @@ llvm::Expected<bool> kbopt::crossWinners(Explorer &explorer, unsigned pairs, uns
       size_t j = sum - i;
       if (j >= leaders.size())
         continue;
-      std::vector<Step> both = unionOf(leaders[i].pipeline, leaders[j].pipeline,
-                                       explorer.knowledge().catalogue());
+      std::vector<Step> both =
+          unionOf(leaders[i].pipeline, leaders[j].pipeline, explorer.knowledge().catalogue());
       size_t longer = std::max(leaders[i].pipeline.size(), leaders[j].pipeline.size());
       if (both.size() <= longer || !unions.insert(both).second)
         continue;

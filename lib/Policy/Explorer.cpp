@@ -44,7 +44,8 @@ double kbopt::programGain(double kernelGain, double share) {
 }
 
 /// Time in \p program of \p kernel and of all kernels that \p other does not have.
-static double touchedUs(const NodeJudgement &program, const NodeJudgement &other, const std::string &kernel) {
+static double touchedUs(const NodeJudgement &program, const NodeJudgement &other,
+                        const std::string &kernel) {
   double us = 0;
   for (const auto &[name, profile] : program.kernels)
     if (name == kernel || !other.kernels.count(name))
@@ -52,9 +53,10 @@ static double touchedUs(const NodeJudgement &program, const NodeJudgement &other
   return us;
 }
 
-/// Logarithmic gain between two programs of a step on \p kernel, over the kernels that it touched: that one, those that it
-/// took in or put an end to, and those that it made. A kernel that does the work of two takes longer than the one that had its
-/// name. Nothing where their times are not known.
+/// Logarithmic gain between two programs of a step on \p kernel, over the kernels that it touched:
+/// that one, those that it took in or put an end to, and those that it made. A kernel that does the
+/// work of two takes longer than the one that had its name. Nothing where their times are not
+/// known.
 static std::optional<double> touchedGain(const NodeJudgement &before, const NodeJudgement &after,
                                          const std::string &kernel) {
   const double then = touchedUs(before, after, kernel), now = touchedUs(after, before, kernel);
@@ -98,8 +100,8 @@ NodeJudgement Explorer::seen(NodeJudgement judgement) const {
   return judgement;
 }
 
-/// The final check takes about so many times what looking at the original takes (seven programs on an H200:
-/// 0.7 to 5 times), and at most this share of the budget is kept for it.
+/// The final check takes about so many times what looking at the original takes (seven programs on
+/// an H200: 0.7 to 5 times), and at most this share of the budget is kept for it.
 static constexpr double finalChecks = 2, mostForFinal = 0.4;
 
 llvm::Expected<bool> Explorer::start() {
@@ -113,7 +115,8 @@ llvm::Expected<bool> Explorer::start() {
   addNode(rootId, judgement->code, *judgement, {}, "");
   best = judgement->timeUs;
   const double taken = clock.monotonicSeconds() - startSeconds;
-  finalSeconds = std::max(0.0, std::min(finalChecks * taken, mostForFinal * (options.budgetSeconds - taken)));
+  finalSeconds =
+      std::max(0.0, std::min(finalChecks * taken, mostForFinal * (options.budgetSeconds - taken)));
   if (observer)
     observer->started(result.original);
   return judgement->verdict == AttemptVerdict::Correct && best > 0;
@@ -145,7 +148,8 @@ llvm::Expected<llvm::ArrayRef<Action>> Explorer::actions(const NodeId &id) {
   return llvm::ArrayRef<Action>(*node.actions);
 }
 
-llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id, llvm::ArrayRef<Step> moves) {
+llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id,
+                                                           llvm::ArrayRef<Step> moves) {
   NodeId at = id;
   for (const Step &move : moves) {
     llvm::Expected<StepOutcome> made = environment.rewrite(at, move);
@@ -164,8 +168,8 @@ const Attempt *Explorer::tried(const NodeId &parent, const Step &move) const {
 
 void Explorer::addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
                        std::vector<Step> pipeline, const NodeId &parent) {
-  nodes.try_emplace(id, ExplorerNode{id, code, seen(judgement), std::move(pipeline), parent,
-                                     std::nullopt, {}});
+  nodes.try_emplace(
+      id, ExplorerNode{id, code, seen(judgement), std::move(pipeline), parent, std::nullopt, {}});
   if (!code.empty())
     byCode.try_emplace(code, id);
 }
@@ -188,10 +192,11 @@ void Explorer::tell(Attempt attempt) {
 }
 
 void Explorer::record(const Attempt &attempt, const Digest &code) {
-  // What was not measured says nothing about the pass; nor does a silent provider, a model that saw no use, nor the gain
-  // of several moves about one of them.
-  if (attempt.shortcut == "roofline" || attempt.shortcut == "known" || attempt.shortcut == "outranked" ||
-      attempt.failure == "unavailable" || attempt.failure == "declined" || !attempt.before.empty())
+  // What was not measured says nothing about the pass; nor does a silent provider, a model that saw
+  // no use, nor the gain of several moves about one of them.
+  if (attempt.shortcut == "roofline" || attempt.shortcut == "known" ||
+      attempt.shortcut == "outranked" || attempt.failure == "unavailable" ||
+      attempt.failure == "declined" || !attempt.before.empty())
     return;
   const ExplorerNode &parent = nodes.at(attempt.parent);
   Evidence e;

@@ -177,9 +177,10 @@ std::string kbopt::refusalOf(const Finding &finding, const ReplayBuffer &buffer)
   }
   if (llvm::Error error = named.check())
     return llvm::toString(std::move(error));
-  std::string refusal = finding.kind == FindingKind::Lesson  ? refusalOfLesson(finding, cited)
-                        : finding.kind == FindingKind::State ? refusalOfState(finding, buffer, cited)
-                                                             : refusalOfProposal(finding, buffer);
+  std::string refusal = finding.kind == FindingKind::Lesson ? refusalOfLesson(finding, cited)
+                        : finding.kind == FindingKind::State
+                            ? refusalOfState(finding, buffer, cited)
+                            : refusalOfProposal(finding, buffer);
   if (!refusal.empty())
     return refusal;
   std::vector<double> known = knownFigures(cited);

@@ -7,11 +7,12 @@ using namespace kbopt;
 
 namespace {
 
-/// In the order in which they are applied: first those that change the text of a kernel, then those that put a second
-/// kernel beside it. Where one of these has taken a launch the others do not apply and are left out.
-constexpr llvm::StringLiteral usualPasses[] = {"fix-double-literals",  "add-restrict-const",   "hoist-loop-invariant",
-                                               "vectorize-loads",      "specialize-constants", "strength-reduce-divmod",
-                                               "narrow-index-type"};
+/// In the order in which they are applied: first those that change the text of a kernel, then those
+/// that put a second kernel beside it. Where one of these has taken a launch the others do not
+/// apply and are left out.
+constexpr llvm::StringLiteral usualPasses[] = {
+    "fix-double-literals",  "add-restrict-const",     "hoist-loop-invariant", "vectorize-loads",
+    "specialize-constants", "strength-reduce-divmod", "narrow-index-type"};
 /// The one that may cost something: where runs are short a wide access moves more than is used.
 constexpr llvm::StringLiteral riskyPass = "vectorize-loads";
 /// The pass that copies a kernel of a header into the file, where the other passes can change it.
@@ -58,13 +59,14 @@ private:
   }
 
   /// The moves by \p passes, in their order, of \p actions.
-  std::vector<Step> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes, llvm::ArrayRef<Action> actions) const {
+  std::vector<Step> movesBy(llvm::ArrayRef<llvm::StringLiteral> passes,
+                            llvm::ArrayRef<Action> actions) const {
     const ExplorerNode &node = explorer.node(explorer.origin());
     std::vector<Step> moves;
     for (llvm::StringRef pass : passes)
       for (const Action &action : actions)
-        if (action.pass == pass && !action.assisted && !action.sketch && ours.count(action.kernel) &&
-            node.shareOf(action.kernel) >= leastShare)
+        if (action.pass == pass && !action.assisted && !action.sketch &&
+            ours.count(action.kernel) && node.shareOf(action.kernel) >= leastShare)
           if (auto parameters = nextParameters(explorer, node, action, {}))
             moves.push_back(action.step(std::move(*parameters)));
     return moves;
@@ -90,7 +92,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Tries the usual passes of \p actions, which apply after \p imports. Other steps may gain from copies that gain nothing by themselves.
+  /// Tries the usual passes of \p actions, which apply after \p imports. Other steps may gain from
+  /// copies that gain nothing by themselves.
   llvm::Error tryTogether(llvm::ArrayRef<Step> imports, llvm::ArrayRef<Action> actions) {
     std::vector<Step> all = movesBy(usualPasses, actions), cautious = all;
     llvm::erase_if(cautious, [](const Step &move) { return move.pass == riskyPass; });
@@ -104,7 +107,9 @@ private:
     if (cautious.size() < all.size())
       add(cautious);
     double now = explorer.node(explorer.origin()).judgement.timeUs;
-    return requests.empty() ? llvm::Error::success() : evaluate(requests, now * (imports.empty() ? 1 - leastGain : 1 + mostLost));
+    return requests.empty()
+               ? llvm::Error::success()
+               : evaluate(requests, now * (imports.empty() ? 1 - leastGain : 1 + mostLost));
   }
 
   Explorer &explorer;

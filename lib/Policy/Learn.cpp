@@ -59,8 +59,10 @@ ReplayBuffer Explorer::replayBuffer() const {
     passes.insert(key.first);
   for (size_t i = reflectedUpTo; i != result.evidence.size(); ++i) {
     const Attempt &attempt = result.attempts[attemptOf[i]];
-    ReplaySample sample{sampleName(i), result.evidence[i],
-                        nodes.at(attempt.parent).metricsOf(attempt.step.kernel), {}};
+    ReplaySample sample{sampleName(i),
+                        result.evidence[i],
+                        nodes.at(attempt.parent).metricsOf(attempt.step.kernel),
+                        {}};
     if (!attempt.node.empty())
       sample.after = nodes.at(attempt.node).metricsOf(attempt.step.kernel);
     states.insert(attempt.primary);
@@ -94,8 +96,7 @@ void Explorer::take(Reflection reflection) {
 
 llvm::Error Explorer::reflect() {
   ++batches;
-  if (!options.memory || reflectedUpTo == result.evidence.size() || stopped() ||
-      outOfTime())
+  if (!options.memory || reflectedUpTo == result.evidence.size() || stopped() || outOfTime())
     return llvm::Error::success();
   ReplayBuffer buffer = replayBuffer();
   reflectedUpTo = result.evidence.size();
@@ -115,7 +116,11 @@ llvm::Error Explorer::suggestFor(const ExplorerNode &node) {
     if (!believed.retrieve(state, node.shapeOf(kernel), 1).empty() ||
         !suggestedStates.insert(state.fullName()).second || stopped())
       continue;
-    SuggestionRequest request{node.id, kernel, state, node.metricsOf(kernel), node.shapeOf(kernel),
+    SuggestionRequest request{node.id,
+                              kernel,
+                              state,
+                              node.metricsOf(kernel),
+                              node.shapeOf(kernel),
                               {passes.begin(), passes.end()}};
     if (llvm::Error error =
             keepUnlessStopped(environment.suggest(request),

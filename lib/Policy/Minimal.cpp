@@ -24,7 +24,8 @@ llvm::Expected<SearchEnd> MinimalStrategy::explore(Explorer &explorer) {
   const SearchOptions &options = explorer.settings();
   unsigned batch = std::max(1u, options.batch);
   for (unsigned first = 1; first <= options.trajectories; first += batch) {
-    std::vector<NodeId> places(std::min(batch, options.trajectories + 1 - first), explorer.origin());
+    std::vector<NodeId> places(std::min(batch, options.trajectories + 1 - first),
+                               explorer.origin());
     for (unsigned step = 0; step != options.steps; ++step) {
       if (std::optional<SearchEnd> end = explorer.mustEnd())
         return *end;
@@ -35,7 +36,8 @@ llvm::Expected<SearchEnd> MinimalStrategy::explore(Explorer &explorer) {
       for (auto [index, place] : llvm::enumerate(places)) {
         Action action{freePass.str(), hottestKernel(explorer.node(place).judgement), 0, {}, true};
         unsigned ask = explorer.asks(place, action) + planned.count(place, action) + 1;
-        requests.push_back({place, action.step(), 0, first + static_cast<unsigned>(index), ask, true});
+        requests.push_back(
+            {place, action.step(), 0, first + static_cast<unsigned>(index), ask, true});
         planned.add(requests.back());
       }
       llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate(requests);

@@ -23,7 +23,7 @@ struct Explorer::Pending {
     Identical, ///< the machine code was judged already, or will be by `twin`
     Roofline,
     Outranked, ///< the cost model ranks enough others before it
-    Dropped, ///< the budget is spent, or the user ended the search
+    Dropped,   ///< the budget is spent, or the user ended the search
     Judge,
   } fate = Fate::Judge;
   NodeId twin;

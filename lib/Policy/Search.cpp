@@ -48,8 +48,7 @@ llvm::StringRef kbopt::endName(SearchEnd end) {
   return "";
 }
 
-llvm::Expected<SearchResult> Strategy::run(Environment &environment,
-                                           const KnowledgeBase &knowledge,
+llvm::Expected<SearchResult> Strategy::run(Environment &environment, const KnowledgeBase &knowledge,
                                            const SearchOptions &options, Clock &clock,
                                            SearchObserver *observer) {
   SearchOptions restricted = options;
@@ -64,13 +63,12 @@ llvm::Expected<SearchResult> Strategy::run(Environment &environment,
   if (early && !*early)
     if (llvm::Error error = tryFirstSteps(explorer))
       early = std::move(error);
-  llvm::Expected<SearchEnd> end = !early    ? llvm::Expected<SearchEnd>(early.takeError())
-                                  : *early  ? llvm::Expected<SearchEnd>(**early)
-                                            : explore(explorer);
+  llvm::Expected<SearchEnd> end = !early   ? llvm::Expected<SearchEnd>(early.takeError())
+                                  : *early ? llvm::Expected<SearchEnd>(**early)
+                                           : explore(explorer);
   if (end)
-    return explorer.finish(*end == SearchEnd::NothingLeft && !explorer.mayAsk()
-                               ? SearchEnd::BudgetModel
-                               : *end);
+    return explorer.finish(
+        *end == SearchEnd::NothingLeft && !explorer.mayAsk() ? SearchEnd::BudgetModel : *end);
   // What failed because the user or the clock ended the search costs nothing found before.
   if (!options.stop || !options.stop())
     return end.takeError();

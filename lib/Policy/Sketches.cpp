@@ -19,15 +19,18 @@ constexpr double leastProgress = 0.03;
 constexpr double leastShare = 0.02;
 /// Less is noise.
 constexpr double leastGain = 0.005;
-/// The passes that put one kernel in place of several launches, and how often they are tried at most.
+/// The passes that put one kernel in place of several launches, and how often they are tried at
+/// most.
 constexpr llvm::StringLiteral joiningPasses[] = {"batch-launches", "fuse-kernels-vertical"};
 constexpr unsigned mostJoins = 6;
-/// The pass whose gain no schedule has: threads that wait for each other's atomics leave nothing else to gain.
+/// The pass whose gain no schedule has: threads that wait for each other's atomics leave nothing
+/// else to gain.
 constexpr llvm::StringLiteral privatizingPass = "privatize-atomics";
 
 class SketchPhase {
 public:
-  SketchPhase(Explorer &explorer, const NodeId &start) : explorer(explorer), start(start), at(start) {}
+  SketchPhase(Explorer &explorer, const NodeId &start)
+      : explorer(explorer), start(start), at(start) {}
 
   /// The best program that it found.
   const NodeId &best() const { return at; }
@@ -72,8 +75,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Gives blocks counters of their own wherever a rule can. A kernel that gains by it gets no schedule: the original is
-  /// only its fallback from then on.
+  /// Gives blocks counters of their own wherever a rule can. A kernel that gains by it gets no
+  /// schedule: the original is only its fallback from then on.
   llvm::Error tryPrivateCounters() {
     const ExplorerNode &node = explorer.node(start);
     llvm::Expected<llvm::ArrayRef<Action>> actions = actionsAtStart();
@@ -81,7 +84,8 @@ private:
       return actions.takeError();
     std::vector<Action> chosen;
     for (const Action &action : *actions)
-      if (action.pass == privatizingPass && !action.assisted && node.shareOf(action.kernel) >= leastShare)
+      if (action.pass == privatizingPass && !action.assisted &&
+          node.shareOf(action.kernel) >= leastShare)
         chosen.push_back(action);
     for (const Action &action : chosen) {
       if (explorer.mustEnd())
@@ -100,8 +104,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Tries the first schedule of every kernel that takes time, all of them as one candidate: a short search, which
-  /// may end after the first ones, leaves no slow kernel as it was.
+  /// Tries the first schedule of every kernel that takes time, all of them as one candidate: a
+  /// short search, which may end after the first ones, leaves no slow kernel as it was.
   llvm::Error tryOneOfEach() {
     std::vector<Progress *> slow;
     for (auto &[kernel, progress] : given)
@@ -137,8 +141,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// The sketches of the kernel that takes most time, of those that were tried least. Kernels that a sketch printed are
-  /// not sketched again.
+  /// The sketches of the kernel that takes most time, of those that were tried least. Kernels that
+  /// a sketch printed are not sketched again.
   llvm::Expected<std::optional<Action>> nextAction() {
     const ExplorerNode &node = explorer.node(at);
     if (isAtFloor(node))
@@ -147,7 +151,8 @@ private:
     size_t least = 0;
     double most = 0;
     for (auto &[kernel, progress] : given) {
-      // What the others take less is what this one takes more, until it is another kernel that runs.
+      // What the others take less is what this one takes more, until it is another kernel that
+      // runs.
       if (!progress.hasGained)
         progress.share = node.shareOf(kernel);
       if (progress.isDone || progress.share < leastShare)
@@ -161,13 +166,14 @@ private:
     return chosen;
   }
 
-  /// Tries the next schedules of \p action: all of them where times are modelled, else one group, so that every
-  /// kernel has had its first group before any gets a second one.
+  /// Tries the next schedules of \p action: all of them where times are modelled, else one group,
+  /// so that every kernel has had its first group before any gets a second one.
   llvm::Error tryNext(const Action &action) {
     Progress &progress = given.at(action.kernel);
     const NodeId parent = at;
     llvm::ArrayRef<std::string> values(action.ranges.front().values);
-    values = values.take_front(explorer.measures() ? mostJudged : mostModelled).drop_front(progress.tried);
+    values = values.take_front(explorer.measures() ? mostJudged : mostModelled)
+                 .drop_front(progress.tried);
     if (!explorer.measures()) {
       progress.isDone = true;
       return tryTogether(parent, action, values);
@@ -185,7 +191,8 @@ private:
 
   /// Tries \p values at \p parent and moves on to the best program, if it is better than where the
   /// phase stands.
-  llvm::Error tryTogether(const NodeId &parent, const Action &action, llvm::ArrayRef<std::string> values) {
+  llvm::Error tryTogether(const NodeId &parent, const Action &action,
+                          llvm::ArrayRef<std::string> values) {
     std::vector<ExplorerRequest> requests;
     for (const std::string &value : values) {
       ExplorerRequest request{parent, action.step({{action.ranges.front().name, value}})};
@@ -225,8 +232,8 @@ private:
   std::map<std::string, Progress> given;
 };
 
-/// The program of \p explorer's origin with launches joined wherever a rule can: a schedule may gain from a joined kernel even where
-/// the kernel as it is printed gains nothing.
+/// The program of \p explorer's origin with launches joined wherever a rule can: a schedule may
+/// gain from a joined kernel even where the kernel as it is printed gains nothing.
 llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
   NodeId at = explorer.origin();
   std::set<std::pair<std::string, std::string>> refused; ///< pass and kernel
@@ -237,7 +244,8 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
     std::optional<Action> chosen;
     for (llvm::StringRef pass : joiningPasses)
       for (const Action &action : *actions)
-        if (!chosen && action.pass == pass && !action.assisted && !refused.count({action.pass, action.kernel}))
+        if (!chosen && action.pass == pass && !action.assisted &&
+            !refused.count({action.pass, action.kernel}))
           chosen = action;
     if (!chosen)
       break;
@@ -247,7 +255,8 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
     llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
     if (!attempts)
       return attempts.takeError();
-    if (attempts->size() == 1 && attempts->front().correct() && !attempts->front().node.empty() && attempts->front().node != at) {
+    if (attempts->size() == 1 && attempts->front().correct() && !attempts->front().node.empty() &&
+        attempts->front().node != at) {
       at = attempts->front().node;
       ++joins;
     } else {
@@ -257,7 +266,8 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
   return at;
 }
 
-/// The pass that makes a header's kernels and launches part of the file, where everything else can change them.
+/// The pass that makes a header's kernels and launches part of the file, where everything else can
+/// change them.
 constexpr llvm::StringLiteral inliningPass = "inline-header";
 
 /// Begins with the headers in the file wherever a rule can put them there: the same program.
@@ -304,7 +314,8 @@ llvm::Expected<std::optional<SearchEnd>> kbopt::trySketches(Explorer &explorer) 
       best = phase.best();
     return llvm::Error::success();
   };
-  // A measured candidate takes seconds, and a joined program that is slower by itself would have taken the first ones.
+  // A measured candidate takes seconds, and a joined program that is slower by itself would have
+  // taken the first ones.
   const bool isGivenFirst = explorer.measures();
   if (isGivenFirst)
     if (llvm::Error error = schedule(given))

@@ -10,15 +10,15 @@ namespace {
 /// What the attempts at a program have come to; the debugger's belong to the
 /// proposal that they mend.
 struct Children {
-  unsigned made = 0;    ///< candidates, whatever became of them
+  unsigned made = 0; ///< candidates, whatever became of them
   unsigned correct = 0;
 };
 
 class Tree {
 public:
   explicit Tree(Explorer &explorer)
-      : explorer(explorer), options(explorer.settings()),
-        random(Random(options.seed).fork("tree")), nodes{explorer.origin()} {}
+      : explorer(explorer), options(explorer.settings()), random(Random(options.seed).fork("tree")),
+        nodes{explorer.origin()} {}
 
   llvm::Expected<SearchEnd> run() {
     unsigned total = options.trajectories * options.steps;
@@ -107,7 +107,8 @@ private:
       if (attempt.trajectory == 0)
         continue;
       Children &at = children[attempt.parent];
-      at.made += attempt.repair == 0 && (attempt.verdict != AttemptVerdict::NotApplied || attempt.ask);
+      at.made +=
+          attempt.repair == 0 && (attempt.verdict != AttemptVerdict::NotApplied || attempt.ask);
       at.correct += attempt.correct();
     }
     std::vector<NodeId> result;
@@ -175,7 +176,7 @@ private:
   Explorer &explorer;
   const SearchOptions &options;
   Random random;
-  std::vector<NodeId> nodes; ///< correct programs in the order of their discovery
+  std::vector<NodeId> nodes;  ///< correct programs in the order of their discovery
   std::set<NodeId> exhausted; ///< with nothing left to try
   std::map<NodeId, Children> children;
   size_t seen = 0;     ///< attempts that `nodes` has

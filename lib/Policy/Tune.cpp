@@ -79,7 +79,8 @@ Attempt Explorer::tuned(const NodeId &winner, const Step &move, const Replayed &
   attempt.verdict = end.refusal.applied ? AttemptVerdict::Incorrect : AttemptVerdict::NotApplied;
   attempt.gate = end.refusal.gate;
   attempt.failure = end.refusal.failure;
-  attempt.reason = (end.refused == move ? "" : end.refused.text() + " behind it: ") + end.refusal.reason;
+  attempt.reason =
+      (end.refused == move ? "" : end.refused.text() + " behind it: ") + end.refusal.reason;
   return attempt;
 }
 
@@ -89,8 +90,8 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
   std::set<std::vector<Step>> seen = {pipeline};
   for (size_t i = 0; i != pipeline.size(); ++i) {
     bool climbed = false;
-    for (Parameters &parameters : neighbours(pipeline[i].parameters,
-                                             rangesOf[{pipeline[i].pass, pipeline[i].reply}])) {
+    for (Parameters &parameters :
+         neighbours(pipeline[i].parameters, rangesOf[{pipeline[i].pass, pipeline[i].reply}])) {
       if (mustEnd())
         return llvm::Error::success();
       std::vector<Step> other = pipeline;

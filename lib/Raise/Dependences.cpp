@@ -77,8 +77,8 @@ private:
     size_t uses = 0; ///< accesses that it moves
   };
 
-  /// Whether \p accesses (of one base) by different values of the variables of \p apart touch different
-  /// elements, whatever the other loops do.
+  /// Whether \p accesses (of one base) by different values of the variables of \p apart touch
+  /// different elements, whatever the other loops do.
   bool areApart(llvm::ArrayRef<Access> accesses, const Extents &apart) {
     size_t before = program.requirements.size();
     std::map<VarId, Poly> strides;
@@ -107,7 +107,8 @@ private:
       std::vector<Digit> all = digits;
       Poly one = Poly::constant(1);
       unitStrides.clear();
-      if (addInnerDigits(rests, apart, all, byDistance) && isMixedRadix(all, one) && mayHold(before))
+      if (addInnerDigits(rests, apart, all, byDistance) && isMixedRadix(all, one) &&
+          mayHold(before))
         return true;
       program.requirements.resize(before);
     }
@@ -117,20 +118,27 @@ private:
     program.requirements.resize(before);
     unitStrides.clear();
     std::optional<Poly> width = innerWidth(rests, apart);
-    if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width) && mayHold(before))
+    if (width && isAtLeast(*width, Poly::constant(1)) && isMixedRadix(digits, *width) &&
+        mayHold(before))
       return true;
     program.requirements.resize(before);
     return false;
   }
 
-  /// Whether the requirements from number \p first on hold for some sizes from 4 on that are all the same, and two blocks of two threads
-  /// along each axis. Conditions that only smaller launches meet are worth nothing.
+  /// Whether the requirements from number \p first on hold for some sizes from 4 on that are all
+  /// the same, and two blocks of two threads along each axis. Conditions that only smaller launches
+  /// meet are worth nothing.
   bool mayHold(size_t first) const {
     auto holds = [&](const Poly &poly, int64_t size) {
       int64_t sum = 0;
       for (auto &[monomial, coefficient] : poly.monomials()) {
-        auto isOfLaunch = [](VarId id) { return id >= analysis::BdimVar && id < analysis::GdimVar + 3; };
-        if (llvm::any_of(monomial, [&](VarId id) { return !isOfLaunch(id) && space[id].kind != Space::Param; }) || monomial.size() > 4)
+        auto isOfLaunch = [](VarId id) {
+          return id >= analysis::BdimVar && id < analysis::GdimVar + 3;
+        };
+        if (llvm::any_of(
+                monomial,
+                [&](VarId id) { return !isOfLaunch(id) && space[id].kind != Space::Param; }) ||
+            monomial.size() > 4)
           return true;
         int64_t product = coefficient;
         for (VarId id : monomial)
@@ -155,7 +163,8 @@ private:
   }
 
   /// Loops inside and differences of constants as digits. False where they are none.
-  bool addInnerDigits(llvm::ArrayRef<Poly> rests, const Extents &apart, std::vector<Digit> &digits, bool byDistance) {
+  bool addInnerDigits(llvm::ArrayRef<Poly> rests, const Extents &apart, std::vector<Digit> &digits,
+                      bool byDistance) {
     std::set<VarId> kept = outer;
     for (auto &[id, extent] : apart)
       kept.erase(id);
@@ -167,12 +176,14 @@ private:
         if (kept.count(id) || !rest.contains(id))
           continue;
         Digit digit{rest.coefficientOf(id), Poly()};
-        std::optional<Poly> last = bound(program, ranges, range.second - Poly::constant(1), true, kept);
+        std::optional<Poly> last =
+            bound(program, ranges, range.second - Poly::constant(1), true, kept);
         rest = rest.without(id);
         if (!digit.stride.isValid() || !isOuter(digit.stride, apart) || !last)
           return false;
         digit.extent = *last + Poly::constant(1);
-        auto same = llvm::find_if(inner, [&](const Digit &other) { return other.stride == digit.stride; });
+        auto same =
+            llvm::find_if(inner, [&](const Digit &other) { return other.stride == digit.stride; });
         if (same == inner.end())
           same = inner.insert(inner.end(), digit);
         else if (!(same->extent == digit.extent))
@@ -192,9 +203,11 @@ private:
     return addConstantDigit(constants, digits, apartDigits, byDistance);
   }
 
-  /// Offsets k * unit beside each other. False where a value of the first \p apartDigits reaches what another value
-  /// of the same digit does: a[i] and a[i + 1]. With \p byDistance, a[i] and a[i + 64] lie one step of 64 apart.
-  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits, size_t apartDigits, bool byDistance) {
+  /// Offsets k * unit beside each other. False where a value of the first \p apartDigits reaches
+  /// what another value of the same digit does: a[i] and a[i + 1]. With \p byDistance, a[i] and a[i
+  /// + 64] lie one step of 64 apart.
+  bool addConstantDigit(llvm::ArrayRef<Poly> constants, std::vector<Digit> &digits,
+                        size_t apartDigits, bool byDistance) {
     int64_t least = 0, most = 0, step = 0;
     std::optional<Poly> unit;
     for (const Poly &each : constants) {
@@ -231,18 +244,21 @@ private:
     return true;
   }
 
-  /// Whether whatever else moves the addresses moves them by multiples of a number that all \p digits together stay below: the layers
-  /// of a volume, where they are the rows and columns.
-  bool areApartModulo(llvm::ArrayRef<Poly> rests, const Extents &apart, llvm::ArrayRef<Digit> digits) {
+  /// Whether whatever else moves the addresses moves them by multiples of a number that all \p
+  /// digits together stay below: the layers of a volume, where they are the rows and columns.
+  bool areApartModulo(llvm::ArrayRef<Poly> rests, const Extents &apart,
+                      llvm::ArrayRef<Digit> digits) {
     Poly common;
     for (auto &[monomial, coefficient] : rests[0].monomials()) {
       Poly term = Poly::constant(coefficient);
       for (VarId id : monomial)
         term = term * Poly::variable(id);
-      bool isShared = isOuter(term, apart) && llvm::all_of(rests, [&, &monomial = monomial, &coefficient = coefficient](const Poly &rest) {
-        auto at = rest.monomials().find(monomial);
-        return at != rest.monomials().end() && at->second == coefficient;
-      });
+      bool isShared = isOuter(term, apart) &&
+                      llvm::all_of(rests, [&, &monomial = monomial,
+                                           &coefficient = coefficient](const Poly &rest) {
+                        auto at = rest.monomials().find(monomial);
+                        return at != rest.monomials().end() && at->second == coefficient;
+                      });
       if (isShared)
         common = common + term;
     }
@@ -255,7 +271,8 @@ private:
       for (auto &[monomial, coefficient] : moved.monomials()) {
         Poly::Monomial shared;
         if (factors)
-          std::set_intersection(factors->begin(), factors->end(), monomial.begin(), monomial.end(), std::back_inserter(shared));
+          std::set_intersection(factors->begin(), factors->end(), monomial.begin(), monomial.end(),
+                                std::back_inserter(shared));
         factors = factors ? shared : Poly::Monomial(monomial.begin(), monomial.end());
         number = std::gcd(number, coefficient);
       }
@@ -310,8 +327,8 @@ private:
     return coefficient == 1 && monomial.size() == 1 && space[monomial[0]].kind == Space::Param;
   }
 
-  /// Each stride is at least the next smaller one times that one's extent; the smallest at least \p width, which becomes the largest
-  /// stride times its extent.
+  /// Each stride is at least the next smaller one times that one's extent; the smallest at least \p
+  /// width, which becomes the largest stride times its extent.
   bool isMixedRadix(std::vector<Digit> digits, Poly &width) {
     while (!digits.empty()) {
       auto next = llvm::find_if(digits, [&](const Digit &each) { return each.stride == width; });
@@ -323,9 +340,13 @@ private:
                      (!isExact && (other.stride - each.stride).isConstant());
             });
           });
-      bool isGiven = next == digits.end(); // a stride that is given with the launch, of few elements side by side
+      bool isGiven =
+          next ==
+          digits.end(); // a stride that is given with the launch, of few elements side by side
       if (isGiven)
-        next = llvm::find_if(digits, [&](const Digit &each) { return each.extent.isConstant() && isParameter(each.stride); });
+        next = llvm::find_if(digits, [&](const Digit &each) {
+          return each.extent.isConstant() && isParameter(each.stride);
+        });
       if (next == digits.end() || next->stride == Poly() || !isAtLeast(next->stride, width))
         return false;
       if (isGiven)
@@ -420,9 +441,9 @@ private:
   Space &space;
   std::map<VarId, std::pair<Poly, Poly>> ends;
   Extents extents, loopExtents;
-  bool knowsExtents = true; ///< of the variables that are looked at
+  bool knowsExtents = true;    ///< of the variables that are looked at
   std::set<VarId> unitStrides; ///< parameters that may well be 1
-  std::set<VarId> outer; ///< loops and points that have one value where a loop is looked at
+  std::set<VarId> outer;       ///< loops and points that have one value where a loop is looked at
 };
 
 } // namespace

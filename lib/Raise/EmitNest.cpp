@@ -14,7 +14,8 @@ namespace {
 
 class NestEmitter {
 public:
-  NestEmitter(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions, kb::KernelOp kernel, OpBuilder &builder)
+  NestEmitter(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions, kb::KernelOp kernel,
+              OpBuilder &builder)
       : program(program), space(program.space), builder(builder), context(kernel.getContext()),
         location(kernel.getLoc()), kernel(kernel) {
     for (const Dimension &each : dimensions)
@@ -35,11 +36,12 @@ public:
       requirements.push_back(expression(each));
     if (!program.reason.empty())
       return {};
-    auto nest = kb::NestOp::create(builder, location, kernel.getSymName(), builder.getArrayAttr(names),
-                                   builder.getArrayAttr(ends), builder.getArrayAttr({}),
-                                   requirements.empty() ? ArrayAttr() : builder.getArrayAttr(requirements),
-                                   kb::DomainAttr(), program.header.empty() ? StringAttr() : builder.getStringAttr(program.header),
-                                   DictionaryAttr());
+    auto nest = kb::NestOp::create(
+        builder, location, kernel.getSymName(), builder.getArrayAttr(names),
+        builder.getArrayAttr(ends), builder.getArrayAttr({}),
+        requirements.empty() ? ArrayAttr() : builder.getArrayAttr(requirements), kb::DomainAttr(),
+        program.header.empty() ? StringAttr() : builder.getStringAttr(program.header),
+        DictionaryAttr());
     nest.getBody().emplaceBlock();
     {
       OpBuilder::InsertionGuard guard(builder);
@@ -74,9 +76,9 @@ private:
   kb::SymbolAttr symbol(VarId id) {
     const Space::Variable &variable = space[id];
     bool isParam = variable.kind == Space::Param;
-    return kb::SymbolAttr::get(context, variable.name, isParam ? kb::SymbolOrigin::Param : kb::SymbolOrigin::Varying,
-                               isParam ? variable.argument : -1, variable.byteOffset, variable.bits,
-                               variable.isSigned);
+    return kb::SymbolAttr::get(
+        context, variable.name, isParam ? kb::SymbolOrigin::Param : kb::SymbolOrigin::Varying,
+        isParam ? variable.argument : -1, variable.byteOffset, variable.bits, variable.isSigned);
   }
 
   //===-- Polynomials -----------------------------------------------------===//
@@ -114,7 +116,8 @@ private:
         const Space::Variable variable = space[id];
         AffineExpr factor;
         if (variable.kind == Space::FloorDiv || variable.kind == Space::Mod) {
-          AffineExpr dividend = affine(variable.dividend, symbols), divisor = affine(variable.divisor, symbols);
+          AffineExpr dividend = affine(variable.dividend, symbols),
+                     divisor = affine(variable.divisor, symbols);
           if (!divisor.isSymbolicOrConstant()) {
             program.refuse("an index is divided by what differs between threads");
             return zero;
@@ -142,7 +145,8 @@ private:
   kb::ExprAttr expression(const Poly &poly) {
     llvm::SmallVector<StringAttr> symbols;
     AffineExpr expr = affine(poly, symbols);
-    auto map = AffineMap::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + symbols.size(), expr);
+    auto map =
+        AffineMap::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + symbols.size(), expr);
     return kb::ExprAttr::get(context, loopNames(), symbols, map);
   }
 
@@ -161,7 +165,8 @@ private:
       conditions.push_back(affine(each.poly, symbols));
       isEquality.push_back(each.isEquality);
     }
-    auto set = IntegerSet::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + symbols.size(), conditions, isEquality);
+    auto set = IntegerSet::get(kb::firstLoopDim + dims.size(),
+                               kb::firstNamedSymbol + symbols.size(), conditions, isEquality);
     return kb::DomainAttr::get(context, loopNames(), symbols, set, true);
   }
 
@@ -173,11 +178,12 @@ private:
       program.refuse("its threads work together by '" + each.function + "'");
     if (isElement && each.base.memory == Base::Shared)
       program.refuse("its threads exchange values through '" + each.base.name + "'");
-    auto base = isElement ? kb::BaseAttr::get(context, each.base.kind, each.base.name, each.base.argument,
-                                              each.base.byteOffset)
+    auto base = isElement ? kb::BaseAttr::get(context, each.base.kind, each.base.name,
+                                              each.base.argument, each.base.byteOffset)
                           : kb::BaseAttr::get(context, kb::BaseKind::Unknown, "", -1, 0);
-    return kb::OperandAttr::get(context, isElement ? kb::OperandKind::Element : kb::OperandKind::Index, base, each.type,
-                                each.bytes, expression(each.offset), {}, {});
+    return kb::OperandAttr::get(context,
+                                isElement ? kb::OperandKind::Element : kb::OperandKind::Index, base,
+                                each.type, each.bytes, expression(each.offset), {}, {});
   }
 
   ArrayAttr operands(const Text &text) {
@@ -204,31 +210,39 @@ private:
     switch (each.kind) {
     case Statement::Let:
       declared.insert(each.name);
-      kb::LetOp::create(builder, location, each.name, each.type, each.value.text, operands(each.value), false);
+      kb::LetOp::create(builder, location, each.name, each.type, each.value.text,
+                        operands(each.value), false);
       return;
     case Statement::Assign:
-      kb::LetOp::create(builder, location, each.name, each.type, each.value.text, operands(each.value), true);
+      kb::LetOp::create(builder, location, each.name, each.type, each.value.text,
+                        operands(each.value), true);
       return;
-    case Statement::Combine: return emitCombine(each);
+    case Statement::Combine:
+      return emitCombine(each);
     case Statement::Store:
-      kb::StoreOp::create(builder, location, operand(each.target), each.value.text, operands(each.value), StringAttr());
+      kb::StoreOp::create(builder, location, operand(each.target), each.value.text,
+                          operands(each.value), StringAttr());
       return;
     case Statement::Atomic:
-      kb::StoreOp::create(builder, location, operand(each.target), each.value.text, operands(each.value),
-                          builder.getStringAttr(each.function));
+      kb::StoreOp::create(builder, location, operand(each.target), each.value.text,
+                          operands(each.value), builder.getStringAttr(each.function));
       return;
-    case Statement::For: return emitLoop(each);
-    case Statement::If: return emitIf(each);
-    case Statement::Barrier: return program.refuse("its threads wait for each other at a barrier");
-    case Statement::Opaque: return program.refuse(each.reason);
+    case Statement::For:
+      return emitLoop(each);
+    case Statement::If:
+      return emitIf(each);
+    case Statement::Barrier:
+      return program.refuse("its threads wait for each other at a barrier");
+    case Statement::Opaque:
+      return program.refuse(each.reason);
     }
   }
 
   /// A kb.reduce in a reduction loop, otherwise a new value.
   void emitCombine(const Statement &each) {
     if (reducing.count(each.name)) {
-      kb::ReduceOp::create(builder, location, each.name, each.reduction, each.combine, each.identity, each.value.text,
-                           operands(each.value));
+      kb::ReduceOp::create(builder, location, each.name, each.reduction, each.combine,
+                           each.identity, each.value.text, operands(each.value));
       return;
     }
     std::string text;
@@ -250,7 +264,8 @@ private:
       for (unsigned i = 2; !program.names.insert(name = wish + "_" + std::to_string(i)).second;)
         ++i;
     }
-    auto over = kb::OverOp::create(builder, location, space[each.variable].name, expression(each.end), each.order, each.team);
+    auto over = kb::OverOp::create(builder, location, space[each.variable].name,
+                                   expression(each.end), each.order, each.team);
     std::set<std::string> before = reducing;
     if (each.order == kb::LoopOrder::Reduction) {
       std::set<std::string> inside;
@@ -273,11 +288,13 @@ private:
 
   void emitIf(const Statement &each) {
     if (each.constraints.empty() || each.value.text.empty()) {
-      auto when = kb::WhenOp::create(builder, location, each.constraints.empty() ? kb::DomainAttr() : domain(each.constraints),
-                                     each.value.text, operands(each.value));
+      auto when = kb::WhenOp::create(
+          builder, location, each.constraints.empty() ? kb::DomainAttr() : domain(each.constraints),
+          each.value.text, operands(each.value));
       return emitInside(when, each.body);
     }
-    auto outer = kb::WhenOp::create(builder, location, domain(each.constraints), "", builder.getArrayAttr({}));
+    auto outer = kb::WhenOp::create(builder, location, domain(each.constraints), "",
+                                    builder.getArrayAttr({}));
     outer.getBody().emplaceBlock();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&outer.getBody().front());
@@ -300,8 +317,8 @@ private:
 
 } // namespace
 
-kb::NestOp emitNest(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions, kb::KernelOp kernel,
-                    OpBuilder &builder) {
+kb::NestOp emitNest(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions,
+                    kb::KernelOp kernel, OpBuilder &builder) {
   return NestEmitter(program, dimensions, kernel, builder).emit();
 }
 

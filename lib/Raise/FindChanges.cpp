@@ -15,9 +15,10 @@ namespace {
 /// Variables that are changed deeper than they are declared, or whose address is taken.
 class ChangeFinder : public DynamicRecursiveASTVisitor {
 public:
-  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked, LoopForms &forms, LoopMoves &moves,
-               Choices &choices, bool movesIntegers)
-      : ast(ast), untracked(untracked), forms(forms), moves(moves), choices(choices), movesIntegers(movesIntegers) {}
+  ChangeFinder(const ASTContext &ast, std::set<const VarDecl *> &untracked, LoopForms &forms,
+               LoopMoves &moves, Choices &choices, bool movesIntegers)
+      : ast(ast), untracked(untracked), forms(forms), moves(moves), choices(choices),
+        movesIntegers(movesIntegers) {}
 
   /// Variables that are changed elsewhere, too, do not only move on.
   void finish() {
@@ -77,7 +78,9 @@ public:
     branches.pop_back();
     return true;
   }
-  bool TraverseSwitchStmt(SwitchStmt *branch) override { return nested(branch, &ChangeFinder::base<SwitchStmt>); }
+  bool TraverseSwitchStmt(SwitchStmt *branch) override {
+    return nested(branch, &ChangeFinder::base<SwitchStmt>);
+  }
   bool TraversePseudoObjectExpr(PseudoObjectExpr *) override { return true; }
 
   bool VisitBinaryOperator(BinaryOperator *op) override {
@@ -127,12 +130,15 @@ private:
     if (isChosen(variable, declared))
       return;
     // Once in each iteration of a loop beside which it is declared.
-    bool isOnce = !loops.empty() && loops.back().second == declared && depth <= declared + 2 && moved.insert(variable).second;
+    bool isOnce = !loops.empty() && loops.back().second == declared && depth <= declared + 2 &&
+                  moved.insert(variable).second;
     LoopMove move{variable, nullptr, false};
     Statement::Progress progress = Statement::Add;
     QualType type = variable->getType();
-    isOnce &= type->isPointerType() || (movesIntegers && type->isIntegerType() && ast.getTypeSize(type) >= 32);
-    if (isOnce && readIncrement(by, variable, progress, move.step) && isFixedIn(move.step, loops.back().first) &&
+    isOnce &= type->isPointerType() ||
+              (movesIntegers && type->isIntegerType() && ast.getTypeSize(type) >= 32);
+    if (isOnce && readIncrement(by, variable, progress, move.step) &&
+        isFixedIn(move.step, loops.back().first) &&
         (progress == Statement::Add || progress == Statement::Down)) {
       move.isDown = progress == Statement::Down;
       moves[loops.back().first].push_back(move);
@@ -140,10 +146,12 @@ private:
     }
     untracked.insert(variable);
   }
-  /// Whether only branches stand between the declaration of \p variable and this change; notes them.
+  /// Whether only branches stand between the declaration of \p variable and this change; notes
+  /// them.
   bool isChosen(const VarDecl *variable, unsigned declared) {
     QualType type = variable->getType();
-    if (!type->isPointerType() && !(type->isIntegerType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32))
+    if (!type->isPointerType() &&
+        !(type->isIntegerType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32))
       return false;
     std::vector<const IfStmt *> around;
     for (unsigned inner = depth; auto &[branch, place] : llvm::reverse(branches)) {
@@ -165,15 +173,18 @@ private:
       return true;
     if (llvm::isa<CallExpr, ArraySubscriptExpr, LambdaExpr>(expr))
       return false;
-    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_Deref)
+    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
+        unary && unary->getOpcode() == UO_Deref)
       return false;
     if (const auto *reference = llvm::dyn_cast<DeclRefExpr>(expr))
       if (const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl())) {
         auto at = depths.find(variable);
         bool isOutside = at == depths.end() || at->second <= loops.back().second;
-        return isOutside && variable != countedVariable(loop) && !changesVariable(loop->getBody(), variable);
+        return isOutside && variable != countedVariable(loop) &&
+               !changesVariable(loop->getBody(), variable);
       }
-    return llvm::all_of(expr->children(), [&](const Stmt *child) { return isFixedIn(child, loop); });
+    return llvm::all_of(expr->children(),
+                        [&](const Stmt *child) { return isFixedIn(child, loop); });
   }
   void escape(const Expr *lvalue) {
     if (const VarDecl *variable = variableOf(lvalue))
@@ -186,10 +197,12 @@ private:
   LoopMoves &moves;
   Choices &choices;
   bool movesIntegers;
-  std::map<const VarDecl *, Choices> chosen;                ///< variables that branches set
-  std::vector<std::pair<const IfStmt *, unsigned>> branches; ///< around, with the depth that they stand at
+  std::map<const VarDecl *, Choices> chosen; ///< variables that branches set
+  std::vector<std::pair<const IfStmt *, unsigned>>
+      branches; ///< around, with the depth that they stand at
   std::set<const VarDecl *> moved;
-  std::vector<std::pair<const ForStmt *, unsigned>> loops; ///< around, with the depth that they stand at
+  std::vector<std::pair<const ForStmt *, unsigned>>
+      loops; ///< around, with the depth that they stand at
   std::map<const VarDecl *, unsigned> depths;
   const VarDecl *inHeader = nullptr;
   unsigned depth = 0;
@@ -203,14 +216,15 @@ std::optional<const Stmt *> constantSide(const IfStmt *branch, const ASTContext 
   const Expr *condition = branch->getCond();
   Expr::EvalResult value;
   bool holds = false;
-  if (condition->isValueDependent() || !condition->EvaluateAsRValue(value, ast) || value.HasSideEffects ||
-      !condition->EvaluateAsBooleanCondition(holds, ast))
+  if (condition->isValueDependent() || !condition->EvaluateAsRValue(value, ast) ||
+      value.HasSideEffects || !condition->EvaluateAsBooleanCondition(holds, ast))
     return std::nullopt;
   return holds ? branch->getThen() : branch->getElse();
 }
 
-void findUntrackedVariables(const Stmt *body, const ASTContext &ast, std::set<const VarDecl *> &untracked,
-                            LoopForms &forms, LoopMoves &moves, Choices &choices, bool movesIntegers) {
+void findUntrackedVariables(const Stmt *body, const ASTContext &ast,
+                            std::set<const VarDecl *> &untracked, LoopForms &forms,
+                            LoopMoves &moves, Choices &choices, bool movesIntegers) {
   ChangeFinder finder(ast, untracked, forms, moves, choices, movesIntegers);
   finder.TraverseStmt(const_cast<Stmt *>(body));
   finder.finish();

@@ -69,8 +69,9 @@ private:
         rest.erase(at);
         return true;
       };
-      bool isStart = llvm::is_contained(monomial, BidVar + axis) &&
-                     (size ? coefficient % size == 0 : llvm::is_contained(monomial, BdimVar + axis));
+      bool isStart =
+          llvm::is_contained(monomial, BidVar + axis) &&
+          (size ? coefficient % size == 0 : llvm::is_contained(monomial, BdimVar + axis));
       Poly term = number(coefficient);
       if (isStart) {
         take(BidVar + axis);
@@ -107,13 +108,15 @@ private:
     auto change = [&](const Poly &poly) { return withStart(poly, axis, size, start); };
     rewritePolys(program.body, [&](const Poly &poly) {
       Poly changed = change(poly);
-      isGlobal &= !space.dependsOn(changed, BidVar + axis) && !space.dependsOn(changed, TidVar + axis);
+      isGlobal &=
+          !space.dependsOn(changed, BidVar + axis) && !space.dependsOn(changed, TidVar + axis);
       return poly;
     });
     if (!isGlobal)
       return false;
     rewritePolys(program.body, change);
-    space[global].name = nameOf([&](const Poly &hint) { return change(hint) == var(global); }, axis);
+    space[global].name =
+        nameOf([&](const Poly &hint) { return change(hint) == var(global); }, axis);
     dimensions.push_back({global, var(GdimVar + axis) * var(BdimVar + axis)});
     for (Hint &hint : program.hints)
       hint.poly = change(hint.poly);
@@ -124,8 +127,8 @@ private:
     return true;
   }
 
-  /// Numbers all threads along \p axis where each of them has \p width neighbours: bid * size + tid * width. The block's
-  /// own number is a quotient then.
+  /// Numbers all threads along \p axis where each of them has \p width neighbours: bid * size + tid
+  /// * width. The block's own number is a quotient then.
   bool formCoarse(unsigned axis, int64_t size, int64_t width) {
     int64_t threads = size / width;
     Space::Variable dimension;
@@ -145,7 +148,8 @@ private:
     if (!isGlobal)
       return false;
     rewritePolys(program.body, change);
-    space[global].name = nameOf([&](const Poly &hint) { return change(hint) == var(global); }, axis);
+    space[global].name =
+        nameOf([&](const Poly &hint) { return change(hint) == var(global); }, axis);
     dimensions.push_back({global, var(GdimVar + axis) * number(threads)});
     for (Hint &hint : program.hints)
       hint.poly = change(hint.poly);
@@ -182,7 +186,8 @@ private:
     std::set<int64_t> sizes;
     auto look = [&](const Poly &poly) {
       for (auto &[monomial, coefficient] : poly.monomials())
-        if (int64_t size = std::abs(coefficient); monomial == Poly::Monomial{BidVar + axis} && size > 1 && size <= 1024)
+        if (int64_t size = std::abs(coefficient);
+            monomial == Poly::Monomial{BidVar + axis} && size > 1 && size <= 1024)
           sizes.insert(size);
     };
     if (auto launched = launches.block[axis]; launched.low == launched.high && launched.low > 1)
@@ -216,7 +221,8 @@ private:
             return;
     }
     auto form = [&](VarId from, VarId extent) {
-      VarId id = addDimension(nameOf([&](const Poly &hint) { return hint == var(from); }, axis), var(extent));
+      VarId id = addDimension(nameOf([&](const Poly &hint) { return hint == var(from); }, axis),
+                              var(extent));
       auto change = [&](const Poly &poly) { return space.substitute(poly, from, var(id)); };
       rewritePolys(program.body, change);
       for (Hint &hint : program.hints)
@@ -241,10 +247,12 @@ private:
   void dropImplied(std::vector<Statement> &body) {
     for (size_t i = 0; i < body.size(); ++i) {
       dropImplied(body[i].body);
-      if (body[i].kind != Statement::If || body[i].constraints.size() != 1 || !body[i].value.text.empty())
+      if (body[i].kind != Statement::If || body[i].constraints.size() != 1 ||
+          !body[i].value.text.empty())
         continue;
       std::vector<Statement> &inside = body[i].body;
-      bool isChain = !inside.empty() && inside.back().kind == Statement::If && inside.back().value.text.empty();
+      bool isChain = !inside.empty() && inside.back().kind == Statement::If &&
+                     inside.back().value.text.empty();
       for (size_t k = 0; k + 1 < inside.size(); ++k) {
         isChain &= inside[k].kind == Statement::Let;
         for (Operand &operand : inside[k].value.operands)
@@ -256,7 +264,8 @@ private:
         continue;
       std::vector<Statement> moved = std::move(inside);
       body.erase(body.begin() + i);
-      body.insert(body.begin() + i, std::make_move_iterator(moved.begin()), std::make_move_iterator(moved.end()));
+      body.insert(body.begin() + i, std::make_move_iterator(moved.begin()),
+                  std::make_move_iterator(moved.end()));
     }
   }
 
@@ -266,7 +275,8 @@ private:
       return false;
     Poly difference, divisor;
     for (auto &[monomial, coefficient] : coarse.poly.monomials()) {
-      if (monomial.size() != 1 || std::abs(coefficient) != 1 || space[monomial[0]].kind != Space::FloorDiv)
+      if (monomial.size() != 1 || std::abs(coefficient) != 1 ||
+          space[monomial[0]].kind != Space::FloorDiv)
         return false;
       const Space::Variable &quotient = space[monomial[0]];
       if (!(divisor == Poly()) && !(divisor == quotient.divisor))
@@ -300,7 +310,8 @@ bool isIdempotent(ThreadProgram &program) {
         loaded.push_back(operand.base);
     return true;
   });
-  return !isAtomic && llvm::none_of(loaded, [&](const Base &base) { return llvm::is_contained(stored, base); });
+  return !isAtomic &&
+         llvm::none_of(loaded, [&](const Base &base) { return llvm::is_contained(stored, base); });
 }
 
 /// Counts every loop from 0 by 1.
@@ -311,7 +322,8 @@ static void normalize(ThreadProgram &program, std::vector<Statement> &body) {
       if (each.progress == Statement::Halve || each.progress == Statement::Double)
         return program.refuse("the loop over '" + space[each.variable].name + "' does not count");
       bool isDown = each.progress == Statement::Down;
-      Poly one = Poly::constant(1), length = isDown ? each.begin - each.end + one : each.end - each.begin;
+      Poly one = Poly::constant(1),
+           length = isDown ? each.begin - each.end + one : each.end - each.begin;
       bool isPlain = !isDown && each.begin == Poly() && each.step == one;
       if (!isPlain) {
         Space::Variable counter;
@@ -319,8 +331,11 @@ static void normalize(ThreadProgram &program, std::vector<Statement> &body) {
         counter.name = space[each.variable].name;
         counter.low = 0;
         VarId id = space.add(counter);
-        Poly moved = each.step * Poly::variable(id), value = isDown ? each.begin - moved : each.begin + moved;
-        rewritePolys(each.body, [&](const Poly &poly) { return space.substitute(poly, each.variable, value); });
+        Poly moved = each.step * Poly::variable(id),
+             value = isDown ? each.begin - moved : each.begin + moved;
+        rewritePolys(each.body, [&](const Poly &poly) {
+          return space.substitute(poly, each.variable, value);
+        });
         if (!(each.step == one))
           length = space.countSteps(length, each.step);
         each.variable = id;

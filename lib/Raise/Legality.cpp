@@ -33,8 +33,7 @@ struct Access {
 class Question {
 public:
   Question(kb::NestOp nest, double seconds)
-      : nest(nest), dims(nest.getDims().size()),
-        deadline(raise::threadSeconds() + seconds) {
+      : nest(nest), dims(nest.getDims().size()), deadline(raise::threadSeconds() + seconds) {
     nest.walk([&](Operation *op) { collect(op); });
   }
 
@@ -53,9 +52,10 @@ private:
   void addSamePoint(NestSystem &system) const;
   /// Whether \p system has no solution in which dimension \p position differs.
   bool isEmptyWhereDiffers(const NestSystem &system, unsigned position, bool isSymmetric);
-  /// Visits each pair of a store and an access to the same base of which not both are the same atomic.
-  /// Stops at the first reason.
-  std::string forEachPair(llvm::function_ref<std::string(const Access &, const Access &)> visit) const;
+  /// Visits each pair of a store and an access to the same base of which not both are the same
+  /// atomic. Stops at the first reason.
+  std::string
+  forEachPair(llvm::function_ref<std::string(const Access &, const Access &)> visit) const;
   Answer answer(std::string reason) const;
 
   kb::NestOp nest;
@@ -104,7 +104,8 @@ std::string Question::hiddenOverlap() {
     if (access.base().getKind() == kb::BaseKind::Argument)
       storesToArgument = true;
     else if (access.base().getKind() == kb::BaseKind::Global)
-      return "it stores to the variable " + access.name() + ", which parameters may refer to as well";
+      return "it stores to the variable " + access.name() +
+             ", which parameters may refer to as well";
     else
       return "it stores to memory that is not one of its parameters";
   }
@@ -113,7 +114,8 @@ std::string Question::hiddenOverlap() {
         !isConstantMemory(access.base()))
       return access.base().getName().empty()
                  ? "it loads memory that is not one of its parameters, and stores may change that"
-                 : "it loads " + access.name() + ", which is not a parameter, and stores may change that";
+                 : "it loads " + access.name() +
+                       ", which is not a parameter, and stores may change that";
   return "";
 }
 
@@ -127,7 +129,8 @@ NestSystem Question::meeting(const Access &a, const Access &b) const {
   ArrayRef<kb::ExprAttr> stridesA = a.element.getStrides(), stridesB = b.element.getStrides();
   bool sameStrides = !stridesA.empty() && stridesA.size() == stridesB.size() && bytesA == bytesB;
   for (size_t i = 0; sameStrides && i < stridesA.size(); ++i)
-    sameStrides = import(stridesA[i], 0).valid && import(stridesA[i], 0).terms == import(stridesB[i], 1).terms;
+    sameStrides = import(stridesA[i], 0).valid &&
+                  import(stridesA[i], 0).terms == import(stridesB[i], 1).terms;
   if (sameStrides) {
     for (auto [indexA, indexB] : llvm::zip(a.element.getIndices(), b.element.getIndices()))
       system.addEqual(import(indexA, 0), import(indexB, 1));
@@ -138,7 +141,8 @@ NestSystem Question::meeting(const Access &a, const Access &b) const {
     system.addEqualByDigits(offsetA, offsetB);
     return system;
   }
-  Polynomial startA = offsetA * Polynomial::constant(bytesA), startB = offsetB * Polynomial::constant(bytesB);
+  Polynomial startA = offsetA * Polynomial::constant(bytesA),
+             startB = offsetB * Polynomial::constant(bytesB);
   system.add(startB + Polynomial::constant(bytesB - 1) - startA);
   system.add(startA + Polynomial::constant(bytesA - 1) - startB);
   return system;
@@ -158,7 +162,8 @@ bool Question::isEmptyWhereDiffers(const NestSystem &system, unsigned position, 
       return false;
     }
     NestSystem ordered = system;
-    ordered.add(ordered.dim(position, swapped) - ordered.dim(position, !swapped) - Polynomial::constant(1));
+    ordered.add(ordered.dim(position, swapped) - ordered.dim(position, !swapped) -
+                Polynomial::constant(1));
     if (!ordered.isEmpty()) {
       isLate = raise::threadSeconds() > deadline; // it may have given up
       return false;
@@ -167,14 +172,16 @@ bool Question::isEmptyWhereDiffers(const NestSystem &system, unsigned position, 
   return true;
 }
 
-std::string Question::forEachPair(llvm::function_ref<std::string(const Access &, const Access &)> visit) const {
+std::string
+Question::forEachPair(llvm::function_ref<std::string(const Access &, const Access &)> visit) const {
   for (size_t i = 0; i < accesses.size(); ++i) {
     const Access &store = accesses[i];
     if (!store.stores)
       continue;
     for (size_t j = 0; j < accesses.size(); ++j) {
       const Access &other = accesses[j];
-      if (other.base() != store.base() || (other.stores && j < i) || (store.atomic && store.atomic == other.atomic))
+      if (other.base() != store.base() || (other.stores && j < i) ||
+          (store.atomic && store.atomic == other.atomic))
         continue;
       if (std::string reason = visit(store, other); !reason.empty())
         return reason;
@@ -201,8 +208,9 @@ Answer Question::isLegal(bool isApart) {
     NestSystem system = meeting(store, other);
     for (unsigned i = 0; i < dims; ++i)
       if (!isEmptyWhereDiffers(system, i, isSame))
-        return (isSame || other.stores ? "two points may store to the same element of "
-                                       : "a point may store to an element that another point loads, of ") +
+        return (isSame || other.stores
+                    ? "two points may store to the same element of "
+                    : "a point may store to an element that another point loads, of ") +
                store.name();
     addSamePoint(system);
     for (size_t level = 0; level < store.overs.size(); ++level) {
@@ -211,7 +219,8 @@ Answer Question::isLegal(bool isApart) {
         break;
       if (over.getOrder() != kb::LoopOrder::Ascending &&
           !isEmptyWhereDiffers(system, dims + level, isSame))
-        return "iterations of '" + over.getName().str() + "' may touch the same element of " + store.name();
+        return "iterations of '" + over.getName().str() + "' may touch the same element of " +
+               store.name();
       system.addEqual(system.dim(dims + level, 0), system.dim(dims + level, 1));
     }
     return "";
@@ -237,6 +246,8 @@ Answer isLegalNest(kb::NestOp nest, double seconds, bool isApart) {
   return Question(nest, seconds).isLegal(isApart);
 }
 
-Answer hasOneOwner(kb::NestOp nest, double seconds) { return Question(nest, seconds).hasOneOwner(); }
+Answer hasOneOwner(kb::NestOp nest, double seconds) {
+  return Question(nest, seconds).hasOneOwner();
+}
 
 } // namespace kbopt

@@ -1,7 +1,7 @@
 //===- LoopForms.cpp - Loops as for loops -----------------------------------===//
 //
-// Owns the view of while and do loops as the for loops that they could have been written as. The given tree stays
-// as it is: what is new refers to its parts.
+// Owns the view of while and do loops as the for loops that they could have been written as. The
+// given tree stays as it is: what is new refers to its parts.
 //
 //===----------------------------------------------------------------------===//
 #include "LoopForms.h"
@@ -26,19 +26,22 @@ static bool containsContinue(const Stmt *statement) {
   if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt>(statement))
     return false;
   return llvm::isa<ContinueStmt>(statement) ||
-         llvm::any_of(statement->children(), [](const Stmt *child) { return containsContinue(child); });
+         llvm::any_of(statement->children(),
+                      [](const Stmt *child) { return containsContinue(child); });
 }
 
 /// Whether \p expr names \p variable.
 static bool mentions(const Stmt *expr, const VarDecl *variable) {
   const auto *reference = llvm::dyn_cast_or_null<DeclRefExpr>(expr);
   return expr && ((reference && reference->getDecl() == variable) ||
-                  llvm::any_of(expr->children(), [&](const Stmt *child) { return mentions(child, variable); }));
+                  llvm::any_of(expr->children(),
+                               [&](const Stmt *child) { return mentions(child, variable); }));
 }
 
 static bool isAlways(const Expr *condition, const ASTContext &ast) {
   bool value = false;
-  return !condition || (!condition->isValueDependent() && condition->EvaluateAsBooleanCondition(value, ast) && value);
+  return !condition || (!condition->isValueDependent() &&
+                        condition->EvaluateAsBooleanCondition(value, ast) && value);
 }
 
 /// The variable that \p statement, the last one of a loop with \p condition, moves on.
@@ -50,35 +53,43 @@ static const VarDecl *movedBy(const Stmt *statement, const Expr *condition) {
   const VarDecl *variable = nullptr;
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(increment))
     variable = variableOf(unary->getSubExpr());
-  else if (const auto *assign = llvm::dyn_cast<BinaryOperator>(increment); assign && assign->isAssignmentOp())
+  else if (const auto *assign = llvm::dyn_cast<BinaryOperator>(increment);
+           assign && assign->isAssignmentOp())
     variable = variableOf(assign->getLHS());
   Statement::Progress progress = Statement::Add;
   const Expr *step = nullptr;
-  bool isKnown = variable && mentions(condition, variable) && readIncrement(increment, variable, progress, step);
+  bool isKnown = variable && mentions(condition, variable) &&
+                 readIncrement(increment, variable, progress, step);
   return isKnown ? variable : nullptr;
 }
 
-/// `for (...; k = j++)`, where k is the counter's value before: the body ends with `k = j`. Null for other loops.
+/// `for (...; k = j++)`, where k is the counter's value before: the body ends with `k = j`. Null
+/// for other loops.
 static const ForStmt *splitHeader(const ForStmt *loop, const ASTContext &ast) {
   const Expr *increment = loop->getInc() ? strip(loop->getInc()) : nullptr;
   const auto *assign = llvm::dyn_cast_or_null<BinaryOperator>(increment);
-  if (!assign || assign->getOpcode() != BO_Assign || loop->getConditionVariable() || containsContinue(loop->getBody()))
+  if (!assign || assign->getOpcode() != BO_Assign || loop->getConditionVariable() ||
+      containsContinue(loop->getBody()))
     return nullptr;
   auto *step = llvm::dyn_cast<UnaryOperator>(const_cast<Expr *>(strip(assign->getRHS())));
-  const VarDecl *before = variableOf(assign->getLHS()), *counter = step ? variableOf(step->getSubExpr()) : nullptr;
-  bool isSplit = before && counter && before != counter && step->isPostfix() && step->isIncrementDecrementOp() &&
+  const VarDecl *before = variableOf(assign->getLHS()),
+                *counter = step ? variableOf(step->getSubExpr()) : nullptr;
+  bool isSplit = before && counter && before != counter && step->isPostfix() &&
+                 step->isIncrementDecrementOp() &&
                  ast.hasSameUnqualifiedType(before->getType(), counter->getType());
   if (!isSplit)
     return nullptr;
   QualType type = counter->getType().getUnqualifiedType();
-  auto *value = ImplicitCastExpr::Create(ast, type, CK_LValueToRValue, step->getSubExpr(), nullptr, VK_PRValue,
-                                         FPOptionsOverride());
-  auto *keep = BinaryOperator::Create(ast, assign->getLHS(), value, BO_Assign, type, VK_LValue, OK_Ordinary,
-                                      assign->getExprLoc(), FPOptionsOverride());
+  auto *value = ImplicitCastExpr::Create(ast, type, CK_LValueToRValue, step->getSubExpr(), nullptr,
+                                         VK_PRValue, FPOptionsOverride());
+  auto *keep = BinaryOperator::Create(ast, assign->getLHS(), value, BO_Assign, type, VK_LValue,
+                                      OK_Ordinary, assign->getExprLoc(), FPOptionsOverride());
   Stmt *body = const_cast<Stmt *>(loop->getBody()), *parts[] = {body, keep};
-  auto *block = CompoundStmt::Create(ast, parts, FPOptionsOverride(), body->getBeginLoc(), body->getEndLoc());
-  return new (ast) ForStmt(ast, const_cast<Stmt *>(loop->getInit()), const_cast<Expr *>(loop->getCond()), nullptr, step, block,
-                           loop->getBeginLoc(), loop->getBeginLoc(), loop->getBeginLoc());
+  auto *block =
+      CompoundStmt::Create(ast, parts, FPOptionsOverride(), body->getBeginLoc(), body->getEndLoc());
+  return new (ast)
+      ForStmt(ast, const_cast<Stmt *>(loop->getInit()), const_cast<Expr *>(loop->getCond()),
+              nullptr, step, block, loop->getBeginLoc(), loop->getBeginLoc(), loop->getBeginLoc());
 }
 
 const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
@@ -89,7 +100,8 @@ const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
       return split;
     if ((given->getCond() && given->getInc()) || given->getConditionVariable())
       return given;
-    init = given->getInit(), condition = given->getCond(), increment = given->getInc(), body = given->getBody();
+    init = given->getInit(), condition = given->getCond(), increment = given->getInc(),
+    body = given->getBody();
   } else if (const auto *given = llvm::dyn_cast<WhileStmt>(loop)) {
     if (given->getConditionVariable())
       return nullptr;
@@ -107,8 +119,9 @@ const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
     const Stmt *exit = leave && !leave->getElse() ? onlyStatement(leave->getThen()) : nullptr;
     if (!exit || !llvm::isa<BreakStmt>(exit) || leave->getInit() || leave->getConditionVariable())
       return nullptr;
-    condition = UnaryOperator::Create(ast, const_cast<Expr *>(leave->getCond()), UO_LNot, ast.BoolTy, VK_PRValue,
-                                      OK_Ordinary, leave->getCond()->getExprLoc(), false, FPOptionsOverride());
+    condition = UnaryOperator::Create(ast, const_cast<Expr *>(leave->getCond()), UO_LNot,
+                                      ast.BoolTy, VK_PRValue, OK_Ordinary,
+                                      leave->getCond()->getExprLoc(), false, FPOptionsOverride());
     statements.erase(statements.begin());
   }
   if (!increment && !statements.empty() && movedBy(statements.back(), condition)) {
@@ -118,10 +131,11 @@ const ForStmt *LoopForms::convert(const Stmt *loop, const ASTContext &ast) {
   }
   if (!condition || !increment)
     return nullptr;
-  auto *block = CompoundStmt::Create(ast, statements, FPOptionsOverride(), body->getBeginLoc(), body->getEndLoc());
-  auto *result = new (ast)
-      ForStmt(ast, const_cast<Stmt *>(init), const_cast<Expr *>(condition), nullptr, const_cast<Expr *>(increment), block,
-              loop->getBeginLoc(), loop->getBeginLoc(), loop->getBeginLoc());
+  auto *block = CompoundStmt::Create(ast, statements, FPOptionsOverride(), body->getBeginLoc(),
+                                     body->getEndLoc());
+  auto *result = new (ast) ForStmt(ast, const_cast<Stmt *>(init), const_cast<Expr *>(condition),
+                                   nullptr, const_cast<Expr *>(increment), block,
+                                   loop->getBeginLoc(), loop->getBeginLoc(), loop->getBeginLoc());
   if (llvm::isa<DoStmt>(loop))
     repeated.insert(result);
   return result;

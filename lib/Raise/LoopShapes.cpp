@@ -1,6 +1,7 @@
 //===- LoopShapes.cpp - Loops in a form that says more -------------------------===//
 //
-// Owns two changes of loops that keep what each element goes through, in its order, and one of scalars:
+// Owns two changes of loops that keep what each element goes through, in its order, and one of
+// scalars:
 //
 //   for (i) out[i] = 0;                           for (i) {
 //   for (k) for (i) out[i] += a[k] * b[k][i];  =>   out[i] = 0;
@@ -8,7 +9,8 @@
 //                                                 }
 // so that an element that is updated in memory becomes a sum, and
 //
-//   for (k < n) { if (k <= t) A; if (k > t) B; }  =>  for (k < t + 1) A;  for (k < n - t - 1) B at k + t + 1;
+//   for (k < n) { if (k <= t) A; if (k > t) B; }  =>  for (k < t + 1) A;  for (k < n - t - 1) B at
+//   k + t + 1;
 //
 // and `T x = a; if (c) x = b;` becomes `T x = c ? b : a;` where c is no condition on indices.
 //
@@ -43,7 +45,8 @@ private:
   //===-- A scalar that is chosen ------------------------------------------===//
 
   static bool readsElement(const Text &text) {
-    return llvm::any_of(text.operands, [](const Operand &each) { return each.kind != Operand::Index; });
+    return llvm::any_of(text.operands,
+                        [](const Operand &each) { return each.kind != Operand::Index; });
   }
 
   /// \p from with its holes numbered after those of \p to, whose operands get its own.
@@ -63,16 +66,17 @@ private:
 
   /// Takes the condition after the let at \p at into its value.
   static void joinChoice(std::vector<Statement> &body, size_t at) {
-    if (at + 1 >= body.size() || body[at].kind != Statement::Let || body[at].symbol || body[at].value.text.empty() ||
-        body[at + 1].kind != Statement::If)
+    if (at + 1 >= body.size() || body[at].kind != Statement::Let || body[at].symbol ||
+        body[at].value.text.empty() || body[at + 1].kind != Statement::If)
       return;
     Statement &let = body[at], &choice = body[at + 1];
-    if (!choice.constraints.empty() || choice.value.text.empty() || choice.body.size() != 1 || readsElement(choice.value) ||
-        readsElement(let.value))
+    if (!choice.constraints.empty() || choice.value.text.empty() || choice.body.size() != 1 ||
+        readsElement(choice.value) || readsElement(let.value))
       return;
     const Statement &assign = choice.body.front();
     auto names = [&](const Text &text) { return llvm::StringRef(text.text).contains(let.name); };
-    if (assign.kind != Statement::Assign || assign.name != let.name || names(assign.value) || names(choice.value))
+    if (assign.kind != Statement::Assign || assign.name != let.name || names(assign.value) ||
+        names(choice.value))
       return;
     Text value;
     std::string condition = appended(value, choice.value), chosen = appended(value, assign.value),
@@ -91,11 +95,14 @@ private:
     bool isPlain = true;
     for (Statement &each : body) {
       isPlain &= each.kind == Statement::Let || each.kind == Statement::Store;
-      if (each.kind == Statement::Store && llvm::none_of(targets, [&](auto &known) { return known.base == each.target.base; }))
+      if (each.kind == Statement::Store &&
+          llvm::none_of(targets, [&](auto &known) { return known.base == each.target.base; }))
         targets.push_back(each.target);
     }
     auto names = [&](const Poly &poly) {
-      return llvm::any_of(body, [&](Statement &each) { return each.symbol && space.dependsOn(poly, *each.symbol); });
+      return llvm::any_of(body, [&](Statement &each) {
+        return each.symbol && space.dependsOn(poly, *each.symbol);
+      });
     };
     for (const Operand &target : targets) {
       Poly stride = target.offset.coefficientOf(inner);
@@ -104,18 +111,21 @@ private:
       isPlain &= !outer || !space.dependsOn(target.offset, *outer);
       for (Statement &each : body)
         forEachOperand(each, [&](Operand &operand) {
-          isPlain &= operand.kind != Operand::Element || !(operand.base == target.base) || operand.offset == target.offset;
+          isPlain &= operand.kind != Operand::Element || !(operand.base == target.base) ||
+                     operand.offset == target.offset;
         });
     }
     return isPlain && !targets.empty();
   }
 
-  static bool mentionsBase(std::vector<Statement> &body, size_t count, std::vector<Statement> &stores) {
+  static bool mentionsBase(std::vector<Statement> &body, size_t count,
+                           std::vector<Statement> &stores) {
     bool found = false;
     for (size_t i = 0; i < count; ++i)
       forEachOperand(body[i], [&](Operand &operand) {
         for (Statement &store : stores)
-          found |= operand.kind == Operand::Element && store.kind == Statement::Store && operand.base == store.target.base;
+          found |= operand.kind == Operand::Element && store.kind == Statement::Store &&
+                   operand.base == store.target.base;
       });
     return found;
   }
@@ -127,9 +137,12 @@ private:
       return false;
     Statement &inner = outer.body.back();
     size_t lets = outer.body.size() - 1;
-    // Neither the inner loop nor where it stores may depend on what differs from one iteration to the next.
+    // Neither the inner loop nor where it stores may depend on what differs from one iteration to
+    // the next.
     auto dependsOnLet = [&](const Poly &poly) {
-      return llvm::any_of(outer.body, [&](Statement &each) { return each.symbol && space.dependsOn(poly, *each.symbol); });
+      return llvm::any_of(outer.body, [&](Statement &each) {
+        return each.symbol && space.dependsOn(poly, *each.symbol);
+      });
     };
     for (size_t i = 0; i < lets; ++i)
       if (outer.body[i].kind != Statement::Let)
@@ -140,7 +153,8 @@ private:
       if (each.kind == Statement::Store && dependsOnLet(each.target.offset))
         return false;
     if (space.dependsOn(inner.end, outer.variable) || space.dependsOn(outer.end, inner.variable) ||
-        !ownsWhatItStores(inner.body, inner.variable, outer.variable) || mentionsBase(outer.body, lets, inner.body))
+        !ownsWhatItStores(inner.body, inner.variable, outer.variable) ||
+        mentionsBase(outer.body, lets, inner.body))
       return false;
     Statement newOuter = inner, newInner = std::move(outer);
     std::vector<Statement> work = std::move(newOuter.body);
@@ -153,8 +167,8 @@ private:
     return true;
   }
 
-  /// Moves the loop before the one at \p at, which gives its elements their first values, into it. Returns how many
-  /// statements are gone.
+  /// Moves the loop before the one at \p at, which gives its elements their first values, into it.
+  /// Returns how many statements are gone.
   size_t joinInit(std::vector<Statement> &body, size_t at) {
     if (at == 0 || !isCounted(body[at - 1]) || !(body[at - 1].end == body[at].end))
       return 0;
@@ -163,7 +177,8 @@ private:
       return 0;
     std::vector<Statement> moved = init.body;
     Poly value = Poly::variable(loop.variable);
-    rewritePolys(moved, [&](const Poly &poly) { return space.substitute(poly, init.variable, value); });
+    rewritePolys(moved,
+                 [&](const Poly &poly) { return space.substitute(poly, init.variable, value); });
     // Whatever both touch, one of them storing to it, must be the same element.
     bool isSame = true;
     std::vector<std::pair<Operand, bool>> first, second;
@@ -184,14 +199,16 @@ private:
         isSame &= !(aStores || bStores) || !(a.base == b.base) || a.offset == b.offset;
     if (!isSame)
       return 0;
-    loop.body.insert(loop.body.begin(), std::make_move_iterator(moved.begin()), std::make_move_iterator(moved.end()));
+    loop.body.insert(loop.body.begin(), std::make_move_iterator(moved.begin()),
+                     std::make_move_iterator(moved.end()));
     body.erase(body.begin() + at - 1);
     return 1;
   }
 
   //===-- A condition on the counter --------------------------------------===//
 
-  /// The number of iterations, from the first one, in which \p each is done: a poly, if it is `counter < poly`.
+  /// The number of iterations, from the first one, in which \p each is done: a poly, if it is
+  /// `counter < poly`.
   std::optional<Poly> lengthOf(const Statement &each, VarId counter) {
     if (each.kind != Statement::If || !each.value.text.empty() || each.constraints.size() != 1 ||
         each.constraints[0].isEquality)
@@ -226,7 +243,8 @@ private:
     if (!isCounted(loop) || loop.body.size() != 2)
       return;
     VarId counter = loop.variable;
-    std::optional<Poly> middle = lengthOf(loop.body[0], counter), start = startOf(loop.body[1], counter);
+    std::optional<Poly> middle = lengthOf(loop.body[0], counter),
+                        start = startOf(loop.body[1], counter);
     if (!middle) {
       middle = lengthOf(loop.body[1], counter);
       start = startOf(loop.body[0], counter);
@@ -244,7 +262,8 @@ private:
     late.end = loop.end - *middle;
     late.body = std::move(loop.body[1].body);
     Poly value = Poly::variable(id) + *middle;
-    rewritePolys(late.body, [&](const Poly &poly) { return space.substitute(poly, counter, value); });
+    rewritePolys(late.body,
+                 [&](const Poly &poly) { return space.substitute(poly, counter, value); });
     loop.end = *middle;
     std::vector<Statement> early = std::move(loop.body[0].body);
     loop.body = std::move(early);
@@ -266,11 +285,13 @@ static void dropKnown(std::vector<Statement> &body, llvm::ArrayRef<Dimension> di
     if (each.kind == Statement::If) {
       llvm::erase_if(each.constraints, [&](const Constraint &constraint) {
         return !constraint.isEquality && llvm::any_of(dimensions, [&](const Dimension &dimension) {
-          return constraint.poly == dimension.extent - Poly::variable(dimension.variable) - Poly::constant(1);
+          return constraint.poly ==
+                 dimension.extent - Poly::variable(dimension.variable) - Poly::constant(1);
         });
       });
       if (each.constraints.empty() && each.value.text.empty()) {
-        result.insert(result.end(), std::make_move_iterator(each.body.begin()), std::make_move_iterator(each.body.end()));
+        result.insert(result.end(), std::make_move_iterator(each.body.begin()),
+                      std::make_move_iterator(each.body.end()));
         continue;
       }
     }

@@ -14,7 +14,8 @@ namespace kbopt::raise {
 bool mentions(StringRef text, StringRef name) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1))
-    if ((!at || !isWord(text[at - 1])) && (at + name.size() == text.size() || !isWord(text[at + name.size()])))
+    if ((!at || !isWord(text[at - 1])) &&
+        (at + name.size() == text.size() || !isWord(text[at + name.size()])))
       return true;
   return false;
 }
@@ -25,7 +26,8 @@ static bool uses(Operation *op, StringRef name) {
     return true;
   auto usesSymbol = [&](kb::ExprAttr expr) {
     for (auto [position, symbol] : llvm::enumerate(expr.getSymbols()))
-      if (symbol.getValue() == name && expr.getMap().isFunctionOfSymbol(kb::firstNamedSymbol + position))
+      if (symbol.getValue() == name &&
+          expr.getMap().isFunctionOfSymbol(kb::firstNamedSymbol + position))
         return true;
     return false;
   };
@@ -38,7 +40,8 @@ static bool uses(Operation *op, StringRef name) {
   if (auto over = dyn_cast<kb::OverOp>(op))
     return usesSymbol(over.getExtent());
   if (auto when = dyn_cast<kb::WhenOp>(op); when && when.getDomainAttr())
-    return llvm::any_of(when.getDomainAttr().getSymbols(), [&](StringAttr symbol) { return symbol == name; });
+    return llvm::any_of(when.getDomainAttr().getSymbols(),
+                        [&](StringAttr symbol) { return symbol == name; });
   return false;
 }
 
@@ -50,10 +53,12 @@ static kb::OverOp carryingOver(Operation *op, StringRef name) {
     for (Operation &sibling : *up->getBlock()) {
       if (&sibling == up)
         break;
-      if (auto let = dyn_cast<kb::LetOp>(sibling); let && let.getName() == name && !let.getReassigns())
+      if (auto let = dyn_cast<kb::LetOp>(sibling);
+          let && let.getName() == name && !let.getReassigns())
         return carrying;
     }
-    if (auto over = dyn_cast<kb::OverOp>(up->getParentOp()); over && over.getOrder() != kb::LoopOrder::Ascending)
+    if (auto over = dyn_cast<kb::OverOp>(up->getParentOp());
+        over && over.getOrder() != kb::LoopOrder::Ascending)
       carrying = over;
   }
   return carrying;
@@ -65,11 +70,13 @@ static std::string otherUse(kb::OverOp over, kb::ReduceOp reduce, StringRef name
   over.walk([&](Operation *op) {
     auto other = dyn_cast<kb::ReduceOp>(op);
     bool combinesAlike = other && other.getName() == reduce.getName() &&
-                         other.getReduction() == reduce.getReduction() && other.getCombine() == reduce.getCombine();
+                         other.getReduction() == reduce.getReduction() &&
+                         other.getCombine() == reduce.getCombine();
     auto let = dyn_cast<kb::LetOp>(op);
     if (uses(op, name) || (let && let.getName() == name) ||
         (other && mentions(other.getName(), name) && !combinesAlike))
-      reason = "iterations of '" + over.getName().str() + "' use the partial value of '" + name.str() + "'";
+      reason = "iterations of '" + over.getName().str() + "' use the partial value of '" +
+               name.str() + "'";
   });
   return reason;
 }
@@ -81,7 +88,8 @@ std::string carriedScalar(kb::NestOp nest) {
       return;
     if (auto let = dyn_cast<kb::LetOp>(op); let && let.getReassigns())
       if (kb::OverOp over = carryingOver(op, let.getName()))
-        reason = "iterations of '" + over.getName().str() + "' change '" + let.getName().str() + "' in turn";
+        reason = "iterations of '" + over.getName().str() + "' change '" + let.getName().str() +
+                 "' in turn";
     auto reduce = dyn_cast<kb::ReduceOp>(op);
     if (!reduce)
       return;
@@ -99,8 +107,8 @@ std::string carriedScalar(kb::NestOp nest) {
           break;
       }
       reason = reduces ? otherUse(over, reduce, name.trim())
-                       : "iterations of '" + over.getName().str() + "' combine into '" + name.trim().str() +
-                             "', but are called independent";
+                       : "iterations of '" + over.getName().str() + "' combine into '" +
+                             name.trim().str() + "', but are called independent";
       if (!reason.empty())
         return;
     }

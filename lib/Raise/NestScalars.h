@@ -11,8 +11,8 @@
 
 namespace kbopt::raise {
 
-/// Why a scalar of \p nest carries a value from one iteration of an `any` or `reduction` dimension to
-/// another other than by kb.reduce, in the user's words; empty if none does.
+/// Why a scalar of \p nest carries a value from one iteration of an `any` or `reduction` dimension
+/// to another other than by kb.reduce, in the user's words; empty if none does.
 std::string carriedScalar(kb::NestOp nest);
 
 /// Whether the identifier \p name stands in \p text.

@@ -11,7 +11,8 @@ NestSpace::NestSpace(kb::NestOp nest) : context(nest.getContext()) {
     symbols.push_back(StringAttr::get(context, symbol.getName()));
 }
 
-AffineExpr NestSpace::wide(AffineExpr expr, Dims loops, Dims names, Dims dims, const Values &values) const {
+AffineExpr NestSpace::wide(AffineExpr expr, Dims loops, Dims names, Dims dims,
+                           const Values &values) const {
   SmallVector<AffineExpr> newDims, newSymbols;
   for (unsigned i = 0; i < kb::firstLoopDim + loops.size(); ++i) {
     AffineExpr dim = getAffineConstantExpr(0, context); // no nest uses tid or bid
@@ -21,7 +22,9 @@ AffineExpr NestSpace::wide(AffineExpr expr, Dims loops, Dims names, Dims dims, c
       auto *at = llvm::find(dims, name);
       if (value == values.end() && at == dims.end())
         return {};
-      dim = value != values.end() ? value->second : getAffineDimExpr(kb::firstLoopDim + (at - dims.begin()), context);
+      dim = value != values.end()
+                ? value->second
+                : getAffineDimExpr(kb::firstLoopDim + (at - dims.begin()), context);
     }
     newDims.push_back(dim);
   }
@@ -29,7 +32,8 @@ AffineExpr NestSpace::wide(AffineExpr expr, Dims loops, Dims names, Dims dims, c
     newSymbols.push_back(getAffineSymbolExpr(i, context));
   for (StringAttr name : names) {
     auto *at = llvm::find(symbols, name);
-    newSymbols.push_back(getAffineSymbolExpr(kb::firstNamedSymbol + (at - symbols.begin()), context));
+    newSymbols.push_back(
+        getAffineSymbolExpr(kb::firstNamedSymbol + (at - symbols.begin()), context));
   }
   return expr.replaceDimsAndSymbols(newDims, newSymbols);
 }
@@ -41,7 +45,9 @@ AffineExpr NestSpace::wide(kb::ExprAttr expr, Dims dims, const Values &values) c
 SmallVector<unsigned> NestSpace::usedSymbols(ArrayRef<AffineExpr> exprs) const {
   SmallVector<unsigned> used;
   for (unsigned i = 0; i < symbols.size(); ++i)
-    if (llvm::any_of(exprs, [&](AffineExpr each) { return each.isFunctionOfSymbol(kb::firstNamedSymbol + i); }))
+    if (llvm::any_of(exprs, [&](AffineExpr each) {
+          return each.isFunctionOfSymbol(kb::firstNamedSymbol + i);
+        }))
       used.push_back(i);
   return used;
 }
@@ -51,7 +57,8 @@ SmallVector<AffineExpr> NestSpace::renumbering(ArrayRef<unsigned> used) const {
   for (unsigned i = 0; i < kb::firstNamedSymbol; ++i)
     result.push_back(getAffineSymbolExpr(i, context));
   for (unsigned i = 0; i < symbols.size(); ++i)
-    result.push_back(getAffineSymbolExpr(kb::firstNamedSymbol + (llvm::find(used, i) - used.begin()), context));
+    result.push_back(
+        getAffineSymbolExpr(kb::firstNamedSymbol + (llvm::find(used, i) - used.begin()), context));
   return result;
 }
 
@@ -65,7 +72,8 @@ kb::ExprAttr NestSpace::expression(AffineExpr expr, Dims dims) const {
   return kb::ExprAttr::get(context, dims, names, map);
 }
 
-kb::DomainAttr NestSpace::domain(ArrayRef<AffineExpr> constraints, ArrayRef<bool> isEquality, Dims dims) const {
+kb::DomainAttr NestSpace::domain(ArrayRef<AffineExpr> constraints, ArrayRef<bool> isEquality,
+                                 Dims dims) const {
   SmallVector<unsigned> used = usedSymbols(constraints);
   SmallVector<StringAttr> names;
   for (unsigned each : used)
@@ -73,7 +81,8 @@ kb::DomainAttr NestSpace::domain(ArrayRef<AffineExpr> constraints, ArrayRef<bool
   SmallVector<AffineExpr> narrow;
   for (AffineExpr each : constraints)
     narrow.push_back(each.replaceSymbols(renumbering(used)));
-  auto set = IntegerSet::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + names.size(), narrow, isEquality);
+  auto set = IntegerSet::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + names.size(),
+                             narrow, isEquality);
   return kb::DomainAttr::get(context, dims, names, set, /*exact=*/true);
 }
 
@@ -89,9 +98,11 @@ kb::OperandAttr NestSpace::moved(kb::OperandAttr operand, Dims dims, const Value
     indices.push_back(moved(each, dims, values));
   for (kb::ExprAttr each : operand.getStrides())
     strides.push_back(moved(each, dims, values));
-  if (!offset || llvm::is_contained(indices, kb::ExprAttr()) || llvm::is_contained(strides, kb::ExprAttr()))
+  if (!offset || llvm::is_contained(indices, kb::ExprAttr()) ||
+      llvm::is_contained(strides, kb::ExprAttr()))
     return {};
-  return kb::OperandAttr::get(context, operand.getKind(), operand.getBase(), operand.getType(), operand.getBytes(), offset, indices, strides);
+  return kb::OperandAttr::get(context, operand.getKind(), operand.getBase(), operand.getType(),
+                              operand.getBytes(), offset, indices, strides);
 }
 
 kb::DomainAttr NestSpace::moved(kb::DomainAttr domain, Dims dims) const {
@@ -104,7 +115,8 @@ kb::DomainAttr NestSpace::moved(kb::DomainAttr domain, Dims dims) const {
       return {};
   }
   kb::DomainAttr result = this->domain(constraints, domain.getSet().getEqFlags(), dims);
-  return kb::DomainAttr::get(context, result.getLoops(), result.getSymbols(), result.getSet(), domain.getExact());
+  return kb::DomainAttr::get(context, result.getLoops(), result.getSymbols(), result.getSet(),
+                             domain.getExact());
 }
 
 void moveToDimensionsAround(Operation *root, const llvm::StringMap<std::string> &renamed) {

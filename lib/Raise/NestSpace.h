@@ -1,7 +1,7 @@
 //===- NestSpace.h - Expressions of a nest in another place -----*- C++ -*-===//
 //
-// Owns moving expressions, operands and conditions of a nest to where other dimensions are around them. Private to
-// the library.
+// Owns moving expressions, operands and conditions of a nest to where other dimensions are around
+// them. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_RAISE_NESTSPACE_H
@@ -20,13 +20,15 @@ public:
   /// By name of a dimension: what it is, in the terms of `wide`.
   using Values = llvm::StringMap<mlir::AffineExpr>;
 
-  /// \p expr over \p dims and all symbols of the nest, with \p values in place of dimensions. Null if it uses a dimension that is in
-  /// neither.
+  /// \p expr over \p dims and all symbols of the nest, with \p values in place of dimensions. Null
+  /// if it uses a dimension that is in neither.
   mlir::AffineExpr wide(kb::ExprAttr expr, Dims dims, const Values &values = {}) const;
-  mlir::AffineExpr wide(mlir::AffineExpr expr, Dims loops, Dims symbols, Dims dims, const Values &values = {}) const;
+  mlir::AffineExpr wide(mlir::AffineExpr expr, Dims loops, Dims symbols, Dims dims,
+                        const Values &values = {}) const;
   /// \p expr, which `wide` made, with only the symbols that it uses.
   kb::ExprAttr expression(mlir::AffineExpr expr, Dims dims) const;
-  kb::DomainAttr domain(llvm::ArrayRef<mlir::AffineExpr> constraints, llvm::ArrayRef<bool> isEquality, Dims dims) const;
+  kb::DomainAttr domain(llvm::ArrayRef<mlir::AffineExpr> constraints,
+                        llvm::ArrayRef<bool> isEquality, Dims dims) const;
 
   /// Null as for `wide`.
   kb::ExprAttr moved(kb::ExprAttr expr, Dims dims, const Values &values = {}) const;
@@ -42,9 +44,11 @@ private:
   llvm::SmallVector<mlir::StringAttr> symbols;
 };
 
-/// Moves what every operation in \p root says about memory, extents and conditions to the dimensions that are now around it. Those that
+/// Moves what every operation in \p root says about memory, extents and conditions to the
+/// dimensions that are now around it. Those that
 /// \p renamed names have another name now.
-void moveToDimensionsAround(mlir::Operation *root, const llvm::StringMap<std::string> &renamed = {});
+void moveToDimensionsAround(mlir::Operation *root,
+                            const llvm::StringMap<std::string> &renamed = {});
 
 } // namespace kbopt::raise
 

@@ -49,18 +49,21 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
   return product;
 }
 
-std::pair<Polynomial, Polynomial> Polynomial::splitBy(const Monomial &factor, int64_t number) const {
+std::pair<Polynomial, Polynomial> Polynomial::splitBy(const Monomial &factor,
+                                                      int64_t number) const {
   std::pair<Polynomial, Polynomial> parts;
   for (const auto &[monomial, coefficient] : terms) {
     bool isMultiple = std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end());
     // Rounded to the nearest: 1025 * i is 1024 * i + i.
-    int64_t times = isMultiple ? (coefficient + (coefficient < 0 ? -(number / 2) : number / 2)) / number : 0;
+    int64_t times =
+        isMultiple ? (coefficient + (coefficient < 0 ? -(number / 2) : number / 2)) / number : 0;
     if (int64_t left = coefficient - times * number)
       parts.second.terms[monomial] = left;
     if (!times)
       continue;
     Monomial rest;
-    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(), std::back_inserter(rest));
+    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(),
+                        std::back_inserter(rest));
     parts.first.terms[rest] = times;
   }
   return parts;
@@ -73,7 +76,8 @@ bool NestSystem::isWithin(const Polynomial &poly, const Polynomial &bound) const
   return below.isEmpty() && above.isEmpty();
 }
 
-bool NestSystem::becomeDigit(std::pair<Polynomial, Polynomial> &parts, const Polynomial &extent) const {
+bool NestSystem::becomeDigit(std::pair<Polynomial, Polynomial> &parts,
+                             const Polynomial &extent) const {
   for (int64_t borrowed : {0, 1, -1}) {
     Polynomial rest = parts.second + extent * Polynomial::constant(borrowed);
     if (!isWithin(rest, extent))
@@ -150,7 +154,8 @@ Polynomial NestSystem::import(AffineExpr expr, ArrayRef<StringAttr> symbols, uns
     return value;
   }
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  Polynomial left = import(binary.getLHS(), symbols, instance), right = import(binary.getRHS(), symbols, instance);
+  Polynomial left = import(binary.getLHS(), symbols, instance),
+             right = import(binary.getRHS(), symbols, instance);
   if (expr.getKind() == AffineExprKind::Add)
     return left + right;
   if (expr.getKind() == AffineExprKind::Mul)
@@ -177,7 +182,8 @@ void NestSystem::addDomain(kb::DomainAttr domain, unsigned instance) {
   if (!domain || domain.isUnknown())
     return;
   for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i)
-    add(import(domain.getSet().getConstraint(i), domain.getSymbols(), instance), domain.getSet().isEq(i));
+    add(import(domain.getSet().getConstraint(i), domain.getSymbols(), instance),
+        domain.getSet().isEq(i));
 }
 
 void NestSystem::addInstance(Operation *op, unsigned instance) {

@@ -14,7 +14,8 @@
 
 namespace kbopt::raise {
 
-/// A sum of products of variables. Overflow makes it invalid, and an invalid constraint is left out.
+/// A sum of products of variables. Overflow makes it invalid, and an invalid constraint is left
+/// out.
 struct Polynomial {
   using Monomial = std::vector<unsigned>; ///< sorted
   std::map<Monomial, int64_t> terms;
@@ -29,8 +30,8 @@ struct Polynomial {
   std::pair<Polynomial, Polynomial> splitBy(const Monomial &factor, int64_t number) const;
 };
 
-/// Processor time that the calling thread has used so far. Unlike the time on the clock, it does not depend on what else
-/// the machine does.
+/// Processor time that the calling thread has used so far. Unlike the time on the clock, it does
+/// not depend on what else the machine does.
 double threadSeconds();
 
 class NestSystem {
@@ -58,10 +59,12 @@ private:
     int64_t constant = 0;
     bool isEquality = false;
   };
-  Polynomial import(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> symbols, unsigned instance);
+  Polynomial import(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> symbols,
+                    unsigned instance);
   void addDomain(kb::DomainAttr domain, unsigned instance);
   bool isWithin(const Polynomial &poly, const Polynomial &bound) const;
-  /// Whether the rest of \p parts lies in 0 <= rest < \p extent, after one \p extent more or less if need be.
+  /// Whether the rest of \p parts lies in 0 <= rest < \p extent, after one \p extent more or less
+  /// if need be.
   bool becomeDigit(std::pair<Polynomial, Polynomial> &parts, const Polynomial &extent) const;
   unsigned id(const std::string &name) { return ids.try_emplace(name, ids.size()).first->second; }
 

@@ -1,6 +1,7 @@
 //===- Obligations.cpp - What polynomials rest on -----------------------------===//
 //
-// Owns bounds of polynomials, and turning "this fits 32 bits" into conditions over what a launch knows.
+// Owns bounds of polynomials, and turning "this fits 32 bits" into conditions over what a launch
+// knows.
 //
 //===----------------------------------------------------------------------===//
 #include "Points.h"
@@ -27,7 +28,8 @@ std::optional<bool> sign(ThreadProgram &program, const Poly &poly) {
       const Space::Variable &variable = program.space[id];
       if (variable.low && *variable.low >= 0)
         continue;
-      bool isQuotient = variable.kind == Space::FloorDiv; // of values that the reader found to be >= 0
+      bool isQuotient =
+          variable.kind == Space::FloorDiv; // of values that the reader found to be >= 0
       if (variable.kind != Space::Param && !isQuotient)
         return std::nullopt;
       if (!isQuotient)
@@ -51,7 +53,8 @@ std::map<VarId, std::pair<Poly, Poly>> loopRanges(std::vector<Statement> &body) 
   return ranges;
 }
 
-std::optional<Poly> bound(ThreadProgram &program, const std::map<VarId, std::pair<Poly, Poly>> &ends, Poly poly,
+std::optional<Poly> bound(ThreadProgram &program,
+                          const std::map<VarId, std::pair<Poly, Poly>> &ends, Poly poly,
                           bool isUpper, const std::set<VarId> &kept) {
   Space &space = program.space;
   Poly one = Poly::constant(1);
@@ -82,7 +85,8 @@ std::optional<Poly> bound(ThreadProgram &program, const std::map<VarId, std::pai
     // A quotient of values that the reader found to be >= 0 lies between 0 and the dividend.
     if (const Space::Variable division = space[*last]; !found && division.kind == Space::FloorDiv)
       if (std::optional<Poly> most = bound(program, ends, division.dividend, true, kept))
-        found = {Poly(), division.divisor.isConstant() ? space.floorDiv(*most, division.divisor) : *most};
+        found = {Poly(),
+                 division.divisor.isConstant() ? space.floorDiv(*most, division.divisor) : *most};
     Poly slope = poly.coefficientOf(*last);
     std::optional<bool> rises = found && slope.isValid() ? sign(program, slope) : std::nullopt;
     if (!rises)
@@ -98,8 +102,8 @@ static bool isThreadNumber(const Poly &poly) {
     bool isThread = monomial.size() == 1 && monomial[0] < analysis::BidVar;
     bool isProduct = monomial.size() == 2 && monomial[0] >= analysis::BidVar;
     bool isStart = isProduct && monomial[0] < analysis::BdimVar && monomial[1] == monomial[0] + 3;
-    bool isSpan = isProduct && monomial[0] >= analysis::BdimVar && monomial[0] < analysis::GdimVar &&
-                  monomial[1] == monomial[0] + 3;
+    bool isSpan = isProduct && monomial[0] >= analysis::BdimVar &&
+                  monomial[0] < analysis::GdimVar && monomial[1] == monomial[0] + 3;
     if (coefficient != 1 || (!isThread && !isStart && !isSpan))
       return false;
   }
@@ -118,7 +122,8 @@ void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &
                              Poly::variable(analysis::GdimVar) * Poly::variable(analysis::BdimVar));
       continue;
     }
-    std::optional<Poly> most = bound(program, ends, each.poly, true), least = bound(program, ends, each.poly, false);
+    std::optional<Poly> most = bound(program, ends, each.poly, true),
+                        least = bound(program, ends, each.poly, false);
     if (!most || !least)
       return program.refuse("it is not certain that " + each.what);
     if (each.high != INT64_MAX && !space.isWithin(*most, INT64_MIN, each.high))

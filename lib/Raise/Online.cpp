@@ -1,7 +1,7 @@
 //===- Online.cpp - Maximum and rescaled sum in one loop, told apart --------===//
 //
-// Owns the symbolic run of one iteration: after it, each sum must be what it was, times exp(old - new maximum), plus
-// terms with exp(x - new maximum).
+// Owns the symbolic run of one iteration: after it, each sum must be what it was, times exp(old -
+// new maximum), plus terms with exp(x - new maximum).
 //
 //===----------------------------------------------------------------------===//
 #include "Online.h"
@@ -16,12 +16,14 @@ namespace kbopt::raise {
 using Body = std::vector<Statement>;
 
 static bool changesIn(const Statement &each, llvm::StringRef name) {
-  bool isChange = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
+  bool isChange = each.kind == Statement::Let || each.kind == Statement::Assign ||
+                  each.kind == Statement::Combine;
   return (isChange && each.name == name) ||
          llvm::any_of(each.body, [&](const Statement &inner) { return changesIn(inner, name); });
 }
 
-/// The text of the value that \p name has before statement \p at of \p body; empty where it is not known.
+/// The text of the value that \p name has before statement \p at of \p body; empty where it is not
+/// known.
 static std::string startOf(Body &body, size_t at, llvm::StringRef name) {
   while (at-- > 0) {
     Statement &each = body[at];
@@ -55,7 +57,9 @@ static void prune(Body &body, Body &whole, const std::set<std::string> &kept, co
         return true;
       forEachText(other, [&](Text &text) { needed |= mentions(text.text, asked.name); });
       if (asked.symbol) {
-        forEachOperand(other, [&](Operand &operand) { needed |= space.dependsOn(operand.offset, *asked.symbol); });
+        forEachOperand(other, [&](Operand &operand) {
+          needed |= space.dependsOn(operand.offset, *asked.symbol);
+        });
         for (Constraint &constraint : other.constraints)
           needed |= space.dependsOn(constraint.poly, *asked.symbol);
         for (const Poly *poly : {&other.begin, &other.end, &other.step})
@@ -70,7 +74,8 @@ static void prune(Body &body, Body &whole, const std::set<std::string> &kept, co
     bool isNested = each.kind == Statement::For || each.kind == Statement::If;
     if (isNested)
       prune(each.body, whole, kept, space);
-    bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
+    bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign ||
+                    each.kind == Statement::Combine;
     if ((isNested && each.body.empty()) || (isScalar && !isNeeded(each)))
       body.erase(body.begin() + i);
   }
@@ -111,7 +116,9 @@ static void makeCopy(ThreadProgram &program, Body &body) {
     Space::Variable known = space[from];
     known.name = name;
     VarId to = space.add(known);
-    auto change = [&](const Poly &poly) { return space.substitute(poly, from, Poly::variable(to)); };
+    auto change = [&](const Poly &poly) {
+      return space.substitute(poly, from, Poly::variable(to));
+    };
     rewritePolys(body, change);
     if (auto at = program.given.find(from); at != program.given.end())
       program.given[to] = at->second;
@@ -185,7 +192,8 @@ private:
       else if (each.kind == Statement::Assign || each.kind == Statement::Combine)
         carried.insert(each.name);
       hasMaximum |= each.kind == Statement::Assign || each.reduction == "max";
-      forEachText(each, [&](Text &text) { hasExponential |= llvm::StringRef(text.text).contains("exp"); });
+      forEachText(
+          each, [&](Text &text) { hasExponential |= llvm::StringRef(text.text).contains("exp"); });
       return true;
     });
     for (const std::string &name : inside)
@@ -194,10 +202,13 @@ private:
       return false;
     std::set<std::string> results;
     for (const std::string &name : carried)
-      if (isReadOutside(loop, name) || llvm::any_of(loop.body, [&](Statement &each) { return each.kind == Statement::Combine && each.name == name; }))
+      if (isReadOutside(loop, name) || llvm::any_of(loop.body, [&](Statement &each) {
+            return each.kind == Statement::Combine && each.name == name;
+          }))
         results.insert(name);
     for (const std::string &top : carried)
-      if ((types[top] == "float" || types[top] == "double") && splitBy(body, at, top, inside, carried, results))
+      if ((types[top] == "float" || types[top] == "double") &&
+          splitBy(body, at, top, inside, carried, results))
         return true;
     return false;
   }
@@ -220,7 +231,8 @@ private:
     for (const std::string &sum : sums)
       if (!isIdentity(startOf(body, at, sum), "add"))
         return false;
-    // From a finite start, exp(-INFINITY - m) is 0 at once; from -INFINITY it is NaN where it comes first.
+    // From a finite start, exp(-INFINITY - m) is 0 at once; from -INFINITY it is NaN where it comes
+    // first.
     std::string start = startOf(body, at, top);
     bool isFinite = isFiniteNumber(start);
     if (!isFinite && (!isIdentity(start, "max") || !parts.isFaithful))
@@ -237,7 +249,8 @@ private:
     // Work that is done twice is loads and what is computed from single elements.
     bool isLight = true;
     walk(single, [&](Statement &each) {
-      isLight &= (each.kind != Statement::Combine && each.kind != Statement::Assign) || sums.count(each.name);
+      isLight &= (each.kind != Statement::Combine && each.kind != Statement::Assign) ||
+                 sums.count(each.name);
       return true;
     });
     if (!isLight || single.empty())
@@ -257,7 +270,8 @@ private:
   static void dropFirsts(Body &body) {
     llvm::erase_if(body, [](Statement &each) {
       return each.kind == Statement::If && each.body.size() == 1 && !each.body[0].basis.empty() &&
-             llvm::any_of(each.constraints, [](const Constraint &constraint) { return constraint.isEquality; });
+             llvm::any_of(each.constraints,
+                          [](const Constraint &constraint) { return constraint.isEquality; });
     });
     for (Statement &each : body)
       dropFirsts(each.body);
@@ -265,7 +279,8 @@ private:
 
   static void dropChanges(Body &body, const std::set<std::string> &names) {
     llvm::erase_if(body, [&](Statement &each) {
-      return (each.kind == Statement::Combine || each.kind == Statement::Assign) && names.count(each.name);
+      return (each.kind == Statement::Combine || each.kind == Statement::Assign) &&
+             names.count(each.name);
     });
     for (Statement &each : body)
       dropChanges(each.body, names);
@@ -279,8 +294,8 @@ void splitOnlineLoops(ThreadProgram &program) {
     Splitter(program).run(program.body);
 }
 
-std::optional<std::pair<std::string, std::string>> rescaling(llvm::StringRef text, llvm::StringRef sum,
-                                                             llvm::StringRef scale) {
+std::optional<std::pair<std::string, std::string>>
+rescaling(llvm::StringRef text, llvm::StringRef sum, llvm::StringRef scale) {
   TermRef term = parseTerm(text);
   if (!term)
     return std::nullopt;
@@ -298,7 +313,8 @@ std::optional<std::pair<std::string, std::string>> rescaling(llvm::StringRef tex
   for (const std::string &from : names)
     for (const std::string &to : names) {
       std::optional<Form> c = from == to ? std::nullopt : argument.coefficientOf(from);
-      if (c && scaleKey(function, *c) == scale && argument == *c * Form::atom(from) - *c * Form::atom(to))
+      if (c && scaleKey(function, *c) == scale &&
+          argument == *c * Form::atom(from) - *c * Form::atom(to))
         return std::pair(from, to);
     }
   return std::nullopt;

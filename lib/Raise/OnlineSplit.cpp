@@ -1,7 +1,7 @@
 //===- OnlineSplit.cpp - One iteration of an online loop --------------------===//
 //
-// Owns the symbolic run of an iteration, in which `@m3` is the maximum after its third change, `@sx` the sum x before the iteration,
-// and `@xm` the scalar m of another lane.
+// Owns the symbolic run of an iteration, in which `@m3` is the maximum after its third change,
+// `@sx` the sum x before the iteration, and `@xm` the scalar m of another lane.
 //
 //===----------------------------------------------------------------------===//
 #include "OnlineSplit.h"
@@ -17,17 +17,21 @@ std::string scaleKey(llvm::StringRef function, const Form &factor) {
 }
 
 static TermRef leaf(std::string text) { return makeTerm(Term::Leaf, std::move(text)); }
-static bool isLeaf(const TermRef &term, llvm::StringRef text) { return term && term->kind == Term::Leaf && term->text == text; }
+static bool isLeaf(const TermRef &term, llvm::StringRef text) {
+  return term && term->kind == Term::Leaf && term->text == text;
+}
 
 /// The summands of \p term that are not \p name's.
-static void collectAddends(const TermRef &term, llvm::StringRef name, bool isNegative, std::vector<TermRef> &out) {
+static void collectAddends(const TermRef &term, llvm::StringRef name, bool isNegative,
+                           std::vector<TermRef> &out) {
   if (term->kind == Term::Binary && (term->text == "+" || term->text == "-")) {
     collectAddends(term->parts[0], name, isNegative, out);
     return collectAddends(term->parts[1], name, isNegative != (term->text == "-"), out);
   }
   llvm::StringRef function = term->text;
   if (term->kind == Term::Call && term->parts.size() == 3 && (function.contains("fma"))) {
-    collectAddends(makeTerm(Term::Binary, "*", {term->parts[0], term->parts[1]}), name, isNegative, out);
+    collectAddends(makeTerm(Term::Binary, "*", {term->parts[0], term->parts[1]}), name, isNegative,
+                   out);
     return collectAddends(term->parts[2], name, isNegative, out);
   }
   if (mentionsLeaf(*term, [&](llvm::StringRef text) { return text == name; }))
@@ -35,7 +39,8 @@ static void collectAddends(const TermRef &term, llvm::StringRef name, bool isNeg
   out.push_back(isNegative ? makeTerm(Term::Unary, "-", {term}) : term);
 }
 
-OnlineSplit::OnlineSplit(const std::map<std::string, std::string> &types, std::string top, const Names &inside, const Names &carried, const Names &results)
+OnlineSplit::OnlineSplit(const std::map<std::string, std::string> &types, std::string top,
+                         const Names &inside, const Names &carried, const Names &results)
     : types(types), top(std::move(top)), inside(inside), carried(carried), results(results) {}
 
 OnlineSplit::Names OnlineSplit::sums() const {
@@ -52,7 +57,8 @@ bool OnlineSplit::depends(const Term &term) const {
 bool OnlineSplit::involves(Statement &each) const {
   bool found = dependent.count(each.name);
   forEachText(each, [&](Text &text) {
-    found |= llvm::any_of(dependent, [&](const std::string &name) { return mentions(text.text, name); });
+    found |=
+        llvm::any_of(dependent, [&](const std::string &name) { return mentions(text.text, name); });
   });
   return found || llvm::any_of(each.body, [&](Statement &inner) { return involves(inner); });
 }
@@ -67,7 +73,8 @@ bool OnlineSplit::run(Statement &loop) {
         header.body.clear();
         header.name.clear();
         bool depends = isConditional || involves(header);
-        bool isChange = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
+        bool isChange = each.kind == Statement::Let || each.kind == Statement::Assign ||
+                        each.kind == Statement::Combine;
         if (depends && isChange)
           dependent.insert(each.name);
         self(self, each.body, depends && each.kind == Statement::If);
@@ -118,9 +125,11 @@ bool OnlineSplit::region(Body &body, Body &first, Body &second) {
         fits = !involves(each);
       if (condition && depends(*condition)) {
         Statement *other = nullptr;
-        if (i + 1 < body.size() && body[i + 1].kind == Statement::If && body[i + 1].constraints.empty())
+        if (i + 1 < body.size() && body[i + 1].kind == Statement::If &&
+            body[i + 1].constraints.empty())
           if (TermRef next = evaluate(body[i + 1].value, environment);
-              next && next->kind == Term::Unary && next->text == "!" && textOf(*next->parts[0]) == textOf(*condition))
+              next && next->kind == Term::Unary && next->text == "!" &&
+              textOf(*next->parts[0]) == textOf(*condition))
             other = &body[++i];
         fits = choice(each, other, condition, first, second);
         continue;
@@ -134,15 +143,21 @@ bool OnlineSplit::region(Body &body, Body &first, Body &second) {
 
 bool OnlineSplit::statement(Statement &each, Body &first, Body &second) {
   switch (each.kind) {
-  case Statement::Let: return declare(each, first, second);
-  case Statement::Assign: return assign(each, first, second);
-  case Statement::Combine: return combine(each, first, second);
+  case Statement::Let:
+    return declare(each, first, second);
+  case Statement::Assign:
+    return assign(each, first, second);
+  case Statement::Combine:
+    return combine(each, first, second);
   case Statement::For:
-  case Statement::If: return nested(each, first, second);
-  case Statement::Barrier: return each.function == "__syncwarp";
+  case Statement::If:
+    return nested(each, first, second);
+  case Statement::Barrier:
+    return each.function == "__syncwarp";
   case Statement::Store:
   case Statement::Atomic:
-  case Statement::Opaque: break;
+  case Statement::Opaque:
+    break;
   }
   return false;
 }
@@ -166,8 +181,11 @@ bool OnlineSplit::declare(Statement &each, Body &first, Body &second) {
 
 bool OnlineSplit::emitBoth(Statement &each, const TermRef &value, Body &first, Body &second) {
   // Scalars that are followed are not written down under their names.
-  bool usesFollowed = llvm::any_of(environment, [&](const auto &known) { return mentions(each.value.text, known.first); }) ||
-                      llvm::any_of(unknown, [&](const std::string &name) { return mentions(each.value.text, name); });
+  bool usesFollowed =
+      llvm::any_of(environment,
+                   [&](const auto &known) { return mentions(each.value.text, known.first); }) ||
+      llvm::any_of(unknown,
+                   [&](const std::string &name) { return mentions(each.value.text, name); });
   if (usesFollowed && !value)
     return false;
   first.push_back(each);
@@ -195,7 +213,8 @@ bool OnlineSplit::assign(Statement &each, Body &first, Body &second) {
   return true;
 }
 
-TermRef OnlineSplit::combined(const Statement &each, const TermRef &old, const TermRef &value) const {
+TermRef OnlineSplit::combined(const Statement &each, const TermRef &old,
+                              const TermRef &value) const {
   llvm::StringRef op = each.reduction == "add" ? "+" : each.reduction == "mul" ? "*" : "";
   return op.empty() ? nullptr : makeTerm(Term::Binary, op.str(), {old, value});
 }
@@ -208,7 +227,8 @@ bool OnlineSplit::combine(Statement &each, Body &first, Body &second) {
     return false;
   if (each.name == top) {
     bool isOther = isLeaf(value, exchangeLeaf(top));
-    if (each.reduction != "max" || !isLeaf(environment[top], topLeaf(version)) || (depends(*value) && !isOther))
+    if (each.reduction != "max" || !isLeaf(environment[top], topLeaf(version)) ||
+        (depends(*value) && !isOther))
       return false;
     raiseTop(value, first);
     first.back().combine = each.combine;
@@ -231,7 +251,8 @@ void OnlineSplit::forgetLocals(Body &body) {
       unknown.insert(name);
   walk(body, [&](Statement &each) {
     bool isChange = each.kind == Statement::Assign || each.kind == Statement::Combine;
-    if (isChange && each.name != top && !all.count(each.name) && (dependent.count(each.name) || environment.count(each.name)))
+    if (isChange && each.name != top && !all.count(each.name) &&
+        (dependent.count(each.name) || environment.count(each.name)))
       unknown.insert(each.name);
     return true;
   });
@@ -307,7 +328,8 @@ static TermRef greaterThan(const TermRef &condition, llvm::StringRef top) {
   return nullptr;
 }
 
-bool OnlineSplit::choice(Statement &each, Statement *other, const TermRef &condition, Body &first, Body &second) {
+bool OnlineSplit::choice(Statement &each, Statement *other, const TermRef &condition, Body &first,
+                         Body &second) {
   std::string old = topLeaf(version);
   TermRef value = greaterThan(condition, old);
   if (!value || (depends(*value) && !isLeaf(value, exchangeLeaf(top))))
@@ -319,8 +341,8 @@ bool OnlineSplit::choice(Statement &each, Statement *other, const TermRef &condi
     if (sum.version != version || !isLeaf(environment[name], sumLeaf(name)))
       return false;
   Environment taken = environment, skipped = environment;
-  if (!path(each.body, taken) || (other && !path(other->body, skipped)) || !isLeaf(skipped[top], old) ||
-      !(Form::of(*taken[top]) == Form::of(*value)))
+  if (!path(each.body, taken) || (other && !path(other->body, skipped)) ||
+      !isLeaf(skipped[top], old) || !(Form::of(*taken[top]) == Form::of(*value)))
     return false;
   // `+ 1` in place of exp(x - x) is another value where x is infinite.
   for (const auto &[name, sum] : all) {
@@ -335,14 +357,15 @@ bool OnlineSplit::choice(Statement &each, Statement *other, const TermRef &condi
   environment[top] = leaf(now);
   Form is = Form::of(*value);
   auto becomesNow = [&](const TermRef &term) {
-    return rewriteTerm(term, [&](const TermRef &part) { return isLeaf(part, old) ? leaf(now) : part; });
+    return rewriteTerm(term,
+                       [&](const TermRef &part) { return isLeaf(part, old) ? leaf(now) : part; });
   };
   for (auto &[name, before] : taken) {
     TermRef without = skipped.count(name) ? skipped[name] : nullptr;
     if (name == top || (without && textOf(*without) == textOf(*before) && environment.count(name)))
       continue;
-    // The value after the choice must be one expression of the new maximum. Where the maximum stays, it is
-    // the other side's with the old one.
+    // The value after the choice must be one expression of the new maximum. Where the maximum
+    // stays, it is the other side's with the old one.
     Sum *sum = all.count(name) ? &all[name] : nullptr;
     unknown.insert(name);
     if (!without)
@@ -356,7 +379,8 @@ bool OnlineSplit::choice(Statement &each, Statement *other, const TermRef &condi
     if (sum || isLeaf(environment.count(name) ? environment[name] : nullptr, exchangeLeaf(name))) {
       // s becomes s * exp(c * (old - now)), with c as in the side on which it changes.
       std::optional<Form> factor = then.coefficientOf(sum ? sumLeaf(name) : exchangeLeaf(name));
-      if (sum && factor && factor->all().size() == 1 && factor->all().begin()->second.exponentials.size() == 1) {
+      if (sum && factor && factor->all().size() == 1 &&
+          factor->all().begin()->second.exponentials.size() == 1) {
         TermRef scaled;
         auto find = [&](auto &self, const TermRef &term) -> void {
           if (term->kind == Term::Call && term->parts.size() == 1 && Form::of(*term) == *factor)
@@ -370,7 +394,8 @@ bool OnlineSplit::choice(Statement &each, Statement *other, const TermRef &condi
             return Form::of(*part) == is && part->kind == value->kind ? leaf(now) : part;
           });
           guess = rewriteTerm(guess, [&](const TermRef &part) {
-            return isLeaf(part, sumLeaf(name)) ? makeTerm(Term::Binary, "*", {part, rescale}) : part;
+            return isLeaf(part, sumLeaf(name)) ? makeTerm(Term::Binary, "*", {part, rescale})
+                                               : part;
           });
         }
       }
@@ -395,7 +420,8 @@ TermRef OnlineSplit::operandLeaf(const Operand &operand) {
     // The value is the argument that is a scalar of the thread.
     std::string name;
     for (const Text &argument : operand.arguments)
-      if (argument.isPlain() && (bare(argument.text) == top || all.count(bare(argument.text).str())))
+      if (argument.isPlain() &&
+          (bare(argument.text) == top || all.count(bare(argument.text).str())))
         name = bare(argument.text).str();
     if (name.empty() || !isLeaf(environment[name], name == top ? topLeaf(0) : sumLeaf(name)) ||
         (name != top && all[name].version != 0))
@@ -425,9 +451,12 @@ TermRef OnlineSplit::evaluate(const Text &text, const Environment &at) {
       unsigned hole = 0;
       llvm::StringRef name = term->text;
       if (name.consume_front("$"))
-        return !name.getAsInteger(10, hole) && hole < text.operands.size() ? operandLeaf(text.operands[hole]) : nullptr;
+        return !name.getAsInteger(10, hole) && hole < text.operands.size()
+                   ? operandLeaf(text.operands[hole])
+                   : nullptr;
       auto known = at.find(term->text);
-      bool isSet = isMain || !environment.count(term->text) || known->second != environment.at(term->text);
+      bool isSet =
+          isMain || !environment.count(term->text) || known->second != environment.at(term->text);
       if (unknown.count(term->text) && (isMain || known == at.end() || !isSet))
         return nullptr;
       return known == at.end() ? term : known->second;
@@ -444,7 +473,8 @@ TermRef OnlineSplit::evaluate(const Text &text, const Environment &at) {
       combine = term->text + "(%a, %b)";
     } else if (term->kind == Term::Choice && term->parts[0]->kind == Term::Binary) {
       const Term &test = *term->parts[0];
-      bool isGreater = test.text == ">" || test.text == ">=", isLess = test.text == "<" || test.text == "<=";
+      bool isGreater = test.text == ">" || test.text == ">=",
+           isLess = test.text == "<" || test.text == "<=";
       if (!isGreater && !isLess)
         return term;
       left = test.parts[isGreater ? 0 : 1], right = test.parts[isGreater ? 1 : 0];
@@ -473,22 +503,23 @@ TermRef OnlineSplit::evaluate(const Text &text, const Environment &at) {
 Text OnlineSplit::textWithHoles(const Term &term) const {
   Text result;
   std::map<std::string, std::string> holes;
-  TermRef written = rewriteTerm(std::make_shared<const Term>(term), [&](const TermRef &part) -> TermRef {
-    unsigned hole = 0;
-    llvm::StringRef text = part->text;
-    if (part->kind != Term::Leaf)
-      return part;
-    if (text.consume_front("@x"))
-      hole = exchanged.at(text.str());
-    else if (!text.consume_front("$") || text.getAsInteger(10, hole))
-      return part;
-    std::string &name = holes[part->text];
-    if (name.empty()) {
-      name = "$" + std::to_string(result.operands.size());
-      result.operands.push_back(operands[hole]);
-    }
-    return leaf(name);
-  });
+  TermRef written =
+      rewriteTerm(std::make_shared<const Term>(term), [&](const TermRef &part) -> TermRef {
+        unsigned hole = 0;
+        llvm::StringRef text = part->text;
+        if (part->kind != Term::Leaf)
+          return part;
+        if (text.consume_front("@x"))
+          hole = exchanged.at(text.str());
+        else if (!text.consume_front("$") || text.getAsInteger(10, hole))
+          return part;
+        std::string &name = holes[part->text];
+        if (name.empty()) {
+          name = "$" + std::to_string(result.operands.size());
+          result.operands.push_back(operands[hole]);
+        }
+        return leaf(name);
+      });
   result.text = textOf(*written);
   return result;
 }
@@ -554,7 +585,8 @@ void OnlineSplit::settle(const std::string &name, Body &second) {
 
 void OnlineSplit::emitFirst(const std::string &name, const TermRef &addend, Body &second) {
   const Sum &sum = all[name];
-  Form expected = *sum.factor * (Form::of(*firstTop) - Form::atom(topLeaf(version))), form = Form::of(*addend);
+  Form expected = *sum.factor * (Form::of(*firstTop) - Form::atom(topLeaf(version))),
+       form = Form::of(*addend);
   for (const auto &[key, product] : form.all()) {
     auto at = product.exponentials.find(sum.function);
     isFaithful &= at != product.exponentials.end() && at->second == expected;
@@ -572,7 +604,8 @@ bool OnlineSplit::settleTerm(const Form::Product &product, Sum &sum) const {
   bool found = false, isPair = false;
   for (const std::string &atom : product.atoms)
     if (llvm::StringRef(atom).contains('@')) {
-      if (!llvm::StringRef(atom).starts_with("@x") || isPair || product.atoms.size() != 1 || product.factor != 1)
+      if (!llvm::StringRef(atom).starts_with("@x") || isPair || product.atoms.size() != 1 ||
+          product.factor != 1)
         return false;
       isPair = true;
     }
@@ -586,7 +619,8 @@ bool OnlineSplit::settleTerm(const Form::Product &product, Sum &sum) const {
     Form scale = *c * Form(-1), rest = argument.without(now);
     if (isPair)
       rest = rest - scale * Form::atom(exchangeLeaf(top));
-    if ((isPair && !rest.isZero()) || rest.key().find('@') != std::string::npos || scale.key().find('@') != std::string::npos)
+    if ((isPair && !rest.isZero()) || rest.key().find('@') != std::string::npos ||
+        scale.key().find('@') != std::string::npos)
       return false;
     if (!sum.function.empty() && scaleKey(function, scale) != scaleKey(sum.function, *sum.factor))
       return false;
@@ -610,9 +644,10 @@ void OnlineSplit::emitTerm(const std::string &name, const TermRef &addend, Body 
   step.basis = top;
   step.scale = scaleKey(sum.function, *sum.factor);
   step.isPair = sum.isPair;
-  TermRef written = sum.isPair ? leaf(exchangeLeaf(name)) : rewriteTerm(addend, [&](const TermRef &part) {
-    return isLeaf(part, topLeaf(version)) ? leaf(top) : part;
-  });
+  TermRef written =
+      sum.isPair ? leaf(exchangeLeaf(name)) : rewriteTerm(addend, [&](const TermRef &part) {
+        return isLeaf(part, topLeaf(version)) ? leaf(top) : part;
+      });
   step.value = textWithHoles(*written);
   second.push_back(std::move(step));
 }

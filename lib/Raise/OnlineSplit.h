@@ -17,14 +17,15 @@ class OnlineSplit {
 public:
   using Body = std::vector<Statement>;
   using Names = std::set<std::string>;
-  /// \p top may be a running maximum. \p inside are declared in the loop, \p carried changed there, and of these \p results
-  /// count afterwards.
+  /// \p top may be a running maximum. \p inside are declared in the loop, \p carried changed there,
+  /// and of these \p results count afterwards.
   OnlineSplit(const std::map<std::string, std::string> &types, std::string top, const Names &inside,
               const Names &carried, const Names &results);
   /// Whether \p loop is an online loop; then `maxima` and `terms` are the bodies of the two loops.
   bool run(Statement &loop);
   Body maxima, terms;
-  /// Whether a maximum that starts at -INFINITY gives NaN in the same cases: a thread's first element is -INFINITY.
+  /// Whether a maximum that starts at -INFINITY gives NaN in the same cases: a thread's first
+  /// element is -INFINITY.
   bool isFaithful = true;
   Names sums() const;
   /// The loop combines pairs of other lanes.
@@ -81,8 +82,8 @@ private:
   std::vector<Operand> operands;
   std::map<std::string, unsigned> exchanged; ///< operand in which another lane's scalar is read
   unsigned version = 0;
-  TermRef firstTop;                   ///< what the maximum is compared with first
-  std::vector<Constraint> isFirst;    ///< the first iteration of a thread
+  TermRef firstTop;                         ///< what the maximum is compared with first
+  std::vector<Constraint> isFirst;          ///< the first iteration of a thread
   std::map<std::string, unsigned> versions; ///< by the text of a maximum
   Body *maximaHere = nullptr;
 };

@@ -15,8 +15,8 @@ public:
   LoopPromoter(ThreadProgram &program, std::vector<Dimension> &dimensions)
       : program(program), space(program.space), dimensions(dimensions) {}
 
-  /// Makes a dimension of the loop that ends the body. False if that is no gain, or not certain to be right but for
-  /// elements that two iterations touch.
+  /// Makes a dimension of the loop that ends the body. False if that is no gain, or not certain to
+  /// be right but for elements that two iterations touch.
   bool promote() {
     Statement *loop = lastLoop();
     if (!loop || loop->order == kb::LoopOrder::Reduction || leavesScalars(*loop))
@@ -66,7 +66,8 @@ private:
       return true;
     });
     walk(loop.body, [&](Statement &each) {
-      leaves |= (each.kind == Statement::Assign || each.kind == Statement::Combine) && !declared.count(each.name);
+      leaves |= (each.kind == Statement::Assign || each.kind == Statement::Combine) &&
+                !declared.count(each.name);
       leaves |= each.kind == Statement::Atomic;
       return true;
     });
@@ -101,7 +102,8 @@ private:
   }
 
   void require(const Poly &poly) {
-    if ((!poly.isConstant() || poly.constantTerm() < 0) && !llvm::is_contained(program.requirements, poly))
+    if ((!poly.isConstant() || poly.constantTerm() < 0) &&
+        !llvm::is_contained(program.requirements, poly))
       program.requirements.push_back(poly);
   }
 
@@ -116,11 +118,15 @@ private:
       std::optional<Poly> most = bound(program, ends, loop.end, true);
       if (!most)
         return false;
-      // for (j = i + 1; j < n; ++j): counted from where the first point begins, elements at j vary with j alone.
+      // for (j = i + 1; j < n; ++j): counted from where the first point begins, elements at j vary
+      // with j alone.
       std::vector<Statement> moved = loop.body;
-      rewritePolys(moved, [&](const Poly &poly) { return space.substitute(poly, loop.variable, counter + slope); });
+      rewritePolys(moved, [&](const Poly &poly) {
+        return space.substitute(poly, loop.variable, counter + slope);
+      });
       bool mayMove = llvm::all_of(slope.monomials(), [](auto &term) { return term.second < 0; });
-      if (mayMove && mixedAccesses(moved, loop.variable, slope) < mixedAccesses(loop.body, loop.variable, slope)) {
+      if (mayMove && mixedAccesses(moved, loop.variable, slope) <
+                         mixedAccesses(loop.body, loop.variable, slope)) {
         loop.body = std::move(moved);
         conditions.push_back({counter + slope});
         added.extent = loop.end - slope;
@@ -152,7 +158,8 @@ private:
     once.kind = Statement::If;
     once.constraints.push_back({Poly::variable(dimension.variable), true});
     for (Statement &each : before) {
-      bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
+      bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign ||
+                      each.kind == Statement::Combine;
       if (isScalar) {
         program.body.push_back(std::move(each));
         continue;
@@ -203,7 +210,8 @@ void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensi
     });
     return true;
   });
-  llvm::erase_if(accesses, [&](const Operand &each) { return !llvm::is_contained(stored, each.base); });
+  llvm::erase_if(accesses,
+                 [&](const Operand &each) { return !llvm::is_contained(stored, each.base); });
   std::set<int64_t> lengths;
   for (const Operand &each : accesses)
     for (auto &[monomial, coefficient] : each.offset.monomials())
@@ -222,7 +230,8 @@ void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensi
           term = term * Poly::variable(id);
         rest = rest + term;
       }
-      std::optional<Poly> least = bound(program, ends, rest, false), most = bound(program, ends, rest, true);
+      std::optional<Poly> least = bound(program, ends, rest, false),
+                          most = bound(program, ends, rest, true);
       if (!least || !most)
         continue;
       for (const Poly &each : {*least, Poly::constant(length - 1) - *most})

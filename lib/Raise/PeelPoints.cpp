@@ -1,6 +1,7 @@
 //===- PeelPoints.cpp - Guards and loops of a thread as dimensions ------------===//
 //
-// Owns taking the guards around a kernel as extents, and joining dimensions with grid-stride loops, tiles and neighbours.
+// Owns taking the guards around a kernel as extents, and joining dimensions with grid-stride loops,
+// tiles and neighbours.
 //
 //===----------------------------------------------------------------------===//
 #include "NestScalars.h"
@@ -74,14 +75,16 @@ private:
       return true;
     }
     // dim >= 0
-    return constraint.poly.monomials().size() == 1 && constraint.poly.monomials().begin()->second == 1 &&
+    return constraint.poly.monomials().size() == 1 &&
+           constraint.poly.monomials().begin()->second == 1 &&
            constraint.poly.monomials().begin()->first.size() == 1 &&
            dimensionOf(constraint.poly.monomials().begin()->first[0]);
   }
 
   bool peelGuard() {
     Statement *guard = onlyStatement(Statement::If);
-    if (!guard || llvm::any_of(guard->constraints, [&](const Constraint &each) { return dependsOnLets(each.poly); }))
+    if (!guard || llvm::any_of(guard->constraints,
+                               [&](const Constraint &each) { return dependsOnLets(each.poly); }))
       return false;
     size_t before = guard->constraints.size();
     llvm::erase_if(guard->constraints, [&](const Constraint &each) { return takeBound(each); });
@@ -92,14 +95,17 @@ private:
     return guard->constraints.size() < before;
   }
 
-  /// The conditions that all of \p branch is done under: its own, and those of a branch that is all it consists of.
+  /// The conditions that all of \p branch is done under: its own, and those of a branch that is all
+  /// it consists of.
   static void collectGuards(const Statement &branch, std::vector<Constraint> &guards) {
     guards.insert(guards.end(), branch.constraints.begin(), branch.constraints.end());
     if (branch.body.size() == 1 && branch.body[0].kind == Statement::If)
       collectGuards(branch.body[0], guards);
   }
   static void dropGuard(Statement &branch, const Constraint &guard) {
-    llvm::erase_if(branch.constraints, [&](const Constraint &each) { return each.poly == guard.poly && !each.isEquality; });
+    llvm::erase_if(branch.constraints, [&](const Constraint &each) {
+      return each.poly == guard.poly && !each.isEquality;
+    });
     if (branch.body.size() != 1 || branch.body[0].kind != Statement::If)
       return;
     Statement &inner = branch.body[0];
@@ -113,18 +119,24 @@ private:
   /// A guard that every one of several branches has.
   bool peelCommonGuard() {
     std::vector<Statement> &body = program.body;
-    auto first = llvm::find_if(body, [](const Statement &each) { return each.kind != Statement::Let; });
-    llvm::MutableArrayRef<Statement> branches(body.data() + (first - body.begin()), body.end() - first);
-    if (branches.size() < 2 || llvm::any_of(branches, [](const Statement &each) { return each.kind != Statement::If; }))
+    auto first =
+        llvm::find_if(body, [](const Statement &each) { return each.kind != Statement::Let; });
+    llvm::MutableArrayRef<Statement> branches(body.data() + (first - body.begin()),
+                                              body.end() - first);
+    if (branches.size() < 2 ||
+        llvm::any_of(branches, [](const Statement &each) { return each.kind != Statement::If; }))
       return false;
     std::vector<Constraint> guards;
     collectGuards(branches.front(), guards);
     for (const Constraint &guard : guards) {
-      bool isCommon = !guard.isEquality && !dependsOnLets(guard.poly) && llvm::all_of(branches, [&](const Statement &each) {
-        std::vector<Constraint> own;
-        collectGuards(each, own);
-        return llvm::any_of(own, [&](const Constraint &other) { return other.poly == guard.poly && !other.isEquality; });
-      });
+      bool isCommon = !guard.isEquality && !dependsOnLets(guard.poly) &&
+                      llvm::all_of(branches, [&](const Statement &each) {
+                        std::vector<Constraint> own;
+                        collectGuards(each, own);
+                        return llvm::any_of(own, [&](const Constraint &other) {
+                          return other.poly == guard.poly && !other.isEquality;
+                        });
+                      });
       if (!isCommon || !takeBound(guard))
         continue;
       for (Statement &branch : branches)
@@ -144,17 +156,20 @@ private:
       return reads;
     };
     for (Statement &each : loop.body) {
-      bool sets = each.kind == Statement::Let || (each.kind == Statement::Assign && !readsOthers(each, each.name));
+      bool sets = each.kind == Statement::Let ||
+                  (each.kind == Statement::Assign && !readsOthers(each, each.name));
       if (sets)
         own.insert(each.name);
       std::vector<Statement> below = each.body;
       walk(below, [&](Statement &inner) {
         if (inner.kind == Statement::Let)
           own.insert(inner.name);
-        handsOn |= (inner.kind == Statement::Assign || inner.kind == Statement::Combine) && !own.count(inner.name);
+        handsOn |= (inner.kind == Statement::Assign || inner.kind == Statement::Combine) &&
+                   !own.count(inner.name);
         return true;
       });
-      handsOn |= (each.kind == Statement::Assign || each.kind == Statement::Combine) && !own.count(each.name);
+      handsOn |= (each.kind == Statement::Assign || each.kind == Statement::Combine) &&
+                 !own.count(each.name);
     }
     // What is set in an iteration must not have been read before in it.
     std::set<std::string> set;
@@ -180,10 +195,12 @@ private:
   /// for (i = dim; i < n; i += extent of dim).
   bool peelStride() {
     Statement *loop = onlyStatement(Statement::For);
-    if (!loop || loop->progress != Statement::Add || loop->begin.monomials().size() != 1 || handsOnScalars(*loop))
+    if (!loop || loop->progress != Statement::Add || loop->begin.monomials().size() != 1 ||
+        handsOnScalars(*loop))
       return false;
     auto &[monomial, coefficient] = *loop->begin.monomials().begin();
-    Dimension *dimension = monomial.size() == 1 && coefficient == 1 ? dimensionOf(monomial[0]) : nullptr;
+    Dimension *dimension =
+        monomial.size() == 1 && coefficient == 1 ? dimensionOf(monomial[0]) : nullptr;
     if (!dimension || !(loop->step == dimension->extent) || !space.isUniform(loop->end))
       return false;
     bool isUsed = false;
@@ -207,8 +224,8 @@ private:
     return true;
   }
 
-  /// for (i = T * dim; i < T * dim + T; ++i), or i < T with T * dim + i everywhere: one dimension of T times as
-  /// many points.
+  /// for (i = T * dim; i < T * dim + T; ++i), or i < T with T * dim + i everywhere: one dimension
+  /// of T times as many points.
   bool peelTile() {
     Statement *loop = onlyStatement(Statement::For);
     if (!loop || loop->progress != Statement::Add || !(loop->step == number(1)))
@@ -225,9 +242,7 @@ private:
       joined.name = space[loop->variable].name;
       VarId whole = space.add(joined);
       Poly value = isOwnStart ? var(whole) : var(whole) - start;
-      auto change = [&](const Poly &poly) {
-        return space.substitute(poly, loop->variable, value);
-      };
+      auto change = [&](const Poly &poly) { return space.substitute(poly, loop->variable, value); };
       bool isLeft = false;
       auto look = [&](const Poly &poly) {
         isLeft |= space.dependsOn(change(poly), dimension.variable);
@@ -254,16 +269,17 @@ private:
   Statement *tileLoop(std::vector<Statement> *&parent) {
     parent = &program.body;
     for (;;) {
-      if (parent->empty() || llvm::any_of(llvm::drop_end(*parent), [](auto &each) { return each.kind != Statement::Let; }))
+      if (parent->empty() || llvm::any_of(llvm::drop_end(*parent),
+                                          [](auto &each) { return each.kind != Statement::Let; }))
         return nullptr;
       Statement &last = parent->back();
       if (last.kind == Statement::If) {
         parent = &last.body;
         continue;
       }
-      bool isShort = last.kind == Statement::For && last.progress == Statement::Add && last.begin == Poly() &&
-                     last.step == number(1) && last.end.isConstant() && last.end.constantTerm() >= 2 &&
-                     last.end.constantTerm() <= 64;
+      bool isShort = last.kind == Statement::For && last.progress == Statement::Add &&
+                     last.begin == Poly() && last.step == number(1) && last.end.isConstant() &&
+                     last.end.constantTerm() >= 2 && last.end.constantTerm() <= 64;
       return isShort ? &last : nullptr;
     }
   }
@@ -287,7 +303,8 @@ private:
       for (Operand &operand : each.value.operands)
         for (Operand &target : stored)
           isAlone &= operand.kind != Operand::Collective &&
-                     (operand.kind != Operand::Element || !(operand.base == target.base) || operand.offset == target.offset);
+                     (operand.kind != Operand::Element || !(operand.base == target.base) ||
+                      operand.offset == target.offset);
       return true;
     });
     return isAlone;
@@ -304,10 +321,12 @@ private:
       bool isTile = false, isOther = false;
       walk(loop->body, [&](Statement &inner) {
         forEachOperand(inner, [&](Operand &operand) {
-          Poly step = operand.offset.coefficientOf(loop->variable), wide = operand.offset.coefficientOf(each.variable);
+          Poly step = operand.offset.coefficientOf(loop->variable),
+               wide = operand.offset.coefficientOf(each.variable);
           Poly rest = operand.offset.without(loop->variable).without(each.variable);
           isTile |= !(step == Poly()) && operand.kind == Operand::Element;
-          isOther |= !(wide == step * width) || space.dependsOn(rest, loop->variable) || space.dependsOn(rest, each.variable);
+          isOther |= !(wide == step * width) || space.dependsOn(rest, loop->variable) ||
+                     space.dependsOn(rest, each.variable);
         });
         return true;
       });
@@ -329,7 +348,8 @@ private:
       rewritePolys(program.body, change);
       for (Hint &hint : program.hints)
         hint.poly = change(hint.poly);
-      auto hint = llvm::find_if(program.hints, [&](const Hint &known) { return known.poly == var(id); });
+      auto hint =
+          llvm::find_if(program.hints, [&](const Hint &known) { return known.poly == var(id); });
       space[id].name = hint == program.hints.end() ? oldName : hint->name;
       each = {id, each.extent * width};
       return true;

@@ -22,8 +22,8 @@ struct Dimension {
 /// say for which launches this holds; or its `reason` is set.
 std::vector<Dimension> formPoints(ThreadProgram &program, const analysis::LaunchRanges &launches);
 
-/// Takes guards as the extents of \p dimensions, and joins these with the grid-stride loops, the tiles and the neighbours that a
-/// thread works on.
+/// Takes guards as the extents of \p dimensions, and joins these with the grid-stride loops, the
+/// tiles and the neighbours that a thread works on.
 void peelDimensions(ThreadProgram &program, std::vector<Dimension> &dimensions);
 
 /// Splits a dimension into the digits by which the kernel takes it apart (`i / n`, `i % n`).
@@ -35,15 +35,16 @@ void joinDigits(ThreadProgram &program);
 /// Turns every remaining obligation into requirements, or refuses.
 void dischargeObligations(ThreadProgram &program, const analysis::LaunchRanges &launches);
 
-/// Gives every loop its order. Empty if stores of different points never meet, and no point loads what
-/// another one stores; otherwise where that is not certain.
+/// Gives every loop its order. Empty if stores of different points never meet, and no point loads
+/// what another one stores; otherwise where that is not certain.
 std::string checkDependences(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
-/// Requires of elements at `i * 1024 + j` and the like that j stays within its row, as a proof by emptiness needs.
+/// Requires of elements at `i * 1024 + j` and the like that j stays within its row, as a proof by
+/// emptiness needs.
 void requireRowLengths(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
-/// Exchanges loops so that the updates of an element stand together, and splits loops at a condition on their
-/// counter.
+/// Exchanges loops so that the updates of an element stand together, and splits loops at a
+/// condition on their counter.
 void reshapeLoops(ThreadProgram &program, llvm::ArrayRef<Dimension> dimensions);
 
 /// Values that stay in memory during a loop become scalars; loads of what was just stored
@@ -53,10 +54,11 @@ void scalarize(ThreadProgram &program);
 /// dividend / divisor if it is a polynomial.
 std::optional<Poly> exactQuotient(const Poly &dividend, const Poly &divisor);
 
-/// The least or greatest value of \p poly over the loops in \p ends (first and one past last value) and the
-/// thread and block variables, as a polynomial in uniform values and \p kept ones. Adds requirements that sizes
-/// are not negative to \p program.
-std::optional<Poly> bound(ThreadProgram &program, const std::map<VarId, std::pair<Poly, Poly>> &ends, Poly poly,
+/// The least or greatest value of \p poly over the loops in \p ends (first and one past last value)
+/// and the thread and block variables, as a polynomial in uniform values and \p kept ones. Adds
+/// requirements that sizes are not negative to \p program.
+std::optional<Poly> bound(ThreadProgram &program,
+                          const std::map<VarId, std::pair<Poly, Poly>> &ends, Poly poly,
                           bool isUpper, const std::set<VarId> &kept = {});
 /// The ranges of the loops of \p body.
 std::map<VarId, std::pair<Poly, Poly>> loopRanges(std::vector<Statement> &body);

@@ -9,17 +9,18 @@
 #include "Online.h"
 #include "SharedSums.h"
 #include "Teams.h"
-#include "Tiles.h"
 #include "ThreadReader.h"
+#include "Tiles.h"
 #include "kb-opt/Analysis/Launches.h"
 #include "kb-opt/Raise/Legality.h"
 
 using namespace kbopt;
 using namespace kbopt::raise;
 
-/// Reads \p kernel once more where its threads fill tiles together: \p program, which has a reason, becomes what they
-/// compute without the tiles, or keeps the reason that says more.
-static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, LaunchSide side, ThreadProgram &program,
+/// Reads \p kernel once more where its threads fill tiles together: \p program, which has a reason,
+/// becomes what they compute without the tiles, or keeps the reason that says more.
+static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, LaunchSide side,
+                                          ThreadProgram &program,
                                           analysis::LaunchRanges &launches) {
   ThreadProgram tiled = readThread(kernel, true, side);
   if (tiled.shared.empty())
@@ -51,9 +52,10 @@ static std::optional<TileBlock> undoTiles(const clang::FunctionDecl *kernel, Lau
 /// How long the memory of one kernel may be compared.
 static constexpr double mostSeconds = 2;
 
-/// What \p kernel is where branches that go the same way in the whole launch take \p side. Null where \p program got a reason.
-static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel, LaunchSide side, mlir::OpBuilder &builder,
-                                  ThreadProgram &program) {
+/// What \p kernel is where branches that go the same way in the whole launch take \p side. Null
+/// where \p program got a reason.
+static mlir::Operation *raiseSide(ImportedProgram &imported, kb::KernelOp kernel, LaunchSide side,
+                                  mlir::OpBuilder &builder, ThreadProgram &program) {
   program = readThread(imported.declOf(kernel), false, side);
   std::vector<Dimension> dimensions;
   auto step = [&](auto run) {

@@ -1,7 +1,7 @@
 //===- ReadArrays.cpp - Arrays of a thread as scalars --------------------------===//
 //
-// Owns the scalars that stand for the elements of an array that a thread has for itself, and the unrolling of
-// the loops that index it.
+// Owns the scalars that stand for the elements of an array that a thread has for itself, and the
+// unrolling of the loops that index it.
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
@@ -12,7 +12,8 @@ using namespace clang;
 
 namespace kbopt::raise {
 
-/// How many scalars and iterations an array may become: more would be no text that one wants to read.
+/// How many scalars and iterations an array may become: more would be no text that one wants to
+/// read.
 constexpr unsigned mostElements = 64, mostIterations = 32, mostCopies = 256;
 
 bool mayCooperate(const Stmt *body) {
@@ -27,8 +28,9 @@ bool mayCooperate(const Stmt *body) {
       llvm::StringRef name = calleeName(call);
       found |= name.contains("shfl") || name.contains("sync") || name.starts_with("__reduce");
       const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
-      bool isOwn = callee && callee->isDefined(definition) && definition->getBody() &&
-                   !callee->getASTContext().getSourceManager().isInSystemHeader(definition->getLocation());
+      bool isOwn =
+          callee && callee->isDefined(definition) && definition->getBody() &&
+          !callee->getASTContext().getSourceManager().isInSystemHeader(definition->getLocation());
       if (!found && isOwn && seen.insert(definition).second)
         TraverseStmt(definition->getBody());
       return !found;
@@ -47,13 +49,16 @@ void ThreadReader::declareArray(const VarDecl *variable, Body &out) {
     count *= std::min<uint64_t>(type->getSize().getZExtValue(), mostElements + 1);
     array.element = type->getElementType();
   }
-  if (array.element->isArrayType() || array.element->isPointerType() || array.element.isVolatileQualified() ||
-      !count || count > mostElements)
+  if (array.element->isArrayType() || array.element->isPointerType() ||
+      array.element.isVolatileQualified() || !count || count > mostElements)
     return refuse(shown + " is an array of the thread");
   std::vector<Text> values(count);
-  std::function<bool(const Expr *, uint64_t, uint64_t)> fill = [&](const Expr *init, uint64_t first, uint64_t size) {
-    if (const auto *list = llvm::dyn_cast<InitListExpr>(init); list && list->getType()->isArrayType()) {
-      uint64_t length = ast.getAsConstantArrayType(list->getType())->getSize().getZExtValue(), each = size / length;
+  std::function<bool(const Expr *, uint64_t, uint64_t)> fill = [&](const Expr *init, uint64_t first,
+                                                                   uint64_t size) {
+    if (const auto *list = llvm::dyn_cast<InitListExpr>(init);
+        list && list->getType()->isArrayType()) {
+      uint64_t length = ast.getAsConstantArrayType(list->getType())->getSize().getZExtValue(),
+               each = size / length;
       for (uint64_t i = 0; i < length; ++i) {
         const Expr *value = i < list->getNumInits() ? list->getInit(i) : list->getArrayFiller();
         if (!value || !fill(value, first + i * each, each))
@@ -67,7 +72,8 @@ void ThreadReader::declareArray(const VarDecl *variable, Body &out) {
     if (!isZero && size != 1)
       return false;
     for (uint64_t i = first; i < first + size; ++i)
-      values[i] = isZero ? Text{array.element->isFloatingType() ? "0.0f" : "0", {}} : textOf(init, out);
+      values[i] =
+          isZero ? Text{array.element->isFloatingType() ? "0.0f" : "0", {}} : textOf(init, out);
     return !failed();
   };
   const Expr *init = variable->getInit();
@@ -134,7 +140,8 @@ bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const
     bool inIndex = false, found = false;
     bool TraverseArraySubscriptExpr(ArraySubscriptExpr *subscript) override {
       const VarDecl *root = rootOf(subscript);
-      bool isOwn = root && ((root->isLocalVarDecl() && !root->hasGlobalStorage() && root->getType()->isArrayType()) ||
+      bool isOwn = root && ((root->isLocalVarDecl() && !root->hasGlobalStorage() &&
+                             root->getType()->isArrayType()) ||
                             arrays->count(root));
       TraverseStmt(subscript->getBase());
       bool outer = std::exchange(inIndex, inIndex || isOwn);
@@ -153,19 +160,23 @@ bool ThreadReader::indexesArray(const Stmt *body, const VarDecl *variable) const
   return finder.found;
 }
 
-bool ThreadReader::unroll(const ForStmt *loop, const VarDecl *variable, const Statement &header, Body &out) {
+bool ThreadReader::unroll(const ForStmt *loop, const VarDecl *variable, const Statement &header,
+                          Body &out) {
   if (header.progress != Statement::Add || !header.begin.isConstant() || !header.end.isConstant() ||
       !header.step.isConstant() || !indexesArray(loop->getBody(), variable))
     return false;
-  int64_t begin = header.begin.constantTerm(), end = header.end.constantTerm(), step = header.step.constantTerm();
+  int64_t begin = header.begin.constantTerm(), end = header.end.constantTerm(),
+          step = header.step.constantTerm();
   int64_t iterations = begin < end ? (end - begin + step - 1) / step : 0;
   if (iterations > mostIterations || (unrolled += iterations) > mostCopies) {
-    refuse("the loop over '" + variable->getNameAsString() + "' indexes an array of the thread too often");
+    refuse("the loop over '" + variable->getNameAsString() +
+           "' indexes an array of the thread too often");
     return true;
   }
   ++loopDepth;
   for (int64_t value = begin; value < end && !failed(); value += step) {
-    values[variable] = {Value::Number, ofType(Poly::constant(value), variable->getType(), true), {}, {}};
+    values[variable] = {
+        Value::Number, ofType(Poly::constant(value), variable->getType(), true), {}, {}};
     readSequence({loop->getBody()}, out);
   }
   --loopDepth;

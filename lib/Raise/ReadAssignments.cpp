@@ -14,13 +14,14 @@ namespace kbopt::raise {
 /// \p text as an operand of a binary operator.
 static std::string operandText(const Expr *expr, const std::string &text) {
   expr = expr->IgnoreImplicit();
-  bool isClosed = llvm::isa<ParenExpr, DeclRefExpr, IntegerLiteral, FloatingLiteral, ArraySubscriptExpr, CallExpr,
-                            MemberExpr>(expr) &&
+  bool isClosed = llvm::isa<ParenExpr, DeclRefExpr, IntegerLiteral, FloatingLiteral,
+                            ArraySubscriptExpr, CallExpr, MemberExpr>(expr) &&
                   !llvm::isa<CXXOperatorCallExpr>(expr);
   return isClosed ? text : "(" + text + ")";
 }
 
-void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::StringRef opcode,
+                                  Body &out) {
   // `a = b = x;` is `b = x; a = b;`.
   const auto *inner = right ? llvm::dyn_cast<BinaryOperator>(strip(right)) : nullptr;
   if (inner && inner->isAssignmentOp() && !inner->getLHS()->HasSideEffects(ast)) {
@@ -30,12 +31,15 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
       return;
   }
   const VarDecl *variable = variableOf(left);
-  bool isLocal = variable && (variable->isLocalVarDeclOrParm()) && !variable->hasAttr<CUDASharedAttr>();
-  if (const Value *value = isLocal && variable->getType()->isReferenceType() ? valueAt(left) : nullptr)
+  bool isLocal =
+      variable && (variable->isLocalVarDeclOrParm()) && !variable->hasAttr<CUDASharedAttr>();
+  if (const Value *value =
+          isLocal && variable->getType()->isReferenceType() ? valueAt(left) : nullptr)
     isLocal = value->kind != Value::Address; // another name for an element
   if (isLocal && readCombine(left, right, opcode, out))
     return;
-  if (failed() || (opcode.empty() && assignVector(left, right, out)) || assignPart(left, right, opcode, out))
+  if (failed() || (opcode.empty() && assignVector(left, right, out)) ||
+      assignPart(left, right, opcode, out))
     return;
   Statement result;
   auto append = [&](const std::string &before) {
@@ -61,15 +65,17 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
     if (type->isPointerType()) {
       auto at = values.find(variable);
       std::optional<Integer> offset = right ? evaluate(right) : Integer{Poly::constant(1)};
-      if (untracked.count(variable) || at == values.end() || at->second.kind != Value::Address || !offset ||
-          !demand(*offset, right) || (opcode != "+" && opcode != "-"))
-        return refuse("'" + variable->getNameAsString() + "' moves in a way that is not understood");
+      if (untracked.count(variable) || at == values.end() || at->second.kind != Value::Address ||
+          !offset || !demand(*offset, right) || (opcode != "+" && opcode != "-"))
+        return refuse("'" + variable->getNameAsString() +
+                      "' moves in a way that is not understood");
       Poly &moved = at->second.address.offset;
       Poly by = offset->poly * Poly::constant(at->second.address.parts);
       moved = opcode == "+" ? moved + by : moved - by;
       return;
     }
-    bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+    bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() &&
+                    ast.getTypeSize(type) >= 32;
     if (isNumber && !untracked.count(variable))
       return readNumberAssignment(variable, left, right, opcode, out);
     auto at = values.find(variable);
@@ -93,7 +99,8 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
     result.value = std::move(value);
   } else {
     std::string shifted = shiftHoles(value.text, 1);
-    result.value.text = "$0 " + opcode.str() + " " + (right ? operandText(right, shifted) : shifted);
+    result.value.text =
+        "$0 " + opcode.str() + " " + (right ? operandText(right, shifted) : shifted);
     for (Operand &operand : value.operands)
       result.value.operands.push_back(std::move(operand));
   }
@@ -102,26 +109,37 @@ void ThreadReader::readAssignment(const Expr *left, const Expr *right, llvm::Str
 }
 
 /// An integer whose value is followed: nothing is emitted unless it is no polynomial.
-void ThreadReader::readNumberAssignment(const VarDecl *variable, const Expr *left, const Expr *right,
-                                        llvm::StringRef opcode, Body &out) {
+void ThreadReader::readNumberAssignment(const VarDecl *variable, const Expr *left,
+                                        const Expr *right, llvm::StringRef opcode, Body &out) {
   QualType type = variable->getType();
   std::optional<Integer> number = right ? evaluate(right) : Integer{Poly::constant(1)};
   if (!opcode.empty()) {
     std::optional<Integer> old = evaluate(left);
-    std::optional<BinaryOperatorKind> kind = llvm::StringSwitch<std::optional<BinaryOperatorKind>>(opcode)
-                                                 .Case("+", BO_Add).Case("-", BO_Sub).Case("*", BO_Mul)
-                                                 .Case("/", BO_Div).Case("%", BO_Rem).Case("<<", BO_Shl)
-                                                 .Case(">>", BO_Shr).Case("&", BO_And)
-                                                 .Default(std::nullopt);
-    QualType common = right && ast.getTypeSize(right->getType()) > ast.getTypeSize(type) ? right->getType() : type;
-    if (right && right->getType()->isUnsignedIntegerType() && ast.getTypeSize(right->getType()) >= ast.getTypeSize(type))
+    std::optional<BinaryOperatorKind> kind =
+        llvm::StringSwitch<std::optional<BinaryOperatorKind>>(opcode)
+            .Case("+", BO_Add)
+            .Case("-", BO_Sub)
+            .Case("*", BO_Mul)
+            .Case("/", BO_Div)
+            .Case("%", BO_Rem)
+            .Case("<<", BO_Shl)
+            .Case(">>", BO_Shr)
+            .Case("&", BO_And)
+            .Default(std::nullopt);
+    QualType common = right && ast.getTypeSize(right->getType()) > ast.getTypeSize(type)
+                          ? right->getType()
+                          : type;
+    if (right && right->getType()->isUnsignedIntegerType() &&
+        ast.getTypeSize(right->getType()) >= ast.getTypeSize(type))
       common = right->getType();
-    number = old && kind && number ? arithmetic(*kind, *old, *number, common, right ? right : left) : std::nullopt;
+    number = old && kind && number ? arithmetic(*kind, *old, *number, common, right ? right : left)
+                                   : std::nullopt;
     if (!number)
       return declareUpdated(variable, left, right, opcode, out);
   }
   if (number && (number->bits >= ast.getTypeSize(type) || demand(*number, left)))
-    if (std::optional<Integer> converted = convert(*number, type); converted && demand(*converted, left)) {
+    if (std::optional<Integer> converted = convert(*number, type);
+        converted && demand(*converted, left)) {
       values[variable] = {Value::Number, *converted, {}, {}};
       return;
     }
@@ -144,7 +162,8 @@ void ThreadReader::declareUpdated(const VarDecl *variable, const Expr *left, con
     let.value.operands.push_back(std::move(operand));
   let.name = uniqueName(variable->getName());
   let.symbol = addVarying(let.name, variable->getType());
-  values[variable] = {Value::Number, ofType(Poly::variable(*let.symbol), variable->getType(), true), {}, {}};
+  values[variable] = {
+      Value::Number, ofType(Poly::variable(*let.symbol), variable->getType(), true), {}, {}};
   out.push_back(std::move(let));
 }
 

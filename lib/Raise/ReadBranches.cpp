@@ -12,9 +12,9 @@ namespace kbopt::raise {
 /// Whether \p body can be left out without a trace, and reads no memory.
 static bool isIdle(const std::vector<Statement> &body) {
   return llvm::all_of(body, [](const Statement &each) {
-    return each.kind == Statement::Let && llvm::all_of(each.value.operands, [](const Operand &operand) {
-             return operand.kind == Operand::Index;
-           });
+    return each.kind == Statement::Let &&
+           llvm::all_of(each.value.operands,
+                        [](const Operand &operand) { return operand.kind == Operand::Index; });
   });
 }
 
@@ -33,7 +33,8 @@ bool ThreadReader::staysFalse(const Constraint &constraint, const Frame &loop) c
 bool ThreadReader::readLeave(const IfStmt *branch, llvm::ArrayRef<const Stmt *> rest, Body &out) {
   const Stmt *exit = onlyStatement(branch->getThen());
   bool isBreak = exit && llvm::isa<BreakStmt>(exit), isReturn = exit && llvm::isa<ReturnStmt>(exit);
-  if ((!isBreak && !isReturn) || frames.empty() || branch->getInit() || branch->getConditionVariable())
+  if ((!isBreak && !isReturn) || frames.empty() || branch->getInit() ||
+      branch->getConditionVariable())
     return false;
   std::string why = isBreak ? "leaves a loop by break" : "returns from within a loop";
   Frame &loop = frames.back();
@@ -82,7 +83,8 @@ void ThreadReader::readSwitch(const SwitchStmt *choice, Body &out) {
       if (label && label->caseStmtIsGNURange())
         return refuse(shown + " is not understood");
       if (label)
-        sides.back().labels.push_back(llvm::toString(label->getLHS()->EvaluateKnownConstInt(ast), 10));
+        sides.back().labels.push_back(
+            llvm::toString(label->getLHS()->EvaluateKnownConstInt(ast), 10));
       sides.back().isDefault |= !label;
     }
     if (sides.empty() || sides.back().isClosed)

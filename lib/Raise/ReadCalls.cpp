@@ -12,11 +12,13 @@ namespace kbopt::raise {
 
 bool isThreadGroup(QualType type) {
   const auto *record = type.getNonReferenceType()->getAsCXXRecordDecl();
-  return record && record->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
+  return record &&
+         record->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
 }
 
 static bool isOfCub(const NamedDecl *declaration) {
-  return declaration && llvm::StringRef(declaration->getQualifiedNameAsString()).starts_with("cub::");
+  return declaration &&
+         llvm::StringRef(declaration->getQualifiedNameAsString()).starts_with("cub::");
 }
 
 bool isLibraryStorage(QualType type) {
@@ -30,7 +32,8 @@ std::string ThreadReader::functorText(const Expr *functor) const {
     return "";
   if (ast.getSourceManager().isInSystemHeader(record->getLocation()))
     return sourceText(functor);
-  // The user's own: one function that returns the greater, the lesser or the sum of its two parameters.
+  // The user's own: one function that returns the greater, the lesser or the sum of its two
+  // parameters.
   const CXXMethodDecl *only = nullptr;
   auto consider = [&](const CXXMethodDecl *method) {
     if (method && method->getOverloadedOperator() == OO_Call)
@@ -44,7 +47,8 @@ std::string ThreadReader::functorText(const Expr *functor) const {
       consider(llvm::dyn_cast<CXXMethodDecl>(each));
   }
   const auto *body = only ? llvm::dyn_cast_or_null<CompoundStmt>(only->getBody()) : nullptr;
-  const auto *result = body && body->size() == 1 ? llvm::dyn_cast<ReturnStmt>(body->body_front()) : nullptr;
+  const auto *result =
+      body && body->size() == 1 ? llvm::dyn_cast<ReturnStmt>(body->body_front()) : nullptr;
   if (!result || only->getNumParams() != 2 || !result->getRetValue())
     return "";
   const VarDecl *first = only->getParamDecl(0), *second = only->getParamDecl(1);
@@ -53,29 +57,36 @@ std::string ThreadReader::functorText(const Expr *functor) const {
     return (left == first && right == second) || (left == second && right == first);
   };
   const Expr *value = strip(result->getRetValue());
-  if (const auto *call = llvm::dyn_cast<CallExpr>(value); call && call->getNumArgs() == 2 && call->getDirectCallee() &&
-      ast.getSourceManager().isInSystemHeader(call->getDirectCallee()->getLocation()) && areBoth(call->getArg(0), call->getArg(1))) {
+  if (const auto *call = llvm::dyn_cast<CallExpr>(value);
+      call && call->getNumArgs() == 2 && call->getDirectCallee() &&
+      ast.getSourceManager().isInSystemHeader(call->getDirectCallee()->getLocation()) &&
+      areBoth(call->getArg(0), call->getArg(1))) {
     llvm::StringRef name = calleeName(call);
     if (name == "max" || name == "fmaxf" || name == "fmax")
       return "cub::Max()";
     return name == "min" || name == "fminf" || name == "fmin" ? "cub::Min()" : "";
   }
   const auto *sum = llvm::dyn_cast<BinaryOperator>(value);
-  return sum && sum->getOpcode() == BO_Add && areBoth(sum->getLHS(), sum->getRHS()) ? "cub::Sum()" : "";
+  return sum && sum->getOpcode() == BO_Add && areBoth(sum->getLHS(), sum->getRHS()) ? "cub::Sum()"
+                                                                                    : "";
 }
 
 std::optional<Operand> ThreadReader::blockReduction(const CallExpr *call, Body &out) {
   const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call);
-  const auto *group = member ? llvm::dyn_cast_or_null<ClassTemplateSpecializationDecl>(member->getRecordDecl()) : nullptr;
+  const auto *group =
+      member ? llvm::dyn_cast_or_null<ClassTemplateSpecializationDecl>(member->getRecordDecl())
+             : nullptr;
   llvm::StringRef name = calleeName(call);
-  bool isSum = name == "Sum" && call->getNumArgs() == 1, isReduce = name == "Reduce" && call->getNumArgs() == 2;
+  bool isSum = name == "Sum" && call->getNumArgs() == 1,
+       isReduce = name == "Reduce" && call->getNumArgs() == 2;
   if (!isOfCub(group) || group->getName() != "BlockReduce" || (!isSum && !isReduce) ||
       !call->getArg(0)->getType().getNonReferenceType()->isArithmeticType())
     return std::nullopt;
   // <T, width, algorithm, height, depth>
   llvm::SmallVector<int64_t> sizes;
   for (const TemplateArgument &argument : group->getTemplateArgs().asArray())
-    if (argument.getKind() == TemplateArgument::Integral && argument.getIntegralType()->isSpecificBuiltinType(BuiltinType::Int))
+    if (argument.getKind() == TemplateArgument::Integral &&
+        argument.getIntegralType()->isSpecificBuiltinType(BuiltinType::Int))
       sizes.push_back(argument.getAsIntegral().getExtValue());
   bool isRow = !sizes.empty();
   for (size_t i = 1; i < 3 && i < sizes.size(); ++i)
@@ -117,11 +128,13 @@ std::string groupSizeText(QualType type) {
 std::optional<Integer> ThreadReader::evaluateGroup(const CallExpr *call) {
   // Some of these members are static.
   const auto *member = llvm::dyn_cast<MemberExpr>(call->getCallee()->IgnoreParenImpCasts());
-  std::optional<int64_t> size = member ? groupSize(strip(member->getBase())->getType()) : std::nullopt;
+  std::optional<int64_t> size =
+      member ? groupSize(strip(member->getBase())->getType()) : std::nullopt;
   llvm::StringRef name = calleeName(call);
   if (!size || call->getNumArgs())
     return std::nullopt;
-  Poly tid = Poly::variable(analysis::TidVar), bdim = Poly::variable(analysis::BdimVar), width = Poly::constant(*size);
+  Poly tid = Poly::variable(analysis::TidVar), bdim = Poly::variable(analysis::BdimVar),
+       width = Poly::constant(*size);
   std::optional<Poly> value;
   if (name == "thread_rank")
     value = *size ? space.mod(tid, width) : tid;
@@ -142,7 +155,8 @@ std::optional<Integer> ThreadReader::evaluateGroup(const CallExpr *call) {
 bool ThreadReader::readsTwice(const Stmt *statement) {
   const auto *branch = llvm::dyn_cast<IfStmt>(statement);
   return (branch && choices.count(branch)) || choiceOf(statement) ||
-         llvm::any_of(statement->children(), [&](const Stmt *child) { return child && readsTwice(child); });
+         llvm::any_of(statement->children(),
+                      [&](const Stmt *child) { return child && readsTwice(child); });
 }
 
 static unsigned countReturns(const Stmt *statement) {
@@ -179,7 +193,8 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     return true;
   }
   if (type->isPointerType() || type.getNonReferenceType()->isArrayType()) {
-    std::optional<Pointer> pointer = isReference ? evaluateArray(argument) : evaluatePointer(argument);
+    std::optional<Pointer> pointer =
+        isReference ? evaluateArray(argument) : evaluatePointer(argument);
     if (!pointer || untracked.count(parameter))
       return false;
     if (!isReference && pointer->parts == 1)
@@ -195,7 +210,9 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     }
     QualType named = type.getNonReferenceType();
     std::optional<Pointer> pointer = placeInMemory(argument);
-    if (!pointer || !ast.hasSameUnqualifiedType(pointer->parts > 1 ? pointer->whole : pointer->element, named) ||
+    if (!pointer ||
+        !ast.hasSameUnqualifiedType(pointer->parts > 1 ? pointer->whole : pointer->element,
+                                    named) ||
         named->isPointerType() || named.isVolatileQualified() || untracked.count(parameter))
       return false;
     hasFields |= pointer->parts > 1;
@@ -203,7 +220,8 @@ bool ThreadReader::bindParameter(const ParmVarDecl *parameter, const Expr *argum
     return true;
   }
   type = type.getNonReferenceType();
-  bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+  bool isNumber =
+      type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
   if (isNumber && !untracked.count(parameter))
     if (std::optional<Integer> value = evaluate(argument)) {
       if (!demand(*value, argument))
@@ -236,7 +254,8 @@ std::optional<Value> ThreadReader::pointeeOf(const Expr *pointer) {
 /// Whether what \p lambda copies is never changed.
 static bool capturesConstants(const CXXRecordDecl *lambda, const FunctionDecl *kernel) {
   return llvm::all_of(lambda->captures(), [&](const LambdaCapture &capture) {
-    const auto *variable = capture.capturesVariable() ? llvm::dyn_cast<VarDecl>(capture.getCapturedVar()) : nullptr;
+    const auto *variable =
+        capture.capturesVariable() ? llvm::dyn_cast<VarDecl>(capture.getCapturedVar()) : nullptr;
     bool isReference = capture.getCaptureKind() == LCK_ByRef;
     return variable && (isReference || !changesVariable(kernel->getBody(), variable));
   });
@@ -264,7 +283,8 @@ bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
   const CXXRecordDecl *record = method->getParent();
   bool isDerived = whole->getType()->getAsCXXRecordDecl() != record;
   if (record->isLambda())
-    return variableOf(whole) && variableOf(whole)->isLocalVarDecl() && capturesConstants(record, kernel);
+    return variableOf(whole) && variableOf(whole)->isLocalVarDecl() &&
+           capturesConstants(record, kernel);
   if (record->isEmpty())
     return !whole->HasSideEffects(ast);
   const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(whole));
@@ -274,7 +294,8 @@ bool ThreadReader::bindObject(const CallExpr *call, const CXXMethodDecl *method,
   std::optional<Pointer> place = hasFields && !isElement ? placeInMemory(whole) : std::nullopt;
   isElement |= place && !place->whole.isNull();
   called = whole;
-  return !isDerived && ((value && value->kind == Value::Vector) || (isGiven && method->isConst()) || isElement);
+  return !isDerived &&
+         ((value && value->kind == Value::Vector) || (isGiven && method->isConst()) || isElement);
 }
 
 const Expr *ThreadReader::objectOf(const MemberExpr *member) const {
@@ -288,8 +309,9 @@ bool ThreadReader::isArrow(const MemberExpr *member) const {
 
 std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   const FunctionDecl *callee = call->getDirectCallee(), *definition = nullptr;
-  if (!callee || !callee->isDefined(definition) || !definition->getBody() || inlineDepth >= 4 || failed() ||
-      ast.getSourceManager().isInSystemHeader(definition->getLocation()) || definition->isVariadic())
+  if (!callee || !callee->isDefined(definition) || !definition->getBody() || inlineDepth >= 4 ||
+      failed() || ast.getSourceManager().isInSystemHeader(definition->getLocation()) ||
+      definition->isVariadic())
     return std::nullopt;
   llvm::SmallVector<const Expr *> arguments(call->arguments());
   const Expr *called = nullptr;
@@ -304,8 +326,8 @@ std::optional<Text> ThreadReader::inlineCall(const CallExpr *call, Body &out) {
   Inlined here;
   const auto *block = llvm::dyn_cast<CompoundStmt>(body);
   unsigned returns = countReturns(body);
-  here.isOnlyReturn = returns == 1 && block && !block->body_empty() && llvm::isa<ReturnStmt>(block->body_back()) &&
-                      !readsTwice(body);
+  here.isOnlyReturn = returns == 1 && block && !block->body_empty() &&
+                      llvm::isa<ReturnStmt>(block->body_back()) && !readsTwice(body);
   here.type = typeText(definition->getReturnType().getUnqualifiedType());
   if (!definition->getReturnType()->isVoidType() && !here.isOnlyReturn) {
     Statement result;

@@ -93,7 +93,8 @@ static llvm::StringRef reductionOfFunction(llvm::StringRef name) {
       .Default("");
 }
 
-bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::StringRef opcode,
+                               Body &out) {
   const VarDecl *variable = variableOf(left);
   auto at = values.find(variable);
   if (at == values.end() || at->second.kind != Value::Scalar)
@@ -105,7 +106,9 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     if (reduction.empty() || (right && mentions(right, variable)))
       return false;
     // A sum in a wider type than the variable's is rounded at each step.
-    if (right && !ast.hasSameUnqualifiedType(ast.getCanonicalType(type), ast.getCanonicalType(right->getType())) &&
+    if (right &&
+        !ast.hasSameUnqualifiedType(ast.getCanonicalType(type),
+                                    ast.getCanonicalType(right->getType())) &&
         type->isIntegerType() != right->getType()->isIntegerType())
       if (type->isIntegerType())
         return false;
@@ -121,20 +124,24 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     bool isFirst = variableOf(binary->getLHS()) == variable;
     const Expr *other = isFirst ? binary->getRHS() : binary->getLHS();
     bool isLast = variableOf(binary->getRHS()) == variable;
-    if (reduction.empty() || isFirst == isLast || mentions(other, variable) || binary->getOpcode() == BO_Sub)
+    if (reduction.empty() || isFirst == isLast || mentions(other, variable) ||
+        binary->getOpcode() == BO_Sub)
       return false;
     std::string op = " " + binary->getOpcodeStr().str() + " ";
-    return combineBy(name, type, reduction, isFirst ? "%a" + op + "%b" : "%b" + op + "%a", other, out);
+    return combineBy(name, type, reduction, isFirst ? "%a" + op + "%b" : "%b" + op + "%a", other,
+                     out);
   }
   if (const auto *call = llvm::dyn_cast<CallExpr>(value); call && call->getNumArgs() == 2) {
     llvm::StringRef function = calleeName(call), reduction = reductionOfFunction(function);
     bool isOperator = llvm::isa<CXXOperatorCallExpr>(call);
     if (isOperator)
-      reduction = reductionOfOperator(getOperatorSpelling(llvm::cast<CXXOperatorCallExpr>(call)->getOperator()));
+      reduction = reductionOfOperator(
+          getOperatorSpelling(llvm::cast<CXXOperatorCallExpr>(call)->getOperator()));
     if (reduction.empty() || !call->getDirectCallee() ||
         !ast.getSourceManager().isInSystemHeader(call->getDirectCallee()->getLocation()))
       return false;
-    bool isFirst = variableOf(call->getArg(0)) == variable, isLast = variableOf(call->getArg(1)) == variable;
+    bool isFirst = variableOf(call->getArg(0)) == variable,
+         isLast = variableOf(call->getArg(1)) == variable;
     const Expr *other = call->getArg(isFirst ? 1 : 0);
     if (isFirst == isLast || mentions(other, variable))
       return false;
@@ -149,10 +156,12 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
     const auto *test = llvm::dyn_cast<BinaryOperator>(strip(choice->getCond()));
     if (!test || !test->isRelationalOp())
       return false;
-    const Expr *other = variableOf(choice->getTrueExpr()) == variable ? choice->getFalseExpr() : choice->getTrueExpr();
+    const Expr *other = variableOf(choice->getTrueExpr()) == variable ? choice->getFalseExpr()
+                                                                      : choice->getTrueExpr();
     bool keepsFirst = variableOf(choice->getTrueExpr()) == variable;
     bool keepsLast = variableOf(choice->getFalseExpr()) == variable;
-    bool testsFirst = variableOf(test->getLHS()) == variable, testsLast = variableOf(test->getRHS()) == variable;
+    bool testsFirst = variableOf(test->getLHS()) == variable,
+         testsLast = variableOf(test->getRHS()) == variable;
     const Expr *tested = testsFirst ? test->getRHS() : test->getLHS();
     if (keepsFirst == keepsLast || testsFirst == testsLast || mentions(other, variable) ||
         sourceText(strip(tested)) != sourceText(strip(other)))
@@ -167,7 +176,8 @@ bool ThreadReader::readCombine(const Expr *left, const Expr *right, llvm::String
   return false;
 }
 
-bool ThreadReader::assignPart(const Expr *left, const Expr *right, llvm::StringRef opcode, Body &out) {
+bool ThreadReader::assignPart(const Expr *left, const Expr *right, llvm::StringRef opcode,
+                              Body &out) {
   const std::string *part = partName(left);
   if (!part)
     return false;
@@ -203,7 +213,8 @@ bool ThreadReader::readConditionalMaximum(const IfStmt *branch, Body &out) {
   auto at = values.find(variable);
   if (!variable || at == values.end() || at->second.kind != Value::Scalar)
     return false;
-  bool testsFirst = variableOf(test->getLHS()) == variable, testsLast = variableOf(test->getRHS()) == variable;
+  bool testsFirst = variableOf(test->getLHS()) == variable,
+       testsLast = variableOf(test->getRHS()) == variable;
   const Expr *tested = testsFirst ? test->getRHS() : test->getLHS();
   if (testsFirst == testsLast || mentions(assign->getRHS(), variable) ||
       sourceText(strip(tested)) != sourceText(strip(assign->getRHS())) ||

@@ -9,29 +9,43 @@ using namespace clang;
 
 namespace kbopt::raise {
 
-bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates, Statement &condition) {
+bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates,
+                                  Statement &condition) {
   BinaryOperatorKind opcode = comparison->getOpcode();
   if (negates)
     opcode = BinaryOperator::negateComparisonOp(opcode);
   if (!comparison->getLHS()->getType()->isIntegralOrEnumerationType())
     return false;
-  std::optional<Integer> left = evaluate(comparison->getLHS()), right = evaluate(comparison->getRHS());
-  if (!left || !right || !demand(*left, comparison->getLHS()) || !demand(*right, comparison->getRHS()))
+  std::optional<Integer> left = evaluate(comparison->getLHS()),
+                         right = evaluate(comparison->getRHS());
+  if (!left || !right || !demand(*left, comparison->getLHS()) ||
+      !demand(*right, comparison->getRHS()))
     return false;
   Poly difference = left->poly - right->poly, one = Poly::constant(1);
   Constraint constraint;
   switch (opcode) {
-  case BO_LT: constraint.poly = Poly() - difference - one; break;
-  case BO_LE: constraint.poly = Poly() - difference; break;
-  case BO_GT: constraint.poly = difference - one; break;
-  case BO_GE: constraint.poly = difference; break;
-  case BO_EQ: constraint = {difference, true}; break;
+  case BO_LT:
+    constraint.poly = Poly() - difference - one;
+    break;
+  case BO_LE:
+    constraint.poly = Poly() - difference;
+    break;
+  case BO_GT:
+    constraint.poly = difference - one;
+    break;
+  case BO_GE:
+    constraint.poly = difference;
+    break;
+  case BO_EQ:
+    constraint = {difference, true};
+    break;
   case BO_NE: // of what cannot be less
     if (!isNonNegative(difference, false))
       return false;
     constraint.poly = difference - one;
     break;
-  default: return false;
+  default:
+    return false;
   }
   constraint.poly = simplify(constraint.poly);
   if (!constraint.poly.isConstant() || constraint.isEquality || constraint.poly.constantTerm() < 0)
@@ -41,14 +55,16 @@ bool ThreadReader::readComparison(const BinaryOperator *comparison, bool negates
 
 bool ThreadReader::readTruth(const Expr *expr, bool negates, Statement &condition) {
   std::optional<Integer> value = evaluate(expr);
-  if (!value || !demand(*value, expr) || (!value->poly.isConstant() && !isNonNegative(value->poly, false)))
+  if (!value || !demand(*value, expr) ||
+      (!value->poly.isConstant() && !isNonNegative(value->poly, false)))
     return false;
   if (value->poly.isConstant()) {
     if ((value->poly.constantTerm() != 0) == negates)
       condition.constraints.push_back({Poly::constant(-1)});
     return true;
   }
-  condition.constraints.push_back({negates ? value->poly : value->poly - Poly::constant(1), negates});
+  condition.constraints.push_back(
+      {negates ? value->poly : value->poly - Poly::constant(1), negates});
   return true;
 }
 
@@ -56,7 +72,8 @@ bool ThreadReader::readTruth(const Expr *expr, bool negates, Statement &conditio
 static bool isTruth(const Expr *expr) {
   const auto *binary = llvm::dyn_cast<BinaryOperator>(strip(expr));
   bool joins = binary && (binary->getOpcode() == BO_And || binary->getOpcode() == BO_Or);
-  return joins ? isTruth(binary->getLHS()) && isTruth(binary->getRHS()) : strip(expr)->getType()->isBooleanType();
+  return joins ? isTruth(binary->getLHS()) && isTruth(binary->getRHS())
+               : strip(expr)->getType()->isBooleanType();
 }
 
 void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &condition, Body &out) {
@@ -69,13 +86,15 @@ void ThreadReader::readCondition(const Expr *expr, bool negates, Statement &cond
       condition.constraints.push_back({Poly::constant(-1)});
     return;
   }
-  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_LNot)
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
+      unary && unary->getOpcode() == UO_LNot)
     return readCondition(unary->getSubExpr(), !negates, condition, out);
   if (const auto *binary = llvm::dyn_cast<BinaryOperator>(expr)) {
     bool isAnd = binary->getOpcode() == (negates ? BO_Or : BO_And); // `i > 0 & j > 0`
     if ((isAnd && isTruth(binary)) || binary->getOpcode() == (negates ? BO_LOr : BO_LAnd)) {
       readCondition(binary->getLHS(), negates, condition, out);
-      if (llvm::any_of(condition.constraints, [&](const Constraint &each) { return isImpossible(each); }))
+      if (llvm::any_of(condition.constraints,
+                       [&](const Constraint &each) { return isImpossible(each); }))
         return;
       size_t outer = given.size();
       given.append(condition.constraints.begin(), condition.constraints.end());
@@ -112,8 +131,9 @@ bool ThreadReader::isStable(const Statement &condition, const Body &body) const 
     if (each.kind == Statement::Assign || each.kind == Statement::Combine)
       isStable &= condition.value.text.find(each.name) == std::string::npos;
     if (each.kind == Statement::Store || each.kind == Statement::Atomic)
-      isStable &= llvm::none_of(condition.value.operands,
-                                [](const Operand &operand) { return operand.kind == Operand::Element; });
+      isStable &= llvm::none_of(condition.value.operands, [](const Operand &operand) {
+        return operand.kind == Operand::Element;
+      });
     return true;
   });
   return isStable;

@@ -15,7 +15,8 @@ bool ThreadReader::readCall(const CallExpr *call, Body &out) {
   Statement result;
   if (name == "__syncthreads" || name == "__syncwarp" || name == "sync") {
     const FunctionDecl *callee = call->getDirectCallee();
-    if (name == "sync" && callee->getQualifiedNameAsString().find("cooperative_groups") == std::string::npos)
+    if (name == "sync" &&
+        callee->getQualifiedNameAsString().find("cooperative_groups") == std::string::npos)
       return false;
     result.kind = Statement::Barrier;
     result.function = name.str();
@@ -57,7 +58,8 @@ bool ThreadReader::readSineCosine(const CallExpr *call, llvm::StringRef name, Bo
   Body results;
   for (unsigned i : {1, 2}) {
     const auto *address = llvm::dyn_cast<UnaryOperator>(strip(call->getArg(i)));
-    const VarDecl *variable = address && address->getOpcode() == UO_AddrOf ? variableOf(address->getSubExpr()) : nullptr;
+    const VarDecl *variable =
+        address && address->getOpcode() == UO_AddrOf ? variableOf(address->getSubExpr()) : nullptr;
     auto at = values.find(variable);
     if (failed() || !variable || at == values.end() || at->second.kind != Value::Scalar)
       return false;

@@ -1,7 +1,7 @@
 //===- ReadFacts.cpp - What is known of integers ---------------------------===//
 //
-// Owns the question whether values are positive or fit their types, by what is known, by conditions around them, or as
-// requirements and obligations.
+// Owns the question whether values are positive or fit their types, by what is known, by conditions
+// around them, or as requirements and obligations.
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
@@ -13,7 +13,8 @@ namespace kbopt::raise {
 std::pair<int64_t, int64_t> limits(const Integer &value) {
   if (value.bits != 32)
     return {value.isSigned ? INT64_MIN : 0, INT64_MAX};
-  return {value.isSigned ? INT32_MIN : 0, value.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX};
+  return {value.isSigned ? INT32_MIN : 0,
+          value.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX};
 }
 
 void ThreadReader::require(const Poly &poly) {
@@ -64,16 +65,16 @@ bool ThreadReader::isPositive(const Poly &poly) {
   if (poly.isConstant())
     return poly.constantTerm() > 0;
   // A product is positive if its factors are.
-  if (poly.monomials().size() == 1 && poly.monomials().begin()->second > 0 && space.isUniform(poly)) {
+  if (poly.monomials().size() == 1 && poly.monomials().begin()->second > 0 &&
+      space.isUniform(poly)) {
     for (VarId var : poly.monomials().begin()->first)
       if (!space[var].low || *space[var].low < 1)
         require(Poly::variable(var) - Poly::constant(1));
     return true;
   }
   bool isProduct = poly.monomials().size() == 1 && poly.monomials().begin()->second > 0;
-  if (isProduct && llvm::all_of(poly.monomials().begin()->first, [&](VarId var) {
-        return space[var].low && *space[var].low >= 1;
-      }))
+  if (isProduct && llvm::all_of(poly.monomials().begin()->first,
+                                [&](VarId var) { return space[var].low && *space[var].low >= 1; }))
     return true;
   if (!space.isUniform(poly))
     return false;
@@ -83,7 +84,8 @@ bool ThreadReader::isPositive(const Poly &poly) {
 
 bool ThreadReader::isImpossible(const Constraint &constraint) {
   Poly below = Poly::constant(-1) - constraint.poly;
-  return isNonNegative(below, false) || (constraint.isEquality && isNonNegative(constraint.poly - Poly::constant(1), false));
+  return isNonNegative(below, false) ||
+         (constraint.isEquality && isNonNegative(constraint.poly - Poly::constant(1), false));
 }
 
 Poly ThreadReader::simplify(const Poly &given) {
@@ -113,7 +115,8 @@ Poly ThreadReader::joinDigits(const Poly &poly) {
         continue;
       Poly joined = poly - Poly::variable(var) * division.divisor + division.dividend -
                     space.mod(division.dividend, division.divisor);
-      if (joined.monomials().size() < poly.monomials().size() + division.dividend.monomials().size() - 1)
+      if (joined.monomials().size() <
+          poly.monomials().size() + division.dividend.monomials().size() - 1)
         return joinDigits(joined);
     }
   return poly;
@@ -173,7 +176,8 @@ bool ThreadReader::demand(Integer &value, const Expr *shown) {
   if (low == INT64_MIN && high == INT64_MAX)
     return true;
   program.obligations.push_back(
-      {poly, low, high, "'" + sourceText(shown) + "' fits " + std::to_string(value.bits) + " bits"});
+      {poly, low, high,
+       "'" + sourceText(shown) + "' fits " + std::to_string(value.bits) + " bits"});
   return true;
 }
 

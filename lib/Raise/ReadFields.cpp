@@ -1,7 +1,7 @@
 //===- ReadFields.cpp - Fields of structs in memory ----------------------------===//
 //
-// Owns the addresses of fields: an array of structs whose numbers all have one type is an array of these numbers, in
-// which `particles[i].v` is an element.
+// Owns the addresses of fields: an array of structs whose numbers all have one type is an array of
+// these numbers, in which `particles[i].v` is an element.
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
@@ -12,10 +12,12 @@ using namespace clang;
 namespace kbopt::raise {
 namespace {
 
-/// The structs that \p function, or a function that it calls, stores fields of in memory, and those with fields that are more than a number.
+/// The structs that \p function, or a function that it calls, stores fields of in memory, and those
+/// with fields that are more than a number.
 class FieldFinder : public DynamicRecursiveASTVisitor {
 public:
-  FieldFinder(const FunctionDecl *kernel, std::set<const RecordDecl *> &stored, std::set<const RecordDecl *> &nested)
+  FieldFinder(const FunctionDecl *kernel, std::set<const RecordDecl *> &stored,
+              std::set<const RecordDecl *> &nested)
       : kernel(kernel), ast(kernel->getASTContext()), stored(stored), nested(nested) {}
 
   void look(const FunctionDecl *function) {
@@ -53,8 +55,10 @@ private:
     llvm::SmallVector<const RecordDecl *> records;
     bool isArrow = false;
     for (lvalue = strip(lvalue);;) {
-      if (const auto *member = llvm::dyn_cast<MemberExpr>(lvalue); member && llvm::isa<FieldDecl>(member->getMemberDecl())) {
-        records.push_back(llvm::cast<FieldDecl>(member->getMemberDecl())->getParent()->getDefinition());
+      if (const auto *member = llvm::dyn_cast<MemberExpr>(lvalue);
+          member && llvm::isa<FieldDecl>(member->getMemberDecl())) {
+        records.push_back(
+            llvm::cast<FieldDecl>(member->getMemberDecl())->getParent()->getDefinition());
         lvalue = strip(member->getBase());
         isArrow = member->isArrow();
       } else if (const auto *subscript = llvm::dyn_cast<ArraySubscriptExpr>(lvalue);
@@ -84,7 +88,8 @@ private:
 
 } // namespace
 
-/// The one type that all numbers of \p type, a number, an array or a struct, have; null if there are several or gaps.
+/// The one type that all numbers of \p type, a number, an array or a struct, have; null if there
+/// are several or gaps.
 static QualType soleScalar(const ASTContext &ast, QualType type) {
   if (type.isVolatileQualified())
     return {};
@@ -93,8 +98,8 @@ static QualType soleScalar(const ASTContext &ast, QualType type) {
   if (type->isArithmeticType())
     return type.getUnqualifiedType();
   const auto *record = type->getAsCXXRecordDecl();
-  if (!record || !record->isCompleteDefinition() || record->isUnion() || record->getNumBases() || !record->isStandardLayout() ||
-      !record->isTriviallyCopyable())
+  if (!record || !record->isCompleteDefinition() || record->isUnion() || record->getNumBases() ||
+      !record->isStandardLayout() || !record->isTriviallyCopyable())
     return {};
   QualType sole;
   for (const FieldDecl *field : record->fields()) {
@@ -106,14 +111,17 @@ static QualType soleScalar(const ASTContext &ast, QualType type) {
   uint64_t size = 0;
   for (const FieldDecl *field : record->fields())
     size += ast.getTypeSize(field->getType());
-  return sole.isNull() || size != ast.getTypeSize(type) || size == ast.getTypeSize(sole) ? QualType() : sole;
+  return sole.isNull() || size != ast.getTypeSize(type) || size == ast.getTypeSize(sole)
+             ? QualType()
+             : sole;
 }
 
 void ThreadReader::findFields() {
   std::set<const RecordDecl *> stored, nested;
   FieldFinder(kernel, stored, nested).look(kernel);
   for (const ParmVarDecl *parameter : kernel->parameters()) {
-    QualType type = parameter->getType()->isPointerType() ? parameter->getType()->getPointeeType() : QualType();
+    QualType type =
+        parameter->getType()->isPointerType() ? parameter->getType()->getPointeeType() : QualType();
     const RecordDecl *record = type.isNull() ? nullptr : type->getAsRecordDecl();
     if (!record || !values.count(parameter))
       continue;
@@ -130,15 +138,17 @@ void ThreadReader::findFields() {
 }
 
 void ThreadReader::checkFields() {
-  std::map<std::string, std::pair<unsigned, bool>> sizes; // by base: of its elements, and whether they differ
-  std::map<std::string, std::string> types;               // of memory that is cast
+  std::map<std::string, std::pair<unsigned, bool>>
+      sizes;                                // by base: of its elements, and whether they differ
+  std::map<std::string, std::string> types; // of memory that is cast
   std::set<std::string> stored;
   walk(program.body, [&](Statement &each) {
     forEachOperand(each, [&](Operand &operand) {
       bool isCast = castGivens.count(operand.base.name);
       if (operand.kind != Operand::Element || (!hasFields && !isCast))
         return;
-      if (isCast && types.try_emplace(operand.base.name, operand.type).first->second != operand.type)
+      if (isCast &&
+          types.try_emplace(operand.base.name, operand.type).first->second != operand.type)
         sizes[operand.base.name].second = true;
       auto [known, isNew] = sizes.try_emplace(operand.base.name, operand.bytes, false);
       known->second.second |= known->second.first != operand.bytes;
@@ -149,7 +159,9 @@ void ThreadReader::checkFields() {
   });
   for (auto &[name, size] : sizes)
     if (size.second && stored.count(name))
-      refuse("'" + name + (castGivens.count(name) ? "' is used as elements of several types" : "' is used both as structs and as their fields"));
+      refuse("'" + name +
+             (castGivens.count(name) ? "' is used as elements of several types"
+                                     : "' is used both as structs and as their fields"));
 }
 
 void ThreadReader::setPointee(Pointer &pointer, QualType type) const {
@@ -162,21 +174,25 @@ std::optional<Pointer> ThreadReader::placeInMemory(const Expr *lvalue) {
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue))
     return unary->getOpcode() == UO_Deref ? evaluatePointer(unary->getSubExpr()) : std::nullopt;
   const VarDecl *variable = variableOf(lvalue);
-  if (variable ? !variable->getType()->isReferenceType() : !llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
+  if (variable ? !variable->getType()->isReferenceType()
+               : !llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
     return std::nullopt;
   return evaluateArray(lvalue);
 }
 
 std::optional<Pointer> ThreadReader::fieldPlace(const MemberExpr *member) {
   const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
-  if (!hasFields || !field || field->getType()->isPointerType() || field->getType()->isReferenceType())
+  if (!hasFields || !field || field->getType()->isPointerType() ||
+      field->getType()->isReferenceType())
     return std::nullopt;
   const Expr *whole = objectOf(member);
   std::optional<Pointer> place = isArrow(member) ? evaluatePointer(whole) : placeInMemory(whole);
-  const RecordDecl *record = place && !place->whole.isNull() ? place->whole->getAsRecordDecl() : nullptr;
+  const RecordDecl *record =
+      place && !place->whole.isNull() ? place->whole->getAsRecordDecl() : nullptr;
   if (!record || record->getDefinition() != field->getParent()->getDefinition())
     return std::nullopt;
-  place->offset = place->offset + Poly::constant(ast.getFieldOffset(field) / ast.getTypeSize(place->element));
+  place->offset =
+      place->offset + Poly::constant(ast.getFieldOffset(field) / ast.getTypeSize(place->element));
   setPointee(*place, field->getType().getUnqualifiedType());
   return place;
 }

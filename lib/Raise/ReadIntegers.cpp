@@ -19,7 +19,8 @@ const Expr *strip(const Expr *expr) {
     const Expr *inner = expr->IgnoreParenImpCasts();
     if (const auto *pseudo = llvm::dyn_cast<PseudoObjectExpr>(inner))
       inner = pseudo->getSyntacticForm();
-    else if (const auto *opaque = llvm::dyn_cast<OpaqueValueExpr>(inner); opaque && opaque->getSourceExpr())
+    else if (const auto *opaque = llvm::dyn_cast<OpaqueValueExpr>(inner);
+             opaque && opaque->getSourceExpr())
       inner = opaque->getSourceExpr();
     else if (const auto *full = llvm::dyn_cast<FullExpr>(inner))
       inner = full->getSubExpr();
@@ -53,8 +54,8 @@ std::optional<VarId> gridVariable(const Expr *expr) {
     return std::nullopt;
   }
   const VarDecl *variable = variableOf(base);
-  if (!variable || variable->isLocalVarDeclOrParm() || component.size() != 1 || component[0] < 'x' ||
-      component[0] > 'z')
+  if (!variable || variable->isLocalVarDeclOrParm() || component.size() != 1 ||
+      component[0] < 'x' || component[0] > 'z')
     return std::nullopt;
   int first = llvm::StringSwitch<int>(variable->getName())
                   .Case("threadIdx", analysis::TidVar)
@@ -70,7 +71,8 @@ std::optional<VarId> gridVariable(const Expr *expr) {
 //===-- Expressions -------------------------------------------------------===//
 
 Integer ThreadReader::ofType(Poly poly, QualType type, bool isExact) const {
-  return {std::move(poly), unsigned(ast.getTypeSize(type)), type->isSignedIntegerOrEnumerationType(), isExact};
+  return {std::move(poly), unsigned(ast.getTypeSize(type)),
+          type->isSignedIntegerOrEnumerationType(), isExact};
 }
 
 std::optional<Integer> ThreadReader::convert(Integer value, QualType type) {
@@ -84,15 +86,18 @@ std::optional<Integer> ThreadReader::convert(Integer value, QualType type) {
   auto [low, high] = limits(result);
   if (value.isExact && space.isWithin(value.poly, low, high))
     return result;
-  bool keepsSign = value.isSigned == result.isSigned || (!value.isSigned && result.bits > value.bits);
+  bool keepsSign =
+      value.isSigned == result.isSigned || (!value.isSigned && result.bits > value.bits);
   if (result.bits < value.bits || !keepsSign)
-    result.isExact = value.isExact && isNonNegative(value.poly, false) && result.bits >= value.bits &&
+    result.isExact = value.isExact && isNonNegative(value.poly, false) &&
+                     result.bits >= value.bits &&
                      (result.isSigned ? result.bits > value.bits : true);
   return result;
 }
 
 std::optional<Integer> ThreadReader::evaluate(const Expr *expr) {
-  if (failed() || !expr->getType()->isIntegralOrEnumerationType() || expr->getType()->isBooleanType())
+  if (failed() || !expr->getType()->isIntegralOrEnumerationType() ||
+      expr->getType()->isBooleanType())
     return std::nullopt;
   Expr::EvalResult constant;
   if (!expr->isValueDependent() && expr->EvaluateAsInt(constant, ast, Expr::SE_NoSideEffects)) {
@@ -210,7 +215,8 @@ std::optional<Integer> ThreadReader::evaluateLoad(const Expr *expr) {
   std::optional<Operand> element = evaluateElement(expr);
   if (!element || element->base.memory == Base::Shared)
     return std::nullopt;
-  auto [known, isNew] = loadedIndices.try_emplace({before, element->base.name, space.text(element->offset)}, 0);
+  auto [known, isNew] =
+      loadedIndices.try_emplace({before, element->base.name, space.text(element->offset)}, 0);
   if (isNew) {
     Statement let;
     let.kind = Statement::Let;
@@ -225,7 +231,8 @@ std::optional<Integer> ThreadReader::evaluateLoad(const Expr *expr) {
 }
 
 std::optional<Integer> ThreadReader::evaluateBinary(const BinaryOperator *binary) {
-  if (binary->isAssignmentOp() || binary->isLogicalOp() || binary->isComparisonOp() || binary->isCommaOp())
+  if (binary->isAssignmentOp() || binary->isLogicalOp() || binary->isComparisonOp() ||
+      binary->isCommaOp())
     return std::nullopt;
   std::optional<Integer> left = evaluate(binary->getLHS());
   if (!left)
@@ -237,9 +244,11 @@ std::optional<Integer> ThreadReader::evaluateBinary(const BinaryOperator *binary
 }
 
 bool ThreadReader::isMultiple(const Poly &size, const Poly &divisor) {
-  bool isProduct = size.monomials().size() == 1 && size.monomials().begin()->second == 1 && !size.isConstant();
+  bool isProduct =
+      size.monomials().size() == 1 && size.monomials().begin()->second == 1 && !size.isConstant();
   if (!isProduct || !divisor.isConstant() || divisor.constantTerm() < 2 ||
-      !llvm::all_of(size.monomials().begin()->first, [&](VarId var) { return space[var].kind == Space::Param; }))
+      !llvm::all_of(size.monomials().begin()->first,
+                    [&](VarId var) { return space[var].kind == Space::Param; }))
     return false;
   program.dividesSizes = true;
   if (side != LaunchSide::Multiples)
@@ -251,15 +260,16 @@ bool ThreadReader::isMultiple(const Poly &size, const Poly &divisor) {
 Poly ThreadReader::joinMultiples(const Poly &poly) {
   for (VarId var : wholeQuotients) {
     Poly factor = poly.coefficientOf(var);
-    std::optional<Poly> whole = factor.isValid() ? exactQuotient(factor, space[var].divisor) : std::nullopt;
+    std::optional<Poly> whole =
+        factor.isValid() ? exactQuotient(factor, space[var].divisor) : std::nullopt;
     if (whole && !(*whole == Poly()))
       return joinMultiples(poly.without(var) + *whole * Poly(space[var].dividend));
   }
   return poly;
 }
 
-std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integer left, Integer right,
-                                                QualType type, const Expr *shown) {
+std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integer left,
+                                                Integer right, QualType type, const Expr *shown) {
   bool isModular = type->isUnsignedIntegerOrEnumerationType();
   bool isRing = opcode == BO_Add || opcode == BO_Sub || opcode == BO_Mul;
   if (!isModular || !isRing)
@@ -269,7 +279,8 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
     poly = simplify(poly);
     // Of unsigned values, only what cannot leave the type stays exact.
     Integer result = ofType(poly, type, true);
-    result.isExact = !isModular || space.isWithin(poly, limits(result).first, limits(result).second);
+    result.isExact =
+        !isModular || space.isWithin(poly, limits(result).first, limits(result).second);
     return result;
   };
   std::optional<int64_t> constant;
@@ -283,22 +294,32 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
     return ofType(result, type, true);
   };
   auto remainder = [&](const Poly &dividend, const Poly &divisor) {
-    return ofType(isMultiple(dividend, divisor) ? Poly() : space.mod(dividend, divisor), type, true);
+    return ofType(isMultiple(dividend, divisor) ? Poly() : space.mod(dividend, divisor), type,
+                  true);
   };
   switch (opcode) {
-  case BO_Add: return ring(left.poly + right.poly);
-  case BO_Sub: return ring(left.poly - right.poly);
-  case BO_Mul: return ring(left.poly * right.poly);
-  case BO_Shl: return isPower ? std::optional(ring(left.poly * Poly::constant(1 << *constant))) : std::nullopt;
+  case BO_Add:
+    return ring(left.poly + right.poly);
+  case BO_Sub:
+    return ring(left.poly - right.poly);
+  case BO_Mul:
+    return ring(left.poly * right.poly);
+  case BO_Shl:
+    return isPower ? std::optional(ring(left.poly * Poly::constant(1 << *constant))) : std::nullopt;
   case BO_Shr:
     if (!isPower || !isNonNegative(left.poly, true))
       return std::nullopt;
     return quotient(left.poly, Poly::constant(1 << *constant));
   case BO_And:
     // x & ~3 is x - x % 4.
-    if (int64_t low = constant ? -*constant + (type->isUnsignedIntegerType() && ast.getTypeSize(type) == 32 ? int64_t(1) << 32 : 0) : 0;
+    if (int64_t low =
+            constant ? -*constant + (type->isUnsignedIntegerType() && ast.getTypeSize(type) == 32
+                                         ? int64_t(1) << 32
+                                         : 0)
+                     : 0;
         low > 1 && low < INT32_MAX && llvm::isPowerOf2_64(low) && isNonNegative(left.poly, true))
-      return ofType(simplify(left.poly - remainder(left.poly, Poly::constant(low)).poly), type, true);
+      return ofType(simplify(left.poly - remainder(left.poly, Poly::constant(low)).poly), type,
+                    true);
     if (!constant || !llvm::isPowerOf2_64(*constant + 1) || !isNonNegative(left.poly, true))
       return std::nullopt;
     return remainder(left.poly, right.poly + Poly::constant(1));
@@ -308,7 +329,8 @@ std::optional<Integer> ThreadReader::arithmetic(BinaryOperatorKind opcode, Integ
     if (!isNonNegative(left.poly, true) || !isPositive(right.poly))
       return std::nullopt;
     return opcode == BO_Div ? quotient(left.poly, right.poly) : remainder(left.poly, right.poly);
-  default: return std::nullopt;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -362,7 +384,8 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
   const Expr *called = nullptr;
   if (!result || inlineDepth > 4)
     return std::nullopt;
-  if (const auto *method = llvm::dyn_cast<CXXMethodDecl>(callee)) // a lambda, or a functor without fields
+  if (const auto *method =
+          llvm::dyn_cast<CXXMethodDecl>(callee)) // a lambda, or a functor without fields
     if (!bindObject(call, method, given, called) || called)
       return std::nullopt;
   llvm::SmallVector<Integer> arguments;
@@ -373,7 +396,8 @@ std::optional<Integer> ThreadReader::evaluateCall(const CallExpr *call) {
     arguments.push_back(*value);
   }
   for (auto [parameter, value] : llvm::zip_equal(callee->parameters(), arguments)) {
-    if (parameter->getType()->isReferenceType() && !parameter->getType().getNonReferenceType().isConstQualified())
+    if (parameter->getType()->isReferenceType() &&
+        !parameter->getType().getNonReferenceType().isConstQualified())
       return std::nullopt;
     values[parameter] = {Value::Number, value, {}, {}};
   }
@@ -391,7 +415,8 @@ std::optional<Integer> ThreadReader::evaluateField(const MemberExpr *member) {
     return std::nullopt;
   std::string text = (parameter->getName() + "." + field->getName()).str();
   int64_t offset =
-      ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) / ast.getCharWidth();
+      ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) /
+      ast.getCharWidth();
   for (VarId var = analysis::FirstOtherVar; var < space.size(); ++var)
     if (space[var].kind == Space::Param && space[var].name == text)
       return ofType(Poly::variable(var), member->getType(), true);

@@ -12,7 +12,7 @@ using namespace clang;
 namespace kbopt::raise {
 
 bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Progress &progress,
-                          const Expr *&step) {
+                   const Expr *&step) {
   increment = strip(increment);
   step = nullptr;
   if (const auto *unary = llvm::dyn_cast<UnaryOperator>(increment)) {
@@ -41,13 +41,22 @@ bool readIncrement(const Expr *increment, const VarDecl *variable, Statement::Pr
                                              : BO_Assign;
   }
   switch (opcode) {
-  case BO_AddAssign: progress = Statement::Add; return true;
-  case BO_SubAssign: progress = Statement::Down; return true;
+  case BO_AddAssign:
+    progress = Statement::Add;
+    return true;
+  case BO_SubAssign:
+    progress = Statement::Down;
+    return true;
   case BO_DivAssign:
-  case BO_ShrAssign: progress = Statement::Halve; break;
+  case BO_ShrAssign:
+    progress = Statement::Halve;
+    break;
   case BO_MulAssign:
-  case BO_ShlAssign: progress = Statement::Double; break;
-  default: return false;
+  case BO_ShlAssign:
+    progress = Statement::Double;
+    break;
+  default:
+    return false;
   }
   const auto *literal = llvm::dyn_cast<IntegerLiteral>(strip(step));
   bool shifts = opcode == BO_ShrAssign || opcode == BO_ShlAssign;
@@ -68,10 +77,12 @@ static void splitIncrement(const Expr *increment, llvm::SmallVectorImpl<const Ex
 
 /// Of several variables that the header of \p loop declares, the one that its condition compares.
 static const VarDecl *comparedVariable(const ForStmt *loop, const DeclStmt *declaration) {
-  const auto *test = loop->getCond() ? llvm::dyn_cast<BinaryOperator>(strip(loop->getCond())) : nullptr;
+  const auto *test =
+      loop->getCond() ? llvm::dyn_cast<BinaryOperator>(strip(loop->getCond())) : nullptr;
   for (const Decl *each : declaration->decls())
     if (const auto *variable = llvm::dyn_cast<VarDecl>(each);
-        variable && test && (variableOf(test->getLHS()) == variable || variableOf(test->getRHS()) == variable))
+        variable && test &&
+        (variableOf(test->getLHS()) == variable || variableOf(test->getRHS()) == variable))
       return variable;
   return nullptr;
 }
@@ -92,28 +103,32 @@ const VarDecl *countedVariable(const ForStmt *loop) {
 }
 
 /// \p side as the variable plus a constant: `i + 3`.
-static std::optional<int64_t> offsetFrom(const Expr *side, const VarDecl *variable, const ASTContext &ast) {
+static std::optional<int64_t> offsetFrom(const Expr *side, const VarDecl *variable,
+                                         const ASTContext &ast) {
   if (variableOf(side) == variable)
     return 0;
   const auto *sum = llvm::dyn_cast<BinaryOperator>(strip(side));
   Expr::EvalResult constant;
-  if (!sum || !sum->isAdditiveOp() || !sum->getType()->isSignedIntegerType() || variableOf(sum->getLHS()) != variable ||
-      !sum->getRHS()->EvaluateAsInt(constant, ast) || constant.Val.getInt().getSignificantBits() > 32)
+  if (!sum || !sum->isAdditiveOp() || !sum->getType()->isSignedIntegerType() ||
+      variableOf(sum->getLHS()) != variable || !sum->getRHS()->EvaluateAsInt(constant, ast) ||
+      constant.Val.getInt().getSignificantBits() > 32)
     return std::nullopt;
   int64_t value = constant.Val.getInt().getExtValue();
   return sum->getOpcode() == BO_Add ? value : -value;
 }
 
-/// The conjuncts of \p condition, comparisons that hold or \p Test::negates; the one that \p variable is compared in comes
-/// first.
+/// The conjuncts of \p condition, comparisons that hold or \p Test::negates; the one that \p
+/// variable is compared in comes first.
 template <class Test>
-static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *variable, const ASTContext &ast) {
+static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *variable,
+                                         const ASTContext &ast) {
   llvm::SmallVector<std::pair<const Expr *, bool>> open{{condition, false}};
   llvm::SmallVector<Test> tests;
   while (!open.empty()) {
     auto [expr, negates] = open.pop_back_val();
     expr = strip(expr);
-    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_LNot) {
+    if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
+        unary && unary->getOpcode() == UO_LNot) {
       open.push_back({unary->getSubExpr(), !negates});
       continue;
     }
@@ -128,14 +143,16 @@ static llvm::SmallVector<Test> splitTest(const Expr *condition, const VarDecl *v
     tests.push_back({test, negates});
   }
   auto compares = [&](const Test &test) {
-    return offsetFrom(test.comparison->getLHS(), variable, ast) || offsetFrom(test.comparison->getRHS(), variable, ast);
+    return offsetFrom(test.comparison->getLHS(), variable, ast) ||
+           offsetFrom(test.comparison->getRHS(), variable, ast);
   };
   std::stable_partition(tests.begin(), tests.end(), compares);
   return tests;
 }
 
 /// The arguments of `min(a, b)`.
-static std::optional<std::pair<const Expr *, const Expr *>> readMinimum(const Expr *expr, const ASTContext &ast) {
+static std::optional<std::pair<const Expr *, const Expr *>> readMinimum(const Expr *expr,
+                                                                        const ASTContext &ast) {
   const auto *call = llvm::dyn_cast<CallExpr>(strip(expr));
   const FunctionDecl *callee = call ? call->getDirectCallee() : nullptr;
   if (!callee || calleeName(call) != "min" || call->getNumArgs() != 2 ||
@@ -171,7 +188,8 @@ bool ThreadReader::guardBody(Statement &result, const VarDecl *variable, const G
   return true;
 }
 
-std::optional<Integer> ThreadReader::comparedWith(const BinaryOperator *test, const VarDecl *variable, const Statement &loop,
+std::optional<Integer> ThreadReader::comparedWith(const BinaryOperator *test,
+                                                  const VarDecl *variable, const Statement &loop,
                                                   BinaryOperatorKind &opcode) {
   Space::Variable placeholder;
   placeholder.kind = Space::Loop;
@@ -187,7 +205,8 @@ std::optional<Integer> ThreadReader::comparedWith(const BinaryOperator *test, co
     values[variable] = *known;
   if (!isExact)
     return std::nullopt;
-  Poly difference = left->poly - right->poly, slope = difference.coefficientOf(id), rest = difference.without(id);
+  Poly difference = left->poly - right->poly, slope = difference.coefficientOf(id),
+       rest = difference.without(id);
   bool isPlus = slope == Poly::constant(1);
   if ((!isPlus && !(slope == Poly::constant(-1))) || space.dependsOn(rest, id))
     return std::nullopt;
@@ -198,7 +217,8 @@ std::optional<Integer> ThreadReader::comparedWith(const BinaryOperator *test, co
   return Integer{end, 64, true, true};
 }
 
-bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Statement &result, Guards &guards) {
+bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Statement &result,
+                              Guards &guards) {
   const Expr *step = nullptr;
   if (loop->getCond())
     guards.tests = splitTest<Test>(loop->getCond(), variable, ast);
@@ -210,7 +230,8 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
   splitIncrement(loop->getInc(), increments);
   bool isCounted = false;
   for (const Expr *each : increments)
-    if (const Expr *found = nullptr; !isCounted && readIncrement(each, variable, result.progress, found)) {
+    if (const Expr *found = nullptr;
+        !isCounted && readIncrement(each, variable, result.progress, found)) {
       isCounted = true;
       step = found;
     }
@@ -258,7 +279,8 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
     return false;
   end->poly = end->poly - Poly::constant(*offset);
   // An unsigned comparison of a negative number is another one.
-  if (isPlainBound && test->getLHS()->getType()->isUnsignedIntegerType() && !isNonNegative(end->poly, true))
+  if (isPlainBound && test->getLHS()->getType()->isUnsignedIntegerType() &&
+      !isNonNegative(end->poly, true))
     return false;
   Integer by{Poly::constant(1)};
   if (step && (result.progress == Statement::Add || result.progress == Statement::Down)) {
@@ -280,7 +302,8 @@ bool ThreadReader::readHeader(const ForStmt *loop, const VarDecl *variable, Stat
       return false;
     return true;
   }
-  if (opcode == BO_GT || (opcode == BO_NE && result.progress == Statement::Halve && result.end == Poly()))
+  if (opcode == BO_GT ||
+      (opcode == BO_NE && result.progress == Statement::Halve && result.end == Poly()))
     result.end = result.end + one;
   else if (opcode != BO_GE)
     return false;
@@ -296,7 +319,8 @@ bool changesVariable(const Stmt *statement, const VarDecl *variable) {
       return !found;
     }
     bool VisitUnaryOperator(UnaryOperator *op) override {
-      found |= (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf) && variableOf(op->getSubExpr()) == variable;
+      found |= (op->isIncrementDecrementOp() || op->getOpcode() == UO_AddrOf) &&
+               variableOf(op->getSubExpr()) == variable;
       return !found;
     }
     bool TraversePseudoObjectExpr(PseudoObjectExpr *) override { return true; }
@@ -310,7 +334,8 @@ static bool containsContinue(const Stmt *statement) {
   if (!statement || llvm::isa<ForStmt, WhileStmt, DoStmt>(statement))
     return false;
   return llvm::isa<ContinueStmt>(statement) ||
-         llvm::any_of(statement->children(), [](const Stmt *child) { return containsContinue(child); });
+         llvm::any_of(statement->children(),
+                      [](const Stmt *child) { return containsContinue(child); });
 }
 
 bool ThreadReader::startMoves(const ForStmt *loop, const VarDecl *counted, Statement &result,
@@ -331,7 +356,8 @@ bool ThreadReader::startMoves(const ForStmt *loop, const VarDecl *counted, State
       continue;
     if (llvm::any_of(moved, [&](const LoopMove &known) { return known.variable == move.variable; }))
       continue;
-    if (untracked.count(move.variable) || !readIncrement(each, move.variable, progress, move.step) ||
+    if (untracked.count(move.variable) ||
+        !readIncrement(each, move.variable, progress, move.step) ||
         (progress != Statement::Add && progress != Statement::Down)) {
       refuse("'" + sourceText(loop) + "' counts in a way that is not understood");
       return false;
@@ -341,13 +367,15 @@ bool ThreadReader::startMoves(const ForStmt *loop, const VarDecl *counted, State
   }
   if (moved.empty())
     return true;
-  bool isUnderstood = isPlain && result.progress == Statement::Add && !containsContinue(loop->getBody());
+  bool isUnderstood =
+      isPlain && result.progress == Statement::Add && !containsContinue(loop->getBody());
   Poly iteration = Poly::variable(result.variable) - result.begin;
   bool divides = true;
   for (const LoopMove &move : moved) {
     std::string shown = "'" + move.variable->getNameAsString() + "'";
     auto at = values.find(move.variable);
-    bool isKnown = at != values.end() && (at->second.kind == Value::Number || at->second.kind == Value::Address);
+    bool isKnown = at != values.end() &&
+                   (at->second.kind == Value::Number || at->second.kind == Value::Address);
     std::optional<Integer> by = move.step ? evaluate(move.step) : Integer{Poly::constant(1)};
     if (!isUnderstood || !isKnown || !by || !demand(*by, move.step ? move.step : loop->getInc())) {
       refuse(shown + " moves in a way that is not understood");
@@ -372,16 +400,20 @@ bool ThreadReader::startMoves(const ForStmt *loop, const VarDecl *counted, State
   }
   for (Moving &each : moving) {
     Value &value = values[each.variable] = each.start;
-    placeOf(value) = placeOf(value) + (divides ? iteration * *exactQuotient(each.by, result.step) : iteration * each.by);
+    placeOf(value) = placeOf(value) + (divides ? iteration * *exactQuotient(each.by, result.step)
+                                               : iteration * each.by);
   }
   return true;
 }
 
-bool ThreadReader::endMoves(const ForStmt *loop, const Statement &result, bool isPlain, std::vector<Moving> &moving) {
+bool ThreadReader::endMoves(const ForStmt *loop, const Statement &result, bool isPlain,
+                            std::vector<Moving> &moving) {
   for (Moving &each : moving) {
     Poly before = placeOf(each.start), iteration = Poly::variable(result.variable) - result.begin;
-    Poly moved = before + (iteration + result.step) * exactQuotient(each.by, result.step).value_or(Poly());
-    bool isInHeader = llvm::none_of(moves[loop], [&](const LoopMove &move) { return move.variable == each.variable; });
+    Poly moved =
+        before + (iteration + result.step) * exactQuotient(each.by, result.step).value_or(Poly());
+    bool isInHeader = llvm::none_of(
+        moves[loop], [&](const LoopMove &move) { return move.variable == each.variable; });
     // The header's increments follow the body.
     llvm::SmallVector<const Expr *> increments;
     splitIncrement(loop->getInc(), increments);
@@ -419,12 +451,16 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   bool goesOn = !loop->getInit(); // from what the variable is
   auto current = values.find(variable);
   QualType type = variable ? variable->getType() : QualType();
-  if (!variable || (goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) || !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
-      ast.getTypeSize(type) < 32 || untracked.count(variable) || changesVariable(loop->getBody(), variable))
+  if (!variable ||
+      (goesOn ? current == values.end() || current->second.kind != Value::Number : !begin) ||
+      !variable->isLocalVarDecl() || !type->isIntegerType() || type->isBooleanType() ||
+      ast.getTypeSize(type) < 32 || untracked.count(variable) ||
+      changesVariable(loop->getBody(), variable))
     return refuse("the loop " + shown + " is not a counted one");
   const auto *declared = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit());
   bool hasSeveral = declared && !declared->isSingleDecl();
-  if (const auto *comma = loop->getInc() ? llvm::dyn_cast<BinaryOperator>(strip(loop->getInc())) : nullptr)
+  if (const auto *comma =
+          loop->getInc() ? llvm::dyn_cast<BinaryOperator>(strip(loop->getInc())) : nullptr)
     hasSeveral |= comma->getOpcode() == BO_Comma;
   if (declared)
     for (const Decl *each : declared->decls())
@@ -435,7 +471,8 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   Statement result;
   result.kind = Statement::For;
   size_t loadedBefore = loadedForIndex.size();
-  std::optional<Integer> first = goesOn ? std::optional(current->second.number) : evaluateIndex(begin);
+  std::optional<Integer> first =
+      goesOn ? std::optional(current->second.number) : evaluateIndex(begin);
   Guards guards;
   if (first && demand(*first, goesOn ? loop->getCond() : begin))
     result.begin = first->poly;
@@ -443,12 +480,15 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
     return refuse("the range of the loop " + shown + " is not understood");
   if (!readHeader(loop, variable, result, guards))
     return refuse("the range of the loop " + shown + " is not understood");
-  if (type->isUnsignedIntegerType() && (!isNonNegative(first->poly, true) || result.progress == Statement::Down))
+  if (type->isUnsignedIntegerType() &&
+      (!isNonNegative(first->poly, true) || result.progress == Statement::Down))
     return refuse("the range of the loop " + shown + " is not understood");
   bool isPlain = guards.tests.empty() && guards.ends.empty();
-  if (forms.runsFirst(loop) && (!isPlain || result.progress != Statement::Add || !isPositive(result.end - result.begin)))
+  if (forms.runsFirst(loop) &&
+      (!isPlain || result.progress != Statement::Add || !isPositive(result.end - result.begin)))
     return refuse("whether the loop " + shown + " runs more than once is not known");
-  if (result.progress == Statement::Add && isNonNegative(simplify(result.begin - result.end), false)) {
+  if (result.progress == Statement::Add &&
+      isNonNegative(simplify(result.begin - result.end), false)) {
     if (!goesOn) // it never runs
       values.erase(variable);
     return;
@@ -461,22 +501,28 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   Space::Variable counter;
   counter.kind = Space::Loop;
   // A loop that goes on counts what the variable named.
-  auto named = goesOn ? llvm::find_if(program.hints, [&](const Hint &hint) {
-    return hint.name == variable->getName() && hint.poly == result.begin;
-  }) : program.hints.end();
+  auto named =
+      goesOn ? llvm::find_if(program.hints,
+                             [&](const Hint &hint) {
+                               return hint.name == variable->getName() && hint.poly == result.begin;
+                             })
+             : program.hints.end();
   if (named != program.hints.end()) {
     program.names.erase(named->name);
     program.hints.erase(named);
   }
   counter.name = uniqueName(variable->getName());
-  if (isNonNegative(result.progress == Statement::Add || result.progress == Statement::Double ? result.begin
-                                                                                              : result.end, false))
+  if (isNonNegative(result.progress == Statement::Add || result.progress == Statement::Double
+                        ? result.begin
+                        : result.end,
+                    false))
     counter.low = 0;
   const Poly &lowest = result.progress == Statement::Double ? result.begin : result.end;
   if (lowest.isConstant() && lowest.constantTerm() >= 1 &&
       (result.progress == Statement::Double || result.progress == Statement::Halve))
     counter.low = lowest.constantTerm();
-  if (result.end.isConstant() && (result.progress == Statement::Add || result.progress == Statement::Double))
+  if (result.end.isConstant() &&
+      (result.progress == Statement::Add || result.progress == Statement::Double))
     counter.high = result.end.constantTerm() - 1;
   result.variable = space.add(counter);
   Poly one = Poly::constant(1);
@@ -506,13 +552,16 @@ void ThreadReader::readFor(const ForStmt *loop, Body &out) {
   if (!failed() && !guardBody(result, variable, guards))
     return refuse("the range of the loop " + shown + " is not understood");
   values.erase(variable);
-  // The first value that is too large. Otherwise what the variable is after the loop is not followed.
+  // The first value that is too large. Otherwise what the variable is after the loop is not
+  // followed.
   Poly rounded = result.end - result.begin + result.step - one;
   bool isComplete = isPlain && !isLeft && result.progress == Statement::Add;
-  if (!failed() && !moving.empty() && !endMoves(loop, result, isComplete && isNonNegative(rounded, true), moving))
+  if (!failed() && !moving.empty() &&
+      !endMoves(loop, result, isComplete && isNonNegative(rounded, true), moving))
     return;
   if (isComplete && goesOn && isNonNegative(rounded, true)) {
-    Poly last = result.begin + result.step * space.countSteps(result.end - result.begin, result.step);
+    Poly last =
+        result.begin + result.step * space.countSteps(result.end - result.begin, result.step);
     values[variable] = {Value::Number, ofType(simplify(last), type, true), {}, {}};
   }
   if (!result.body.empty())

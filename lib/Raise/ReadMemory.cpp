@@ -83,7 +83,8 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
   }
   if (auto *binary = llvm::dyn_cast<BinaryOperator>(expr); binary && binary->isAdditiveOp()) {
     bool isLeft = binary->getLHS()->getType()->isPointerType();
-    const Expr *side = isLeft ? binary->getLHS() : binary->getRHS(), *offset = isLeft ? binary->getRHS() : binary->getLHS();
+    const Expr *side = isLeft ? binary->getLHS() : binary->getRHS(),
+               *offset = isLeft ? binary->getRHS() : binary->getLHS();
     std::optional<Pointer> pointer = evaluatePointer(side);
     if (!pointer)
       return std::nullopt;
@@ -91,7 +92,8 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     if (!index || !demand(*index, offset))
       return std::nullopt;
     Poly by = index->poly * Poly::constant(pointer->parts);
-    pointer->offset = simplify(binary->getOpcode() == BO_Add ? pointer->offset + by : pointer->offset - by);
+    pointer->offset =
+        simplify(binary->getOpcode() == BO_Add ? pointer->offset + by : pointer->offset - by);
     return pointer;
   }
   if (auto *choice = llvm::dyn_cast<ConditionalOperator>(expr)) { // of a template, by an argument
@@ -102,11 +104,14 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
   }
   if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_AddrOf) {
     const Expr *lvalue = unary->getSubExpr()->IgnoreParens();
-    if (variableOf(lvalue) && !lvalue->getType()->isArrayType() && !lvalue->getType()->isPointerType())
-      return evaluateArray(lvalue); // a reference to an element, or a variable in shared or global memory
+    if (variableOf(lvalue) && !lvalue->getType()->isArrayType() &&
+        !lvalue->getType()->isPointerType())
+      return evaluateArray(
+          lvalue); // a reference to an element, or a variable in shared or global memory
     if (llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
       return evaluateArray(lvalue);
-    if (auto *deref = llvm::dyn_cast<UnaryOperator>(lvalue); deref && deref->getOpcode() == UO_Deref)
+    if (auto *deref = llvm::dyn_cast<UnaryOperator>(lvalue);
+        deref && deref->getOpcode() == UO_Deref)
       return evaluatePointer(deref->getSubExpr());
     return std::nullopt;
   }
@@ -114,14 +119,16 @@ std::optional<Pointer> ThreadReader::evaluatePointer(const Expr *expr) {
     const auto *parameter = llvm::dyn_cast_or_null<ParmVarDecl>(variableOf(objectOf(member)));
     const auto *field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
     if (!parameter || !field || isArrow(member) || parameter->getDeclContext() != kernel ||
-        parameter->getType()->isReferenceType() || untracked.count(parameter) || !field->getType()->isPointerType())
+        parameter->getType()->isReferenceType() || untracked.count(parameter) ||
+        !field->getType()->isPointerType())
       return std::nullopt;
     Pointer pointer;
     pointer.base.kind = kb::BaseKind::Argument;
     pointer.base.name = (parameter->getName() + "." + field->getName()).str();
     pointer.base.argument = parameter->getFunctionScopeIndex();
     pointer.base.byteOffset =
-        ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) / ast.getCharWidth();
+        ast.getASTRecordLayout(field->getParent()).getFieldOffset(field->getFieldIndex()) /
+        ast.getCharWidth();
     pointer.element = field->getType()->getPointeeType();
     return pointer;
   }
@@ -132,10 +139,11 @@ std::optional<Pointer> ThreadReader::castShared(Pointer pointer, QualType to) {
   auto isByte = [&](QualType type) {
     return type->isCharType() || (type->isEnumeralType() && ast.getTypeSize(type) == 8);
   };
-  if (pointer.base.memory != Base::Shared || pointer.parts != 1 || !(pointer.offset == Poly()) || to->isVoidType() ||
-      to->isIncompleteType() || isByte(to) || to.isVolatileQualified())
+  if (pointer.base.memory != Base::Shared || pointer.parts != 1 || !(pointer.offset == Poly()) ||
+      to->isVoidType() || to->isIncompleteType() || isByte(to) || to.isVolatileQualified())
     return std::nullopt;
-  auto array = llvm::find_if(program.shared, [&](const SharedArray &each) { return each.name == pointer.base.name; });
+  auto array = llvm::find_if(
+      program.shared, [&](const SharedArray &each) { return each.name == pointer.base.name; });
   bool isOpen = array != program.shared.end() && !array->elements.isValid();
   std::string type = typeText(to.getUnqualifiedType());
   auto known = castTypes.find(pointer.base.name);
@@ -151,16 +159,21 @@ std::optional<Pointer> ThreadReader::castGiven(Pointer pointer, QualType to) {
   std::optional<VectorShape> shape = vectorShape(to);
   bool isVector = shape && !shape->scalar.isNull();
   QualType element = isVector ? shape->scalar : to, from = pointer.element;
-  auto isPlain = [](QualType type) { return !type->isIncompleteType() && !type->isArrayType() && !type.isVolatileQualified(); };
+  auto isPlain = [](QualType type) {
+    return !type->isIncompleteType() && !type->isArrayType() && !type.isVolatileQualified();
+  };
   const auto *record = to->getAsCXXRecordDecl();
-  bool isHalf = record && record->getIdentifier() && (record->getName() == "__half" || record->getName() == "__nv_bfloat16");
+  bool isHalf = record && record->getIdentifier() &&
+                (record->getName() == "__half" || record->getName() == "__nv_bfloat16");
   bool isElement = isVector || isHalf || (to->isArithmeticType() && !to->isBooleanType());
-  if (pointer.base.kind != kb::BaseKind::Argument || pointer.base.memory != Base::Global || to.isVolatileQualified() || !isElement ||
-      !isPlain(element) || !(from->isVoidType() || isPlain(from)))
+  if (pointer.base.kind != kb::BaseKind::Argument || pointer.base.memory != Base::Global ||
+      to.isVolatileQualified() || !isElement || !isPlain(element) ||
+      !(from->isVoidType() || isPlain(from)))
     return std::nullopt;
   int64_t before = from->isVoidType() ? 1 : ast.getTypeSizeInChars(from).getQuantity();
   int64_t after = ast.getTypeSizeInChars(element).getQuantity();
-  std::optional<Poly> offset = exactQuotient(pointer.offset * Poly::constant(before), Poly::constant(after));
+  std::optional<Poly> offset =
+      exactQuotient(pointer.offset * Poly::constant(before), Poly::constant(after));
   if (!offset || before == after)
     return std::nullopt;
   pointer.offset = *offset;
@@ -176,9 +189,11 @@ void ThreadReader::checkCastShared() {
     return;
   walk(program.body, [&](Statement &each) {
     forEachOperand(each, [&](Operand &operand) {
-      auto known = operand.base.memory == Base::Shared ? castTypes.find(operand.base.name) : castTypes.end();
+      auto known =
+          operand.base.memory == Base::Shared ? castTypes.find(operand.base.name) : castTypes.end();
       if (known != castTypes.end() && operand.type != known->second)
-        refuse("the shared memory '" + operand.base.name + "' is used as elements of several types");
+        refuse("the shared memory '" + operand.base.name +
+               "' is used as elements of several types");
     });
     return true;
   });
@@ -199,13 +214,16 @@ std::optional<Operand> ThreadReader::evaluateElement(const Expr *lvalue) {
   std::optional<Pointer> pointer;
   if (llvm::isa<ArraySubscriptExpr, MemberExpr>(lvalue))
     pointer = evaluateArray(lvalue);
-  else if (auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue); unary && unary->getOpcode() == UO_Deref)
+  else if (auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue);
+           unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());
-  else if (const VarDecl *variable = variableOf(lvalue); variable && !variable->getType()->isArrayType() &&
+  else if (const VarDecl *variable = variableOf(lvalue);
+           variable && !variable->getType()->isArrayType() &&
            (variable->getType()->isReferenceType() ||
             (variable->hasGlobalStorage() && !variable->getType().isConstQualified())))
     pointer = evaluateArray(lvalue);
-  if (!pointer || pointer->parts > 1 || pointer->element.isVolatileQualified() || pointer->element->isArrayType())
+  if (!pointer || pointer->parts > 1 || pointer->element.isVolatileQualified() ||
+      pointer->element->isArrayType())
     return std::nullopt;
   return elementAt(*pointer);
 }

@@ -1,11 +1,12 @@
 //===- ReadNames.cpp - Names that another kernel sees ----------------------===//
 //
-// Owns the text of types and names, and the question which of them are in sight outside of the kernel.
+// Owns the text of types and names, and the question which of them are in sight outside of the
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
-#include "clang/AST/PrettyPrinter.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/PrettyPrinter.h"
 #include "clang/Lex/Lexer.h"
 
 using namespace clang;
@@ -20,8 +21,9 @@ bool ThreadReader::mentionsFollowed(const Expr *expr) const {
     bool VisitDeclRefExpr(DeclRefExpr *reference) override {
       const auto *variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
       auto at = reader.values.find(variable);
-      bool isUnchangedParameter = llvm::isa_and_nonnull<ParmVarDecl>(variable) && at != reader.values.end() &&
-                                  variable->getDeclContext() == reader.kernel && reader.isGivenValue(at->second);
+      bool isUnchangedParameter =
+          llvm::isa_and_nonnull<ParmVarDecl>(variable) && at != reader.values.end() &&
+          variable->getDeclContext() == reader.kernel && reader.isGivenValue(at->second);
       // A constant that is declared in the kernel is not in sight of another kernel.
       found |= variable && variable->isLocalVarDeclOrParm() && !isUnchangedParameter;
       return !found;
@@ -61,11 +63,13 @@ static bool isParameterOf(const FunctionDecl *kernel, const TemplateTypeParmDecl
 
 bool mentionsThis(const Stmt *statement) {
   return llvm::isa<CXXThisExpr>(statement) ||
-         llvm::any_of(statement->children(), [](const Stmt *child) { return child && mentionsThis(child); });
+         llvm::any_of(statement->children(),
+                      [](const Stmt *child) { return child && mentionsThis(child); });
 }
 
 bool ThreadReader::isWrittenElsewhere(const Expr *expr) const {
-  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr); cast && isLocalType(cast->getTypeAsWritten()))
+  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr);
+      cast && isLocalType(cast->getTypeAsWritten()))
     return true;
   return inlineDepth > 0;
 }
@@ -80,7 +84,8 @@ std::optional<std::string> ThreadReader::functionText(const DeclRefExpr *referen
   std::string text;
   llvm::raw_string_ostream os(text);
   reference->getDecl()->printQualifiedName(os, policy);
-  const TemplateArgumentList *arguments = function ? function->getTemplateSpecializationArgs() : nullptr;
+  const TemplateArgumentList *arguments =
+      function ? function->getTemplateSpecializationArgs() : nullptr;
   if (!arguments || !reference->hasExplicitTemplateArgs())
     return text;
   for (unsigned i = 0; i < arguments->size(); ++i) {
@@ -107,8 +112,9 @@ std::string ThreadReader::typeText(QualType type) const {
 }
 
 std::string ThreadReader::sourceText(const Stmt *statement) const {
-  CharSourceRange range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(statement->getSourceRange()),
-                                                   ast.getSourceManager(), ast.getLangOpts());
+  CharSourceRange range =
+      Lexer::makeFileCharRange(CharSourceRange::getTokenRange(statement->getSourceRange()),
+                               ast.getSourceManager(), ast.getLangOpts());
   std::string text;
   if (range.isValid()) {
     text = Lexer::getSourceText(range, ast.getSourceManager(), ast.getLangOpts()).str();

@@ -26,7 +26,8 @@ public:
     if (!variable)
       return true;
     bool isOutside = variable->hasGlobalStorage() && !variable->getType().isConstQualified();
-    return isOutside || variable->getType().isVolatileQualified() || (variable->getType()->isReferenceType() && !llvm::isa<ParmVarDecl>(variable)) ||
+    return isOutside || variable->getType().isVolatileQualified() ||
+                   (variable->getType()->isReferenceType() && !llvm::isa<ParmVarDecl>(variable)) ||
                    variable->hasAttr<CUDASharedAttr>()
                ? refuse()
                : true;
@@ -52,19 +53,22 @@ bool ThreadReader::isPureFunction(const FunctionDecl *function) {
   auto [at, isNew] = pureFunctions.try_emplace(function, true); // recursion adds nothing
   if (!isNew)
     return at->second;
-  bool isSystem = ast.getSourceManager().isInSystemHeader(function->getLocation()) || function->getBuiltinID();
+  bool isSystem =
+      ast.getSourceManager().isInSystemHeader(function->getLocation()) || function->getBuiltinID();
   const auto *method = llvm::dyn_cast<CXXMethodDecl>(function);
   bool isPure = !method || isSystem || llvm::isa<CXXConstructorDecl>(method);
   for (const ParmVarDecl *parameter : function->parameters()) {
     QualType type = parameter->getType();
-    bool isConstReference = type->isReferenceType() && type.getNonReferenceType().isConstQualified();
-    isPure &= !type->isPointerType() && (!type->isReferenceType() || isConstReference ||
-                                         type->isRValueReferenceType());
+    bool isConstReference =
+        type->isReferenceType() && type.getNonReferenceType().isConstQualified();
+    isPure &= !type->isPointerType() &&
+              (!type->isReferenceType() || isConstReference || type->isRValueReferenceType());
   }
   if (isSystem) {
     llvm::StringRef name = function->getIdentifier() ? function->getName() : "";
-    isPure &= !name.contains("sync") && !name.contains("atomic") && !name.starts_with("__threadfence") &&
-              !name.starts_with("clock") && !name.contains("shfl") && name != "printf" && name != "__trap" &&
+    isPure &= !name.contains("sync") && !name.contains("atomic") &&
+              !name.starts_with("__threadfence") && !name.starts_with("clock") &&
+              !name.contains("shfl") && name != "printf" && name != "__trap" &&
               !name.contains("assert") && !name.contains("mask") && !name.contains("pipeline") &&
               !name.contains("nanosleep") && !function->getReturnType()->isVoidType();
     if (method && !method->isStatic() && !llvm::isa<CXXConstructorDecl>(method))

@@ -21,7 +21,8 @@ ThreadProgram readThread(const FunctionDecl *kernel, bool liftsChoices, LaunchSi
   return program;
 }
 
-ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices, LaunchSide side)
+ThreadReader::ThreadReader(const FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices,
+                           LaunchSide side)
     : kernel(kernel), ast(kernel->getASTContext()), program(program), space(program.space),
       liftsChoices(liftsChoices), side(side) {}
 
@@ -43,16 +44,19 @@ void ThreadReader::readParameters() {
     program.names.insert(parameter->getNameAsString());
     QualType type = parameter->getType();
     unsigned index = parameter->getFunctionScopeIndex();
-    if (type.isVolatileQualified() || (type->isPointerType() && type->getPointeeType().isVolatileQualified()))
+    if (type.isVolatileQualified() ||
+        (type->isPointerType() && type->getPointeeType().isVolatileQualified()))
       return refuse("'" + parameter->getNameAsString() + "' is volatile");
     if (untracked.count(parameter))
       continue; // a scalar under its own name, or a pointer that is not understood
     if (type->isPointerType()) {
       Value value{Value::Address, {}, {}, {}};
-      value.address.base = {kb::BaseKind::Argument, parameter->getNameAsString(), int(index), 0, Base::Global};
+      value.address.base = {kb::BaseKind::Argument, parameter->getNameAsString(), int(index), 0,
+                            Base::Global};
       value.address.element = type->getPointeeType();
       values[parameter] = value;
-    } else if (type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32) {
+    } else if (type->isIntegralOrEnumerationType() && !type->isBooleanType() &&
+               ast.getTypeSize(type) >= 32) {
       Space::Variable symbol;
       symbol.kind = Space::Param;
       symbol.name = parameter->getNameAsString();
@@ -63,7 +67,8 @@ void ThreadReader::readParameters() {
         symbol.high = symbol.isSigned ? (int64_t)INT32_MAX : (int64_t)UINT32_MAX;
       if (!symbol.isSigned)
         symbol.low = 0;
-      values[parameter] = {Value::Number, ofType(Poly::variable(space.add(symbol)), type, true), {}, {}};
+      values[parameter] = {
+          Value::Number, ofType(Poly::variable(space.add(symbol)), type, true), {}, {}};
     }
   }
 }
@@ -148,15 +153,16 @@ void ThreadReader::readGuarded(llvm::ArrayRef<const Stmt *> statements, Statemen
 }
 
 const Stmt *ThreadReader::launchSideOf(const IfStmt *branch) {
-  if (!branch->getElse() || loopDepth || inlined || !given.empty() || branch->getInit() || branch->getConditionVariable() ||
-      failed())
+  if (!branch->getElse() || loopDepth || inlined || !given.empty() || branch->getInit() ||
+      branch->getConditionVariable() || failed())
     return nullptr;
   Statement condition;
   Body nothing;
   size_t before = program.obligations.size();
   readCondition(branch->getCond(), side == LaunchSide::Else, condition, nothing);
-  bool isUniform = nothing.empty() && condition.value.text.empty() && !condition.constraints.empty() &&
-                   program.obligations.size() == before && !failed();
+  bool isUniform = nothing.empty() && condition.value.text.empty() &&
+                   !condition.constraints.empty() && program.obligations.size() == before &&
+                   !failed();
   for (const Constraint &each : condition.constraints)
     isUniform &= space.isUniform(each.poly) && !each.poly.isConstant();
   program.hasLaunchChoice |= isUniform;
@@ -231,29 +237,35 @@ void ThreadReader::readIf(const IfStmt *branch, llvm::ArrayRef<const Stmt *> res
 const IfStmt *ThreadReader::choiceOf(const Stmt *statement) {
   const VarDecl *variable = nullptr;
   const Expr *value = nullptr;
-  if (const auto *declaration = llvm::dyn_cast<DeclStmt>(statement); declaration && declaration->isSingleDecl()) {
+  if (const auto *declaration = llvm::dyn_cast<DeclStmt>(statement);
+      declaration && declaration->isSingleDecl()) {
     variable = llvm::dyn_cast<VarDecl>(declaration->getSingleDecl());
     value = variable ? variable->getInit() : nullptr;
-  } else if (const auto *assign = llvm::dyn_cast<BinaryOperator>(statement); assign && assign->getOpcode() == BO_Assign) {
+  } else if (const auto *assign = llvm::dyn_cast<BinaryOperator>(statement);
+             assign && assign->getOpcode() == BO_Assign) {
     variable = variableOf(assign->getLHS());
     value = assign->getRHS();
   }
   const auto *choice = value ? llvm::dyn_cast<ConditionalOperator>(strip(value)) : nullptr;
   bool isConstant = false;
-  if (!choice || !variable || !variable->isLocalVarDecl() || !variable->getType()->isPointerType() ||
-      untracked.count(variable) || choice->getCond()->isValueDependent() ||
+  if (!choice || !variable || !variable->isLocalVarDecl() ||
+      !variable->getType()->isPointerType() || untracked.count(variable) ||
+      choice->getCond()->isValueDependent() ||
       choice->getCond()->EvaluateAsBooleanCondition(isConstant, ast))
     return nullptr;
   QualType type = variable->getType();
   Stmt *sides[2];
   for (unsigned i : {0, 1}) {
     SourceLocation place = choice->getExprLoc();
-    auto *name = DeclRefExpr::Create(ast, {}, {}, const_cast<VarDecl *>(variable), false, place, type, VK_LValue);
-    sides[i] = BinaryOperator::Create(ast, name, i ? choice->getFalseExpr() : choice->getTrueExpr(), BO_Assign, type,
-                                      VK_LValue, OK_Ordinary, place, FPOptionsOverride());
+    auto *name = DeclRefExpr::Create(ast, {}, {}, const_cast<VarDecl *>(variable), false, place,
+                                     type, VK_LValue);
+    sides[i] =
+        BinaryOperator::Create(ast, name, i ? choice->getFalseExpr() : choice->getTrueExpr(),
+                               BO_Assign, type, VK_LValue, OK_Ordinary, place, FPOptionsOverride());
   }
-  return IfStmt::Create(ast, choice->getExprLoc(), IfStatementKind::Ordinary, nullptr, nullptr, choice->getCond(),
-                        choice->getExprLoc(), choice->getExprLoc(), sides[0], choice->getExprLoc(), sides[1]);
+  return IfStmt::Create(ast, choice->getExprLoc(), IfStatementKind::Ordinary, nullptr, nullptr,
+                        choice->getCond(), choice->getExprLoc(), choice->getExprLoc(), sides[0],
+                        choice->getExprLoc(), sides[1]);
 }
 
 void ThreadReader::readStatement(const Stmt *statement, Body &out) {
@@ -288,7 +300,8 @@ void ThreadReader::readStatement(const Stmt *statement, Body &out) {
 
 void ThreadReader::readExpression(const Expr *expr, Body &out) {
   expr = strip(expr);
-  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr); cast && cast->getType()->isVoidType())
+  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(expr);
+      cast && cast->getType()->isVoidType())
     return;
   if (const auto *binary = llvm::dyn_cast<BinaryOperator>(expr)) {
     if (binary->getOpcode() == BO_Comma) {
@@ -300,20 +313,24 @@ void ThreadReader::readExpression(const Expr *expr, Body &out) {
       return readAssignment(binary->getLHS(), binary->getRHS(), opcode.drop_back(), out);
     }
   }
-  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr); unary && unary->isIncrementDecrementOp())
+  if (const auto *unary = llvm::dyn_cast<UnaryOperator>(expr);
+      unary && unary->isIncrementDecrementOp())
     return readAssignment(unary->getSubExpr(), nullptr, unary->isIncrementOp() ? "+" : "-", out);
-  if (const auto *operation = llvm::dyn_cast<CXXOperatorCallExpr>(expr); operation && operation->isAssignmentOp()) {
+  if (const auto *operation = llvm::dyn_cast<CXXOperatorCallExpr>(expr);
+      operation && operation->isAssignmentOp()) {
     std::string opcode = getOperatorSpelling(operation->getOperator());
     const FunctionDecl *callee = operation->getDirectCallee();
     bool isKnown = callee && ast.getSourceManager().isInSystemHeader(callee->getLocation());
     const auto *method = llvm::dyn_cast_or_null<CXXMethodDecl>(callee);
     isKnown |= method && (method->isTrivial() || method->isDefaulted());
     if (isKnown && operation->getNumArgs() == 2)
-      return readAssignment(operation->getArg(0), operation->getArg(1), llvm::StringRef(opcode).drop_back(), out);
+      return readAssignment(operation->getArg(0), operation->getArg(1),
+                            llvm::StringRef(opcode).drop_back(), out);
   }
   if (const auto *call = llvm::dyn_cast<CallExpr>(expr); call && readCall(call, out))
     return;
-  if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(expr); choice && readAssertion(choice, out))
+  if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(expr);
+      choice && readAssertion(choice, out))
     return;
   if (!expr->HasSideEffects(ast))
     return;

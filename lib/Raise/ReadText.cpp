@@ -1,7 +1,7 @@
 //===- ReadText.cpp - The user's expressions with holes --------------------===//
 //
-// Owns copying expressions: text as the user wrote it, with holes for elements and index values. What
-// stands in a macro's body is printed from the AST.
+// Owns copying expressions: text as the user wrote it, with holes for elements and index values.
+// What stands in a macro's body is printed from the AST.
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
@@ -75,9 +75,10 @@ private:
     for (const Stmt *child : inner->children()) {
       if (!child || llvm::isa<CXXDefaultArgExpr>(child))
         continue;
-      bool isGuarded = child != *inner->child_begin() &&
-                       (llvm::isa<ConditionalOperator>(inner) ||
-                        (llvm::isa<BinaryOperator>(inner) && llvm::cast<BinaryOperator>(inner)->isLogicalOp()));
+      bool isGuarded =
+          child != *inner->child_begin() &&
+          (llvm::isa<ConditionalOperator>(inner) ||
+           (llvm::isa<BinaryOperator>(inner) && llvm::cast<BinaryOperator>(inner)->isLogicalOp()));
       isConditional += isGuarded;
       auto *place = isGuarded ? std::exchange(reader.before, nullptr) : reader.before;
       llvm::scope_exit leave([&] {
@@ -119,7 +120,8 @@ private:
     });
     unsigned limit = end;
     for (const Part &part : sorted) {
-      unsigned from = sources.getFileOffset(part.range.getBegin()), to = sources.getFileOffset(part.range.getEnd());
+      unsigned from = sources.getFileOffset(part.range.getBegin()),
+               to = sources.getFileOffset(part.range.getEnd());
       if (sources.getFileID(part.range.getBegin()) != file || from < begin || to > limit)
         return std::nullopt;
       text.replace(from - begin, to - from, part.text);
@@ -153,7 +155,8 @@ private:
     result.operands.insert(result.operands.end(), text.operands.begin(), text.operands.end());
     return shifted;
   }
-  /// `c ? a : b` of which a side reads an element that c does not: a variable that statements before give its value.
+  /// `c ? a : b` of which a side reads an element that c does not: a variable that statements
+  /// before give its value.
   std::optional<std::string> liftChoice(const ConditionalOperator *choice);
   /// A vector that is split, or a part of one.
   std::optional<Text> vectorText(const Expr *expr);
@@ -199,7 +202,8 @@ std::optional<std::string> TextBuilder::liftChoice(const ConditionalOperator *ch
     for (const Operand &each : side.body.back().value.operands)
       isNeeded |= each.kind == Operand::Element &&
                   llvm::none_of(sides[0].value.operands, [&](const Operand &known) {
-                    return known.kind == Operand::Element && known.base == each.base && known.offset == each.offset;
+                    return known.kind == Operand::Element && known.base == each.base &&
+                           known.offset == each.offset;
                   });
   }
   if (!isNeeded || reader.failed())
@@ -210,9 +214,9 @@ std::optional<std::string> TextBuilder::liftChoice(const ConditionalOperator *ch
   let.type = reader.typeText(type);
   // A side that reads nothing is what the variable starts with.
   Statement &other = sides[1];
-  bool isPlain = other.body.size() == 1 && llvm::none_of(other.body[0].value.operands, [](const Operand &each) {
-    return each.kind != Operand::Index;
-  });
+  bool isPlain = other.body.size() == 1 &&
+                 llvm::none_of(other.body[0].value.operands,
+                               [](const Operand &each) { return each.kind != Operand::Index; });
   if (isPlain)
     let.value = other.body[0].value;
   out.insert(out.end(), conditions.begin(), conditions.end());
@@ -233,7 +237,8 @@ std::optional<Text> TextBuilder::vectorText(const Expr *expr) {
     llvm::StringRef name = calleeName(call);
     unsigned part = llvm::is_contained({"__high2half", "__high2float", "__high2bfloat16"}, name);
     bool isPart = part || llvm::is_contained({"__low2half", "__low2float", "__low2bfloat16"}, name);
-    std::optional<ThreadReader::Parts> parts = isPart ? reader.splitVector(call->getArg(0), out) : std::nullopt;
+    std::optional<ThreadReader::Parts> parts =
+        isPart ? reader.splitVector(call->getArg(0), out) : std::nullopt;
     if (parts && name.ends_with("2float"))
       (*parts)[part].text = "float(" + (*parts)[part].text + ")";
     if (parts)
@@ -283,7 +288,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
     return std::nullopt;
   QualType type = expr->getType();
   if (type->isIntegralOrEnumerationType() && !type->isBooleanType() && expr->isPRValue()) {
-    if (const auto *cast = llvm::dyn_cast<ImplicitCastExpr>(expr); cast && cast->getCastKind() == CK_IntegralCast)
+    if (const auto *cast = llvm::dyn_cast<ImplicitCastExpr>(expr);
+        cast && cast->getCastKind() == CK_IntegralCast)
       return std::nullopt; // the hole has the type that is written
     bool mayLoad = std::exchange(reader.mayLoad, false);
     std::optional<Integer> value = reader.evaluate(expr);
@@ -294,15 +300,18 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
       bool isOfLaunch = llvm::any_of(reader.space.variables(value->poly), [&](VarId var) {
         return reader.space[var].kind == Space::Fixed;
       });
-      bool isWritten = !isOfLaunch && reader.space.isUniform(value->poly) && !reader.mentionsFollowed(expr) &&
-                       !(reader.object && mentionsThis(expr));
-      if (isWritten && (!reader.inlineDepth || llvm::isa<IntegerLiteral>(expr) || !value->poly.isConstant()))
+      bool isWritten = !isOfLaunch && reader.space.isUniform(value->poly) &&
+                       !reader.mentionsFollowed(expr) && !(reader.object && mentionsThis(expr));
+      if (isWritten &&
+          (!reader.inlineDepth || llvm::isa<IntegerLiteral>(expr) || !value->poly.isConstant()))
         return std::nullopt;
-      if (isWritten && type->isSpecificBuiltinType(BuiltinType::Int) && value->poly.constantTerm() >= 0)
+      if (isWritten && type->isSpecificBuiltinType(BuiltinType::Int) &&
+          value->poly.constantTerm() >= 0)
         return std::to_string(value->poly.constantTerm());
       if (value->poly.monomials().size() == 1) {
         auto &[monomial, coefficient] = *value->poly.monomials().begin();
-        if (monomial.size() == 1 && coefficient == 1 && reader.space[monomial[0]].kind == Space::Varying)
+        if (monomial.size() == 1 && coefficient == 1 &&
+            reader.space[monomial[0]].kind == Space::Varying)
           return reader.space[monomial[0]].name;
       }
       if (!reader.demand(*value, expr))
@@ -322,14 +331,16 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   if (const std::string *name = reader.partName(expr))
     return *name;
   if (reader.arrayOf(expr)) {
-    reader.refuse("'" + reader.sourceText(expr) + "' indexes an array of the thread by what is not constant");
+    reader.refuse("'" + reader.sourceText(expr) +
+                  "' indexes an array of the thread by what is not constant");
     return std::nullopt;
   }
   if (const auto *choice = llvm::dyn_cast<ConditionalOperator>(expr))
     if (std::optional<std::string> name = liftChoice(choice))
       return name;
   if (llvm::isa<ArraySubscriptExpr>(expr) ||
-      (llvm::isa<UnaryOperator>(expr) && llvm::cast<UnaryOperator>(expr)->getOpcode() == UO_Deref)) {
+      (llvm::isa<UnaryOperator>(expr) &&
+       llvm::cast<UnaryOperator>(expr)->getOpcode() == UO_Deref)) {
     std::optional<Operand> element = reader.evaluateElement(expr);
     if (!element) {
       reader.refuse("the address of '" + reader.sourceText(expr) + "' is not understood");
@@ -361,12 +372,15 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
       operand.offset = value.poly;
       return hole(operand);
     }
-    bool isGivenPointer = isKnown && at->second.kind == Value::Address && at->second.address.offset == Poly() &&
+    bool isGivenPointer = isKnown && at->second.kind == Value::Address &&
+                          at->second.address.offset == Poly() &&
                           at->second.address.base.name == variable->getName();
     if (isKnown && at->second.kind == Value::Address && !isGivenPointer)
       reader.refuse("the pointer '" + variable->getNameAsString() + "' is used as a value");
-    bool isSharedScalar = variable->hasAttr<CUDASharedAttr>() && !variable->getType()->isArrayType();
-    if ((!isKnown || isSharedScalar) && variable->hasGlobalStorage() && !variable->getType().isConstQualified()) {
+    bool isSharedScalar =
+        variable->hasAttr<CUDASharedAttr>() && !variable->getType()->isArrayType();
+    if ((!isKnown || isSharedScalar) && variable->hasGlobalStorage() &&
+        !variable->getType().isConstQualified()) {
       if (std::optional<Operand> element = reader.evaluateElement(expr))
         return hole(*element);
     }
@@ -382,7 +396,8 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
   if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr)) {
     if (unary->isIncrementDecrementOp() || unary->getOpcode() == UO_AddrOf)
       reader.refuse("'" + reader.sourceText(expr) + "' stands inside an expression");
-  } else if (auto *binary = llvm::dyn_cast<BinaryOperator>(expr); binary && binary->isAssignmentOp()) {
+  } else if (auto *binary = llvm::dyn_cast<BinaryOperator>(expr);
+             binary && binary->isAssignmentOp()) {
     reader.refuse("'" + reader.sourceText(expr) + "' stands inside an expression");
   } else if (auto *call = llvm::dyn_cast<CallExpr>(expr)) {
     return replaceCall(call);
@@ -397,17 +412,32 @@ std::optional<std::string> TextBuilder::replacement(const Stmt *node) {
 }
 
 static const llvm::StringSet<> &collectives() {
-  static const llvm::StringSet<> names = {
-      "__shfl_sync",     "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__shfl",        "__shfl_up",
-      "__shfl_down",     "__shfl_xor",     "__any_sync",       "__all_sync",      "__ballot_sync", "__reduce_add_sync",
-      "__reduce_max_sync", "__reduce_min_sync", "__activemask", "__match_any_sync", "__syncthreads_or",
-      "__syncthreads_and", "__syncthreads_count"};
+  static const llvm::StringSet<> names = {"__shfl_sync",
+                                          "__shfl_up_sync",
+                                          "__shfl_down_sync",
+                                          "__shfl_xor_sync",
+                                          "__shfl",
+                                          "__shfl_up",
+                                          "__shfl_down",
+                                          "__shfl_xor",
+                                          "__any_sync",
+                                          "__all_sync",
+                                          "__ballot_sync",
+                                          "__reduce_add_sync",
+                                          "__reduce_max_sync",
+                                          "__reduce_min_sync",
+                                          "__activemask",
+                                          "__match_any_sync",
+                                          "__syncthreads_or",
+                                          "__syncthreads_and",
+                                          "__syncthreads_count"};
   return names;
 }
 
 std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
   llvm::StringRef name = calleeName(call);
-  static const llvm::StringSet<> loads = {"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"};
+  static const llvm::StringSet<> loads = {"__ldg",  "__ldcs", "__ldca",
+                                          "__ldcg", "__ldlu", "__ldcv"};
   if (loads.contains(name) && call->getNumArgs() == 1) {
     std::optional<Pointer> pointer = reader.evaluatePointer(call->getArg(0));
     if (!pointer) {
@@ -417,27 +447,31 @@ std::optional<std::string> TextBuilder::replaceCall(const CallExpr *call) {
     return hole(reader.elementAt(*pointer));
   }
   const FunctionDecl *callee = call->getDirectCallee();
-  bool isCooperative = callee && callee->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
+  bool isCooperative =
+      callee && callee->getQualifiedNameAsString().find("cooperative_groups") != std::string::npos;
   if (collectives().contains(name) || isCooperative) {
     Operand operand;
     operand.kind = Operand::Collective;
     operand.function = name.str();
     operand.type = reader.typeText(call->getType().getUnqualifiedType());
     if (const auto *member = llvm::dyn_cast<CXXMemberCallExpr>(call))
-      operand.arguments.push_back({groupSizeText(strip(member->getImplicitObjectArgument())->getType()), {}});
+      operand.arguments.push_back(
+          {groupSizeText(strip(member->getImplicitObjectArgument())->getType()), {}});
     for (const Expr *argument : call->arguments()) {
       std::string size = groupSizeText(strip(argument)->getType());
       const CXXRecordDecl *record = argument->getType().getNonReferenceType()->getAsCXXRecordDecl();
-      bool isOwn = record && name == "reduce" && !reader.ast.getSourceManager().isInSystemHeader(record->getLocation());
+      bool isOwn = record && name == "reduce" &&
+                   !reader.ast.getSourceManager().isInSystemHeader(record->getLocation());
       if (std::string functor = isOwn ? reader.functorText(argument) : ""; !functor.empty()) {
         operand.arguments.push_back({functor, {}});
         continue;
       }
       if (isOwn && record->isEmpty())
-        reader.refuse("what '" + reader.sourceText(argument) + "' makes of two values is not understood");
+        reader.refuse("what '" + reader.sourceText(argument) +
+                      "' makes of two values is not understood");
       operand.arguments.push_back(llvm::isa<CXXDefaultArgExpr>(argument) ? Text{}
-                                  : size.empty()                         ? reader.textOf(argument, out)
-                                                                         : Text{size, {}});
+                                  : size.empty() ? reader.textOf(argument, out)
+                                                 : Text{size, {}});
     }
     return hole(operand);
   }

@@ -1,6 +1,7 @@
 //===- ReadVariables.cpp - Declarations of one thread ----------------------===//
 //
-// Owns the reading of declarations: shared memory, pointers, references, and values that are followed.
+// Owns the reading of declarations: shared memory, pointers, references, and values that are
+// followed.
 //
 //===----------------------------------------------------------------------===//
 #include "ThreadReader.h"
@@ -67,14 +68,17 @@ void ThreadReader::readReference(const VarDecl *variable) {
   std::optional<Pointer> pointer;
   if (llvm::isa<ArraySubscriptExpr>(init))
     pointer = evaluateArray(init);
-  else if (const auto *unary = llvm::dyn_cast<UnaryOperator>(init); unary && unary->getOpcode() == UO_Deref)
+  else if (const auto *unary = llvm::dyn_cast<UnaryOperator>(init);
+           unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());
   else if (const VarDecl *other = variableOf(init); other && other->getType()->isReferenceType())
     if (auto at = values.find(other); at != values.end() && at->second.kind == Value::Address)
       pointer = at->second.address;
-  bool isSame = pointer && ast.hasSameUnqualifiedType(pointer->parts > 1 ? pointer->whole : pointer->element, type);
+  bool isSame = pointer && ast.hasSameUnqualifiedType(
+                               pointer->parts > 1 ? pointer->whole : pointer->element, type);
   if (!isSame || type->isArrayType() || type->isPointerType() || type.isVolatileQualified())
-    return refuse("what the reference '" + variable->getNameAsString() + "' names is not understood");
+    return refuse("what the reference '" + variable->getNameAsString() +
+                  "' names is not understood");
   values[variable] = {Value::Address, {}, *pointer, {}};
 }
 
@@ -97,7 +101,8 @@ void ThreadReader::readVariable(const VarDecl *variable, Body &out) {
     return readReference(variable);
   if (type->isArrayType())
     return declareArray(variable, out);
-  bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+  bool isNumber =
+      type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
   if (isNumber && !untracked.count(variable)) {
     if (!init) {
       values.erase(variable); // assigned before it is used
@@ -134,7 +139,8 @@ void ThreadReader::declareScalar(const VarDecl *variable, const Expr *init, Body
   if (failed())
     return;
   let.name = uniqueName(variable->getName());
-  bool isNumber = type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
+  bool isNumber =
+      type->isIntegralOrEnumerationType() && !type->isBooleanType() && ast.getTypeSize(type) >= 32;
   values[variable] = {Value::Scalar, {}, {}, let.name};
   if (isNumber && !untracked.count(variable)) {
     let.symbol = addVarying(let.name, type);

@@ -19,7 +19,9 @@ static bool changesField(const VarDecl *variable) {
       const auto *member = llvm::dyn_cast<MemberExpr>(strip(lvalue));
       found |= member && variableOf(member->getBase()) == variable;
     }
-    bool VisitBinaryOperator(BinaryOperator *op) override { return op->isAssignmentOp() ? look(op->getLHS()) : void(), !found; }
+    bool VisitBinaryOperator(BinaryOperator *op) override {
+      return op->isAssignmentOp() ? look(op->getLHS()) : void(), !found;
+    }
     bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr *op) override {
       return op->isAssignmentOp() ? look(op->getArg(0)) : void(), !found;
     }
@@ -40,7 +42,8 @@ static bool changesField(const VarDecl *variable) {
 bool ThreadReader::declareVector(const VarDecl *variable, const Expr *init, Body &out) {
   std::optional<VectorShape> shape = vectorShape(variable->getType());
   const auto *constructed = llvm::dyn_cast_or_null<CXXConstructExpr>(init);
-  bool isEmpty = constructed && constructed->getNumArgs() == 0, isZero = isEmpty && constructed->requiresZeroInitialization();
+  bool isEmpty = constructed && constructed->getNumArgs() == 0,
+       isZero = isEmpty && constructed->requiresZeroInitialization();
   if (isEmpty)
     init = nullptr;
   std::optional<Parts> parts = shape && init ? splitVector(init, out) : std::nullopt;
@@ -67,11 +70,14 @@ bool ThreadReader::declareVector(const VarDecl *variable, const Expr *init, Body
 }
 
 /// The parts of \p right as texts that still mean the same after the first of them is stored.
-std::optional<ThreadReader::Parts> ThreadReader::fixedParts(const VectorShape &shape, const Expr *right, Body &out) {
+std::optional<ThreadReader::Parts> ThreadReader::fixedParts(const VectorShape &shape,
+                                                            const Expr *right, Body &out) {
   std::optional<Parts> parts = splitVector(right, out);
   bool isFixed = parts && llvm::all_of(*parts, [](const Text &part) {
-    return llvm::none_of(part.operands, [](const Operand &each) { return each.kind == Operand::Element; });
-  });
+                   return llvm::none_of(part.operands, [](const Operand &each) {
+                     return each.kind == Operand::Element;
+                   });
+                 });
   auto keep = [&](llvm::StringRef wish, const std::string &type, Text value) {
     Statement let;
     let.kind = Statement::Let;
@@ -85,7 +91,8 @@ std::optional<ThreadReader::Parts> ThreadReader::fixedParts(const VectorShape &s
     Text whole = textOf(right, out);
     if (failed())
       return std::nullopt;
-    std::string name = keep("whole", typeText(right->getType().getUnqualifiedType()), std::move(whole));
+    std::string name =
+        keep("whole", typeText(right->getType().getUnqualifiedType()), std::move(whole));
     parts.emplace();
     for (const std::string &field : shape.fields)
       parts->push_back({name + "." + field, {}});
@@ -115,7 +122,8 @@ bool ThreadReader::assignVector(const Expr *left, const Expr *right, Body &out) 
   if (std::optional<Pointer> pointer = evaluateVector(left))
     return storeVector(*pointer, right, out);
   const Value *place = valueAt(left);
-  std::optional<VectorShape> shape = place && place->kind == Value::Vector ? vectorShape(left->getType()) : std::nullopt;
+  std::optional<VectorShape> shape =
+      place && place->kind == Value::Vector ? vectorShape(left->getType()) : std::nullopt;
   if (!shape)
     return false;
   llvm::SmallVector<std::string> names(place->parts.begin(), place->parts.end());

@@ -22,12 +22,14 @@ static std::optional<VectorShape> structShape(QualType type, std::string name) {
   shape.maker = std::move(name);
   for (const FieldDecl *field : record->fields()) {
     QualType each = field->getType();
-    if (!each->isArithmeticType() || each.hasQualifiers() || field->isBitField() || field->hasInClassInitializer())
+    if (!each->isArithmeticType() || each.hasQualifiers() || field->isBitField() ||
+        field->hasInClassInitializer())
       return std::nullopt;
     shape.fields.push_back(field->getNameAsString());
     shape.types.push_back(each);
   }
-  return shape.fields.empty() || shape.fields.size() > mostFields ? std::nullopt : std::optional(shape);
+  return shape.fields.empty() || shape.fields.size() > mostFields ? std::nullopt
+                                                                  : std::optional(shape);
 }
 
 std::optional<VectorShape> ThreadReader::vectorShape(QualType type) const {
@@ -44,8 +46,8 @@ std::optional<VectorShape> ThreadReader::vectorShape(QualType type) const {
     shape.maker = "__halves2half2";
   else if (name == "__nv_bfloat162")
     shape.maker = "__halves2bfloat162";
-  else if (llvm::is_contained({"char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong", "float",
-                               "double"},
+  else if (llvm::is_contained({"char", "uchar", "short", "ushort", "int", "uint", "longlong",
+                               "ulonglong", "float", "double"},
                               stem) &&
            name.back() >= '2' && name.back() <= '4')
     shape.maker = "make_" + name.str();
@@ -70,7 +72,8 @@ std::optional<Pointer> ThreadReader::castPointer(Pointer pointer, QualType to) c
   std::optional<VectorShape> shape = vectorShape(to);
   auto isScalar = [&](QualType element) {
     bool isChar = ast.hasSameUnqualifiedType(element, ast.CharTy) && ast.getLangOpts().CharIsSigned;
-    return ast.hasSameUnqualifiedType(shape->scalar, isChar ? ast.SignedCharTy : element.getUnqualifiedType());
+    return ast.hasSameUnqualifiedType(shape->scalar,
+                                      isChar ? ast.SignedCharTy : element.getUnqualifiedType());
   };
   if (!isBack && (!shape || shape->scalar.isNull() || !isScalar(pointer.element)))
     return std::nullopt;
@@ -82,7 +85,8 @@ std::optional<Pointer> ThreadReader::castPointer(Pointer pointer, QualType to) c
 std::optional<Pointer> ThreadReader::evaluateVector(const Expr *lvalue) {
   lvalue = lvalue->IgnoreParens();
   std::optional<Pointer> pointer;
-  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(lvalue); cast && cast->getCastKind() == CK_LValueBitCast) {
+  if (const auto *cast = llvm::dyn_cast<ExplicitCastExpr>(lvalue);
+      cast && cast->getCastKind() == CK_LValueBitCast) {
     if (llvm::isa<ArraySubscriptExpr>(strip(cast->getSubExpr())))
       pointer = evaluateArray(cast->getSubExpr());
     if (pointer)
@@ -94,9 +98,11 @@ std::optional<Pointer> ThreadReader::evaluateVector(const Expr *lvalue) {
     return std::nullopt;
   if (llvm::isa<ArraySubscriptExpr>(lvalue))
     pointer = evaluateArray(lvalue);
-  else if (const auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue); unary && unary->getOpcode() == UO_Deref)
+  else if (const auto *unary = llvm::dyn_cast<UnaryOperator>(lvalue);
+           unary && unary->getOpcode() == UO_Deref)
     pointer = evaluatePointer(unary->getSubExpr());
-  else if (const VarDecl *variable = variableOf(lvalue); variable && variable->getType()->isReferenceType())
+  else if (const VarDecl *variable = variableOf(lvalue);
+           variable && variable->getType()->isReferenceType())
     pointer = evaluateArray(lvalue);
   return pointer && pointer->parts > 1 ? pointer : std::nullopt;
 }
@@ -159,7 +165,8 @@ static llvm::StringRef gather(llvm::StringRef name, llvm::StringRef maker) {
       .Default("");
 }
 
-std::optional<ThreadReader::Parts> ThreadReader::splitCall(const CallExpr *call, const VectorShape &shape, Body &out) {
+std::optional<ThreadReader::Parts> ThreadReader::splitCall(const CallExpr *call,
+                                                           const VectorShape &shape, Body &out) {
   llvm::StringRef name = calleeName(call);
   const FunctionDecl *callee = call->getDirectCallee();
   if (!callee || !ast.getSourceManager().isInSystemHeader(callee->getLocation()))
@@ -170,7 +177,8 @@ std::optional<ThreadReader::Parts> ThreadReader::splitCall(const CallExpr *call,
     return text;
   };
   Parts parts;
-  static const llvm::StringRef loads[] = {"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"};
+  static const llvm::StringRef loads[] = {"__ldg",  "__ldcs", "__ldca",
+                                          "__ldcg", "__ldlu", "__ldcv"};
   if (llvm::is_contained(loads, name) && call->getNumArgs() == 1) {
     std::optional<Pointer> pointer = evaluatePointer(call->getArg(0));
     if (!pointer || pointer->parts != shape.fields.size())
@@ -254,8 +262,9 @@ std::optional<Text> ThreadReader::partText(const MemberExpr *member, Body &out) 
       return Text{"$0." + name, {elementAt(*pointer)}};
     std::optional<VectorShape> shape = vectorShape(pointer->whole);
     auto *field = shape ? llvm::find(shape->fields, name) : nullptr;
-    return shape && field != shape->fields.end() ? std::optional(Text{"$0", {partAt(*pointer, field - shape->fields.begin())}})
-                                                 : std::nullopt;
+    return shape && field != shape->fields.end()
+               ? std::optional(Text{"$0", {partAt(*pointer, field - shape->fields.begin())}})
+               : std::nullopt;
   }
   std::optional<VectorShape> shape = vectorShape(whole->getType());
   auto *field = shape ? llvm::find(shape->fields, name) : nullptr;

@@ -24,7 +24,8 @@ public:
 
 private:
   static bool isElement(const Operand &operand, const Operand &other) {
-    return operand.kind == Operand::Element && operand.base == other.base && operand.offset == other.offset;
+    return operand.kind == Operand::Element && operand.base == other.base &&
+           operand.offset == other.offset;
   }
 
   std::string uniqueName(llvm::StringRef wish) {
@@ -35,7 +36,8 @@ private:
   }
 
   /// Every operand of \p body that is in \p base, also in conditions.
-  static void forEachOf(std::vector<Statement> &body, const Base &base, llvm::function_ref<void(Operand &)> visit) {
+  static void forEachOf(std::vector<Statement> &body, const Base &base,
+                        llvm::function_ref<void(Operand &)> visit) {
     walk(body, [&](Statement &each) {
       forEachOperand(each, [&](Operand &operand) {
         if (operand.kind == Operand::Element && operand.base == base)
@@ -47,13 +49,15 @@ private:
 
   //===-- Updates in a loop -----------------------------------------------===//
 
-  /// An element that every iteration of the loop at \p at reads or writes, and nothing else of its base: a
-  /// scalar that is loaded before the loop and stored after it. Returns how many statements were added before.
+  /// An element that every iteration of the loop at \p at reads or writes, and nothing else of its
+  /// base: a scalar that is loaded before the loop and stored after it. Returns how many statements
+  /// were added before.
   size_t updateInScalar(std::vector<Statement> &body, size_t at) {
     size_t added = 0;
     std::vector<Operand> targets;
     walk(body[at].body, [&](Statement &each) {
-      if (each.kind == Statement::Store && llvm::none_of(targets, [&](auto &known) { return known.base == each.target.base; }))
+      if (each.kind == Statement::Store &&
+          llvm::none_of(targets, [&](auto &known) { return known.base == each.target.base; }))
         targets.push_back(each.target);
       return true;
     });
@@ -69,7 +73,8 @@ private:
         isFixed &= each.kind != Statement::Atomic || !(each.target.base == target.base);
         return true;
       });
-      forEachOf(loop.body, target.base, [&](Operand &operand) { isFixed &= operand.offset == target.offset; });
+      forEachOf(loop.body, target.base,
+                [&](Operand &operand) { isFixed &= operand.offset == target.offset; });
       for (VarId id : inside)
         isFixed &= !space.dependsOn(target.offset, id);
       if (!isFixed || !mayTouch(body, at + added, target))
@@ -127,13 +132,15 @@ private:
   void becomeCombine(Statement &each, const Operand &target) {
     Text &value = each.value;
     llvm::StringRef text = value.text;
-    if (value.operands.empty() || !isElement(value.operands[0], target) || !text.consume_front("$0 "))
+    if (value.operands.empty() || !isElement(value.operands[0], target) ||
+        !text.consume_front("$0 "))
       return;
     for (size_t i = 1; i < value.operands.size(); ++i)
       if (isElement(value.operands[i], target))
         return;
     llvm::StringRef op = text.take_front(1);
-    if ((op != "+" && op != "*" && op != "-") || !text.drop_front().starts_with(" ") || text.contains("$0"))
+    if ((op != "+" && op != "*" && op != "-") || !text.drop_front().starts_with(" ") ||
+        text.contains("$0"))
       return;
     llvm::StringRef term = text.drop_front(2);
     if (!isOneOperand(term))
@@ -168,7 +175,8 @@ private:
   static bool isOneOperand(llvm::StringRef text) {
     if (text.starts_with("("))
       return closes(text) == text.size() - 1;
-    return llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; });
+    return llvm::all_of(
+        text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; });
   }
 
   /// Removes hole 0, which is not mentioned any more.
@@ -231,16 +239,18 @@ private:
   }
 
   static bool stores(Statement &each, const Base &base) {
-    bool found = (each.kind == Statement::Store || each.kind == Statement::Atomic) && each.target.base == base;
+    bool found = (each.kind == Statement::Store || each.kind == Statement::Atomic) &&
+                 each.target.base == base;
     walk(each.body, [&](Statement &inner) {
-      found |= (inner.kind == Statement::Store || inner.kind == Statement::Atomic) && inner.target.base == base;
+      found |= (inner.kind == Statement::Store || inner.kind == Statement::Atomic) &&
+               inner.target.base == base;
       return true;
     });
     return found;
   }
 
-  /// A store, then loads of the same element in the same sequence: the value gets a name. A store that the
-  /// next one to the same element replaces is dropped.
+  /// A store, then loads of the same element in the same sequence: the value gets a name. A store
+  /// that the next one to the same element replaces is dropped.
   void forward(std::vector<Statement> &body) {
     for (size_t i = 0; i < body.size(); ++i) {
       if (body[i].kind != Statement::Store)
@@ -264,10 +274,12 @@ private:
     }
   }
 
-  /// Whether loads of \p target below statements (i, end] do not come after a store inside of one of them.
+  /// Whether loads of \p target below statements (i, end] do not come after a store inside of one
+  /// of them.
   bool isInSight(std::vector<Statement> &body, size_t i, size_t end, const Operand &target) {
     if (end < body.size() && body[end].kind != Statement::Store) {
-      // A condition is read before what it guards stores; anything else loads and stores in some order.
+      // A condition is read before what it guards stores; anything else loads and stores in some
+      // order.
       bool isReadInside = false;
       walk(body[end].body, [&](Statement &inner) {
         for (Operand &operand : inner.value.operands)
@@ -278,7 +290,8 @@ private:
         return false;
     }
     for (size_t k = i + 1; k < std::min(end, body.size()); ++k)
-      if (body[k].kind == Statement::Let && body[k].symbol && space.dependsOn(target.offset, *body[k].symbol))
+      if (body[k].kind == Statement::Let && body[k].symbol &&
+          space.dependsOn(target.offset, *body[k].symbol))
         return false;
     return true;
   }
@@ -306,8 +319,9 @@ private:
     if (isDead)
       body.erase(body.begin() + i);
     // What was loaded from there in a let of its own needs no second name.
-    if (isDead && isLoaded && i < body.size() && body[i].kind == Statement::Let && body[i].type == body[i - 1].type &&
-        body[i].value.text == name && !isNamed(body, i + 1, name)) {
+    if (isDead && isLoaded && i < body.size() && body[i].kind == Statement::Let &&
+        body[i].type == body[i - 1].type && body[i].value.text == name &&
+        !isNamed(body, i + 1, name)) {
       body[i].value = std::move(body[i - 1].value);
       body.erase(body.begin() + i - 1);
     }

@@ -49,7 +49,8 @@ private:
   /// for (i = tid; i < count; i += bdim.x).
   static bool isBlockLoop(const Statement &each) {
     return each.kind == Statement::For && each.progress == Statement::Add &&
-           each.begin == Poly::variable(analysis::TidVar) && each.step == Poly::variable(analysis::BdimVar);
+           each.begin == Poly::variable(analysis::TidVar) &&
+           each.step == Poly::variable(analysis::BdimVar);
   }
 
   bool forward(Body &body, const std::vector<const Statement *> &guards) {
@@ -91,8 +92,8 @@ private:
       if (!isBlockLoop(body[i]))
         continue;
       for (Statement &each : body[i].body) {
-        bool isZero = each.kind == Statement::Store && isShared(each.target) && each.value.isPlain() &&
-                      isIdentity(each.value.text, "add");
+        bool isZero = each.kind == Statement::Store && isShared(each.target) &&
+                      each.value.isPlain() && isIdentity(each.value.text, "add");
         if (!isZero || each.target.offset.coefficientOf(body[i].variable) != Poly::constant(1))
           return;
         Region region;
@@ -110,7 +111,8 @@ private:
 
   Region *regionAt(const Operand &operand, const Poly &start, const Poly &count) {
     for (Region &region : regions)
-      if (region.base == operand.base && region.start == start && region.count == count && region.type == operand.type)
+      if (region.base == operand.base && region.start == start && region.count == count &&
+          region.type == operand.type)
         return &region;
     return nullptr;
   }
@@ -129,7 +131,8 @@ private:
         bool isPlain = each.function == "atomicAdd" && each.target.base.memory == Base::Global &&
                        each.target.type == operand->type;
         if (!region || !isPlain || region->added || region->zeroed >= i ||
-            space.dependsOn(each.target.offset, analysis::TidVar) || space.dependsOn(each.target.offset, analysis::BidVar))
+            space.dependsOn(each.target.offset, analysis::TidVar) ||
+            space.dependsOn(each.target.offset, analysis::BidVar))
           return false;
         region->added = i;
         region->target = each.target;
@@ -143,10 +146,13 @@ private:
           return true;
       return false;
     };
-    return found == regions.size() && llvm::all_of(regions, [&](Region &region) { return hasBarrier(region.zeroed, region.added); });
+    return found == regions.size() && llvm::all_of(regions, [&](Region &region) {
+             return hasBarrier(region.zeroed, region.added);
+           });
   }
 
-  /// Additions to shared elements below \p each, statement \p at of \p body, which \p loop encloses.
+  /// Additions to shared elements below \p each, statement \p at of \p body, which \p loop
+  /// encloses.
   bool replaceIn(Statement &each, Body &body, size_t at, const Statement *loop) {
     for (Region &region : regions)
       if (at == region.zeroed || at == region.added)
@@ -157,11 +163,13 @@ private:
       Poly index = Poly::variable(loop->variable);
       Region *region = nullptr;
       for (Region &known : regions)
-        if (known.base == each.target.base && each.target.offset - index == known.start && loop->end == known.count)
+        if (known.base == each.target.base && each.target.offset - index == known.start &&
+            loop->end == known.count)
           region = &known;
-      bool isOrdered = region && region->zeroed < at && at < region->added && separated(body, *region, at);
-      if (!isOrdered || loop->progress != Statement::Add || !space.isWithin(loop->begin, 0, INT32_MAX) ||
-          each.target.type != region->type)
+      bool isOrdered =
+          region && region->zeroed < at && at < region->added && separated(body, *region, at);
+      if (!isOrdered || loop->progress != Statement::Add ||
+          !space.isWithin(loop->begin, 0, INT32_MAX) || each.target.type != region->type)
         return false;
       each.target = region->target;
       each.target.offset = space.substitute(each.target.offset, region->variable, index);
@@ -187,10 +195,12 @@ private:
     const Space::Variable &known = space[var];
     bool isQuotient = known.kind == Space::FloorDiv && known.divisor.isConstant();
     return var < analysis::FirstOtherVar ||
-           (isQuotient && (space.isUniform(known.dividend) || known.dividend == Poly::variable(analysis::TidVar)));
+           (isQuotient && (space.isUniform(known.dividend) ||
+                           known.dividend == Poly::variable(analysis::TidVar)));
   }
 
-  /// Threads that have left would leave elements at which they were not zero: the launch must have none.
+  /// Threads that have left would leave elements at which they were not zero: the launch must have
+  /// none.
   bool holdsForAll(const Statement &guard) {
     if (!guard.value.text.empty())
       return false;
@@ -202,7 +212,8 @@ private:
       for (auto &[monomial, factor] : last.monomials()) {
         bool isOfThread = false;
         for (VarId var : monomial)
-          isOfThread |= var == analysis::BidVar || space.dependsOn(Poly::variable(var), analysis::TidVar);
+          isOfThread |=
+              var == analysis::BidVar || space.dependsOn(Poly::variable(var), analysis::TidVar);
         for (VarId var : monomial)
           if (isOfThread && (factor > 0 || !isCount(var)))
             return false;
@@ -213,10 +224,13 @@ private:
         const Space::Variable known = space[var];
         if (known.kind == Space::FloorDiv && known.dividend == Poly::variable(analysis::TidVar))
           last = space.substitute(last, var,
-                                  space.floorDiv(Poly::variable(analysis::BdimVar), known.divisor) - Poly::constant(1));
+                                  space.floorDiv(Poly::variable(analysis::BdimVar), known.divisor) -
+                                      Poly::constant(1));
       }
-      last = space.substitute(last, analysis::TidVar, Poly::variable(analysis::BdimVar) - Poly::constant(1));
-      last = space.substitute(last, analysis::BidVar, Poly::variable(analysis::GdimVar) - Poly::constant(1));
+      last = space.substitute(last, analysis::TidVar,
+                              Poly::variable(analysis::BdimVar) - Poly::constant(1));
+      last = space.substitute(last, analysis::BidVar,
+                              Poly::variable(analysis::GdimVar) - Poly::constant(1));
       if (!space.isUniform(last))
         return false;
       pending.push_back(last);
@@ -235,7 +249,8 @@ private:
         body.erase(body.begin() + i);
       else if (gone.count(i))
         llvm::erase_if(body[i].body, [](Statement &each) {
-          bool isEnd = each.kind == Statement::Atomic && !each.value.operands.empty() && isShared(each.value.operands[0]);
+          bool isEnd = each.kind == Statement::Atomic && !each.value.operands.empty() &&
+                       isShared(each.value.operands[0]);
           return (each.kind == Statement::Store && isShared(each.target)) || isEnd;
         });
       if (!isBarrier && gone.count(i) && body[i].body.empty())

@@ -1,7 +1,7 @@
 //===- SharedSums.h - Sums of a block in shared memory ----------*- C++ -*-===//
 //
-// Owns the way from atomic additions to a shared array, which the block adds to global memory at its end, to atomic
-// additions to global memory. Private to the library.
+// Owns the way from atomic additions to a shared array, which the block adds to global memory at
+// its end, to atomic additions to global memory. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_RAISE_SHAREDSUMS_H
@@ -11,8 +11,9 @@
 
 namespace kbopt::raise {
 
-/// for (i = tid; i < n; i += size) s[i] = 0;  ...  atomicAdd(&s[j], x);  ...  for (i = tid; i < n; i += size) atomicAdd(&g[i], s[i]);
-/// becomes  atomicAdd(&g[j], x). Leaves alone what it does not understand.
+/// for (i = tid; i < n; i += size) s[i] = 0;  ...  atomicAdd(&s[j], x);  ...  for (i = tid; i < n;
+/// i += size) atomicAdd(&g[i], s[i]); becomes  atomicAdd(&g[j], x). Leaves alone what it does not
+/// understand.
 void forwardSharedSums(ThreadProgram &program);
 
 } // namespace kbopt::raise

@@ -31,27 +31,30 @@ static SmallVector<kb::OverOp> reductionsOf(const PointBlocks &points) {
 }
 
 /// Whether the sums of \p over become the same along \p sunk.
-static bool becomesSame(kb::NestOp nest, const PointBlocks &points, kb::OverOp over, const std::set<std::string> &sunk,
-                        const std::set<std::string> &dependent) {
+static bool becomesSame(kb::NestOp nest, const PointBlocks &points, kb::OverOp over,
+                        const std::set<std::string> &sunk, const std::set<std::string> &dependent) {
   std::set<std::string> others = dependent; // its own sums depend on them only after the loop
   over.walk([&](kb::ReduceOp reduce) { others.erase(reduce.getName().str()); });
   if (points.isSame(over, sunk, others))
     return true;
   bool hasExtent = true;
   for (auto [i, loop] : llvm::enumerate(over.getExtent().getLoops()))
-    hasExtent &= !sunk.count(loop.str()) || !over.getExtent().getMap().isFunctionOfDim(kb::firstLoopDim + i);
+    hasExtent &=
+        !sunk.count(loop.str()) || !over.getExtent().getMap().isFunctionOfDim(kb::firstLoopDim + i);
   for (auto [i, symbol] : llvm::enumerate(over.getExtent().getSymbols()))
     hasExtent &= !others.count(symbol.str());
   bool readsStored = false;
   over.walk([&](Operation *op) {
     if (auto operands = op->getAttrOfType<ArrayAttr>("operands"))
       for (auto operand : operands.getAsRange<kb::OperandAttr>())
-        readsStored |= operand.getKind() == kb::OperandKind::Element && points.isStored(operand.getBase());
+        readsStored |=
+            operand.getKind() == kb::OperandKind::Element && points.isStored(operand.getBase());
   });
   return hasExtent && !readsStored && canSeparate(nest, over, sunk, others);
 }
 
-/// The dimensions along which all sums of \p nest are the same, or can be made so. At least one dimension is left.
+/// The dimensions along which all sums of \p nest are the same, or can be made so. At least one
+/// dimension is left.
 static std::set<std::string> sharedDimensions(kb::NestOp nest, const PointBlocks &points) {
   std::set<std::string> sunk;
   SmallVector<kb::OverOp> reductions = reductionsOf(points);
@@ -63,13 +66,16 @@ static std::set<std::string> sharedDimensions(kb::NestOp nest, const PointBlocks
     if (more.size() == nest.getDims().size())
       break;
     std::set<std::string> dependent = points.dependent(more);
-    if (llvm::all_of(reductions, [&](kb::OverOp over) { return becomesSame(nest, points, over, more, dependent); }))
+    if (llvm::all_of(reductions, [&](kb::OverOp over) {
+          return becomesSame(nest, points, over, more, dependent);
+        }))
       sunk = more;
   }
   return sunk;
 }
 
-/// Whether a sum of \p nest reads what it also stores: taking such a sum apart could move a load across a store.
+/// Whether a sum of \p nest reads what it also stores: taking such a sum apart could move a load
+/// across a store.
 static std::string storedAndSummed(kb::NestOp nest, const PointBlocks &points) {
   std::string name;
   for (kb::OverOp over : reductionsOf(points))
@@ -98,7 +104,9 @@ static std::string simplify(kb::NestOp nest) {
     changed |= simplifySums(nest, over, sunk, others);
   }
   if (sunk.empty())
-    return changed ? "" : "no sum has a factor that is the same for all its terms, and none is the same for several points";
+    return changed ? ""
+                   : "no sum has a factor that is the same for all its terms, and none is the same "
+                     "for several points";
   PointBlocks simpler(nest);
   dependent = simpler.dependent(sunk);
   for (kb::OverOp over : reductionsOf(simpler))

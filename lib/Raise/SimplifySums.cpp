@@ -6,8 +6,9 @@
 //   s = scale * x[j] * (y[j] - part)
 //   if (!isfinite(s)) for k: s += …
 //
-// Owns how the products of a term become sums and what stands after the loop. The last line is there because inf * a + inf * b is not
-// inf * (a + b) where a and b have different signs: what infinite and NaN elements lead to stays as it was.
+// Owns how the products of a term become sums and what stands after the loop. The last line is
+// there because inf * a + inf * b is not inf * (a + b) where a and b have different signs: what
+// infinite and NaN elements lead to stays as it was.
 //
 //===----------------------------------------------------------------------===//
 #include "SimplifySums.h"
@@ -35,7 +36,9 @@ struct Addend {
   std::vector<Factor> factors;
 };
 
-std::string keyOf(const Factor &factor) { return (factor.divides ? "/" : "*") + textOf(*factor.term); }
+std::string keyOf(const Factor &factor) {
+  return (factor.divides ? "/" : "*") + textOf(*factor.term);
+}
 
 std::string keyOf(ArrayRef<Factor> factors) {
   std::vector<std::string> keys;
@@ -66,20 +69,24 @@ TermRef sumOf(std::vector<Addend> addends, StringRef type) {
   std::vector<Factor> common;
   for (const Factor &each : std::vector<Factor>(addends.front().factors)) {
     auto find = [&](Addend &addend) {
-      return llvm::find_if(addend.factors, [&](const Factor &other) { return keyOf(other) == keyOf(each); });
+      return llvm::find_if(addend.factors,
+                           [&](const Factor &other) { return keyOf(other) == keyOf(each); });
     };
-    if (!llvm::all_of(addends, [&](Addend &addend) { return find(addend) != addend.factors.end(); }))
+    if (!llvm::all_of(addends,
+                      [&](Addend &addend) { return find(addend) != addend.factors.end(); }))
       continue;
     common.push_back(each);
     for (Addend &addend : addends)
       addend.factors.erase(find(addend));
   }
-  llvm::stable_sort(addends, [](const Addend &a, const Addend &b) { return !a.isNegative && b.isNegative; });
+  llvm::stable_sort(addends,
+                    [](const Addend &a, const Addend &b) { return !a.isNegative && b.isNegative; });
   bool isNegative = addends.front().isNegative; // then all of them are
   TermRef sum;
   for (const Addend &each : addends) {
     TermRef product = productOf(each.factors, type);
-    sum = sum ? makeTerm(Term::Binary, each.isNegative && !isNegative ? "-" : "+", {sum, product}) : product;
+    sum = sum ? makeTerm(Term::Binary, each.isNegative && !isNegative ? "-" : "+", {sum, product})
+              : product;
   }
   if (addends.size() == 1 && addends.front().factors.empty())
     sum = productOf(common, type);
@@ -90,8 +97,10 @@ TermRef sumOf(std::vector<Addend> addends, StringRef type) {
 
 class SumRewriter {
 public:
-  SumRewriter(kb::NestOp nest, kb::OverOp over, const std::set<std::string> &sunk, const std::set<std::string> &dependent)
-      : nest(nest), over(over), reader(nest, over, sunk, dependent), builder(nest.getContext()), dims(kb::nestDims(over)) {}
+  SumRewriter(kb::NestOp nest, kb::OverOp over, const std::set<std::string> &sunk,
+              const std::set<std::string> &dependent)
+      : nest(nest), over(over), reader(nest, over, sunk, dependent), builder(nest.getContext()),
+        dims(kb::nestDims(over)) {}
 
   bool canSeparate();
   bool run();
@@ -107,11 +116,13 @@ private:
   bool rewrite(const Sum &sum);
   std::string freshName(StringRef base) const;
   bool holdsAlways(AffineExpr expr) const;
-  std::optional<Addend> after(const Product &product, bool isPoint, std::vector<kb::OperandAttr> &table);
+  std::optional<Addend> after(const Product &product, bool isPoint,
+                              std::vector<kb::OperandAttr> &table);
   bool isOfLaunch(const Term &term) const;
   bool keepsNonFinite(const Sum &sum) const;
   void sumAsBefore(const Sum &sum, StringRef initial, ArrayAttr operands);
-  void assign(OpBuilder &at, const Sum &sum, TermRef value, std::vector<kb::OperandAttr> &table, bool isFirst);
+  void assign(OpBuilder &at, const Sum &sum, TermRef value, std::vector<kb::OperandAttr> &table,
+              bool isFirst);
   void dropUnused();
 
   mutable kb::NestOp nest;
@@ -124,10 +135,13 @@ private:
 /// What \p reduce adds, if it is a sum of its own that only this loop forms.
 std::optional<SumRewriter::Sum> SumRewriter::sumOfReduce(kb::ReduceOp reduce) {
   kb::LetOp declaration = declarationBeside(over, reduce.getName());
-  if (reduce.getReduction() != "add" || reduce.getCombine() != "%a + %b" || reduce->getParentOp() != over.getOperation() || !declaration)
+  if (reduce.getReduction() != "add" || reduce.getCombine() != "%a + %b" ||
+      reduce->getParentOp() != over.getOperation() || !declaration)
     return std::nullopt;
   bool isOnly = true;
-  over.walk([&](kb::ReduceOp other) { isOnly &= other == reduce || other.getName() != reduce.getName(); });
+  over.walk([&](kb::ReduceOp other) {
+    isOnly &= other == reduce || other.getName() != reduce.getName();
+  });
   StringRef type = declaration.getType();
   auto products = isOnly ? reader.read(reduce, type) : std::nullopt;
   if (!products)
@@ -138,7 +152,8 @@ std::optional<SumRewriter::Sum> SumRewriter::sumOfReduce(kb::ReduceOp reduce) {
 
 /// One product of factors inside: nothing to take out.
 bool SumRewriter::isPlain(const Sum &sum) const {
-  return sum.products.size() == 1 && !sum.products.front().isPoint && !sum.products.front().isNegative && sum.products.front().outside.empty() &&
+  return sum.products.size() == 1 && !sum.products.front().isPoint &&
+         !sum.products.front().isNegative && sum.products.front().outside.empty() &&
          sum.products.front().inside.size() >= 1;
 }
 
@@ -161,7 +176,8 @@ std::string SumRewriter::freshName(StringRef base) const {
     walker.addWalk([&](kb::SymbolAttr symbol) { used |= mentions(symbol.getName(), name); });
     walker.addWalk([&](kb::ParamAttr param) { used |= param.getName() == name; });
     nest->walk([&](Operation *op) { walker.walk(op->getAttrDictionary()); });
-    if (auto kernel = SymbolTable::lookupNearestSymbolFrom<kb::KernelOp>(nest, nest.getKernelAttr()))
+    if (auto kernel =
+            SymbolTable::lookupNearestSymbolFrom<kb::KernelOp>(nest, nest.getKernelAttr()))
       walker.walk(kernel->getAttrDictionary());
     return used;
   };
@@ -176,12 +192,14 @@ bool SumRewriter::holdsAlways(AffineExpr expr) const {
   NestSystem system(nest);
   system.deadline = threadSeconds() + 0.5;
   system.addInstance(over, 0);
-  system.add(Polynomial::constant(-1) - system.import(reader.nestSpace().expression(expr, dims), 0));
+  system.add(Polynomial::constant(-1) -
+             system.import(reader.nestSpace().expression(expr, dims), 0));
   return system.isEmpty();
 }
 
 /// The factors of \p product after the loop: all of them at the point, or those outside.
-std::optional<Addend> SumRewriter::after(const Product &product, bool isPoint, std::vector<kb::OperandAttr> &table) {
+std::optional<Addend> SumRewriter::after(const Product &product, bool isPoint,
+                                         std::vector<kb::OperandAttr> &table) {
   Addend addend;
   addend.isNegative = product.isNegative;
   NestSpace::Values values;
@@ -202,7 +220,8 @@ std::optional<Addend> SumRewriter::after(const Product &product, bool isPoint, s
   return addend;
 }
 
-void SumRewriter::assign(OpBuilder &at, const Sum &sum, TermRef value, std::vector<kb::OperandAttr> &table, bool isFirst) {
+void SumRewriter::assign(OpBuilder &at, const Sum &sum, TermRef value,
+                         std::vector<kb::OperandAttr> &table, bool isFirst) {
   if (!isFirst)
     value = makeTerm(Term::Binary, "+", {makeTerm(Term::Leaf, sum.reduce.getName().str()), value});
   SmallVector<Attribute> operands;
@@ -217,35 +236,44 @@ void SumRewriter::assign(OpBuilder &at, const Sum &sum, TermRef value, std::vect
       operands.push_back(table[index]);
     return makeTerm(Term::Leaf, "$" + std::to_string(number));
   });
-  kb::LetOp::create(at, over.getLoc(), sum.reduce.getName(), sum.type, textOf(*numbered), at.getArrayAttr(operands), !isFirst);
+  kb::LetOp::create(at, over.getLoc(), sum.reduce.getName(), sum.type, textOf(*numbered),
+                    at.getArrayAttr(operands), !isFirst);
 }
 
 /// Whether \p term is made of numbers and of kernel parameters.
 bool SumRewriter::isOfLaunch(const Term &term) const {
   bool isLet = false;
-  nest.walk([&](kb::LetOp let) { isLet |= mentionsLeaf(term, [&](StringRef leaf) { return leaf == let.getName(); }); });
+  nest.walk([&](kb::LetOp let) {
+    isLet |= mentionsLeaf(term, [&](StringRef leaf) { return leaf == let.getName(); });
+  });
   return !isLet && !mentionsLeaf(term, [](StringRef leaf) { return leaf.starts_with("$"); });
 }
 
-/// Whether a sum of which an element is infinite or NaN is not finite afterwards either: what the indicator takes away elsewhere as
-/// `0 * x[k]` is in another sum.
+/// Whether a sum of which an element is infinite or NaN is not finite afterwards either: what the
+/// indicator takes away elsewhere as `0 * x[k]` is in another sum.
 bool SumRewriter::keepsNonFinite(const Sum &sum) const {
   return llvm::all_of(sum.products, [&](const Product &point) {
     return !point.isPoint || llvm::all_of(point.inside, [&](const Factor &factor) {
       return llvm::any_of(sum.products, [&](const Product &other) {
-        return !other.isPoint && llvm::any_of(other.inside, [&](const Factor &each) { return keyOf(each) == keyOf(factor); });
+        return !other.isPoint && llvm::any_of(other.inside, [&](const Factor &each) {
+          return keyOf(each) == keyOf(factor);
+        });
       });
     });
   });
 }
 
-/// The sum once more as it was, where the new one is not finite. That is too rare for a team to share the loop.
+/// The sum once more as it was, where the new one is not finite. That is too rare for a team to
+/// share the loop.
 void SumRewriter::sumAsBefore(const Sum &sum, StringRef initial, ArrayAttr operands) {
-  auto when = kb::WhenOp::create(builder, over.getLoc(), kb::DomainAttr(), "!isfinite(" + sum.reduce.getName().str() + ")", builder.getArrayAttr({}));
+  auto when =
+      kb::WhenOp::create(builder, over.getLoc(), kb::DomainAttr(),
+                         "!isfinite(" + sum.reduce.getName().str() + ")", builder.getArrayAttr({}));
   OpBuilder inWhen = OpBuilder::atBlockEnd(&when.getBody().emplaceBlock());
   kb::LetOp::create(inWhen, over.getLoc(), sum.reduce.getName(), sum.type, initial, operands, true);
   std::string index = freshName(over.getName());
-  auto again = kb::OverOp::create(inWhen, over.getLoc(), index, over.getExtent(), kb::LoopOrder::Ascending, false);
+  auto again = kb::OverOp::create(inWhen, over.getLoc(), index, over.getExtent(),
+                                  kb::LoopOrder::Ascending, false);
   OpBuilder inLoop = OpBuilder::atBlockEnd(&again.getBody().emplaceBlock());
   for (Operation &op : over.getBody().front())
     if (isa<kb::LetOp>(op) || &op == sum.reduce.getOperation())
@@ -280,25 +308,32 @@ bool SumRewriter::rewrite(const Sum &sum) {
   SmallVector<StringAttr> inner(dims);
   inner.push_back(over.getNameAttr());
   AffineExpr extent = reader.nestSpace().wide(over.getExtent(), dims);
-  bool countsTerms = llvm::any_of(groups, [](const auto &each) { return each.second.inside.empty(); });
+  bool countsTerms =
+      llvm::any_of(groups, [](const auto &each) { return each.second.inside.empty(); });
   if (groups.size() > mostSums || (countsTerms && !holdsAlways(extent)) || !keepsNonFinite(sum))
     return false;
 
   kb::LetOp declaration = declarationBeside(over, sum.reduce.getName());
   bool isUntouched = true; // between its declaration and the loop
-  for (Operation *op = declaration->getNextNode(); op != over.getOperation(); op = op->getNextNode())
+  for (Operation *op = declaration->getNextNode(); op != over.getOperation();
+       op = op->getNextNode())
     op->walk([&](Operation *inside) {
       for (NamedAttribute each : inside->getAttrs())
         if (auto text = dyn_cast<StringAttr>(each.getValue()))
           isUntouched &= !mentions(text.getValue(), sum.reduce.getName());
     });
-  bool isSafe = points.empty() && groups.size() == 1 && llvm::all_of(sum.products.front().outside, [&](const Factor &each) { return isOfLaunch(*each.term); });
-  bool isSimple = llvm::all_of(over.getBody().front(), [](Operation &op) { return isa<kb::LetOp, kb::ReduceOp>(op); });
+  bool isSafe = points.empty() && groups.size() == 1 &&
+                llvm::all_of(sum.products.front().outside,
+                             [&](const Factor &each) { return isOfLaunch(*each.term); });
+  bool isSimple = llvm::all_of(over.getBody().front(),
+                               [](Operation &op) { return isa<kb::LetOp, kb::ReduceOp>(op); });
   if (!isSafe && (!isUntouched || !isSimple))
     return false;
   std::string initial = declaration.getText().str();
   ArrayAttr initialOperands = declaration.getOperands();
-  std::string base = sum.reduce.getName().str() + (sum.reduce.getName().contains('_') || sum.reduce.getName().size() == 1 ? "_part" : "Part");
+  std::string base =
+      sum.reduce.getName().str() +
+      (sum.reduce.getName().contains('_') || sum.reduce.getName().size() == 1 ? "_part" : "Part");
   std::vector<Addend> addends;
   for (auto &[key, group] : groups) {
     Factor formed;
@@ -311,29 +346,36 @@ bool SumRewriter::rewrite(const Sum &sum) {
       group.name = freshName(base);
       formed.term = makeTerm(Term::Leaf, group.name);
       builder.setInsertionPoint(over);
-      kb::LetOp::create(builder, over.getLoc(), group.name, sum.type, sum.reduce.getIdentity(), builder.getArrayAttr({}), false);
+      kb::LetOp::create(builder, over.getLoc(), group.name, sum.type, sum.reduce.getIdentity(),
+                        builder.getArrayAttr({}), false);
       builder.setInsertionPoint(sum.reduce);
       SmallVector<Attribute> operands(own.begin(), own.end());
-      kb::ReduceOp::create(builder, over.getLoc(), group.name, sum.reduce.getReduction(), sum.reduce.getCombine(), sum.reduce.getIdentity(),
-                           textOf(*term), builder.getArrayAttr(operands));
+      kb::ReduceOp::create(builder, over.getLoc(), group.name, sum.reduce.getReduction(),
+                           sum.reduce.getCombine(), sum.reduce.getIdentity(), textOf(*term),
+                           builder.getArrayAttr(operands));
     }
     for (Addend &each : group.outside) {
       each.factors.push_back(formed);
       addends.push_back(std::move(each));
     }
   }
-  bool isPointCertain = !points.empty() && holdsAlways(reader.point()) && holdsAlways(extent - 1 - reader.point());
+  bool isPointCertain =
+      !points.empty() && holdsAlways(reader.point()) && holdsAlways(extent - 1 - reader.point());
   if (isPointCertain)
     addends.insert(addends.begin(), points.begin(), points.end());
   builder.setInsertionPointAfter(over);
-  bool isFirst = isUntouched && Form::of(*makeTerm(Term::Leaf, initial)).isZero() && !addends.empty();
+  bool isFirst =
+      isUntouched && Form::of(*makeTerm(Term::Leaf, initial)).isZero() && !addends.empty();
   if (!addends.empty())
     assign(builder, sum, sumOf(addends, sum.type), table, isFirst);
   if (isFirst)
     declaration.erase();
   if (!points.empty() && !isPointCertain) {
-    auto when = kb::WhenOp::create(builder, over.getLoc(), reader.nestSpace().domain({reader.point(), extent - 1 - reader.point()}, {false, false}, dims), "",
-                                   builder.getArrayAttr({}));
+    auto when =
+        kb::WhenOp::create(builder, over.getLoc(),
+                           reader.nestSpace().domain({reader.point(), extent - 1 - reader.point()},
+                                                     {false, false}, dims),
+                           "", builder.getArrayAttr({}));
     OpBuilder inWhen = OpBuilder::atBlockEnd(&when.getBody().emplaceBlock());
     assign(inWhen, sum, sumOf(points, sum.type), table, false);
   }
@@ -381,11 +423,13 @@ bool SumRewriter::run() {
 
 } // namespace
 
-bool canSeparate(kb::NestOp nest, kb::OverOp over, const std::set<std::string> &sunk, const std::set<std::string> &dependent) {
+bool canSeparate(kb::NestOp nest, kb::OverOp over, const std::set<std::string> &sunk,
+                 const std::set<std::string> &dependent) {
   return SumRewriter(nest, over, sunk, dependent).canSeparate();
 }
 
-bool simplifySums(kb::NestOp nest, kb::OverOp over, const std::set<std::string> &sunk, const std::set<std::string> &dependent) {
+bool simplifySums(kb::NestOp nest, kb::OverOp over, const std::set<std::string> &sunk,
+                  const std::set<std::string> &dependent) {
   return SumRewriter(nest, over, sunk, dependent).run();
 }
 

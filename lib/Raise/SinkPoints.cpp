@@ -19,7 +19,8 @@ PointBlocks::PointBlocks(kb::NestOp nest) : nest(nest) {
   blocks.push_back(&nest.getBody().front());
   while (!blocks.back()->empty()) {
     auto when = dyn_cast<kb::WhenOp>(blocks.back()->back());
-    if (!when || !when.getDomainAttr() || when.getDomainAttr().isUnknown() || !when.getText().empty() || !when.getOperands().empty())
+    if (!when || !when.getDomainAttr() || when.getDomainAttr().isUnknown() ||
+        !when.getText().empty() || !when.getOperands().empty())
       break;
     whens.push_back(when);
     blocks.push_back(&when.getBody().front());
@@ -55,14 +56,16 @@ static bool usesName(Operation *op, StringRef name) {
   AttrTypeWalker walker;
   walker.addWalk([&](kb::ExprAttr expr) {
     look(expr.getLoops(), expr.getSymbols(), [&](unsigned i, bool isDim) {
-      return isDim ? expr.getMap().isFunctionOfDim(kb::firstLoopDim + i) : expr.getMap().isFunctionOfSymbol(kb::firstNamedSymbol + i);
+      return isDim ? expr.getMap().isFunctionOfDim(kb::firstLoopDim + i)
+                   : expr.getMap().isFunctionOfSymbol(kb::firstNamedSymbol + i);
     });
     return WalkResult::skip();
   });
   walker.addWalk([&](kb::DomainAttr domain) {
     look(domain.getLoops(), domain.getSymbols(), [&](unsigned i, bool isDim) {
       return llvm::any_of(domain.getSet().getConstraints(), [&](AffineExpr each) {
-        return isDim ? each.isFunctionOfDim(kb::firstLoopDim + i) : each.isFunctionOfSymbol(kb::firstNamedSymbol + i);
+        return isDim ? each.isFunctionOfDim(kb::firstLoopDim + i)
+                     : each.isFunctionOfSymbol(kb::firstNamedSymbol + i);
       });
     });
     return WalkResult::skip();
@@ -95,7 +98,8 @@ std::set<std::string> PointBlocks::dependent(const std::set<std::string> &sunk) 
   return found;
 }
 
-bool PointBlocks::isSame(Operation *op, const std::set<std::string> &sunk, const std::set<std::string> &dependent) const {
+bool PointBlocks::isSame(Operation *op, const std::set<std::string> &sunk,
+                         const std::set<std::string> &dependent) const {
   bool isSame = true;
   op->walk([&](Operation *inner) {
     isSame &= isa<kb::LetOp, kb::ReduceOp, kb::OverOp, kb::WhenOp>(inner);
@@ -106,7 +110,8 @@ bool PointBlocks::isSame(Operation *op, const std::set<std::string> &sunk, const
       isSame &= !dependent.count(name.str());
     if (auto operands = inner->getAttrOfType<ArrayAttr>("operands"))
       for (auto operand : operands.getAsRange<kb::OperandAttr>())
-        isSame &= operand.getKind() != kb::OperandKind::Element || !this->isStored(operand.getBase());
+        isSame &=
+            operand.getKind() != kb::OperandKind::Element || !this->isStored(operand.getBase());
   });
   return isSame;
 }
@@ -115,7 +120,8 @@ namespace {
 
 class Sinking {
 public:
-  Sinking(kb::NestOp nest, const std::set<std::string> &sunk) : nest(nest), sunk(sunk), points(nest), space(nest), builder(nest.getContext()) {
+  Sinking(kb::NestOp nest, const std::set<std::string> &sunk)
+      : nest(nest), sunk(sunk), points(nest), space(nest), builder(nest.getContext()) {
     for (auto dim : nest.getDims().getAsRange<StringAttr>())
       before.push_back(dim);
   }
@@ -141,7 +147,7 @@ private:
   PointBlocks points;
   NestSpace space;
   OpBuilder builder;
-  SmallVector<StringAttr> before; ///< dimensions
+  SmallVector<StringAttr> before;            ///< dimensions
   std::map<std::string, AffineExpr> extents; ///< of those that are sunk, over `before`
   std::set<std::string> dependent;
 };
@@ -156,7 +162,8 @@ bool Sinking::isSunk(AffineExpr expr) const {
 Sinking::Condition Sinking::split(kb::WhenOp when) const {
   Condition result;
   kb::DomainAttr domain = when.getDomainAttr();
-  for (auto [each, isEquality] : llvm::zip(domain.getSet().getConstraints(), domain.getSet().getEqFlags())) {
+  for (auto [each, isEquality] :
+       llvm::zip(domain.getSet().getConstraints(), domain.getSet().getEqFlags())) {
     AffineExpr expr = space.wide(each, domain.getLoops(), domain.getSymbols(), before);
     (isSunk(expr) ? result.moved : result.kept).push_back(expr);
     (isSunk(expr) ? result.movedEq : result.keptEq).push_back(isEquality);
@@ -176,7 +183,8 @@ bool Sinking::holds(kb::WhenOp when, AffineExpr expr) const {
   return system.isEmpty();
 }
 
-/// Wherever the rest of the condition holds, it holds for the first or the last index: what follows is run for some point.
+/// Wherever the rest of the condition holds, it holds for the first or the last index: what follows
+/// is run for some point.
 bool Sinking::holdsSomewhere(kb::WhenOp when, const Condition &condition) const {
   if (llvm::is_contained(condition.movedEq, true))
     return false;
@@ -187,7 +195,8 @@ bool Sinking::holdsSomewhere(kb::WhenOp when, const Condition &condition) const 
       for (auto [i, dim] : llvm::enumerate(before))
         if (sunk.count(dim.str()))
           corner = corner.replace(getAffineDimExpr(kb::firstLoopDim + i, builder.getContext()),
-                                  last ? extents.at(dim.str()) - 1 : getAffineConstantExpr(0, builder.getContext()));
+                                  last ? extents.at(dim.str()) - 1
+                                       : getAffineConstantExpr(0, builder.getContext()));
       all &= holds(when, corner);
     }
     if (all)
@@ -200,10 +209,12 @@ bool Sinking::holdsSomewhere(kb::WhenOp when, const Condition &condition) const 
 void Sinking::shorten(Condition &condition, kb::WhenOp when) {
   if (condition.moved.size() != 1 || sunk.size() != 1)
     return;
-  unsigned position = llvm::find_if(before, [&](StringAttr dim) { return sunk.count(dim.str()); }) - before.begin();
+  unsigned position =
+      llvm::find_if(before, [&](StringAttr dim) { return sunk.count(dim.str()); }) - before.begin();
   AffineExpr dim = getAffineDimExpr(kb::firstLoopDim + position, nest.getContext());
-  AffineExpr extent = simplifyAffineExpr(condition.moved.front() + dim + 1, kb::firstLoopDim + before.size(),
-                                         kb::firstNamedSymbol + nest.getSymbols().size());
+  AffineExpr extent =
+      simplifyAffineExpr(condition.moved.front() + dim + 1, kb::firstLoopDim + before.size(),
+                         kb::firstNamedSymbol + nest.getSymbols().size());
   AffineExpr &whole = extents.at(*sunk.begin());
   if (isSunk(extent) || !holds(when, whole - extent))
     return;
@@ -212,7 +223,8 @@ void Sinking::shorten(Condition &condition, kb::WhenOp when) {
   condition.movedEq.clear();
 }
 
-/// What is the same along the dimensions is run first: it may not change a scalar that something else has read by then.
+/// What is the same along the dimensions is run first: it may not change a scalar that something
+/// else has read by then.
 std::string Sinking::whyNotOrdered() const {
   std::set<Operation *> others;
   std::string reason;
@@ -251,9 +263,12 @@ void Sinking::build(ArrayRef<Condition> conditions) {
     if (!sunk.count(dim.str()))
       kept.push_back(dim);
   Block *target = &nest.getBody().front();
-  auto addWhen = [&](ArrayRef<AffineExpr> constraints, ArrayRef<bool> isEquality, NestSpace::Dims space_) {
+  auto addWhen = [&](ArrayRef<AffineExpr> constraints, ArrayRef<bool> isEquality,
+                     NestSpace::Dims space_) {
     builder.setInsertionPointToEnd(target);
-    auto when = kb::WhenOp::create(builder, nest.getLoc(), space.domain(constraints, isEquality, space_), "", builder.getArrayAttr({}));
+    auto when =
+        kb::WhenOp::create(builder, nest.getLoc(), space.domain(constraints, isEquality, space_),
+                           "", builder.getArrayAttr({}));
     target = &when.getBody().emplaceBlock();
   };
   // Conditions over the old dimensions move to the new ones at the end.
@@ -266,7 +281,9 @@ void Sinking::build(ArrayRef<Condition> conditions) {
   for (StringAttr dim : before)
     if (sunk.count(dim.str())) {
       builder.setInsertionPointToEnd(target);
-      auto over = kb::OverOp::create(builder, nest.getLoc(), dim.getValue(), space.expression(extents.at(dim.str()), before), kb::LoopOrder::Any, false);
+      auto over = kb::OverOp::create(builder, nest.getLoc(), dim.getValue(),
+                                     space.expression(extents.at(dim.str()), before),
+                                     kb::LoopOrder::Any, false);
       target = &over.getBody().emplaceBlock();
     }
   moveAll(others[0], target);
@@ -321,10 +338,12 @@ std::string Sinking::run() {
     bool isAlone = true; // nothing outside of the condition is left for the inner dimensions
     for (Block *block : ArrayRef(points.blocks).take_front(level + 1))
       for (Operation &op : *block)
-        isAlone &= llvm::is_contained(points.whens, dyn_cast<kb::WhenOp>(op)) || points.isSame(&op, sunk, dependent);
+        isAlone &= llvm::is_contained(points.whens, dyn_cast<kb::WhenOp>(op)) ||
+                   points.isSame(&op, sunk, dependent);
     if (!conditions.back().kept.empty() && !isAlone)
       return "a point does something outside of a condition, too";
-    if (!holdsSomewhere(when, conditions.back()) || (isConditional && !conditions.back().moved.empty()))
+    if (!holdsSomewhere(when, conditions.back()) ||
+        (isConditional && !conditions.back().moved.empty()))
       return "not every sum is needed by a point";
     isConditional |= !conditions.back().moved.empty();
     if (isAlone && conditions.size() == 1 && points.whens.size() == 1)
@@ -336,6 +355,8 @@ std::string Sinking::run() {
 
 } // namespace
 
-std::string sinkPoints(kb::NestOp nest, const std::set<std::string> &sunk) { return Sinking(nest, sunk).run(); }
+std::string sinkPoints(kb::NestOp nest, const std::set<std::string> &sunk) {
+  return Sinking(nest, sunk).run();
+}
 
 } // namespace kbopt::raise

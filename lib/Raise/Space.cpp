@@ -90,12 +90,13 @@ Poly Space::mod(const Poly &dividend, const Poly &divisor) {
   // Drop what is a multiple of the divisor.
   Poly quotient = floorDiv(dividend, divisor);
   Poly least = dividend - quotient * divisor;
-  if (quotient.isConstant() || (divisor.isConstant() && isWithin(least, 0, divisor.constantTerm() - 1)))
+  if (quotient.isConstant() ||
+      (divisor.isConstant() && isWithin(least, 0, divisor.constantTerm() - 1)))
     return least;
   Poly whole, rest = dividend;
   for (auto &[monomial, coefficient] : quotient.monomials()) {
-    bool isDivision = monomial.size() == 1 && all[monomial[0]].kind == FloorDiv && coefficient == 1 &&
-                      all[monomial[0]].divisor == divisor;
+    bool isDivision = monomial.size() == 1 && all[monomial[0]].kind == FloorDiv &&
+                      coefficient == 1 && all[monomial[0]].divisor == divisor;
     if (isDivision) {
       rest = all[monomial[0]].dividend;
       continue;
@@ -148,7 +149,8 @@ Poly Space::substitute(const Poly &poly, VarId replaced, const Poly &value) {
 bool Space::isUniform(const Poly &poly) const {
   return llvm::all_of(variables(poly), [&](VarId var) {
     Kind kind = all[var].kind;
-    return kind == Fixed ? var >= analysis::BdimVar : kind == Param || kind == FloorDiv || kind == Mod;
+    return kind == Fixed ? var >= analysis::BdimVar
+                         : kind == Param || kind == FloorDiv || kind == Mod;
   });
 }
 
@@ -158,14 +160,16 @@ static __int128 clamp(__int128 value) {
 }
 
 /// low and high of a product; far outside 64 bits where nothing is known.
-static std::pair<__int128, __int128> multiply(std::pair<__int128, __int128> a, std::pair<__int128, __int128> b) {
+static std::pair<__int128, __int128> multiply(std::pair<__int128, __int128> a,
+                                              std::pair<__int128, __int128> b) {
   auto product = [](__int128 x, __int128 y) -> __int128 {
     __int128 result;
-    return __builtin_mul_overflow(x, y, &result) ? clamp((x < 0) == (y < 0) ? INT64_MAX : INT64_MIN) * 4
-                                                 : clamp(result);
+    return __builtin_mul_overflow(x, y, &result)
+               ? clamp((x < 0) == (y < 0) ? INT64_MAX : INT64_MIN) * 4
+               : clamp(result);
   };
-  __int128 corners[] = {product(a.first, b.first), product(a.first, b.second), product(a.second, b.first),
-                        product(a.second, b.second)};
+  __int128 corners[] = {product(a.first, b.first), product(a.first, b.second),
+                        product(a.second, b.first), product(a.second, b.second)};
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 
@@ -193,7 +197,8 @@ std::string Space::text(const Poly &poly) const {
       if (!term.empty())
         term += " * ";
       if (isMod || all[var].kind == FloorDiv)
-        term += "((" + text(all[var].dividend) + (isMod ? ") % (" : ") / (") + text(all[var].divisor) + "))";
+        term += "((" + text(all[var].dividend) + (isMod ? ") % (" : ") / (") +
+                text(all[var].divisor) + "))";
       else
         term += all[var].name;
     }

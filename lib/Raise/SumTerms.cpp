@@ -1,6 +1,7 @@
 //===- SumTerms.cpp - The term of a sum as products -------------------------===//
 //
-// Owns what may be taken apart: arithmetic in one floating-point type. Everything else is one factor.
+// Owns what may be taken apart: arithmetic in one floating-point type. Everything else is one
+// factor.
 //
 //===----------------------------------------------------------------------===//
 #include "SumTerms.h"
@@ -17,7 +18,9 @@ namespace kbopt::raise {
 
 static bool isHole(StringRef leaf) { return leaf.starts_with("$"); }
 
-static bool isNumber(StringRef leaf) { return !leaf.empty() && (llvm::isDigit(leaf[0]) || leaf[0] == '.'); }
+static bool isNumber(StringRef leaf) {
+  return !leaf.empty() && (llvm::isDigit(leaf[0]) || leaf[0] == '.');
+}
 
 static StringRef plainType(StringRef type) {
   type.consume_front("const ");
@@ -68,7 +71,9 @@ kb::LetOp SumReader::letInside(StringRef name) const {
 bool SumReader::usesLoop(kb::OperandAttr operand) const {
   if (uses(operand.getOffset(), over.getName()))
     return true;
-  return llvm::any_of(operand.getOffset().getSymbols(), [&](StringAttr symbol) { return letInside(symbol) && uses(operand.getOffset(), symbol); });
+  return llvm::any_of(operand.getOffset().getSymbols(), [&](StringAttr symbol) {
+    return letInside(symbol) && uses(operand.getOffset(), symbol);
+  });
 }
 
 bool SumReader::usesSunk(kb::OperandAttr operand) const {
@@ -77,12 +82,15 @@ bool SumReader::usesSunk(kb::OperandAttr operand) const {
 }
 
 bool SumReader::isInside(const Term &term) const {
-  return mentionsLeaf(term, [&](StringRef leaf) { return leaf == indicator || (isHole(leaf) ? usesLoop(operand(leaf)) : bool(letInside(leaf))); });
+  return mentionsLeaf(term, [&](StringRef leaf) {
+    return leaf == indicator || (isHole(leaf) ? usesLoop(operand(leaf)) : bool(letInside(leaf)));
+  });
 }
 
 bool SumReader::isSunk(const Term &term) const {
   return mentionsLeaf(term, [&](StringRef leaf) {
-    return leaf == indicator || (isHole(leaf) ? usesSunk(operand(leaf)) : dependent.count(leaf.str()) > 0);
+    return leaf == indicator ||
+           (isHole(leaf) ? usesSunk(operand(leaf)) : dependent.count(leaf.str()) > 0);
   });
 }
 
@@ -94,9 +102,15 @@ static StringRef resultType(StringRef callee) {
   callee.consume_front("::");
   callee.consume_front("std::");
   return llvm::StringSwitch<StringRef>(callee)
-      .Cases({"expf", "__expf", "logf", "__logf", "sqrtf", "rsqrtf", "fabsf", "tanhf", "sinf", "cosf", "fmaxf", "fminf", "fmaf"}, "float")
-      .Cases({"exp2f", "log2f", "powf", "__powf", "__ldg", "erff", "__half2float", "__bfloat162float", "__frcp_rn"}, "float")
-      .Cases({"exp", "log", "sqrt", "rsqrt", "fabs", "tanh", "sin", "cos", "fmax", "fmin", "fma", "pow", "erf"}, "double")
+      .Cases({"expf", "__expf", "logf", "__logf", "sqrtf", "rsqrtf", "fabsf", "tanhf", "sinf",
+              "cosf", "fmaxf", "fminf", "fmaf"},
+             "float")
+      .Cases({"exp2f", "log2f", "powf", "__powf", "__ldg", "erff", "__half2float",
+              "__bfloat162float", "__frcp_rn"},
+             "float")
+      .Cases({"exp", "log", "sqrt", "rsqrt", "fabs", "tanh", "sin", "cos", "fmax", "fmin", "fma",
+              "pow", "erf"},
+             "double")
       .Default("");
 }
 
@@ -109,24 +123,30 @@ SumReader::Type SumReader::typeOf(const Term &term) const {
     if (text == indicator)
       return Type::Real;
     if (isHole(text))
-      return operand(text).getKind() == kb::OperandKind::Element ? same(operand(text).getType()) : Type::Other;
+      return operand(text).getKind() == kb::OperandKind::Element ? same(operand(text).getType())
+                                                                 : Type::Other;
     if (isNumber(text)) {
       bool isFloat = !text.starts_with("0x") && text.find_last_of("fF") != StringRef::npos;
       bool isInteger = llvm::all_of(text, llvm::isDigit);
       return isInteger ? Type::Number : isFloat || type == "double" ? Type::Real : Type::Other;
     }
     break;
-  case Term::Call: return text == "__ldg" ? part(0) : same(resultType(text));
-  case Term::Cast: return same(text);
-  case Term::Unary: return text == "-" ? part(0) : Type::Other;
+  case Term::Call:
+    return text == "__ldg" ? part(0) : same(resultType(text));
+  case Term::Cast:
+    return same(text);
+  case Term::Unary:
+    return text == "-" ? part(0) : Type::Other;
   case Term::Binary: {
     if (text != "+" && text != "-" && text != "*" && text != "/")
       return Type::Other;
     Type left = part(0), right = part(1);
-    bool isReal = left != Type::Other && right != Type::Other && (left == Type::Real || right == Type::Real);
+    bool isReal =
+        left != Type::Other && right != Type::Other && (left == Type::Real || right == Type::Real);
     return isReal ? Type::Real : Type::Other;
   }
-  case Term::Choice: return part(1) == Type::Real && part(2) == Type::Real ? Type::Real : Type::Other;
+  case Term::Choice:
+    return part(1) == Type::Real && part(2) == Type::Real ? Type::Real : Type::Other;
   }
   Type found = Type::Other;
   nest.walk([&](kb::LetOp let) {
@@ -144,23 +164,27 @@ bool SumReader::isReal(const Term &term) const { return typeOf(term) != Type::Ot
 
 //===-- Indicators -----------------------------------------------------------===//
 
-/// The condition `$a == $b` of two integers says where the loop's index is; the same for all indicators of a term.
+/// The condition `$a == $b` of two integers says where the loop's index is; the same for all
+/// indicators of a term.
 bool SumReader::setPoint(const Term &condition) {
   if (condition.kind != Term::Binary || (condition.text != "==" && condition.text != "!="))
     return false;
   for (const TermRef &side : condition.parts)
-    if (side->kind != Term::Leaf || !isHole(side->text) || operand(side->text).getKind() != kb::OperandKind::Index)
+    if (side->kind != Term::Leaf || !isHole(side->text) ||
+        operand(side->text).getKind() != kb::OperandKind::Index)
       return false;
   SmallVector<StringAttr> dims = kb::nestDims(over);
   StringAttr own = over.getNameAttr();
   dims.push_back(own);
   unsigned position = kb::firstLoopDim + dims.size() - 1;
-  AffineExpr left = space.wide(operand(condition.parts[0]->text).getOffset(), dims), right = space.wide(operand(condition.parts[1]->text).getOffset(), dims);
+  AffineExpr left = space.wide(operand(condition.parts[0]->text).getOffset(), dims),
+             right = space.wide(operand(condition.parts[1]->text).getOffset(), dims);
   if (!left || !right)
     return false;
   AffineExpr index = getAffineDimExpr(position, nest.getContext());
   for (AffineExpr difference : {left - right, right - left}) {
-    AffineExpr solution = simplifyAffineExpr(index - difference, position + 1, kb::firstNamedSymbol + nest.getSymbols().size());
+    AffineExpr solution = simplifyAffineExpr(index - difference, position + 1,
+                                             kb::firstNamedSymbol + nest.getSymbols().size());
     if (solution.isFunctionOfDim(position))
       continue;
     if (pointIndex && pointIndex != solution)
@@ -183,19 +207,25 @@ TermRef SumReader::withIndicator(const TermRef &term) {
       std::swap(taken, other);
     auto number = [](const TermRef &term, double value) { return Form::of(*term) == Form(value); };
     TermRef chosen = makeTerm(Term::Leaf, indicator);
-    TermRef difference = number(other, 0) ? taken : number(taken, 0) ? makeTerm(Term::Unary, "-", {other}) : makeTerm(Term::Binary, "-", {taken, other});
-    TermRef point = number(difference, 1) ? chosen : makeTerm(Term::Binary, "*", {difference, chosen});
+    TermRef difference = number(other, 0)   ? taken
+                         : number(taken, 0) ? makeTerm(Term::Unary, "-", {other})
+                                            : makeTerm(Term::Binary, "-", {taken, other});
+    TermRef point =
+        number(difference, 1) ? chosen : makeTerm(Term::Binary, "*", {difference, chosen});
     return number(other, 0) ? point : makeTerm(Term::Binary, "+", {other, point});
   });
 }
 
-/// \p term with the scalars of the loop written out: all of them, or those whose values are to be taken apart.
+/// \p term with the scalars of the loop written out: all of them, or those whose values are to be
+/// taken apart.
 TermRef SumReader::inlined(const TermRef &term, bool all) {
   return rewriteTerm(term, [&](const TermRef &each) -> TermRef {
     kb::LetOp let = each->kind == Term::Leaf ? letInside(each->text) : kb::LetOp();
     if (!let)
       return each;
-    TermRef value = let.getReassigns() || let->getParentOp() != over.getOperation() ? nullptr : parseTerm(let.getText());
+    TermRef value = let.getReassigns() || let->getParentOp() != over.getOperation()
+                        ? nullptr
+                        : parseTerm(let.getText());
     value = value ? withOwnHoles(value, let.getOperands()) : nullptr;
     value = value ? inlined(value, all) : nullptr;
     value = value ? withIndicator(value) : nullptr;
@@ -207,7 +237,9 @@ TermRef SumReader::inlined(const TermRef &term, bool all) {
 
 TermRef SumReader::atPoint(const TermRef &term) {
   TermRef written = inlined(term, true);
-  return written && !mentionsLeaf(*written, [](StringRef leaf) { return leaf == indicator; }) ? written : nullptr;
+  return written && !mentionsLeaf(*written, [](StringRef leaf) { return leaf == indicator; })
+             ? written
+             : nullptr;
 }
 
 //===-- Products -------------------------------------------------------------===//
@@ -291,10 +323,18 @@ std::optional<std::vector<Product>> SumReader::read(kb::ReduceOp reduce, StringR
   term = term ? withIndicator(term) : nullptr;
   term = term ? inlined(term, false) : nullptr;
   // `fmaf(a, b, c)` is taken apart only where it must be.
-  term = term ? rewriteTerm(term, [&](const TermRef &each) -> TermRef {
-    bool isFused = each->kind == Term::Call && (each->text == "fmaf" || each->text == "fma") && each->parts.size() == 3 && isMixed(*each);
-    return isFused ? makeTerm(Term::Binary, "+", {makeTerm(Term::Binary, "*", {each->parts[0], each->parts[1]}), each->parts[2]}) : each;
-  }) : nullptr;
+  term = term ? rewriteTerm(term,
+                            [&](const TermRef &each) -> TermRef {
+                              bool isFused = each->kind == Term::Call &&
+                                             (each->text == "fmaf" || each->text == "fma") &&
+                                             each->parts.size() == 3 && isMixed(*each);
+                              return isFused ? makeTerm(Term::Binary, "+",
+                                                        {makeTerm(Term::Binary, "*",
+                                                                  {each->parts[0], each->parts[1]}),
+                                                         each->parts[2]})
+                                             : each;
+                            })
+              : nullptr;
   return term ? expand(term) : std::nullopt;
 }
 
@@ -302,12 +342,17 @@ std::optional<std::vector<Product>> SumReader::read(kb::ReduceOp reduce, StringR
 
 TermRef SumReader::extentTerm() {
   kb::ExprAttr extent = over.getExtent();
-  operands.push_back(kb::OperandAttr::get(nest.getContext(), kb::OperandKind::Index,
-                                          kb::BaseAttr::get(nest.getContext(), kb::BaseKind::Unknown, "", -1, 0), "int", 4, extent, {}, {}));
-  return makeTerm(Term::Cast, type, {makeTerm(Term::Leaf, "$" + std::to_string(operands.size() - 1))});
+  operands.push_back(
+      kb::OperandAttr::get(nest.getContext(), kb::OperandKind::Index,
+                           kb::BaseAttr::get(nest.getContext(), kb::BaseKind::Unknown, "", -1, 0),
+                           "int", 4, extent, {}, {}));
+  return makeTerm(Term::Cast, type,
+                  {makeTerm(Term::Leaf, "$" + std::to_string(operands.size() - 1))});
 }
 
-TermRef SumReader::placed(const TermRef &term, NestSpace::Dims dims, std::vector<kb::OperandAttr> &table, const NestSpace::Values &values) const {
+TermRef SumReader::placed(const TermRef &term, NestSpace::Dims dims,
+                          std::vector<kb::OperandAttr> &table,
+                          const NestSpace::Values &values) const {
   return rewriteTerm(term, [&](const TermRef &each) -> TermRef {
     if (each->kind != Term::Leaf || !isHole(each->text))
       return each;

@@ -1,7 +1,7 @@
 //===- SumTerms.h - The term of a sum as products ---------------*- C++ -*-===//
 //
-// Owns reading the expression that a kb.reduce adds as products of factors, those that vary with the loop apart from
-// those that do not. Private to the library.
+// Owns reading the expression that a kb.reduce adds as products of factors, those that vary with
+// the loop apart from those that do not. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_RAISE_SUMTERMS_H
@@ -23,23 +23,28 @@ struct Factor {
 
 struct Product {
   bool isNegative = false;
-  bool isPoint = false;               ///< has the factor `indicator`
+  bool isPoint = false;                ///< has the factor `indicator`
   std::vector<Factor> inside, outside; ///< that vary with the loop; that do not
 };
 
 /// A sum as \p over forms it. Texts in it have one numbering of holes, that of `operands`.
 class SumReader {
 public:
-  /// \p sunk: dimensions of points on which no factor inside may depend; \p dependent: scalars that depend on them.
-  SumReader(kb::NestOp nest, kb::OverOp over, std::set<std::string> sunk, std::set<std::string> dependent)
-      : nest(nest), over(over), space(nest), sunk(std::move(sunk)), dependent(std::move(dependent)) {}
+  /// \p sunk: dimensions of points on which no factor inside may depend; \p dependent: scalars that
+  /// depend on them.
+  SumReader(kb::NestOp nest, kb::OverOp over, std::set<std::string> sunk,
+            std::set<std::string> dependent)
+      : nest(nest), over(over), space(nest), sunk(std::move(sunk)),
+        dependent(std::move(dependent)) {}
 
-  /// The term that \p reduce adds to a variable of type \p type as products; nothing if it is something else.
+  /// The term that \p reduce adds to a variable of type \p type as products; nothing if it is
+  /// something else.
   std::optional<std::vector<Product>> read(kb::ReduceOp reduce, llvm::StringRef type);
 
   /// Of a hole "$3".
   kb::OperandAttr operand(llvm::StringRef hole) const;
-  /// \p term where the loop's index is `point()` and no scalar of the loop is known; null if there is no such term.
+  /// \p term where the loop's index is `point()` and no scalar of the loop is known; null if there
+  /// is no such term.
   TermRef atPoint(const TermRef &term);
   /// The index at which the indicator is 1; null if there is none.
   mlir::AffineExpr point() const { return pointIndex; }
@@ -48,8 +53,10 @@ public:
   const NestSpace &nestSpace() const { return space; }
   /// Whether \p term has type `type`, or is an integer number.
   bool isReal(const Term &term) const;
-  /// \p term for dimensions \p dims, with the loop's index at \p values; its holes number \p table. Null if it cannot stand there.
-  TermRef placed(const TermRef &term, NestSpace::Dims dims, std::vector<kb::OperandAttr> &table, const NestSpace::Values &values = {}) const;
+  /// \p term for dimensions \p dims, with the loop's index at \p values; its holes number \p table.
+  /// Null if it cannot stand there.
+  TermRef placed(const TermRef &term, NestSpace::Dims dims, std::vector<kb::OperandAttr> &table,
+                 const NestSpace::Values &values = {}) const;
   TermRef extentTerm(); ///< how many terms there are
 
 private:

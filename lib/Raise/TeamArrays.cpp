@@ -54,13 +54,15 @@ std::optional<TeamValue> TeamUndo::readShared(const Operand &element) {
   if (!array->laneLocal.empty())
     return std::nullopt;
   if (isFirst) {
-    value.spread = value.spread == TeamValue::PerThread || value.spread == TeamValue::PerWarp ? TeamValue::First
-                                                                                              : TeamValue::Lost;
+    value.spread = value.spread == TeamValue::PerThread || value.spread == TeamValue::PerWarp
+                       ? TeamValue::First
+                       : TeamValue::Lost;
     value.source = element.base.name;
     value.offset = array->start;
     return value;
   }
-  if (value.spread == TeamValue::PerThread && rest == Poly::variable(team.lane) && array->length == team.size)
+  if (value.spread == TeamValue::PerThread && rest == Poly::variable(team.lane) &&
+      array->length == team.size)
     return value;
   if (value.spread == TeamValue::PerWarp && rest == warpNumber)
     return value;
@@ -84,7 +86,8 @@ std::optional<TeamValue> TeamUndo::valueOf(Text &text) {
   }
   if (text.isPlain()) {
     auto at = values.find(bare(text.text).str());
-    if (at == values.end() || (at->second.spread == TeamValue::Same && at->second.holder == TeamValue::Everyone))
+    if (at == values.end() ||
+        (at->second.spread == TeamValue::Same && at->second.holder == TeamValue::Everyone))
       return std::nullopt;
     return at->second;
   }
@@ -106,8 +109,8 @@ std::optional<TeamValue> TeamUndo::gathered(Text &text) {
     unsigned number = 0;
     int64_t constant = 0;
     side = bare(side);
-    if (side.consume_front("$") && !side.getAsInteger(10, number) && number < text.operands.size() &&
-        text.operands[number].kind == Operand::Index)
+    if (side.consume_front("$") && !side.getAsInteger(10, number) &&
+        number < text.operands.size() && text.operands[number].kind == Operand::Index)
       return text.operands[number].offset;
     if (!side.getAsInteger(10, constant))
       return Poly::constant(constant);
@@ -116,7 +119,8 @@ std::optional<TeamValue> TeamUndo::gathered(Text &text) {
   return gather(text.operands[hole], polyOf(right) - polyOf(left) - Poly::constant(1), other);
 }
 
-std::optional<TeamValue> TeamUndo::gather(const Operand &element, const Poly &condition, llvm::StringRef other) {
+std::optional<TeamValue> TeamUndo::gather(const Operand &element, const Poly &condition,
+                                          llvm::StringRef other) {
   if (!team.isBlock)
     return std::nullopt;
   Poly rest, lane = Poly::variable(team.lane);
@@ -125,10 +129,12 @@ std::optional<TeamValue> TeamUndo::gather(const Operand &element, const Poly &co
     return std::nullopt;
   bool byWarpLane = condition == warps - warpLane - Poly::constant(1);
   bool byThread = condition == warps - lane - Poly::constant(1);
-  if ((rest != warpLane && rest != lane) || (!byWarpLane && !byThread) || (rest == lane && !byThread))
+  if ((rest != warpLane && rest != lane) || (!byWarpLane && !byThread) ||
+      (rest == lane && !byThread))
     return std::nullopt;
   TeamValue value = array->value;
-  if (auto named = values.find(bare(other).str()); named != values.end() && named->second.spread == TeamValue::Same)
+  if (auto named = values.find(bare(other).str());
+      named != values.end() && named->second.spread == TeamValue::Same)
     other = named->second.literal;
   bool isNeutral = isIdentity(bare(other), value.reduction) ||
                    (isIdempotent(value.reduction) && bare(other) == bare(value.literal));
@@ -154,7 +160,8 @@ void TeamUndo::writeShared(Statement &each, Body &out) {
   array.start = isOne ? offset : without(byThread ? lane : warpNumber);
   array.isOne = isOne;
   array.length = isOne ? Poly::constant(1) : byThread ? team.size : warps;
-  if (each.value.isPlain() && types.contains(bare(each.value.text)) && types[bare(each.value.text)] == each.target.type)
+  if (each.value.isPlain() && types.contains(bare(each.value.text)) &&
+      types[bare(each.value.text)] == each.target.type)
     array.mirrored = bare(each.value.text).str();
 
   std::optional<TeamValue> value = valueOf(each.value);
@@ -182,11 +189,12 @@ void TeamUndo::writeShared(Statement &each, Body &out) {
   }
   if (failed())
     return;
-  bool fits = isOne                                  ? value->spread == TeamValue::Same && isHeldHere(*value)
-              : byThread                             ? value->spread == TeamValue::PerThread && here == TeamValue::Everyone
-              : value->spread == TeamValue::PerWarp &&
-                    (value->holder == TeamValue::Everyone || here == TeamValue::WarpLeaders) &&
-                    (here == TeamValue::Everyone || here == TeamValue::WarpLeaders);
+  bool fits = isOne ? value->spread == TeamValue::Same && isHeldHere(*value)
+              : byThread
+                  ? value->spread == TeamValue::PerThread && here == TeamValue::Everyone
+                  : value->spread == TeamValue::PerWarp &&
+                        (value->holder == TeamValue::Everyone || here == TeamValue::WarpLeaders) &&
+                        (here == TeamValue::Everyone || here == TeamValue::WarpLeaders);
   if (!fits || value->offsets)
     return refuse("threads store to '" + base.name + "' in a way that is not understood");
   // The scalar may change before the array is read.
@@ -235,14 +243,15 @@ bool TeamUndo::forwardCopy(Text &text, unsigned hole) {
     if (index.monomials().size() == 1 && index.monomials().begin()->first.size() == 1) {
       VarId var = index.monomials().begin()->first[0];
       auto range = loopRanges.find(var);
-      isInRange = range != loopRanges.end() && index == Poly::variable(var) && range->second.first == array.first &&
-                  range->second.second == array.end;
+      isInRange = range != loopRanges.end() && index == Poly::variable(var) &&
+                  range->second.first == array.first && range->second.second == array.end;
     }
     if (!isInRange)
       continue;
     for (Operand &each : array.copied.operands)
       if (each.kind == Operand::Element && llvm::is_contained(storedBases, each.base)) {
-        refuse("'" + array.base.name + "' keeps elements of '" + each.base.name + "', which the kernel changes");
+        refuse("'" + array.base.name + "' keeps elements of '" + each.base.name +
+               "', which the kernel changes");
         return false;
       }
     Text copied = array.copied;

@@ -14,7 +14,8 @@ namespace {
 using Body = std::vector<Statement>;
 
 bool changes(Statement &each, llvm::StringRef name) {
-  bool isChange = each.kind == Statement::Assign || each.kind == Statement::Combine || each.kind == Statement::Let;
+  bool isChange = each.kind == Statement::Assign || each.kind == Statement::Combine ||
+                  each.kind == Statement::Let;
   if (isChange && each.name == name)
     return true;
   return llvm::any_of(each.body, [&](Statement &inner) { return changes(inner, name); });
@@ -32,7 +33,8 @@ bool isRedundant(Body &body, size_t at, const std::string &from) {
   bool isStale = false;
   for (size_t i = at + 1; i < body.size(); ++i) {
     Statement &each = body[i];
-    bool isBack = each.kind == Statement::Assign && each.name == from && bare(each.value.text) == name;
+    bool isBack =
+        each.kind == Statement::Assign && each.name == from && bare(each.value.text) == name;
     if (changes(each, name) || (uses(each, name) && (isStale || (changes(each, from) && !isBack))))
       return false;
     isStale |= changes(each, from) && !isBack;
@@ -47,8 +49,8 @@ void dropCopies(Body &body, llvm::StringMap<std::string> &types) {
   for (size_t i = 0; i < body.size();) {
     Statement &each = body[i];
     std::string from = bare(each.value.text).str();
-    bool isCopy = each.kind == Statement::Let && each.value.isPlain() && isName(from) && !each.symbol &&
-                  types.lookup(from) == each.type;
+    bool isCopy = each.kind == Statement::Let && each.value.isPlain() && isName(from) &&
+                  !each.symbol && types.lookup(from) == each.type;
     if (isCopy && isRedundant(body, i, from)) {
       std::string name = each.name;
       body.erase(body.begin() + i);

@@ -20,8 +20,8 @@ void TeamUndo::condition(Statement each, Body &out) {
       return laneCondition(std::move(each), out);
     return nested(std::move(each), out);
   }
-  if (someThreads(each, out) || failed() || gatherWhere(each) || failed() || unrolledSteps(each, out) || failed() ||
-      leavesEarly(each, out) || failed())
+  if (someThreads(each, out) || failed() || gatherWhere(each) || failed() ||
+      unrolledSteps(each, out) || failed() || leavesEarly(each, out) || failed())
     return;
   if (cooperates(each.body))
     return refuse("threads work together under a condition that some of them do not fulfil");
@@ -30,7 +30,8 @@ void TeamUndo::condition(Statement each, Body &out) {
 
 bool TeamUndo::isSharedSum(Body &body) const {
   if (body.size() != 1 || body[0].kind != Statement::For || body[0].progress != Statement::Add ||
-      !(body[0].begin == Poly::variable(team.lane)) || !(body[0].step == team.size) || isLaneDependent(body[0].end))
+      !(body[0].begin == Poly::variable(team.lane)) || !(body[0].step == team.size) ||
+      isLaneDependent(body[0].end))
     return false;
   bool isSum = true;
   llvm::StringSet<> own;
@@ -38,9 +39,10 @@ bool TeamUndo::isSharedSum(Body &body) const {
     if (each.kind == Statement::Let)
       own.insert(each.name);
     auto at = values.find(each.name);
-    bool isPart = each.kind == Statement::Combine && at != values.end() && at->second.spread == TeamValue::Same &&
-                  at->second.holder == TeamValue::Everyone && isIdentity(at->second.literal, each.reduction) &&
-                  !laneLocals.contains(each.name);
+    bool isPart = each.kind == Statement::Combine && at != values.end() &&
+                  at->second.spread == TeamValue::Same &&
+                  at->second.holder == TeamValue::Everyone &&
+                  isIdentity(at->second.literal, each.reduction) && !laneLocals.contains(each.name);
     isSum &= each.kind == Statement::Let || each.kind == Statement::If || isPart ||
              (each.kind == Statement::Assign && own.contains(each.name));
     return true;
@@ -83,7 +85,9 @@ bool TeamUndo::someThreads(Statement &each, Body &out) {
     }
     bool areBoth = (who == TeamValue::WarpLeaders && found == TeamValue::FirstWarp) ||
                    (who == TeamValue::FirstWarp && found == TeamValue::WarpLeaders);
-    who = who == TeamValue::Everyone || who == found ? found : areBoth ? TeamValue::Leader : TeamValue::Leader;
+    who = who == TeamValue::Everyone || who == found ? found
+          : areBoth                                  ? TeamValue::Leader
+                                                     : TeamValue::Leader;
   }
   if (who == TeamValue::Everyone)
     return false;
@@ -123,14 +127,14 @@ bool TeamUndo::someThreads(Statement &each, Body &out) {
 
 bool TeamUndo::gatherWhere(Statement &each) {
   // if (lane < warps) value = array[lane];
-  if (each.body.size() != 1 || each.body[0].kind != Statement::Assign || each.constraints.size() != 1 ||
-      !each.value.text.empty())
+  if (each.body.size() != 1 || each.body[0].kind != Statement::Assign ||
+      each.constraints.size() != 1 || !each.value.text.empty())
     return false;
   Statement &inner = each.body[0];
   Operand *operand = onlyOperand(inner.value);
   auto at = values.find(inner.name);
-  if (!operand || operand->kind != Operand::Element || operand->base.memory != Base::Shared || at == values.end() ||
-      at->second.spread != TeamValue::Same || each.constraints[0].isEquality)
+  if (!operand || operand->kind != Operand::Element || operand->base.memory != Base::Shared ||
+      at == values.end() || at->second.spread != TeamValue::Same || each.constraints[0].isEquality)
     return false;
   std::optional<TeamValue> value = gather(*operand, each.constraints[0].poly, at->second.literal);
   if (!value)

@@ -67,7 +67,8 @@ static bool defines(Statement &each, const llvm::StringSet<> &wanted) {
   return found;
 }
 
-static void addMentioned(Statement &each, const llvm::StringSet<> &candidates, llvm::StringSet<> &wanted) {
+static void addMentioned(Statement &each, const llvm::StringSet<> &candidates,
+                         llvm::StringSet<> &wanted) {
   forEachText(each, [&](Text &text) {
     for (const auto &name : candidates)
       if (mentions(text.text, name.getKey()))
@@ -112,7 +113,8 @@ void TeamUndo::emitLaneLoop(Statement last, Body &out) {
   for (Statement &each : llvm::reverse(segment))
     if (defines(each, wanted)) {
       if (stale.count(&each - segment.data()))
-        return refuse("'" + each.name + "' of each thread is formed from what changes before the threads combine it");
+        return refuse("'" + each.name +
+                      "' of each thread is formed from what changes before the threads combine it");
       addMentioned(each, laneLocals, wanted);
       inside.insert(inside.begin(), each);
     }
@@ -187,14 +189,15 @@ TeamValue TeamUndo::reduceLanes(const std::string &name, const Combination &by, 
   Statement start;
   start.kind = Statement::Let;
   start.name = uniqueName((wish.empty() ? name : wish.str()) + (kind == "add"   ? "Sum"
-                                  : kind == "max" ? "Max"
-                                  : kind == "min" ? "Min"
-                                                  : "All"));
+                                                                : kind == "max" ? "Max"
+                                                                : kind == "min" ? "Min"
+                                                                                : "All"));
   start.type = types[name];
   start.value.text = neutral(kind, start.type);
   TeamValue result;
   if (start.value.text.empty()) {
-    refuse("the " + by.reduction + " of '" + name + "' over the threads has no neutral value that is known");
+    refuse("the " + by.reduction + " of '" + name +
+           "' over the threads has no neutral value that is known");
     return result;
   }
   types[start.name] = start.type;

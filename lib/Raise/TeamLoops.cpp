@@ -1,7 +1,7 @@
 //===- TeamLoops.cpp - Loops that a team shares out --------------------------===//
 //
-// Owns the way from `for (i = tid; i < n; i += size)` to `for (i = 0; i < n; ++i)`, also where each thread
-// takes several elements in a round, and what the iterations may do.
+// Owns the way from `for (i = tid; i < n; i += size)` to `for (i = 0; i < n; ++i)`, also where each
+// thread takes several elements in a round, and what the iterations may do.
 //
 //===----------------------------------------------------------------------===//
 #include "NestScalars.h"
@@ -11,10 +11,12 @@
 namespace kbopt::raise {
 
 void TeamUndo::loop(Statement each, Body &out) {
-  bool isShared = isLaneDependent(each.begin) || isLaneDependent(each.end) || isLaneDependent(each.step);
+  bool isShared =
+      isLaneDependent(each.begin) || isLaneDependent(each.end) || isLaneDependent(each.step);
   if (isShared)
     return teamLoop(std::move(each), out);
-  if (shuffleLoop(each, out) || failed() || tree(each, out) || failed() || serialSum(each, out) || failed())
+  if (shuffleLoop(each, out) || failed() || tree(each, out) || failed() || serialSum(each, out) ||
+      failed())
     return;
   if (isLaneDependent(each) && !cooperates(each.body)) {
     bool stores = false;
@@ -39,8 +41,8 @@ static std::optional<std::pair<Poly, int64_t>> splitBegin(const Poly &begin, Var
 
 bool TeamUndo::mergeRounds(Statement &each) {
   auto parts = splitBegin(each.begin, team.lane);
-  if (!parts || each.progress != Statement::Add || isLaneDependent(parts->first) || isLaneDependent(each.end) ||
-      isLaneDependent(each.step))
+  if (!parts || each.progress != Statement::Add || isLaneDependent(parts->first) ||
+      isLaneDependent(each.end) || isLaneDependent(each.step))
     return false;
   auto [first, factor] = *parts;
   if (each.step == team.size * Poly::constant(factor)) {
@@ -49,7 +51,8 @@ bool TeamUndo::mergeRounds(Statement &each) {
     return factor == 1 || mergeElements(each);
   }
   if (factor == 1 && !(first == Poly()))
-    if (std::optional<Poly> teams = exactQuotient(each.step, team.size); teams && space.isUniform(*teams)) {
+    if (std::optional<Poly> teams = exactQuotient(each.step, team.size);
+        teams && space.isUniform(*teams)) {
       splitRounds(each, first);
       return true;
     }
@@ -57,12 +60,13 @@ bool TeamUndo::mergeRounds(Statement &each) {
   if (factor != 1 || each.body.size() != 1 || each.body[0].kind != Statement::For)
     return false;
   Statement inner = each.body[0];
-  if (inner.progress != Statement::Add || !(inner.begin == Poly::constant(0)) || !(inner.step == Poly::constant(1)) ||
-      !(each.step == team.size * inner.end))
+  if (inner.progress != Statement::Add || !(inner.begin == Poly::constant(0)) ||
+      !(inner.step == Poly::constant(1)) || !(each.step == team.size * inner.end))
     return false;
   // i becomes j - u * size.
   Poly before = Poly::variable(each.variable) - Poly::variable(inner.variable) * team.size;
-  rewritePolys(inner.body, [&](const Poly &poly) { return space.substitute(poly, each.variable, before); });
+  rewritePolys(inner.body,
+               [&](const Poly &poly) { return space.substitute(poly, each.variable, before); });
   bool isBounded = false, usesRound = false;
   Poly bound = each.end - Poly::variable(each.variable) - Poly::constant(1);
   if (inner.body.size() == 1 && inner.body[0].kind == Statement::If)
@@ -81,7 +85,8 @@ bool TeamUndo::mergeRounds(Statement &each) {
 }
 
 void TeamUndo::splitRounds(Statement &each, const Poly &first) {
-  // Several teams share out the loop: for (r = first; r < end; r += step) for (k < size) if (r + k < end).
+  // Several teams share out the loop: for (r = first; r < end; r += step) for (k < size) if (r + k
+  // < end).
   auto addCounter = [&](const std::string &name) {
     Space::Variable counter;
     counter.kind = Space::Loop;
@@ -89,7 +94,8 @@ void TeamUndo::splitRounds(Statement &each, const Poly &first) {
     counter.low = 0;
     return space.add(counter);
   };
-  VarId round = addCounter(uniqueName(space[each.variable].name + "_round")), element = addCounter(space[each.variable].name);
+  VarId round = addCounter(uniqueName(space[each.variable].name + "_round")),
+        element = addCounter(space[each.variable].name);
   Poly value = Poly::variable(round) + Poly::variable(element);
   Statement inner, guard;
   inner.kind = Statement::For;
@@ -100,7 +106,8 @@ void TeamUndo::splitRounds(Statement &each, const Poly &first) {
   guard.kind = Statement::If;
   guard.constraints.push_back({each.end - value - Poly::constant(1)});
   guard.body = std::move(each.body);
-  rewritePolys(guard.body, [&](const Poly &poly) { return space.substitute(poly, each.variable, value); });
+  rewritePolys(guard.body,
+               [&](const Poly &poly) { return space.substitute(poly, each.variable, value); });
   program.given[round] = {first, each.end};
   program.given[element] = {Poly(), team.size};
   each.variable = round;
@@ -115,8 +122,8 @@ bool TeamUndo::mergeElements(Statement &each) {
   if (each.body.size() != 1 || each.body[0].kind != Statement::For)
     return true;
   Statement inner = each.body[0];
-  if (inner.progress != Statement::Add || !(inner.begin == Poly::constant(0)) || !(inner.step == Poly::constant(1)) ||
-      !(inner.end == each.step))
+  if (inner.progress != Statement::Add || !(inner.begin == Poly::constant(0)) ||
+      !(inner.step == Poly::constant(1)) || !(inner.end == each.step))
     return true;
   Poly before = Poly::variable(each.variable) - Poly::variable(inner.variable);
   bool usesInner = false;
@@ -167,7 +174,8 @@ void TeamUndo::teamLoop(Statement each, Body &out) {
   for (Statement &inner : each.body)
     usesLane |= isLaneDependent(inner);
   if (usesLane)
-    return refuse("the iterations of the loop over '" + name + "' depend on the thread that runs them");
+    return refuse("the iterations of the loop over '" + name +
+                  "' depend on the thread that runs them");
   enterLoop(each);
   llvm::StringSet<> locals;
   Statement header = each;
@@ -193,9 +201,10 @@ bool TeamUndo::becomePartial(const Statement &combine) {
     return false;
   if (value.spread == TeamValue::PerThread) {
     auto maximum = values.find(combine.basis);
-    bool isAlike = value.basis.empty() ? combine.basis.empty()
-                                       : maximum != values.end() && maximum->second.origin == value.basis &&
-                                             combine.scale == value.scale;
+    bool isAlike = value.basis.empty()
+                       ? combine.basis.empty()
+                       : maximum != values.end() && maximum->second.origin == value.basis &&
+                             combine.scale == value.scale;
     return value.reduction == combine.reduction && isAlike && !isBasis(value);
   }
   bool startsNeutral = !value.literal.empty() && isIdentity(value.literal, combine.reduction);
@@ -210,15 +219,16 @@ bool TeamUndo::becomePartial(const Statement &combine) {
 }
 
 bool TeamUndo::isBasis(const TeamValue &maximum) const {
-  return !maximum.origin.empty() &&
-         llvm::any_of(values, [&](const auto &each) { return each.second.basis == maximum.origin; });
+  return !maximum.origin.empty() && llvm::any_of(values, [&](const auto &each) {
+    return each.second.basis == maximum.origin;
+  });
 }
 
 bool TeamUndo::isRelative(Statement &each, TeamValue &maximum) {
   auto at = values.find(each.basis);
   if (each.kind != Statement::Combine || each.basis.empty() || each.isPair || at == values.end() ||
-      at->second.spread != TeamValue::PerThread || at->second.reduction != "max" || at->second.offsets ||
-      at->second.holder != TeamValue::Everyone)
+      at->second.spread != TeamValue::PerThread || at->second.reduction != "max" ||
+      at->second.offsets || at->second.holder != TeamValue::Everyone)
     return false;
   maximum = at->second;
   return true;
@@ -252,7 +262,9 @@ void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *o
     if (failed())
       return;
     switch (each.kind) {
-    case Statement::Let: locals.insert(each.name); break;
+    case Statement::Let:
+      locals.insert(each.name);
+      break;
     case Statement::Assign:
       if (!locals.contains(each.name))
         return refuse("'" + each.name + "' keeps the value of one iteration of a thread");
@@ -261,7 +273,9 @@ void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *o
       if (locals.contains(each.name))
         break;
       if (!becomePartial(each))
-        return refuse("'" + each.name + "' does not start with a value that changes nothing when every thread combines it");
+        return refuse(
+            "'" + each.name +
+            "' does not start with a value that changes nothing when every thread combines it");
       if (isSum) {
         values[each.name].basis = maximum.origin;
         values[each.name].scale = each.scale;
@@ -272,7 +286,8 @@ void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *o
       if (each.target.base.memory != Base::Shared)
         break;
       if (!outer || !(outer->step == Poly::constant(1)))
-        return refuse("threads store to '" + each.target.base.name + "' in a way that is not understood");
+        return refuse("threads store to '" + each.target.base.name +
+                      "' in a way that is not understood");
       writeCopy(each, *outer, locals);
       body.erase(body.begin() + i--);
       continue;
@@ -280,10 +295,16 @@ void TeamUndo::iterationBody(Body &body, llvm::StringSet<> &locals, Statement *o
       if (each.target.base.memory == Base::Shared)
         return refuse("an atomic on the shared array '" + each.target.base.name + "'");
       break;
-    case Statement::Barrier: return refuse("a barrier stands in a loop that threads leave at different times");
-    case Statement::Opaque: return refuse(each.reason);
-    case Statement::For: enterLoop(each); [[fallthrough]];
-    case Statement::If: iterationBody(each.body, locals, nullptr); break;
+    case Statement::Barrier:
+      return refuse("a barrier stands in a loop that threads leave at different times");
+    case Statement::Opaque:
+      return refuse(each.reason);
+    case Statement::For:
+      enterLoop(each);
+      [[fallthrough]];
+    case Statement::If:
+      iterationBody(each.body, locals, nullptr);
+      break;
     }
   }
 }

@@ -1,7 +1,7 @@
 //===- TeamReductions.cpp - How partial results become one -------------------===//
 //
-// Owns shuffles, reductions of cooperative groups, trees in shared memory, and sums that one thread forms of
-// an array of partial results.
+// Owns shuffles, reductions of cooperative groups, trees in shared memory, and sums that one thread
+// forms of an array of partial results.
 //
 //===----------------------------------------------------------------------===//
 #include "TeamUndo.h"
@@ -22,7 +22,8 @@ static std::optional<Poly> polyOf(Text &text) {
 /// "add" for `cg::plus<float>{}`.
 static llvm::StringRef reductionOfFunctor(llvm::StringRef text) {
   text = text.take_until([](char c) { return c == '<' || c == '(' || c == '{'; });
-  return llvm::StringSwitch<llvm::StringRef>(text.rsplit("::").second.empty() ? text : text.rsplit("::").second)
+  return llvm::StringSwitch<llvm::StringRef>(
+             text.rsplit("::").second.empty() ? text : text.rsplit("::").second)
       .Cases({"plus", "Sum"}, "add")
       .Cases({"greater", "Max", "maximum"}, "max")
       .Cases({"less", "Min", "minimum"}, "min")
@@ -52,7 +53,8 @@ bool TeamUndo::isShuffledCombine(Statement &each) const {
 std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
   llvm::StringRef function = operand.function;
   bool isBlock = function == "block_reduce";
-  bool isGroup = isBlock || function == "reduce" || (function.starts_with("shfl") && operand.arguments.size() == 3);
+  bool isGroup = isBlock || function == "reduce" ||
+                 (function.starts_with("shfl") && operand.arguments.size() == 3);
   bool hasMask = function.ends_with("_sync");
   bool isShuffle = function.contains("shfl");
   unsigned first = isGroup || hasMask ? 1 : 0;
@@ -72,10 +74,13 @@ std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
       bool isFromLeader = *offset == Poly::constant(0);
       bool wasHeld = value && (value->holder == TeamValue::Everyone || isFromLeader);
       // The first lane of a block's first warp is not that of the others.
-      if (!wasHeld || value->offsets || (value->holder == TeamValue::Leader && team.isBlock && !(team.size == Poly::constant(32))))
+      if (!wasHeld || value->offsets ||
+          (value->holder == TeamValue::Leader && team.isBlock &&
+           !(team.size == Poly::constant(32))))
         return std::nullopt;
       value->holder = TeamValue::Everyone;
-      return value->spread == TeamValue::Same || value->spread == TeamValue::PerWarp ? value : std::nullopt;
+      return value->spread == TeamValue::Same || value->spread == TeamValue::PerWarp ? value
+                                                                                     : std::nullopt;
     }
     if (!function.contains("down") && !function.contains("xor"))
       return std::nullopt;
@@ -100,11 +105,13 @@ std::optional<TeamValue> TeamUndo::collective(Operand &operand) {
   llvm::StringRef reduction = reductionOfFunctor(last.text);
   if (!size || !size->isConstant() || reduction.empty())
     return std::nullopt;
-  if (!value && of.isPlain() && laneLocals.contains(bare(of.text)) && laneDepth[bare(of.text)] == uniformDepth) {
+  if (!value && of.isPlain() && laneLocals.contains(bare(of.text)) &&
+      laneDepth[bare(of.text)] == uniformDepth) {
     value = reduceLanes(bare(of.text).str(), combinationOf(reduction), *emitted);
     value->spread = TeamValue::PerThread;
   }
-  if (failed() || !value || !value->isPartial() || value->reduction != reduction || value->offsets || !value->basis.empty())
+  if (failed() || !value || !value->isPartial() || value->reduction != reduction ||
+      value->offsets || !value->basis.empty())
     return std::nullopt;
   if (isBlock) {
     if (!team.isBlock || !(team.size == *size) || value->spread != TeamValue::PerThread ||
@@ -149,14 +156,17 @@ void TeamUndo::finishShuffles(TeamValue &value) {
   }
   if (value.spread == TeamValue::PerWarpLane) {
     int64_t count = warps.isConstant() ? warps.constantTerm() : 32;
-    bool isComplete = llvm::isPowerOf2_64(uint64_t(offsets) + 1) && offsets <= 31 && int64_t(offsets) + 1 >= count;
+    bool isComplete = llvm::isPowerOf2_64(uint64_t(offsets) + 1) && offsets <= 31 &&
+                      int64_t(offsets) + 1 >= count;
     if (isComplete)
-      finish(TeamValue::Same, value.isDown || value.holder != TeamValue::Everyone ? TeamValue::Leader
-                                                                                  : TeamValue::Everyone);
+      finish(TeamValue::Same, value.isDown || value.holder != TeamValue::Everyone
+                                  ? TeamValue::Leader
+                                  : TeamValue::Everyone);
   }
 }
 
-bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled, const Statement &combine) {
+bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled,
+                            const Statement &combine) {
   if (shuffled.source != name)
     return false;
   if (laneLocals.contains(name)) {
@@ -197,7 +207,8 @@ bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled, 
   else if (shuffled.offset.isConstant() && !shuffleLoopOffsets)
     offsets = shuffled.offset.constantTerm();
   bool isNew = offsets && offsets < 32 && !(value.offsets & offsets);
-  if (!isNew || 2 * int64_t(llvm::bit_floor(offsets)) > shuffled.width || (!shuffleLoopOffsets && !llvm::isPowerOf2_32(offsets)) ||
+  if (!isNew || 2 * int64_t(llvm::bit_floor(offsets)) > shuffled.width ||
+      (!shuffleLoopOffsets && !llvm::isPowerOf2_32(offsets)) ||
       (value.offsets && value.isDown != shuffled.isDown))
     return false;
   value.offsets |= offsets;
@@ -208,11 +219,12 @@ bool TeamUndo::applyShuffle(const std::string &name, const TeamValue &shuffled, 
   // The maxima were exchanged in the same way, just before.
   auto sameAs = [&](const auto &other) {
     const TeamValue &maximum = other.second;
-    return maximum.origin == value.basis && maximum.spread == value.spread && maximum.offsets == value.offsets &&
-           maximum.holder == value.holder;
+    return maximum.origin == value.basis && maximum.spread == value.spread &&
+           maximum.offsets == value.offsets && maximum.holder == value.holder;
   };
   auto maximum = llvm::find_if(values, sameAs);
-  if (value.basis.empty() || maximum == values.end() || !value.terms || !space.isUniform(*value.terms))
+  if (value.basis.empty() || maximum == values.end() || !value.terms ||
+      !space.isUniform(*value.terms))
     return false;
   // Two threads without terms would make NaN of their maxima.
   bool isInfinite = isIdentity(maximum->second.literal, "max");
@@ -229,10 +241,12 @@ bool TeamUndo::shuffleLoop(Statement &each, Body &out) {
   bool exchanges = false, isOnly = true;
   for (Statement &inner : each.body) {
     bool isBarrier = inner.kind == Statement::Barrier;
-    bool isScalar = inner.kind == Statement::Let || inner.kind == Statement::Combine || inner.kind == Statement::Assign;
+    bool isScalar = inner.kind == Statement::Let || inner.kind == Statement::Combine ||
+                    inner.kind == Statement::Assign;
     isOnly &= isBarrier || isScalar;
     for (Operand &operand : inner.value.operands)
-      exchanges |= operand.kind == Operand::Collective && llvm::StringRef(operand.function).contains("shfl");
+      exchanges |=
+          operand.kind == Operand::Collective && llvm::StringRef(operand.function).contains("shfl");
   }
   if (!exchanges)
     return false;
@@ -248,7 +262,8 @@ bool TeamUndo::shuffleLoop(Statement &each, Body &out) {
   }
   bool isPowers = offsets && llvm::isPowerOf2_64(uint64_t(offsets) + 1);
   if (!isOnly || !isPowers) {
-    refuse("the offsets of the shuffles in the loop over '" + space[each.variable].name + "' are not understood");
+    refuse("the offsets of the shuffles in the loop over '" + space[each.variable].name +
+           "' are not understood");
     return true;
   }
   shuffleLoopOffsets = {each.variable, offsets};
@@ -258,14 +273,15 @@ bool TeamUndo::shuffleLoop(Statement &each, Body &out) {
       statement(inner, isShuffledCombine(inner) || inner.kind == Statement::Combine ? out : inside);
   shuffleLoopOffsets.reset();
   if (!inside.empty())
-    refuse("the loop over '" + space[each.variable].name + "' does more than combine values of other threads");
+    refuse("the loop over '" + space[each.variable].name +
+           "' does more than combine values of other threads");
   return true;
 }
 
 bool TeamUndo::serialSum(Statement &each, Body &out) {
   // for (i = 1; i < count; ++i) value = value + array[i], where value started as array[0].
-  if (each.progress != Statement::Add || !(each.step == Poly::constant(1)) || each.body.size() != 1 ||
-      each.body[0].kind != Statement::Combine)
+  if (each.progress != Statement::Add || !(each.step == Poly::constant(1)) ||
+      each.body.size() != 1 || each.body[0].kind != Statement::Combine)
     return false;
   Statement &inner = each.body[0];
   Operand *operand = onlyOperand(inner.value);
@@ -275,10 +291,13 @@ bool TeamUndo::serialSum(Statement &each, Body &out) {
   auto at = values.find(inner.name);
   for (TeamArray &array : arrays) {
     bool isLocal = !array.laneLocal.empty();
-    bool isPartial = isLocal || ((array.value.spread == TeamValue::PerThread || array.value.spread == TeamValue::PerWarp) &&
-                                 array.value.reduction == inner.reduction);
-    if (!(array.base == operand->base) || !(array.start == start) || array.isOne || array.variable || !isPartial ||
-        !array.value.basis.empty() || !array.length || !(*array.length == each.end) || at == values.end())
+    bool isPartial =
+        isLocal ||
+        ((array.value.spread == TeamValue::PerThread || array.value.spread == TeamValue::PerWarp) &&
+         array.value.reduction == inner.reduction);
+    if (!(array.base == operand->base) || !(array.start == start) || array.isOne ||
+        array.variable || !isPartial || !array.value.basis.empty() || !array.length ||
+        !(*array.length == each.end) || at == values.end())
       continue;
     TeamValue &value = at->second;
     bool startsFirst = value.spread == TeamValue::First && value.source == array.base.name &&

@@ -39,8 +39,11 @@ void renameIn(Text &text, llvm::StringRef from, llvm::StringRef to) {
       while (end < all.size() && isWord(all[end]))
         ++end;
       llvm::StringRef word = all.slice(i, end);
-      bool isMember = i && (all[i - 1] == '.' || all[i - 1] == '$' || (i > 1 && all[i - 1] == '>' && all[i - 2] == '-'));
-      result += end == i ? all.substr(i, 1).str() : word == from && !isMember ? to.str() : word.str();
+      bool isMember = i && (all[i - 1] == '.' || all[i - 1] == '$' ||
+                            (i > 1 && all[i - 1] == '>' && all[i - 2] == '-'));
+      result += end == i                    ? all.substr(i, 1).str()
+                : word == from && !isMember ? to.str()
+                                            : word.str();
       i = std::max(end, i + 1);
     }
     each.text = result;
@@ -57,7 +60,8 @@ void renameIn(std::vector<Statement> &body, llvm::StringRef from, llvm::StringRe
 }
 
 /// \p text with other words for its holes.
-static std::string renumbered(llvm::StringRef text, llvm::function_ref<std::string(unsigned)> replace) {
+static std::string renumbered(llvm::StringRef text,
+                              llvm::function_ref<std::string(unsigned)> replace) {
   std::string result;
   for (size_t at; (at = text.find('$')) != llvm::StringRef::npos;) {
     result += text.take_front(at);
@@ -71,8 +75,8 @@ static std::string renumbered(llvm::StringRef text, llvm::function_ref<std::stri
 
 void mergeEqualOperands(Text &text) {
   auto isEqual = [](const Operand &a, const Operand &b) {
-    return a.kind == b.kind && a.kind != Operand::Collective && a.base == b.base && a.type == b.type &&
-           a.offset == b.offset;
+    return a.kind == b.kind && a.kind != Operand::Collective && a.base == b.base &&
+           a.type == b.type && a.offset == b.offset;
   };
   std::vector<Operand> kept;
   std::vector<unsigned> numbers;
@@ -82,7 +86,8 @@ void mergeEqualOperands(Text &text) {
     if (at == kept.end())
       kept.push_back(operand);
   }
-  text.text = renumbered(text.text, [&](unsigned number) { return "$" + std::to_string(numbers[number]); });
+  text.text =
+      renumbered(text.text, [&](unsigned number) { return "$" + std::to_string(numbers[number]); });
   text.operands = std::move(kept);
 }
 
@@ -103,7 +108,8 @@ void fillHole(Text &text, unsigned hole, const Text &value) {
 }
 
 llvm::StringRef bare(llvm::StringRef text) {
-  for (text = text.trim(); text.size() > 1 && text.front() == '(' && text.back() == ')'; text = text.trim()) {
+  for (text = text.trim(); text.size() > 1 && text.front() == '(' && text.back() == ')';
+       text = text.trim()) {
     int depth = 0;
     for (size_t i = 0; i + 1 < text.size(); ++i) {
       depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;

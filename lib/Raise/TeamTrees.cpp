@@ -35,8 +35,8 @@ bool TeamUndo::treeStep(Statement &store, const Poly &distance, Body &out, TeamA
   auto isOf = [&](Operand &operand) {
     return operand.kind == Operand::Element && operand.base == store.target.base;
   };
-  if (by.reduction.empty() || !isOf(mine) || !isOf(other) || !(mine.offset == store.target.offset) ||
-      !(other.offset == mine.offset + distance))
+  if (by.reduction.empty() || !isOf(mine) || !isOf(other) ||
+      !(mine.offset == store.target.offset) || !(other.offset == mine.offset + distance))
     return false;
   Poly lane = Poly::variable(team.lane), wide = lane * distance * Poly::constant(2);
   array = nullptr;
@@ -67,7 +67,8 @@ std::string TeamUndo::combineInPlace(Statement &guarded) {
   for (Statement &inner : guarded.body)
     if (inner.kind != Statement::Barrier)
       steps.push_back(&inner);
-  if (steps.size() != 2 || steps[0]->kind != Statement::Combine || steps[1]->kind != Statement::Store)
+  if (steps.size() != 2 || steps[0]->kind != Statement::Combine ||
+      steps[1]->kind != Statement::Store)
     return "";
   Statement &combine = *steps[0], &store = *steps[1];
   Operand *other = onlyOperand(combine.value);
@@ -75,7 +76,8 @@ std::string TeamUndo::combineInPlace(Statement &guarded) {
   if (!isShared || !(other->base == store.target.base) || bare(store.value.text) != combine.name)
     return "";
   auto array = llvm::find_if(arrays, [&](const TeamArray &each) {
-    return each.base == store.target.base && store.target.offset - each.start == Poly::variable(team.lane);
+    return each.base == store.target.base &&
+           store.target.offset - each.start == Poly::variable(team.lane);
   });
   if (array == arrays.end() || array->mirrored != combine.name)
     return "";
@@ -122,8 +124,9 @@ bool TeamUndo::tree(Statement &each, Body &out) {
     if (!treeStep(inner, distance, out, array))
       return false;
     // All elements that count must take part, and each once.
-    bool isWhole = halves ? each.begin == space.floorDiv(*array->length, two)
-                          : each.begin == one && each.end == *array->length && *array->length == team.size;
+    bool isWhole =
+        halves ? each.begin == space.floorDiv(*array->length, two)
+               : each.begin == one && each.end == *array->length && *array->length == team.size;
     if (!isWhole || llvm::is_contained(done, array))
       return false;
     done.push_back(array);

@@ -11,7 +11,8 @@
 
 namespace kbopt::raise {
 
-TeamUndo::TeamUndo(ThreadProgram &program, Team team) : program(program), space(program.space), team(team) {
+TeamUndo::TeamUndo(ThreadProgram &program, Team team)
+    : program(program), space(program.space), team(team) {
   Poly lane = Poly::variable(team.lane), warp = Poly::constant(32);
   if (team.isBlock) {
     warpLane = space.mod(lane, warp);
@@ -83,23 +84,34 @@ void TeamUndo::statement(Statement each, Body &out) {
   llvm::scope_exit after([&] { becomeStale(changed, segmentSize); });
   switch (each.kind) {
   case Statement::Let:
-  case Statement::Assign: return scalar(std::move(each), out);
-  case Statement::Combine: return combine(std::move(each), out);
+  case Statement::Assign:
+    return scalar(std::move(each), out);
+  case Statement::Combine:
+    return combine(std::move(each), out);
   case Statement::Store:
-  case Statement::Atomic: return store(std::move(each), out);
-  case Statement::For: return loop(std::move(each), out);
-  case Statement::If: return condition(std::move(each), out);
-  case Statement::Barrier: return;
-  case Statement::Opaque: return refuse(each.reason);
+  case Statement::Atomic:
+    return store(std::move(each), out);
+  case Statement::For:
+    return loop(std::move(each), out);
+  case Statement::If:
+    return condition(std::move(each), out);
+  case Statement::Barrier:
+    return;
+  case Statement::Opaque:
+    return refuse(each.reason);
   }
 }
 
 bool TeamUndo::isHeldHere(const TeamValue &value) const {
   switch (value.holder) {
-  case TeamValue::Everyone: return true;
-  case TeamValue::WarpLeaders: return here == TeamValue::WarpLeaders || here == TeamValue::Leader;
-  case TeamValue::FirstWarp: return here == TeamValue::FirstWarp || here == TeamValue::Leader;
-  case TeamValue::Leader: return here == TeamValue::Leader;
+  case TeamValue::Everyone:
+    return true;
+  case TeamValue::WarpLeaders:
+    return here == TeamValue::WarpLeaders || here == TeamValue::Leader;
+  case TeamValue::FirstWarp:
+    return here == TeamValue::FirstWarp || here == TeamValue::Leader;
+  case TeamValue::Leader:
+    return here == TeamValue::Leader;
   }
   return false;
 }
@@ -117,14 +129,16 @@ static bool mentionsAny(Text &text, const llvm::StringSet<> &names) {
 }
 
 bool TeamUndo::isLaneDependent(Statement &each, bool withBody) const {
-  bool depends = mentionsAny(each.value, laneLocals) || (!each.name.empty() && laneLocals.contains(each.name));
+  bool depends =
+      mentionsAny(each.value, laneLocals) || (!each.name.empty() && laneLocals.contains(each.name));
   forEachOperand(each, [&](Operand &operand) {
     depends |= operand.kind != Operand::Collective && isLaneDependent(operand.offset);
   });
   for (Constraint &constraint : each.constraints)
     depends |= isLaneDependent(constraint.poly);
   if (each.kind == Statement::For)
-    depends |= isLaneDependent(each.begin) || isLaneDependent(each.end) || isLaneDependent(each.step);
+    depends |=
+        isLaneDependent(each.begin) || isLaneDependent(each.end) || isLaneDependent(each.step);
   if (withBody)
     for (Statement &inner : each.body)
       depends |= isLaneDependent(inner);
@@ -164,8 +178,10 @@ void TeamUndo::resolve(Text &text) {
     if (failed())
       return;
     if (!value || value->spread != TeamValue::Same || !isHeldHere(*value))
-      return refuse(isShared ? "the threads of a block read '" + operand.base.name + "' in a way that is not understood"
-                             : "what '" + operand.function + "' gives the threads is not understood");
+      return refuse(isShared
+                        ? "the threads of a block read '" + operand.base.name +
+                              "' in a way that is not understood"
+                        : "what '" + operand.function + "' gives the threads is not understood");
     fillHole(text, i, {value->emitted, {}});
   }
   for (auto &[name, value] : values) {
@@ -183,7 +199,8 @@ void TeamUndo::scalar(Statement each, Body &out) {
   if (isShuffledCombine(each))
     return combine(std::move(each), out);
   for (auto &[name, value] : values)
-    if (!value.basis.empty() && mentions(each.value.text, name) && isRescaled(each.value.text, name)) {
+    if (!value.basis.empty() && mentions(each.value.text, name) &&
+        isRescaled(each.value.text, name)) {
       TeamValue sum = value;
       sum.basis.clear();
       return declare(each.name, sum);
@@ -224,11 +241,12 @@ bool TeamUndo::isRescaled(llvm::StringRef text, const std::string &sum) {
   auto names = rescaling(text, sum, value.scale);
   auto isOrigin = [&](const std::string &name, TeamValue::Spread spread) {
     auto at = values.find(name);
-    return at != values.end() && at->second.origin == value.basis && at->second.spread == spread && !at->second.offsets &&
-           isHeldHere(at->second);
+    return at != values.end() && at->second.origin == value.basis && at->second.spread == spread &&
+           !at->second.offsets && isHeldHere(at->second);
   };
-  return names && value.spread == TeamValue::PerThread && !value.offsets && here == TeamValue::Everyone &&
-         isOrigin(names->first, TeamValue::PerThread) && isOrigin(names->second, TeamValue::Same);
+  return names && value.spread == TeamValue::PerThread && !value.offsets &&
+         here == TeamValue::Everyone && isOrigin(names->first, TeamValue::PerThread) &&
+         isOrigin(names->second, TeamValue::Same);
 }
 
 void TeamUndo::becomeUniform(Statement &each) {
@@ -256,10 +274,12 @@ void TeamUndo::becomeUniform(Statement &each) {
 }
 
 void TeamUndo::combine(Statement each, Body &out) {
-  if (auto sum = values.find(each.name); sum != values.end() && !sum->second.basis.empty() && !each.isPair) {
+  if (auto sum = values.find(each.name);
+      sum != values.end() && !sum->second.basis.empty() && !each.isPair) {
     if (each.reduction != "mul" || !each.value.isPlain() ||
         !isRescaled(each.name + " * (" + each.value.text + ")", each.name))
-      return refuse("'" + each.name + "' is combined while the threads' parts are relative to maxima of their own");
+      return refuse("'" + each.name +
+                    "' is combined while the threads' parts are relative to maxima of their own");
     sum->second.basis.clear();
     return;
   }
@@ -276,12 +296,15 @@ void TeamUndo::combine(Statement each, Body &out) {
   if (!term && isLaneDependent(each)) {
     Statement single = std::move(each);
     if (!becomePartial(single))
-      return refuse("'" + single.name + "' does not start with a value that changes nothing when every thread combines it");
+      return refuse(
+          "'" + single.name +
+          "' does not start with a value that changes nothing when every thread combines it");
     return emitLaneLoop(std::move(single), out);
   }
   if (term && term->spread == TeamValue::PerThread) {
     if (!becomePartial(each) || term->reduction != each.reduction)
-      return refuse("'" + each.name + "' combines parts of the threads in another way than they were formed");
+      return refuse("'" + each.name +
+                    "' combines parts of the threads in another way than they were formed");
     each.value = {term->emitted, {}};
     out.push_back(std::move(each));
     return;
@@ -298,8 +321,9 @@ void TeamUndo::combine(Statement each, Body &out) {
 
 void TeamUndo::store(Statement each, Body &out) {
   if (each.target.base.memory == Base::Shared)
-    return each.kind == Statement::Store ? writeShared(each, out)
-                                         : refuse("an atomic on the shared array '" + each.target.base.name + "'");
+    return each.kind == Statement::Store
+               ? writeShared(each, out)
+               : refuse("an atomic on the shared array '" + each.target.base.name + "'");
   bool isOnce = here == TeamValue::Leader;
   if (isLaneDependent(each))
     return here != TeamValue::Everyone ? refuse("some threads of a team store values of their own")
@@ -310,7 +334,8 @@ void TeamUndo::store(Statement each, Body &out) {
   for (Operand &operand : each.value.operands)
     readsItself |= operand.kind == Operand::Element && operand.base == each.target.base;
   if (readsItself && !isOnce)
-    return refuse("every thread of a team changes the same element of '" + each.target.base.name + "'");
+    return refuse("every thread of a team changes the same element of '" + each.target.base.name +
+                  "'");
   out.push_back(std::move(each));
 }
 
@@ -327,7 +352,9 @@ void TeamUndo::nested(Statement each, Body &out) {
       changed.insert(inner.name);
     return true;
   });
-  auto drop = [&] { llvm::erase_if(arrays, [&](TeamArray &array) { return written.contains(array.base.name); }); };
+  auto drop = [&] {
+    llvm::erase_if(arrays, [&](TeamArray &array) { return written.contains(array.base.name); });
+  };
   if (each.kind == Statement::For) {
     drop();
     for (const auto &name : changed)
@@ -344,7 +371,8 @@ void TeamUndo::nested(Statement each, Body &out) {
   for (size_t i = segmentSize; i < segment.size() && !failed(); ++i)
     for (size_t j = 0; j < segmentSize; ++j)
       if (segment[i].kind != Statement::Let && segment[j].name == segment[i].name)
-        refuse("'" + segment[i].name + "' of each thread changes in a loop in which threads work together");
+        refuse("'" + segment[i].name +
+               "' of each thread changes in a loop in which threads work together");
   segment.resize(std::min(segmentSize, segment.size()));
   llvm::StringSet<> gone;
   for (const auto &name : laneLocals)
@@ -358,9 +386,10 @@ void TeamUndo::nested(Statement each, Body &out) {
       continue;
     TeamValue &now = values[at->first];
     // Where the condition does not hold, the parts are what changes nothing.
-    bool isPartOrNeutral = each.kind == Statement::If && now.spread == TeamValue::PerThread && !now.offsets && now.basis.empty() &&
-                           at->second.spread == TeamValue::Same && now.emitted == at->second.emitted &&
-                           isIdentity(at->second.literal, now.reduction);
+    bool isPartOrNeutral =
+        each.kind == Statement::If && now.spread == TeamValue::PerThread && !now.offsets &&
+        now.basis.empty() && at->second.spread == TeamValue::Same &&
+        now.emitted == at->second.emitted && isIdentity(at->second.literal, now.reduction);
     if (isPartOrNeutral)
       continue;
     if (now.spread != at->second.spread || now.emitted != at->second.emitted || now.offsets)

@@ -33,7 +33,8 @@ struct TeamValue {
   /// Which threads have it.
   enum Holder { Everyone, WarpLeaders, FirstWarp, Leader } holder = Everyone;
   std::string reduction, combine, identity; ///< of partial results
-  /// The scalar of the rewritten program that holds the value, or what the partial results combine to.
+  /// The scalar of the rewritten program that holds the value, or what the partial results combine
+  /// to.
   std::string emitted;
   std::string literal;  ///< what it was set to, where that is a plain text
   unsigned offsets = 0; ///< by which partial results were already exchanged
@@ -41,7 +42,8 @@ struct TeamValue {
   bool isDown = false;
   int64_t width = 32; ///< of the groups of lanes that exchange
   Poly offset;
-  /// Of partial maxima and what they combine to: the scalar of the rewritten program that they stand for.
+  /// Of partial maxima and what they combine to: the scalar of the rewritten program that they
+  /// stand for.
   std::string origin;
   /// Of partial sums: the origin of the partial maxima that they are relative to, and how.
   std::string basis, scale;
@@ -76,8 +78,8 @@ private:
   //===-- Statements in the order of the text (TeamUndo.cpp) ---------------===//
   Body rewrite(const Body &body);
   void statement(Statement each, Body &out);
-  /// The scalars \p changed are not any more what the first \p statements of the segment, and shared arrays, were formed
-  /// from.
+  /// The scalars \p changed are not any more what the first \p statements of the segment, and
+  /// shared arrays, were formed from.
   void becomeStale(const llvm::StringSet<> &changed, size_t statements);
   void scalar(Statement each, Body &out);
   void combine(Statement each, Body &out);
@@ -126,7 +128,8 @@ private:
   bool isBasis(const TeamValue &maximum) const;
   /// \p each adds to a sum relative to the threads' own maxima: its text gets the maximum of all.
   bool isRelative(Statement &each, TeamValue &maximum);
-  /// `s *= exp(m - max)`, where s is relative to m and max is the maximum of the team: the sum is relative to that already.
+  /// `s *= exp(m - max)`, where s is relative to m and max is the maximum of the team: the sum is
+  /// relative to that already.
   bool isRescaled(llvm::StringRef text, const std::string &sum);
 
   //===-- Statements of each thread (TeamLanes.cpp) ------------------------===//
@@ -152,8 +155,8 @@ private:
 
   //===-- Trees in shared memory (TeamTrees.cpp) ---------------------------===//
   bool tree(Statement &each, Body &out);
-  /// `v = v + a[t + h]; a[t] = v;` where a[t] is v: as `a[t] = a[t] + a[t + h];`. The name of v; empty where \p guarded is
-  /// something else.
+  /// `v = v + a[t + h]; a[t] = v;` where a[t] is v: as `a[t] = a[t] + a[t + h];`. The name of v;
+  /// empty where \p guarded is something else.
   std::string combineInPlace(Statement &guarded);
   bool unrolledSteps(Statement &each, Body &out);
   /// One step of a tree: elements \p distance apart are combined, by the threads of \p guard.
@@ -167,7 +170,8 @@ private:
   void forget(const Base &base, const Poly &start, const std::optional<Poly> &length);
   std::optional<TeamValue> valueOf(Text &text);
   std::optional<TeamValue> gathered(Text &text);
-  std::optional<TeamValue> gather(const Operand &element, const Poly &condition, llvm::StringRef other);
+  std::optional<TeamValue> gather(const Operand &element, const Poly &condition,
+                                  llvm::StringRef other);
   /// A team's loop copies into a shared array.
   void writeCopy(Statement &each, Statement &outer, const llvm::StringSet<> &locals);
   bool forwardCopy(Text &text, unsigned hole);

@@ -13,8 +13,8 @@ namespace {
 /// What shows that threads work together.
 struct Signs {
   bool cooperates = false, usesShared = false, usesBlockBarrier = false;
-  std::set<int64_t> groups;   ///< sizes g where tid % g or tid / g stands
-  std::vector<Poly> strides;  ///< steps of loops that start at a thread's number
+  std::set<int64_t> groups;  ///< sizes g where tid % g or tid / g stands
+  std::vector<Poly> strides; ///< steps of loops that start at a thread's number
 };
 
 Signs findSigns(ThreadProgram &program) {
@@ -30,10 +30,12 @@ Signs findSigns(ThreadProgram &program) {
       signs.usesShared |= isShared;
       signs.cooperates |= isShared || operand.kind == Operand::Collective;
       int64_t size = 0;
-      if (operand.function == "block_reduce" && !llvm::StringRef(operand.arguments[0].text).getAsInteger(10, size))
+      if (operand.function == "block_reduce" &&
+          !llvm::StringRef(operand.arguments[0].text).getAsInteger(10, size))
         signs.strides.push_back(Poly::constant(size));
     });
-    if (each.kind == Statement::For && each.progress == Statement::Add && space.dependsOn(each.begin, analysis::TidVar))
+    if (each.kind == Statement::For && each.progress == Statement::Add &&
+        space.dependsOn(each.begin, analysis::TidVar))
       signs.strides.push_back(each.step);
     return true;
   });
@@ -72,10 +74,12 @@ void checkUndone(ThreadProgram &program, VarId lane) {
     return true;
   });
   if (program.reason.empty() && mentionsVariable(program, lane))
-    program.refuse("the threads of a team work on one point, but some of what they do depends on the thread");
+    program.refuse(
+        "the threads of a team work on one point, but some of what they do depends on the thread");
 }
 
-/// The program if the threads of a block are the team. \p size is what bdim.x must be: a number or a parameter.
+/// The program if the threads of a block are the team. \p size is what bdim.x must be: a number or
+/// a parameter.
 ThreadProgram undoBlock(ThreadProgram program, std::optional<Poly> size) {
   Poly one = Poly::constant(1);
   for (VarId other : {analysis::TidVar + 1, analysis::TidVar + 2})
@@ -123,7 +127,8 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
     variable.high = high;
     return space.add(variable);
   };
-  Poly number = Poly::constant(size), tid = Poly::variable(analysis::TidVar), bdim = Poly::variable(analysis::BdimVar);
+  Poly number = Poly::constant(size), tid = Poly::variable(analysis::TidVar),
+       bdim = Poly::variable(analysis::BdimVar);
   auto only = [](const Poly &poly) { return poly.monomials().begin()->first[0]; };
   VarId lane = only(space.mod(tid, number)), group = only(space.floorDiv(tid, number));
   VarId groups = only(space.floorDiv(bdim, number));
@@ -131,7 +136,8 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
   team.lane = addFixed("lane", 0, size - 1);
   team.size = number;
   team.isBlock = false;
-  VarId groupNumber = addFixed("group", 0, 1024 / size - 1), groupCount = addFixed("groups", 1, 1024 / size);
+  VarId groupNumber = addFixed("group", 0, 1024 / size - 1),
+        groupCount = addFixed("groups", 1, 1024 / size);
   VarId width = addFixed(setAside, 1, 1024);
   substitute(program, lane, Poly::variable(team.lane));
   substitute(program, group, Poly::variable(groupNumber));
@@ -143,16 +149,18 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
     if (known.dividend != inGrid || known.divisor != number)
       continue;
     substitute(program, var,
-               known.kind == Space::Mod ? Poly::variable(team.lane)
-                                        : Poly::variable(analysis::BidVar) * Poly::variable(groupCount) +
-                                              Poly::variable(groupNumber));
+               known.kind == Space::Mod
+                   ? Poly::variable(team.lane)
+                   : Poly::variable(analysis::BidVar) * Poly::variable(groupCount) +
+                         Poly::variable(groupNumber));
   }
   TeamUndo(program, team).run();
   if (!program.reason.empty())
     return {std::move(program), std::nullopt, 0};
   checkUndone(program, team.lane);
   if (mentionsVariable(program, analysis::TidVar))
-    program.refuse("groups of threads work on one point each, but some of what they do depends on the thread");
+    program.refuse(
+        "groups of threads work on one point each, but some of what they do depends on the thread");
   substitute(program, analysis::BdimVar, Poly::variable(width));
   substitute(program, groupNumber, tid);
   substitute(program, groupCount, bdim);
@@ -162,8 +170,8 @@ Attempt undoGroups(ThreadProgram program, int64_t size) {
   return {std::move(program), count, size};
 }
 
-/// The program if the threads of a row of the block are a team of \p size, which waits for the other rows only at
-/// barriers.
+/// The program if the threads of a row of the block are a team of \p size, which waits for the
+/// other rows only at barriers.
 Attempt undoRows(ThreadProgram program, int64_t size = 32, bool hasArrays = false) {
   Poly warp = Poly::constant(size), width = Poly::variable(analysis::BdimVar);
   Team team;
@@ -188,9 +196,10 @@ Attempt undoRows(ThreadProgram program, int64_t size = 32, bool hasArrays = fals
   return {std::move(program), Poly::variable(analysis::BdimVar + 1), 0};
 }
 
-/// The largest constant size that threads along \p axis can have in \p launches, or what shows it in \p program; sizes
-/// to try.
-std::vector<int64_t> lineSizes(ThreadProgram &program, unsigned axis, const analysis::LaunchRanges &launches) {
+/// The largest constant size that threads along \p axis can have in \p launches, or what shows it
+/// in \p program; sizes to try.
+std::vector<int64_t> lineSizes(ThreadProgram &program, unsigned axis,
+                               const analysis::LaunchRanges &launches) {
   auto range = launches.block[axis];
   if (range.low == range.high)
     return {int64_t(range.low)};
@@ -211,8 +220,9 @@ std::vector<int64_t> lineSizes(ThreadProgram &program, unsigned axis, const anal
   return sizes;
 }
 
-/// Numbers the elements of shared arrays so that each line of threads along \p axis has \p size neighbouring ones of its
-/// own, at `other thread index * pitch`. False where lines share elements, or where that is not certain.
+/// Numbers the elements of shared arrays so that each line of threads along \p axis has \p size
+/// neighbouring ones of its own, at `other thread index * pitch`. False where lines share elements,
+/// or where that is not certain.
 bool separateLines(ThreadProgram &program, unsigned axis, int64_t size) {
   Space &space = program.space;
   VarId lane = analysis::TidVar + axis, other = analysis::TidVar + 1 - axis;
@@ -228,7 +238,8 @@ bool separateLines(ThreadProgram &program, unsigned axis, int64_t size) {
     });
     return true;
   });
-  // Of rows, the pitch is what the number of the row is multiplied by; of columns, what the thread's is.
+  // Of rows, the pitch is what the number of the row is multiplied by; of columns, what the
+  // thread's is.
   std::map<std::string, int64_t> pitches;
   for (Operand *element : elements) {
     Poly factor = element->offset.coefficientOf(axis == 0 ? other : lane);
@@ -242,7 +253,8 @@ bool separateLines(ThreadProgram &program, unsigned axis, int64_t size) {
     int64_t pitch = pitches[element->base.name];
     if (axis == 0) {
       Poly rest = element->offset.without(other);
-      bool isOwn = element->offset.coefficientOf(other) == Poly::constant(pitch) && !space.dependsOn(rest, other);
+      bool isOwn = element->offset.coefficientOf(other) == Poly::constant(pitch) &&
+                   !space.dependsOn(rest, other);
       bool isOne = rest.isConstant() && rest.constantTerm() >= 0 && rest.constantTerm() < pitch;
       if (!isOwn || pitch < 1 || (pitch < size && !isOne))
         return false;
@@ -268,7 +280,8 @@ bool separateLines(ThreadProgram &program, unsigned axis, int64_t size) {
   return true;
 }
 
-/// The program if the threads that differ along \p axis alone are a team of \p size: a row or a column of the block.
+/// The program if the threads that differ along \p axis alone are a team of \p size: a row or a
+/// column of the block.
 Attempt undoLines(ThreadProgram program, unsigned axis, int64_t size) {
   if (!separateLines(program, axis, size)) {
     program.refuse("the threads of a block work together in two dimensions");
@@ -293,7 +306,8 @@ Attempt undoLines(ThreadProgram program, unsigned axis, int64_t size) {
 
 } // namespace
 
-void restoreBlockWidth(ThreadProgram &program, std::vector<Dimension> &dimensions, const Poly &width) {
+void restoreBlockWidth(ThreadProgram &program, std::vector<Dimension> &dimensions,
+                       const Poly &width) {
   Space &space = program.space;
   auto change = [&](const Poly &poly) {
     Poly result = space.substitute(poly, analysis::BdimVar, width);
@@ -323,7 +337,8 @@ static void countWholeGroups(ThreadProgram &program) {
   Poly width = Poly::variable(analysis::BdimVar);
   for (VarId var = analysis::FirstOtherVar, end = space.size(); var < end; ++var) {
     const Space::Variable known = space[var];
-    if (known.kind != Space::FloorDiv || known.dividend != width + known.divisor - Poly::constant(1))
+    if (known.kind != Space::FloorDiv ||
+        known.dividend != width + known.divisor - Poly::constant(1))
       continue;
     substitute(program, var, space.floorDiv(width, known.divisor));
     program.requirements.push_back(space.mod(width, known.divisor) * Poly::constant(-1));
@@ -344,12 +359,15 @@ static void shrinkBlock(analysis::LaunchRanges &launches, const Attempt &done) {
 
 /// Makes one condition of two that stand beside each other and say the same.
 static void joinConditions(std::vector<Statement> &body) {
-  auto isSame = [](const Constraint &a, const Constraint &b) { return a.isEquality == b.isEquality && a.poly == b.poly; };
+  auto isSame = [](const Constraint &a, const Constraint &b) {
+    return a.isEquality == b.isEquality && a.poly == b.poly;
+  };
   std::vector<Statement> result;
   for (Statement &each : body) {
     Statement *last = result.empty() ? nullptr : &result.back();
-    if (last && last->kind == Statement::If && each.kind == Statement::If && last->value.text.empty() &&
-        each.value.text.empty() && llvm::equal(last->constraints, each.constraints, isSame))
+    if (last && last->kind == Statement::If && each.kind == Statement::If &&
+        last->value.text.empty() && each.value.text.empty() &&
+        llvm::equal(last->constraints, each.constraints, isSame))
       last->body.insert(last->body.end(), std::make_move_iterator(each.body.begin()),
                         std::make_move_iterator(each.body.end()));
     else
@@ -372,12 +390,15 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
     tried.push_back(std::move(result));
     return tried.back().program.reason.empty();
   };
-  auto attemptBlock = [&](std::optional<Poly> size) { return attempt({undoBlock(program, size), std::nullopt, 0}); };
+  auto attemptBlock = [&](std::optional<Poly> size) {
+    return attempt({undoBlock(program, size), std::nullopt, 0});
+  };
   bool done = false;
   for (int64_t size : signs.groups)
     if (!done && !signs.usesShared && size >= 2 && size <= 32 && llvm::isPowerOf2_64(size))
       done = attempt(undoGroups(program, size));
-  bool isOneRow = !mentionsVariable(program, analysis::TidVar + 1) && !mentionsVariable(program, analysis::TidVar + 2);
+  bool isOneRow = !mentionsVariable(program, analysis::TidVar + 1) &&
+                  !mentionsVariable(program, analysis::TidVar + 2);
   if (!done && !isOneRow && !signs.usesShared)
     done = attempt(undoRows(program));
   if (!isOneRow && signs.usesShared && !mentionsVariable(program, analysis::TidVar + 2))
@@ -398,7 +419,9 @@ std::optional<Poly> undoCooperation(ThreadProgram &program, analysis::LaunchRang
     done = attemptBlock(Poly::constant(32));
   if (!done) {
     // That a size of teams does not fit says less than what stands in the way where it does.
-    auto fits = [](const Attempt &each) { return !llvm::StringRef(each.program.reason).ends_with(" evenly"); };
+    auto fits = [](const Attempt &each) {
+      return !llvm::StringRef(each.program.reason).ends_with(" evenly");
+    };
     auto at = llvm::find_if(tried, fits);
     program.refuse((at == tried.end() ? tried.front() : *at).program.reason);
     return std::nullopt;

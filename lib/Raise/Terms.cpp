@@ -91,11 +91,15 @@ private:
   TermRef primary() {
     rest = rest.ltrim();
     bool isNumber = !rest.empty() && (llvm::isDigit(rest[0]) || rest[0] == '.');
-    llvm::StringRef word = isNumber ? rest.take_while([](char c) { return llvm::isAlnum(c) || c == '.'; })
-                                    : rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == ':' || c == '.'; });
+    llvm::StringRef word =
+        isNumber ? rest.take_while([](char c) { return llvm::isAlnum(c) || c == '.'; })
+                 : rest.take_while([](char c) {
+                     return llvm::isAlnum(c) || c == '_' || c == '$' || c == ':' || c == '.';
+                   });
     rest = rest.drop_front(word.size());
     // 1e-5f
-    if (isNumber && (word.ends_with("e") || word.ends_with("E")) && !word.starts_with("0x") && (rest.starts_with("-") || rest.starts_with("+"))) {
+    if (isNumber && (word.ends_with("e") || word.ends_with("E")) && !word.starts_with("0x") &&
+        (rest.starts_with("-") || rest.starts_with("+"))) {
       llvm::StringRef more = rest.drop_front(1).take_while(llvm::isAlnum);
       word = llvm::StringRef(word.data(), word.size() + 1 + more.size());
       rest = rest.drop_front(1 + more.size());
@@ -140,7 +144,8 @@ llvm::StringRef plainName(llvm::StringRef name) {
 std::optional<double> numberOf(const Term &term) {
   double value = 0;
   llvm::StringRef text = term.text;
-  if (term.kind != Term::Leaf || text.empty() || text.starts_with("0x") || (!llvm::isDigit(text[0]) && text[0] != '.') || text.rtrim("fFlL").getAsDouble(value))
+  if (term.kind != Term::Leaf || text.empty() || text.starts_with("0x") ||
+      (!llvm::isDigit(text[0]) && text[0] != '.') || text.rtrim("fFlL").getAsDouble(value))
     return std::nullopt;
   return value;
 }
@@ -155,12 +160,19 @@ std::string textOf(const Term &term) {
     return strength(*term.parts[i]) < atLeast ? "(" + text + ")" : text;
   };
   switch (term.kind) {
-  case Term::Leaf: return term.text;
-  case Term::Cast: return "(" + term.text + ")" + part(0, 8);
-  case Term::Unary: return term.text + (term.parts[0]->kind == Term::Unary ? "(" + textOf(*term.parts[0]) + ")" : part(0, 8));
-  case Term::Binary: return part(0, strength(term)) + " " + term.text + " " + part(1, strength(term) + 1);
-  case Term::Choice: return part(0, 1) + " ? " + part(1, 1) + " : " + part(2, 0);
-  case Term::Call: break;
+  case Term::Leaf:
+    return term.text;
+  case Term::Cast:
+    return "(" + term.text + ")" + part(0, 8);
+  case Term::Unary:
+    return term.text +
+           (term.parts[0]->kind == Term::Unary ? "(" + textOf(*term.parts[0]) + ")" : part(0, 8));
+  case Term::Binary:
+    return part(0, strength(term)) + " " + term.text + " " + part(1, strength(term) + 1);
+  case Term::Choice:
+    return part(0, 1) + " ? " + part(1, 1) + " : " + part(2, 0);
+  case Term::Call:
+    break;
   }
   std::string result = term.text + "(";
   for (unsigned i = 0; i < term.parts.size(); ++i)
@@ -180,7 +192,8 @@ TermRef rewriteTerm(const TermRef &term, llvm::function_ref<TermRef(const TermRe
 
 bool mentionsLeaf(const Term &term, llvm::function_ref<bool(llvm::StringRef)> isMeant) {
   return (term.kind == Term::Leaf && isMeant(term.text)) ||
-         llvm::any_of(term.parts, [&](const TermRef &part) { return mentionsLeaf(*part, isMeant); });
+         llvm::any_of(term.parts,
+                      [&](const TermRef &part) { return mentionsLeaf(*part, isMeant); });
 }
 
 Form::Form(double number) {
@@ -249,7 +262,8 @@ std::string Form::key() const {
 }
 
 bool Form::Product::mentions(llvm::StringRef atom) const {
-  return llvm::any_of(atoms, [&](const std::string &each) { return raise::mentions(each, atom); }) ||
+  return llvm::any_of(atoms,
+                      [&](const std::string &each) { return raise::mentions(each, atom); }) ||
          llvm::any_of(exponentials, [&](const auto &each) { return each.second.mentions(atom); });
 }
 
@@ -324,7 +338,8 @@ Form Form::of(const Term &term) {
   if (term.kind != Term::Call)
     return Form::atom(term.parts.empty() ? term.text : textOf(term));
   llvm::StringRef name = plainName(term.text);
-  bool isExponential = name == "expf" || name == "exp" || name == "__expf" || name == "exp2f" || name == "exp2";
+  bool isExponential =
+      name == "expf" || name == "exp" || name == "__expf" || name == "exp2f" || name == "exp2";
   if (isExponential && term.parts.size() == 1) {
     Product product;
     if (Form argument = part(0); !argument.isZero())

@@ -1,7 +1,7 @@
 //===- Terms.h - C++ expressions as trees and as sums of products -*- C++ -*-===//
 //
-// Owns the reading of the texts of a thread program as arithmetic, and the form in which two of them can be
-// compared as real numbers. Private to the library.
+// Owns the reading of the texts of a thread program as arithmetic, and the form in which two of
+// them can be compared as real numbers. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_RAISE_TERMS_H
@@ -28,11 +28,13 @@ TermRef makeTerm(Term::Kind kind, std::string text, std::vector<TermRef> parts =
 TermRef parseTerm(llvm::StringRef text);
 /// As C++, with parentheses where they are needed.
 std::string textOf(const Term &term);
-/// \p term with every leaf, and then every tree around, replaced by what \p change makes of it; null if that is null anywhere.
+/// \p term with every leaf, and then every tree around, replaced by what \p change makes of it;
+/// null if that is null anywhere.
 TermRef rewriteTerm(const TermRef &term, llvm::function_ref<TermRef(const TermRef &)> change);
 bool mentionsLeaf(const Term &term, llvm::function_ref<bool(llvm::StringRef)> isMeant);
 
-/// A sum of products over real numbers. In a product, calls of one exponential function are one call with the sum of their arguments.
+/// A sum of products over real numbers. In a product, calls of one exponential function are one
+/// call with the sum of their arguments.
 class Form {
 public:
   struct Product;
@@ -48,8 +50,8 @@ public:
   bool operator==(const Form &other) const { return key() == other.key(); }
   bool isZero() const { return products.empty(); }
   bool mentions(llvm::StringRef atom) const;
-  /// The sum of all products with \p atom once as a factor, without it; nothing where it stands otherwise (in a call,
-  /// squared).
+  /// The sum of all products with \p atom once as a factor, without it; nothing where it stands
+  /// otherwise (in a call, squared).
   std::optional<Form> coefficientOf(llvm::StringRef atom) const;
   Form without(llvm::StringRef atom) const;
   Form substitute(llvm::StringRef atom, const Form &value) const;

@@ -71,9 +71,12 @@ public:
 private:
   std::string operand(const Operand &each) {
     switch (each.kind) {
-    case Operand::Element: return each.base.name + "[" + space.text(each.offset) + "]";
-    case Operand::Index: return "(" + each.type + ")(" + space.text(each.offset) + ")";
-    case Operand::Collective: break;
+    case Operand::Element:
+      return each.base.name + "[" + space.text(each.offset) + "]";
+    case Operand::Index:
+      return "(" + each.type + ")(" + space.text(each.offset) + ")";
+    case Operand::Collective:
+      break;
     }
     std::string call = each.function + "(";
     for (const Text &argument : each.arguments)
@@ -96,13 +99,22 @@ private:
 
   void statement(const Statement &each) {
     switch (each.kind) {
-    case Statement::Let: os << "let " << each.type << " " << each.name << " = " << text(each.value); return;
-    case Statement::Assign: os << each.name << " = " << text(each.value); return;
-    case Statement::Combine:
-      os << each.reduction << " " << each.name << " <- " << text(each.value) << " by " << each.combine;
+    case Statement::Let:
+      os << "let " << each.type << " " << each.name << " = " << text(each.value);
       return;
-    case Statement::Store: os << operand(each.target) << " = " << text(each.value); return;
-    case Statement::Atomic: os << each.function << " " << operand(each.target) << ", " << text(each.value); return;
+    case Statement::Assign:
+      os << each.name << " = " << text(each.value);
+      return;
+    case Statement::Combine:
+      os << each.reduction << " " << each.name << " <- " << text(each.value) << " by "
+         << each.combine;
+      return;
+    case Statement::Store:
+      os << operand(each.target) << " = " << text(each.value);
+      return;
+    case Statement::Atomic:
+      os << each.function << " " << operand(each.target) << ", " << text(each.value);
+      return;
     case Statement::For: {
       static const char *const words[] = {"+=", "halved to", "doubled to", "-="};
       os << "for " << space[each.variable].name << " = " << space.text(each.begin) << " to "
@@ -117,8 +129,12 @@ private:
       if (!each.value.text.empty())
         os << " " << text(each.value);
       return;
-    case Statement::Barrier: os << "barrier " << each.function; return;
-    case Statement::Opaque: os << "opaque: " << each.reason; return;
+    case Statement::Barrier:
+      os << "barrier " << each.function;
+      return;
+    case Statement::Opaque:
+      os << "opaque: " << each.reason;
+      return;
     }
   }
 

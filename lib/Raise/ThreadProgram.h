@@ -46,11 +46,11 @@ public:
     std::string name;
     /// What is known without looking at any condition.
     std::optional<int64_t> low = {}, high = {};
-    Poly dividend = {}, divisor = {};   ///< of FloorDiv and Mod
-    int argument = -1;                  ///< of Param
-    int64_t byteOffset = 0;             ///< of Param: the field's
-    unsigned bits = 32;                 ///< of Param
-    bool isSigned = true;               ///< of Param
+    Poly dividend = {}, divisor = {}; ///< of FloorDiv and Mod
+    int argument = -1;                ///< of Param
+    int64_t byteOffset = 0;           ///< of Param: the field's
+    unsigned bits = 32;               ///< of Param
+    bool isSigned = true;             ///< of Param
   };
 
   Space();
@@ -59,8 +59,8 @@ public:
   /// whenever the value is used: see requirePositive in the reader.
   Poly floorDiv(const Poly &dividend, const Poly &divisor);
   Poly mod(const Poly &dividend, const Poly &divisor);
-  /// How many steps of \p step a loop over \p length takes; not above 0 where the length is not, also if the
-  /// division rounds towards 0.
+  /// How many steps of \p step a loop over \p length takes; not above 0 where the length is not,
+  /// also if the division rounds towards 0.
   Poly countSteps(const Poly &length, const Poly &step);
 
   const Variable &operator[](VarId var) const { return all[var]; }
@@ -145,23 +145,24 @@ struct Statement {
   /// Of Let: the variable that stands for its value in polynomials.
   std::optional<VarId> symbol;
   Text value;
-  /// Of Combine and, where it is a reduction, of Atomic, as kb.reduce has them: "add", "%a + %b", "0.0f".
+  /// Of Combine and, where it is a reduction, of Atomic, as kb.reduce has them: "add", "%a + %b",
+  /// "0.0f".
   std::string reduction, combine, identity;
-  /// Of Combine: what is added is relative to the running maximum of this name, by `scale`: a function and a factor. With isPair it is
-  /// another lane's sum, relative to that lane's maximum.
+  /// Of Combine: what is added is relative to the running maximum of this name, by `scale`: a
+  /// function and a factor. With isPair it is another lane's sum, relative to that lane's maximum.
   std::string basis, scale;
   bool isPair = false;
 
   Operand target;       ///< of Store and Atomic
   std::string function; ///< of Atomic and Barrier
   /// Of For. Add: for (var = begin; var < end; var += step). Halve: for (var = begin; var >= end;
-  /// var /= 2), end >= 1. Double: for (var = begin; var < end; var *= 2). Down: for (var = begin; var >=
-  /// end; var -= step). Nothing in the body changes var.
+  /// var /= 2), end >= 1. Double: for (var = begin; var < end; var *= 2). Down: for (var = begin;
+  /// var >= end; var -= step). Nothing in the body changes var.
   enum Progress { Add, Halve, Double, Down } progress = Add;
   VarId variable = 0;
   Poly begin, end, step;
   kb::LoopOrder order = kb::LoopOrder::Ascending; ///< of For, set by checkDependences
-  bool team = false; ///< its iterations were shared out among threads
+  bool team = false;                              ///< its iterations were shared out among threads
 
   /// Of If: a conjunction. The constraints hold and, if it is not empty, so does `value`.
   std::vector<Constraint> constraints;
@@ -204,7 +205,8 @@ struct ThreadProgram {
   std::map<VarId, std::pair<Poly, Poly>> given;
   std::vector<Hint> hints;
   std::set<std::string> names; ///< taken: parameters, lets, loops
-  /// The threads of a block already work as one: thread variables are gone, block sizes are required.
+  /// The threads of a block already work as one: thread variables are gone, block sizes are
+  /// required.
   bool isBlockUndone = false;
   std::string header; ///< template header, as in kb.nest
   /// A branch that is not in a loop, has two sides and goes the same way in the whole launch.
@@ -226,7 +228,8 @@ void walk(std::vector<Statement> &body, llvm::function_ref<bool(Statement &)> vi
 void forEachOperand(Statement &statement, llvm::function_ref<void(Operand &)> visit);
 /// Applies \p change to every polynomial of \p body.
 void rewritePolys(std::vector<Statement> &body, llvm::function_ref<Poly(const Poly &)> change);
-/// Puts \p value in the place of \p var in all that \p program says: statements, requirements, obligations, hints, ranges.
+/// Puts \p value in the place of \p var in all that \p program says: statements, requirements,
+/// obligations, hints, ranges.
 void substitute(ThreadProgram &program, VarId var, const Poly &value);
 /// For tests and debugging.
 std::string print(const ThreadProgram &program);

@@ -14,13 +14,14 @@
 
 namespace kbopt::raise {
 
-/// For which launches a kernel is read. Then and Else: for those where a branch that goes the same way in the whole launch takes this
-/// side. Multiples: for those where sizes are multiples of the constants that the kernel divides them by, so that nothing is left
-/// for loops over the rest. The nest requires what the reading rests on.
+/// For which launches a kernel is read. Then and Else: for those where a branch that goes the same
+/// way in the whole launch takes this side. Multiples: for those where sizes are multiples of the
+/// constants that the kernel divides them by, so that nothing is left for loops over the rest. The
+/// nest requires what the reading rests on.
 enum class LaunchSide { Both, Then, Else, Multiples };
 
-/// What the thread does that executes \p kernel, or a program with a `reason`. In a kernel whose threads work together,
-/// `c ? x[i] : 0` is read under `c` only with \p liftsChoices.
+/// What the thread does that executes \p kernel, or a program with a `reason`. In a kernel whose
+/// threads work together, `c ? x[i] : 0` is read under `c` only with \p liftsChoices.
 ThreadProgram readThread(const clang::FunctionDecl *kernel, bool liftsChoices = false,
                          LaunchSide side = LaunchSide::Both);
 
@@ -63,7 +64,7 @@ struct Value {
   enum Kind { Number, Address, Scalar, Vector } kind = Scalar;
   Integer number;
   Pointer address;
-  std::string name; ///< of Scalar; empty: as written
+  std::string name;                    ///< of Scalar; empty: as written
   std::vector<std::string> parts = {}; ///< of Vector: the scalars that hold it
 };
 
@@ -71,21 +72,25 @@ struct Value {
 /// that are changed under a condition or in a loop are scalars, others are followed.
 class ThreadReader {
 public:
-  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices, LaunchSide side);
+  ThreadReader(const clang::FunctionDecl *kernel, ThreadProgram &program, bool liftsChoices,
+               LaunchSide side);
   void read();
 
 private:
   using Body = std::vector<Statement>;
   using Statements = llvm::SmallVector<const clang::Stmt *>;
 
-  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp) --------===//
+  //===-- Statements (ReadStatements.cpp, ReadVariables.cpp, ReadAssignments.cpp, ReadEffects.cpp)
+  //--------===//
   void readParameters();
   void readSequence(llvm::ArrayRef<const clang::Stmt *> statements, Body &out);
   void readStatement(const clang::Stmt *statement, Body &out);
-  /// `p = c ? x : y;`, or its declaration, as a branch that gives the pointer its value; null if it is none.
+  /// `p = c ? x : y;`, or its declaration, as a branch that gives the pointer its value; null if it
+  /// is none.
   const clang::IfStmt *choiceOf(const clang::Stmt *statement);
   void readIf(const clang::IfStmt *statement, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
-  /// The side of \p branch that the kernel is read for, if the branch goes the same way in the whole launch.
+  /// The side of \p branch that the kernel is read for, if the branch goes the same way in the
+  /// whole launch.
   const clang::Stmt *launchSideOf(const clang::IfStmt *branch);
   /// The body of \p condition, an If whose constraints have been read.
   void readGuarded(llvm::ArrayRef<const clang::Stmt *> statements, Statement &condition);
@@ -95,11 +100,12 @@ private:
   void readShared(const clang::VarDecl *variable);
   void declareScalar(const clang::VarDecl *variable, const clang::Expr *init, Body &out);
   void readExpression(const clang::Expr *expr, Body &out);
-  void readAssignment(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
-  void readNumberAssignment(const clang::VarDecl *variable, const clang::Expr *left, const clang::Expr *right,
-                            llvm::StringRef opcode, Body &out);
-  void declareUpdated(const clang::VarDecl *variable, const clang::Expr *left, const clang::Expr *right,
-                      llvm::StringRef opcode, Body &out);
+  void readAssignment(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode,
+                      Body &out);
+  void readNumberAssignment(const clang::VarDecl *variable, const clang::Expr *left,
+                            const clang::Expr *right, llvm::StringRef opcode, Body &out);
+  void declareUpdated(const clang::VarDecl *variable, const clang::Expr *left,
+                      const clang::Expr *right, llvm::StringRef opcode, Body &out);
   bool readAssertion(const clang::ConditionalOperator *choice, Body &out);
   bool readCall(const clang::CallExpr *call, Body &out);
   bool readAtomic(const clang::CallExpr *call, llvm::StringRef name, Body &out);
@@ -112,7 +118,8 @@ private:
     const clang::BinaryOperator *comparison;
     bool negates;
   };
-  /// What else ends a loop: conditions that stay false once they are, and values above its variable.
+  /// What else ends a loop: conditions that stay false once they are, and values above its
+  /// variable.
   struct Guards {
     llvm::SmallVector<Test> tests;
     std::vector<Poly> ends;
@@ -133,56 +140,67 @@ private:
     Value start;
     Poly by;
   };
-  /// Lets the variables that move on in \p loop, which counts as \p result says, depend on its counter. False if one
-  /// moves in a way that is not understood.
-  bool startMoves(const clang::ForStmt *loop, const clang::VarDecl *counted, Statement &result, bool isPlain,
-                  std::vector<Moving> &moving);
+  /// Lets the variables that move on in \p loop, which counts as \p result says, depend on its
+  /// counter. False if one moves in a way that is not understood.
+  bool startMoves(const clang::ForStmt *loop, const clang::VarDecl *counted, Statement &result,
+                  bool isPlain, std::vector<Moving> &moving);
   /// Whether each has moved as far as `moving` says; gives them their values after the loop.
-  bool endMoves(const clang::ForStmt *loop, const Statement &result, bool isPlain, std::vector<Moving> &moving);
-  static Poly &placeOf(Value &value) { return value.kind == Value::Address ? value.address.offset : value.number.poly; }
-  bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result, Guards &guards);
-  /// The value that `i + tid < n` compares \p variable, a counter, with; turns \p opcode where the variable then stands on the
-  /// left. Nothing where the variable has a factor.
-  std::optional<Integer> comparedWith(const clang::BinaryOperator *test, const clang::VarDecl *variable, const Statement &loop,
+  bool endMoves(const clang::ForStmt *loop, const Statement &result, bool isPlain,
+                std::vector<Moving> &moving);
+  static Poly &placeOf(Value &value) {
+    return value.kind == Value::Address ? value.address.offset : value.number.poly;
+  }
+  bool readHeader(const clang::ForStmt *loop, const clang::VarDecl *variable, Statement &result,
+                  Guards &guards);
+  /// The value that `i + tid < n` compares \p variable, a counter, with; turns \p opcode where the
+  /// variable then stands on the left. Nothing where the variable has a factor.
+  std::optional<Integer> comparedWith(const clang::BinaryOperator *test,
+                                      const clang::VarDecl *variable, const Statement &loop,
                                       clang::BinaryOperatorKind &opcode);
   /// Puts \p guards around the body of \p result.
   bool guardBody(Statement &result, const clang::VarDecl *variable, const Guards &guards);
 
   //===-- Branches (ReadBranches.cpp) -------------------------------------===//
-  /// `if (c) break;` in the body of a loop, or `if (c) return;` where nothing follows the loop: what stands after it is
-  /// done where c does not hold, if c stays true once it is. False where \p branch is something else.
+  /// `if (c) break;` in the body of a loop, or `if (c) return;` where nothing follows the loop:
+  /// what stands after it is done where c does not hold, if c stays true once it is. False where \p
+  /// branch is something else.
   bool readLeave(const clang::IfStmt *branch, llvm::ArrayRef<const clang::Stmt *> rest, Body &out);
   bool staysFalse(const Constraint &constraint, const Frame &loop) const;
   void readSwitch(const clang::SwitchStmt *choice, Body &out);
 
   //===-- Functions (ReadCalls.cpp) ---------------------------------------===//
-  /// Reads the body of the function in the call's place; its result as text, empty for void. Nothing
-  /// where that is not possible.
+  /// Reads the body of the function in the call's place; its result as text, empty for void.
+  /// Nothing where that is not possible.
   std::optional<Text> inlineCall(const clang::CallExpr *call, Body &out);
   bool bindParameter(const clang::ParmVarDecl *parameter, const clang::Expr *argument, Body &out);
-  /// What \p call's method is called on, and its arguments, into \p arguments. False if the method cannot be read.
+  /// What \p call's method is called on, and its arguments, into \p arguments. False if the method
+  /// cannot be read.
   bool bindObject(const clang::CallExpr *call, const clang::CXXMethodDecl *method,
-                  llvm::SmallVectorImpl<const clang::Expr *> &arguments, const clang::Expr *&called);
+                  llvm::SmallVectorImpl<const clang::Expr *> &arguments,
+                  const clang::Expr *&called);
   /// The object that \p member is a field of; in a method, that is what the method was called on.
   const clang::Expr *objectOf(const clang::MemberExpr *member) const;
   bool isArrow(const clang::MemberExpr *member) const;
   void readResult(const clang::ReturnStmt *statement, Body &out);
   /// Whether what stands after a part of \p statement is read for each side of a branch.
   bool readsTwice(const clang::Stmt *statement);
-  /// The scalar or the split vector of the thread that \p lvalue names; nothing if it is something else.
+  /// The scalar or the split vector of the thread that \p lvalue names; nothing if it is something
+  /// else.
   std::optional<Value> placeAt(const clang::Expr *lvalue);
   /// What \p pointer, `&x` or a parameter that is given one, points to, of the thread's variables.
   std::optional<Value> pointeeOf(const clang::Expr *pointer);
   /// `cub::BlockReduce<T, n>(storage).Sum(x)` as a collective.
   std::optional<Operand> blockReduction(const clang::CallExpr *call, Body &out);
-  /// The function object that threads combine values with, as a library names it; empty if it does something else.
+  /// The function object that threads combine values with, as a library names it; empty if it does
+  /// something else.
   std::string functorText(const clang::Expr *functor) const;
   /// What a member of a cooperative group says of the thread.
   std::optional<Integer> evaluateGroup(const clang::CallExpr *call);
 
   //===-- Reductions (ReadCombine.cpp) ------------------------------------===//
   /// `sum += x` and its relatives: a Combine instead of an Assign.
-  bool readCombine(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
+  bool readCombine(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode,
+                   Body &out);
   /// `if (x > top) top = x;`.
   bool readConditionalMaximum(const clang::IfStmt *statement, Body &out);
   bool combineBy(const std::string &name, clang::QualType type, llvm::StringRef reduction,
@@ -205,11 +223,13 @@ private:
   std::optional<Integer> arithmetic(clang::BinaryOperatorKind opcode, Integer left, Integer right,
                                     clang::QualType type, const clang::Expr *shown);
   std::optional<Integer> evaluateCall(const clang::CallExpr *call);
-  /// Whether \p divisor, a constant, is taken to divide \p size, a product of parameters; the nest requires it then.
+  /// Whether \p divisor, a constant, is taken to divide \p size, a product of parameters; the nest
+  /// requires it then.
   bool isMultiple(const Poly &size, const Poly &divisor);
   /// n / 4 * 4 is n, where n is taken to be a multiple.
   Poly joinMultiples(const Poly &poly);
-  /// An integer that is loaded to form an address: a Let before the statement, if that is allowed here.
+  /// An integer that is loaded to form an address: a Let before the statement, if that is allowed
+  /// here.
   std::optional<Integer> evaluateLoad(const clang::Expr *expr);
   /// The value of an index or loop bound, of which parts may be loaded.
   std::optional<Integer> evaluateIndex(const clang::Expr *expr);
@@ -223,7 +243,8 @@ private:
   Poly joinDigits(const Poly &poly);
   /// idx - idx % n is idx / n * n, where that has fewer terms.
   Poly expandRemainders(const Poly &poly);
-  /// Whether the conditions around what is read show that \p poly >= 0; may require that sizes are not negative.
+  /// Whether the conditions around what is read show that \p poly >= 0; may require that sizes are
+  /// not negative.
   bool isGuarded(Poly poly);
   /// Whether \p constraint holds nowhere.
   bool isImpossible(const Constraint &constraint);
@@ -242,15 +263,18 @@ private:
   Operand elementAt(const Pointer &pointer) const;
 
   //===-- Fields (ReadFields.cpp) -----------------------------------------===//
-  /// Lets parameters that point to structs of which fields are stored point to the numbers in them, where these have one type.
+  /// Lets parameters that point to structs of which fields are stored point to the numbers in them,
+  /// where these have one type.
   void findFields();
-  /// Refuses memory that is stored to as elements of one size and used as elements of another, or of another type where it is cast.
+  /// Refuses memory that is stored to as elements of one size and used as elements of another, or
+  /// of another type where it is cast.
   void checkFields();
   /// Lets \p pointer, to numbers of which \p type consists, point to a \p type.
   void setPointee(Pointer &pointer, clang::QualType type) const;
   /// Where the field lies, if it is one of a struct in memory that findFields has split.
   std::optional<Pointer> fieldPlace(const clang::MemberExpr *member);
-  /// The place of what \p lvalue, an element, `*p`, a reference or a field of such, names in memory.
+  /// The place of what \p lvalue, an element, `*p`, a reference or a field of such, names in
+  /// memory.
   std::optional<Pointer> placeInMemory(const clang::Expr *lvalue);
 
   //===-- Vectors (ReadVectors.cpp) ---------------------------------------===//
@@ -258,10 +282,12 @@ private:
   std::optional<VectorShape> vectorShape(clang::QualType type) const;
   /// \p pointer as one to \p to, if that is its element or a vector of such.
   std::optional<Pointer> castPointer(Pointer pointer, clang::QualType to) const;
-  /// \p pointer to the bytes of `extern __shared__ char x[]` as one to elements of type \p to, which all of it then has.
+  /// \p pointer to the bytes of `extern __shared__ char x[]` as one to elements of type \p to,
+  /// which all of it then has.
   std::optional<Pointer> castShared(Pointer pointer, clang::QualType to);
-  /// \p pointer to memory that the kernel is given as one to elements of another size: of type \p to, or of the numbers that \p to, a
-  /// vector, consists of. Nothing where its offset is no whole number of these.
+  /// \p pointer to memory that the kernel is given as one to elements of another size: of type \p
+  /// to, or of the numbers that \p to, a vector, consists of. Nothing where its offset is no whole
+  /// number of these.
   std::optional<Pointer> castGiven(Pointer pointer, clang::QualType to);
   /// Refuses shared memory that is used as bytes, too, where it was cast.
   void checkCastShared();
@@ -276,12 +302,14 @@ private:
   std::optional<Text> partText(const clang::MemberExpr *member, Body &out);
   /// The scalar that `v.x`, `p->x` or `*p` stands for; null if it is none of the thread's.
   const std::string *partName(const clang::Expr *lvalue);
-  /// What \p expr, `v`, `*p` or `p->` without its arrow, has as its value; null if it is no variable of the thread.
+  /// What \p expr, `v`, `*p` or `p->` without its arrow, has as its value; null if it is no
+  /// variable of the thread.
   const Value *valueAt(const clang::Expr *expr, bool isPointer = false) const;
   bool declareVector(const clang::VarDecl *variable, const clang::Expr *init, Body &out);
   bool storeVector(const Pointer &pointer, const clang::Expr *right, Body &out);
   bool assignVector(const clang::Expr *left, const clang::Expr *right, Body &out);
-  bool assignPart(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode, Body &out);
+  bool assignPart(const clang::Expr *left, const clang::Expr *right, llvm::StringRef opcode,
+                  Body &out);
 
   //===-- Text (ReadText.cpp) ---------------------------------------------===//
   friend class TextBuilder;
@@ -291,10 +319,11 @@ private:
   bool isGivenValue(const Value &value) const;
   bool isGridObject(const clang::Expr *expr) const;
   std::string typeText(clang::QualType type) const;
-  /// Whether types and constants in \p expr may have names that another kernel does not see: those of the function that is read
-  /// in a call's place, or an alias that a function declares.
+  /// Whether types and constants in \p expr may have names that another kernel does not see: those
+  /// of the function that is read in a call's place, or an alias that a function declares.
   bool isWrittenElsewhere(const clang::Expr *expr) const;
-  /// A function or variable of a template, with the values of its arguments, where these have names that another kernel does not see.
+  /// A function or variable of a template, with the values of its arguments, where these have names
+  /// that another kernel does not see.
   std::optional<std::string> functionText(const clang::DeclRefExpr *reference) const;
   std::string sourceText(const clang::Stmt *statement) const;
   bool isPureFunction(const clang::FunctionDecl *function);
@@ -309,10 +338,13 @@ private:
   void declareArray(const clang::VarDecl *variable, Body &out);
   /// The array of the thread that \p lvalue is an element of; null if it is something else.
   const LocalArray *arrayOf(const clang::Expr *lvalue) const;
-  /// The scalar that \p lvalue, an element of an array of the thread, stands for; null if its index is not known.
+  /// The scalar that \p lvalue, an element of an array of the thread, stands for; null if its index
+  /// is not known.
   const std::string *elementName(const clang::Expr *lvalue);
-  /// Reads a loop of few iterations that index an array of the thread once for each. False if it is none.
-  bool unroll(const clang::ForStmt *loop, const clang::VarDecl *variable, const Statement &header, Body &out);
+  /// Reads a loop of few iterations that index an array of the thread once for each. False if it is
+  /// none.
+  bool unroll(const clang::ForStmt *loop, const clang::VarDecl *variable, const Statement &header,
+              Body &out);
   bool indexesArray(const clang::Stmt *body, const clang::VarDecl *variable) const;
 
   const clang::FunctionDecl *kernel;
@@ -320,7 +352,8 @@ private:
   ThreadProgram &program;
   Space &space;
   std::map<const clang::VarDecl *, Value> values;
-  std::map<const clang::VarDecl *, Value> pointees; ///< what parameters of functions point to, of the thread's variables
+  std::map<const clang::VarDecl *, Value>
+      pointees; ///< what parameters of functions point to, of the thread's variables
   std::set<const clang::VarDecl *> untracked;
   LoopForms forms;
   std::vector<Frame> frames;
@@ -331,7 +364,8 @@ private:
   std::map<const clang::VarDecl *, LocalArray> arrays;
   bool hasFields = false; ///< a parameter points to structs whose fields are elements
   std::map<std::string, std::string> castTypes; ///< of shared memory that was declared as bytes
-  std::set<std::string> castGivens; ///< memory that is used as elements of another size than it is declared
+  std::set<std::string>
+      castGivens;    ///< memory that is used as elements of another size than it is declared
   bool liftsChoices; ///< `c ? x[i] : 0` becomes a condition around the load
   LaunchSide side;
   std::set<VarId> wholeQuotients; ///< n / 4, where n is taken to be a multiple of 4
@@ -345,16 +379,19 @@ private:
   Inlined *inlined = nullptr;
   const clang::Expr *object = nullptr; ///< of the method that is read in a call's place
   llvm::SmallVector<Constraint> given; ///< holds wherever what is read is reached
-  /// Where statements are put before the one that is read; null where that one's condition is not known.
+  /// Where statements are put before the one that is read; null where that one's condition is not
+  /// known.
   Body *before = nullptr;
   bool mayLoad = false; ///< what is read is an index
   std::vector<Base> loadedForIndex;
-  std::map<std::tuple<Body *, std::string, std::string>, VarId> loadedIndices; ///< of this statement
+  std::map<std::tuple<Body *, std::string, std::string>, VarId>
+      loadedIndices; ///< of this statement
 };
 
 /// The limits of \p value's type; those of 64 bits unsigned are above what polynomials know.
 std::pair<int64_t, int64_t> limits(const Integer &value);
-/// Whether \p body, or a function that it calls, declares shared memory or has threads exchange values.
+/// Whether \p body, or a function that it calls, declares shared memory or has threads exchange
+/// values.
 bool mayCooperate(const clang::Stmt *body);
 /// Whether \p type is what a block-wide function of CUB needs for itself.
 bool isLibraryStorage(clang::QualType type);
@@ -362,27 +399,32 @@ bool isLibraryStorage(clang::QualType type);
 bool isThreadGroup(clang::QualType type);
 /// The number of threads of a tile as text; empty for other groups.
 std::string groupSizeText(clang::QualType type);
-/// Adds the variables that \p body changes deeper than it declares them, or whose address it takes. Those that only
-/// move on once in each iteration of a loop are in \p moves instead: pointers, with \p movesIntegers also integers. The
-/// branches that set pointers are in \p choices; these pointers, and integers that no other branch sets, are followed.
+/// Adds the variables that \p body changes deeper than it declares them, or whose address it takes.
+/// Those that only move on once in each iteration of a loop are in \p moves instead: pointers, with
+/// \p movesIntegers also integers. The branches that set pointers are in \p choices; these
+/// pointers, and integers that no other branch sets, are followed.
 void findUntrackedVariables(const clang::Stmt *body, const clang::ASTContext &ast,
-                            std::set<const clang::VarDecl *> &untracked, LoopForms &forms, LoopMoves &moves,
-                            Choices &choices, bool movesIntegers);
-/// Whether \p statement may leave the function, or go on with the next iteration of the loop around it.
+                            std::set<const clang::VarDecl *> &untracked, LoopForms &forms,
+                            LoopMoves &moves, Choices &choices, bool movesIntegers);
+/// Whether \p statement may leave the function, or go on with the next iteration of the loop around
+/// it.
 bool containsExit(const clang::Stmt *statement);
 /// Whether \p statement changes \p variable.
 bool changesVariable(const clang::Stmt *statement, const clang::VarDecl *variable);
-/// The side of \p branch that is always taken, null for an absent else; nothing where that depends on the run.
-std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch, const clang::ASTContext &ast);
+/// The side of \p branch that is always taken, null for an absent else; nothing where that depends
+/// on the run.
+std::optional<const clang::Stmt *> constantSide(const clang::IfStmt *branch,
+                                                const clang::ASTContext &ast);
 /// How far the increment of a loop moves \p variable, and how. Without a step: by one.
-bool readIncrement(const clang::Expr *increment, const clang::VarDecl *variable, Statement::Progress &progress,
-                   const clang::Expr *&step);
+bool readIncrement(const clang::Expr *increment, const clang::VarDecl *variable,
+                   Statement::Progress &progress, const clang::Expr *&step);
 /// Whether \p statement names the object of the method that it stands in.
 bool mentionsThis(const clang::Stmt *statement);
 /// The variable that the header of \p loop counts; null if there is none.
 const clang::VarDecl *countedVariable(const clang::ForStmt *loop);
 
-/// `threadIdx.x` and its relatives as a variable of analysis::FixedVar; none if it is something else.
+/// `threadIdx.x` and its relatives as a variable of analysis::FixedVar; none if it is something
+/// else.
 std::optional<VarId> gridVariable(const clang::Expr *expr);
 /// Without parentheses, implicit nodes and casts that the compiler added.
 const clang::Expr *strip(const clang::Expr *expr);

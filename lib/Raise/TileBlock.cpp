@@ -1,6 +1,7 @@
 //===- TileBlock.cpp - Threads of a block as rows and columns ----------------===//
 //
-// Owns the arrangement of the threads of a block so that each axis of the grid has an axis of the block beside it:
+// Owns the arrangement of the threads of a block so that each axis of the grid has an axis of the
+// block beside it:
 //
 //   row = blockIdx.x * 32 + threadIdx.x / 32            row = blockIdx.x * 32 + threadIdx.x
 //   col = blockIdx.y * 32 + threadIdx.x % 32     =>     col = blockIdx.y * 32 + threadIdx.y
@@ -16,7 +17,8 @@ using analysis::TidVar;
 
 class BlockArranger {
 public:
-  BlockArranger(ThreadProgram &program, std::array<int64_t, 3> block) : program(program), space(program.space), block(block) {}
+  BlockArranger(ThreadProgram &program, std::array<int64_t, 3> block)
+      : program(program), space(program.space), block(block) {}
 
   std::array<int64_t, 3> run() {
     // What obligations say of the threads holds for the block that is launched.
@@ -95,14 +97,16 @@ private:
     }
   }
 
-  /// Gives the digits by which the kernel takes the number of a thread along \p axis apart names of their own.
+  /// Gives the digits by which the kernel takes the number of a thread along \p axis apart names of
+  /// their own.
   void splitAxis(unsigned axis) {
     std::set<int64_t> divisors;
     rewritePolys(program.body, [&](const Poly &poly) {
       for (VarId var : space.variables(poly)) {
         const Space::Variable &known = space[var];
         bool isDivision = known.kind == Space::Mod || known.kind == Space::FloorDiv;
-        if (isDivision && known.divisor.isConstant() && known.dividend == Poly::variable(TidVar + axis))
+        if (isDivision && known.divisor.isConstant() &&
+            known.dividend == Poly::variable(TidVar + axis))
           divisors.insert(known.divisor.constantTerm());
       }
       return poly;
@@ -131,12 +135,14 @@ private:
 
   /// Whether blocks along \p axis and \p digit number one range together.
   bool belongsTo(VarId digit, unsigned axis) {
-    Poly count = Poly::constant(*space[digit].high + 1), start = Poly::variable(BidVar + axis) * count;
+    Poly count = Poly::constant(*space[digit].high + 1),
+         start = Poly::variable(BidVar + axis) * count;
     bool isUsed = false, isLeft = false;
     VarId whole = BidVar + axis;
     rewritePolys(program.body, [&](const Poly &poly) {
       isUsed |= space.dependsOn(poly, whole);
-      isLeft |= space.dependsOn(space.substitute(poly, digit, Poly::variable(digit) - start), whole);
+      isLeft |=
+          space.dependsOn(space.substitute(poly, digit, Poly::variable(digit) - start), whole);
       return poly;
     });
     return isUsed && !isLeft;
@@ -156,7 +162,8 @@ void arrangeBlock(ThreadProgram &program, TileBlock &block, analysis::LaunchRang
     launches.block[axis] = {block.arranged[axis], block.arranged[axis]};
 }
 
-void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions, const TileBlock &block) {
+void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions,
+                  const TileBlock &block) {
   Space &space = program.space;
   auto change = [&](Poly poly) {
     for (unsigned axis = 0; axis < 3; ++axis)
@@ -171,7 +178,8 @@ void restoreBlock(ThreadProgram &program, std::vector<Dimension> &dimensions, co
   for (Dimension &dimension : dimensions)
     dimension.extent = change(dimension.extent);
   for (unsigned axis = 0; axis < 3; ++axis) {
-    Poly width = Poly::variable(analysis::BdimVar + axis), number = Poly::constant(block.threads[axis]);
+    Poly width = Poly::variable(analysis::BdimVar + axis),
+         number = Poly::constant(block.threads[axis]);
     program.requirements.push_back(width - number);
     program.requirements.push_back(number - width);
   }

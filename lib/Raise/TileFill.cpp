@@ -22,9 +22,10 @@ std::optional<std::pair<int64_t, int64_t>> rangeOf(const Space &space, const Pol
         range = {*known.low, *known.high};
       else if (known.kind == Space::FloorDiv && known.divisor.isConstant())
         if ((range = rangeOf(space, known.dividend)))
-          range = range->first < 0 ? std::nullopt
-                                   : std::optional(std::pair(range->first / known.divisor.constantTerm(),
-                                                             range->second / known.divisor.constantTerm()));
+          range = range->first < 0
+                      ? std::nullopt
+                      : std::optional(std::pair(range->first / known.divisor.constantTerm(),
+                                                range->second / known.divisor.constantTerm()));
       if (!range)
         return std::nullopt;
       __int128 corners[] = {least * range->first, least * range->second, greatest * range->first,
@@ -101,11 +102,13 @@ private:
   }
 
   TileDigit *digitOf(VarId var) {
-    auto at = llvm::find_if(fill.digits, [&](const TileDigit &each) { return each.variable == var; });
+    auto at =
+        llvm::find_if(fill.digits, [&](const TileDigit &each) { return each.variable == var; });
     return at == fill.digits.end() ? nullptr : &*at;
   }
 
-  /// scale * (number of a thread among `count`) + rest, where the number takes digits all of whose values occur.
+  /// scale * (number of a thread among `count`) + rest, where the number takes digits all of whose
+  /// values occur.
   struct Number {
     Poly scale, rest;
     int64_t count = 1;
@@ -156,7 +159,9 @@ private:
         fill = std::move(before);
         return std::nullopt;
       }
-    llvm::erase_if(fill.digits, [&](const TileDigit &each) { return llvm::is_contained(number.digits, each.variable); });
+    llvm::erase_if(fill.digits, [&](const TileDigit &each) {
+      return llvm::is_contained(number.digits, each.variable);
+    });
     return whole;
   }
 
@@ -179,18 +184,22 @@ private:
     if (!length.isConstant() || length.constantTerm() < 1)
       return false;
     // Threads share out the range among them: the loop has each of its values in one thread.
-    VarId counter = addDigit(space[loop.variable].name, (length.constantTerm() + scale - 1) / scale);
+    VarId counter =
+        addDigit(space[loop.variable].name, (length.constantTerm() + scale - 1) / scale);
     replace(loop.variable, first + Poly::variable(counter) * Poly::constant(scale));
     if (!number)
       return true;
     for (VarId var : number->digits)
       if (mentions(var))
         return false;
-    llvm::erase_if(fill.digits, [&](const TileDigit &each) { return llvm::is_contained(number->digits, each.variable); });
+    llvm::erase_if(fill.digits, [&](const TileDigit &each) {
+      return llvm::is_contained(number->digits, each.variable);
+    });
     return true;
   }
 
-  /// Splits a digit that is divided by a constant, or joins digits of which a sum is divided. False if there is none.
+  /// Splits a digit that is divided by a constant, or joins digits of which a sum is divided. False
+  /// if there is none.
   bool splitOnce() {
     std::optional<std::pair<Poly, int64_t>> found;
     fill.rewrite([&](const Poly &poly) {
@@ -229,11 +238,13 @@ private:
 
 } // namespace
 
-bool numberWriters(Space &space, TileFill &fill, llvm::ArrayRef<Statement> loops, llvm::ArrayRef<int64_t> block) {
+bool numberWriters(Space &space, TileFill &fill, llvm::ArrayRef<Statement> loops,
+                   llvm::ArrayRef<int64_t> block) {
   return WriterNumbers(space, fill).run(loops, block);
 }
 
-std::optional<std::vector<Poly>> writersOf(Space &space, const TileFill &fill, const Poly &offset, bool &isNever) {
+std::optional<std::vector<Poly>> writersOf(Space &space, const TileFill &fill, const Poly &offset,
+                                           bool &isNever) {
   struct Digit {
     int64_t coefficient;
     size_t position;

@@ -1,6 +1,7 @@
 //===- TileFill.h - A store to a shared array, by element -------*- C++ -*-===//
 //
-// Owns the way from the index of an element of a shared array to the thread that stored it. Private to the library.
+// Owns the way from the index of an element of a shared array to the thread that stored it. Private
+// to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_RAISE_TILEFILL_H
@@ -19,7 +20,8 @@ struct TileGuard {
   bool isElse = false;
 };
 
-/// A counter whose values the threads and iterations around a store have, each of them once: 0 <= variable < count.
+/// A counter whose values the threads and iterations around a store have, each of them once: 0 <=
+/// variable < count.
 struct TileDigit {
   VarId variable;
   int64_t count;
@@ -30,7 +32,8 @@ struct TileFill {
   Operand target;
   Text value;
   std::vector<TileGuard> guards;
-  std::vector<Statement> scalars; ///< that the value and the conditions are computed from, in their order
+  std::vector<Statement>
+      scalars; ///< that the value and the conditions are computed from, in their order
   std::vector<TileDigit> digits;
   bool isPublished = false; ///< a barrier came after it
 
@@ -40,13 +43,16 @@ struct TileFill {
 /// The least and greatest value of \p poly by what is known of its variables.
 std::optional<std::pair<int64_t, int64_t>> rangeOf(const Space &space, const Poly &poly);
 
-/// Gives \p fill digits of its own in place of the numbers of threads, which are less than \p block, and of the \p loops
-/// around it, outermost first. False where iterations and threads do not count through a range.
-bool numberWriters(Space &space, TileFill &fill, llvm::ArrayRef<Statement> loops, llvm::ArrayRef<int64_t> block);
+/// Gives \p fill digits of its own in place of the numbers of threads, which are less than \p
+/// block, and of the \p loops around it, outermost first. False where iterations and threads do not
+/// count through a range.
+bool numberWriters(Space &space, TileFill &fill, llvm::ArrayRef<Statement> loops,
+                   llvm::ArrayRef<int64_t> block);
 
-/// The values of \p fill's digits for which it stores to the element \p offset. Nothing where that is not certain;
-/// `isNever` is set where it never does.
-std::optional<std::vector<Poly>> writersOf(Space &space, const TileFill &fill, const Poly &offset, bool &isNever);
+/// The values of \p fill's digits for which it stores to the element \p offset. Nothing where that
+/// is not certain; `isNever` is set where it never does.
+std::optional<std::vector<Poly>> writersOf(Space &space, const TileFill &fill, const Poly &offset,
+                                           bool &isNever);
 
 } // namespace kbopt::raise
 

@@ -1,7 +1,8 @@
 //===- TileLoops.cpp - Loops over tiles as loops over terms ------------------===//
 //
-// Owns what is left to do once tiles are gone: one loop in place of one over tiles and one inside each, without
-// the zeros at the end of the last tile, and without scalars that only handed on a value.
+// Owns what is left to do once tiles are gone: one loop in place of one over tiles and one inside
+// each, without the zeros at the end of the last tile, and without scalars that only handed on a
+// value.
 //
 //===----------------------------------------------------------------------===//
 #include "Tiles.h"
@@ -17,11 +18,13 @@ using Body = std::vector<Statement>;
 
 //===-- Texts that are zero ------------------------------------------------===//
 
-/// Whether an expression is zero, and not -0, where some scalars are, read as sums and products of what is not negative.
+/// Whether an expression is zero, and not -0, where some scalars are, read as sums and products of
+/// what is not negative.
 class ZeroText {
 public:
   /// \p keepZero: functions and types that leave a zero one.
-  ZeroText(llvm::StringRef text, const std::set<std::string> &zeros, const std::set<std::string> &keepZero)
+  ZeroText(llvm::StringRef text, const std::set<std::string> &zeros,
+           const std::set<std::string> &keepZero)
       : rest(text), zeros(zeros), keepZero(keepZero) {}
   bool isZero() {
     Sign sign = sum();
@@ -43,7 +46,9 @@ private:
     for (skip(); isValid && (rest.starts_with("+") || rest.starts_with("-")); skip()) {
       rest = rest.drop_front();
       Sign next = product();
-      all = all == Zero && next == Zero ? Zero : all != Unknown && next != Unknown ? Finite : Unknown;
+      all = all == Zero && next == Zero         ? Zero
+            : all != Unknown && next != Unknown ? Finite
+                                                : Unknown;
     }
     return all;
   }
@@ -62,8 +67,8 @@ private:
   Sign factor() {
     if (take("+"))
       return factor();
-    for (llvm::StringRef cast : {"(float)", "(double)", "(int)", "(half)", "(__half)", "static_cast<float>",
-                                 "static_cast<double>", "static_cast<int>"})
+    for (llvm::StringRef cast : {"(float)", "(double)", "(int)", "(half)", "(__half)",
+                                 "static_cast<float>", "static_cast<double>", "static_cast<int>"})
       if (take(cast))
         return factor();
     if (take("(")) {
@@ -72,7 +77,8 @@ private:
       return inner;
     }
     skip();
-    llvm::StringRef word = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+    llvm::StringRef word =
+        rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
     rest = rest.drop_front(word.size());
     isValid &= !word.empty();
     if (!word.empty() && llvm::isDigit(word[0]))
@@ -136,7 +142,8 @@ private:
     variable.high.reset();
     VarId counter = space.add(variable);
     Poly value = loop.begin + var(counter);
-    rewritePolys(loop.body, [&](const Poly &poly) { return space.substitute(poly, loop.variable, value); });
+    rewritePolys(loop.body,
+                 [&](const Poly &poly) { return space.substitute(poly, loop.variable, value); });
     loop.end = loop.end - loop.begin;
     loop.begin = Poly();
     loop.variable = counter;
@@ -148,9 +155,9 @@ private:
     if (outer.kind != Statement::For || outer.progress != Statement::Add || outer.body.size() != 1)
       return false;
     Statement inner = outer.body[0];
-    if (inner.kind != Statement::For || inner.progress != Statement::Add || !(inner.begin == Poly()) ||
-        !(inner.step == number(1)) || !inner.end.isConstant() || inner.end.constantTerm() < 1 ||
-        !outer.step.isConstant())
+    if (inner.kind != Statement::For || inner.progress != Statement::Add ||
+        !(inner.begin == Poly()) || !(inner.step == number(1)) || !inner.end.isConstant() ||
+        inner.end.constantTerm() < 1 || !outer.step.isConstant())
       return false;
     int64_t width = inner.end.constantTerm(), step = outer.step.constantTerm();
     bool countsTerms = step == width && width > 1;
@@ -193,7 +200,8 @@ private:
         continue;
       const Space::Variable &quotient = space[monomial[0]];
       bool isRounded = quotient.divisor == number(coefficient);
-      Poly rest = room - var(monomial[0]) * number(coefficient) + quotient.dividend - number(coefficient - 1);
+      Poly rest = room - var(monomial[0]) * number(coefficient) + quotient.dividend -
+                  number(coefficient - 1);
       if (isRounded && rest == Poly())
         return true;
     }
@@ -206,7 +214,8 @@ private:
     walk(loop.body, [&](Statement &each) {
       for (const Constraint &constraint : each.constraints) {
         Poly end = constraint.poly + var(loop.variable) + number(1);
-        if (!constraint.isEquality && each.kind == Statement::If && space.isUniform(end) && !llvm::is_contained(ends, end))
+        if (!constraint.isEquality && each.kind == Statement::If && space.isUniform(end) &&
+            !llvm::is_contained(ends, end))
           ends.push_back(end);
       }
       return true;
@@ -227,14 +236,16 @@ private:
   }
 
   /// Whole tiles need a length that divides.
-  void endAtWholeTiles(Statement &loop, const Poly &tiles, const std::optional<Poly> &given, int64_t width) {
+  void endAtWholeTiles(Statement &loop, const Poly &tiles, const std::optional<Poly> &given,
+                       int64_t width) {
     Poly end = loop.end;
     if (given)
       end = *given;
     else
       for (auto &[monomial, coefficient] : tiles.monomials())
         if (monomial.size() == 1 && coefficient == 1 && tiles.monomials().size() == 1 &&
-            space[monomial[0]].kind == Space::FloorDiv && space[monomial[0]].divisor == number(width)) {
+            space[monomial[0]].kind == Space::FloorDiv &&
+            space[monomial[0]].divisor == number(width)) {
           end = space[monomial[0]].dividend;
           if (end.constantTerm() == width - 1)
             end = end - number(width - 1);
@@ -248,21 +259,27 @@ private:
     program.given[loop.variable] = {loop.begin, loop.end};
   }
 
-  /// The zeros that are left out make a sum of -0 one of 0; a sum is -0 where a fused multiply-add underflows.
+  /// The zeros that are left out make a sum of -0 one of 0; a sum is -0 where a fused multiply-add
+  /// underflows.
   void addZeros(Statement &loop, const Poly &terms, int64_t width) {
     Statement guard;
     guard.kind = Statement::If;
     guard.constraints.push_back({space.mod(terms, number(width)) - number(1)});
     for (Statement &each : loop.body) {
-      std::string type = each.kind == Statement::Combine ? each.type.empty() ? typeOf(each.name) : each.type : "";
-      bool isInteger = llvm::StringRef(type).contains("int") || type == "long" || type == "long long" ||
-                       type == "unsigned" || type == "short" || type == "char";
+      std::string type =
+          each.kind == Statement::Combine ? each.type.empty() ? typeOf(each.name) : each.type : "";
+      bool isInteger = llvm::StringRef(type).contains("int") || type == "long" ||
+                       type == "long long" || type == "unsigned" || type == "short" ||
+                       type == "char";
       if (each.kind != Statement::Combine || isInteger)
         continue;
       Statement set;
       set.kind = Statement::Assign;
       set.name = each.name;
-      set.value.text = each.name + " + " + (type == "float" ? "0.0f" : type == "double" ? "0.0" : "(" + type + ")0");
+      set.value.text = each.name + " + " +
+                       (type == "float"    ? "0.0f"
+                        : type == "double" ? "0.0"
+                                           : "(" + type + ")0");
       guard.body.push_back(std::move(set));
     }
     if (!guard.body.empty())
@@ -285,7 +302,9 @@ private:
 
   void dropGuard(Body &body, VarId counter, const Poly &end) {
     for (Statement &each : body) {
-      llvm::erase_if(each.constraints, [&](const Constraint &constraint) { return isGuard(constraint, counter, end); });
+      llvm::erase_if(each.constraints, [&](const Constraint &constraint) {
+        return isGuard(constraint, counter, end);
+      });
       dropGuard(each.body, counter, end);
     }
   }
@@ -298,7 +317,8 @@ private:
       case Statement::Let:
         if (each.symbol)
           return false;
-        if (!each.value.text.empty() && each.value.isPlain() && ZeroText(each.value.text, zeros, keepZero).isZero())
+        if (!each.value.text.empty() && each.value.isPlain() &&
+            ZeroText(each.value.text, zeros, keepZero).isZero())
           zeros.insert(each.name);
         break;
       case Statement::If: {
@@ -311,11 +331,12 @@ private:
         break;
       }
       case Statement::Combine:
-        if (each.reduction != "add" || !each.value.isPlain() || !ZeroText(each.value.text, zeros, keepZero).isZero() ||
-            !startsAtZero(each.name))
+        if (each.reduction != "add" || !each.value.isPlain() ||
+            !ZeroText(each.value.text, zeros, keepZero).isZero() || !startsAtZero(each.name))
           return false;
         break;
-      default: return false;
+      default:
+        return false;
       }
     }
     return true;
@@ -340,9 +361,19 @@ private:
   ThreadProgram &program;
   Space &space;
   Body after; ///< what follows the loop that is joined
-  std::set<std::string> keepZero = {"__half2float",    "__float2half", "__float2half_rn", "float", "__bfloat162float",
-                                    "__float2bfloat16", "fabsf",        "fabs",            "abs",   "__int2float_rn",
-                                    "sqrtf",            "sqrt",         "double"};
+  std::set<std::string> keepZero = {"__half2float",
+                                    "__float2half",
+                                    "__float2half_rn",
+                                    "float",
+                                    "__bfloat162float",
+                                    "__float2bfloat16",
+                                    "fabsf",
+                                    "fabs",
+                                    "abs",
+                                    "__int2float_rn",
+                                    "sqrtf",
+                                    "sqrt",
+                                    "double"};
 };
 
 //===-- Scalars ------------------------------------------------------------===//
@@ -366,7 +397,8 @@ private:
     bool changed = false;
     for (size_t i = 0; i < body.size();) {
       Statement &each = body[i];
-      bool isEmpty = (each.kind == Statement::If || each.kind == Statement::For) && each.body.empty();
+      bool isEmpty =
+          (each.kind == Statement::If || each.kind == Statement::For) && each.body.empty();
       if (isEmpty) {
         body.erase(body.begin() + i);
         changed = true;
@@ -375,12 +407,14 @@ private:
       if (each.kind == Statement::If && each.constraints.empty() && each.value.text.empty()) {
         Body inner = std::move(each.body);
         body.erase(body.begin() + i);
-        body.insert(body.begin() + i, std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
+        body.insert(body.begin() + i, std::make_move_iterator(inner.begin()),
+                    std::make_move_iterator(inner.end()));
         changed = true;
         continue;
       }
       bool isSet = i && each.kind == Statement::Assign && body[i - 1].kind == Statement::Let &&
-                   body[i - 1].name == each.name && !mentions(each.value.text, each.name) && !body[i - 1].symbol;
+                   body[i - 1].name == each.name && !mentions(each.value.text, each.name) &&
+                   !body[i - 1].symbol;
       if (isSet) {
         body[i - 1].value = std::move(each.value);
         body.erase(body.begin() + i);
@@ -408,7 +442,8 @@ private:
       return false;
     for (size_t i = at + 1; i < body.size(); ++i) {
       Statement &each = body[i];
-      if (each.kind == Statement::Assign && each.name == let.name && !mentions(each.value.text, let.name)) {
+      if (each.kind == Statement::Assign && each.name == let.name &&
+          !mentions(each.value.text, let.name)) {
         each.kind = Statement::Let;
         each.type = let.type;
         body.erase(body.begin() + at);
@@ -435,7 +470,8 @@ private:
     return type;
   }
 
-  /// Puts the value of the let at \p at where it is read, if that is in the following lets and sums alone.
+  /// Puts the value of the let at \p at where it is read, if that is in the following lets and sums
+  /// alone.
   bool inlineNext(Body &body, size_t at) {
     Statement &let = body[at];
     if (let.kind != Statement::Let || let.symbol || let.value.text.empty())
@@ -444,7 +480,8 @@ private:
     for (size_t i = at + 1; i < body.size(); ++i) {
       Statement &each = body[i];
       bool isPlain = each.kind == Statement::Let || each.kind == Statement::Combine;
-      if ((each.kind == Statement::Assign || each.kind == Statement::Combine) && each.name == let.name)
+      if ((each.kind == Statement::Assign || each.kind == Statement::Combine) &&
+          each.name == let.name)
         return false;
       bool isUsed = mentions(each.value.text, let.name);
       bool isInside = false;
@@ -472,8 +509,9 @@ private:
         return false;
     }
     Text value = let.value;
-    bool isTyped = onlyOperand(value) ? onlyOperand(value)->type == let.type
-                                      : isName(bare(value.text)) && typeOf(bare(value.text)) == let.type;
+    bool isTyped = onlyOperand(value)
+                       ? onlyOperand(value)->type == let.type
+                       : isName(bare(value.text)) && typeOf(bare(value.text)) == let.type;
     if (!isTyped)
       value.text = "(" + let.type + ")(" + value.text + ")";
     Text &text = body[user].value;
@@ -512,7 +550,8 @@ private:
   static bool drop(Body &body, const std::set<std::string> &read, const std::set<VarId> &used) {
     size_t before = body.size();
     llvm::erase_if(body, [&](Statement &each) {
-      bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
+      bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign ||
+                      each.kind == Statement::Combine;
       return isScalar && !read.count(each.name) && !(each.symbol && used.count(*each.symbol));
     });
     bool changed = body.size() != before;

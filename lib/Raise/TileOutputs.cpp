@@ -1,11 +1,13 @@
 //===- TileOutputs.cpp - Several outputs of a thread as loops ----------------===//
 //
-// Owns the way from a thread that computes several outputs, each written down on its own, to loops over them:
+// Owns the way from a thread that computes several outputs, each written down on its own, to loops
+// over them:
 //
 //   s0 = 0; s1 = 0;
 //   for (k) { s0 += a[k] * b[2 * x]; s1 += a[k] * b[2 * x + 1]; }      for (j < 2) {
 //   c[2 * x] = s0;                                                 =>     s0 = 0;
-//   c[2 * x + 1] = s1;                                                    for (k) s0 += a[k] * b[2 * x + j];
+//   c[2 * x + 1] = s1;                                                    for (k) s0 += a[k] * b[2
+//   * x + j];
 //                                                                         c[2 * x + j] = s0;
 //                                                                       }
 //
@@ -33,7 +35,9 @@ std::set<std::string> wordsOf(llvm::StringRef text) {
   return words;
 }
 
-bool isStore(const Statement &each) { return each.kind == Statement::Store || each.kind == Statement::Atomic; }
+bool isStore(const Statement &each) {
+  return each.kind == Statement::Store || each.kind == Statement::Atomic;
+}
 
 unsigned countStores(Body &body) {
   unsigned count = 0;
@@ -76,7 +80,8 @@ public:
   }
 
 private:
-  /// The statements that the store in statement \p at of the program depends on, and that statement.
+  /// The statements that the store in statement \p at of the program depends on, and that
+  /// statement.
   Body slice(size_t at) {
     std::set<std::string> needed;
     auto ask = [&](Statement &each) {
@@ -104,7 +109,8 @@ private:
   static Body filter(Body &body, const std::set<std::string> &needed) {
     Body kept;
     for (Statement &each : body) {
-      bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign || each.kind == Statement::Combine;
+      bool isScalar = each.kind == Statement::Let || each.kind == Statement::Assign ||
+                      each.kind == Statement::Combine;
       if (isScalar && needed.count(each.name))
         kept.push_back(each);
       if (each.kind != Statement::For && each.kind != Statement::If)
@@ -136,10 +142,12 @@ private:
         names[left.name] = right.name;
       bool isLoop = left.kind == Statement::For;
       if (left.kind != right.kind || left.type != right.type || left.symbol || right.symbol ||
-          left.reduction != right.reduction || left.combine != right.combine || left.function != right.function ||
-          left.constraints.size() != right.constraints.size() || (isLoop && left.variable != right.variable) ||
-          left.progress != right.progress || !isSame(left.value, right.value, names) ||
-          (!left.name.empty() && names[left.name] != right.name) || (isStore(left) && !isSame(left.target, right.target)))
+          left.reduction != right.reduction || left.combine != right.combine ||
+          left.function != right.function || left.constraints.size() != right.constraints.size() ||
+          (isLoop && left.variable != right.variable) || left.progress != right.progress ||
+          !isSame(left.value, right.value, names) ||
+          (!left.name.empty() && names[left.name] != right.name) ||
+          (isStore(left) && !isSame(left.target, right.target)))
         return false;
       for (size_t k = 0; k < left.constraints.size(); ++k)
         if (left.constraints[k].isEquality != right.constraints[k].isEquality)
@@ -151,10 +159,12 @@ private:
   }
 
   static bool isSame(const Operand &a, const Operand &b) {
-    return a.kind == b.kind && a.kind != Operand::Collective && a.base == b.base && a.type == b.type;
+    return a.kind == b.kind && a.kind != Operand::Collective && a.base == b.base &&
+           a.type == b.type;
   }
 
-  static bool isSame(const Text &a, const Text &b, const std::map<std::string, std::string> &names) {
+  static bool isSame(const Text &a, const Text &b,
+                     const std::map<std::string, std::string> &names) {
     if (a.isPlain() && b.isPlain() && isIdentity(a.text, "add") && isIdentity(b.text, "add"))
       return true; // zeros that are written in two ways
     Text renamed = a;
@@ -171,7 +181,8 @@ private:
     return true;
   }
 
-  static std::vector<Poly> combined(const std::vector<Poly> &a, int64_t i, const std::vector<Poly> &b, int64_t j) {
+  static std::vector<Poly> combined(const std::vector<Poly> &a, int64_t i,
+                                    const std::vector<Poly> &b, int64_t j) {
     std::vector<Poly> sum;
     for (size_t k = 0; k < a.size(); ++k)
       sum.push_back(a[k] * Poly::constant(i) + b[k] * Poly::constant(j));

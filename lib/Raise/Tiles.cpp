@@ -1,7 +1,7 @@
 //===- Tiles.cpp - Copies of memory in shared arrays -------------------------===//
 //
-// Owns the walk over a block's statements in which stores to shared arrays are noted, and loads after a barrier become
-// what was stored.
+// Owns the walk over a block's statements in which stores to shared arrays are noted, and loads
+// after a barrier become what was stored.
 //
 //===----------------------------------------------------------------------===//
 #include "Tiles.h"
@@ -72,7 +72,8 @@ private:
       auto range = launches.block[axis];
       int64_t size = range.low == range.high ? int64_t(range.high) : meantSize(axis);
       if (!size) {
-        refuse("how many threads of a block fill the array '" + program.shared.front().name + "' is not known");
+        refuse("how many threads of a block fill the array '" + program.shared.front().name +
+               "' is not known");
         return false;
       }
       substitute(program, extent, Poly::constant(size));
@@ -82,8 +83,9 @@ private:
     return true;
   }
 
-  /// The size that the kernel's own numbers mean: `blockIdx.x * 16 + threadIdx.x`, also times something else. With a loop in steps that are
-  /// smaller, `blockIdx.x * 32 + threadIdx.x + i` for `i += 8`, its step. One where the axis is not used.
+  /// The size that the kernel's own numbers mean: `blockIdx.x * 16 + threadIdx.x`, also times
+  /// something else. With a loop in steps that are smaller, `blockIdx.x * 32 + threadIdx.x + i` for
+  /// `i += 8`, its step. One where the axis is not used.
   int64_t meantSize(unsigned axis) {
     constexpr int64_t mostThreads = 1024;
     VarId thread = analysis::TidVar + axis, block = analysis::BidVar + axis;
@@ -101,11 +103,13 @@ private:
       if (stride.monomials().size() != 1 || ofBlock.monomials().size() != 1)
         return poly;
       int64_t one = stride.monomials().begin()->second, all = ofBlock.monomials().begin()->second;
-      if (one < 1 || all % one || all <= one || all / one > mostThreads || !(ofBlock == stride * Poly::constant(all / one)))
+      if (one < 1 || all % one || all <= one || all / one > mostThreads ||
+          !(ofBlock == stride * Poly::constant(all / one)))
         return poly;
       size = std::max(size, all / one);
       for (auto &[variable, each] : steps)
-        if (each > 1 && all / one > each && all / one % each == 0 && poly.coefficientOf(variable) == stride)
+        if (each > 1 && all / one > each && all / one % each == 0 &&
+            poly.coefficientOf(variable) == stride)
           step = step ? std::min(step, each) : each;
       return poly;
     });
@@ -117,7 +121,8 @@ private:
     std::optional<Constraints> common;
     std::function<void(Body &, Constraints)> look = [&](Body &body, const Constraints &around) {
       for (Statement &each : body) {
-        bool stores = (each.kind == Statement::Store && !isShared(each.target)) || each.kind == Statement::Atomic;
+        bool stores = (each.kind == Statement::Store && !isShared(each.target)) ||
+                      each.kind == Statement::Atomic;
         if (stores && !common)
           common = around;
         else if (stores)
@@ -232,7 +237,9 @@ private:
       }
       return true;
     });
-    auto forget = [&] { llvm::erase_if(fills, [&](TileFill &fill) { return stored.count(fill.target.base.name); }); };
+    auto forget = [&] {
+      llvm::erase_if(fills, [&](TileFill &fill) { return stored.count(fill.target.base.name); });
+    };
     size_t known = context.size();
     context.insert(context.end(), each.constraints.begin(), each.constraints.end());
     if (each.kind == Statement::For)
@@ -299,7 +306,9 @@ private:
     });
     // What was there before is gone only where this covers it.
     if (isPublished)
-      llvm::erase_if(fills, [&](TileFill &other) { return other.target.base == fill.target.base && other.isPublished; });
+      llvm::erase_if(fills, [&](TileFill &other) {
+        return other.target.base == fill.target.base && other.isPublished;
+      });
     fills.push_back(std::move(fill));
   }
 
@@ -316,7 +325,8 @@ private:
       for (Operand &operand : text.operands)
         if (operand.kind == Operand::Collective || isShared(operand) ||
             (operand.kind == Operand::Element && llvm::is_contained(storedBases, operand.base))) {
-          why = "'" + fill.target.base.name + "' keeps elements of '" + operand.base.name + "', which the kernel changes";
+          why = "'" + fill.target.base.name + "' keeps elements of '" + operand.base.name +
+                "', which the kernel changes";
           return false;
         }
       return true;
@@ -359,19 +369,22 @@ private:
             continue;
           if (each.symbol || !isFixed(each.value)) {
             if (why.empty())
-              why = "'" + fill.target.base.name + "' is filled with what is loaded at places that are loaded";
+              why = "'" + fill.target.base.name +
+                    "' is filled with what is loaded at places that are loaded";
             return false;
           }
           ask(each.value);
         }
       if (changed != changes[name]) {
-        why = "'" + fill.target.base.name + "' is filled with '" + name + "', which each thread has for itself";
+        why = "'" + fill.target.base.name + "' is filled with '" + name +
+              "', which each thread has for itself";
         return false;
       }
     }
     for (Body *scope : scopes)
       for (Statement &each : *scope) {
-        bool isWanted = (each.kind == Statement::Let || each.kind == Statement::Assign) && wanted.count(each.name);
+        bool isWanted = (each.kind == Statement::Let || each.kind == Statement::Assign) &&
+                        wanted.count(each.name);
         if (each.kind == Statement::If && !each.body.empty())
           isWanted = llvm::all_of(each.body, [&](Statement &inner) {
             return inner.kind == Statement::Assign && wanted.count(inner.name);
@@ -391,7 +404,8 @@ private:
       return poly;
     });
     if (isLoaded)
-      why = "'" + fill.target.base.name + "' is filled with what is loaded at places that are loaded";
+      why =
+          "'" + fill.target.base.name + "' is filled with what is loaded at places that are loaded";
     return !isLoaded;
   }
 
@@ -451,14 +465,15 @@ private:
     std::vector<unsigned> open;     ///< conditions of which it is not known whether they hold
   };
 
-  /// What conditions around the reader say of single variables, noted as their ranges while it lives.
+  /// What conditions around the reader say of single variables, noted as their ranges while it
+  /// lives.
   class Narrowed {
   public:
     Narrowed(Space &space, const Constraints &context) : space(space) {
       for (const Constraint &known : context) {
         auto &monomials = known.poly.monomials();
-        if (known.isEquality || monomials.empty() || monomials.rbegin()->first.size() != 1 || monomials.size() > 2 ||
-            (monomials.size() == 2 && !monomials.begin()->first.empty()))
+        if (known.isEquality || monomials.empty() || monomials.rbegin()->first.size() != 1 ||
+            monomials.size() > 2 || (monomials.size() == 2 && !monomials.begin()->first.empty()))
           continue;
         VarId var = monomials.rbegin()->first[0];
         int64_t slope = monomials.rbegin()->second, rest = known.poly.constantTerm();
@@ -506,7 +521,8 @@ private:
       }
       Source source{known, *writers, std::nullopt, {}};
       for (auto [digit, value] : llvm::zip(known.digits, *writers))
-        source.fill.rewrite([&](const Poly &poly) { return space.substitute(poly, digit.variable, value); });
+        source.fill.rewrite(
+            [&](const Poly &poly) { return space.substitute(poly, digit.variable, value); });
       if (!decideGuards(source, excluded))
         continue;
       sources.push_back(std::move(source));
@@ -523,18 +539,19 @@ private:
           return !each.elseOf && llvm::is_contained(each.open, *source.elseOf);
         });
         auto isOf = [&](Source &each) {
-          return !each.elseOf && each.writers == source.writers && llvm::any_of(each.fill.guards, [&](TileGuard &guard) {
-                   return guard.choice == *source.elseOf;
-                 });
+          return !each.elseOf && each.writers == source.writers &&
+                 llvm::any_of(each.fill.guards,
+                              [&](TileGuard &guard) { return guard.choice == *source.elseOf; });
         };
         auto never = excluded.find(*source.elseOf);
-        bool isOther = other == sources.end() && (never == excluded.end() || never->second != source.writers);
+        bool isOther =
+            other == sources.end() && (never == excluded.end() || never->second != source.writers);
         if (isOther && llvm::any_of(sources, isOf)) {
           sources.erase(sources.begin() + i--); // the first side always does it
           continue;
         }
-        bool isPair = other != sources.end() && other->open.size() == 1 && other->writers == source.writers &&
-                      size_t(other - sources.begin()) > i;
+        bool isPair = other != sources.end() && other->open.size() == 1 &&
+                      other->writers == source.writers && size_t(other - sources.begin()) > i;
         if (!source.open.empty() || isOther || (other != sources.end() && !isPair))
           break;
         if (!isPair)
@@ -549,7 +566,8 @@ private:
     return std::nullopt;
   }
 
-  /// Decides what can be decided of the conditions around \p source; false if it does not store to the element.
+  /// Decides what can be decided of the conditions around \p source; false if it does not store to
+  /// the element.
   bool decideGuards(Source &source, std::map<unsigned, std::vector<Poly>> &excluded) {
     bool applies = true;
     for (TileGuard &guard : source.fill.guards) {
@@ -559,7 +577,8 @@ private:
         source.elseOf = guard.choice;
         continue;
       }
-      if (llvm::any_of(guard.constraints, [&](const Constraint &each) { return isExcluded(each); })) {
+      if (llvm::any_of(guard.constraints,
+                       [&](const Constraint &each) { return isExcluded(each); })) {
         excluded[guard.choice] = source.writers;
         applies = false;
       }
@@ -570,9 +589,10 @@ private:
     return applies;
   }
 
-  /// The value of the element, of which \p sources[last] surely has stored one and those before it may have stored
-  /// another later: as text, with statements before it where conditions are left.
-  std::optional<Text> combine(const Operand &element, std::vector<Source> &sources, size_t last, Body &out) {
+  /// The value of the element, of which \p sources[last] surely has stored one and those before it
+  /// may have stored another later: as text, with statements before it where conditions are left.
+  std::optional<Text> combine(const Operand &element, std::vector<Source> &sources, size_t last,
+                              Body &out) {
     if (last == 0)
       return converted(element, place(sources[0].fill, out));
     Statement let;
@@ -599,7 +619,8 @@ private:
         inner.clear();
         inner.push_back(std::move(condition));
       }
-      out.insert(out.end(), std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
+      out.insert(out.end(), std::make_move_iterator(inner.begin()),
+                 std::make_move_iterator(inner.end()));
     }
     return Text{let.name, {}};
   }
@@ -621,7 +642,8 @@ private:
       if (each.kind == Statement::If) {
         if (each.isElse && isTaken)
           continue;
-        llvm::erase_if(each.constraints, [&](const Constraint &constraint) { return isImplied(constraint); });
+        llvm::erase_if(each.constraints,
+                       [&](const Constraint &constraint) { return isImplied(constraint); });
         isTaken = each.constraints.empty() && each.value.text.empty();
         if (isTaken) {
           out.insert(out.end(), each.body.begin(), each.body.end());
@@ -656,9 +678,9 @@ private:
   TileBlock &block;
   std::vector<TileFill> fills;
   std::vector<Around> around;
-  std::vector<Body *> scopes;  ///< what has been written, outermost first
-  Constraints context;         ///< that hold where the reader is
-  std::set<std::string> read;  ///< shared arrays, since the last barrier
+  std::vector<Body *> scopes; ///< what has been written, outermost first
+  Constraints context;        ///< that hold where the reader is
+  std::set<std::string> read; ///< shared arrays, since the last barrier
   std::vector<Base> storedBases;
   std::map<std::string, unsigned> changes;
   std::set<std::string> fromTiles; ///< scalars that are computed from shared arrays
@@ -667,7 +689,8 @@ private:
 
 } // namespace
 
-void forwardTiles(ThreadProgram &program, const analysis::LaunchRanges &launches, TileBlock &block) {
+void forwardTiles(ThreadProgram &program, const analysis::LaunchRanges &launches,
+                  TileBlock &block) {
   TileForwarder(program, launches, block).run();
 }
 

@@ -1,7 +1,7 @@
 //===- Unflatten.cpp - Digits of an index ------------------------------------===//
 //
-// Owns splitting a dimension that a kernel takes apart by division: with i = (b * T + t) * C + c the
-// dimension i becomes b, t and c.
+// Owns splitting a dimension that a kernel takes apart by division: with i = (b * T + t) * C + c
+// the dimension i becomes b, t and c.
 //
 //===----------------------------------------------------------------------===//
 #include "Points.h"
@@ -25,7 +25,8 @@ static std::optional<Poly> quotientBySum(Poly dividend, const Poly &divisor) {
     bool divides = std::includes(monomial.begin(), monomial.end(), factors.begin(), factors.end());
     if (steps > 64 || !dividend.isValid() || !divides || coefficient % factor)
       return std::nullopt;
-    std::set_difference(monomial.begin(), monomial.end(), factors.begin(), factors.end(), std::back_inserter(rest));
+    std::set_difference(monomial.begin(), monomial.end(), factors.begin(), factors.end(),
+                        std::back_inserter(rest));
     Poly term = Poly::constant(coefficient / factor);
     for (VarId id : rest)
       term = term * Poly::variable(id);
@@ -75,7 +76,8 @@ public:
     std::vector<Dimension> digits;
     for (size_t k = weights.size(); k-- > 0;) {
       bool isTop = k + 1 == weights.size();
-      std::optional<Poly> extent = exactQuotient(isTop ? dimension.extent : weights[k + 1], weights[k]);
+      std::optional<Poly> extent =
+          exactQuotient(isTop ? dimension.extent : weights[k + 1], weights[k]);
       if (!extent && !isTop)
         return {dimension};
       if (!extent) { // the rest of the division must be 0
@@ -93,7 +95,8 @@ public:
       value = value + weights[k] * Poly::variable(digits[weights.size() - 1 - k].variable);
     lower.assign(weights.size() + 1, Poly());
     for (size_t k = 1; k <= weights.size(); ++k)
-      lower[k] = lower[k - 1] + weights[k - 1] * Poly::variable(digits[weights.size() - k].variable);
+      lower[k] =
+          lower[k - 1] + weights[k - 1] * Poly::variable(digits[weights.size() - k].variable);
     auto change = [&](const Poly &poly) { return rewrite(poly); };
     rewritePolys(program.body, change);
     for (Hint &hint : program.hints)
@@ -110,7 +113,8 @@ private:
     // A quotient by a constant that only conditions use can stay one.
     std::set<VarId> inOffsets;
     walk(program.body, [&](Statement &each) {
-      forEachOperand(each, [&](Operand &operand) { inOffsets.merge(space.variables(operand.offset)); });
+      forEachOperand(each,
+                     [&](Operand &operand) { inOffsets.merge(space.variables(operand.offset)); });
       return true;
     });
     rewritePolys(program.body, [&](const Poly &poly) {
@@ -148,16 +152,19 @@ private:
   /// Keeps weights of which each divides the next; what does not fit stays a division.
   bool orderWeights() {
     auto quotients = [&](const Poly &weight) {
-      return llvm::count_if(space.variables(weight), [&](VarId id) { return space[id].kind >= Space::FloorDiv; });
+      return llvm::count_if(space.variables(weight),
+                            [&](VarId id) { return space[id].kind >= Space::FloorDiv; });
     };
-    llvm::stable_sort(weights, [&](const Poly &a, const Poly &b) { return quotients(a) < quotients(b); });
+    llvm::stable_sort(weights,
+                      [&](const Poly &a, const Poly &b) { return quotients(a) < quotients(b); });
     std::vector<Poly> chain;
     for (const Poly &weight : weights) {
       size_t at = 0;
       while (at < chain.size() && exactQuotient(weight, chain[at]))
         ++at;
-      bool divides = std::all_of(chain.begin() + at, chain.end(),
-                                 [&](const Poly &next) { return exactQuotient(next, weight).has_value(); });
+      bool divides = std::all_of(chain.begin() + at, chain.end(), [&](const Poly &next) {
+        return exactQuotient(next, weight).has_value();
+      });
       if (divides)
         chain.insert(chain.begin() + at, weight);
     }
@@ -185,11 +192,13 @@ private:
     if (!isDivision || !space.dependsOn(Poly::variable(id), dimension.variable))
       return Poly::variable(id);
     Poly dividend = rewrite(division.dividend);
-    // What is left is a sum of lower digits with their weights; the dividend may have lost its lowest ones.
+    // What is left is a sum of lower digits with their weights; the dividend may have lost its
+    // lowest ones.
     for (size_t k = 0; k <= weights.size(); ++k)
       for (size_t skip = 0; skip <= std::min(k, weights.size() - 1); ++skip) {
         std::optional<Poly> rest = exactQuotient(lower[k] - lower[skip], weights[skip]);
-        std::optional<Poly> width = exactQuotient(k < weights.size() ? weights[k] : whole, weights[skip]);
+        std::optional<Poly> width =
+            exactQuotient(k < weights.size() ? weights[k] : whole, weights[skip]);
         if (!rest || !width || !(*width == division.divisor))
           continue;
         if (std::optional<Poly> quotient = exactQuotient(dividend - *rest, division.divisor))
@@ -218,7 +227,7 @@ private:
   std::vector<Poly> weights; ///< ascending
   std::vector<Poly> lower;   ///< the value of the digits below each weight
   Poly value;
-  Poly whole;                ///< above every value
+  Poly whole; ///< above every value
 };
 
 } // namespace
@@ -236,8 +245,9 @@ void unflatten(ThreadProgram &program, std::vector<Dimension> &dimensions) {
   }
 }
 
-/// \p poly with two of its terms written as one: k * (x % a) + k * a * (x / a) as k * x, and with (x % (a * b)) / a in
-/// the place of x / a as k * (x % (a * b)). Nothing if there are no such terms.
+/// \p poly with two of its terms written as one: k * (x % a) + k * a * (x / a) as k * x, and with
+/// (x % (a * b)) / a in the place of x / a as k * (x % (a * b)). Nothing if there are no such
+/// terms.
 static std::optional<Poly> joinDigits(Space &space, const Poly &poly) {
   for (auto &[monomial, coefficient] : poly.monomials())
     for (VarId low : monomial) {

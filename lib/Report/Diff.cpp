@@ -153,9 +153,11 @@ std::string kbopt::unifiedDiff(StringRef before, StringRef after, StringRef path
   os << "--- a/" << path << end << "+++ b/" << path << end;
   for (const DiffHunk &hunk : diffHunks(before, after, context)) {
     os << "@@ -";
-    printRange(os, hunk.beforeLines, llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '+'; }));
+    printRange(os, hunk.beforeLines,
+               llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '+'; }));
     os << " +";
-    printRange(os, hunk.afterLines, llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '-'; }));
+    printRange(os, hunk.afterLines,
+               llvm::count_if(hunk.lines, [](const DiffLine &line) { return line.kind != '-'; }));
     os << " @@\n";
     for (const DiffLine &line : hunk.lines)
       printLine(os, line);

@@ -35,8 +35,10 @@ const std::vector<MetricSection> &kbopt::metricSections() {
          "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"},
         {"Global Store Bytes Used", "%",
          "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"},
-        {"Shared Load Bank Conflicts", "", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"},
-        {"Shared Store Bank Conflicts", "", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"},
+        {"Shared Load Bank Conflicts", "",
+         "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"},
+        {"Shared Store Bank Conflicts", "",
+         "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"},
         {"Local Load Sectors", "", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"}}}};
   return table;
 }
@@ -55,7 +57,8 @@ static std::string stallLabel(llvm::StringRef name) {
   return label;
 }
 
-std::vector<std::pair<std::string, double>> kbopt::warpStalls(const std::map<std::string, double> &metrics) {
+std::vector<std::pair<std::string, double>>
+kbopt::warpStalls(const std::map<std::string, double> &metrics) {
   std::vector<std::pair<std::string, double>> stalls;
   double sum = 0;
   for (const auto &[name, value] : metrics) {
@@ -65,7 +68,8 @@ std::vector<std::pair<std::string, double>> kbopt::warpStalls(const std::map<std
     sum += value;
     stalls.emplace_back(stallLabel(rest), value);
   }
-  llvm::erase_if(stalls, [&](const auto &stall) { return !(sum > 0) || stall.second < 0.02 * sum; });
+  llvm::erase_if(stalls,
+                 [&](const auto &stall) { return !(sum > 0) || stall.second < 0.02 * sum; });
   llvm::sort(stalls, [](const auto &a, const auto &b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
@@ -77,4 +81,3 @@ std::string kbopt::shownMetric(double value) {
     return llvm::formatv("{0:e2}", value).str();
   return llvm::formatv("{0:f2}", value).str();
 }
-

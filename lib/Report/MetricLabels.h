@@ -25,7 +25,8 @@ const std::vector<MetricSection> &metricSections();
 
 /// Cycles that a warp waits per issue, by label ("Stall Long Scoreboard"); largest first,
 /// what is below 2 % of their sum left out.
-std::vector<std::pair<std::string, double>> warpStalls(const std::map<std::string, double> &metrics);
+std::vector<std::pair<std::string, double>>
+warpStalls(const std::map<std::string, double> &metrics);
 
 /// Two decimals; very small ones with an exponent.
 std::string shownMetric(double value);

@@ -123,17 +123,23 @@ static json::Value toJSON(const KernelPage &kernel) {
     metrics[name] = value;
   json::Array lines, advice;
   for (const HotLine &line : kernel.lines)
-    lines.push_back(json::Object{{"file", line.file}, {"line", line.line}, {"share", line.share},
-                                 {"note", line.note}, {"sites", json::Array(line.sites)}});
+    lines.push_back(json::Object{{"file", line.file},
+                                 {"line", line.line},
+                                 {"share", line.share},
+                                 {"note", line.note},
+                                 {"sites", json::Array(line.sites)}});
   for (const PassAdvice &a : kernel.advice)
-    advice.push_back(json::Object{{"pass", a.pass}, {"applies", a.applies}, {"reason", a.reason},
-                                  {"speedup", a.speedup}, {"why", a.why}});
-  return json::Object{{"kernel", kernel.kernel},   {"launch", kernel.launch},
+    advice.push_back(json::Object{{"pass", a.pass},
+                                  {"applies", a.applies},
+                                  {"reason", a.reason},
+                                  {"speedup", a.speedup},
+                                  {"why", a.why}});
+  return json::Object{{"kernel", kernel.kernel},     {"launch", kernel.launch},
                       {"launches", kernel.launches}, {"us", kernel.us},
-                      {"share", kernel.share},     {"floorUs", kernel.floorUs},
-                      {"limiter", kernel.limiter}, {"state", kernel.state},
-                      {"why", kernel.why},         {"metrics", std::move(metrics)},
-                      {"measure", kernel.measure}, {"lines", std::move(lines)},
+                      {"share", kernel.share},       {"floorUs", kernel.floorUs},
+                      {"limiter", kernel.limiter},   {"state", kernel.state},
+                      {"why", kernel.why},           {"metrics", std::move(metrics)},
+                      {"measure", kernel.measure},   {"lines", std::move(lines)},
                       {"advice", std::move(advice)}};
 }
 
@@ -141,9 +147,8 @@ json::Value kbopt::toJSON(const ProfilePage &page) {
   json::Array kernels;
   for (const KernelPage &kernel : page.kernels)
     kernels.push_back(::toJSON(kernel));
-  return json::Object{{"version", 1},           {"program", page.program},
-                      {"chip", page.chip},      {"source", page.source},
-                      {"device", page.device},
-                      {"limits", json::Array(page.limits)}, {"us", page.us},
-                      {"kernels", std::move(kernels)}};
+  return json::Object{{"version", 1},          {"program", page.program},
+                      {"chip", page.chip},     {"source", page.source},
+                      {"device", page.device}, {"limits", json::Array(page.limits)},
+                      {"us", page.us},         {"kernels", std::move(kernels)}};
 }

@@ -18,13 +18,15 @@ namespace {
 constexpr double width = 560, height = 350, left = 58, right = 545, top = 14, bottom = 300;
 
 void openChart(llvm::raw_ostream &os, StringRef label) {
-  os << formatv("<div class=\"scroll\"><svg class=\"chart\" viewBox=\"0 0 {0:f0} {1:f0}\" role=\"img\" "
-                "aria-label=\"{2}\">\n",
-                width, height, label);
+  os << formatv(
+      "<div class=\"scroll\"><svg class=\"chart\" viewBox=\"0 0 {0:f0} {1:f0}\" role=\"img\" "
+      "aria-label=\"{2}\">\n",
+      width, height, label);
 }
 
 void line(llvm::raw_ostream &os, StringRef kind, double x1, double y1, double x2, double y2) {
-  os << formatv("<line class=\"{0}\" x1=\"{1:f1}\" y1=\"{2:f1}\" x2=\"{3:f1}\" y2=\"{4:f1}\" />\n", kind, x1, y1, x2, y2);
+  os << formatv("<line class=\"{0}\" x1=\"{1:f1}\" y1=\"{2:f1}\" x2=\"{3:f1}\" y2=\"{4:f1}\" />\n",
+                kind, x1, y1, x2, y2);
 }
 
 /// \p text is escaped already.
@@ -37,7 +39,9 @@ void writeAxes(llvm::raw_ostream &os, StringRef below, StringRef beside) {
   line(os, "axis", left, top, left, bottom);
   label(os, (left + right) / 2, height - 8, below, "class=\"soft\" text-anchor=\"middle\"");
   label(os, 0, 0, beside,
-        formatv("class=\"soft\" text-anchor=\"middle\" transform=\"translate(14 {0:f0}) rotate(-90)\"", (top + bottom) / 2)
+        formatv(
+            "class=\"soft\" text-anchor=\"middle\" transform=\"translate(14 {0:f0}) rotate(-90)\"",
+            (top + bottom) / 2)
             .str());
 }
 
@@ -83,11 +87,13 @@ bool report::writeGainChart(llvm::raw_ostream &os, const ReportPage &page) {
   openChart(os, "speed-up over judged candidates");
   for (double tick : y.ticks(6)) {
     line(os, "grid", left, y(tick), right, y(tick));
-    label(os, left - 6, y(tick) + 4, formatv("{0} ×", llvm::format("%g", tick)).str(), "class=\"soft\" text-anchor=\"end\"");
+    label(os, left - 6, y(tick) + 4, formatv("{0} ×", llvm::format("%g", tick)).str(),
+          "class=\"soft\" text-anchor=\"end\"");
   }
   for (double tick : x.ticks(8))
     if (tick == std::floor(tick))
-      label(os, x(tick), bottom + 17, formatv("{0:f0}", tick).str(), "class=\"soft\" text-anchor=\"middle\"");
+      label(os, x(tick), bottom + 17, formatv("{0:f0}", tick).str(),
+            "class=\"soft\" text-anchor=\"middle\"");
   line(os, "grid", left, strip + 2, right, strip + 2);
   label(os, left - 6, bottom - 6, "no time", "class=\"soft\" text-anchor=\"end\"");
   writeAxes(os, "judged candidates", "speed-up over the original");
@@ -95,7 +101,8 @@ bool report::writeGainChart(llvm::raw_ostream &os, const ReportPage &page) {
   double best = 1;
   os << formatv("<path class=\"best\" d=\"M{0:f1},{1:f1}", x(0), y(1));
   for (size_t i = 0; i != page.attempts.size(); ++i)
-    if (double now = speedup(page.attempts[i].us); page.attempts[i].outcome == ReportOutcome::Correct && now > best) {
+    if (double now = speedup(page.attempts[i].us);
+        page.attempts[i].outcome == ReportOutcome::Correct && now > best) {
       best = now;
       os << formatv(" H{0:f1} V{1:f1}", x(places[i]), y(best));
     }
@@ -107,9 +114,10 @@ bool report::writeGainChart(llvm::raw_ostream &os, const ReportPage &page) {
                   markShape(outcomeClass(attempt), x(places[i]), at));
   }
   if (page.found)
-    os << formatv("<g><title>{0}: {1}</title><circle class=\"ring\" cx=\"{2:f1}\" cy=\"{3:f1}\" r=\"8\" /></g>\n",
-                  page.confirmed ? "the final check" : "the best so far", factor(speedup(page.bestUs)), x(x.to),
-                  y(speedup(page.bestUs)));
+    os << formatv("<g><title>{0}: {1}</title><circle class=\"ring\" cx=\"{2:f1}\" cy=\"{3:f1}\" "
+                  "r=\"8\" /></g>\n",
+                  page.confirmed ? "the final check" : "the best so far",
+                  factor(speedup(page.bestUs)), x(x.to), y(speedup(page.bestUs)));
   os << "</svg></div>\n";
   writeLegend(os, page);
   os << "</section>\n";
@@ -132,10 +140,13 @@ double workOf(const KernelPage &kernel, bool flops) {
   double sum = 0;
   for (StringRef type : {"f", "d", "h"})
     for (auto [operation, factor] : {std::pair("add", 1), std::pair("mul", 1), std::pair("fma", 2)})
-      sum += factor *
-             metric(kernel, formatv("smsp__sass_thread_inst_executed_op_{0}{1}_pred_on.sum", type, operation).str());
+      sum +=
+          factor * metric(kernel, formatv("smsp__sass_thread_inst_executed_op_{0}{1}_pred_on.sum",
+                                          type, operation)
+                                      .str());
   // What tensor cores do is not among these.
-  return metric(kernel, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active") > 0 ? 0 : sum;
+  return metric(kernel, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active") > 0 ? 0
+                                                                                              : sum;
 }
 
 double bytesOf(const KernelPage &kernel) {
@@ -149,7 +160,8 @@ struct Point {
 };
 
 std::optional<Point> pointOf(const KernelPage &kernel, bool flops) {
-  double work = workOf(kernel, flops), bytes = bytesOf(kernel), ns = metric(kernel, "gpu__time_duration.sum");
+  double work = workOf(kernel, flops), bytes = bytesOf(kernel),
+         ns = metric(kernel, "gpu__time_duration.sum");
   if (work <= 0 || bytes <= 0 || ns <= 0)
     return std::nullopt;
   return Point{0, false, work / bytes, work / ns * 1e9};
@@ -186,33 +198,38 @@ std::vector<Point> pointsOf(const ReportPage &page, bool flops, std::vector<std:
 Roofline rooflineOf(const ReportPage &page) {
   Roofline roofline;
   auto has = [&](llvm::ArrayRef<KernelPage> kernels, bool flops) {
-    return !llvm::any_of(kernels, [&](const KernelPage &kernel) { return !pointOf(kernel, flops); });
+    return !llvm::any_of(kernels,
+                         [&](const KernelPage &kernel) { return !pointOf(kernel, flops); });
   };
-  roofline.flops = !page.ceilings.flops.empty() && has(page.kernelsBefore, true) && has(page.kernelsAfter, true);
+  roofline.flops =
+      !page.ceilings.flops.empty() && has(page.kernelsBefore, true) && has(page.kernelsAfter, true);
   if (roofline.flops)
     roofline.roofs = page.ceilings.flops;
   else if (page.ceilings.warpInstructions.perSecond > 0)
     roofline.roofs = {page.ceilings.warpInstructions};
-  llvm::sort(roofline.roofs, [](const auto &a, const auto &b) { return a.perSecond > b.perSecond; });
+  llvm::sort(roofline.roofs,
+             [](const auto &a, const auto &b) { return a.perSecond > b.perSecond; });
   roofline.points = pointsOf(page, roofline.flops, roofline.kernels);
   return roofline;
 }
 
-void writePoints(llvm::raw_ostream &os, const Roofline &roofline, const Scale &x, const Scale &y, double slowest,
-                 double roof) {
+void writePoints(llvm::raw_ostream &os, const Roofline &roofline, const Scale &x, const Scale &y,
+                 double slowest, double roof) {
   for (const Point &to : roofline.points)
     for (const Point &from : roofline.points)
       if (to.after && !from.after && from.kernel == to.kernel)
         line(os, "way", x(from.intensity), y(from.rate), x(to.intensity), y(to.rate));
   for (const Point &point : roofline.points) {
     double allowed = std::min(slowest * point.intensity, roof);
-    os << formatv("<g><title>{0} {1}: {2}{3} at {4:f2} {5}; the roofline allows {6}{3} there</title>"
-                  "<circle class=\"point{7}\" cx=\"{8:f1}\" cy=\"{9:f1}\" r=\"6\" />",
-                  escaped(roofline.kernels[point.kernel]), point.after ? "after" : "before", withPrefix(point.rate),
-                  roofline.flops ? "FLOP/s" : "instructions/s", point.intensity,
-                  roofline.flops ? "FLOP per byte" : "warp instructions per byte", withPrefix(allowed),
-                  point.after ? " after" : "", x(point.intensity), y(point.rate));
-    label(os, x(point.intensity) + 9, y(point.rate) + (point.after ? -6 : 14), std::to_string(point.kernel + 1), "");
+    os << formatv(
+        "<g><title>{0} {1}: {2}{3} at {4:f2} {5}; the roofline allows {6}{3} there</title>"
+        "<circle class=\"point{7}\" cx=\"{8:f1}\" cy=\"{9:f1}\" r=\"6\" />",
+        escaped(roofline.kernels[point.kernel]), point.after ? "after" : "before",
+        withPrefix(point.rate), roofline.flops ? "FLOP/s" : "instructions/s", point.intensity,
+        roofline.flops ? "FLOP per byte" : "warp instructions per byte", withPrefix(allowed),
+        point.after ? " after" : "", x(point.intensity), y(point.rate));
+    label(os, x(point.intensity) + 9, y(point.rate) + (point.after ? -6 : 14),
+          std::to_string(point.kernel + 1), "");
     os << "</g>\n";
   }
 }
@@ -225,7 +242,8 @@ bool report::writeRoofline(llvm::raw_ostream &os, const ReportPage &page, std::s
     why = "no kernel has counters for bytes, work and time";
     return false;
   }
-  const double roof = roofline.roofs.front().perSecond, dram = page.ceilings.bytes.front().perSecond;
+  const double roof = roofline.roofs.front().perSecond,
+               dram = page.ceilings.bytes.front().perSecond;
   double leastX = roof / dram, mostX = leastX, leastY = roof;
   for (const Point &point : roofline.points) {
     leastX = std::min(leastX, point.intensity);
@@ -238,42 +256,56 @@ bool report::writeRoofline(llvm::raw_ostream &os, const ReportPage &page, std::s
   openChart(os, "roofline before and after");
   for (double tick : x.ticks(0)) {
     line(os, "grid", x(tick), top, x(tick), bottom);
-    label(os, x(tick), bottom + 17, formatv("{0}", llvm::format("%g", tick)).str(), "class=\"soft\" text-anchor=\"middle\"");
+    label(os, x(tick), bottom + 17, formatv("{0}", llvm::format("%g", tick)).str(),
+          "class=\"soft\" text-anchor=\"middle\"");
   }
   for (double tick : y.ticks(0)) {
     line(os, "grid", left, y(tick), right, y(tick));
     label(os, left - 6, y(tick) + 4, withPrefix(tick), "class=\"soft\" text-anchor=\"end\"");
   }
-  writeAxes(os, roofline.flops ? "FLOP per byte of DRAM traffic" : "warp instructions per byte of DRAM traffic",
+  writeAxes(os,
+            roofline.flops ? "FLOP per byte of DRAM traffic"
+                           : "warp instructions per byte of DRAM traffic",
             roofline.flops ? "FLOP/s" : "warp instructions/s");
   // Slopes: one decade up for one decade to the right.
-  const double turn = std::atan2((bottom - top) / std::log(y.to / y.from), (right - left) / std::log(x.to / x.from));
+  const double turn = std::atan2((bottom - top) / std::log(y.to / y.from),
+                                 (right - left) / std::log(x.to / x.from));
   // The lowest has its name below, the others above: they may lie close.
   for (const ReportCeiling &slope : page.ceilings.bytes) {
-    double begin = std::max(x.from, y.from / slope.perSecond), end = std::min(x.to, roof / slope.perSecond);
+    double begin = std::max(x.from, y.from / slope.perSecond),
+           end = std::min(x.to, roof / slope.perSecond);
     if (begin >= end)
       continue;
-    line(os, slope.perSecond == dram ? "ceiling outer" : "ceiling", x(begin), y(begin * slope.perSecond), x(end),
-         y(end * slope.perSecond));
-    os << formatv("<text class=\"soft\" transform=\"translate({0:f1} {1:f1}) rotate({2:f1})\">{3} {4}B/s</text>\n",
-                  x(begin) + 12, y(begin * slope.perSecond) - 12 * std::tan(turn) + (slope.perSecond == dram ? 15 : -5),
-                  -turn * 180 / M_PI,
-                  escaped(slope.name), withPrefix(slope.perSecond));
+    line(os, slope.perSecond == dram ? "ceiling outer" : "ceiling", x(begin),
+         y(begin * slope.perSecond), x(end), y(end * slope.perSecond));
+    os << formatv("<text class=\"soft\" transform=\"translate({0:f1} {1:f1}) rotate({2:f1})\">{3} "
+                  "{4}B/s</text>\n",
+                  x(begin) + 12,
+                  y(begin * slope.perSecond) - 12 * std::tan(turn) +
+                      (slope.perSecond == dram ? 15 : -5),
+                  -turn * 180 / M_PI, escaped(slope.name), withPrefix(slope.perSecond));
   }
   for (const ReportCeiling &flat : roofline.roofs) {
     double begin = std::max(x.from, flat.perSecond / page.ceilings.bytes.back().perSecond);
-    line(os, flat.perSecond == roof ? "ceiling outer" : "ceiling", x(begin), y(flat.perSecond), right, y(flat.perSecond));
+    line(os, flat.perSecond == roof ? "ceiling outer" : "ceiling", x(begin), y(flat.perSecond),
+         right, y(flat.perSecond));
     label(os, right - 4, y(flat.perSecond) - 5,
-          escaped(flat.name) + " " + withPrefix(flat.perSecond) + (roofline.flops ? "FLOP/s" : "inst/s"),
+          escaped(flat.name) + " " + withPrefix(flat.perSecond) +
+              (roofline.flops ? "FLOP/s" : "inst/s"),
           "class=\"soft\" text-anchor=\"end\"");
   }
   writePoints(os, roofline, x, y, dram, roof);
-  os << "</svg></div>\n<p class=\"legend\"><span><svg width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" "
-        "aria-hidden=\"true\"><circle class=\"point\" r=\"5\" /></svg> before</span> <span><svg width=\"14\" "
-        "height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><circle class=\"point after\" r=\"5\" /></svg> "
+  os << "</svg></div>\n<p class=\"legend\"><span><svg width=\"14\" height=\"14\" viewBox=\"-7 -7 "
+        "14 14\" "
+        "aria-hidden=\"true\"><circle class=\"point\" r=\"5\" /></svg> before</span> <span><svg "
+        "width=\"14\" "
+        "height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><circle class=\"point after\" "
+        "r=\"5\" /></svg> "
         "after</span>";
   for (size_t i = 0; i != roofline.kernels.size(); ++i)
     os << formatv(" <span>{0}: {1}</span>", i + 1, shortened(roofline.kernels[i], 60));
-  os << formatv("</p>\n<p class=\"soft\">Lines are the chip's data sheet; points are {0}.</p>\n</section>\n", escaped(page.source));
+  os << formatv(
+      "</p>\n<p class=\"soft\">Lines are the chip's data sheet; points are {0}.</p>\n</section>\n",
+      escaped(page.source));
   return true;
 }

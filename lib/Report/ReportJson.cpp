@@ -25,7 +25,9 @@ static llvm::StringRef outcomeName(ReportOutcome outcome) {
 static json::Value words(llvm::StringRef text) { return json::fixUTF8(text); }
 
 /// Zero stands for "unknown" in the records, null in the file.
-static json::Value known(double figure) { return figure > 0 ? json::Value(figure) : json::Value(nullptr); }
+static json::Value known(double figure) {
+  return figure > 0 ? json::Value(figure) : json::Value(nullptr);
+}
 
 static json::Value toJson(const ReportAttempt &attempt) {
   json::Object object{{"phase", attempt.phase},
@@ -46,11 +48,12 @@ static json::Value toJson(const ReportAttempt &attempt) {
 }
 
 static json::Value toJson(const ReportRole &role) {
-  return json::Object{{"role", role.role},
-                      {"calls", role.calls},
-                      {"promptTokens", role.promptTokens},
-                      {"completionTokens", role.completionTokens},
-                      {"dollars", role.dollars ? json::Value(*role.dollars) : json::Value(nullptr)}};
+  return json::Object{
+      {"role", role.role},
+      {"calls", role.calls},
+      {"promptTokens", role.promptTokens},
+      {"completionTokens", role.completionTokens},
+      {"dollars", role.dollars ? json::Value(*role.dollars) : json::Value(nullptr)}};
 }
 
 void kbopt::writeReportJson(llvm::raw_ostream &os, const ReportPage &page) {

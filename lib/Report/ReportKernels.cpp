@@ -27,7 +27,8 @@ std::vector<Pair> pairsOf(const ReportPage &page) {
   for (const KernelPage &kernel : page.kernelsBefore)
     pairs.push_back({&kernel, nullptr});
   for (const KernelPage &kernel : page.kernelsAfter) {
-    auto same = llvm::find_if(pairs, [&](const Pair &pair) { return pair.name() == kernel.kernel; });
+    auto same =
+        llvm::find_if(pairs, [&](const Pair &pair) { return pair.name() == kernel.kernel; });
     if (same != pairs.end())
       same->after = &kernel;
     else
@@ -40,18 +41,24 @@ Value metric(const KernelPage *kernel, StringRef name, double scale) {
   if (!kernel)
     return std::nullopt;
   auto found = kernel->metrics.find(name.str());
-  return found == kernel->metrics.end() || !std::isfinite(found->second) ? Value() : found->second * scale;
+  return found == kernel->metrics.end() || !std::isfinite(found->second) ? Value()
+                                                                         : found->second * scale;
 }
 
 void writeValue(llvm::raw_ostream &os, Value value) {
   os << "<td class=\"n\">"
-     << (!value ? "" : *value >= 10000 ? grouped(static_cast<uint64_t>(*value + 0.5)) : shownMetric(*value)) << "</td>";
+     << (!value            ? ""
+         : *value >= 10000 ? grouped(static_cast<uint64_t>(*value + 0.5))
+                           : shownMetric(*value))
+     << "</td>";
 }
 
 void writeRow(llvm::raw_ostream &os, StringRef label, StringRef unit, Value before, Value after) {
   std::string change;
   if (before && after && *before > 0 && *after > 0 && std::abs(std::log(*after / *before)) > 0.005)
-    change = formatv("{0}{1:f0} %", *after > *before ? "+" : "−", std::abs(100 * (*after / *before - 1))).str();
+    change =
+        formatv("{0}{1:f0} %", *after > *before ? "+" : "−", std::abs(100 * (*after / *before - 1)))
+            .str();
   os << formatv("<tr><td>{0}</td><td class=\"soft\">{1}</td>", escaped(label), unit);
   writeValue(os, before);
   writeValue(os, after);
@@ -63,12 +70,14 @@ void writeGroup(llvm::raw_ostream &os, StringRef title) {
 }
 
 void writeMetrics(llvm::raw_ostream &os, const Pair &pair) {
-  os << "<div class=\"scroll\"><table class=\"keep\"><thead><tr><th>metric, per launch</th><th></th><th class=\"n\">before</th>"
+  os << "<div class=\"scroll\"><table class=\"keep\"><thead><tr><th>metric, per "
+        "launch</th><th></th><th class=\"n\">before</th>"
         "<th class=\"n\">after</th><th class=\"n\">change</th></tr></thead><tbody>\n";
   for (const MetricSection &section : metricSections()) {
     bool titled = false;
     for (const MetricRow &row : section.rows) {
-      Value before = metric(pair.before, row.metric, row.factor), after = metric(pair.after, row.metric, row.factor);
+      Value before = metric(pair.before, row.metric, row.factor),
+            after = metric(pair.after, row.metric, row.factor);
       // What is nothing in both says nothing.
       if (before.value_or(0) == 0 && after.value_or(0) == 0)
         continue;
@@ -105,7 +114,8 @@ void writeSide(llvm::raw_ostream &os, StringRef when, const KernelPage *kernel) 
   if (kernel->share > 0)
     os << formatv(", {0:f0} % of the program", 100 * kernel->share);
   if (!kernel->launch.empty())
-    os << formatv(", {0} launch{1}, {2}", kernel->launches, kernel->launches == 1 ? "" : "es", escaped(kernel->launch));
+    os << formatv(", {0} launch{1}, {2}", kernel->launches, kernel->launches == 1 ? "" : "es",
+                  escaped(kernel->launch));
   if (!kernel->limiter.empty())
     os << ", limited by " << escaped(kernel->limiter);
   if (kernel->floorUs > 0 && kernel->us > 0)

@@ -16,33 +16,40 @@ using llvm::formatv;
 void report::writeHead(llvm::raw_ostream &os, const ReportPage &page) {
   bool measured = !page.device.empty();
   std::string chip = escaped(measured ? page.device : page.chip);
-  os << formatv("<header class=\"card\" id=\"top\">\n<h1><code>{0}</code> <span class=\"soft\">{1} {2} {3}</span></h1>\n",
+  os << formatv("<header class=\"card\" id=\"top\">\n<h1><code>{0}</code> <span class=\"soft\">{1} "
+                "{2} {3}</span></h1>\n",
                 escaped(page.program), escaped(page.source), measured ? "on" : "for", chip);
   os << "<div class=\"head\">\n";
   if (page.found && page.bestUs > 0) {
-    os << formatv("<div><div class=\"big\">{0} faster</div>", factor(page.originalUs / page.bestUs));
+    os << formatv("<div><div class=\"big\">{0} faster</div>",
+                  factor(page.originalUs / page.bestUs));
     if (page.lowerBound)
       os << formatv("<div>at least {0:f3} × (95 %)</div>", *page.lowerBound);
     os << formatv("</div>\n<div><div>{0} → <b>{1}</b> <span class=\"soft\">{2}</span></div>",
                   micros(page.originalUs), micros(page.bestUs), escaped(page.source));
     if (!measured)
-      os << formatv("<div class=\"soft\">a model's figure: rank by it, do not report it; no lower bound without a "
+      os << formatv("<div class=\"soft\">a model's figure: rank by it, do not report it; no lower "
+                    "bound without a "
                     "GPU</div>");
   } else {
-    os << formatv("<div><div class=\"big stays\">stays as it is</div></div>\n<div><div>nothing better was found; {0} "
+    os << formatv("<div><div class=\"big stays\">stays as it is</div></div>\n<div><div>nothing "
+                  "better was found; {0} "
                   "<span class=\"soft\">{1}</span></div>",
                   micros(page.originalUs), escaped(page.source));
   }
   for (const std::string &timing : page.timings)
     os << "<div class=\"soft\">" << escaped(timing) << "</div>";
   os << formatv("<div>{0} attempt{1}, {2} candidate{3} judged; {4}</div>", page.attempts.size(),
-                page.attempts.size() == 1 ? "" : "s", page.judged, page.judged == 1 ? "" : "s", escaped(page.end));
+                page.attempts.size() == 1 ? "" : "s", page.judged, page.judged == 1 ? "" : "s",
+                escaped(page.end));
   if (page.found)
     os << (page.confirmed ? "<div>every gate passed on every case</div>"
-                          : "<div><b>not yet verified on every case</b>: the run was stopped before that</div>");
+                          : "<div><b>not yet verified on every case</b>: the run was stopped "
+                            "before that</div>");
   os << "</div>\n</div>\n";
   if (!page.replay.empty())
-    os << formatv("<div class=\"replay\"><code id=\"replay\">{0}</code><button type=\"button\" data-copy=\"replay\" "
+    os << formatv("<div class=\"replay\"><code id=\"replay\">{0}</code><button type=\"button\" "
+                  "data-copy=\"replay\" "
                   "hidden=\"hidden\">copy</button></div>\n",
                   escaped(page.replay));
 }
@@ -66,7 +73,8 @@ Body bodyOf(const ReportPage &page) {
       body.absent.push_back(std::string(name) + ": " + why);
   };
   const std::string nothing = page.found ? "unknown" : "nothing better was found";
-  const std::string untried = page.missed.empty() ? "nothing was tried" : "nothing was tried, no pass applies";
+  const std::string untried =
+      page.missed.empty() ? "nothing was tried" : "nothing was tried, no pass applies";
   section(writePipeline(os, page), "pipeline", "pipeline", nothing);
   os << "<div class=\"pair\">\n";
   section(writeGainChart(os, page), "gain", "gain over time", untried);
@@ -100,13 +108,15 @@ std::string scriptHash() {
 
 void kbopt::writeReport(llvm::raw_ostream &os, const ReportPage &page) {
   Body body = bodyOf(page);
-  os << formatv("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
-                "<meta charset=\"utf-8\" />\n"
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                "script-src 'sha256-{0}'; base-uri 'none'; form-action 'none'\" />\n"
-                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
-                "<title>{1} – kb-opt</title>\n",
-                scriptHash(), escaped(page.program))
+  os << formatv(
+            "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
+            "<meta charset=\"utf-8\" />\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+            "'unsafe-inline'; "
+            "script-src 'sha256-{0}'; base-uri 'none'; form-action 'none'\" />\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
+            "<title>{1} – kb-opt</title>\n",
+            scriptHash(), escaped(page.program))
      << "<style>" << styleSheet << "</style>\n</head>\n<body>\n";
   writeHead(os, page);
   os << "<nav>";
@@ -119,7 +129,8 @@ void kbopt::writeReport(llvm::raw_ostream &os, const ReportPage &page) {
       os << "<li>" << escaped(line) << "</li>\n";
     os << "</ul>\n</section>\n";
   }
-  os << "</main>\n<div id=\"detail\" hidden=\"hidden\"><button type=\"button\" id=\"detail-close\">close</button>"
+  os << "</main>\n<div id=\"detail\" hidden=\"hidden\"><button type=\"button\" "
+        "id=\"detail-close\">close</button>"
         "<dl id=\"detail-body\"></dl></div>\n<script>"
      << script << "</script>\n</body>\n</html>\n";
 }

@@ -11,7 +11,8 @@ using namespace kbopt::report;
 using llvm::formatv;
 using llvm::StringRef;
 
-static void openTable(llvm::raw_ostream &os, llvm::ArrayRef<std::pair<StringRef, StringRef>> heads, StringRef classes = "") {
+static void openTable(llvm::raw_ostream &os, llvm::ArrayRef<std::pair<StringRef, StringRef>> heads,
+                      StringRef classes = "") {
   os << formatv("<div class=\"scroll {0}\"><table><thead><tr>", classes);
   for (const auto &[head, kind] : heads)
     os << formatv("<th class=\"{0}\">{1}</th>", kind, head);
@@ -22,10 +23,13 @@ static void closeTable(llvm::raw_ostream &os) { os << "</tbody></table></div>\n"
 
 /// \p html is escaped already.
 static void cell(llvm::raw_ostream &os, llvm::Twine html, StringRef kind = "") {
-  os << (kind.empty() ? std::string("<td>") : formatv("<td class=\"{0}\">", kind).str()) << html.str() << "</td>";
+  os << (kind.empty() ? std::string("<td>") : formatv("<td class=\"{0}\">", kind).str())
+     << html.str() << "</td>";
 }
 
-static std::string code(StringRef text) { return text.empty() ? "" : "<code>" + escaped(text) + "</code>"; }
+static std::string code(StringRef text) {
+  return text.empty() ? "" : "<code>" + escaped(text) + "</code>";
+}
 
 static std::string dollars(const std::optional<double> &amount) {
   return amount ? formatv("${0:f4}", *amount).str() : "cost unknown";
@@ -35,7 +39,11 @@ bool report::writePipeline(llvm::raw_ostream &os, const ReportPage &page) {
   if (page.steps.empty())
     return false;
   os << "<section id=\"pipeline\">\n<h2>Pipeline</h2>\n";
-  openTable(os, {{"step", "n"}, {"move", "wide"}, {"when it was made", "n"}, {"without it", "n"}, {"what it does", "wide"}});
+  openTable(os, {{"step", "n"},
+                 {"move", "wide"},
+                 {"when it was made", "n"},
+                 {"without it", "n"},
+                 {"what it does", "wide"}});
   std::vector<int> made = winningAttempts(page);
   for (size_t i = 0; i != page.steps.size(); ++i) {
     const ReportStep &step = page.steps[i];
@@ -43,15 +51,20 @@ bool report::writePipeline(llvm::raw_ostream &os, const ReportPage &page) {
     cell(os, llvm::Twine(i + 1), "n");
     cell(os, code(step.step));
     const ReportAttempt *attempt = made[i] < 0 ? nullptr : &page.attempts[made[i]];
-    cell(os, attempt && attempt->us > 0 && attempt->parentUs > 0 ? factor(attempt->parentUs / attempt->us) : "unknown",
+    cell(os,
+         attempt && attempt->us > 0 && attempt->parentUs > 0
+             ? factor(attempt->parentUs / attempt->us)
+             : "unknown",
          "n");
     cell(os, step.alone ? factor(*step.alone) + " slower" : "unknown", "n");
     cell(os, escaped(step.summary));
     os << "</tr>\n";
   }
   closeTable(os);
-  os << "<p class=\"soft\"><em>When it was made</em>: time before the step over time after it, in the search. "
-        "<em>Without it</em>: how much slower the winner is with all the other steps but this one; unknown where they do "
+  os << "<p class=\"soft\"><em>When it was made</em>: time before the step over time after it, in "
+        "the search. "
+        "<em>Without it</em>: how much slower the winner is with all the other steps but this one; "
+        "unknown where they do "
         "not apply without it, or where that was not judged.</p>\n";
   for (const std::string &step : page.ablated)
     os << "<p>" << code(step) << " contributed nothing and was left out.</p>\n";
@@ -60,13 +73,15 @@ bool report::writePipeline(llvm::raw_ostream &os, const ReportPage &page) {
 }
 
 void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
-  bool asked = llvm::any_of(page.attempts, [](const ReportAttempt &each) { return each.tokens || each.dollars; });
-  bool expected = llvm::any_of(page.attempts, [](const ReportAttempt &each) { return each.predicted > 0; });
-  os << formatv("<details{0}><summary>All {1} attempts</summary>\n", page.attempts.size() <= 12 ? " open=\"open\"" : "",
-                page.attempts.size());
-  std::vector<std::pair<StringRef, StringRef>> heads = {{"#", "n"},          {"trajectory", "n"}, {"move", "wide"},
-                                                        {"verdict", ""},     {"time", "n"},       {"of the step before", "n"},
-                                                        {"of the original", "n"}};
+  bool asked = llvm::any_of(page.attempts,
+                            [](const ReportAttempt &each) { return each.tokens || each.dollars; });
+  bool expected =
+      llvm::any_of(page.attempts, [](const ReportAttempt &each) { return each.predicted > 0; });
+  os << formatv("<details{0}><summary>All {1} attempts</summary>\n",
+                page.attempts.size() <= 12 ? " open=\"open\"" : "", page.attempts.size());
+  std::vector<std::pair<StringRef, StringRef>> heads = {
+      {"#", "n"},    {"trajectory", "n"},         {"move", "wide"},        {"verdict", ""},
+      {"time", "n"}, {"of the step before", "n"}, {"of the original", "n"}};
   heads.push_back({"reason", "wide"});
   if (asked)
     heads.insert(heads.end(), {{"tokens", "n"}, {"cost", "n"}});
@@ -78,7 +93,11 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
     const ReportAttempt &attempt = page.attempts[i];
     os << formatv("<tr id=\"{0}\">", rowId(i));
     cell(os, llvm::Twine(i + 1), "n");
-    cell(os, attempt.phase == "search" ? std::to_string(attempt.trajectory) : attempt.phase == "tune" ? "tuning" : "winner", "n");
+    cell(os,
+         attempt.phase == "search" ? std::to_string(attempt.trajectory)
+         : attempt.phase == "tune" ? "tuning"
+                                   : "winner",
+         "n");
     cell(os, code(attempt.step) + (attempt.repair ? " <span class=\"soft\">repair</span>" : ""));
     cell(os, escaped(attempt.verdict), ("verdict " + outcomeClass(attempt)).str());
     bool timed = attempt.us > 0;
@@ -97,7 +116,8 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
     os << "</tr>\n";
   }
   closeTable(os);
-  os << formatv("<p class=\"soft\">{0} judged; not judged: {1} with machine code seen before, {2} programs reached again, "
+  os << formatv("<p class=\"soft\">{0} judged; not judged: {1} with machine code seen before, {2} "
+                "programs reached again, "
                 "{3} that the roofline rules out.</p>\n</details>\n",
                 page.judged, page.merged, page.known, page.pruned);
 }
@@ -105,15 +125,23 @@ void report::writeAttempts(llvm::raw_ostream &os, const ReportPage &page) {
 bool report::writeGates(llvm::raw_ostream &os, const ReportPage &page) {
   if (page.gates.empty())
     return false;
-  os << "<section id=\"proof\">\n<h2>Proof</h2>\n<p class=\"soft\">What the winner was put through, on every "
+  os << "<section id=\"proof\">\n<h2>Proof</h2>\n<p class=\"soft\">What the winner was put "
+        "through, on every "
         "case.</p>\n";
-  openTable(os, {{"gate", ""}, {"what", ""}, {"outcome", ""}, {"runs", "n"}, {"seconds", "n"}, {"reason", "wide"}});
+  openTable(os, {{"gate", ""},
+                 {"what", ""},
+                 {"outcome", ""},
+                 {"runs", "n"},
+                 {"seconds", "n"},
+                 {"reason", "wide"}});
   unsigned runs = 0;
   for (const ReportGate &gate : page.gates) {
     os << "<tr>";
     cell(os, escaped(gate.gate));
     cell(os, escaped(gate.title));
-    StringRef kind = gate.outcome == "passed" ? "gain" : gate.outcome == "failed" ? "wrong" : "none";
+    StringRef kind = gate.outcome == "passed"   ? "gain"
+                     : gate.outcome == "failed" ? "wrong"
+                                                : "none";
     cell(os, escaped(gate.outcome), ("verdict " + kind).str());
     cell(os, gate.runs ? grouped(gate.runs) : "", "n");
     cell(os, gate.seconds >= 0.005 ? formatv("{0:f2}", gate.seconds).str() : "", "n");
@@ -129,9 +157,11 @@ bool report::writeGates(llvm::raw_ostream &os, const ReportPage &page) {
 bool report::writeMissed(llvm::raw_ostream &os, const ReportPage &page) {
   if (page.missed.empty())
     return false;
-  os << formatv("<section id=\"missed\">\n<h2>What does not apply</h2>\n<details{0}><summary>{1} place{2} where a pass "
+  os << formatv("<section id=\"missed\">\n<h2>What does not apply</h2>\n<details{0}><summary>{1} "
+                "place{2} where a pass "
                 "does not apply to the original</summary>\n",
-                page.attempts.empty() ? " open=\"open\"" : "", page.missed.size(), page.missed.size() == 1 ? "" : "s");
+                page.attempts.empty() ? " open=\"open\"" : "", page.missed.size(),
+                page.missed.size() == 1 ? "" : "s");
   openTable(os, {{"pass", ""}, {"kernel", ""}, {"line", "n"}, {"reason", "wide"}}, "tall");
   for (const Remark &remark : page.missed) {
     os << "<tr>";
@@ -183,7 +213,12 @@ bool report::writeCost(llvm::raw_ostream &os, const ReportPage &page) {
   if (page.roles.empty())
     return false;
   os << "<section id=\"cost\">\n<h2>Cost</h2>\n";
-  openTable(os, {{"role", ""}, {"model", ""}, {"calls", "n"}, {"tokens in", "n"}, {"tokens out", "n"}, {"cost", "n"}});
+  openTable(os, {{"role", ""},
+                 {"model", ""},
+                 {"calls", "n"},
+                 {"tokens in", "n"},
+                 {"tokens out", "n"},
+                 {"cost", "n"}});
   ReportRole all;
   all.role = "all";
   all.dollars = 0;
@@ -202,14 +237,18 @@ bool report::writeCost(llvm::raw_ostream &os, const ReportPage &page) {
     all.calls += role.calls;
     all.promptTokens += role.promptTokens;
     all.completionTokens += role.completionTokens;
-    all.dollars = all.dollars && role.dollars ? std::optional<double>(*all.dollars + *role.dollars) : std::nullopt;
+    all.dollars = all.dollars && role.dollars ? std::optional<double>(*all.dollars + *role.dollars)
+                                              : std::nullopt;
   }
   row(all);
   closeTable(os);
-  double gained = page.found && page.bestUs > 0 && page.originalUs > 0 ? std::log(page.originalUs / page.bestUs) : 0;
+  double gained = page.found && page.bestUs > 0 && page.originalUs > 0
+                      ? std::log(page.originalUs / page.bestUs)
+                      : 0;
   if (gained > 0)
-    os << formatv("<p class=\"soft\">{0} tokens per unit of logarithmic speed-up.</p>\n",
-                  grouped(static_cast<uint64_t>(double(all.promptTokens + all.completionTokens) / gained)));
+    os << formatv(
+        "<p class=\"soft\">{0} tokens per unit of logarithmic speed-up.</p>\n",
+        grouped(static_cast<uint64_t>(double(all.promptTokens + all.completionTokens) / gained)));
   os << "</section>\n";
   return true;
 }

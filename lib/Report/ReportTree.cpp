@@ -55,7 +55,8 @@ private:
     for (StringRef rest = label; !rest.empty(); ++characters) {
       // An entity, or a character with the bytes that belong to it.
       rest = rest.drop_front(rest[0] == '&' ? rest.find(';') + 1 : 1);
-      rest = rest.drop_while([](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; });
+      rest = rest.drop_while(
+          [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; });
     }
     return characters * (node.wins ? 7.2 : 6.3);
   }
@@ -77,7 +78,8 @@ void SearchTree::growAttempts() {
   for (size_t i = 0; i != page.attempts.size(); ++i) {
     const ReportAttempt &attempt = page.attempts[i];
     // A refused winner hangs at itself.
-    auto from = made.find(attempt.phase == "confirm" && made.count(attempt.node) ? attempt.node : attempt.parent);
+    auto from = made.find(attempt.phase == "confirm" && made.count(attempt.node) ? attempt.node
+                                                                                 : attempt.parent);
     size_t at = add(from == made.end() ? 0 : from->second, static_cast<int>(i));
     ofAttempt.push_back(at);
     if (!attempt.node.empty())
@@ -137,16 +139,19 @@ std::string SearchTree::labelOf(const TreeNode &node) const {
   if (node.attempt == late)
     return shortened(node.step, inner ? 24 : 60) + (inner ? "" : " (at the end)");
   const ReportAttempt &attempt = page.attempts[node.attempt];
-  std::string end = attempt.us > 0 && page.originalUs > 0 ? factor(page.originalUs / attempt.us) : "";
+  std::string end =
+      attempt.us > 0 && page.originalUs > 0 ? factor(page.originalUs / attempt.us) : "";
   if (inner)
-    return shortened(attempt.phase == "tune" ? "tuned " + attempt.pass : attempt.pass, 19) + (end.empty() ? "" : " " + end);
+    return shortened(attempt.phase == "tune" ? "tuned " + attempt.pass : attempt.pass, 19) +
+           (end.empty() ? "" : " " + end);
   if (attempt.phase == "confirm")
     return "the final check refused it";
   if (end.empty())
     end = shortened(attempt.shortcut.empty() ? attempt.verdict : attempt.shortcut, 40);
   if (attempt.repair)
     end += ", repair";
-  return shortened(attempt.phase == "tune" ? "tuned " + attempt.step : attempt.step, 52) + "  " + end;
+  return shortened(attempt.phase == "tune" ? "tuned " + attempt.step : attempt.step, 52) + "  " +
+         end;
 }
 
 void SearchTree::draw(llvm::raw_ostream &os) const {
@@ -154,30 +159,36 @@ void SearchTree::draw(llvm::raw_ostream &os) const {
   for (const TreeNode &node : nodes)
     width = std::max(width, x(node) + (node.children.empty() ? 620 : 190));
   double height = 24 + rowHeight * static_cast<double>(rows);
-  os << formatv("<svg width=\"{0:f0}\" height=\"{1:f0}\" viewBox=\"0 0 {0:f0} {1:f0}\" role=\"img\" "
-                "aria-label=\"search tree\">\n",
-                width, height);
+  os << formatv(
+      "<svg width=\"{0:f0}\" height=\"{1:f0}\" viewBox=\"0 0 {0:f0} {1:f0}\" role=\"img\" "
+      "aria-label=\"search tree\">\n",
+      width, height);
   for (const TreeNode &node : nodes) {
     if (&node == &nodes[0])
       continue;
     const TreeNode &parent = nodes[node.parent];
     // In its parent's row a line begins behind the parent's name.
-    double begin = x(parent) + (node.row == parent.row ? std::min(column - 14, 14 + labelWidth(parent)) : 0);
-    os << formatv("<path class=\"edge{0}\" d=\"M{1:f0},{2:f0} V{3:f0} H{4:f0}\" />\n", node.wins ? " win" : "", begin,
-                  y(parent), y(node), x(node));
+    double begin =
+        x(parent) + (node.row == parent.row ? std::min(column - 14, 14 + labelWidth(parent)) : 0);
+    os << formatv("<path class=\"edge{0}\" d=\"M{1:f0},{2:f0} V{3:f0} H{4:f0}\" />\n",
+                  node.wins ? " win" : "", begin, y(parent), y(node), x(node));
   }
   for (const TreeNode &node : nodes) {
-    StringRef kind = node.attempt == original ? "root" : node.attempt == late ? "late" : outcomeClass(page.attempts[node.attempt]);
+    StringRef kind = node.attempt == original ? "root"
+                     : node.attempt == late   ? "late"
+                                              : outcomeClass(page.attempts[node.attempt]);
     std::string title = node.attempt == original ? "the original"
-                        : node.attempt == late   ? escaped(node.step) + ", made at the end by tuning or ablation"
-                                                 : attemptTitle(page, node.attempt);
+                        : node.attempt == late
+                            ? escaped(node.step) + ", made at the end by tuning or ablation"
+                            : attemptTitle(page, node.attempt);
     bool linked = node.attempt >= 0;
-    os << (linked ? formatv("<a href=\"#{0}\">", rowId(node.attempt)).str() : "<g>") << "<title>" << title << "</title>"
-       << markShape(kind, x(node), y(node));
+    os << (linked ? formatv("<a href=\"#{0}\">", rowId(node.attempt)).str() : "<g>") << "<title>"
+       << title << "</title>" << markShape(kind, x(node), y(node));
     if (winner && &node == &nodes[winner])
-      os << formatv("<circle class=\"ring\" cx=\"{0:f1}\" cy=\"{1:f1}\" r=\"8\" />", x(node), y(node));
-    os << formatv("<text class=\"label{0}\" x=\"{1:f1}\" y=\"{2:f1}\">{3}</text>", node.wins ? " win" : "", x(node) + 11,
-                  y(node) + 4, labelOf(node))
+      os << formatv("<circle class=\"ring\" cx=\"{0:f1}\" cy=\"{1:f1}\" r=\"8\" />", x(node),
+                    y(node));
+    os << formatv("<text class=\"label{0}\" x=\"{1:f1}\" y=\"{2:f1}\">{3}</text>",
+                  node.wins ? " win" : "", x(node) + 11, y(node) + 4, labelOf(node))
        << (linked ? "</a>\n" : "</g>\n");
   }
   os << "</svg>";
@@ -191,7 +202,8 @@ bool report::writeTree(llvm::raw_ostream &os, const ReportPage &page) {
   os << "<section id=\"tree\">\n<h2>Search tree</h2>\n"
         "<p class=\"soft\">Marks are programs, lines are moves, factors are over the original"
      << (page.found ? "; the thick line is the winner's way" : "")
-     << ". A program that is reached again ends its branch. Point at a mark for the reason, click for all.</p>\n";
+     << ". A program that is reached again ends its branch. Point at a mark for the reason, click "
+        "for all.</p>\n";
   writeLegend(os, page);
   os << "<div class=\"scroll tall\">";
   SearchTree(page).draw(os);

@@ -9,7 +9,9 @@ using llvm::StringRef;
 namespace {
 
 /// Bytes of the character that begins with \p lead, in valid UTF-8.
-size_t lengthOf(unsigned char lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
+size_t lengthOf(unsigned char lead) {
+  return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
 
 uint32_t codePoint(StringRef character) {
   unsigned char lead = static_cast<unsigned char>(character[0]);
@@ -52,7 +54,9 @@ void appendEscaped(std::string &out, StringRef character) {
     out += character;
 }
 
-std::string valid(StringRef text) { return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text); }
+std::string valid(StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
 
 } // namespace
 
@@ -84,10 +88,12 @@ std::string report::micros(double us) { return llvm::formatv("{0:f2} µs", us).s
 std::string report::factor(double ratio) { return llvm::formatv("{0:f2} ×", ratio).str(); }
 
 std::string report::withPrefix(double value) {
-  constexpr std::pair<double, const char *> prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  constexpr std::pair<double, const char *> prefixes[] = {
+      {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   for (auto [size, prefix] : prefixes)
     if (value >= size)
-      return llvm::formatv(value < 10 * size ? "{0:f1} {1}" : "{0:f0} {1}", value / size, prefix).str();
+      return llvm::formatv(value < 10 * size ? "{0:f1} {1}" : "{0:f0} {1}", value / size, prefix)
+          .str();
   return llvm::formatv("{0:f0} ", value).str();
 }
 
@@ -116,8 +122,9 @@ StringRef report::outcomeClass(const ReportAttempt &attempt) {
 
 std::string report::markShape(StringRef outcome, double x, double y) {
   auto path = [&](const char *shape) {
-    return llvm::formatv("<path class=\"mark {0}\" transform=\"translate({1:f1} {2:f1})\" d=\"{3}\" />", outcome, x, y,
-                         shape)
+    return llvm::formatv(
+               "<path class=\"mark {0}\" transform=\"translate({1:f1} {2:f1})\" d=\"{3}\" />",
+               outcome, x, y, shape)
         .str();
   };
   if (outcome == "wrong")
@@ -128,12 +135,15 @@ std::string report::markShape(StringRef outcome, double x, double y) {
     return path("M-4,-4 H4 V4 H-4 Z");
   if (outcome == "none")
     return path("M-4,0 H4");
-  return llvm::formatv("<circle class=\"mark {0}\" cx=\"{1:f1}\" cy=\"{2:f1}\" r=\"4.5\" />", outcome, x, y).str();
+  return llvm::formatv("<circle class=\"mark {0}\" cx=\"{1:f1}\" cy=\"{2:f1}\" r=\"4.5\" />",
+                       outcome, x, y)
+      .str();
 }
 
 std::string report::attemptTitle(const ReportPage &page, size_t index) {
   const ReportAttempt &attempt = page.attempts[index];
-  std::string text = llvm::formatv("#{0} {1}: {2}", index + 1, shortened(attempt.step, 120), escaped(attempt.verdict));
+  std::string text = llvm::formatv("#{0} {1}: {2}", index + 1, shortened(attempt.step, 120),
+                                   escaped(attempt.verdict));
   if (attempt.us > 0)
     text += ", " + micros(attempt.us);
   if (attempt.us > 0 && page.originalUs > 0)
@@ -148,14 +158,18 @@ std::string report::attemptTitle(const ReportPage &page, size_t index) {
 
 void report::writeLegend(llvm::raw_ostream &os, const ReportPage &page) {
   constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> words[] = {
-      {"gain", "correct and faster than the step before"}, {"even", "correct, no gain"},
-      {"wrong", "incorrect"},  {"open", "inconclusive or not measured"},
-      {"none", "does not apply"}, {"refused", "a proposal that was refused"}};
+      {"gain", "correct and faster than the step before"},
+      {"even", "correct, no gain"},
+      {"wrong", "incorrect"},
+      {"open", "inconclusive or not measured"},
+      {"none", "does not apply"},
+      {"refused", "a proposal that was refused"}};
   os << "<p class=\"legend\">";
   for (const auto &[name, meaning] : words)
-    if (llvm::any_of(page.attempts, [&](const ReportAttempt &each) { return outcomeClass(each) == name; }))
-      os << "<span><svg width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">" << markShape(name, 0, 0)
-         << "</svg> " << meaning << "</span> ";
+    if (llvm::any_of(page.attempts,
+                     [&](const ReportAttempt &each) { return outcomeClass(each) == name; }))
+      os << "<span><svg width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">"
+         << markShape(name, 0, 0) << "</svg> " << meaning << "</span> ";
   os << "</p>\n";
 }
 
@@ -168,11 +182,13 @@ double report::Scale::operator()(double value) const {
 std::vector<double> report::Scale::ticks(unsigned count) const {
   std::vector<double> values;
   if (logarithmic) {
-    for (double decade = std::pow(10, std::ceil(std::log10(from) - 1e-9)); decade <= to * 1.0001; decade *= 10)
+    for (double decade = std::pow(10, std::ceil(std::log10(from) - 1e-9)); decade <= to * 1.0001;
+         decade *= 10)
       values.push_back(decade);
     return values;
   }
-  double rough = (to - from) / std::max(1u, count), step = std::pow(10, std::floor(std::log10(rough)));
+  double rough = (to - from) / std::max(1u, count),
+         step = std::pow(10, std::floor(std::log10(rough)));
   for (double each : {1.0, 2.0, 5.0, 10.0})
     if (step * each >= rough) {
       step *= each;
@@ -190,7 +206,8 @@ std::vector<int> report::winningAttempts(const ReportPage &page) {
     int found = -1;
     for (size_t i = 0; i != page.attempts.size() && found < 0; ++i) {
       const ReportAttempt &attempt = page.attempts[i];
-      if (attempt.parent == at && attempt.step == step.step && !attempt.node.empty() && attempt.phase == "search")
+      if (attempt.parent == at && attempt.step == step.step && !attempt.node.empty() &&
+          attempt.phase == "search")
         found = static_cast<int>(i);
     }
     path.push_back(found);

@@ -15,15 +15,18 @@ static const FunctionDecl *functionCalled(const ASTContext &ast, StringRef name)
   return nullptr;
 }
 
-AllocationTest::AllocationTest(const PassContext &context, const FunctionDecl *kernel) : function(allocationTest) {
+AllocationTest::AllocationTest(const PassContext &context, const FunctionDecl *kernel)
+    : function(allocationTest) {
   const ASTContext &ast = context.parsed().context();
   // CUDA 13 warns of the function without a version, CUDA 12.4 does not have the other one.
   for (StringRef name : {"cudaGetDriverEntryPointByVersion", "cudaGetDriverEntryPoint"})
     if (entryPoint.empty() && functionCalled(ast, name))
       entryPoint = name.str();
   const FunctionDecl *known = functionCalled(ast, function);
-  isDefined = known && known->isDefined() && known->getReturnType()->isBooleanType() && known->getNumParams() == 2 &&
-              context.parsed().sources().isBeforeInTranslationUnit(known->getLocation(), kernel->getLocation());
+  isDefined = known && known->isDefined() && known->getReturnType()->isBooleanType() &&
+              known->getNumParams() == 2 &&
+              context.parsed().sources().isBeforeInTranslationUnit(known->getLocation(),
+                                                                   kernel->getLocation());
   if (!isDefined)
     function = context.unusedName(function);
 }
@@ -51,7 +54,8 @@ static inline bool {0}(const void *a, const void *b) {{
   return llvm::formatv(text, function, entryPoint, hasVersion ? "12000, " : "").str();
 }
 
-llvm::Expected<bool> AllocationTest::addSharedDefinition(const PassContext &context, Edits &edits) const {
+llvm::Expected<bool> AllocationTest::addSharedDefinition(const PassContext &context,
+                                                         Edits &edits) const {
   if (context.kernels().size() < 2)
     return false;
   std::string definition = missingDefinition();
@@ -67,9 +71,11 @@ llvm::Expected<bool> AllocationTest::addSharedDefinition(const PassContext &cont
   const FunctionDecl *first = nullptr;
   for (const KernelView &kernel : context.kernels())
     if (sources.isInMainFile(kernel.function()->getLocation()) &&
-        (!first || sources.isBeforeInTranslationUnit(kernel.function()->getLocation(), first->getLocation())))
+        (!first ||
+         sources.isBeforeInTranslationUnit(kernel.function()->getLocation(), first->getLocation())))
       first = kernel.function();
-  AnchorOrReason anchor = first ? anchorBefore(context.parsed(), first) : AnchorOrReason::refuse("");
+  AnchorOrReason anchor =
+      first ? anchorBefore(context.parsed(), first) : AnchorOrReason::refuse("");
   if (!anchor)
     return false;
   if (llvm::Error error = edits.insertAfter(*anchor, StringRef(definition).trim().str() + "\n\n"))

@@ -270,8 +270,8 @@ static bool isOneLess(const Expr *expr, const Expr *size, const FunctionDecl *fu
          ast::sameValue(left, size, function, context);
 }
 
-static std::optional<ast::CeilDivision> ceilDivisionOf(const Expr *expr, const FunctionDecl *function,
-                                                       const ASTContext &context) {
+static std::optional<ast::CeilDivision>
+ceilDivisionOf(const Expr *expr, const FunctionDecl *function, const ASTContext &context) {
   const Expr *dividend, *size;
   if (splitBinary(expr, BO_Div, dividend, size)) {
     const Expr *left, *right;

@@ -98,11 +98,13 @@ static bool matches(const PassContext &context, const KernelView &kernel, const 
     return index < launch.arguments.size() && !mayModify(kernel.function()->getBody(), parameter) &&
            ast::sameValue(onHost, launch.arguments[index], launch.host, ast);
   }
-  std::optional<int64_t> left = ast::constantOf(inKernel, ast), right = ast::constantOf(onHost, ast);
+  std::optional<int64_t> left = ast::constantOf(inKernel, ast),
+                         right = ast::constantOf(onHost, ast);
   if (left || right)
     return left && right && *left == *right;
   const auto *a = dyn_cast<BinaryOperator>(inKernel), *b = dyn_cast<BinaryOperator>(onHost);
-  if (!a || !b || a->getOpcode() != b->getOpcode() || (a->getOpcode() != BO_Add && a->getOpcode() != BO_Mul) ||
+  if (!a || !b || a->getOpcode() != b->getOpcode() ||
+      (a->getOpcode() != BO_Add && a->getOpcode() != BO_Mul) ||
       ast.getIntWidth(a->getType()) != ast.getIntWidth(b->getType()))
     return false;
   auto both = [&](const Expr *first, const Expr *second) {
@@ -132,13 +134,15 @@ Coverage kbopt::coverageOf(const PassContext &context, const KernelView &kernel,
     return Coverage::unknown("the grid of the launch" + where +
                              " is not a count divided by the block size and rounded up");
   if (!ast::sameValue(division->size, block, launch.host, ast))
-    return Coverage::unknown("the grid of the launch" + where + " is computed for another block size");
+    return Coverage::unknown("the grid of the launch" + where +
+                             " is computed for another block size");
   // The bound in the kernel: a constant, or a parameter that is passed the count.
   const Expr *bound = guarded->count;
   if (const auto *parameter = dyn_cast_or_null<ParmVarDecl>(ast::variableOf(bound))) {
     unsigned index = parameter->getFunctionScopeIndex();
     if (index >= launch.arguments.size() || mayModify(kernel.function()->getBody(), parameter))
-      return Coverage::unknown("'" + parameter->getName() + "' is not what the launch" + where + " passes");
+      return Coverage::unknown("'" + parameter->getName() + "' is not what the launch" + where +
+                               " passes");
     bound = launch.arguments[index];
   } else if (matches(context, kernel, launch, bound, division->count)) {
     return Coverage::proven();
@@ -147,7 +151,8 @@ Coverage kbopt::coverageOf(const PassContext &context, const KernelView &kernel,
                              "' is no parameter of the kernel");
   }
   if (!ast::sameValue(division->count, bound, launch.host, ast))
-    return Coverage::unknown("the grid of the launch" + where + " is computed from another count than '" +
+    return Coverage::unknown("the grid of the launch" + where +
+                             " is computed from another count than '" +
                              context.text(bound->getSourceRange()) + "'");
   return Coverage::proven();
 }

@@ -16,8 +16,8 @@ using llvm::StringRef;
 
 static std::optional<DynTypedMatcher>
 parseMatcher(StringRef text, ast_matchers::dynamic::Diagnostics &diagnostics) {
-  // For the parser an end of line ends the matcher, too, if all brackets are closed: what a line with
-  // nothing but .bind("site") says would be lost.
+  // For the parser an end of line ends the matcher, too, if all brackets are closed: what a line
+  // with nothing but .bind("site") says would be lost.
   std::string joined = text.trim().str();
   for (size_t i = 0; i < joined.size(); ++i)
     if (joined[i] == '\n' && StringRef(joined).drop_front(i).ltrim().starts_with("."))

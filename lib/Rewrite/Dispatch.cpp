@@ -2,8 +2,8 @@
 
 #include "kb-opt/Rewrite/Dispatch.h"
 #include "kb-opt/Rewrite/AstTools.h"
-#include "clang/AST/ParentMapContext.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ParentMapContext.h"
 
 using namespace kbopt;
 using namespace clang;
@@ -31,7 +31,8 @@ KernelText::KernelText(const PassContext &context, const KernelView &kernel)
     for (const Decl *each : declaration->decls())
       if (const auto *variable = dyn_cast<VarDecl>(each);
           variable && variable->isStaticLocal() && !variable->hasAttr<CUDASharedAttr>())
-        why = "'" + variable->getNameAsString() + "' lives as long as the program, so that two kernels cannot share it";
+        why = "'" + variable->getNameAsString() +
+              "' lives as long as the program, so that two kernels cannot share it";
 }
 
 void KernelText::replaceBytes(unsigned from, unsigned to, StringRef text) {
@@ -102,7 +103,8 @@ void KernelText::changeParameters(llvm::ArrayRef<const ParmVarDecl *> dropped,
 
 std::string KernelText::str(StringRef name) const {
   std::vector<Change> all = changes;
-  if (std::optional<ByteRange> old = byteRange(context->parsed(), function->getNameInfo().getSourceRange()))
+  if (std::optional<ByteRange> old =
+          byteRange(context->parsed(), function->getNameInfo().getSourceRange()))
     all.insert(llvm::find_if(all, [&](const Change &each) { return each.begin > old->begin; }),
                {old->begin, old->end, name.str()});
   StringRef text = context->parsed().text();
@@ -163,7 +165,8 @@ static bool setsAttributes(const PassContext &context, const FunctionDecl *kerne
         return true;
       for (const Expr *argument : call->arguments())
         for (const auto *reference : ast::findAll<DeclRefExpr>(argument))
-          found |= reference->getDecl()->getIdentifier() && reference->getDecl()->getName() == kernel;
+          found |=
+              reference->getDecl()->getIdentifier() && reference->getDecl()->getName() == kernel;
       return !found;
     }
     StringRef kernel;
@@ -188,16 +191,19 @@ std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView
   const auto *callee = dyn_cast<DeclRefExpr>(launch.call->getCallee()->IgnoreParenImpCasts());
   if (launch.call->getBeginLoc().isMacroID() || context.text(launch.call->getSourceRange()).empty())
     return where + " stands in a macro or in another file";
-  if (!callee || context.text(callee->getNameInfo().getSourceRange()) != kernel.function()->getName())
+  if (!callee ||
+      context.text(callee->getNameInfo().getSourceRange()) != kernel.function()->getName())
     return where + " does not name the kernel";
-  if (!sources.isBeforeInTranslationUnit(kernel.function()->getLocation(), launch.call->getBeginLoc()))
+  if (!sources.isBeforeInTranslationUnit(kernel.function()->getLocation(),
+                                         launch.call->getBeginLoc()))
     return where + " stands in front of the kernel";
   const Stmt *statement = statementOf(context, launch.call);
   if (!statement)
     return where + " is a part of another statement";
   for (const Stmt *each = statement; each; each = parentOf(context, each))
     if (const auto *branch = dyn_cast_or_null<IfStmt>(parentOf(context, each));
-        branch && branch->getElse() == each && launchesAnother(branch->getThen(), kernel.function()->getName()))
+        branch && branch->getElse() == each &&
+        launchesAnother(branch->getThen(), kernel.function()->getName()))
       return where + " is the fallback of another kernel already";
   if (AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host); !anchor)
     return where + " cannot be changed: " + anchor.reason().str();
@@ -206,7 +212,8 @@ std::string kbopt::dispatchObstacle(const PassContext &context, const KernelView
     std::optional<int64_t> bytes =
         ast::constantOf(ast::resolve(launch.shared, launch.host), context.parsed().context());
     if (!bytes || *bytes > 48 * 1024)
-      return where + " may need more than 48 KB of shared memory, which the host asks for by the kernel's name";
+      return where + " may need more than 48 KB of shared memory, which the host asks for by the "
+                     "kernel's name";
   }
   return "";
 }
@@ -268,7 +275,8 @@ static bool isRepeatableFunction(const FunctionDecl *callee, unsigned depth) {
     return isa<CXXConstructorDecl>(method) ? method->getParent()->getName() == "dim3"
                                            : method->isConst() && method->isInStdNamespace();
   const FunctionDecl *definition = nullptr;
-  const auto *body = callee->hasBody(definition) ? dyn_cast<CompoundStmt>(definition->getBody()) : nullptr;
+  const auto *body =
+      callee->hasBody(definition) ? dyn_cast<CompoundStmt>(definition->getBody()) : nullptr;
   return body && body->size() == 1 && isa<ReturnStmt>(body->body_front()) &&
          isRepeatable(body->body_front(), depth + 1);
 }
@@ -286,7 +294,8 @@ static bool isRepeatable(const Stmt *root, unsigned depth) {
     else if (const auto *construct = dyn_cast<CXXConstructExpr>(each))
       repeatable &= isRepeatableFunction(construct->getConstructor(), depth);
     else
-      repeatable &= !isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, StmtExpr, LambdaExpr, AtomicExpr>(each);
+      repeatable &=
+          !isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, StmtExpr, LambdaExpr, AtomicExpr>(each);
     return repeatable;
   });
   return repeatable;
@@ -297,11 +306,13 @@ std::string kbopt::operandText(const PassContext &context, const Expr *expr) {
     return "";
   StringRef text = context.text(expr->getSourceRange());
   bool isWord = llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
-  return text.empty() || isWord || isa<CallExpr, ParenExpr>(expr->IgnoreImpCasts()) ? text.str()
-                                                                                    : "(" + text.str() + ")";
+  return text.empty() || isWord || isa<CallExpr, ParenExpr>(expr->IgnoreImpCasts())
+             ? text.str()
+             : "(" + text.str() + ")";
 }
 
-std::string kbopt::argumentText(const PassContext &context, const LaunchFact &launch, unsigned index) {
+std::string kbopt::argumentText(const PassContext &context, const LaunchFact &launch,
+                                unsigned index) {
   return index < launch.arguments.size() ? operandText(context, launch.arguments[index]) : "";
 }
 
@@ -330,7 +341,8 @@ std::string kbopt::hostText(const PassContext &context, const KernelView &kernel
   const ASTContext &ast = context.parsed().context();
   auto below = [&](const Expr *part) { return hostText(context, kernel, launch, part); };
   auto castTo = [&](QualType type, const std::string &text) {
-    std::string name = type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy());
+    std::string name =
+        type.getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy());
     return text.empty() ? "" : "(" + name + ")" + text;
   };
   if (expr->isTypeDependent())
@@ -352,18 +364,24 @@ std::string kbopt::hostText(const PassContext &context, const KernelView &kernel
   }
   if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr);
       ref && (ref->builtin == GridBuiltin::BlockDim || ref->builtin == GridBuiltin::GridDim))
-    return castTo(ast.UnsignedIntTy, extentText(context, launch, ref->builtin == GridBuiltin::BlockDim, ref->dimension));
+    return castTo(
+        ast.UnsignedIntTy,
+        extentText(context, launch, ref->builtin == GridBuiltin::BlockDim, ref->dimension));
   if (const auto *cast = dyn_cast<ExplicitCastExpr>(expr); cast && cast->getType()->isIntegerType())
     return castTo(cast->getType(), below(cast->getSubExpr()));
   const auto *binary = dyn_cast<BinaryOperator>(expr);
-  if (!binary || !(binary->isAdditiveOp() || binary->isMultiplicativeOp()) || !binary->getType()->isIntegerType())
+  if (!binary || !(binary->isAdditiveOp() || binary->isMultiplicativeOp()) ||
+      !binary->getType()->isIntegerType())
     return "";
   std::string left = below(binary->getLHS()), right = below(binary->getRHS());
-  return left.empty() || right.empty() ? "" : "(" + left + " " + binary->getOpcodeStr().str() + " " + right + ")";
+  return left.empty() || right.empty()
+             ? ""
+             : "(" + left + " " + binary->getOpcodeStr().str() + " " + right + ")";
 }
 
-llvm::Error kbopt::writeKernel(const PassContext &context, const KernelView &kernel, const KernelText &text,
-                               StringRef name, StringRef comment, Edits &edits, StringRef helpers) {
+llvm::Error kbopt::writeKernel(const PassContext &context, const KernelView &kernel,
+                               const KernelText &text, StringRef name, StringRef comment,
+                               Edits &edits, StringRef helpers) {
   if (name == kernel.function()->getName()) {
     assert(helpers.empty() && "helpers stand in front of a second kernel");
     const Decl *whole = kernel.function();
@@ -379,5 +397,6 @@ llvm::Error kbopt::writeKernel(const PassContext &context, const KernelView &ker
     return llvm::createStringError(anchor.reason());
   StringRef before = context.parsed().text().take_front(anchor->begin);
   bool apart = before.trim().empty() || before.ends_with("\n\n");
-  return edits.insertBefore(*anchor, (apart ? "" : "\n") + helpers.str() + "// " + comment.str() + "\n" + text.str(name) + "\n\n");
+  return edits.insertBefore(*anchor, (apart ? "" : "\n") + helpers.str() + "// " + comment.str() +
+                                         "\n" + text.str(name) + "\n\n");
 }

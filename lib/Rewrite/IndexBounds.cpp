@@ -54,7 +54,8 @@ LaunchBound LaunchBound::dividedBy(const LaunchBound &divisor) const {
     // A product without the divisor's factors gets no larger.
     std::vector<std::string> rest;
     if (std::includes(factors.begin(), factors.end(), divided.begin(), divided.end()))
-      std::set_difference(factors.begin(), factors.end(), divided.begin(), divided.end(), std::back_inserter(rest));
+      std::set_difference(factors.begin(), factors.end(), divided.begin(), divided.end(),
+                          std::back_inserter(rest));
     else
       rest = factors;
     bool isDivided = rest.size() + divided.size() == factors.size();
@@ -105,7 +106,8 @@ std::string LaunchBound::text() const {
 
 //===-- Expressions -------------------------------------------------------===//
 
-IndexBounds::IndexBounds(const PassContext &context, const KernelView &kernel, const LaunchFact &launch)
+IndexBounds::IndexBounds(const PassContext &context, const KernelView &kernel,
+                         const LaunchFact &launch)
     : context(&context), kernel(&kernel), launch(&launch), guarded(guardedElements(kernel)) {
   for (const auto *loop : ast::findAll<ForStmt>(kernel.function()->getBody()))
     if (std::optional<ast::CountedLoop> counted = ast::countedLoop(loop))
@@ -115,7 +117,8 @@ IndexBounds::IndexBounds(const PassContext &context, const KernelView &kernel, c
 std::optional<LaunchBound> IndexBounds::fail(const Expr *expr) {
   if (why.empty()) {
     StringRef text = context->text(expr->getSourceRange());
-    why = "'" + (text.empty() ? std::string("an index") : text.str()) + "' is not known to be bounded and not negative";
+    why = "'" + (text.empty() ? std::string("an index") : text.str()) +
+          "' is not known to be bounded and not negative";
   }
   return std::nullopt;
 }
@@ -125,15 +128,18 @@ std::optional<LaunchBound> IndexBounds::extent(bool block, unsigned dimension) {
   int64_t number = 0;
   if (text.empty()) {
     if (why.empty())
-      why = "the launch at " + ast::lineText(*context, launch->call->getBeginLoc()) + " is not written where it can be seen";
+      why = "the launch at " + ast::lineText(*context, launch->call->getBeginLoc()) +
+            " is not written where it can be seen";
     return std::nullopt;
   }
   if (!StringRef(text).getAsInteger(10, number))
     return LaunchBound::constant(double(number));
   bool known = false;
-  const Expr *written = ast::launchComponent(block ? launch->block : launch->grid, dimension, launch->host, known);
+  const Expr *written =
+      ast::launchComponent(block ? launch->block : launch->grid, dimension, launch->host, known);
   if (known && written && launch->instances <= 1)
-    if (std::optional<int64_t> value = ast::constantOf(ast::resolve(written, launch->host), context->parsed().context()))
+    if (std::optional<int64_t> value =
+            ast::constantOf(ast::resolve(written, launch->host), context->parsed().context()))
       return LaunchBound::constant(double(*value));
   return LaunchBound::value(text);
 }
@@ -159,10 +165,13 @@ std::optional<LaunchBound> IndexBounds::hostBound(const Expr *expr) {
   const ASTContext &ast = context->parsed().context();
   const Expr *inner = ast::strip(expr);
   if (std::optional<int64_t> value = ast::constantOf(inner, ast))
-    return *value >= 0 && launch->instances <= 1 ? std::optional(LaunchBound::constant(double(*value))) : std::nullopt;
+    return *value >= 0 && launch->instances <= 1
+               ? std::optional(LaunchBound::constant(double(*value)))
+               : std::nullopt;
   if (const auto *binary = dyn_cast<BinaryOperator>(inner);
       binary && (binary->getOpcode() == BO_Add || binary->getOpcode() == BO_Mul)) {
-    std::optional<LaunchBound> left = hostBound(binary->getLHS()), right = hostBound(binary->getRHS());
+    std::optional<LaunchBound> left = hostBound(binary->getLHS()),
+                               right = hostBound(binary->getRHS());
     if (left && right)
       return binary->getOpcode() == BO_Add ? *left + *right : *left * *right;
     return std::nullopt;
@@ -208,7 +217,8 @@ std::optional<LaunchBound> IndexBounds::variableBound(const Expr *expr, const Va
     if (!StringRef(text).getAsInteger(10, number))
       return LaunchBound::constant(double(number));
     const Expr *argument = launch->arguments[cast<ParmVarDecl>(variable)->getFunctionScopeIndex()];
-    if (context->parsed().context().hasSameUnqualifiedType(ast::strip(argument)->getType(), variable->getType()))
+    if (context->parsed().context().hasSameUnqualifiedType(ast::strip(argument)->getType(),
+                                                           variable->getType()))
       if (std::optional<LaunchBound> bound = hostBound(argument))
         return bound;
     note(text, variable->getType());
@@ -225,15 +235,18 @@ std::optional<LaunchBound> IndexBounds::variableBound(const Expr *expr, const Va
     return end;
   }
   if (guarded && variable == guarded->index && isGuarded(expr)) {
-    std::optional<LaunchBound> before = boundOf(variable->getInit()), count = boundOf(guarded->count);
+    std::optional<LaunchBound> before = boundOf(variable->getInit()),
+                               count = boundOf(guarded->count);
     if (!before || !count)
       return std::nullopt;
     demand(*before);
     return count;
   }
   // A short variable may hold less than what it is set to.
-  if (!variable->isLocalVarDecl() || !variable->hasInit() || variable->getType()->isDependentType() ||
-      context->parsed().context().getTypeSize(variable->getType()) < 32 || mayModify(kernel->function()->getBody(), variable))
+  if (!variable->isLocalVarDecl() || !variable->hasInit() ||
+      variable->getType()->isDependentType() ||
+      context->parsed().context().getTypeSize(variable->getType()) < 32 ||
+      mayModify(kernel->function()->getBody(), variable))
     return fail(expr);
   return boundOf(variable->getInit());
 }
@@ -246,7 +259,8 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
   expr = ast::strip(expr);
   // These are properties, whose type is that of their getter.
   if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr))
-    return extent(ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim, ref->dimension);
+    return extent(ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim,
+                  ref->dimension);
   if (depth > 24 || expr->isTypeDependent() || !expr->getType()->isIntegerType())
     return fail(expr);
   if (std::optional<int64_t> value = ast::constantOf(expr, context->parsed().context()))
@@ -263,12 +277,14 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
     return boundOf(cast->getSubExpr());
   }
   if (const auto *choice = dyn_cast<ConditionalOperator>(expr)) {
-    std::optional<LaunchBound> left = boundOf(choice->getTrueExpr()), right = boundOf(choice->getFalseExpr());
+    std::optional<LaunchBound> left = boundOf(choice->getTrueExpr()),
+                               right = boundOf(choice->getFalseExpr());
     return left && right ? std::optional(*left + *right) : std::nullopt;
   }
   const auto *binary = dyn_cast<BinaryOperator>(expr);
   // A parameter is at least 1.
-  if (binary && binary->getOpcode() == BO_Sub && isa_and_nonnull<ParmVarDecl>(ast::variableOf(binary->getLHS())) &&
+  if (binary && binary->getOpcode() == BO_Sub &&
+      isa_and_nonnull<ParmVarDecl>(ast::variableOf(binary->getLHS())) &&
       ast::constantOf(binary->getRHS(), context->parsed().context()) == std::optional<int64_t>(1))
     return boundOf(binary->getLHS());
   if (!binary || !(binary->isAdditiveOp() || binary->isMultiplicativeOp() || binary->isShiftOp()) ||
@@ -278,19 +294,27 @@ std::optional<LaunchBound> IndexBounds::boundOf(const Expr *expr) {
   if (!left || !right)
     return std::nullopt;
   switch (binary->getOpcode()) {
-  case BO_Add: return *left + *right;
-  case BO_Mul: return *left * *right;
+  case BO_Add:
+    return *left + *right;
+  case BO_Mul:
+    return *left * *right;
   case BO_Div:
     demand(*left);
     demand(*right);
     return isExact(binary->getRHS()) ? left->dividedBy(*right) : *left;
-  case BO_Shr: demand(*left); return left;
-  case BO_Rem: demand(*left); demand(*right); return right;
+  case BO_Shr:
+    demand(*left);
+    return left;
+  case BO_Rem:
+    demand(*left);
+    demand(*right);
+    return right;
   case BO_Shl:
     if (std::optional<double> bits = right->number(); bits && *bits < 31)
       return *left * LaunchBound::constant(double(int64_t(1) << int64_t(*bits)));
     return fail(expr);
-  default: return fail(expr);
+  default:
+    return fail(expr);
   }
 }
 
@@ -304,7 +328,8 @@ void IndexBounds::note(StringRef text, QualType type) {
 
 void IndexBounds::demand(const LaunchBound &bound) {
   if (std::optional<double> number = bound.number(); number && *number > mostInt && why.empty())
-    why = "an index reaches " + std::to_string(int64_t(*number)) + ", which needs more than 31 bits";
+    why =
+        "an index reaches " + std::to_string(int64_t(*number)) + ", which needs more than 31 bits";
   for (const LaunchBound &each : demands)
     if (bound.isWithin(each))
       return;

@@ -1,6 +1,7 @@
 //===- KernelNames.cpp - Names of second kernels --------------------------===//
 //
-// Owns how a kernel that a pass writes beside another is called, and telling such names from the user's.
+// Owns how a kernel that a pass writes beside another is called, and telling such names from the
+// user's.
 //
 //===----------------------------------------------------------------------===//
 

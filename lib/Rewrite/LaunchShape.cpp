@@ -23,7 +23,8 @@ std::optional<int64_t> kbopt::upperBoundOf(const Expr *expr, const FunctionDecl 
       return upperBoundOf(cast->getSubExpr(), host, context);
     return std::nullopt;
   }
-  if (const auto *binary = dyn_cast<BinaryOperator>(expr); binary && binary->getOpcode() == BO_Rem) {
+  if (const auto *binary = dyn_cast<BinaryOperator>(expr);
+      binary && binary->getOpcode() == BO_Rem) {
     std::optional<int64_t> divisor = ast::constantOf(ast::resolve(binary->getRHS(), host), context);
     return divisor && *divisor > 0 ? std::optional(*divisor - 1) : std::nullopt;
   }
@@ -34,7 +35,8 @@ std::optional<int64_t> kbopt::upperBoundOf(const Expr *expr, const FunctionDecl 
   }
   if (const auto *call = dyn_cast<CallExpr>(expr); call && call->getNumArgs() == 2)
     if (const FunctionDecl *callee = call->getDirectCallee();
-        callee && callee->isInStdNamespace() && callee->getIdentifier() && callee->getName() == "min")
+        callee && callee->isInStdNamespace() && callee->getIdentifier() &&
+        callee->getName() == "min")
       return smallest(call->getArg(0), call->getArg(1));
   return std::nullopt;
 }
@@ -42,7 +44,8 @@ std::optional<int64_t> kbopt::upperBoundOf(const Expr *expr, const FunctionDecl 
 /// Whether a parameter of the template \p kernel hides \p name.
 static bool hides(const FunctionDecl *kernel, StringRef name) {
   const FunctionTemplateDecl *pattern = kernel->getDescribedFunctionTemplate();
-  return pattern && llvm::any_of(*pattern->getTemplateParameters(), [&](const NamedDecl *parameter) {
+  return pattern &&
+         llvm::any_of(*pattern->getTemplateParameters(), [&](const NamedDecl *parameter) {
            return parameter->getIdentifier() && parameter->getName() == name;
          });
 }
@@ -114,5 +117,6 @@ LargestBlock kbopt::largestBlock(const PassContext &context, const KernelView &k
 
 bool kbopt::hasRegisterLimit(const PassContext &context, const KernelView &kernel) {
   const FunctionDecl *function = kernel.function();
-  return context.text(SourceRange(function->getBeginLoc(), function->getLocation())).contains("maxnreg");
+  return context.text(SourceRange(function->getBeginLoc(), function->getLocation()))
+      .contains("maxnreg");
 }

@@ -8,7 +8,8 @@ using namespace kbopt;
 
 PassContext::PassContext(const ParsedProgram &parsed, ImportedProgram &imported, unsigned chip,
                          const ChipInfo &target, RecordedLaunches recorded)
-    : program(&parsed), ir(&imported), computeCapability(chip), targetChip(&target), recorded(std::move(recorded)) {
+    : program(&parsed), ir(&imported), computeCapability(chip), targetChip(&target),
+      recorded(std::move(recorded)) {
   for (KernelFact &fact : findKernels(parsed)) {
     KernelView view;
     view.launches = findLaunches(parsed, fact.usr);
@@ -80,9 +81,11 @@ const Schedule *PassContext::scheduleOf(const KernelView &kernel) const {
 /// The raised form of \p kernel that \p program has, or a new one.
 static mlir::Operation *raisedOp(ImportedProgram &program, kb::KernelOp kernel) {
   for (mlir::Operation &each : program.program.getBody().front()) {
-    if (auto nest = mlir::dyn_cast<kb::NestOp>(each); nest && nest.getKernel() == kernel.getSymName())
+    if (auto nest = mlir::dyn_cast<kb::NestOp>(each);
+        nest && nest.getKernel() == kernel.getSymName())
       return &each;
-    if (auto unraised = mlir::dyn_cast<kb::UnraisedOp>(each); unraised && unraised.getKernel() == kernel.getSymName())
+    if (auto unraised = mlir::dyn_cast<kb::UnraisedOp>(each);
+        unraised && unraised.getKernel() == kernel.getSymName())
       return &each;
   }
   return raiseKernel(program, kernel);
@@ -102,7 +105,8 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
   llvm::SmallVector<kb::KernelOp> launched; // in the order of the launches
   for (const LaunchFact &launch : kernel.launches)
     for (kb::KernelOp op : kernel.ops)
-      if (llvm::is_contained(launch.mangledNames, op.getSymName()) && !llvm::is_contained(launched, op))
+      if (llvm::is_contained(launch.mangledNames, op.getSymName()) &&
+          !llvm::is_contained(launched, op))
         launched.push_back(op);
   if (launched.empty())
     launched.assign(kernel.ops.begin(), kernel.ops.end());
@@ -115,7 +119,8 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
     auto nest = mlir::dyn_cast_or_null<kb::NestOp>(op);
     if (!nest) {
       auto unraised = mlir::dyn_cast_or_null<kb::UnraisedOp>(op);
-      RaisedKernel none{instance, nullptr, unraised ? unraised.getReason().str() : "the kernel is not raised"};
+      RaisedKernel none{instance, nullptr,
+                        unraised ? unraised.getReason().str() : "the kernel is not raised"};
       if (result.nest)
         return none;
       if (reason.empty())
@@ -127,7 +132,8 @@ RaisedKernel PassContext::raised(const KernelView &kernel) const {
     if (!result.nest)
       result = {instance, nest, ""};
     else if (formOf(result.nest) != formOf(nest))
-      return {instance, nullptr, "the instances of '" + kernel.name().str() + "' do not compute the same"};
+      return {instance, nullptr,
+              "the instances of '" + kernel.name().str() + "' do not compute the same"};
     if (!nest.getHeader() || nest.getHeader()->empty())
       break; // of this instance alone
   }

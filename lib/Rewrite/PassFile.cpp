@@ -84,7 +84,8 @@ Expected<StringRef> Reader::text(const YamlValue &mapping, StringRef key, bool n
   if (!value && !needed)
     return StringRef();
   if (!value)
-    return mapping.error("key '" + key + "' is missing", "docs/WritingAPass.md describes the format");
+    return mapping.error("key '" + key + "' is missing",
+                         "docs/WritingAPass.md describes the format");
   if (value->kind != YamlValue::Scalar || StringRef(value->scalar).trim().empty())
     return value->error("'" + key + "' is a text");
   return into.keep(StringRef(value->scalar).trim());
@@ -143,8 +144,9 @@ Error Reader::readWords() {
                                     "lower-case words joined by hyphens, as in double-buffer");
   if (info.summary.ends_with(".") || info.summary.contains('\n'))
     return root.find("summary")->error("the summary is one line without a full stop");
-  if (Error error = choice("site", siteKindFromName,
-                           {"kernel", "parameter", "loop", "access", "shared", "launch"}, info.site))
+  if (Error error =
+          choice("site", siteKindFromName,
+                 {"kernel", "parameter", "loop", "access", "shared", "launch"}, info.site))
     return error;
   return choice("promise", promiseFromName, {"bitwise", "reassociates", "lower-precision"},
                 info.promise);
@@ -160,12 +162,13 @@ Error Reader::readLists() {
   using List = llvm::ArrayRef<StringRef>;
   static constexpr StringRef assumptions[] = {"aligned", "noalias"};
   List assumed;
-  for (auto [key, known, member] :
-       {std::tuple("states", List(states), &info.states), std::tuple("aliases", List(), &info.aliases),
-        std::tuple("requires", List(), &info.requires_), std::tuple("excludes", List(), &info.excludes),
-        std::tuple("enables", List(), &info.enables),
-        std::tuple("allow", List(allowed), &into.assisted.allow),
-        std::tuple("assumes", List(assumptions), &assumed)}) {
+  for (auto [key, known, member] : {std::tuple("states", List(states), &info.states),
+                                    std::tuple("aliases", List(), &info.aliases),
+                                    std::tuple("requires", List(), &info.requires_),
+                                    std::tuple("excludes", List(), &info.excludes),
+                                    std::tuple("enables", List(), &info.enables),
+                                    std::tuple("allow", List(allowed), &into.assisted.allow),
+                                    std::tuple("assumes", List(assumptions), &assumed)}) {
     Expected<List> names = list(root, key, known);
     if (!names)
       return names.takeError();
@@ -255,9 +258,10 @@ Error readTexts(FileSystem &files, StringRef folder, StoredPass &into) {
     return llvm::make_error<UsageError>(prompt + ": the file is missing",
                                         "it says what a model is told of the pass",
                                         ExitStatus::Diagnostics);
-  for (auto [path, member] : {std::pair(prompt, &into.assisted.prompt),
-                              std::pair(pathOf(folder, "examples/before.cu"), &into.assisted.before),
-                              std::pair(pathOf(folder, "examples/after.cu"), &into.assisted.after)}) {
+  for (auto [path, member] :
+       {std::pair(prompt, &into.assisted.prompt),
+        std::pair(pathOf(folder, "examples/before.cu"), &into.assisted.before),
+        std::pair(pathOf(folder, "examples/after.cu"), &into.assisted.after)}) {
     if (!files.exists(path))
       continue;
     Expected<std::string> text = files.read(path);
@@ -270,8 +274,8 @@ Error readTexts(FileSystem &files, StringRef folder, StoredPass &into) {
   }
   if (into.assisted.before.empty() != into.assisted.after.empty())
     return llvm::make_error<UsageError>(
-        pathOf(folder, "examples") + ": before.cu and after.cu are there together or not at all", "",
-        ExitStatus::Diagnostics);
+        pathOf(folder, "examples") + ": before.cu and after.cu are there together or not at all",
+        "", ExitStatus::Diagnostics);
   return Error::success();
 }
 
@@ -289,8 +293,8 @@ Expected<std::shared_ptr<StoredPass>> readStored(FileSystem &files, StringRef fo
   pass->place = root->find("name")->place;
   StringRef folderName = llvm::sys::path::filename(folder.rtrim('/'));
   if (folderName != pass->info.name)
-    return root->find("name")->error("the pass is named '" + pass->info.name + "' but its folder '" +
-                                     folderName + "'");
+    return root->find("name")->error("the pass is named '" + pass->info.name +
+                                     "' but its folder '" + folderName + "'");
   if (Error error = readTexts(files, folder, *pass))
     return std::move(error);
   return pass;
@@ -348,7 +352,8 @@ Error kbopt::loadPasses(FileSystem &files, StringRef folder, PassRegistry &regis
       if (!registry.lookup(name.scalar)) {
         std::optional<std::string> near = registry.nearest(name.scalar);
         return name.error("there is no pass '" + name.scalar + "'",
-                          near ? "did you mean '" + *near + "'?" : "kb-opt --list-passes shows the passes");
+                          near ? "did you mean '" + *near + "'?"
+                               : "kb-opt --list-passes shows the passes");
       }
   return Error::success();
 }

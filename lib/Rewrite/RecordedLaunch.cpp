@@ -6,7 +6,8 @@
 using namespace kbopt;
 
 /// The integer of \p bits at \p offset of \p bytes; nothing if it does not lie there.
-static std::optional<int64_t> integerAt(llvm::StringRef bytes, size_t offset, unsigned bits, bool isSigned) {
+static std::optional<int64_t> integerAt(llvm::StringRef bytes, size_t offset, unsigned bits,
+                                        bool isSigned) {
   size_t size = bits / 8;
   if (size == 0 || size > sizeof(uint64_t) || offset + size > bytes.size())
     return std::nullopt;
@@ -28,8 +29,8 @@ LaunchSizes kbopt::launchSizes(kb::NestOp nest, const RecordedLaunch &launch) {
     if (symbol.getOrigin() != kb::SymbolOrigin::Param || symbol.getArgument() < 0 ||
         symbol.getArgument() >= static_cast<int64_t>(launch.arguments.size()))
       continue;
-    if (auto value = integerAt(launch.arguments[symbol.getArgument()], symbol.getByteOffset(), symbol.getBits(),
-                               symbol.getIsSigned()))
+    if (auto value = integerAt(launch.arguments[symbol.getArgument()], symbol.getByteOffset(),
+                               symbol.getBits(), symbol.getIsSigned()))
       sizes[symbol.getName()] = *value;
   }
   return sizes;

@@ -36,7 +36,9 @@ bool kbopt::usesNameOf(kb::ExprAttr expr, Block &scope, const CudaText *text) {
   bool found = false;
   for (auto [index, symbol] : llvm::enumerate(expr.getSymbols()))
     if (expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
-      scope.walk([&](kb::LetOp let) { found |= let.getName() == symbol.getValue() && !(text && text->isHoisted(let)); });
+      scope.walk([&](kb::LetOp let) {
+        found |= let.getName() == symbol.getValue() && !(text && text->isHoisted(let));
+      });
   return found;
 }
 
@@ -67,8 +69,8 @@ void factors(AffineExpr expr, int64_t &constant, SmallVectorImpl<AffineExpr> &sy
 
 } // namespace
 
-std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nest, kb::ExprAttr expr, StringRef dim,
-                                                                  int64_t width) {
+std::optional<std::vector<std::string>>
+kbopt::multipleConditions(kb::NestOp nest, kb::ExprAttr expr, StringRef dim, int64_t width) {
   AffineExpr rest = expr.getExpr();
   if (auto position = positionOf(expr, dim))
     rest = simplified(expr, rest.replace(getAffineDimExpr(*position, expr.getContext()),
@@ -88,11 +90,14 @@ std::optional<std::vector<std::string>> kbopt::multipleConditions(kb::NestOp nes
         continue;
       std::string condition;
       for (AffineExpr symbol : symbols) {
-        auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), symbol);
-        std::string host = text.hostExpression(kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map));
+        auto map =
+            AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), symbol);
+        std::string host = text.hostExpression(
+            kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map));
         if (host.empty())
           continue;
-        condition = (CudaText::isAtom(host) ? host : "(" + host + ")") + " % " + std::to_string(width) + " == 0";
+        condition = (CudaText::isAtom(host) ? host : "(" + host + ")") + " % " +
+                    std::to_string(width) + " == 0";
         isMet |= llvm::is_contained(conditions, condition);
       }
       if (condition.empty())
@@ -110,7 +115,8 @@ static AffineExpr withoutFactor(AffineExpr product, AffineExpr self) {
   auto binary = dyn_cast<AffineBinaryOpExpr>(product);
   if (!binary || binary.getKind() != AffineExprKind::Mul)
     return {};
-  for (auto [part, other] : {std::pair(binary.getLHS(), binary.getRHS()), std::pair(binary.getRHS(), binary.getLHS())})
+  for (auto [part, other] :
+       {std::pair(binary.getLHS(), binary.getRHS()), std::pair(binary.getRHS(), binary.getLHS())})
     if (AffineExpr rest = withoutFactor(part, self); rest && other.isSymbolicOrConstant())
       return rest * other;
   return {};
@@ -131,13 +137,15 @@ kb::ExprAttr kbopt::gainAlong(kb::ExprAttr expr, StringRef dim) {
       return {};
     gain = gain + rest;
   }
-  auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(), simplified(expr, gain));
+  auto map = AffineMap::get(expr.getMap().getNumDims(), expr.getMap().getNumSymbols(),
+                            simplified(expr, gain));
   return kb::ExprAttr::get(expr.getContext(), expr.getLoops(), expr.getSymbols(), map);
 }
 
 std::string kbopt::elementKey(CudaText &text, kb::OperandAttr operand, StringRef dim) {
   text.setName(dim, "@");
-  std::string key = operand.getBase().getName().str() + "[" + text.expression(operand.getOffset()) + "]";
+  std::string key =
+      operand.getBase().getName().str() + "[" + text.expression(operand.getOffset()) + "]";
   text.setName(dim, dim);
   return key;
 }
@@ -147,13 +155,19 @@ std::string kbopt::vectorType(StringRef type, int64_t bytes) {
     StringRef name, vector;
     int64_t bytes;
   };
-  static constexpr Scalar scalars[] = {{"float", "float", 4}, {"int", "int", 4}, {"unsigned int", "uint", 4},
-                                       {"unsigned", "uint", 4}, {"double", "double", 8}};
+  static constexpr Scalar scalars[] = {{"float", "float", 4},
+                                       {"int", "int", 4},
+                                       {"unsigned int", "uint", 4},
+                                       {"unsigned", "uint", 4},
+                                       {"double", "double", 8}};
   type.consume_front("const ");
   for (const Scalar &scalar : scalars)
     if (type == scalar.name && bytes > scalar.bytes)
       return scalar.vector.str() + std::to_string(bytes / scalar.bytes);
-  return bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : bytes == 4 ? "unsigned int" : "unsigned short";
+  return bytes == 16  ? "uint4"
+         : bytes == 8 ? "uint2"
+         : bytes == 4 ? "unsigned int"
+                      : "unsigned short";
 }
 
 bool kbopt::isIntegerType(StringRef type) {
@@ -161,8 +175,8 @@ bool kbopt::isIntegerType(StringRef type) {
   for (StringRef word : {"int", "unsigned", "long", "short", "char", "bool", "size_t", "signed"})
     if (type == word || type.starts_with((word + " ").str()) || type.ends_with((" " + word).str()))
       return type != "long double";
-  return type.ends_with("int_t") || type.ends_with("32_t") || type.ends_with("64_t") || type.ends_with("16_t") ||
-         type.ends_with("8_t");
+  return type.ends_with("int_t") || type.ends_with("32_t") || type.ends_with("64_t") ||
+         type.ends_with("16_t") || type.ends_with("8_t");
 }
 
 ArrayAttr kbopt::operandsOf(Operation *op) {
@@ -188,7 +202,8 @@ bool kbopt::isReadUnderCondition(Operation *op, kb::OperandAttr operand) {
   bool always = false, sometimes = false;
   for (size_t at = words.find('$'); at != StringRef::npos; at = words.find('$', at + 1)) {
     unsigned hole = 0;
-    bool isHole = !words.substr(at + 1).take_while(llvm::isDigit).getAsInteger(10, hole) && hole < operands.size();
+    bool isHole = !words.substr(at + 1).take_while(llvm::isDigit).getAsInteger(10, hole) &&
+                  hole < operands.size();
     if (isHole && operands[hole] == operand)
       (at < condition ? always : sometimes) = true;
   }
@@ -199,7 +214,8 @@ bool kbopt::mayOverlap(kb::KernelOp kernel, kb::BaseAttr a, kb::BaseAttr b) {
   if (a == b)
     return true;
   auto isRestrict = [&](kb::BaseAttr base) {
-    return kernel && base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0 && base.getArgument() >= 0 &&
+    return kernel && base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0 &&
+           base.getArgument() >= 0 &&
            cast<kb::ParamAttr>(kernel.getParams()[base.getArgument()]).getIsRestrict();
   };
   return !isRestrict(a) && !isRestrict(b);

@@ -16,7 +16,8 @@ static kb::ExprAttr withExpr(kb::ExprAttr like, AffineExpr expr) {
   return kb::ExprAttr::get(like.getContext(), like.getLoops(), like.getSymbols(), map);
 }
 
-kb::ExprAttr kbopt::inSpace(kb::ExprAttr expr, ArrayRef<StringAttr> loops, ArrayRef<StringAttr> symbols) {
+kb::ExprAttr kbopt::inSpace(kb::ExprAttr expr, ArrayRef<StringAttr> loops,
+                            ArrayRef<StringAttr> symbols) {
   MLIRContext *context = expr.getContext();
   SmallVector<AffineExpr> dimTexts, symbolTexts;
   for (unsigned i = 0; i < kb::firstLoopDim; ++i)
@@ -26,7 +27,8 @@ kb::ExprAttr kbopt::inSpace(kb::ExprAttr expr, ArrayRef<StringAttr> loops, Array
   for (unsigned i = 0; i < kb::firstNamedSymbol; ++i)
     symbolTexts.push_back(getAffineSymbolExpr(i, context));
   for (StringAttr symbol : expr.getSymbols())
-    symbolTexts.push_back(getAffineSymbolExpr(kb::firstNamedSymbol + positionOf(symbols, symbol), context));
+    symbolTexts.push_back(
+        getAffineSymbolExpr(kb::firstNamedSymbol + positionOf(symbols, symbol), context));
   auto map = AffineMap::get(kb::firstLoopDim + loops.size(), kb::firstNamedSymbol + symbols.size(),
                             expr.getExpr().replaceDimsAndSymbols(dimTexts, symbolTexts));
   return kb::ExprAttr::get(context, loops, symbols, map);
@@ -41,7 +43,8 @@ kb::ExprAttr kbopt::dimension(StringRef name, kb::ExprAttr like) {
   return withExpr(like, getAffineDimExpr(kb::firstLoopDim + position, like.getContext()));
 }
 
-/// 1 if \p expr never falls when dimension \p position grows, -1 if it never rises, 0 if it does not change.
+/// 1 if \p expr never falls when dimension \p position grows, -1 if it never rises, 0 if it does
+/// not change.
 static std::optional<int> direction(AffineExpr expr, unsigned position) {
   if (!expr.isFunctionOfDim(position))
     return 0;
@@ -52,7 +55,9 @@ static std::optional<int> direction(AffineExpr expr, unsigned position) {
   auto number = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (expr.getKind() == AffineExprKind::Add) {
     std::optional<int> right = direction(binary.getRHS(), position);
-    return left && right && *left * *right >= 0 ? std::optional(*left + *right > 0 ? 1 : *left + *right < 0 ? -1 : 0)
+    return left && right && *left * *right >= 0 ? std::optional(*left + *right > 0   ? 1
+                                                                : *left + *right < 0 ? -1
+                                                                                     : 0)
                                                 : std::nullopt;
   }
   if (!left || !number)
@@ -67,7 +72,8 @@ static std::optional<int> direction(AffineExpr expr, unsigned position) {
 std::optional<int64_t> kbopt::directionAlong(kb::ExprAttr expr, StringRef dim) {
   if (std::optional<int64_t> gain = strideAlong(expr, dim))
     return gain;
-  unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
+  unsigned position =
+      kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
   if (std::optional<int> rises = direction(expr.getExpr(), position))
     return *rises;
   return std::nullopt;
@@ -75,10 +81,12 @@ std::optional<int64_t> kbopt::directionAlong(kb::ExprAttr expr, StringRef dim) {
 
 kb::ExprAttr kbopt::extreme(kb::ExprAttr expr, StringRef dim, kb::ExprAttr extent, bool largest) {
   std::optional<int64_t> gain = directionAlong(expr, dim);
-  unsigned position = kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
+  unsigned position =
+      kb::firstLoopDim + positionOf(expr.getLoops(), StringAttr::get(expr.getContext(), dim));
   if (!gain)
     return {};
-  AffineExpr at = (*gain > 0) == largest ? extent.getExpr() - 1 : getAffineConstantExpr(0, expr.getContext());
+  AffineExpr at =
+      (*gain > 0) == largest ? extent.getExpr() - 1 : getAffineConstantExpr(0, expr.getContext());
   return withExpr(expr, expr.getExpr().replace(getAffineDimExpr(position, expr.getContext()), at));
 }
 
@@ -93,15 +101,16 @@ std::string kbopt::comparison(CudaText &text, kb::ExprAttr expr, bool negated) {
       terms.push_back(binary.getRHS());
       continue;
     }
-    auto factor =
-        dyn_cast<AffineConstantExpr>(binary && binary.getKind() == AffineExprKind::Mul ? binary.getRHS() : term);
+    auto factor = dyn_cast<AffineConstantExpr>(
+        binary && binary.getKind() == AffineExprKind::Mul ? binary.getRHS() : term);
     bool isNegative = factor && factor.getValue() < 0;
     (isNegative ? less : more) = (isNegative ? less - term : more + term);
   }
   // a + 1 <= b is a < b.
   auto sum = dyn_cast<AffineBinaryOpExpr>(less);
-  auto constant =
-      sum && sum.getKind() == AffineExprKind::Add ? dyn_cast<AffineConstantExpr>(sum.getRHS()) : AffineConstantExpr();
+  auto constant = sum && sum.getKind() == AffineExprKind::Add
+                      ? dyn_cast<AffineConstantExpr>(sum.getRHS())
+                      : AffineConstantExpr();
   bool isStrict = constant && constant.getValue() == 1;
   less = isStrict ? sum.getLHS() : less;
   std::string sign = negated ? (isStrict ? " >= " : " > ") : (isStrict ? " < " : " <= ");

@@ -1,7 +1,7 @@
 //===- Bounds.h - Extremes of affine expressions ----------------*- C++ -*-===//
 //
-// Owns what printers of tiles ask about a condition or an extent that depends on dimensions: its value at one end
-// of a dimension, and how it reads as a comparison. Private to the library.
+// Owns what printers of tiles ask about a condition or an extent that depends on dimensions: its
+// value at one end of a dimension, and how it reads as a comparison. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_BOUNDS_H
@@ -21,16 +21,16 @@ kb::ExprAttr combined(kb::ExprAttr a, int64_t factor, kb::ExprAttr b, int64_t co
 /// Dimension \p name as an expression in the space of \p like.
 kb::ExprAttr dimension(llvm::StringRef name, kb::ExprAttr like);
 
-/// Positive if \p expr never falls when \p dim grows, negative if it never rises, 0 if it does not change; nothing if
-/// that is not known. A quotient by a constant rises in steps.
+/// Positive if \p expr never falls when \p dim grows, negative if it never rises, 0 if it does not
+/// change; nothing if that is not known. A quotient by a constant rises in steps.
 std::optional<int64_t> directionAlong(kb::ExprAttr expr, llvm::StringRef dim);
 
-/// \p expr where 0 <= \p dim < \p extent makes it largest (or smallest); null if its gain along \p dim is not a
-/// constant.
+/// \p expr where 0 <= \p dim < \p extent makes it largest (or smallest); null if its gain along \p
+/// dim is not a constant.
 kb::ExprAttr extreme(kb::ExprAttr expr, llvm::StringRef dim, kb::ExprAttr extent, bool largest);
 
-/// `expr >= 0` as a comparison without a minus where possible: "col <= row". With \p negated, its opposite: "col >
-/// row".
+/// `expr >= 0` as a comparison without a minus where possible: "col <= row". With \p negated, its
+/// opposite: "col > row".
 std::string comparison(CudaText &text, kb::ExprAttr expr, bool negated);
 
 } // namespace kbopt

@@ -1,8 +1,8 @@
 //===- Columns.cpp - A block for a few columns of a matrix ------------------===//
 //
-// Owns the sketch `columns`: a reduction down the columns of a matrix whose rows lie one after the other. Neighbouring lanes
-// take neighbouring columns, the rest of the block shares the rows, and the partial results of a
-// column are combined by shuffles and one shared array.
+// Owns the sketch `columns`: a reduction down the columns of a matrix whose rows lie one after the
+// other. Neighbouring lanes take neighbouring columns, the rest of the block shares the rows, and
+// the partial results of a column are combined by shuffles and one shared array.
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
@@ -21,7 +21,8 @@ namespace {
 class ColumnsPrinter {
 public:
   ColumnsPrinter(kb::NestOp nest, StringRef name)
-      : nest(nest), schedule(nest.getScheduleAttr()), name(name.str()), text(nest), dim(columnDim(nest)), box(nest), code(1) {}
+      : nest(nest), schedule(nest.getScheduleAttr()), name(name.str()), text(nest),
+        dim(columnDim(nest)), box(nest), code(1) {}
 
   llvm::Expected<GeneratedKernel> run();
 
@@ -95,7 +96,10 @@ std::string ColumnsPrinter::helper(kb::ReduceOp reduce, StringRef type) {
   if (auto found = known.find(key); found != known.end())
     return found->second;
   StringRef kind = reduce.getReduction();
-  std::string function = text.freshName(name + "_" + (kind == "add" ? "sum" : kind == "mul" ? "product" : kind.str()));
+  std::string function = text.freshName(name + "_" +
+                                        (kind == "add"   ? "sum"
+                                         : kind == "mul" ? "product"
+                                                         : kind.str()));
   std::string of = std::to_string(columns), warps = std::to_string(threads / 32);
   CodeLines lines;
   StatementPrinter printer{text, lines};
@@ -107,18 +111,24 @@ std::string ColumnsPrinter::helper(kb::ReduceOp reduce, StringRef type) {
     lines.unroll().open("for (int offset = 16; offset >= " + of + "; offset /= 2)");
     if (reduce.getCombine().count("%b") > 1)
       lines.line("const " + type + " other = __shfl_xor_sync(0xffffffff, value, offset);");
-    printer.combine(reduce, "value", reduce.getCombine().count("%b") > 1 ? "other" : "__shfl_xor_sync(0xffffffff, value, offset)");
+    printer.combine(reduce, "value",
+                    reduce.getCombine().count("%b") > 1
+                        ? "other"
+                        : "__shfl_xor_sync(0xffffffff, value, offset)");
     lines.close();
   }
   lines.line("__syncthreads(); // an earlier call has been read");
-  lines.open("if (threadIdx.y % " + std::to_string(32 / columns) + " == 0)").line("ofWarp[warp][threadIdx.x] = value;").close();
+  lines.open("if (threadIdx.y % " + std::to_string(32 / columns) + " == 0)")
+      .line("ofWarp[warp][threadIdx.x] = value;")
+      .close();
   lines.line("__syncthreads();");
   lines.line("value = ofWarp[0][threadIdx.x];");
   lines.unroll().open("for (int other = 1; other < " + warps + "; ++other)");
   printer.combine(reduce, "value", "ofWarp[other][threadIdx.x]");
   lines.close().line("return value;").close();
   helpers += lines.take() + "\n";
-  shared += threads / 32 * columns * (StringRef(type).contains("double") || StringRef(type).contains("long") ? 8 : 4);
+  shared += threads / 32 * columns *
+            (StringRef(type).contains("double") || StringRef(type).contains("long") ? 8 : 4);
   return known[key] = function;
 }
 
@@ -128,7 +138,8 @@ void ColumnsPrinter::perColumn(llvm::function_ref<void(CodeLines &)> print) {
     return print(code);
   CodeLines draft;
   print(draft);
-  code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
+  code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width +
+                     "; ++" + shape.element + ")");
   if (mentions(draft.take(), dim))
     code.line("const int " + dim + " = " + shape.first + " + " + shape.element + ";");
   print(code);
@@ -150,7 +161,8 @@ void ColumnsPrinter::flushScalars() {
     for (Operation *op : pending) {
       auto let = dyn_cast<kb::LetOp>(op);
       if (let && shape.vector > 1 && !let.getText().empty())
-        to.line(let.getName() + "[" + shape.element + "] = " + text.fill(let.getText(), let.getOperands()) + ";");
+        to.line(let.getName() + "[" + shape.element +
+                "] = " + text.fill(let.getText(), let.getOperands()) + ";");
       else if (!let || shape.vector == 1)
         StatementPrinter{text, to}.print(op);
     }
@@ -176,21 +188,25 @@ void ColumnsPrinter::sharedBody(kb::OverOp top, kb::OverOp over) {
     around.push_back(each);
   }
   for (kb::OverOp each : llvm::reverse(around)) {
-    code.open("for (int " + each.getName() + " = 0; " + each.getName() + " < " + text.expression(each.getExtent()) + "; ++" + each.getName() + ")");
+    code.open("for (int " + each.getName() + " = 0; " + each.getName() + " < " +
+              text.expression(each.getExtent()) + "; ++" + each.getName() + ")");
     for (Operation &op : llvm::drop_end(each.getBody().front()))
       StatementPrinter{text, code}.print(&op);
   }
   std::map<std::string, std::string> partial;
   for (kb::ReduceOp reduce : reductionsOf(top))
-    partial[reduce.getName().str()] = reduce.getName().str() + (shape.vector > 1 ? "[" + shape.element + "]" : "");
+    partial[reduce.getName().str()] =
+        reduce.getName().str() + (shape.vector > 1 ? "[" + shape.element + "]" : "");
   std::vector<Stream> streams = streamsOf(text, body, dim, shape, {}, needs);
   // The step must not carry the row past the largest int.
-  if (kb::ExprAttr largest = largestExtent(nest, over.getExtent()); largest && !largest.getConstant())
+  if (kb::ExprAttr largest = largestExtent(nest, over.getExtent());
+      largest && !largest.getConstant())
     if (std::string host = text.hostExpression(largest); !host.empty())
       needs.expression(host + " <= 0x40000000");
   if (inflight > 1)
     code.unroll(inflight);
-  code.open("for (int " + row + " = threadIdx.y; " + row + " < " + text.expression(over.getExtent()) + "; " + row + " += " + shape.lanes + ")");
+  code.open("for (int " + row + " = threadIdx.y; " + row + " < " +
+            text.expression(over.getExtent()) + "; " + row + " += " + shape.lanes + ")");
   printTurn(text, code, body, dim, shape.vector > 1 ? shape.first : dim, shape, streams, partial);
   code.close();
   for (size_t i = 0; i < around.size(); ++i)
@@ -201,7 +217,8 @@ void ColumnsPrinter::loop(kb::OverOp top) {
   SmallVector<kb::ReduceOp> reductions = reductionsOf(top);
   bool stores = false;
   top.walk([&](kb::StoreOp) { stores = true; });
-  // All threads of a column start from the neutral element and add the value before the loop at the end.
+  // All threads of a column start from the neutral element and add the value before the loop at the
+  // end.
   std::map<std::string, std::string> before;
   for (kb::ReduceOp reduce : reductions) {
     auto let = dyn_cast_or_null<kb::LetOp>(top->getPrevNode());
@@ -216,7 +233,8 @@ void ColumnsPrinter::loop(kb::OverOp top) {
       code.line(typeOf(reduce) + " " + kept + "[" + shape.width + "];");
     std::string element = shape.vector > 1 ? "[" + shape.element + "]" : "";
     perColumn([&](CodeLines &to) {
-      to.line((shape.vector > 1 ? "" : "const " + typeOf(reduce) + " ") + kept + element + " = " + variable + element + ";");
+      to.line((shape.vector > 1 ? "" : "const " + typeOf(reduce) + " ") + kept + element + " = " +
+              variable + element + ";");
       to.line(variable + element + " = " + reduce.getIdentity() + ";");
     });
   }
@@ -229,10 +247,12 @@ void ColumnsPrinter::loop(kb::OverOp top) {
     std::string type = typeOf(reduce), function = helper(reduce, type);
     reassociates |= !isIdempotent(reduce) && !isIntegerType(type);
     perColumn([&](CodeLines &to) {
-      std::string variable = reduce.getName().str() + (shape.vector > 1 ? "[" + shape.element + "]" : "");
+      std::string variable =
+          reduce.getName().str() + (shape.vector > 1 ? "[" + shape.element + "]" : "");
       to.line(variable + " = " + function + "(" + variable + ");");
       if (auto kept = before.find(reduce.getName().str()); kept != before.end())
-        StatementPrinter{text, to}.combine(reduce, variable, kept->second + (shape.vector > 1 ? "[" + shape.element + "]" : ""));
+        StatementPrinter{text, to}.combine(
+            reduce, variable, kept->second + (shape.vector > 1 ? "[" + shape.element + "]" : ""));
     });
   }
 }
@@ -270,7 +290,8 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
     return llvm::createStringError(reason);
   size_t position = llvm::find(box.names, dim) - box.names.begin();
   std::rotate(box.names.begin() + position, box.names.begin() + position + 1, box.names.end());
-  std::rotate(box.extents.begin() + position, box.extents.begin() + position + 1, box.extents.end());
+  std::rotate(box.extents.begin() + position, box.extents.begin() + position + 1,
+              box.extents.end());
   if (std::string reason = requireInts(text, needs); !reason.empty())
     return llvm::createStringError(reason);
   if (std::string reason = chooseShape(); !reason.empty())
@@ -291,14 +312,16 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
     return llvm::createStringError("it would need more than two helper functions");
 
   CodeLines start(1);
-  std::string constants = columnsName + " = " + std::to_string(columns) + ", " + shape.lanes + " = " + std::to_string(threads / columns);
+  std::string constants = columnsName + " = " + std::to_string(columns) + ", " + shape.lanes +
+                          " = " + std::to_string(threads / columns);
   if (shape.vector > 1)
     constants += ", " + shape.width + " = " + std::to_string(shape.vector);
   start.line("constexpr int " + constants + ";");
   start.line("const int " + column + " = blockIdx.x * " + columnsName + " + threadIdx.x;");
   // Threads beyond the last column repeat it, so that all of them reach the barriers.
   if (shape.vector > 1)
-    start.line("const int " + shape.first + " = min(" + column + " * " + shape.width + ", " + all + " - " + shape.width + ");");
+    start.line("const int " + shape.first + " = min(" + column + " * " + shape.width + ", " + all +
+               " - " + shape.width + ");");
   else
     start.line("const int " + dim + " = min(" + column + ", " + all + " - 1);");
   Box others = box;
@@ -310,7 +333,8 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
   } else if (others.size() > 1) {
     std::string rest = text.freshName("rest");
     start.line("const int " + rest + " = blockIdx.y;");
-    others.declare(text, start, rest, others.names.back(), [&](StringRef each) { return mentions(body, each); });
+    others.declare(text, start, rest, others.names.back(),
+                   [&](StringRef each) { return mentions(body, each); });
   }
   if (others.size() > 0) {
     Needs ignored;
@@ -320,12 +344,18 @@ llvm::Expected<GeneratedKernel> ColumnsPrinter::run() {
   llvm::StringSet<> unaliased = keepApart(text, needs);
   std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
   kernel.name = name;
-  kernel.definition = helpers + "// Neighbouring lanes take neighbouring columns, so that a warp reads whole sectors; the other threads of the\n"
-                      "// block share the rows.\n" + header + "__global__ void __launch_bounds__(" + std::to_string(threads) + ") " + name + "(" +
-                      text.parameters(unaliased) + ") {\n" + start.take() + body + "}\n";
+  kernel.definition = helpers +
+                      "// Neighbouring lanes take neighbouring columns, so that a warp reads whole "
+                      "sectors; the other threads of the\n"
+                      "// block share the rows.\n" +
+                      header + "__global__ void __launch_bounds__(" + std::to_string(threads) +
+                      ") " + name + "(" + text.parameters(unaliased) + ") {\n" + start.take() +
+                      body + "}\n";
   kernel.extraParameters = text.extraParameters();
-  std::string host = text.hostExpression(box.extents.back()), covered = std::to_string(columns * shape.vector);
-  kernel.gridX = "(" + (CudaText::isAtom(host) ? host : "(" + host + ")") + " + " + std::to_string(columns * shape.vector - 1) + ") / " + covered;
+  std::string host = text.hostExpression(box.extents.back()),
+              covered = std::to_string(columns * shape.vector);
+  kernel.gridX = "(" + (CudaText::isAtom(host) ? host : "(" + host + ")") + " + " +
+                 std::to_string(columns * shape.vector - 1) + ") / " + covered;
   kernel.blockX = std::to_string(columns);
   kernel.blockY = std::to_string(threads / columns);
   kernel.conditions = needs.conditions;
@@ -343,16 +373,22 @@ public:
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                   const Freedom &freedom) const override;
   /// Wide columns leave few blocks where there are few columns.
-  std::optional<Schedule> otherwise(kb::NestOp, const ChipInfo &, const Schedule &schedule) const override {
+  std::optional<Schedule> otherwise(kb::NestOp, const ChipInfo &,
+                                    const Schedule &schedule) const override {
     Schedule narrow = schedule;
     if (schedule.integer("vector", 1) == 1)
       return std::nullopt;
-    return narrow.set("columns", 8).set("vector", 1).set("inflight", 8).set("otherwise", int64_t(0));
+    return narrow.set("columns", 8)
+        .set("vector", 1)
+        .set("inflight", 8)
+        .set("otherwise", int64_t(0));
   }
-  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &chip) const override {
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
+                                        const ChipInfo &chip) const override {
     auto kernel = ColumnsPrinter(nest, name).run();
     if (kernel) // most of the chip has a block
-      kernel->preferences.push_back(kernel->gridX + " >= " + std::to_string(int64_t(chip.smCount) / 2));
+      kernel->preferences.push_back(kernel->gridX +
+                                    " >= " + std::to_string(int64_t(chip.smCount) / 2));
     return kernel;
   }
 };
@@ -371,17 +407,21 @@ std::optional<int64_t> lengthAt(kb::NestOp nest, const LaunchSizes &sizes) {
   return longest;
 }
 
-/// Measured on an H200: blocks of 1024 threads; as many columns a block as still leave about 0.7 blocks an SM; eight
-/// loads in flight, four of 16 bytes. Where a column is so short that its share of a block's threads have fewer elements than
-/// that each, most of the block waits for the rest: then blocks are smaller or wider.
-std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
+/// Measured on an H200: blocks of 1024 threads; as many columns a block as still leave about 0.7
+/// blocks an SM; eight loads in flight, four of 16 bytes. Where a column is so short that its share
+/// of a block's threads have fewer elements than that each, most of the block waits for the rest:
+/// then blocks are smaller or wider.
+std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &chip,
+                                               const LaunchSizes &sizes,
                                                const Freedom &freedom) const {
   for (auto over : nest.getOps<kb::OverOp>())
     for (kb::ReduceOp reduce : reductionsOf(over))
-      if (!freedom.reassociate && !isIdempotent(reduce) && !isIntegerType(declarationOf(nest, reduce.getName()).getType()))
+      if (!freedom.reassociate && !isIdempotent(reduce) &&
+          !isIntegerType(declarationOf(nest, reduce.getName()).getType()))
         return {};
   Box box(nest);
-  auto count = valueAt(box.extents[llvm::find(box.names, columnDim(nest)) - box.names.begin()], sizes);
+  auto count =
+      valueAt(box.extents[llvm::find(box.names, columnDim(nest)) - box.names.begin()], sizes);
   double all = count.value_or(4096), perColumn = 1;
   for (auto [name, extent] : llvm::zip(box.names, box.extents))
     if (name != columnDim(nest))
@@ -393,16 +433,21 @@ std::vector<Schedule> ColumnsSketch::schedules(kb::NestOp nest, const ChipInfo &
     for (int64_t columns : {8, 4, 16, 32})
       for (int64_t threads : {1024, 512, 256}) {
         int64_t inflight = vector > 2 ? 4 : 8;
-        double blocks = std::ceil(all / (columns * vector)) * perColumn, wanted = 0.7 * chip.smCount * 1024 / threads;
+        double blocks = std::ceil(all / (columns * vector)) * perColumn,
+               wanted = 0.7 * chip.smCount * 1024 / threads;
         double cost = blocks < wanted ? wanted / blocks : 1 + 0.02 * std::log2(blocks / wanted);
         cost *= vector < widest ? 1.05 : 1;
-        cost *= columns * vector < 8 ? 2 : 1;       // less than a sector of floats
+        cost *= columns * vector < 8 ? 2 : 1; // less than a sector of floats
         cost *= threads == 1024 ? 1 : 1.03;
         if (length)
-          cost *= std::max(1.0, double(threads / columns * inflight) / double(std::max<int64_t>(1, *length)));
+          cost *= std::max(1.0, double(threads / columns * inflight) /
+                                    double(std::max<int64_t>(1, *length)));
         cost *= 1 + 0.01 * std::abs(std::log2(columns / 8.0));
         Schedule schedule("columns");
-        schedule.set("columns", columns).set("vector", vector).set("block", threads).set("inflight", inflight);
+        schedule.set("columns", columns)
+            .set("vector", vector)
+            .set("block", threads)
+            .set("inflight", inflight);
         schedule.set("otherwise", !count && vector > 1);
         ranked.push_back({cost, schedule});
       }

@@ -13,7 +13,8 @@ kb::OverOp kbopt::sharedLoop(kb::OverOp top) {
   while (true) {
     Block &body = top.getBody().front();
     auto inner = body.empty() ? kb::OverOp() : dyn_cast<kb::OverOp>(body.back());
-    bool onlyScalars = llvm::all_of(llvm::drop_end(body), [](Operation &op) { return isa<kb::LetOp>(op); });
+    bool onlyScalars =
+        llvm::all_of(llvm::drop_end(body), [](Operation &op) { return isa<kb::LetOp>(op); });
     if (!inner || !onlyScalars || inner.getOrder() != top.getOrder())
       return top;
     top = inner;
@@ -41,7 +42,8 @@ std::string kbopt::columnDim(kb::NestOp nest) {
   return best;
 }
 
-/// Statements of the point are run by all threads of a column, stores by one. \returns why that is not sound.
+/// Statements of the point are run by all threads of a column, stores by one. \returns why that is
+/// not sound.
 static std::string whyNotOneStore(kb::NestOp nest) {
   std::set<std::string> loaded, stored; // loaded: since the threads last waited for each other
   std::string reason;

@@ -11,10 +11,12 @@
 
 namespace kbopt {
 
-/// The innermost loop of a chain that starts at \p top: what is around it runs scalars and nothing else.
+/// The innermost loop of a chain that starts at \p top: what is around it runs scalars and nothing
+/// else.
 kb::OverOp sharedLoop(kb::OverOp top);
 
-/// The dimension of \p nest along which most bytes that its loops load are neighbours; empty if there is none.
+/// The dimension of \p nest along which most bytes that its loops load are neighbours; empty if
+/// there is none.
 std::string columnDim(kb::NestOp nest);
 
 /// Empty if the loops of \p nest can be shared out below columns; otherwise why not.

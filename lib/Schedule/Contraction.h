@@ -1,7 +1,7 @@
 //===- Contraction.h - A nest with reuse between two dimensions -*- C++ -*-===//
 //
-// Owns what the sketch `contraction` knows of a nest: the two dimensions between which loaded elements
-// are used again, the sum, and what happens before and after it. Private to the library.
+// Owns what the sketch `contraction` knows of a nest: the two dimensions between which loaded
+// elements are used again, the sum, and what happens before and after it. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_CONTRACTION_H
@@ -26,24 +26,27 @@ struct ContractionTile {
   bool alongDepth = false; ///< unit stride along the innermost dimension of the sum
 };
 
-/// out[row, column, batch] = after(sum over depth of term): every load of the term lacks `row` or `column`.
+/// out[row, column, batch] = after(sum over depth of term): every load of the term lacks `row` or
+/// `column`.
 struct Contraction {
   kb::NestOp nest;
   NestDim row, column;
   std::vector<NestDim> batch; ///< further parallel dimensions, outermost first
   std::vector<NestDim> depth; ///< dimensions of the sum, outermost first
-  /// Conditions on row and column that select the points with a sum (a triangle), each >= 0, and those on
-  /// sizes under which every row and every column has such a point.
+  /// Conditions on row and column that select the points with a sum (a triangle), each >= 0, and
+  /// those on sizes under which every row and every column has such a point.
   std::vector<kb::ExprAttr> conditions, launchConditions;
-  /// The length of the sum where it depends on row or column; `depth` then has its maximum. Null otherwise.
+  /// The length of the sum where it depends on row or column; `depth` then has its maximum. Null
+  /// otherwise.
   kb::ExprAttr length;
   /// What stands beside a condition around the sum: all points run it, also those without a sum.
   std::vector<mlir::Operation *> besideBefore, besideAfter;
-  /// Where all that stands beside is what points without a sum store, at the place where those with one store theirs (the
-  /// mask of an attention), that store.
+  /// Where all that stands beside is what points without a sum store, at the place where those with
+  /// one store theirs (the mask of an attention), that store.
   kb::StoreOp instead;
-  std::vector<kb::LetOp> shared;    ///< before the sum, the same for all rows and columns
-  std::vector<kb::LetOp> perOutput; ///< before the sum, in order, initial values of the sums among them
+  std::vector<kb::LetOp> shared; ///< before the sum, the same for all rows and columns
+  std::vector<kb::LetOp>
+      perOutput; ///< before the sum, in order, initial values of the sums among them
   std::vector<mlir::Operation *> term, after;
   std::vector<std::pair<std::string, std::string>> sums; ///< name and type
   std::vector<ContractionTile> tiles;
@@ -88,13 +91,17 @@ private:
   std::string whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const;
 };
 
-llvm::Expected<GeneratedKernel> printSimtContraction(const Contraction &contraction, const ContractionShape &shape,
+llvm::Expected<GeneratedKernel> printSimtContraction(const Contraction &contraction,
+                                                     const ContractionShape &shape,
                                                      llvm::StringRef name, const ChipInfo &chip);
-llvm::Expected<GeneratedKernel> printAsyncContraction(const Contraction &contraction, const ContractionShape &shape,
+llvm::Expected<GeneratedKernel> printAsyncContraction(const Contraction &contraction,
+                                                      const ContractionShape &shape,
                                                       llvm::StringRef name, const ChipInfo &chip);
-/// Why \p core cannot compute the sum as exactly as the given kernel but for the order of terms; empty if it can.
+/// Why \p core cannot compute the sum as exactly as the given kernel but for the order of terms;
+/// empty if it can.
 std::string whyNoMatrixUnits(const Contraction &contraction, llvm::StringRef core);
-llvm::Expected<GeneratedKernel> printMmaContraction(const Contraction &contraction, const ContractionShape &shape,
+llvm::Expected<GeneratedKernel> printMmaContraction(const Contraction &contraction,
+                                                    const ContractionShape &shape,
                                                     llvm::StringRef name, const ChipInfo &chip);
 
 } // namespace kbopt

@@ -1,7 +1,7 @@
 //===- ContractionAsync.cpp - A contraction fed by cp.async -----------------===//
 //
-// Owns the kernel whose operand tiles are copied to shared memory past the registers, several tiles ahead. It
-// wins where a chip is filled by few or small tiles. Sums as in ContractionSimt.cpp.
+// Owns the kernel whose operand tiles are copied to shared memory past the registers, several tiles
+// ahead. It wins where a chip is filled by few or small tiles. Sums as in ContractionSimt.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ public:
   }
 
   llvm::Expected<GeneratedKernel> print(int64_t blocks) {
-    load = text.freshName("load"), multiply = text.freshName("multiply"), stages = text.freshName("STAGES"),
-    term = text.freshName("term"), used = text.freshName("used");
+    load = text.freshName("load"), multiply = text.freshName("multiply"),
+    stages = text.freshName("STAGES"), term = text.freshName("term"), used = text.freshName("used");
     printPosition();
     code.line("constexpr int " + stages + " = " + std::to_string(shape.stages) + ";");
     printTiles();
@@ -35,11 +35,13 @@ public:
       printParts();
     printAfter();
     kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n";
-    return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
-                      " outputs, a thread " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
+    return finish("// A block computes " + std::to_string(shape.bm) + " x " +
+                      std::to_string(shape.bn) + " outputs, a thread " + std::to_string(shape.tm) +
+                      " x " + std::to_string(shape.tn) +
                       " of them in registers, from tiles in shared memory\n// that are copied " +
                       std::to_string(shape.stages - 1) +
-                      " tiles ahead. Rows and columns past the end read the last one; what they sum is not stored.\n",
+                      " tiles ahead. Rows and columns past the end read the last one; what they "
+                      "sum is not stored.\n",
                   blocks);
   }
 
@@ -59,14 +61,15 @@ private:
     }
     for (const NamedTile &tile : tiles) {
       std::string side = sideSize(*tile.tile), type = tile.tile->operand.getType().str();
-      std::string extents = "[" + stages + "]" +
-                            (!tile.isTransposed ? "[" + side + "][" + bk + " + 4]"
-                                                : "[" + bk + "][" + side + (tile.tile->alongSide ? "]" : " + 4]"));
+      std::string extents =
+          "[" + stages + "]" +
+          (!tile.isTransposed ? "[" + side + "][" + bk + " + 4]"
+                              : "[" + bk + "][" + side + (tile.tile->alongSide ? "]" : " + 4]"));
       if (!isDynamic)
         code.line("__shared__ __align__(16) " + type + " " + tile.shared + extents + ";");
       else
-        code.line("auto &" + tile.shared + " = *reinterpret_cast<" + type + " (*)" + extents + ">(" + memory + used +
-                  ");");
+        code.line("auto &" + tile.shared + " = *reinterpret_cast<" + type + " (*)" + extents +
+                  ">(" + memory + used + ");");
       used += " + sizeof(" + tile.shared + ")";
     }
     dynamicMemory = isDynamic ? memory + used : "";
@@ -79,8 +82,9 @@ private:
     for (const NamedTile &tile : tiles)
       printCopies(tile, [&](StringRef address) {
         auto [side, inner] = placeOf(tile);
-        std::string target = tile.shared + "[" + stage + "]" +
-                             (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
+        std::string target =
+            tile.shared + "[" + stage + "]" +
+            (tile.isTransposed ? "[" + inner + "][" + side + "]" : "[" + side + "][" + inner + "]");
         code.line("__pipeline_memcpy_async(&" + target + ", " + address + ", " +
                   std::to_string(tile.width * tile.tile->operand.getBytes()) + ");");
       });
@@ -93,32 +97,38 @@ private:
     std::string type = tile.tile->operand.getType().str();
     std::string side =
         (isRow ? rowOfThread : columnOfThread) + " + " + index +
-        (isApart ? (isRow ? " * 4" : " * 8") : std::string(" / 4 * ") + (isRow ? "16" : "32") + " + " + index + " % 4");
+        (isApart ? (isRow ? " * 4" : " * 8")
+                 : std::string(" / 4 * ") + (isRow ? "16" : "32") + " + " + index + " % 4");
     std::string loop = "for (int " + index + " = 0; " + index + " < " + many + "; ++" + index + ")";
     if (tile.isTransposed) {
       code.line(type + " " + tile.registers + "[" + many + "];").unroll().open(loop);
-      code.line(tile.registers + "[" + index + "] = " + tile.shared + "[" + stage + "][" + step + "][" + side + "];")
+      code.line(tile.registers + "[" + index + "] = " + tile.shared + "[" + stage + "][" + step +
+                "][" + side + "];")
           .close();
       return;
     }
     std::string vector = vectorOf(tile);
-    code.line("alignas(16) " + type + " " + tile.registers + "[" + many + "][" + std::to_string(tile.width) + "];")
+    code.line("alignas(16) " + type + " " + tile.registers + "[" + many + "][" +
+              std::to_string(tile.width) + "];")
         .unroll()
         .open(loop);
-    code.line("*reinterpret_cast<" + vector + " *>(" + tile.registers + "[" + index + "]) = *reinterpret_cast<const " +
-              vector + " *>(&" + tile.shared + "[" + stage + "][" + side + "][" + step + "]);")
+    code.line("*reinterpret_cast<" + vector + " *>(" + tile.registers + "[" + index +
+              "]) = *reinterpret_cast<const " + vector + " *>(&" + tile.shared + "[" + stage +
+              "][" + side + "][" + step + "]);")
         .close();
   }
 
   void printMultiply() {
-    code.line("auto " + multiply + " = [&](int " + stage + ", int " + step + (usesDepth ? ", int " + depth0 : "") +
-              (contraction.length ? ", bool " + edge : "") + ") {")
+    code.line("auto " + multiply + " = [&](int " + stage + ", int " + step +
+              (usesDepth ? ", int " + depth0 : "") + (contraction.length ? ", bool " + edge : "") +
+              ") {")
         .indent();
     for (const NamedTile &tile : tiles)
       if (!tile.isTransposed)
         printFetch(tile, step);
     if (group > 1)
-      code.unroll().open("for (int " + term + " = 0; " + term + " < " + std::to_string(group) + "; ++" + term + ")");
+      code.unroll().open("for (int " + term + " = 0; " + term + " < " + std::to_string(group) +
+                         "; ++" + term + ")");
     std::string at = group > 1 ? step + " + " + term : step;
     if (usesDepth)
       code.line("const int " + depth + " = " + depth0 + " + " + at + ";");
@@ -128,7 +138,8 @@ private:
       if (tile.isTransposed)
         printFetch(tile, at);
     printTerm([&](const NamedTile &tile) {
-      return tile.registers + "[" + (tile.tile->isRow ? i : j) + "]" + (tile.isTransposed ? "" : "[" + term + "]");
+      return tile.registers + "[" + (tile.tile->isRow ? i : j) + "]" +
+             (tile.isTransposed ? "" : "[" + term + "]");
     });
     if (group > 1)
       code.close();
@@ -149,7 +160,8 @@ private:
   void printTileLoop(const llvm::Twine &condition, const llvm::Twine &terms, bool isEdge) {
     code.open("for (; " + condition + "; " + depth0 + " += " + bk + ")");
     code.line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
-    code.line(load + "(" + used + ", " + limit + " - " + depth0 + " - (" + stages + " - 1) * " + bk + ");");
+    code.line(load + "(" + used + ", " + limit + " - " + depth0 + " - (" + stages + " - 1) * " +
+              bk + ");");
     code.line("__pipeline_commit();");
     printTerms(terms, isEdge);
     code.line(used + " = " + stage + ";");
@@ -158,8 +170,10 @@ private:
 
   void printLoop() {
     std::string rest = limit + " - " + depth0;
-    code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
-    code.line(load + "(" + stage + ", " + limit + " - " + stage + " * " + bk + ");").line("__pipeline_commit();");
+    code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" +
+                       stage + ")");
+    code.line(load + "(" + stage + ", " + limit + " - " + stage + " * " + bk + ");")
+        .line("__pipeline_commit();");
     code.close();
     code.line("int " + depth0 + " = 0, " + stage + " = 0, " + used + " = " + stages +
               " - 1; // the stage of this tile, and one that can be overwritten");
@@ -174,7 +188,7 @@ private:
 } // namespace
 
 llvm::Expected<GeneratedKernel> kbopt::printAsyncContraction(const Contraction &contraction,
-                                                             const ContractionShape &shape, StringRef name,
-                                                             const ChipInfo &chip) {
+                                                             const ContractionShape &shape,
+                                                             StringRef name, const ChipInfo &chip) {
   return AsyncPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
 }

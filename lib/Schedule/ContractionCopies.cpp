@@ -1,7 +1,8 @@
 //===- ContractionCopies.cpp - Tiles on their way to shared memory ----------===//
 //
-// Owns which elements of an operand's tile a thread copies and where it finds them: one place of every tile, so
-// that a pointer and constant distances suffice, or a place that is computed for each access.
+// Owns which elements of an operand's tile a thread copies and where it finds them: one place of
+// every tile, so that a pointer and constant distances suffice, or a place that is computed for
+// each access.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,8 @@ void ContractionPrinter::chooseWalks() {
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
     int64_t inner = (tile.alongSide ? tile.isRow ? shape.bm : shape.bn : shape.bk) / named.width;
-    kb::ExprAttr stride = contraction.depth.size() == 1 ? gainAlong(tile.operand.getOffset(), depth) : kb::ExprAttr();
+    kb::ExprAttr stride =
+        contraction.depth.size() == 1 ? gainAlong(tile.operand.getOffset(), depth) : kb::ExprAttr();
     named.walks = stride && shape.threads() % inner == 0 && stride.getConstant().value_or(1) > 0;
     if (named.walks && stride.getConstant() != 1)
       named.stride = text.offset(stride);
@@ -33,14 +35,15 @@ std::string ContractionPrinter::times(StringRef terms, const NamedTile &tile) co
 std::string ContractionPrinter::perThread(const NamedTile &tile) const {
   if (tile.walks)
     return (tile.tile->alongSide ? bk : sideSize(*tile.tile)) + " / " + tile.apart;
-  return sideSize(*tile.tile) + " * " + bk + (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " +
-         threads;
+  return sideSize(*tile.tile) + " * " + bk +
+         (tile.isVector() ? " / " + std::to_string(tile.width) : "") + " / " + threads;
 }
 
 std::pair<std::string, std::string> ContractionPrinter::placeOf(const NamedTile &tile) const {
   if (tile.walks) {
     std::string more = " + " + chunk + " * " + tile.apart;
-    return tile.tile->alongSide ? std::pair(tile.side, tile.term + more) : std::pair(tile.side + more, tile.term);
+    return tile.tile->alongSide ? std::pair(tile.side, tile.term + more)
+                                : std::pair(tile.side + more, tile.term);
   }
   std::string width = std::to_string(tile.width), times = tile.isVector() ? " * " + width : "";
   std::string inner = tile.tile->alongSide ? sideSize(*tile.tile) : bk;
@@ -59,9 +62,10 @@ void ContractionPrinter::printWalks() {
     distances += (distances.empty() ? "" : ", ") + tile.apart + " = " + threads + " / " + inner;
     // Signed: nvcc then keeps these values in registers, which is worth 3 to 5 % of large products.
     std::string slow = "(int)threadIdx.x / " + inner,
-                fast = "(int)threadIdx.x % " + inner + (tile.isVector() ? " * " + std::to_string(tile.width) : "");
-    code.line("const int " + tile.side + " = " + (tile.tile->alongSide ? fast : slow) + ", " + tile.term + " = " +
-              (tile.tile->alongSide ? slow : fast) + ";");
+                fast = "(int)threadIdx.x % " + inner +
+                       (tile.isVector() ? " * " + std::to_string(tile.width) : "");
+    code.line("const int " + tile.side + " = " + (tile.tile->alongSide ? fast : slow) + ", " +
+              tile.term + " = " + (tile.tile->alongSide ? slow : fast) + ";");
   }
   if (!distances.empty())
     code.line("constexpr int " + distances + "; // between two of its accesses to a tile");
@@ -69,9 +73,10 @@ void ContractionPrinter::printWalks() {
     if (!tile.walks)
       continue;
     std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1",
-                name = sideName(*tile.tile), pointer = "const " + tile.tile->operand.getType().str() + " *" + tile.from;
-    std::string clamped = "const int " + name + " = min(" + side0(*tile.tile) + " + " + placeOf(tile).first + ", " +
-                          sideExtent(*tile.tile) + " - " + step + ");";
+                name = sideName(*tile.tile),
+                pointer = "const " + tile.tile->operand.getType().str() + " *" + tile.from;
+    std::string clamped = "const int " + name + " = min(" + side0(*tile.tile) + " + " +
+                          placeOf(tile).first + ", " + sideExtent(*tile.tile) + " - " + step + ");";
     text.setName(depth, tile.term);
     if (tile.tile->alongSide) {
       code.line(pointer + ";").open();
@@ -79,7 +84,9 @@ void ContractionPrinter::printWalks() {
     } else {
       code.line(pointer + "[" + perThread(tile) + "];");
       openTileLoop(tile);
-      code.line(clamped).line(tile.from + "[" + chunk + "] = &" + text.operand(tile.tile->operand) + ";").close();
+      code.line(clamped)
+          .line(tile.from + "[" + chunk + "] = &" + text.operand(tile.tile->operand) + ";")
+          .close();
     }
     text.setName(depth, depth);
   }
@@ -91,7 +98,8 @@ std::string ContractionPrinter::walkedAddress(const NamedTile &tile) const {
 }
 
 void ContractionPrinter::openTileLoop(const NamedTile &tile) {
-  code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" + chunk + ")");
+  code.unroll().open("for (int " + chunk + " = 0; " + chunk + " < " + perThread(tile) + "; ++" +
+                     chunk + ")");
   if (!tile.walks)
     code.line("const int " + at + " = threadIdx.x + " + chunk + " * " + threads + ";");
 }
@@ -101,7 +109,8 @@ void ContractionPrinter::printFirstTerm() {
     code.line("const int " + depth0 + " = " + limit + " - " + left + ";");
 }
 
-void ContractionPrinter::printCopies(const NamedTile &tile, llvm::function_ref<void(StringRef)> copy, bool isGuarded) {
+void ContractionPrinter::printCopies(const NamedTile &tile,
+                                     llvm::function_ref<void(StringRef)> copy, bool isGuarded) {
   auto [side, inner] = placeOf(tile);
   openTileLoop(tile);
   if (isGuarded)
@@ -110,8 +119,9 @@ void ContractionPrinter::printCopies(const NamedTile &tile, llvm::function_ref<v
     copy(walkedAddress(tile));
   } else {
     std::string step = tile.isVector() && tile.tile->alongSide ? std::to_string(tile.width) : "1";
-    code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side + ", " +
-              sideExtent(*tile.tile) + " - " + step + "), " + depth + " = " + depth0 + " + " + inner + ";");
+    code.line("const int " + sideName(*tile.tile) + " = min(" + side0(*tile.tile) + " + " + side +
+              ", " + sideExtent(*tile.tile) + " - " + step + "), " + depth + " = " + depth0 +
+              " + " + inner + ";");
     printDigits();
     copy("&" + text.operand(tile.tile->operand));
   }

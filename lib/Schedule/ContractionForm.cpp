@@ -20,11 +20,13 @@ const ContractionTile *Contraction::tileOf(kb::OperandAttr operand) const {
 
 bool kbopt::mentions(Operation *op, StringRef name) {
   bool found = false;
-  auto look = [&](StringRef text) { collectIdentifiers(text, [&](StringRef word) { found |= word == name; }); };
+  auto look = [&](StringRef text) {
+    collectIdentifiers(text, [&](StringRef word) { found |= word == name; });
+  };
   auto lookIn = [&](kb::OperandAttr operand) {
     for (auto [index, symbol] : llvm::enumerate(operand.getOffset().getSymbols()))
-      found |=
-          symbol.getValue() == name && operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
+      found |= symbol.getValue() == name &&
+               operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
     look(operand.getBase().getName());
   };
   op->walk([&](Operation *each) {
@@ -48,8 +50,8 @@ public:
 
   std::string find() {
     std::string reason;
-    for (auto step : {&Finder::findBody, &Finder::findSum, &Finder::findDims, &Finder::findConditions,
-                      &Finder::sortPrologue, &Finder::findTiles})
+    for (auto step : {&Finder::findBody, &Finder::findSum, &Finder::findDims,
+                      &Finder::findConditions, &Finder::sortPrologue, &Finder::findTiles})
       if (reason = (this->*step)(); !reason.empty())
         return reason;
     return "";
@@ -64,10 +66,11 @@ private:
   std::vector<NestDim> parallel;
   std::vector<kb::DomainAttr> domains;
 
-  /// Parallel dimensions, also those that one thread of the given kernel runs over, and the block in them.
+  /// Parallel dimensions, also those that one thread of the given kernel runs over, and the block
+  /// in them.
   std::string findBody() {
-    for (auto [dim, extent] :
-         llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                        nest.getExtents().getAsRange<kb::ExprAttr>()))
       parallel.push_back({dim.getValue().str(), extent});
     if (auto domain = nest.getDomain())
       domains.push_back(*domain);
@@ -134,7 +137,9 @@ private:
         return "there are stores or conditions before the sum";
       }
     }
-    return to.besideBefore.empty() || guard || !sumLoop ? "" : "there are stores or conditions before the sum";
+    return to.besideBefore.empty() || guard || !sumLoop
+               ? ""
+               : "there are stores or conditions before the sum";
   }
 
   std::string findTerm() {
@@ -161,20 +166,25 @@ private:
     return "";
   }
 
-  bool termDependsOn(kb::OperandAttr operand, StringRef dim) { return dependsOn(operand.getOffset(), dim); }
+  bool termDependsOn(kb::OperandAttr operand, StringRef dim) {
+    return dependsOn(operand.getOffset(), dim);
+  }
 
   /// Empty if \p row and \p column are reused by the term's operands.
   std::string whyNoReuse(StringRef row, StringRef column) {
     bool hasRows = false, hasColumns = false;
     for (Operation *op : to.term)
       for (kb::OperandAttr load : loadsOf(op)) {
-        bool isRow = dependsOn(load.getOffset(), row), isColumn = dependsOn(load.getOffset(), column);
+        bool isRow = dependsOn(load.getOffset(), row),
+             isColumn = dependsOn(load.getOffset(), column);
         if (isRow && isColumn)
           return (load.getBase().getName() + " varies with both " + row + " and " + column).str();
         hasRows |= isRow;
         hasColumns |= isColumn;
       }
-    return hasRows && hasColumns ? "" : ("no element is used for several " + (hasRows ? column : row)).str();
+    return hasRows && hasColumns
+               ? ""
+               : ("no element is used for several " + (hasRows ? column : row)).str();
   }
 
   int score(const NestDim &row, const NestDim &column) {
@@ -192,7 +202,8 @@ private:
 
   std::string findDims() {
     if (parallel.size() < 2)
-      return "each point is a single sum: there is no second dimension that uses its elements again";
+      return "each point is a single sum: there is no second dimension that uses its elements "
+             "again";
     std::string reason;
     std::optional<std::pair<size_t, size_t>> best;
     // Inner dimensions first: outer ones are usually batches.
@@ -201,8 +212,8 @@ private:
         if (row == column)
           continue;
         std::string why = whyNoReuse(parallel[row].name, parallel[column].name);
-        if (why.empty() &&
-            (!best || score(parallel[row], parallel[column]) > score(parallel[best->first], parallel[best->second])))
+        if (why.empty() && (!best || score(parallel[row], parallel[column]) >
+                                         score(parallel[best->first], parallel[best->second])))
           best = {row, column};
         if (row < column)
           reason = why;
@@ -261,8 +272,10 @@ private:
   }
 
   kb::ExprAttr constraintOf(kb::DomainAttr domain, unsigned i) {
-    auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), domain.getSet().getConstraint(i));
-    return spread(kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map));
+    auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(),
+                              domain.getSet().getConstraint(i));
+    return spread(
+        kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map));
   }
 
   std::string addDomain(kb::DomainAttr domain) {
@@ -278,16 +291,21 @@ private:
 
   void findMask() {
     bool isOne = to.besideBefore.size() + to.besideAfter.size() == 1 && to.conditions.size() == 1;
-    auto when = isOne ? dyn_cast<kb::WhenOp>((to.besideBefore.empty() ? to.besideAfter : to.besideBefore).front()) : kb::WhenOp();
-    auto domain = when && when.getText().empty() && when.getDomain() ? *when.getDomain() : kb::DomainAttr();
+    auto when = isOne ? dyn_cast<kb::WhenOp>(
+                            (to.besideBefore.empty() ? to.besideAfter : to.besideBefore).front())
+                      : kb::WhenOp();
+    auto domain =
+        when && when.getText().empty() && when.getDomain() ? *when.getDomain() : kb::DomainAttr();
     auto last = to.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(to.after.back());
-    if (!last || !domain || !domain.getExact() || domain.getSet().getNumConstraints() != 1 || domain.getSet().isEq(0) ||
-        !llvm::hasSingleElement(when.getBody().front()))
+    if (!last || !domain || !domain.getExact() || domain.getSet().getNumConstraints() != 1 ||
+        domain.getSet().isEq(0) || !llvm::hasSingleElement(when.getBody().front()))
       return;
     auto store = dyn_cast<kb::StoreOp>(when.getBody().front().front());
     // c >= 0 is the opposite of -c - 1 >= 0.
-    bool isOpposite = combined(to.conditions.front(), 1, constraintOf(domain, 0), 0).getConstant() == -1;
-    if (isOpposite && store && !store.getAtomic() && !last.getAtomic() && store.getTarget() == last.getTarget())
+    bool isOpposite =
+        combined(to.conditions.front(), 1, constraintOf(domain, 0), 0).getConstant() == -1;
+    if (isOpposite && store && !store.getAtomic() && !last.getAtomic() &&
+        store.getTarget() == last.getTarget())
       to.instead = store;
   }
 
@@ -301,13 +319,14 @@ private:
     kb::ExprAttr most = to.depth.size() == 1 ? spread(to.depth[0].extent) : kb::ExprAttr();
     for (const NestDim *dim : {&to.row, &to.column})
       if (most && !strideAlong(most, dim->name))
-        return "the length of the sum over " + to.depth.front().name + " grows in steps with " + dim->name;
+        return "the length of the sum over " + to.depth.front().name + " grows in steps with " +
+               dim->name;
     to.length = most;
     for (const NestDim *dim : {&to.row, &to.column})
       most = most ? extreme(most, dim->name, dim->extent, true) : most;
     if (!most)
-      return "the length of the sum over " + to.depth.front().name + " depends on " + to.row.name + " or " +
-             to.column.name;
+      return "the length of the sum over " + to.depth.front().name + " depends on " + to.row.name +
+             " or " + to.column.name;
     to.depth[0].extent = most;
     return "";
   }
@@ -338,7 +357,8 @@ private:
     for (kb::LetOp let : all) {
       bool isShared = !to.isSum(let.getName()) && !let.getReassigns();
       for (auto operand : operandsOf(let).getAsRange<kb::OperandAttr>())
-        isShared &= !dependsOn(operand.getOffset(), to.row.name) && !dependsOn(operand.getOffset(), to.column.name);
+        isShared &= !dependsOn(operand.getOffset(), to.row.name) &&
+                    !dependsOn(operand.getOffset(), to.column.name);
       for (kb::LetOp other : all)
         if (other.getName() != let.getName() && mentions(let, other.getName()))
           isShared &= llvm::is_contained(to.shared, other);
@@ -360,9 +380,11 @@ private:
         bool isRow = dependsOn(operand.getOffset(), to.row.name),
              isColumn = dependsOn(operand.getOffset(), to.column.name);
         if (operand.getKind() == kb::OperandKind::Element && isReadUnderCondition(op, operand))
-          return "'" + operand.getBase().getName().str() + "' is read under a condition inside an expression";
+          return "'" + operand.getBase().getName().str() +
+                 "' is read under a condition inside an expression";
         if (usesNameOf(operand.getOffset(), *body))
-          return operand.getBase().getName().str() + " is read at a place that is computed at each point";
+          return operand.getBase().getName().str() +
+                 " is read at a place that is computed at each point";
         if (operand.getKind() == kb::OperandKind::Index) {
           if (isRow || isColumn)
             return "the sum uses the values of " + to.row.name + " or " + to.column.name;
@@ -372,7 +394,9 @@ private:
           continue;
         StringRef side = isRow ? to.row.name : to.column.name, depth = to.depth.back().name;
         bool alongDepth = to.depth.size() == 1 && strideAlong(operand.getOffset(), depth) == 1;
-        to.tiles.push_back({operand, isRow, strideAlong(operand.getOffset(), side) == 1 && !alongDepth, alongDepth});
+        to.tiles.push_back({operand, isRow,
+                            strideAlong(operand.getOffset(), side) == 1 && !alongDepth,
+                            alongDepth});
       }
     }
     std::string reason;
@@ -382,7 +406,8 @@ private:
       for (kb::LetOp let : to.perOutput)
         for (kb::OperandAttr load : loadsOf(let))
           if (load.getBase() == store.getTarget().getBase() && !to.besideBefore.empty())
-            reason = load.getBase().getName().str() + " is stored before the sum and read for its initial value";
+            reason = load.getBase().getName().str() +
+                     " is stored before the sum and read for its initial value";
       for (Operation *op : to.term)
         for (kb::OperandAttr load : loadsOf(op))
           if (load.getBase() == store.getTarget().getBase())

@@ -1,8 +1,9 @@
 //===- ContractionMma.cpp - A contraction on the matrix units ---------------===//
 //
-// Owns the kernel that multiplies half or bf16 operands by mma.sync into float sums: tiles arrive by cp.async, chunks
-// of 16 bytes exchanged within a row so that ldmatrix reads without conflicts, and fragments are one step ahead. The
-// layout of fragments is that of the PTX ISA, "Matrix Fragments for mma.m16n8k16".
+// Owns the kernel that multiplies half or bf16 operands by mma.sync into float sums: tiles arrive
+// by cp.async, chunks of 16 bytes exchanged within a row so that ldmatrix reads without conflicts,
+// and fragments are one step ahead. The layout of fragments is that of the PTX ISA, "Matrix
+// Fragments for mma.m16n8k16".
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +19,12 @@ kb::OperandAttr elementOf(StringRef text, ArrayAttr operands, const Contraction 
   text = text.trim();
   for (bool again = true; again;) {
     again = false;
-    for (StringRef word : {"__half2float", "__bfloat162float", "(float)", "static_cast<float>", "float", ""})
+    for (StringRef word :
+         {"__half2float", "__bfloat162float", "(float)", "static_cast<float>", "float", ""})
       if (StringRef inner = text; inner.consume_front(word)) {
         inner = inner.ltrim();
-        bool isCall =
-            inner.starts_with("(") && inner.ends_with(")") && inner.drop_front().find(')') == inner.size() - 2;
+        bool isCall = inner.starts_with("(") && inner.ends_with(")") &&
+                      inner.drop_front().find(')') == inner.size() - 2;
         if (!isCall && word != "(float)")
           continue;
         text = isCall ? inner.drop_front().drop_back().trim() : inner;
@@ -53,15 +55,19 @@ std::string mmaType(StringRef type) {
 llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
   for (const NamedTile &tile : tiles)
     if (tile.width != elementsOfAccess())
-      return llvm::createStringError(tile.tile->operand.getBase().getName() + " cannot be read 16 bytes at a time");
-  load = text.freshName("load"), fetch = text.freshName("fetch"), multiply = text.freshName("multiply"),
-  stages = text.freshName("STAGES"), steps = text.freshName("STEPS"), part = text.freshName("part"),
-  used = text.freshName("used"), whole = text.freshName("isWhole"), helper = kernel.name;
+      return llvm::createStringError(tile.tile->operand.getBase().getName() +
+                                     " cannot be read 16 bytes at a time");
+  load = text.freshName("load"), fetch = text.freshName("fetch"),
+  multiply = text.freshName("multiply"), stages = text.freshName("STAGES"),
+  steps = text.freshName("STEPS"), part = text.freshName("part"), used = text.freshName("used"),
+  whole = text.freshName("isWhole"), helper = kernel.name;
   for (const NamedTile &tile : tiles) {
     if (!tile.walks)
-      return llvm::createStringError(tile.tile->operand.getBase().getName() + " is not read at constant distances");
+      return llvm::createStringError(tile.tile->operand.getBase().getName() +
+                                     " is not read at constant distances");
     std::string base = StringRef(tile.from).drop_back(4).str();
-    places[tile.from] = text.freshName(base + "Place"), firsts[tile.from] = text.freshName(base + "First");
+    places[tile.from] = text.freshName(base + "Place"),
+    firsts[tile.from] = text.freshName(base + "First");
   }
   printPosition();
   printTiles();
@@ -75,33 +81,39 @@ llvm::Expected<GeneratedKernel> MmaPrinter::print(int64_t blocks) {
   kernel.definition = "#include <cuda_pipeline_primitives.h>\n\n" + helpers();
   kernel.reassociates = true;
   kernel.lowersPrecision = shape.core == "tf32";
-  return finish("// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
-                    " outputs and a warp " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
-                    " of them" + comment(),
+  return finish("// A block computes " + std::to_string(shape.bm) + " x " +
+                    std::to_string(shape.bn) + " outputs and a warp " + std::to_string(shape.tm) +
+                    " x " + std::to_string(shape.tn) + " of them" + comment(),
                 blocks);
 }
 
 std::string MmaPrinter::constants() const {
-  auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
-  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
-         is(stages, shape.stages) + steps + " = " + bk + " / " + std::to_string(termsOfStep()) + ", " + threads + " = " + bm +
-         " / " + tm + " * (" + bn + " / " + tn + ") * 32";
+  auto is = [](StringRef name, int64_t value) {
+    return name.str() + " = " + std::to_string(value) + ", ";
+  };
+  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) +
+         is(tn, shape.tn) + is(stages, shape.stages) + steps + " = " + bk + " / " +
+         std::to_string(termsOfStep()) + ", " + threads + " = " + bm + " / " + tm + " * (" + bn +
+         " / " + tn + ") * 32";
 }
 
 std::string MmaPrinter::sumAt(StringRef array, StringRef i, StringRef j) const {
   std::string column = j.contains(' ') ? "(" + j.str() + ")" : j.str();
-  return (array + "[" + i + " / 2][" + column + " / 2][" + i + " % 2 * 2 + " + column + " % 2]").str();
+  return (array + "[" + i + " / 2][" + column + " / 2][" + i + " % 2 * 2 + " + column + " % 2]")
+      .str();
 }
 
 std::string MmaPrinter::comment() const {
   return " on the matrix units. Tiles are copied " + std::to_string(shape.stages - 1) +
-         " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a matrix lie in different banks.\n";
+         " ahead;\n// chunks of 8 elements change places within a row, so that the rows of a "
+         "matrix lie in different banks.\n";
 }
 
 std::string MmaPrinter::helpers() const {
   std::string type = tiles[0].tile->operand.getType().str(), in = mmaType(type);
   auto ldmatrix = [&](StringRef suffix) {
-    return "\"ldmatrix.sync.aligned.m8n8.x4" + suffix.str() + ".shared.b16 {%0, %1, %2, %3}, [%4];\"";
+    return "\"ldmatrix.sync.aligned.m8n8.x4" + suffix.str() +
+           ".shared.b16 {%0, %1, %2, %3}, [%4];\"";
   };
   auto load = [&](StringRef suffix) {
     return "  asm volatile(" + ldmatrix(suffix) +
@@ -115,13 +127,14 @@ std::string MmaPrinter::helpers() const {
     body = load(".trans");
   else if (someSide)
     body = "  if (isTransposed)\n  " + load(".trans") + "  else\n  " + load("");
-  return "static __device__ __forceinline__ void " + helper + "Load(unsigned (&to)[4], const " + type + " *row" +
-         (needsFlag() ? ", bool isTransposed" : "") + ") {\n" + body +
+  return "static __device__ __forceinline__ void " + helper + "Load(unsigned (&to)[4], const " +
+         type + " *row" + (needsFlag() ? ", bool isTransposed" : "") + ") {\n" + body +
          "}\n\nstatic __device__ __forceinline__ void " + helper +
          "Multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {\n" +
          "  asm(\"mma.sync.aligned.m16n8k16.row.col.f32." + in + "." + in +
          ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" +
-         "      : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3]) : \"r\"(a[0]), \"r\"(a[1]), "
+         "      : \"+f\"(sum[0]), \"+f\"(sum[1]), \"+f\"(sum[2]), \"+f\"(sum[3]) : \"r\"(a[0]), "
+         "\"r\"(a[1]), "
          "\"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n}\n\n";
 }
 
@@ -135,24 +148,25 @@ void MmaPrinter::printTiles() {
   code.line("extern __shared__ __align__(128) char " + memory + "[];");
   kernel.dynamicSharedBytes = std::to_string(shape.sharedBytes(contraction));
   for (const NamedTile &tile : tiles) {
-    code.line("auto &" + tile.shared + " = *reinterpret_cast<" + tile.tile->operand.getType() + " (*)[" + stages +
-              "]" + extentsOf(tile) + ">(" + memory + used + ");");
+    code.line("auto &" + tile.shared + " = *reinterpret_cast<" + tile.tile->operand.getType() +
+              " (*)[" + stages + "]" + extentsOf(tile) + ">(" + memory + used + ");");
     used += " + sizeof(" + tile.shared + ")";
   }
 }
 
 void MmaPrinter::printThread() {
   code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32;");
-  code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm + ", " +
-            columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
-  code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " + columnOfThread + " = " +
-            columnOfWarp() + " + " + lane + " % 4 * 2;");
+  code.line("const int " + rowOfWarp() + " = " + warp + " / (" + bn + " / " + tn + ") * " + tm +
+            ", " + columnOfWarp() + " = " + warp + " % (" + bn + " / " + tn + ") * " + tn + ";");
+  code.line("const int " + rowOfThread + " = " + rowOfWarp() + " + " + lane + " / 4, " +
+            columnOfThread + " = " + columnOfWarp() + " + " + lane + " % 4 * 2;");
 }
 void MmaPrinter::printPlaces() {
   std::string declared;
   for (const NamedTile &tile : tiles)
     declared += (declared.empty() ? "const int " : ", ") + places[tile.from] + " = (" +
-                (tile.tile->alongSide ? tile.side + " / 8 ^ " + tile.term : tile.term + " / 8 ^ " + tile.side) +
+                (tile.tile->alongSide ? tile.side + " / 8 ^ " + tile.term
+                                      : tile.term + " / 8 ^ " + tile.side) +
                 " % 8) * 8";
   code.line(declared + "; // chunks of 8 change places");
 }
@@ -161,51 +175,59 @@ void MmaPrinter::printPlaces() {
 void MmaPrinter::printLoad() {
   printWalks();
   printPlaces();
-  code.line("auto " + load + " = [&](int " + stage + ", int " + part + ", int " + left + ") {").indent();
+  code.line("auto " + load + " = [&](int " + stage + ", int " + part + ", int " + left + ") {")
+      .indent();
   code.line("const bool " + whole + " = " + left + " >= " + bk + ";");
   std::string steps = this->steps;
   for (const NamedTile &tile : tiles) {
     auto [side, inner] = placeOf(tile);
     bool alongSide = tile.tile->alongSide;
-    code.unroll().open("for (int " + chunk + " = " + part + "; " + chunk + " < " + perThread(tile) + "; " + chunk +
-                       " += " + steps + " - 1)");
-    code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" + (alongSide ? inner : side) + "][" +
-              placeOfCopy(tile) + "], " + walkedAddress(tile) + ", 16, " + whole + " || " + inner + " < " + left +
-              " ? 0 : 16);");
+    code.unroll().open("for (int " + chunk + " = " + part + "; " + chunk + " < " + perThread(tile) +
+                       "; " + chunk + " += " + steps + " - 1)");
+    code.line("__pipeline_memcpy_async(&" + tile.shared + "[" + stage + "][" +
+              (alongSide ? inner : side) + "][" + placeOfCopy(tile) + "], " + walkedAddress(tile) +
+              ", 16, " + whole + " || " + inner + " < " + left + " ? 0 : 16);");
     if (!alongSide)
       code.line(tile.from + "[" + chunk + "] += " + times(bk, tile) + ";");
     code.close();
     if (alongSide)
-      code.open("if (" + part + " == " + steps + " - 2)").line(tile.from + " += " + times(bk, tile) + ";").close();
+      code.open("if (" + part + " == " + steps + " - 2)")
+          .line(tile.from + " += " + times(bk, tile) + ";")
+          .close();
   }
   code.outdent().line("};");
 }
 
-/// Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms first for the
-/// right one.
+/// Which of the four 8 x 8 matrices a lane gives a row of: rows first for the left operand, terms
+/// first for the right one.
 void MmaPrinter::printFetch() {
   for (const NamedTile &tile : tiles)
     code.line("unsigned " + tile.registers + "[2][" + (tile.tile->isRow ? tm : tn) + " / 16][4];");
   for (const NamedTile &tile : tiles) {
     std::string warpSide = tile.tile->isRow ? rowOfWarp() : columnOfWarp();
-    std::string matrix = tile.tile->isRow == tile.tile->alongSide ? lane + " / 8 % 2" : lane + " / 16";
+    std::string matrix =
+        tile.tile->isRow == tile.tile->alongSide ? lane + " / 8 % 2" : lane + " / 16";
     code.line("const int " + firsts[tile.from] + " = (" +
-              (tile.tile->alongSide ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) + " ^ " + lane +
-              " % 8) * 8;");
+              (tile.tile->alongSide ? "(" + warpSide + " + " + matrix + " * 8) / 8" : matrix) +
+              " ^ " + lane + " % 8) * 8;");
   }
-  code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {").indent();
+  code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {")
+      .indent();
   for (const NamedTile &tile : tiles) {
     bool isRow = tile.tile->isRow, alongSide = tile.tile->alongSide;
     const std::string &index = isRow ? i : j;
-    std::string rowOfLane = isRow == alongSide ? lane + " / 16 * 8 + " + lane + " % 8" : lane + " % 16";
+    std::string rowOfLane =
+        isRow == alongSide ? lane + " / 16 * 8 + " + lane + " % 8" : lane + " % 16";
     std::string slow = alongSide ? rowOfLane + " + " + step + " * 16"
-                                 : (isRow ? rowOfWarp() : columnOfWarp()) + " + " + rowOfLane + " + " + index +
-                                       " * 16";
+                                 : (isRow ? rowOfWarp() : columnOfWarp()) + " + " + rowOfLane +
+                                       " + " + index + " * 16";
     code.unroll()
-        .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" + index + ")")
+        .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + " / 16; ++" +
+              index + ")")
         .indent();
-    code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared + "[" + stage +
-              "][" + slow + "][" + firsts[tile.from] + " ^ " + (alongSide ? index : step) + " * 16]" +
+    code.line(helper + "Load(" + tile.registers + "[" + slot + "][" + index + "], &" + tile.shared +
+              "[" + stage + "][" + slow + "][" + firsts[tile.from] + " ^ " +
+              (alongSide ? index : step) + " * 16]" +
               (needsFlag() ? alongSide ? ", true" : ", false" : "") + ");")
         .outdent();
   }
@@ -220,9 +242,10 @@ void MmaPrinter::printMultiply() {
   code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + " / 16; ++" + i + ")");
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + " / 8; ++" + j + ")");
   // Every other row runs backwards, so that neighbours share a fragment (1 % faster at 4096).
-  code.line("const int " + turned + " = " + i + " % 2 ? " + tn + " / 8 - 1 - " + j + " : " + j + ";");
-  code.line(helper + "Multiply(" + sum + "[" + i + "][" + turned + "], " + a + ", " + b + "[" + turned + " % 2 * 2], " + b +
-            "[" + turned + " % 2 * 2 + 1]);");
+  code.line("const int " + turned + " = " + i + " % 2 ? " + tn + " / 8 - 1 - " + j + " : " + j +
+            ";");
+  code.line(helper + "Multiply(" + sum + "[" + i + "][" + turned + "], " + a + ", " + b + "[" +
+            turned + " % 2 * 2], " + b + "[" + turned + " % 2 * 2 + 1]);");
   code.close().close().outdent().line("};");
 }
 
@@ -236,7 +259,8 @@ void MmaPrinter::printLoads(const llvm::Twine &stage, const llvm::Twine &terms) 
 
 void MmaPrinter::printLoop() {
   std::string rest = full + " - " + depth0;
-  code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage + ")");
+  code.unroll().open("for (int " + stage + " = 0; " + stage + " < " + stages + " - 1; ++" + stage +
+                     ")");
   code.open("if (" + full + " - " + stage + " * " + bk + " >= " + bk + ")");
   printLoads(stage, bk);
   code.close().line("__pipeline_commit();").close();
@@ -253,10 +277,15 @@ void MmaPrinter::printLoop() {
       .close()
       .outdent();
   code.line("} else {").indent();
-  code.line("__pipeline_commit();").line("__pipeline_wait_prior(" + stages + " - 2);").line("__syncthreads();");
+  code.line("__pipeline_commit();")
+      .line("__pipeline_wait_prior(" + stages + " - 2);")
+      .line("__syncthreads();");
   code.line(used + " = " + stage + ";");
   code.line(stage + " = " + stage + " + 1 < " + stages + " ? " + stage + " + 1 : 0;");
-  code.open("if (" + rest + " >= 2 * " + bk + ")").line(fetch + "(0, " + stage + ", 0);").close().close();
+  code.open("if (" + rest + " >= 2 * " + bk + ")")
+      .line(fetch + "(0, " + stage + ", 0);")
+      .close()
+      .close();
   code.line(multiply + "(" + step + " % 2);").close().close();
   printRest();
 }
@@ -271,32 +300,41 @@ void MmaPrinter::printRest() {
 }
 
 std::string kbopt::whyNoMatrixUnits(const Contraction &contraction, StringRef core) {
-  auto reduce = contraction.term.empty() ? kb::ReduceOp() : dyn_cast<kb::ReduceOp>(contraction.term.back());
+  auto reduce =
+      contraction.term.empty() ? kb::ReduceOp() : dyn_cast<kb::ReduceOp>(contraction.term.back());
   if (!reduce || contraction.sums.size() != 1 || reduce.getReduction() != "add" ||
       contraction.sums[0].second != "float")
     return "matrix units only add products into float sums";
   auto [left, right] = reduce.getText().split('*');
-  auto a = elementOf(left, reduce.getOperands(), contraction), b = elementOf(right, reduce.getOperands(), contraction);
-  if (!a || !b || a == b || contraction.tiles.size() != 2 || !contraction.tileOf(a) || !contraction.tileOf(b) ||
-      contraction.tiles[0].isRow == contraction.tiles[1].isRow)
-    return "'" + reduce.getText().str() + "' is not a product of two elements, which matrix units need";
-  std::string wanted = core == "half" ? "f16" : core == "bf16" ? "bf16" : core == "tf32" ? "f32" : "";
+  auto a = elementOf(left, reduce.getOperands(), contraction),
+       b = elementOf(right, reduce.getOperands(), contraction);
+  if (!a || !b || a == b || contraction.tiles.size() != 2 || !contraction.tileOf(a) ||
+      !contraction.tileOf(b) || contraction.tiles[0].isRow == contraction.tiles[1].isRow)
+    return "'" + reduce.getText().str() +
+           "' is not a product of two elements, which matrix units need";
+  std::string wanted = core == "half"   ? "f16"
+                       : core == "bf16" ? "bf16"
+                       : core == "tf32" ? "f32"
+                                        : "";
   for (const ContractionTile &tile : contraction.tiles) {
     if (wanted.empty() || mmaType(tile.operand.getType()) != wanted)
-      return tile.operand.getBase().getName().str() + " is not of a type that " + core.str() + " matrix units multiply" +
-             (wanted == "f32" ? "" : " exactly");
+      return tile.operand.getBase().getName().str() + " is not of a type that " + core.str() +
+             " matrix units multiply" + (wanted == "f32" ? "" : " exactly");
     if (!tile.alongSide && !tile.alongDepth)
       return tile.operand.getBase().getName().str() + " cannot be read 16 bytes at a time";
   }
-  // Rows of floats may end at different terms: those that not all rows have are multiplied one by one.
-  std::optional<int64_t> growth = contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
-  bool isByRow = growth && *growth >= 0 && wanted == "f32" && !(contraction.length && dependsOn(contraction.length, contraction.column.name));
+  // Rows of floats may end at different terms: those that not all rows have are multiplied one by
+  // one.
+  std::optional<int64_t> growth =
+      contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
+  bool isByRow = growth && *growth >= 0 && wanted == "f32" &&
+                 !(contraction.length && dependsOn(contraction.length, contraction.column.name));
   return contraction.length && !isByRow ? "the length of its sum differs between outputs" : "";
 }
 
 llvm::Expected<GeneratedKernel> kbopt::printMmaContraction(const Contraction &contraction,
-                                                           const ContractionShape &shape, StringRef name,
-                                                           const ChipInfo &chip) {
+                                                           const ContractionShape &shape,
+                                                           StringRef name, const ChipInfo &chip) {
   if (shape.core == "tf32")
     return Tf32Printer(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
   return MmaPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));

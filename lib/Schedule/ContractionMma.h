@@ -1,7 +1,7 @@
 //===- ContractionMma.h - Contractions on the matrix units ------*- C++ -*-===//
 //
-// Owns what kernels for the matrix units have in common: tiles that arrive by cp.async, fragments that are one step
-// ahead, and the loop over tiles. Private to the library.
+// Owns what kernels for the matrix units have in common: tiles that arrive by cp.async, fragments
+// that are one step ahead, and the loop over tiles. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_CONTRACTIONMMA_H
@@ -22,11 +22,14 @@ public:
 
 protected:
   std::string load, fetch, multiply, stages, steps, used, whole, helper;
-  /// By a tile's pointer: where its chunk lies in a row of shared memory that the thread copies, and that it reads.
+  /// By a tile's pointer: where its chunk lies in a row of shared memory that the thread copies,
+  /// and that it reads.
   std::map<std::string, std::string> places, firsts;
 
   std::string constants() const override;
-  std::string rowAt(llvm::StringRef i) const override { return row0 + " + " + rowOfThread + " + " + i.str() + " * 8"; }
+  std::string rowAt(llvm::StringRef i) const override {
+    return row0 + " + " + rowOfThread + " + " + i.str() + " * 8";
+  }
   std::string columnAt(llvm::StringRef j) const override {
     return column0 + " + " + columnOfThread + " + " + j.str() + " / 2 * 8 + " + j.str() + " % 2";
   }
@@ -42,7 +45,8 @@ protected:
     return warpRow.empty() ? warpRow = text.freshName(contraction.row.name + "OfWarp") : warpRow;
   }
   const std::string &columnOfWarp() {
-    return warpColumn.empty() ? warpColumn = text.freshName(contraction.column.name + "OfWarp") : warpColumn;
+    return warpColumn.empty() ? warpColumn = text.freshName(contraction.column.name + "OfWarp")
+                              : warpColumn;
   }
 
   /// Terms of one instruction, and elements of 16 bytes.
@@ -85,13 +89,16 @@ private:
   std::string comment() const override;
   std::string extentsOf(const NamedTile &tile) const override;
   void printPlaces() override {}
-  std::string placeOfCopy(const NamedTile &tile) const override { return tile.tile->alongSide ? tile.side : tile.term; }
+  std::string placeOfCopy(const NamedTile &tile) const override {
+    return tile.tile->alongSide ? tile.side : tile.term;
+  }
   void printFetch() override;
   void printMultiply() override;
   void printRest() override;
   void printProducts(llvm::StringRef slot);
   void printSingleTerms(llvm::StringRef ends, int64_t growth);
-  std::string elementAt(const NamedTile &tile, const llvm::Twine &side, const llvm::Twine &term) const;
+  std::string elementAt(const NamedTile &tile, const llvm::Twine &side,
+                        const llvm::Twine &term) const;
 };
 
 } // namespace kbopt

@@ -1,6 +1,7 @@
 //===- ContractionOutputs.cpp - Before and after the sums -------------------===//
 //
-// Owns how initial values and what follows the sums are printed: the user's statements for each output of a thread.
+// Owns how initial values and what follows the sums are printed: the user's statements for each
+// output of a thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +42,9 @@ void ContractionPrinter::printInitialValues() {
       reads |= !operandsOf(let).empty();
     }
   std::vector<kb::LetOp> before = needed(contraction.perOutput, initial, contraction);
-  bool areZero = before.empty() && initial.size() == contraction.sums.size() &&
-                 llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
+  bool areZero =
+      before.empty() && initial.size() == contraction.sums.size() &&
+      llvm::all_of(initial, [](Operation *op) { return isZero(cast<kb::LetOp>(op).getText()); });
   for (const auto &[sum, type] : contraction.sums)
     code.line(type + " " + sums[sum] + sumExtents() + (areZero ? " = {};" : ";"));
   if (areZero)
@@ -59,7 +61,9 @@ void ContractionPrinter::printInitialValues() {
   }
   if (reads) {
     code.line("const int " + contraction.column.name + " = " + columnAt(j) + ";");
-    code.open("if (" + isOutside(contraction.column.name) + points(true) + ")").line("continue;").close();
+    code.open("if (" + isOutside(contraction.column.name) + points(true) + ")")
+        .line("continue;")
+        .close();
   }
   StatementPrinter print{text, code};
   bool isSimple = initial.size() == contraction.sums.size() && !reads;
@@ -68,7 +72,8 @@ void ContractionPrinter::printInitialValues() {
     if (!isSum && !llvm::is_contained(before, let))
       continue;
     if (isSum && isSimple)
-      code.line(sumAt(sums[let.getName().str()], i, j) + " = " + text.fill(let.getText(), let.getOperands()) + ";");
+      code.line(sumAt(sums[let.getName().str()], i, j) + " = " +
+                text.fill(let.getText(), let.getOperands()) + ";");
     else
       print.print(let);
   }
@@ -91,18 +96,22 @@ std::string ContractionPrinter::points(bool negated) {
 }
 
 bool ContractionPrinter::storesVectors() {
-  auto store = contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
-  if (!shape.isVector || neighbours() == 1 || (contraction.selectsPoints() && !contraction.instead) || !store ||
-      store.getAtomic() || neighbours() * store.getTarget().getBytes() > 16)
+  auto store =
+      contraction.after.empty() ? kb::StoreOp() : dyn_cast<kb::StoreOp>(contraction.after.back());
+  if (!shape.isVector || neighbours() == 1 ||
+      (contraction.selectsPoints() && !contraction.instead) || !store || store.getAtomic() ||
+      neighbours() * store.getTarget().getBytes() > 16)
     return false;
   for (Operation *op : ArrayRef(contraction.after).drop_back())
-    if (op->walk([](Operation *each) { return isa<kb::LetOp, kb::WhenOp>(each) ? WalkResult::advance() : WalkResult::interrupt(); })
-            .wasInterrupted())
+    if (op->walk([](Operation *each) {
+            return isa<kb::LetOp, kb::WhenOp>(each) ? WalkResult::advance()
+                                                    : WalkResult::interrupt();
+          }).wasInterrupted())
       return false;
   Needs more = needs;
   auto whole = multipleConditions(text.nest(), contraction.column.extent, "", neighbours());
-  if (!whole ||
-      !isVector(text, store.getTarget(), text.nest().getBody().front(), contraction.column.name, neighbours(), &more))
+  if (!whole || !isVector(text, store.getTarget(), text.nest().getBody().front(),
+                          contraction.column.name, neighbours(), &more))
     return false;
   for (const std::string &condition : *whole)
     more.expression(condition);
@@ -128,7 +137,8 @@ bool ContractionPrinter::readsColumn(kb::StoreOp store) {
 }
 
 void ContractionPrinter::printParts() {
-  std::string each = threads + " / " + split, place = text.freshName("place"), other = text.freshName("other");
+  std::string each = threads + " / " + split, place = text.freshName("place"),
+              other = text.freshName("other");
   auto loop = [&](llvm::function_ref<void()> body) {
     code.unroll().open("for (int " + i + " = 0; " + i + " < " + tm + "; ++" + i + ")");
     code.unroll().open("for (int " + j + " = 0; " + j + " < " + tn + "; ++" + j + ")");
@@ -140,9 +150,10 @@ void ContractionPrinter::printParts() {
     parts[sum] = text.freshName(sum + "Parts");
     std::string extents = "[" + split + " - 1][" + tm + "][" + tn + "][" + each + "]";
     code.line(dynamicMemory.empty()
-                  ? "__shared__ " + type + " " + parts[sum] + extents + "; // of all parts but the first"
-                  : "auto &" + parts[sum] + " = *reinterpret_cast<" + type + " (*)" + extents + ">(" + dynamicMemory +
-                        "); // of all parts but the first");
+                  ? "__shared__ " + type + " " + parts[sum] + extents +
+                        "; // of all parts but the first"
+                  : "auto &" + parts[sum] + " = *reinterpret_cast<" + type + " (*)" + extents +
+                        ">(" + dynamicMemory + "); // of all parts but the first");
     dynamicMemory += dynamicMemory.empty() ? "" : " + sizeof(" + parts[sum] + ")";
   }
   code.line("const int " + place + " = threadIdx.x % (" + each + ");");
@@ -156,7 +167,8 @@ void ContractionPrinter::printParts() {
   });
   code.close().line("__syncthreads();");
   code.open("if (" + part + " > 0)").line("return;").close();
-  code.unroll().open("for (int " + other + " = 0; " + other + " < " + split + " - 1; ++" + other + ")");
+  code.unroll().open("for (int " + other + " = 0; " + other + " < " + split + " - 1; ++" + other +
+                     ")");
   loop([&] {
     for (const auto &[sum, type] : contraction.sums)
       code.line(sumAt(sums[sum], i, j) + " += " + partAt(sum, other) + ";");
@@ -168,7 +180,8 @@ void ContractionPrinter::printAfter() {
   bool isVector = storesVectors();
   int64_t pack = neighbours();
   const std::string &row = contraction.row.name, &column = contraction.column.name;
-  std::string part = isVector ? text.freshName("q") : "", out = isVector ? text.freshName("out") : "";
+  std::string part = isVector ? text.freshName("q") : "",
+              out = isVector ? text.freshName("out") : "";
   code.unroll().open("for (int " + i + " = 0; " + i + " < " + rowCount() + "; ++" + i + ")");
   code.line("const int " + row + " = " + rowAt(i) + ";");
   code.unroll().open("for (int " + j + " = 0; " + j + " < " + columnCount() + "; " +
@@ -176,8 +189,11 @@ void ContractionPrinter::printAfter() {
   std::string chunk = isVector ? text.freshName(column + "First") : column;
   code.line("const int " + chunk + " = " + columnAt(j) + ";");
   bool isMasked = isVector && contraction.instead;
-  bool isBeside = !isMasked && (!contraction.besideBefore.empty() || !contraction.besideAfter.empty());
-  code.open("if (" + isOutside(chunk) + (isBeside || isMasked ? "" : points(true)) + ")").line("continue;").close();
+  bool isBeside =
+      !isMasked && (!contraction.besideBefore.empty() || !contraction.besideAfter.empty());
+  code.open("if (" + isOutside(chunk) + (isBeside || isMasked ? "" : points(true)) + ")")
+      .line("continue;")
+      .close();
   StatementPrinter print{text, code};
   if (isBeside)
     for (Operation *op : contraction.besideBefore)
@@ -187,22 +203,25 @@ void ContractionPrinter::printAfter() {
   auto store = isVector ? cast<kb::StoreOp>(contraction.after.back()) : kb::StoreOp();
   std::string type = isVector ? store.getTarget().getType().str() : "";
   if (isVector) {
-    code.line("alignas(" + std::to_string(pack * store.getTarget().getBytes()) + ") " + type + " " + out + "[" +
-              std::to_string(pack) + "];");
-    code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(pack) + "; ++" + part + ")");
+    code.line("alignas(" + std::to_string(pack * store.getTarget().getBytes()) + ") " + type + " " +
+              out + "[" + std::to_string(pack) + "];");
+    code.unroll().open("for (int " + part + " = 0; " + part + " < " + std::to_string(pack) +
+                       "; ++" + part + ")");
     if (readsColumn(store))
       code.line("const int " + column + " = " + chunk + " + " + part + ";");
   }
   if (isMasked) {
     code.open("if (" + comparison(text, contraction.conditions.front(), true) + ")");
     kb::StoreOp instead = contraction.instead;
-    code.line(out + "[" + part + "] = " + text.fill(instead.getText(), instead.getOperands()) + ";");
+    code.line(out + "[" + part + "] = " + text.fill(instead.getText(), instead.getOperands()) +
+              ";");
     code.line("continue;").close();
   }
   for (kb::LetOp let : needed(contraction.perOutput, contraction.after, contraction))
     print.print(let);
   for (const auto &[sum, sumType] : contraction.sums)
-    code.line(sumType + " " + sum + " = " + sumAt(sums[sum], i, isVector ? j + " + " + part : j) + ";");
+    code.line(sumType + " " + sum + " = " + sumAt(sums[sum], i, isVector ? j + " + " + part : j) +
+              ";");
   for (Operation *op : contraction.after)
     if (op != store.getOperation())
       print.print(op);
@@ -212,11 +231,12 @@ void ContractionPrinter::printAfter() {
       print.print(op);
   }
   if (isVector) {
-    code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";").close();
+    code.line(out + "[" + part + "] = " + text.fill(store.getText(), store.getOperands()) + ";")
+        .close();
     text.setName(column, chunk);
     std::string vector = vectorType(type, pack * store.getTarget().getBytes());
-    code.line("*reinterpret_cast<" + vector + " *>(&" + text.operand(store.getTarget()) + ") = *reinterpret_cast<" +
-              vector + " *>(" + out + ");");
+    code.line("*reinterpret_cast<" + vector + " *>(&" + text.operand(store.getTarget()) +
+              ") = *reinterpret_cast<" + vector + " *>(" + out + ");");
     text.setName(column, column);
   }
   code.close().close();

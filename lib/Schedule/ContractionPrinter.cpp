@@ -7,15 +7,18 @@
 using namespace kbopt;
 using namespace mlir;
 
-ContractionPrinter::ContractionPrinter(const Contraction &contraction, const ContractionShape &shape, StringRef name)
+ContractionPrinter::ContractionPrinter(const Contraction &contraction,
+                                       const ContractionShape &shape, StringRef name)
     : contraction(contraction), shape(shape), text(contraction.nest) {
   kernel.name = name.str();
   auto fresh = [&](const llvm::Twine &wanted) { return text.freshName(wanted.str()); };
-  bm = fresh("BM"), bn = fresh("BN"), bk = fresh("BK"), tm = fresh("TM"), tn = fresh("TN"), threads = fresh("THREADS");
+  bm = fresh("BM"), bn = fresh("BN"), bk = fresh("BK"), tm = fresh("TM"), tn = fresh("TN"),
+  threads = fresh("THREADS");
   row0 = fresh(contraction.row.name + "0"), column0 = fresh(contraction.column.name + "0");
   depth = contraction.depth.size() == 1 ? contraction.depth[0].name : fresh("depth");
   depth0 = fresh(depth + "0");
-  rowOfThread = fresh(contraction.row.name + "OfThread"), columnOfThread = fresh(contraction.column.name + "OfThread");
+  rowOfThread = fresh(contraction.row.name + "OfThread"),
+  columnOfThread = fresh(contraction.column.name + "OfThread");
   stage = fresh("stage"), slot = fresh("slot"), lane = fresh("lane"), warp = fresh("warp");
   at = fresh("at"), chunk = fresh("chunk"), step = fresh("step"), left = fresh("left");
   if (isSplit())
@@ -27,7 +30,8 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   i = index("i", "u"), j = index("j", "v");
   for (const ContractionTile &tile : contraction.tiles) {
     std::string base;
-    collectIdentifiers(tile.operand.getBase().getName(), [&](StringRef word) { base = word.str(); });
+    collectIdentifiers(tile.operand.getBase().getName(),
+                       [&](StringRef word) { base = word.str(); });
     NamedTile &named = tiles.emplace_back();
     named.tile = &tile, named.shared = fresh(base + "Tile"), named.registers = fresh(base + "Regs");
     named.next = shape.stages > 2 ? "" : fresh(base + "Next");
@@ -43,8 +47,8 @@ ContractionPrinter::ContractionPrinter(const Contraction &contraction, const Con
   edge = contraction.length ? fresh("isEdge") : "";
   chooseWidths();
   for (NamedTile &tile : tiles) {
-    // cp.async cannot transpose 16 bytes: such tiles keep their rows, and threads read four terms of a row at once.
-    // All of them hold equally many: elements of one size.
+    // cp.async cannot transpose 16 bytes: such tiles keep their rows, and threads read four terms
+    // of a row at once. All of them hold equally many: elements of one size.
     tile.isTransposed = shape.stages <= 2 || !tile.isVector() || !tile.tile->alongDepth;
     (tile.tile->isRow ? rowsApart : columnsApart) |= !tile.isTransposed;
   }
@@ -55,8 +59,9 @@ void ContractionPrinter::chooseWidths() {
   Block &body = text.nest().getBody().front();
   for (NamedTile &named : tiles) {
     const ContractionTile &tile = *named.tile;
-    StringRef dim = tile.alongDepth ? StringRef(contraction.depth.back().name)
-                                    : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
+    StringRef dim = tile.alongDepth
+                        ? StringRef(contraction.depth.back().name)
+                        : StringRef(tile.isRow ? contraction.row.name : contraction.column.name);
     int64_t width = 16 / std::max<int64_t>(tile.operand.getBytes(), 1);
     const NestDim &extent = tile.alongDepth ? contraction.depth.back()
                             : tile.isRow    ? contraction.row
@@ -86,8 +91,8 @@ static bool isPlainInt(CudaText &text, kb::ExprAttr expr) {
   StringRef name = expr.getSymbols()[symbol.getPosition() - kb::firstNamedSymbol].getValue();
   for (auto known : text.nest().getSymbols().getAsRange<kb::SymbolAttr>())
     if (known.getName() == name)
-      return known.getOrigin() == kb::SymbolOrigin::Param && known.getBits() == 32 && known.getIsSigned() &&
-             CudaText::isAtom(name);
+      return known.getOrigin() == kb::SymbolOrigin::Param && known.getBits() == 32 &&
+             known.getIsSigned() && CudaText::isAtom(name);
   return false;
 }
 
@@ -112,14 +117,17 @@ std::string ContractionPrinter::hostExtent(const NestDim &dim) {
 }
 
 std::string ContractionPrinter::constants() const {
-  auto is = [](StringRef name, int64_t value) { return name.str() + " = " + std::to_string(value) + ", "; };
-  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) + is(tn, shape.tn) +
-         (isSplit() ? is(split, shape.split) : "") + threads + " = " + bm + " / " + tm + " * (" + bn + " / " + tn +
-         ")" + (isSplit() ? " * " + split : "");
+  auto is = [](StringRef name, int64_t value) {
+    return name.str() + " = " + std::to_string(value) + ", ";
+  };
+  return is(bm, shape.bm) + is(bn, shape.bn) + is(bk, shape.bk) + is(tm, shape.tm) +
+         is(tn, shape.tn) + (isSplit() ? is(split, shape.split) : "") + threads + " = " + bm +
+         " / " + tm + " * (" + bn + " / " + tn + ")" + (isSplit() ? " * " + split : "");
 }
 
 /// The batch of this block and its tile, of \p tiles in each batch.
-void ContractionPrinter::printBatch(const std::string &tiles, bool isLongestFirst, std::string &tile) {
+void ContractionPrinter::printBatch(const std::string &tiles, bool isLongestFirst,
+                                    std::string &tile) {
   std::string batch = "blockIdx.x / (" + tiles + ")", inBatch = "blockIdx.x % (" + tiles + ")";
   if (isLongestFirst) {
     std::string each = "blockIdx.x";
@@ -140,7 +148,8 @@ void ContractionPrinter::printBatch(const std::string &tiles, bool isLongestFirs
   if (contraction.batch.empty() && !isLongestFirst)
     return;
   tile = text.freshName("tile");
-  code.line("const int " + tile + " = " + inBatch + ";" + (isLongestFirst ? " // the longest sums first" : ""));
+  code.line("const int " + tile + " = " + inBatch + ";" +
+            (isLongestFirst ? " // the longest sums first" : ""));
 }
 
 void ContractionPrinter::printPosition() {
@@ -148,8 +157,9 @@ void ContractionPrinter::printPosition() {
   rows = extentOf(contraction.row), columns = extentOf(contraction.column);
   std::string product;
   for (const NestDim &dim : contraction.depth)
-    product += (product.empty() ? "" : " * ") +
-               (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
+    product +=
+        (product.empty() ? "" : " * ") +
+        (contraction.depth.size() == 1 ? extentOf(dim) : "(" + text.expression(dim.extent) + ")");
   length = product;
   if (contraction.depth.size() > 1) {
     length = text.freshName("length");
@@ -157,8 +167,10 @@ void ContractionPrinter::printPosition() {
   }
   std::string across = text.freshName("columnTiles"), tile = "blockIdx.x";
   code.line("const int " + across + " = (" + columns + " + " + bn + " - 1) / " + bn + ";");
-  // Where sums grow from row to row, blocks with the longest ones begin first: none of them is left alone at the end.
-  std::optional<int64_t> growth = contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
+  // Where sums grow from row to row, blocks with the longest ones begin first: none of them is left
+  // alone at the end.
+  std::optional<int64_t> growth =
+      contraction.length ? strideAlong(contraction.length, contraction.row.name) : 0;
   bool isLongestFirst = growth && *growth > 0;
   if (!contraction.batch.empty() || shape.group > 1 || isLongestFirst) {
     std::string down = text.freshName("rowTiles");
@@ -169,16 +181,16 @@ void ContractionPrinter::printPosition() {
                   many = text.freshName("groupRows"), in = text.freshName("inGroup");
       code.line("constexpr int " + size + " = " + llvm::Twine(shape.group) +
                 "; // rows of tiles whose blocks run together");
-      code.line("const int " + first + " = " + tile + " / (" + size + " * " + across + ") * " + size + ", " + in +
-                " = " + tile + " % (" + size + " * " + across + "), " + many + " = min(" + down + " - " + first + ", " +
-                size + ");");
-      code.line("const int " + row0 + " = (" + first + " + " + in + " % " + many + ") * " + bm + ", " + column0 +
-                " = " + in + " / " + many + " * " + bn + ";");
+      code.line("const int " + first + " = " + tile + " / (" + size + " * " + across + ") * " +
+                size + ", " + in + " = " + tile + " % (" + size + " * " + across + "), " + many +
+                " = min(" + down + " - " + first + ", " + size + ");");
+      code.line("const int " + row0 + " = (" + first + " + " + in + " % " + many + ") * " + bm +
+                ", " + column0 + " = " + in + " / " + many + " * " + bn + ";");
     }
   }
   if (shape.group <= 1)
-    code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 + " = " + tile + " % " +
-              across + " * " + bn + ";");
+    code.line("const int " + row0 + " = " + tile + " / " + across + " * " + bm + ", " + column0 +
+              " = " + tile + " % " + across + " * " + bn + ";");
   printLimits();
   StatementPrinter print{text, code};
   for (kb::LetOp let : contraction.shared)
@@ -190,10 +202,13 @@ std::string ContractionPrinter::corner(kb::ExprAttr expr, bool largest) {
   auto place = [&](const NestDim &dim, StringRef first, StringRef size, StringRef extent) {
     std::optional<int64_t> gain = strideAlong(expr, dim.name);
     bool atEnd = gain && *gain != 0 && (*gain > 0) == largest;
-    // The last row is one less than min(row0 + BM, M): written into the expression, which then often needs no "- 1".
+    // The last row is one less than min(row0 + BM, M): written into the expression, which then
+    // often needs no "- 1".
     if (atEnd)
       expr = combined(expr, 0, expr, -*gain);
-    text.setName(dim.name, atEnd ? "min(" + first.str() + " + " + size.str() + ", " + extent.str() + ")" : first.str());
+    text.setName(dim.name,
+                 atEnd ? "min(" + first.str() + " + " + size.str() + ", " + extent.str() + ")"
+                       : first.str());
   };
   place(contraction.row, row0, bm, rows);
   place(contraction.column, column0, bn, columns);
@@ -211,7 +226,8 @@ void ContractionPrinter::printLimits() {
   }
   for (kb::ExprAttr condition : contraction.conditions) {
     // A block whose tile has no point.
-    std::optional<int64_t> byRow = directionAlong(condition, row), byColumn = directionAlong(condition, column);
+    std::optional<int64_t> byRow = directionAlong(condition, row),
+                           byColumn = directionAlong(condition, column);
     text.setName(row, byRow && *byRow > 0 ? row0 + " + " + bm + " - 1" : row0);
     text.setName(column, byColumn && *byColumn > 0 ? column0 + " + " + bn + " - 1" : column0);
     std::string isEmpty = comparison(text, condition, true);
@@ -242,7 +258,8 @@ void ContractionPrinter::printDigits() {
 }
 
 std::string ContractionPrinter::rowAt(StringRef i) const {
-  return row0 + " + " + rowOfThread + " + " + i.str() + (rowsApart ? " * 4" : " / 4 * 16 + " + i.str() + " % 4");
+  return row0 + " + " + rowOfThread + " + " + i.str() +
+         (rowsApart ? " * 4" : " / 4 * 16 + " + i.str() + " % 4");
 }
 
 std::string ContractionPrinter::columnAt(StringRef j) const {
@@ -260,12 +277,12 @@ void ContractionPrinter::printThread() {
   code.line("const int " + lane + " = threadIdx.x % 32, " + warp + " = threadIdx.x / 32" +
             (isSplit() ? " % (" + each + " / 32)" : "") + "; // 4 x 8 lanes of a warp");
   if (isSplit())
-    code.line("const int " + part + " = threadIdx.x / (" + each + "), " + firstTerm + " = " + part + " * (" + bk +
-              " / " + split + "); // of the terms of a tile");
-  code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " + lane + " / 8" +
-            (rowsApart ? ";" : " * 4;"));
-  code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn + ") + " + lane + " % 8" +
-            (columnsApart ? ";" : " * 4;"));
+    code.line("const int " + part + " = threadIdx.x / (" + each + "), " + firstTerm + " = " + part +
+              " * (" + bk + " / " + split + "); // of the terms of a tile");
+  code.line("const int " + rowOfThread + " = " + warp + " / " + across + " * (4 * " + tm + ") + " +
+            lane + " / 8" + (rowsApart ? ";" : " * 4;"));
+  code.line("const int " + columnOfThread + " = " + warp + " % " + across + " * (8 * " + tn +
+            ") + " + lane + " % 8" + (columnsApart ? ";" : " * 4;"));
 }
 
 void ContractionPrinter::printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf) {
@@ -301,7 +318,8 @@ void ContractionPrinter::addConditions() {
     for (kb::OperandAttr load : loadsOf(op))
       if (!llvm::is_contained(read, load.getBase()))
         read.push_back(load.getBase());
-    if (auto store = dyn_cast<kb::StoreOp>(op); store && !llvm::is_contained(stored, store.getTarget().getBase()))
+    if (auto store = dyn_cast<kb::StoreOp>(op);
+        store && !llvm::is_contained(stored, store.getTarget().getBase()))
       stored.push_back(store.getTarget().getBase());
   });
   for (kb::BaseAttr to : stored)
@@ -330,7 +348,8 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, in
     std::string extent = hostExtent(dim);
     return "(" + extent + " + " + std::to_string(size - 1) + ") / " + std::to_string(size);
   };
-  kernel.gridX = tilesOf(contraction.row, shape.bm) + " * (" + tilesOf(contraction.column, shape.bn) + ")";
+  kernel.gridX =
+      tilesOf(contraction.row, shape.bm) + " * (" + tilesOf(contraction.column, shape.bn) + ")";
   for (const NestDim &dim : contraction.batch)
     kernel.gridX += " * " + hostExtent(dim);
   if (fails)
@@ -343,8 +362,9 @@ llvm::Expected<GeneratedKernel> ContractionPrinter::finish(StringRef comment, in
   std::string header = text.nest().getHeader() ? text.nest().getHeader()->str() + "\n" : "";
   kernel.sharedBytes = shape.sharedBytes(contraction);
   kernel.estimatedRegisters = shape.registers(contraction);
-  kernel.definition += comment.str() + header + "__global__ void __launch_bounds__(" + std::to_string(shape.threads()) +
-                       ", " + std::to_string(blocks) + ")\n" + kernel.name + "(" + text.parameters(unaliased) +
-                       ") {\n" + code.take() + "}\n";
+  kernel.definition += comment.str() + header + "__global__ void __launch_bounds__(" +
+                       std::to_string(shape.threads()) + ", " + std::to_string(blocks) + ")\n" +
+                       kernel.name + "(" + text.parameters(unaliased) + ") {\n" + code.take() +
+                       "}\n";
   return kernel;
 }

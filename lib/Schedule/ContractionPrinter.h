@@ -1,7 +1,7 @@
 //===- ContractionPrinter.h - What all contraction kernels print -*- C++ -*-===//
 //
-// Owns the parts that the printers of a contraction share: where a block's tile lies, loads of operand tiles,
-// initial values and what follows the sum. Private to the library.
+// Owns the parts that the printers of a contraction share: where a block's tile lies, loads of
+// operand tiles, initial values and what follows the sum. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_CONTRACTIONPRINTER_H
@@ -21,8 +21,9 @@ struct NamedTile {
   bool isTransposed = true; ///< rows of the shared tile run over the side, not over the depth
   /// A thread copies the same place of every tile: it keeps a pointer that walks along the depth.
   bool walks = false;
-  std::string from, side, term, apart; ///< that pointer, its place in the tile, and the distance between accesses
-  std::string stride;                  ///< between neighbouring terms; empty: 1
+  std::string from, side, term,
+      apart;          ///< that pointer, its place in the tile, and the distance between accesses
+  std::string stride; ///< between neighbouring terms; empty: 1
   bool isVector() const { return width > 1; }
 };
 
@@ -31,7 +32,8 @@ public:
   virtual ~ContractionPrinter() = default;
 
 protected:
-  ContractionPrinter(const Contraction &contraction, const ContractionShape &shape, llvm::StringRef name);
+  ContractionPrinter(const Contraction &contraction, const ContractionShape &shape,
+                     llvm::StringRef name);
 
   const Contraction &contraction;
   const ContractionShape &shape;
@@ -44,8 +46,9 @@ protected:
   std::string rows, columns, length;       ///< extents
   std::string row0, column0, depth0, rowOfThread, columnOfThread, depth, stage, slot, i, j;
   std::string bm, bn, bk, tm, tn, threads, lane, warp, at, chunk, step, left;
-  std::string split, part, firstTerm; ///< where sums are split: parts, the thread's, and where that begins in a tile
-  std::string dynamicMemory;          ///< after the tiles in it; empty: tiles are static arrays
+  std::string split, part,
+      firstTerm; ///< where sums are split: parts, the thread's, and where that begins in a tile
+  std::string dynamicMemory; ///< after the tiles in it; empty: tiles are static arrays
   /// Neighbouring threads own neighbouring rows or columns, not chunks of four.
   bool rowsApart = false, columnsApart = false;
   bool usesDepth = false;        ///< the term reads something that lies in no tile
@@ -58,7 +61,8 @@ protected:
   void printBatch(const std::string &tiles, bool isLongestFirst, std::string &tile);
   /// Declares the dimensions of the sum from their combined index \p depth.
   void printDigits();
-  /// Row of the thread's \p i-th output within the nest, likewise for columns, and its sum in \p array.
+  /// Row of the thread's \p i-th output within the nest, likewise for columns, and its sum in \p
+  /// array.
   virtual std::string rowAt(llvm::StringRef i) const;
   virtual std::string columnAt(llvm::StringRef j) const;
   virtual std::string sumAt(llvm::StringRef array, llvm::StringRef i, llvm::StringRef j) const;
@@ -83,14 +87,15 @@ protected:
   std::string times(llvm::StringRef terms, const NamedTile &tile) const;
   /// The loop over a thread's accesses to \p tile, and `at` in it where `placeOf` needs it.
   void openTileLoop(const NamedTile &tile);
-  /// Prints the loop that copies the thread's part of the next tile, of which `left` terms are left; terms past the
-  /// end are left alone unless \p isWhole. \p copy prints the copy of one access from an address.
+  /// Prints the loop that copies the thread's part of the next tile, of which `left` terms are
+  /// left; terms past the end are left alone unless \p isWhole. \p copy prints the copy of one
+  /// access from an address.
   void printCopies(const NamedTile &tile, llvm::function_ref<void(llvm::StringRef address)> copy,
                    bool isGuarded = true);
   /// `const int depth0 = …` for tiles without a pointer of their own.
   void printFirstTerm();
-  /// The statements of the sum for output \p i, \p j, with \p registersOf in place of the tiles' elements.
-  /// Where its length varies, terms beyond it are left out if `edge`.
+  /// The statements of the sum for output \p i, \p j, with \p registersOf in place of the tiles'
+  /// elements. Where its length varies, terms beyond it are left out if `edge`.
   void printTerm(llvm::function_ref<std::string(const NamedTile &)> registersOf);
   /// Declares how many terms the tile has (`limit`), and how many all of its outputs have (`full`).
   void printLimits();
@@ -99,10 +104,13 @@ protected:
   bool isSplit() const { return shape.split > 1; }
   /// Terms of a tile that a thread sums, and number \p step of them within the tile.
   std::string ownTerms() const { return isSplit() ? bk + " / " + split : bk; }
-  std::string ownTerm(const llvm::Twine &step) const { return (isSplit() ? firstTerm + " + " + step : step).str(); }
+  std::string ownTerm(const llvm::Twine &step) const {
+    return (isSplit() ? firstTerm + " + " + step : step).str();
+  }
   /// Terms of the last tile, of which \p rest are left, that a thread sums.
   std::string ownRest(llvm::StringRef rest) const {
-    return isSplit() ? "min(" + ownTerms() + ", " + rest.str() + " - " + firstTerm + ")" : rest.str();
+    return isSplit() ? "min(" + ownTerms() + ", " + rest.str() + " - " + firstTerm + ")"
+                     : rest.str();
   }
   /// Adds the sums of all parts up in the threads of the first one, which alone go on.
   void printParts();

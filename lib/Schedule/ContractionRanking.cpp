@@ -8,36 +8,44 @@ using namespace mlir;
 
 namespace {
 
-/// What a tile reaches on large sizes, as a share of cuBLAS (measured on an H200), with 16 bytes per access and with
-/// single elements.
+/// What a tile reaches on large sizes, as a share of cuBLAS (measured on an H200), with 16 bytes
+/// per access and with single elements.
 struct MeasuredTile {
   int64_t bm, bn, bk, tm, tn, stages;
   double efficiency, scalar;
   int64_t split = 1;
 };
 /// On matrix units, tm x tn is a warp's tile; relative to the rest as half products are.
-constexpr int64_t groupOnMatrixUnits = 4; // rows of tiles (measured: 1, 8 and 16 are up to 1 % slower)
+constexpr int64_t groupOnMatrixUnits =
+    4; // rows of tiles (measured: 1, 8 and 16 are up to 1 % slower)
 constexpr MeasuredTile onMatrixUnits[] = {
-    {128, 256, 64, 64, 64, 4, 8.92, 0}, {256, 128, 64, 64, 64, 3, 8.81, 0}, {128, 128, 64, 64, 64, 3, 8.83, 0},
-    {128, 64, 64, 64, 32, 3, 7.37, 0},  {64, 128, 64, 64, 32, 3, 7.20, 0},  {64, 128, 64, 32, 64, 3, 7.16, 0},
+    {128, 256, 64, 64, 64, 4, 8.92, 0}, {256, 128, 64, 64, 64, 3, 8.81, 0},
+    {128, 128, 64, 64, 64, 3, 8.83, 0}, {128, 64, 64, 64, 32, 3, 7.37, 0},
+    {64, 128, 64, 64, 32, 3, 7.20, 0},  {64, 128, 64, 32, 64, 3, 7.16, 0},
     {64, 64, 64, 32, 32, 4, 5.85, 0},
 };
 /// Of floats that are rounded to tf32.
 constexpr MeasuredTile inTf32[] = {
-    {128, 256, 32, 64, 64, 3, 3.7, 0}, {128, 128, 32, 64, 64, 3, 3.5, 0}, {128, 64, 32, 64, 32, 3, 3.0, 0},
-    {64, 128, 32, 32, 64, 3, 3.0, 0},  {64, 64, 32, 32, 32, 3, 2.5, 0},
+    {128, 256, 32, 64, 64, 3, 3.7, 0}, {128, 128, 32, 64, 64, 3, 3.5, 0},
+    {128, 64, 32, 64, 32, 3, 3.0, 0},  {64, 128, 32, 32, 64, 3, 3.0, 0},
+    {64, 64, 32, 32, 32, 3, 2.5, 0},
 };
 constexpr MeasuredTile measured[] = {
-    {64, 128, 16, 8, 8, 2, 0.94, 0.86},       {128, 128, 8, 16, 8, 2, 0.93, 0.87},      {128, 64, 16, 8, 8, 2, 0.91, 0.88},
-    {256, 128, 8, 16, 8, 2, 0.91, 0.87},      {128, 128, 8, 8, 8, 2, 0.89, 0.74},       {64, 128, 32, 8, 8, 3, 0.86, 0.77},
-    {64, 64, 32, 8, 4, 3, 0.84, 0.74, 2},     {64, 128, 16, 8, 4, 2, 0.84, 0.81},       {64, 64, 32, 8, 4, 3, 0.83, 0.74},
-    {64, 64, 16, 8, 4, 2, 0.82, 0.76},        {128, 64, 32, 8, 4, 3, 0.81, 0.73},       {64, 64, 32, 8, 8, 3, 0.81, 0.70},
-    {64, 64, 16, 8, 4, 2, 0.80, 0.70, 2},     {32, 64, 32, 4, 8, 3, 0.80, 0.64, 2},     {64, 64, 32, 4, 8, 4, 0.79, 0.68},
-    {32, 64, 32, 4, 8, 3, 0.77, 0.66},        {64, 64, 16, 4, 8, 2, 0.74, 0.74},        {32, 64, 32, 4, 4, 3, 0.74, 0.60},
-    {32, 32, 32, 4, 4, 3, 0.72, 0.53},        {32, 64, 32, 4, 8, 3, 0.72, 0.55, 4},     {32, 32, 32, 4, 4, 3, 0.70, 0.51, 2},
-    {16, 32, 32, 4, 4, 3, 0.69, 0.44},        {32, 64, 32, 4, 4, 3, 0.66, 0.56, 2},     {64, 64, 16, 4, 4, 2, 0.64, 0.64},
-    {32, 32, 32, 4, 4, 3, 0.64, 0.49, 4},     {16, 32, 32, 4, 4, 3, 0.62, 0.43, 4},     {32, 64, 16, 4, 4, 2, 0.62, 0.60},
-    {32, 32, 16, 4, 4, 2, 0.55, 0.54},        {16, 32, 16, 4, 4, 2, 0.49, 0.45},
+    {64, 128, 16, 8, 8, 2, 0.94, 0.86},   {128, 128, 8, 16, 8, 2, 0.93, 0.87},
+    {128, 64, 16, 8, 8, 2, 0.91, 0.88},   {256, 128, 8, 16, 8, 2, 0.91, 0.87},
+    {128, 128, 8, 8, 8, 2, 0.89, 0.74},   {64, 128, 32, 8, 8, 3, 0.86, 0.77},
+    {64, 64, 32, 8, 4, 3, 0.84, 0.74, 2}, {64, 128, 16, 8, 4, 2, 0.84, 0.81},
+    {64, 64, 32, 8, 4, 3, 0.83, 0.74},    {64, 64, 16, 8, 4, 2, 0.82, 0.76},
+    {128, 64, 32, 8, 4, 3, 0.81, 0.73},   {64, 64, 32, 8, 8, 3, 0.81, 0.70},
+    {64, 64, 16, 8, 4, 2, 0.80, 0.70, 2}, {32, 64, 32, 4, 8, 3, 0.80, 0.64, 2},
+    {64, 64, 32, 4, 8, 4, 0.79, 0.68},    {32, 64, 32, 4, 8, 3, 0.77, 0.66},
+    {64, 64, 16, 4, 8, 2, 0.74, 0.74},    {32, 64, 32, 4, 4, 3, 0.74, 0.60},
+    {32, 32, 32, 4, 4, 3, 0.72, 0.53},    {32, 64, 32, 4, 8, 3, 0.72, 0.55, 4},
+    {32, 32, 32, 4, 4, 3, 0.70, 0.51, 2}, {16, 32, 32, 4, 4, 3, 0.69, 0.44},
+    {32, 64, 32, 4, 4, 3, 0.66, 0.56, 2}, {64, 64, 16, 4, 4, 2, 0.64, 0.64},
+    {32, 32, 32, 4, 4, 3, 0.64, 0.49, 4}, {16, 32, 32, 4, 4, 3, 0.62, 0.43, 4},
+    {32, 64, 16, 4, 4, 2, 0.62, 0.60},    {32, 32, 16, 4, 4, 2, 0.55, 0.54},
+    {16, 32, 16, 4, 4, 2, 0.49, 0.45},
 };
 
 /// How many outputs a launch has.
@@ -63,28 +71,32 @@ OutputCounts countsOf(const Contraction &contraction, const LaunchSizes &sizes, 
   OutputCounts counts;
   counts.rows = sizeOf(contraction.row.extent), counts.columns = sizeOf(contraction.column.extent);
   for (const NestDim &dim : contraction.batch)
-    counts.batches *= std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(hasPart ? partsOfSize : 1));
+    counts.batches *=
+        std::max<int64_t>(1, valueOf(dim.extent, sizes).value_or(hasPart ? partsOfSize : 1));
   return counts;
 }
 
 int64_t blocksOf(const ContractionShape &shape, const OutputCounts &counts) {
-  return int64_t(llvm::divideCeil(counts.rows, shape.bm)) * int64_t(llvm::divideCeil(counts.columns, shape.bn)) *
-         counts.batches;
+  return int64_t(llvm::divideCeil(counts.rows, shape.bm)) *
+         int64_t(llvm::divideCeil(counts.columns, shape.bn)) * counts.batches;
 }
 
-/// Warps of a multiprocessor that reach 63 % of the rate of a full one (measured: blocks of one multiprocessor share
-/// what they wait for, and tiles that are copied ahead by cp.async wait less).
+/// Warps of a multiprocessor that reach 63 % of the rate of a full one (measured: blocks of one
+/// multiprocessor share what they wait for, and tiles that are copied ahead by cp.async wait less).
 double warpsToFill(const ContractionShape &shape) {
   return shape.onMatrixUnits() || (shape.stages > 2 && shape.tm * shape.tn >= 64) ? 2.6 : 5;
 }
 
-/// Share of the chip's rate with so many outputs, of which a full multiprocessor reaches \p efficiency.
-double expectedRate(const ContractionShape &shape, double efficiency, int64_t resident, const ChipInfo &chip,
-                    const OutputCounts &counts) {
-  int64_t mostTiles = llvm::divideCeil(blocksOf(shape, counts), chip.smCount), rest = mostTiles % resident;
+/// Share of the chip's rate with so many outputs, of which a full multiprocessor reaches \p
+/// efficiency.
+double expectedRate(const ContractionShape &shape, double efficiency, int64_t resident,
+                    const ChipInfo &chip, const OutputCounts &counts) {
+  int64_t mostTiles = llvm::divideCeil(blocksOf(shape, counts), chip.smCount),
+          rest = mostTiles % resident;
   double fill = double(shape.threads()) / 32 / warpsToFill(shape);
   auto timeOf = [&](int64_t blocks) { // that one multiprocessor runs at once
-    return double(blocks) * (1 - std::exp(-double(resident) * fill)) / (1 - std::exp(-double(blocks) * fill));
+    return double(blocks) * (1 - std::exp(-double(resident) * fill)) /
+           (1 - std::exp(-double(blocks) * fill));
   };
   double time = double(mostTiles / resident) * timeOf(resident) + (rest ? timeOf(rest) : 0);
   double outputs = double(counts.rows) * double(counts.columns) * double(counts.batches);
@@ -92,16 +104,19 @@ double expectedRate(const ContractionShape &shape, double efficiency, int64_t re
 }
 
 /// The same for the launch at hand, a square of \p side where nothing is known.
-double expectedRate(const Contraction &contraction, const ContractionShape &shape, double efficiency,
-                    const ChipInfo &chip, const LaunchSizes &sizes, int64_t side) {
-  return expectedRate(shape, efficiency, shape.residentBlocks(contraction, chip), chip, countsOf(contraction, sizes, side));
+double expectedRate(const Contraction &contraction, const ContractionShape &shape,
+                    double efficiency, const ChipInfo &chip, const LaunchSizes &sizes,
+                    int64_t side) {
+  return expectedRate(shape, efficiency, shape.residentBlocks(contraction, chip), chip,
+                      countsOf(contraction, sizes, side));
 }
 
-/// What is left of the rate where a sum has few terms: a block then spends its time waiting for its first tiles and storing its
-/// results, and only other warps hide that. Measured on an H200 with sums of 64 terms: 8 warps on a multiprocessor reached 0.65
-/// of the rate of long sums, 16 warps 0.85, 24 warps 0.88.
-double shortSumShare(const Contraction &contraction, const ContractionShape &shape, const ChipInfo &chip,
-                     const LaunchSizes &sizes) {
+/// What is left of the rate where a sum has few terms: a block then spends its time waiting for its
+/// first tiles and storing its results, and only other warps hide that. Measured on an H200 with
+/// sums of 64 terms: 8 warps on a multiprocessor reached 0.65 of the rate of long sums, 16 warps
+/// 0.85, 24 warps 0.88.
+double shortSumShare(const Contraction &contraction, const ContractionShape &shape,
+                     const ChipInfo &chip, const LaunchSizes &sizes) {
   constexpr double fewTerms = 256, termsOfAWarp = 276;
   double terms = 1;
   for (const NestDim &dim : contraction.depth) {
@@ -114,10 +129,12 @@ double shortSumShare(const Contraction &contraction, const ContractionShape &sha
   return terms <= fewTerms && !shape.onMatrixUnits() ? terms / (terms + termsOfAWarp / warps) : 1;
 }
 
-/// What is left of the rate where the sums of parts are added up in the end. Without sizes nothing shows that the
-/// other order of terms would pay.
-double splitShare(const Contraction &contraction, const ContractionShape &shape, const LaunchSizes &sizes) {
-  if (shape.split > 1 && !(valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes)))
+/// What is left of the rate where the sums of parts are added up in the end. Without sizes nothing
+/// shows that the other order of terms would pay.
+double splitShare(const Contraction &contraction, const ContractionShape &shape,
+                  const LaunchSizes &sizes) {
+  if (shape.split > 1 &&
+      !(valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes)))
     return 0.5;
   double terms = 1;
   for (const NestDim &dim : contraction.depth)
@@ -132,7 +149,8 @@ bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
                            : tile.isRow    ? contraction.row
                                            : contraction.column;
     auto extent = valueOf(along.extent, sizes);
-    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 2 && tile.operand.getBytes() <= 8 &&
+    any |= (tile.alongDepth || tile.alongSide) && tile.operand.getBytes() >= 2 &&
+           tile.operand.getBytes() <= 8 &&
            (!extent || *extent % (16 / tile.operand.getBytes()) == 0);
   }
   return any;
@@ -141,35 +159,40 @@ bool mayUseVectors(const Contraction &contraction, const LaunchSizes &sizes) {
 /// The tile \p measured with accesses of 16 bytes or of single elements.
 ContractionShape shapeOf(const MeasuredTile &measured, bool isVector) {
   ContractionShape shape;
-  shape.bm = measured.bm, shape.bn = measured.bn, shape.bk = measured.bk, shape.tm = measured.tm, shape.tn = measured.tn;
+  shape.bm = measured.bm, shape.bn = measured.bn, shape.bk = measured.bk, shape.tm = measured.tm,
+  shape.tn = measured.tn;
   shape.stages = measured.stages, shape.isVector = isVector, shape.split = measured.split;
   return shape;
 }
 
 /// Tiles that fit, with the share of the chip's rate that each reaches where it has enough blocks.
-std::vector<RankedShape> fittingShapes(const Contraction &contraction, const ChipInfo &chip, const LaunchSizes &sizes,
-                                       const Freedom &freedom) {
+std::vector<RankedShape> fittingShapes(const Contraction &contraction, const ChipInfo &chip,
+                                       const LaunchSizes &sizes, const Freedom &freedom) {
   std::vector<RankedShape> fitting;
   for (const MeasuredTile &tile : measured)
     for (bool isVector : {true, false}) {
       ContractionShape shape = shapeOf(tile, isVector);
-      if ((shape.split > 1 && !freedom.reassociate) || (isVector && !mayUseVectors(contraction, sizes)) ||
+      if ((shape.split > 1 && !freedom.reassociate) ||
+          (isVector && !mayUseVectors(contraction, sizes)) ||
           !shape.whyNot(contraction, chip).empty())
         continue;
-      fitting.push_back({shape, (isVector ? tile.efficiency : tile.scalar) * splitShare(contraction, shape, sizes) *
+      fitting.push_back({shape, (isVector ? tile.efficiency : tile.scalar) *
+                                    splitShare(contraction, shape, sizes) *
                                     shortSumShare(contraction, shape, chip, sizes)});
     }
   for (const MeasuredTile &tile : onMatrixUnits)
     for (StringRef core : {"half", "bf16"}) {
       ContractionShape shape = shapeOf(tile, true);
       shape.group = groupOnMatrixUnits, shape.core = core.str();
-      if (freedom.reassociate && mayUseVectors(contraction, sizes) && shape.whyNot(contraction, chip).empty())
+      if (freedom.reassociate && mayUseVectors(contraction, sizes) &&
+          shape.whyNot(contraction, chip).empty())
         fitting.push_back({shape, tile.efficiency});
     }
   for (const MeasuredTile &tile : inTf32) {
     ContractionShape shape = shapeOf(tile, true);
     shape.group = groupOnMatrixUnits, shape.core = "tf32";
-    if (freedom.lowerPrecision && mayUseVectors(contraction, sizes) && shape.whyNot(contraction, chip).empty())
+    if (freedom.lowerPrecision && mayUseVectors(contraction, sizes) &&
+        shape.whyNot(contraction, chip).empty())
       fitting.push_back({shape, tile.efficiency});
   }
   return fitting;
@@ -187,15 +210,16 @@ std::optional<int64_t> kbopt::valueOf(kb::ExprAttr expr, const LaunchSizes &size
     symbols.push_back(known == sizes.end() ? getAffineSymbolExpr(i, context)
                                            : getAffineConstantExpr(known->second, context));
   }
-  AffineExpr value =
-      simplifyAffineExpr(expr.getExpr().replaceDimsAndSymbols(dims, symbols), dims.size(), symbols.size());
+  AffineExpr value = simplifyAffineExpr(expr.getExpr().replaceDimsAndSymbols(dims, symbols),
+                                        dims.size(), symbols.size());
   if (auto constant = dyn_cast<AffineConstantExpr>(value))
     return constant.getValue();
   return std::nullopt;
 }
 
-std::vector<RankedShape> kbopt::rankShapes(const Contraction &contraction, const ChipInfo &chip, const LaunchSizes &sizes,
-                                           const Freedom &freedom, ArrayRef<int64_t> sides) {
+std::vector<RankedShape> kbopt::rankShapes(const Contraction &contraction, const ChipInfo &chip,
+                                           const LaunchSizes &sizes, const Freedom &freedom,
+                                           ArrayRef<int64_t> sides) {
   std::vector<RankedShape> ranked = fittingShapes(contraction, chip, sizes, freedom);
   for (RankedShape &each : ranked) {
     double logarithms = 0;
@@ -203,11 +227,13 @@ std::vector<RankedShape> kbopt::rankShapes(const Contraction &contraction, const
       logarithms += std::log(expectedRate(contraction, each.shape, each.rate, chip, sizes, side));
     each.rate = std::exp(logarithms / double(sides.size()));
   }
-  llvm::stable_sort(ranked, [](const RankedShape &a, const RankedShape &b) { return a.rate > b.rate; });
+  llvm::stable_sort(ranked,
+                    [](const RankedShape &a, const RankedShape &b) { return a.rate > b.rate; });
   return ranked;
 }
 
-std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contraction, const ContractionShape &shape,
+std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contraction,
+                                                        const ContractionShape &shape,
                                                         const ChipInfo &chip) {
   const Freedom freedom{shape.onMatrixUnits() || shape.split > 1, shape.core == "tf32"};
   std::optional<ContractionShape> few;
@@ -223,8 +249,8 @@ std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contr
   }
   if (!largeShare || !fewShare)
     return std::nullopt;
-  // The number of blocks that loses least over squares of many sides: how well blocks fill the last turn of a chip goes up and
-  // down with the side, and no single crossing would say much.
+  // The number of blocks that loses least over squares of many sides: how well blocks fill the last
+  // turn of a chip goes up and down with the side, and no single crossing would say much.
   constexpr int64_t step = 128, most = 8192;
   double gain = 0, best = 0; // of the tile for few blocks, on squares up to this one
   TileForFewBlocks result{*few, 0};
@@ -236,7 +262,8 @@ std::optional<TileForFewBlocks> kbopt::tileForFewBlocks(const Contraction &contr
       result.enough = blocksOf(shape, countsOf(contraction, {}, side + step));
     }
   }
-  // Where blocks fill the chip one and a half times, the large tile was the faster one at every side that was measured.
+  // Where blocks fill the chip one and a half times, the large tile was the faster one at every
+  // side that was measured.
   constexpr double filled = 1.5;
   result.enough = std::min<int64_t>(result.enough, filled * chip.smCount);
   return result.enough ? std::optional(result) : std::nullopt;

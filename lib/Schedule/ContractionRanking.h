@@ -1,7 +1,8 @@
 //===- ContractionRanking.h - Which tile is best ----------------*- C++ -*-===//
 //
-// Owns what each tile reaches, as measured, and what follows for a launch: the tiles in the order in which they are
-// worth trying, and at how many blocks a large tile becomes the better one. Private to the library.
+// Owns what each tile reaches, as measured, and what follows for a launch: the tiles in the order
+// in which they are worth trying, and at how many blocks a large tile becomes the better one.
+// Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_CONTRACTIONRANKING_H
@@ -20,20 +21,26 @@ struct RankedShape {
   double rate = 0;
 };
 
-/// Squares whose sides stand for sizes that are not known: those that fill a chip with large tiles, those that do not, and both.
-inline constexpr int64_t largeSides[] = {2048, 4096}, smallSides[] = {1024}, usualSides[] = {1024, 2048, 4096};
+/// Squares whose sides stand for sizes that are not known: those that fill a chip with large tiles,
+/// those that do not, and both.
+inline constexpr int64_t largeSides[] = {2048, 4096}, smallSides[] = {1024},
+                         usualSides[] = {1024, 2048, 4096};
 
-/// The tiles that fit, best first. Where \p sizes are not known the mean over squares with \p sides counts.
-std::vector<RankedShape> rankShapes(const Contraction &contraction, const ChipInfo &chip, const LaunchSizes &sizes,
-                                    const Freedom &freedom, llvm::ArrayRef<int64_t> sides);
+/// The tiles that fit, best first. Where \p sizes are not known the mean over squares with \p sides
+/// counts.
+std::vector<RankedShape> rankShapes(const Contraction &contraction, const ChipInfo &chip,
+                                    const LaunchSizes &sizes, const Freedom &freedom,
+                                    llvm::ArrayRef<int64_t> sides);
 
 /// A tile that is better than another where that would have few blocks.
 struct TileForFewBlocks {
   ContractionShape shape;
   int64_t enough = 0; ///< blocks of the other tile from which on that is the better one
 };
-/// The one beside \p shape for launches of unknown sizes. Nothing if \p shape is the best for few blocks, too.
-std::optional<TileForFewBlocks> tileForFewBlocks(const Contraction &contraction, const ContractionShape &shape,
+/// The one beside \p shape for launches of unknown sizes. Nothing if \p shape is the best for few
+/// blocks, too.
+std::optional<TileForFewBlocks> tileForFewBlocks(const Contraction &contraction,
+                                                 const ContractionShape &shape,
                                                  const ChipInfo &chip);
 
 } // namespace kbopt

@@ -11,10 +11,11 @@ using namespace kbopt;
 using namespace mlir;
 
 ContractionShape::ContractionShape(const Schedule &schedule)
-    : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")), tm(schedule.integer("tm")),
-      tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)), group(schedule.integer("group", 1)),
-      split(schedule.integer("split", 1)), isVector(schedule.integer("vector", 4) > 1), core(schedule.has("core") ? schedule.string("core").str() : "simt") {
-}
+    : bm(schedule.integer("bm")), bn(schedule.integer("bn")), bk(schedule.integer("bk")),
+      tm(schedule.integer("tm")), tn(schedule.integer("tn")), stages(schedule.integer("stages", 2)),
+      group(schedule.integer("group", 1)), split(schedule.integer("split", 1)),
+      isVector(schedule.integer("vector", 4) > 1),
+      core(schedule.has("core") ? schedule.string("core").str() : "simt") {}
 
 Schedule ContractionShape::schedule() const {
   Schedule schedule("contraction");
@@ -31,7 +32,9 @@ Schedule ContractionShape::schedule() const {
 }
 
 /// Registers that hold a value of \p type.
-static int64_t words(StringRef type) { return type.contains("double") || type.contains("long") ? 2 : 1; }
+static int64_t words(StringRef type) {
+  return type.contains("double") || type.contains("long") ? 2 : 1;
+}
 
 int64_t ContractionShape::registers(const Contraction &contraction) const {
   if (onMatrixUnits()) // sums, and two sets of fragments
@@ -50,7 +53,8 @@ int64_t ContractionShape::tileBytes(const Contraction &contraction) const {
   int64_t bytes = 0;
   for (const ContractionTile &tile : contraction.tiles)
     if (int64_t side = tile.isRow ? bm : bn; core == "tf32") // rows are padded
-      bytes += stages * (tile.alongSide ? bk * (side + 8) : side * (bk + 4)) * tile.operand.getBytes();
+      bytes +=
+          stages * (tile.alongSide ? bk * (side + 8) : side * (bk + 4)) * tile.operand.getBytes();
     else if (onMatrixUnits())
       bytes += stages * side * bk * tile.operand.getBytes();
     else if (stages > 2 && isVector && tile.alongDepth)
@@ -80,18 +84,22 @@ std::string ContractionShape::whyNotSplit(const Contraction &contraction) const 
   if (contraction.length)
     return "the length of its sum differs between outputs";
   if (partBytes(contraction) > 32 * 1024)
-    return llvm::formatv("the sums of {0} parts need {1} bytes of shared memory", split, partBytes(contraction));
+    return llvm::formatv("the sums of {0} parts need {1} bytes of shared memory", split,
+                         partBytes(contraction));
   return "";
 }
 
-int64_t ContractionShape::residentBlocks(const Contraction &contraction, const ChipInfo &chip) const {
-  int64_t byRegisters = static_cast<int64_t>(chip.registersPerSm / (threads() * (0.95 * registers(contraction))));
-  int64_t byShared =
-      static_cast<int64_t>(chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
+int64_t ContractionShape::residentBlocks(const Contraction &contraction,
+                                         const ChipInfo &chip) const {
+  int64_t byRegisters =
+      static_cast<int64_t>(chip.registersPerSm / (threads() * (0.95 * registers(contraction))));
+  int64_t byShared = static_cast<int64_t>(
+      chip.sharedBytesPerSm / (sharedBytes(contraction) + chip.sharedBytesReservedPerBlock));
   return std::max<int64_t>(1, std::min({byRegisters, byShared, 768 / threads(), int64_t(4)}));
 }
 
-std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction, const ChipInfo &chip) const {
+std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction,
+                                                  const ChipInfo &chip) const {
   if (std::string reason = whyNoMatrixUnits(contraction, core); !reason.empty())
     return reason;
   if (chip.computeMajor < 8)
@@ -100,17 +108,22 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
     return "sums on matrix units are not split";
   const bool isTf32 = core == "tf32";
   const int64_t terms = isTf32 ? 32 : 64, elements = isTf32 ? 4 : 8; // of a tile, and of 16 bytes
-  if (!isVector || stages < 3 || stages > 4 || bk != terms || bm % 64 || bn % 64 || bm <= 0 || bn <= 0)
-    return llvm::formatv("{0} matrix units need tiles of multiples of 64 x 64 x {1}, 16 bytes per access and 3 or 4 stages", core,
-                         terms);
+  if (!isVector || stages < 3 || stages > 4 || bk != terms || bm % 64 || bn % 64 || bm <= 0 ||
+      bn <= 0)
+    return llvm::formatv("{0} matrix units need tiles of multiples of 64 x 64 x {1}, 16 bytes per "
+                         "access and 3 or 4 stages",
+                         core, terms);
   auto isWarpSide = [](int64_t side) { return side == 16 || side == 32 || side == 64; };
-  if (!isWarpSide(tm) || !isWarpSide(tn) || bm % tm || bn % tn || threads() > chip.maxThreadsPerBlock ||
-      bm * bk / elements % threads() || bn * bk / elements % threads())
-    return llvm::formatv("a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
-                         bn);
+  if (!isWarpSide(tm) || !isWarpSide(tn) || bm % tm || bn % tn ||
+      threads() > chip.maxThreadsPerBlock || bm * bk / elements % threads() ||
+      bn * bk / elements % threads())
+    return llvm::formatv(
+        "a warp's tile of {0} x {1} does not divide {2} x {3} into warps of equal work", tm, tn, bm,
+        bn);
   // Rows of one thread's chunks are a multiple of 8 apart, so that they change places alike.
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / elements; threads() % (isTf32 ? inner : 8 * inner))
+    if (int64_t inner = (tile.alongSide ? tile.isRow ? bm : bn : bk) / elements;
+        threads() % (isTf32 ? inner : 8 * inner))
       return llvm::formatv("{0} threads do not copy whole groups of 8 rows of {1}", threads(),
                            tile.operand.getBase().getName());
   if (registers(contraction) > chip.registersPerThread)
@@ -123,11 +136,15 @@ std::string ContractionShape::whyNotOnMatrixUnits(const Contraction &contraction
 std::string ContractionShape::whyNot(const Contraction &contraction, const ChipInfo &chip) const {
   if (onMatrixUnits())
     return whyNotOnMatrixUnits(contraction, chip);
-  auto isOneOf = [](int64_t value, std::initializer_list<int64_t> values) { return llvm::is_contained(values, value); };
+  auto isOneOf = [](int64_t value, std::initializer_list<int64_t> values) {
+    return llvm::is_contained(values, value);
+  };
   if (!isOneOf(tm, {4, 8, 16}) || !isOneOf(tn, {4, 8, 16}))
-    return llvm::formatv("a thread tile of {0} x {1} is not one of 4, 8 or 16 by 4, 8 or 16", tm, tn);
+    return llvm::formatv("a thread tile of {0} x {1} is not one of 4, 8 or 16 by 4, 8 or 16", tm,
+                         tn);
   if (bm <= 0 || bn <= 0 || bm % (4 * tm) || bn % (8 * tn))
-    return llvm::formatv("a block tile of {0} x {1} is not a multiple of a warp's {2} x {3}", bm, bn, 4 * tm, 8 * tn);
+    return llvm::formatv("a block tile of {0} x {1} is not a multiple of a warp's {2} x {3}", bm,
+                         bn, 4 * tm, 8 * tn);
   if (std::string reason = whyNotSplit(contraction); !reason.empty())
     return reason;
   if (threads() > chip.maxThreadsPerBlock)
@@ -141,18 +158,21 @@ std::string ContractionShape::whyNot(const Contraction &contraction, const ChipI
       return "cp.async needs elements of one size here";
   for (const ContractionTile &tile : contraction.tiles)
     if (stages > 2 && tile.operand.getBytes() != 4 && tile.operand.getBytes() != 8)
-      return "cp.async copies 4, 8 or 16 bytes, not the " + std::to_string(tile.operand.getBytes()) + " of " +
+      return "cp.async copies 4, 8 or 16 bytes, not the " +
+             std::to_string(tile.operand.getBytes()) + " of " +
              tile.operand.getBase().getName().str();
   if (!isOneOf(bk, {8, 16, 32}))
     return llvm::formatv("{0} terms per tile are not one of 8, 16 and 32", bk);
   for (const ContractionTile &tile : contraction.tiles)
-    if (int64_t each =
-            (tile.isRow ? bm : bn) * bk / (isVector ? 16 / std::max<int64_t>(tile.operand.getBytes(), 4) : 1);
+    if (int64_t each = (tile.isRow ? bm : bn) * bk /
+                       (isVector ? 16 / std::max<int64_t>(tile.operand.getBytes(), 4) : 1);
         each % threads())
-      return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each, threads());
+      return llvm::formatv("{0} loads of a tile are not shared evenly among {1} threads", each,
+                           threads());
   if (registers(contraction) > chip.registersPerThread)
     return llvm::formatv("a thread needs about {0} registers", registers(contraction));
-  if (sharedBytes(contraction) > (stages > 2 ? chip.sharedBytesPerBlockOptIn : chip.sharedBytesPerBlock))
+  if (sharedBytes(contraction) >
+      (stages > 2 ? chip.sharedBytesPerBlockOptIn : chip.sharedBytesPerBlock))
     return llvm::formatv("a block needs {0} bytes of shared memory", sharedBytes(contraction));
   return "";
 }

@@ -1,8 +1,8 @@
 //===- ContractionSimt.cpp - A contraction on the arithmetic units ----------===//
 //
-// Owns the kernel whose threads keep a tile of outputs in registers: operand tiles wait transposed in shared
-// memory, and the next ones are loaded into registers meanwhile. One accumulator per output and ascending
-// terms: the sums are those of the given kernel, bit for bit.
+// Owns the kernel whose threads keep a tile of outputs in registers: operand tiles wait transposed
+// in shared memory, and the next ones are loaded into registers meanwhile. One accumulator per
+// output and ascending terms: the sums are those of the given kernel, bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,12 +34,14 @@ public:
       printParts();
     printAfter();
     return finish(
-        "// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) + " outputs, a thread " +
-            std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
-            " of them in registers, from tiles in shared memory:\n// an element that is loaded once is used " +
+        "// A block computes " + std::to_string(shape.bm) + " x " + std::to_string(shape.bn) +
+            " outputs, a thread " + std::to_string(shape.tm) + " x " + std::to_string(shape.tn) +
+            " of them in registers, from tiles in shared memory:\n// an element that is loaded "
+            "once is used " +
             (shape.bm == shape.bn ? std::to_string(shape.bm)
                                   : std::to_string(shape.bn) + " or " + std::to_string(shape.bm)) +
-            " times. The next tiles are loaded meanwhile. Rows and columns past\n// the end read the last one; what "
+            " times. The next tiles are loaded meanwhile. Rows and columns past\n// the end read "
+            "the last one; what "
             "they sum is not stored.\n",
         blocks);
   }
@@ -52,27 +54,31 @@ private:
   void printTiles() {
     for (const NamedTile &tile : tiles) {
       std::string pad = tile.tile->alongSide ? "" : " + 4";
-      code.line("__shared__ __align__(16) " + tile.tile->operand.getType() + " " + tile.shared + "[2][" + bk + "][" +
-                sideSize(*tile.tile) + pad + "];");
+      code.line("__shared__ __align__(16) " + tile.tile->operand.getType() + " " + tile.shared +
+                "[2][" + bk + "][" + sideSize(*tile.tile) + pad + "];");
     }
   }
 
   void printLoad() {
     printWalks();
     for (const NamedTile &tile : tiles)
-      code.line((tile.isVector() ? "alignas(16) " : "") + tile.tile->operand.getType() + " " + tile.next + "[" +
-                perThread(tile) + "]" + (tile.isVector() ? "[" + std::to_string(tile.width) + "]" : "") + " = {};");
+      code.line((tile.isVector() ? "alignas(16) " : "") + tile.tile->operand.getType() + " " +
+                tile.next + "[" + perThread(tile) + "]" +
+                (tile.isVector() ? "[" + std::to_string(tile.width) + "]" : "") + " = {};");
     code.line("auto " + load + " = [&](int " + left + ") {").indent();
     printFirstTerm();
     for (const NamedTile &tile : tiles)
       printCopies(tile, [&](StringRef address) {
         std::string target = tile.next + "[" + chunk + "]", type = vectorOf(tile),
-                    from = address.contains(' ') && !address.starts_with("&") ? "(" + address.str() + ")" : address.str();
+                    from = address.contains(' ') && !address.starts_with("&")
+                               ? "(" + address.str() + ")"
+                               : address.str();
         if (tile.isVector())
-          code.line("*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " + type + " *>(" +
-                    address + ");");
+          code.line("*reinterpret_cast<" + type + " *>(" + target + ") = *reinterpret_cast<const " +
+                    type + " *>(" + address + ");");
         else
-          code.line(target + " = " + (address.starts_with("&") ? address.drop_front().str() : "*" + from) + ";");
+          code.line(target + " = " +
+                    (address.starts_with("&") ? address.drop_front().str() : "*" + from) + ";");
       });
     code.outdent().line("};");
   }
@@ -82,7 +88,8 @@ private:
     for (const NamedTile &tile : tiles) {
       auto [side, inner] = placeOf(tile);
       openTileLoop(tile);
-      std::string target = tile.shared + "[" + stage + "]", from = tile.next + "[" + chunk + "]", type = vectorOf(tile);
+      std::string target = tile.shared + "[" + stage + "]", from = tile.next + "[" + chunk + "]",
+                  type = vectorOf(tile);
       if (!tile.isVector()) {
         code.line(target + "[" + inner + "][" + side + "] = " + from + ";");
       } else if (tile.tile->alongSide) {
@@ -90,9 +97,12 @@ private:
                   "]) = *reinterpret_cast<" + type + " *>(" + from + ");");
       } else {
         code.unroll()
-            .line("for (int " + step + " = 0; " + step + " < " + std::to_string(tile.width) + "; ++" + step + ")")
+            .line("for (int " + step + " = 0; " + step + " < " + std::to_string(tile.width) +
+                  "; ++" + step + ")")
             .indent();
-        code.line(target + "[" + inner + " + " + step + "][" + side + "] = " + from + "[" + step + "];").outdent();
+        code.line(target + "[" + inner + " + " + step + "][" + side + "] = " + from + "[" + step +
+                  "];")
+            .outdent();
       }
       code.close();
     }
@@ -101,17 +111,20 @@ private:
 
   void printFetch() {
     for (const NamedTile &tile : tiles)
-      code.line(tile.tile->operand.getType() + " " + tile.registers + "[2][" + (tile.tile->isRow ? tm : tn) + "];");
-    code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {").indent();
+      code.line(tile.tile->operand.getType() + " " + tile.registers + "[2][" +
+                (tile.tile->isRow ? tm : tn) + "];");
+    code.line("auto " + fetch + " = [&](int " + slot + ", int " + stage + ", int " + step + ") {")
+        .indent();
     for (const NamedTile &tile : tiles) {
       bool isRow = tile.tile->isRow;
       const std::string &index = isRow ? i : j;
       code.unroll()
-          .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + "; ++" + index + ")")
+          .line("for (int " + index + " = 0; " + index + " < " + (isRow ? tm : tn) + "; ++" +
+                index + ")")
           .indent();
-      code.line(tile.registers + "[" + slot + "][" + index + "] = " + tile.shared + "[" + stage + "][" + step + "][" +
-                (isRow ? rowOfThread : columnOfThread) + " + " + index + " / 4 * " + (isRow ? "16" : "32") + " + " +
-                index + " % 4];")
+      code.line(tile.registers + "[" + slot + "][" + index + "] = " + tile.shared + "[" + stage +
+                "][" + step + "][" + (isRow ? rowOfThread : columnOfThread) + " + " + index +
+                " / 4 * " + (isRow ? "16" : "32") + " + " + index + " % 4];")
           .outdent();
     }
     code.outdent().line("};");
@@ -123,8 +136,9 @@ private:
         .indent();
     if (usesDepth)
       printDigits();
-    printTerm(
-        [&](const NamedTile &tile) { return tile.registers + "[" + slot + "][" + (tile.tile->isRow ? i : j) + "]"; });
+    printTerm([&](const NamedTile &tile) {
+      return tile.registers + "[" + slot + "][" + (tile.tile->isRow ? i : j) + "]";
+    });
     code.outdent().line("};");
   }
 
@@ -133,7 +147,8 @@ private:
               (contraction.length ? isEdge ? ", true" : ", false" : "") + ");");
   }
 
-  /// A loop over tiles as long as \p condition holds; the next tile is loaded before \p body and kept after it.
+  /// A loop over tiles as long as \p condition holds; the next tile is loaded before \p body and
+  /// kept after it.
   void printTileLoop(const llvm::Twine &condition, llvm::function_ref<void()> body) {
     code.open("for (; " + condition + "; " + depth0 + " += " + bk + ", " + stage + " ^= 1)");
     code.line(load + "(" + limit + " - " + depth0 + " - " + bk + ");");
@@ -158,7 +173,8 @@ private:
     std::string rest = limit + " - " + depth0;
     auto edge = [&] {
       code.unroll(1).open("for (int " + step + " = 0; " + step + " < " +
-                          (contraction.length ? "min(" + bk + ", " + rest + ")" : ownRest(rest)) + "; ++" + step + ")");
+                          (contraction.length ? "min(" + bk + ", " + rest + ")" : ownRest(rest)) +
+                          "; ++" + step + ")");
       code.line(fetch + "(0, " + stage + ", " + ownTerm(step) + ");");
       printStep("0", step, true);
       code.close();
@@ -173,7 +189,7 @@ private:
 } // namespace
 
 llvm::Expected<GeneratedKernel> kbopt::printSimtContraction(const Contraction &contraction,
-                                                            const ContractionShape &shape, StringRef name,
-                                                            const ChipInfo &chip) {
+                                                            const ContractionShape &shape,
+                                                            StringRef name, const ChipInfo &chip) {
   return SimtPrinter(contraction, shape, name).print(shape.residentBlocks(contraction, chip));
 }

@@ -10,8 +10,10 @@ namespace {
 
 /// Whether even small tiles leave multiprocessors idle; other sketches may do better then.
 bool isSmall(const Contraction &contraction, const ChipInfo &chip, const LaunchSizes &sizes) {
-  auto rows = valueOf(contraction.row.extent, sizes), columns = valueOf(contraction.column.extent, sizes);
-  int64_t tiles = rows && columns ? llvm::divideCeil(*rows, 32) * llvm::divideCeil(*columns, 64) : chip.smCount;
+  auto rows = valueOf(contraction.row.extent, sizes),
+       columns = valueOf(contraction.column.extent, sizes);
+  int64_t tiles =
+      rows && columns ? llvm::divideCeil(*rows, 32) * llvm::divideCeil(*columns, 64) : chip.smCount;
   for (const NestDim &dim : contraction.batch)
     tiles *= valueOf(dim.extent, sizes).value_or(1);
   return tiles < chip.smCount;
@@ -31,12 +33,14 @@ public:
     Contraction contraction;
     if (!findContraction(nest, contraction).empty())
       return {};
-    bool areKnown = valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes);
+    bool areKnown =
+        valueOf(contraction.row.extent, sizes) && valueOf(contraction.column.extent, sizes);
     for (const NestDim &dim : contraction.depth)
       areKnown &= valueOf(dim.extent, sizes).has_value();
     auto list = [&](const Freedom &allowed, bool isLower) {
       std::vector<RankedShape> ranked = rankShapes(contraction, chip, sizes, allowed, largeSides);
-      llvm::erase_if(ranked, [&](const RankedShape &each) { return (each.shape.core == "tf32") != isLower; });
+      llvm::erase_if(
+          ranked, [&](const RankedShape &each) { return (each.shape.core == "tf32") != isLower; });
       std::vector<Schedule> promising;
       for (const auto &[shape, rate] : ranked)
         if (rate >= 0.3 * ranked.front().rate)
@@ -46,7 +50,8 @@ public:
     std::vector<Schedule> exact = list({freedom.reassociate, false}, false), lower, all;
     if (freedom.lowerPrecision)
       lower = list(freedom, true);
-    // In turns: a search that judges four of them learns what the lower precision gains, and has a schedule if it is refused.
+    // In turns: a search that judges four of them learns what the lower precision gains, and has a
+    // schedule if it is refused.
     for (size_t i = 0; i < std::max(exact.size(), lower.size()); ++i)
       for (const std::vector<Schedule> *each : {&exact, &lower})
         if (i < each->size() && all.size() < (isSmall(contraction, chip, sizes) ? 6 : 24))
@@ -54,9 +59,10 @@ public:
     return all;
   }
 
-  /// A tile for few blocks beside one for many; after these single elements, for sizes that do not divide and pointers that are
-  /// not aligned.
-  std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) const override {
+  /// A tile for few blocks beside one for many; after these single elements, for sizes that do not
+  /// divide and pointers that are not aligned.
+  std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip,
+                                    const Schedule &schedule) const override {
     Contraction contraction;
     if (!findContraction(nest, contraction).empty())
       return std::nullopt;
@@ -64,13 +70,15 @@ public:
     if (auto few = tileForFewBlocks(contraction, shape, chip))
       return few->shape.schedule().set("otherwise", int64_t(shape.isVector));
     if (shape.isVector)
-      for (const RankedShape &each : rankShapes(contraction, chip, {}, Freedom{false, false}, usualSides))
+      for (const RankedShape &each :
+           rankShapes(contraction, chip, {}, Freedom{false, false}, usualSides))
         if (!each.shape.isVector)
           return each.shape.schedule().set("otherwise", int64_t(0));
     return std::nullopt;
   }
 
-  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &chip) const override {
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
+                                        const ChipInfo &chip) const override {
     Contraction contraction;
     if (std::string reason = findContraction(nest, contraction); !reason.empty())
       return llvm::createStringError(reason);
@@ -78,7 +86,9 @@ public:
     ContractionShape shape(schedule);
     if (std::string reason = shape.whyNot(contraction, chip); !reason.empty())
       return llvm::createStringError(reason);
-    auto print = shape.onMatrixUnits() ? printMmaContraction : shape.stages > 2 ? printAsyncContraction : printSimtContraction;
+    auto print = shape.onMatrixUnits() ? printMmaContraction
+                 : shape.stages > 2    ? printAsyncContraction
+                                       : printSimtContraction;
     llvm::Expected<GeneratedKernel> kernel = print(contraction, shape, name, chip);
     if (kernel && schedule.integer("otherwise"))
       if (auto few = tileForFewBlocks(contraction, shape, chip))

@@ -61,11 +61,15 @@ CudaText::CudaText(kb::NestOp nest) : theNest(nest) {
 }
 
 void CudaText::reserveNames() {
-  for (StringRef word : {"int", "float", "double", "if", "for", "else", "while", "do", "return", "const", "auto", "char",
-                         "short", "long", "unsigned", "signed", "bool", "void", "struct", "class", "template", "size_t",
-                         "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "half", "min", "max"})
+  for (StringRef word :
+       {"int",      "float",   "double",   "if",    "for",      "else",   "while",     "do",
+        "return",   "const",   "auto",     "char",  "short",    "long",   "unsigned",  "signed",
+        "bool",     "void",    "struct",   "class", "template", "size_t", "threadIdx", "blockIdx",
+        "blockDim", "gridDim", "warpSize", "half",  "min",      "max"})
     taken.insert(word);
-  auto take = [&](StringRef text) { collectIdentifiers(text, [&](StringRef word) { taken.insert(word); }); };
+  auto take = [&](StringRef text) {
+    collectIdentifiers(text, [&](StringRef word) { taken.insert(word); });
+  };
   // Every text of the nest, whatever it is for: one word too many does no harm.
   theNest->walk([&](Operation *op) {
     AttrTypeWalker walker;
@@ -90,8 +94,10 @@ void CudaText::reserveNames() {
 
 /// Names that kernels often have themselves, and what the schedule's own are called then.
 constexpr std::pair<StringRef, StringRef> otherNames[] = {
-    {"rows", "rowsPerBlock"}, {"columns", "columnsPerBlock"}, {"width", "vectorWidth"}, {"first", "firstElement"},
-    {"out", "outputs"},       {"count", "perThread"},         {"k", "chunk"},           {"e", "element"},
+    {"rows", "rowsPerBlock"}, {"columns", "columnsPerBlock"},
+    {"width", "vectorWidth"}, {"first", "firstElement"},
+    {"out", "outputs"},       {"count", "perThread"},
+    {"k", "chunk"},           {"e", "element"},
 };
 
 std::string CudaText::freshName(StringRef wanted) {
@@ -129,7 +135,9 @@ struct ExpressionWriter {
   ArrayRef<StringAttr> loops, symbols;
   StringRef wide; ///< the type in which dimensions are multiplied; empty: their own
 
-  static std::string parenthesized(std::string text, bool needed) { return needed ? "(" + text + ")" : text; }
+  static std::string parenthesized(std::string text, bool needed) {
+    return needed ? "(" + text + ")" : text;
+  }
 
   std::string leaf(StringRef name, Strength context) {
     std::string text = nameOf(name);
@@ -137,7 +145,8 @@ struct ExpressionWriter {
   }
 
   static void addends(AffineExpr expr, SmallVectorImpl<AffineExpr> &to) {
-    if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr); sum && sum.getKind() == AffineExprKind::Add) {
+    if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+        sum && sum.getKind() == AffineExprKind::Add) {
       addends(sum.getLHS(), to);
       addends(sum.getRHS(), to);
       return;
@@ -160,7 +169,8 @@ struct ExpressionWriter {
     SmallVector<AffineExpr> all, ordered;
     addends(expr, all);
     for (bool negative : {false, true})
-      llvm::copy_if(all, std::back_inserter(ordered), [&](AffineExpr each) { return bool(negated(each)) == negative; });
+      llvm::copy_if(all, std::back_inserter(ordered),
+                    [&](AffineExpr each) { return bool(negated(each)) == negative; });
     std::string text;
     for (AffineExpr addend : ordered) {
       AffineExpr positive = negated(addend);
@@ -189,7 +199,8 @@ struct ExpressionWriter {
       // C++ rounds towards zero.
       return expr.getKind() == AffineExprKind::Mod
                  ? "(" + left + " % " + right + " + " + right + ") % " + right
-                 : "(" + left + " >= 0 ? " + left + " / " + right + " : -((" + right + " - 1 - " + left + ") / " + right + "))";
+                 : "(" + left + " >= 0 ? " + left + " / " + right + " : -((" + right + " - 1 - " +
+                       left + ") / " + right + "))";
     }
     return left + (expr.getKind() == AffineExprKind::Mod ? " % " : " / ") + right;
   }
@@ -200,7 +211,8 @@ struct ExpressionWriter {
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
       return leaf(kb::symbolName(symbol.getPosition(), symbols), context);
     if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-      return parenthesized(std::to_string(constant.getValue()), context != Sum && constant.getValue() < 0);
+      return parenthesized(std::to_string(constant.getValue()),
+                           context != Sum && constant.getValue() < 0);
     auto binary = cast<AffineBinaryOpExpr>(expr);
     if (expr.getKind() == AffineExprKind::Add)
       return parenthesized(sum(expr), context != Sum);
@@ -216,7 +228,8 @@ struct ExpressionWriter {
 };
 
 /// The largest value that \p expr has when every dimension runs over a constant extent.
-std::optional<int64_t> upperBound(AffineExpr expr, llvm::function_ref<std::optional<int64_t>(unsigned)> dimBound) {
+std::optional<int64_t> upperBound(AffineExpr expr,
+                                  llvm::function_ref<std::optional<int64_t>(unsigned)> dimBound) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -241,7 +254,8 @@ std::optional<int64_t> upperBound(AffineExpr expr, llvm::function_ref<std::optio
 
 /// Constant extents of the dimensions around \p op, by name.
 std::optional<int64_t> constantExtent(kb::NestOp nest, StringRef name) {
-  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                      nest.getExtents().getAsRange<kb::ExprAttr>()))
     if (dim.getValue() == name)
       return extent.getConstant();
   std::optional<int64_t> found;
@@ -260,14 +274,16 @@ std::string CudaText::expression(kb::ExprAttr expr) {
       return found->second;
     return name.starts_with("bdim.") || name.starts_with("gdim.") ? launchValue(name) : name.str();
   };
-  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), ""}.write(expr.getExpr(), Sum);
+  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), ""}.write(expr.getExpr(),
+                                                                                Sum);
 }
 
 std::string CudaText::intExpression(kb::ExprAttr expr) {
   std::string text = expression(expr);
   for (auto symbol : theNest.getSymbols().getAsRange<kb::SymbolAttr>())
     for (auto [index, name] : llvm::enumerate(expr.getSymbols()))
-      if (name == symbol.getName() && symbol.getBits() > 32 && expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
+      if (name == symbol.getName() && symbol.getBits() > 32 &&
+          expr.getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index))
         return "(int)" + (isAtom(text) ? text : "(" + text + ")");
   return text;
 }
@@ -286,7 +302,8 @@ std::string CudaText::wideExpression(kb::ExprAttr expr, StringRef type) {
       return found->second;
     return name.starts_with("bdim.") || name.starts_with("gdim.") ? launchValue(name) : name.str();
   };
-  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), type}.write(expr.getExpr(), Sum);
+  return ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), type}.write(expr.getExpr(),
+                                                                                  Sum);
 }
 
 std::string CudaText::hostExpression(kb::ExprAttr expr, bool wide) {
@@ -296,12 +313,15 @@ std::string CudaText::hostExpression(kb::ExprAttr expr, bool wide) {
     if (part == "bdim" || part == "gdim")
       return (part == "bdim" ? "blockDim." : "gridDim.") + axis.str();
     auto symbols = theNest.getSymbols().getAsRange<kb::SymbolAttr>();
-    auto found = llvm::find_if(symbols, [&](kb::SymbolAttr each) { return each.getName() == name; });
-    known &= found != symbols.end() && (*found).getOrigin() != kb::SymbolOrigin::Varying && name.find_first_of("[*") == StringRef::npos;
+    auto found =
+        llvm::find_if(symbols, [&](kb::SymbolAttr each) { return each.getName() == name; });
+    known &= found != symbols.end() && (*found).getOrigin() != kb::SymbolOrigin::Varying &&
+             name.find_first_of("[*") == StringRef::npos;
     return name.str();
   };
   std::string text =
-      ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), wide ? "size_t" : ""}.write(expr.getExpr(), Sum);
+      ExpressionWriter{nameOf, expr.getLoops(), expr.getSymbols(), wide ? "size_t" : ""}.write(
+          expr.getExpr(), Sum);
   return known ? text : "";
 }
 
@@ -311,7 +331,8 @@ std::string CudaText::condition(kb::DomainAttr domain) {
     AffineExpr each = domain.getSet().getConstraint(i);
     auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), each);
     auto expr = kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map);
-    text += (text.empty() ? "" : " && ") + expression(expr) + (domain.getSet().isEq(i) ? " == 0" : " >= 0");
+    text += (text.empty() ? "" : " && ") + expression(expr) +
+            (domain.getSet().isEq(i) ? " == 0" : " >= 0");
   }
   return text.empty() ? "true" : text;
 }
@@ -326,13 +347,16 @@ std::string CudaText::elementAt(kb::OperandAttr operand, StringRef at) {
   kb::BaseAttr base = operand.getBase();
   std::string name = base.getName().str();
   kb::ParamAttr param;
-  if (theKernel && base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0 && base.getArgument() >= 0)
+  if (theKernel && base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0 &&
+      base.getArgument() >= 0)
     param = cast<kb::ParamAttr>(theKernel.getParams()[base.getArgument()]);
-  bool isOther = param && param.getIsPointer() &&
-                 (param.getElementBytes() != operand.getBytes() || StringRef(param.getType()).contains("(*"));
+  bool isOther =
+      param && param.getIsPointer() &&
+      (param.getElementBytes() != operand.getBytes() || StringRef(param.getType()).contains("(*"));
   if (isOther) {
     bool isStored = isWritten(base);
-    name = "reinterpret_cast<" + std::string(isStored ? "" : "const ") + operand.getType().str() + " *>(" + name + ")";
+    name = "reinterpret_cast<" + std::string(isStored ? "" : "const ") + operand.getType().str() +
+           " *>(" + name + ")";
   } else if (!isAtom(name) && !StringRef(name).ends_with(")")) {
     name = "(" + name + ")";
   }
@@ -344,7 +368,8 @@ std::string CudaText::operand(kb::OperandAttr operand) {
     return elementAt(operand, offset(operand.getOffset()));
   StringRef type = operand.getType();
   bool isWide = operand.getBytes() > 4;
-  std::string text = isWide ? wideExpression(operand.getOffset(), "long long") : expression(operand.getOffset());
+  std::string text =
+      isWide ? wideExpression(operand.getOffset(), "long long") : expression(operand.getOffset());
   if (type.empty() || type == "int")
     return isAtom(text) ? text : "(" + text + ")";
   bool isName = isAtom(type);
@@ -393,9 +418,12 @@ std::string CudaText::combine(StringRef text, StringRef a, StringRef b) {
       result += rest.front();
       continue;
     }
-    StringRef value = rest[1] == 'a' ? a : b, before = text.substr(0, at).rtrim(), after = text.substr(at + 2).ltrim();
-    bool isArgument = (before.ends_with("(") || before.ends_with(",")) && (after.starts_with(")") || after.starts_with(","));
-    bool isPlain = llvm::all_of(value, [](char c) { return llvm::isAlnum(c) || StringRef("_.[]").contains(c); });
+    StringRef value = rest[1] == 'a' ? a : b, before = text.substr(0, at).rtrim(),
+              after = text.substr(at + 2).ltrim();
+    bool isArgument = (before.ends_with("(") || before.ends_with(",")) &&
+                      (after.starts_with(")") || after.starts_with(","));
+    bool isPlain = llvm::all_of(
+        value, [](char c) { return llvm::isAlnum(c) || StringRef("_.[]").contains(c); });
     result += isArgument || isPlain ? value.str() : "(" + value.str() + ")";
     ++at;
   }
@@ -419,17 +447,20 @@ std::string CudaText::parameters(const llvm::StringSet<> &unaliased) {
       if (star != std::string::npos)
         type.insert(star + 2, name);
       else
-        for (size_t bracket = type.find('['); bracket != std::string::npos; bracket = std::string::npos)
+        for (size_t bracket = type.find('['); bracket != std::string::npos;
+             bracket = std::string::npos)
           type.insert(bracket, " " + name);
       bool isPlaced = type != param.getType();
       add(isPlaced ? type : type + (type.back() == '&' ? "" : " ") + name);
       continue;
     }
-    bool writes = isWritten(kb::BaseAttr::get(param.getContext(), kb::BaseKind::Argument, name, index, 0));
+    bool writes =
+        isWritten(kb::BaseAttr::get(param.getContext(), kb::BaseKind::Argument, name, index, 0));
     bool isRestrict = param.getIsRestrict() || unaliased.contains(name);
     size_t star = type.rfind('*');
     std::string pointee = StringRef(type).substr(0, star).rtrim().str();
-    bool keeps = writes || param.getIsConst() || pointee.find('*') != std::string::npos || inTexts.contains(name);
+    bool keeps = writes || param.getIsConst() || pointee.find('*') != std::string::npos ||
+                 inTexts.contains(name);
     add((keeps ? "" : "const ") + pointee + " *" + (isRestrict ? "__restrict__ " : "") + name);
   }
   for (const auto &[declaration, value] : extra)

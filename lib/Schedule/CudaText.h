@@ -19,8 +19,8 @@ namespace kbopt {
 /// What stands in for an operand in place of its element or value; empty: nothing does.
 using OperandText = llvm::function_ref<std::string(kb::OperandAttr)>;
 
-/// Writes the parts of one nest. A dimension stands under its own name, which the printer declares, unless
-/// `setName` says otherwise.
+/// Writes the parts of one nest. A dimension stands under its own name, which the printer declares,
+/// unless `setName` says otherwise.
 class CudaText {
 public:
   explicit CudaText(kb::NestOp nest);
@@ -34,8 +34,11 @@ public:
   /// From now on, dimension or symbol \p name is written as \p text.
   void setName(llvm::StringRef name, llvm::StringRef text) { written[name] = text.str(); }
 
-  /// From now on, scalar \p name of the nest is written as \p text, in expressions and in the user's words.
-  void setScalar(llvm::StringRef name, llvm::StringRef text) { scalars[name] = written[name] = text.str(); }
+  /// From now on, scalar \p name of the nest is written as \p text, in expressions and in the
+  /// user's words.
+  void setScalar(llvm::StringRef name, llvm::StringRef text) {
+    scalars[name] = written[name] = text.str();
+  }
 
   /// Statement \p op is printed elsewhere, before the block that it stands in.
   void hoist(mlir::Operation *op) { hoisted.insert(op); }
@@ -45,7 +48,8 @@ public:
   std::string expression(kb::ExprAttr expr);
   /// The same, multiplications of dimensions by sizes in `size_t`: what stands between `[` and `]`.
   std::string offset(kb::ExprAttr expr);
-  /// As `expression`, of type `int` where parameters of 64 bits are in it: what stands beside an `int` in `min`.
+  /// As `expression`, of type `int` where parameters of 64 bits are in it: what stands beside an
+  /// `int` in `min`.
   std::string intExpression(kb::ExprAttr expr);
   /// Conditions joined by `&&`; "true" if there are none.
   std::string condition(kb::DomainAttr domain);
@@ -60,12 +64,15 @@ public:
   /// The condition of \p when, in its own text where it has one.
   std::string condition(kb::WhenOp when, OperandText replaced = {});
 
-  /// The parameters as in the raised kernel, then `extraParameters`. Pointers to what is only read become `const`;
-  /// those that the kernel declares `__restrict__` or that are in \p unaliased are `__restrict__`.
+  /// The parameters as in the raised kernel, then `extraParameters`. Pointers to what is only read
+  /// become `const`; those that the kernel declares `__restrict__` or that are in \p unaliased are
+  /// `__restrict__`.
   std::string parameters(const llvm::StringSet<> &unaliased = {});
-  /// For `GeneratedKernel`: the values of the raised launch that `expression` used (`bdim.x`), as parameters.
+  /// For `GeneratedKernel`: the values of the raised launch that `expression` used (`bdim.x`), as
+  /// parameters.
   const std::vector<std::pair<std::string, std::string>> &extraParameters() const { return extra; }
-  /// \p expr for the host: over kernel parameters and `blockDim.x`. Empty if only the device can tell.
+  /// \p expr for the host: over kernel parameters and `blockDim.x`. Empty if only the device can
+  /// tell.
   std::string hostExpression(kb::ExprAttr expr, bool wide = false);
 
   /// Whether \p text is a name, number or member, which needs no parentheses.
@@ -98,7 +105,8 @@ class CodeLines {
 public:
   explicit CodeLines(unsigned depth = 0) : depth(depth) {}
   CodeLines &line(const llvm::Twine &text);
-  /// `text {`, and the lines up to `close` one step deeper. A single statement stands without braces.
+  /// `text {`, and the lines up to `close` one step deeper. A single statement stands without
+  /// braces.
   CodeLines &open(const llvm::Twine &text = "");
   CodeLines &close();
   /// `#pragma unroll` for the next line, as often as \p times says.

@@ -22,7 +22,8 @@ void Needs::aligned(kb::BaseAttr base, unsigned bytes) {
 }
 
 void Needs::disjoint(kb::BaseAttr a, kb::BaseAttr b) {
-  std::string first = std::min(a.getName(), b.getName()).str(), second = std::max(a.getName(), b.getName()).str();
+  std::string first = std::min(a.getName(), b.getName()).str(),
+              second = std::max(a.getName(), b.getName()).str();
   LaunchCondition condition{LaunchCondition::Disjoint, first, second, 0};
   if (!llvm::is_contained(conditions, condition))
     conditions.push_back(condition);
@@ -38,13 +39,16 @@ llvm::StringSet<> kbopt::keepApart(CudaText &text, Needs &needs) {
       stored.insert(store.getTarget().getBase());
     }
   });
-  auto isParameter = [](kb::BaseAttr base) { return base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0; };
+  auto isParameter = [](kb::BaseAttr base) {
+    return base.getKind() == kb::BaseKind::Argument && base.getByteOffset() == 0;
+  };
   llvm::StringSet<> names;
   for (kb::BaseAttr base : all) {
     if (isParameter(base))
       names.insert(base.getName());
     for (kb::BaseAttr other : stored)
-      if (base != other && isParameter(base) && isParameter(other) && mayOverlap(text.kernel(), base, other))
+      if (base != other && isParameter(base) && isParameter(other) &&
+          mayOverlap(text.kernel(), base, other))
         needs.disjoint(base, other);
   }
   return names;
@@ -56,7 +60,8 @@ std::string kbopt::arrayName(CudaText &text, kb::OperandAttr operand) {
 }
 
 /// Every access to \p base in \p body stands in \p body itself and is the element \p key.
-static bool isOnlyElement(CudaText &text, Block &body, StringRef dim, kb::BaseAttr base, StringRef key) {
+static bool isOnlyElement(CudaText &text, Block &body, StringRef dim, kb::BaseAttr base,
+                          StringRef key) {
   bool isStored = false, isOnly = true;
   auto look = [&](Operation *op, kb::OperandAttr operand) {
     if (operand.getBase() == base)
@@ -74,11 +79,13 @@ static bool isOnlyElement(CudaText &text, Block &body, StringRef dim, kb::BaseAt
   return !isStored || isOnly;
 }
 
-bool kbopt::isVector(CudaText &text, kb::OperandAttr operand, Block &body, StringRef dim, int64_t vector, Needs *needs) {
+bool kbopt::isVector(CudaText &text, kb::OperandAttr operand, Block &body, StringRef dim,
+                     int64_t vector, Needs *needs) {
   kb::BaseAttr base = operand.getBase();
   int64_t bytes = vector * operand.getBytes();
-  if (vector == 1 || operand.getKind() != kb::OperandKind::Element || strideAlong(operand.getOffset(), dim) != 1 ||
-      base.getKind() != kb::BaseKind::Argument || base.getByteOffset() != 0 || usesNameOf(operand.getOffset(), body, &text) ||
+  if (vector == 1 || operand.getKind() != kb::OperandKind::Element ||
+      strideAlong(operand.getOffset(), dim) != 1 || base.getKind() != kb::BaseKind::Argument ||
+      base.getByteOffset() != 0 || usesNameOf(operand.getOffset(), body, &text) ||
       !llvm::isPowerOf2_64(bytes) || bytes > 64)
     return false;
   auto conditions = multipleConditions(text.nest(), operand.getOffset(), dim, vector);
@@ -103,7 +110,8 @@ struct StreamFinder {
   ArrayRef<Stream> cached;
   Needs &needs;
   std::vector<Stream> streams;
-  SmallVector<std::pair<kb::BaseAttr, bool>> stored; ///< so far, and whether the store waits to the end
+  SmallVector<std::pair<kb::BaseAttr, bool>>
+      stored; ///< so far, and whether the store waits to the end
 
   Stream *find(kb::OperandAttr operand) {
     std::string key = elementKey(text, operand, dim);
@@ -127,11 +135,13 @@ struct StreamFinder {
   }
 
   void load(Operation *op, kb::OperandAttr operand) {
-    Stream *stream = op->getBlock() == &body && !isReadUnderCondition(op, operand) ? find(operand) : nullptr;
+    Stream *stream =
+        op->getBlock() == &body && !isReadUnderCondition(op, operand) ? find(operand) : nullptr;
     if (stream && !stream->stores)
       stream->loads = true;
     for (auto [base, waits] : stored)
-      if (base != operand.getBase() && (waits || stream) && mayOverlap(text.kernel(), base, operand.getBase()))
+      if (base != operand.getBase() && (waits || stream) &&
+          mayOverlap(text.kernel(), base, operand.getBase()))
         needs.disjoint(base, operand.getBase());
   }
 
@@ -141,7 +151,8 @@ struct StreamFinder {
     if (stream)
       stream->stores = true;
     for (auto [base, waits] : stored)
-      if (base != target.getBase() && waits != bool(stream) && mayOverlap(text.kernel(), base, target.getBase()))
+      if (base != target.getBase() && waits != bool(stream) &&
+          mayOverlap(text.kernel(), base, target.getBase()))
         needs.disjoint(base, target.getBase());
     stored.push_back({target.getBase(), bool(stream)});
   }
@@ -171,16 +182,19 @@ void copyVector(CodeLines &code, const Stream &stream, int64_t vector, const std
   int64_t bytes = vector * stream.operand.getBytes();
   std::string type = vectorType(elementType(stream), std::min<int64_t>(bytes, 16));
   auto cast = [&](const std::string &pointer, bool isConst) {
-    return "reinterpret_cast<" + std::string(isConst ? "const " : "") + type + " *>(" + pointer + ")";
+    return "reinterpret_cast<" + std::string(isConst ? "const " : "") + type + " *>(" + pointer +
+           ")";
   };
-  std::string to = cast(isLoad ? array : "&" + memory, false), from = cast(isLoad ? "&" + memory : array, true);
+  std::string to = cast(isLoad ? array : "&" + memory, false),
+              from = cast(isLoad ? "&" + memory : array, true);
   if (bytes <= 16)
     code.line("*" + to + " = *" + from + ";");
   for (int64_t part = 0; bytes > 16 && part < bytes / 16; ++part)
     code.line(to + "[" + std::to_string(part) + "] = " + from + "[" + std::to_string(part) + "];");
 }
 
-/// Opens the loop over turns or with a step and declares the first iteration of each; `close` ends it.
+/// Opens the loop over turns or with a step and declares the first iteration of each; `close` ends
+/// it.
 struct TurnLoop {
   CodeLines &code;
   const LaneShape &shape;
@@ -194,14 +208,15 @@ struct TurnLoop {
       code.line("if (" + counter + " >= " + extent + ")").indent().line("return;").outdent();
     } else if (shape.turns > 0) {
       std::string turn = shape.chunk + " * " + shape.lanes + " + " + shape.lane;
-      code.unroll().open("for (int " + shape.chunk + " = 0; " + shape.chunk + " < " + shape.chunks + "; ++" + shape.chunk + ")");
+      code.unroll().open("for (int " + shape.chunk + " = 0; " + shape.chunk + " < " + shape.chunks +
+                         "; ++" + shape.chunk + ")");
       code.line("const int " + counter + " = " + times(turn) + ";");
       code.open("if (" + counter + " < " + extent + ")");
     } else {
       if (shape.inflight > 1)
         code.unroll(shape.inflight);
-      code.open("for (int " + counter + " = " + times(shape.lane) + "; " + counter + " < " + extent + "; " + counter + " += " +
-                times(shape.lanes) + ")");
+      code.open("for (int " + counter + " = " + times(shape.lane) + "; " + counter + " < " +
+                extent + "; " + counter + " += " + times(shape.lanes) + ")");
     }
     if (shape.declare)
       shape.declare(code);
@@ -233,8 +248,9 @@ std::string held(const Stream &stream, const LaneShape &shape, StringRef element
 
 } // namespace
 
-std::vector<Stream> kbopt::streamsOf(CudaText &text, Block &body, StringRef dim, const LaneShape &shape,
-                                     ArrayRef<Stream> cached, Needs &needs) {
+std::vector<Stream> kbopt::streamsOf(CudaText &text, Block &body, StringRef dim,
+                                     const LaneShape &shape, ArrayRef<Stream> cached,
+                                     Needs &needs) {
   StreamFinder finder{text, body, dim, shape, cached, needs, {}, {}};
   finder.streams.reserve(64);
   finder.run();
@@ -242,14 +258,15 @@ std::vector<Stream> kbopt::streamsOf(CudaText &text, Block &body, StringRef dim,
 }
 
 std::string kbopt::declaration(const Stream &stream, const LaneShape &shape) {
-  std::string text = (shape.vector > 1 ? "alignas(16) " : "") + elementType(stream) + " " + stream.array;
+  std::string text =
+      (shape.vector > 1 ? "alignas(16) " : "") + elementType(stream) + " " + stream.array;
   if (stream.place == Stream::Registers)
     text += "[" + shape.chunks + "]";
   return text + (shape.vector > 1 ? "[" + shape.width + "];" : ";");
 }
 
-static void fillOne(CudaText &text, CodeLines &code, StringRef dim, const LaneShape &shape, const Stream &stream,
-                    StringRef first) {
+static void fillOne(CudaText &text, CodeLines &code, StringRef dim, const LaneShape &shape,
+                    const Stream &stream, StringRef first) {
   text.setName(dim, first);
   std::string memory = text.operand(stream.operand);
   if (shape.vector == 1) {
@@ -258,14 +275,17 @@ static void fillOne(CudaText &text, CodeLines &code, StringRef dim, const LaneSh
     copyVector(code, stream, shape.vector, held(stream, shape, ""), memory, true);
   } else {
     text.setName(dim, first.str() + " + " + shape.element);
-    code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
-    code.indent().line(held(stream, shape, shape.element) + " = " + text.operand(stream.operand) + ";").outdent();
+    code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " +
+                       shape.width + "; ++" + shape.element + ")");
+    code.indent()
+        .line(held(stream, shape, shape.element) + " = " + text.operand(stream.operand) + ";")
+        .outdent();
   }
   text.setName(dim, dim);
 }
 
-void kbopt::printFill(CudaText &text, CodeLines &code, StringRef dim, StringRef extent, const LaneShape &shape,
-                      ArrayRef<Stream> streams) {
+void kbopt::printFill(CudaText &text, CodeLines &code, StringRef dim, StringRef extent,
+                      const LaneShape &shape, ArrayRef<Stream> streams) {
   TurnLoop loop(code, shape, dim, extent);
   for (const Stream &stream : streams)
     fillOne(text, code, dim, shape, stream, loop.first);
@@ -277,10 +297,12 @@ static void addSums(CudaText &text, CodeLines &code, StringRef extent, const Lan
                     ArrayRef<std::pair<Stream, std::string>> sums) {
   TurnLoop loop(code, shape, sums.front().second, extent);
   if (shape.vector > 1)
-    code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
+    code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " +
+                       shape.width + "; ++" + shape.element + ")");
   for (const auto &[stream, dim] : sums) {
     text.setName(dim, shape.vector > 1 ? loop.first + " + " + shape.element : loop.first);
-    code.line("atomicAdd(&" + text.operand(stream.operand) + ", " + held(stream, shape, shape.element) + ");");
+    code.line("atomicAdd(&" + text.operand(stream.operand) + ", " +
+              held(stream, shape, shape.element) + ");");
     text.setName(dim, dim);
   }
   if (shape.vector > 1)
@@ -288,8 +310,8 @@ static void addSums(CudaText &text, CodeLines &code, StringRef extent, const Lan
   loop.close();
 }
 
-int64_t kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, const LaneShape &shape, int64_t lanes,
-                         ArrayRef<std::pair<Stream, std::string>> sums) {
+int64_t kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, const LaneShape &shape,
+                         int64_t lanes, ArrayRef<std::pair<Stream, std::string>> sums) {
   constexpr int64_t mostBytes = 32 << 10;
   std::map<std::string, std::string> rows; // by type
   int64_t bytes = 0;
@@ -300,28 +322,37 @@ int64_t kbopt::printSums(CudaText &text, CodeLines &code, StringRef extent, cons
     addSums(text, code, extent, shape, sums);
     return 0;
   }
-  // A thread has neighbouring elements: they change hands, so that the lanes of a warp add to neighbouring ones.
+  // A thread has neighbouring elements: they change hands, so that the lanes of a warp add to
+  // neighbouring ones.
   for (auto &[type, row] : rows) {
     row = text.freshName("ofRow");
-    code.line("__shared__ " + type + " " + row + "[" + shape.chunks + " * " + shape.lanes + " * " + shape.width + "];");
+    code.line("__shared__ " + type + " " + row + "[" + shape.chunks + " * " + shape.lanes + " * " +
+              shape.width + "];");
   }
   for (const auto &[stream, dim] : sums) {
     const std::string &row = rows[elementType(stream)];
     if (&stream != &sums.front().first)
       code.line("__syncthreads();");
     TurnLoop loop(code, shape, dim, extent);
-    code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
-    code.indent().line(row + "[" + loop.first + " + " + shape.element + "] = " + held(stream, shape, shape.element) + ";").outdent();
+    code.unroll().line("for (int " + shape.element + " = 0; " + shape.element + " < " +
+                       shape.width + "; ++" + shape.element + ")");
+    code.indent()
+        .line(row + "[" + loop.first + " + " + shape.element +
+              "] = " + held(stream, shape, shape.element) + ";")
+        .outdent();
     loop.close();
     code.line("__syncthreads();");
-    code.line("for (int " + dim + " = " + shape.lane + "; " + dim + " < " + extent + "; " + dim + " += " + shape.lanes + ")");
-    code.indent().line("atomicAdd(&" + text.operand(stream.operand) + ", " + row + "[" + dim + "]);").outdent();
+    code.line("for (int " + dim + " = " + shape.lane + "; " + dim + " < " + extent + "; " + dim +
+              " += " + shape.lanes + ")");
+    code.indent()
+        .line("atomicAdd(&" + text.operand(stream.operand) + ", " + row + "[" + dim + "]);")
+        .outdent();
   }
   return bytes;
 }
 
-void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRef dim, StringRef extent,
-                          const LaneShape &shape, ArrayRef<Stream> streams,
+void kbopt::printLaneLoop(CudaText &text, CodeLines &code, Block &body, StringRef dim,
+                          StringRef extent, const LaneShape &shape, ArrayRef<Stream> streams,
                           const std::map<std::string, std::string> &partial) {
   TurnLoop loop(code, shape, dim, extent);
   printTurn(text, code, body, dim, loop.first, shape, streams, partial);
@@ -346,8 +377,10 @@ void kbopt::printTurn(CudaText &text, CodeLines &code, Block &body, StringRef di
     }
   bool isVector = shape.vector > 1;
   if (isVector)
-    code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " + shape.width + "; ++" + shape.element + ")");
-  if (isVector && usesDim(body, dim, [&](kb::OperandAttr operand) { return streamOf(operand) != nullptr; }))
+    code.unroll().open("for (int " + shape.element + " = 0; " + shape.element + " < " +
+                       shape.width + "; ++" + shape.element + ")");
+  if (isVector &&
+      usesDim(body, dim, [&](kb::OperandAttr operand) { return streamOf(operand) != nullptr; }))
     code.line("const int " + dim.str() + " = " + first + " + " + shape.element + ";");
   auto replaced = [&](kb::OperandAttr operand) {
     const Stream *stream = streamOf(operand);

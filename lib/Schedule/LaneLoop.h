@@ -1,7 +1,8 @@
 //===- LaneLoop.h - A dimension shared out among threads --------*- C++ -*-===//
 //
-// Owns printing a loop whose iterations the threads of a team take in turn, one or several neighbouring ones at
-// a time, and which of its array elements wait in registers or shared memory. Private to the library.
+// Owns printing a loop whose iterations the threads of a team take in turn, one or several
+// neighbouring ones at a time, and which of its array elements wait in registers or shared memory.
+// Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_LANELOOP_H
@@ -11,16 +12,19 @@
 
 namespace kbopt {
 
-/// How the iterations of a dimension are given to threads, with the names of the constants and loop variables.
+/// How the iterations of a dimension are given to threads, with the names of the constants and loop
+/// variables.
 struct LaneShape {
-  std::string lane, lanes;   ///< the thread's number in its team, and the number of threads
-  std::string width, chunks; ///< neighbouring iterations of a thread; unrolled turns, empty for a loop with a step
-  std::string first, chunk, element; ///< variables: first iteration of a vector, turn, element of a vector
-  int64_t vector = 1;        ///< value of `width`
-  int64_t turns = 0;         ///< value of `chunks`
-  int64_t inflight = 1;      ///< unrolling of a loop with a step
-  bool isSingle = false;     ///< one turn, without a loop; a thread without an iteration returns
-  std::string counter;       ///< what counts iterations where it is not the dimension itself
+  std::string lane, lanes; ///< the thread's number in its team, and the number of threads
+  std::string width,
+      chunks; ///< neighbouring iterations of a thread; unrolled turns, empty for a loop with a step
+  std::string first, chunk,
+      element;           ///< variables: first iteration of a vector, turn, element of a vector
+  int64_t vector = 1;    ///< value of `width`
+  int64_t turns = 0;     ///< value of `chunks`
+  int64_t inflight = 1;  ///< unrolling of a loop with a step
+  bool isSingle = false; ///< one turn, without a loop; a thread without an iteration returns
+  std::string counter;   ///< what counts iterations where it is not the dimension itself
   std::function<void(CodeLines &)> declare = {}; ///< prints what a turn derives from `counter`
 };
 
@@ -43,39 +47,44 @@ struct Needs {
   void disjoint(kb::BaseAttr a, kb::BaseAttr b);
 };
 
-/// Requires that what the nest stores to overlaps nothing else that it uses. The pointer parameters that are then
-/// the only way to what they point to.
+/// Requires that what the nest stores to overlaps nothing else that it uses. The pointer parameters
+/// that are then the only way to what they point to.
 llvm::StringSet<> keepApart(CudaText &text, Needs &needs);
 
-/// Whether \p operand of the loop \p body over \p dim can be moved \p vector elements at a time: unit stride, at most
-/// 16 bytes an access, rows that begin at multiples. Adds what the launch must satisfy to \p needs.
-bool isVector(CudaText &text, kb::OperandAttr operand, mlir::Block &body, llvm::StringRef dim, int64_t vector, Needs *needs);
+/// Whether \p operand of the loop \p body over \p dim can be moved \p vector elements at a time:
+/// unit stride, at most 16 bytes an access, rows that begin at multiples. Adds what the launch must
+/// satisfy to \p needs.
+bool isVector(CudaText &text, kb::OperandAttr operand, mlir::Block &body, llvm::StringRef dim,
+              int64_t vector, Needs *needs);
 
-/// The streams of the loop \p body over \p dim: every element with unit stride that it always loads or stores (\p shape
-/// says how many at once), and those of \p cached. Elements of several vectors that are both loaded and stored keep their order by
-/// conditions in \p needs.
-std::vector<Stream> streamsOf(CudaText &text, mlir::Block &body, llvm::StringRef dim, const LaneShape &shape,
-                              llvm::ArrayRef<Stream> cached, Needs &needs);
+/// The streams of the loop \p body over \p dim: every element with unit stride that it always loads
+/// or stores (\p shape says how many at once), and those of \p cached. Elements of several vectors
+/// that are both loaded and stored keep their order by conditions in \p needs.
+std::vector<Stream> streamsOf(CudaText &text, mlir::Block &body, llvm::StringRef dim,
+                              const LaneShape &shape, llvm::ArrayRef<Stream> cached, Needs &needs);
 
-/// Prints the loop \p body over \p dim of \p extent iterations. Arrays of cached streams are declared already.
-/// \p partial names the variables into which kb.reduce operations combine, where they are not their own.
-void printLaneLoop(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringRef dim, llvm::StringRef extent,
-                   const LaneShape &shape, llvm::ArrayRef<Stream> streams,
+/// Prints the loop \p body over \p dim of \p extent iterations. Arrays of cached streams are
+/// declared already.
+/// \p partial names the variables into which kb.reduce operations combine, where they are not their
+/// own.
+void printLaneLoop(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringRef dim,
+                   llvm::StringRef extent, const LaneShape &shape, llvm::ArrayRef<Stream> streams,
                    const std::map<std::string, std::string> &partial = {});
 
 /// Prints one turn of such a loop, the iterations from \p first on.
-void printTurn(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringRef dim, llvm::StringRef first,
-               const LaneShape &shape, llvm::ArrayRef<Stream> streams,
+void printTurn(CudaText &text, CodeLines &code, mlir::Block &body, llvm::StringRef dim,
+               llvm::StringRef first, const LaneShape &shape, llvm::ArrayRef<Stream> streams,
                const std::map<std::string, std::string> &partial = {});
 
 /// Prints the loop that fills the arrays of \p streams from memory.
-void printFill(CudaText &text, CodeLines &code, llvm::StringRef dim, llvm::StringRef extent, const LaneShape &shape,
-               llvm::ArrayRef<Stream> streams);
+void printFill(CudaText &text, CodeLines &code, llvm::StringRef dim, llvm::StringRef extent,
+               const LaneShape &shape, llvm::ArrayRef<Stream> streams);
 
-/// Prints the loops that add the arrays of \p sums, each over a dimension of its own name, to memory, for a block of \p lanes
-/// threads. The bytes of shared memory through which they go, if any.
-int64_t printSums(CudaText &text, CodeLines &code, llvm::StringRef extent, const LaneShape &shape, int64_t lanes,
-                  llvm::ArrayRef<std::pair<Stream, std::string>> sums);
+/// Prints the loops that add the arrays of \p sums, each over a dimension of its own name, to
+/// memory, for a block of \p lanes threads. The bytes of shared memory through which they go, if
+/// any.
+int64_t printSums(CudaText &text, CodeLines &code, llvm::StringRef extent, const LaneShape &shape,
+                  int64_t lanes, llvm::ArrayRef<std::pair<Stream, std::string>> sums);
 
 /// A name for an array that holds elements like \p operand.
 std::string arrayName(CudaText &text, kb::OperandAttr operand);

@@ -1,7 +1,7 @@
 //===- Map.cpp - Threads over independent points ----------------------------===//
 //
-// Owns the sketch `map`: a thread for one or several neighbouring points, inner dimensions that are parallel
-// included. Lanes run along the dimension in which most bytes are neighbours.
+// Owns the sketch `map`: a thread for one or several neighbouring points, inner dimensions that are
+// parallel included. Lanes run along the dimension in which most bytes are neighbours.
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
@@ -16,15 +16,17 @@ namespace {
 /// A nest as one box of points: its dimensions and the inner ones around the statements.
 struct MapNest {
   Box box;
-  Block *body;                 ///< what runs for a point
-  SmallVector<Block *> outer;  ///< blocks of scalars around it, outermost first
-  bool absorbs = false;        ///< an inner dimension is in the box, as its last one
+  Block *body;                ///< what runs for a point
+  SmallVector<Block *> outer; ///< blocks of scalars around it, outermost first
+  bool absorbs = false;       ///< an inner dimension is in the box, as its last one
 
   explicit MapNest(kb::NestOp nest, bool absorbs) : box(nest), body(&nest.getBody().front()) {
     while (absorbs) {
       auto over = body->empty() ? kb::OverOp() : dyn_cast<kb::OverOp>(body->back());
-      bool onlyScalars = llvm::all_of(llvm::drop_end(*body), [](Operation &op) { return isa<kb::LetOp>(op); });
-      if (!over || !onlyScalars || over.getOrder() != kb::LoopOrder::Any || !isBoxed(over.getExtent()) || CudaText(nest).hostExpression(over.getExtent()).empty())
+      bool onlyScalars =
+          llvm::all_of(llvm::drop_end(*body), [](Operation &op) { return isa<kb::LetOp>(op); });
+      if (!over || !onlyScalars || over.getOrder() != kb::LoopOrder::Any ||
+          !isBoxed(over.getExtent()) || CudaText(nest).hostExpression(over.getExtent()).empty())
         break;
       outer.push_back(body);
       box.names.push_back(over.getName());
@@ -92,7 +94,8 @@ struct MapNest {
     if (absorbs)
       return {box.names.back()};
     dims.assign(box.names.rbegin(), box.names.rend());
-    llvm::stable_sort(dims, [&](StringRef a, StringRef b) { return neighbourBytes(a) > neighbourBytes(b); });
+    llvm::stable_sort(
+        dims, [&](StringRef a, StringRef b) { return neighbourBytes(a) > neighbourBytes(b); });
     return dims;
   }
 };
@@ -136,7 +139,8 @@ private:
   void declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
   bool usesScalar(kb::ExprAttr expr);
   void declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed);
-  void printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::function_ref<bool(StringRef)> isUsed);
+  void printBody(CodeLines &to, ArrayRef<Stream> streams,
+                 llvm::function_ref<bool(StringRef)> isUsed);
   std::string constants(StringRef body) const;
   void setGrid(GeneratedKernel &kernel);
   llvm::StringSet<> separateParameters();
@@ -150,7 +154,8 @@ bool isSameElement(kb::NestOp nest, kb::BaseAttr base, kb::BaseAttr other) {
   nest.walk([&](Operation *op) {
     auto look = [&](kb::OperandAttr operand) {
       if (operand.getBase() == base || operand.getBase() == other)
-        offsets.insert(text.expression(operand.getOffset()) + " * " + std::to_string(operand.getBytes()));
+        offsets.insert(text.expression(operand.getOffset()) + " * " +
+                       std::to_string(operand.getBytes()));
     };
     for (kb::OperandAttr load : loadsOf(op))
       look(load);
@@ -160,8 +165,9 @@ bool isSameElement(kb::NestOp nest, kb::BaseAttr base, kb::BaseAttr other) {
   return offsets.size() == 1;
 }
 
-/// Whether each point is a thread of the raised launch, which covers all of them: then memory that two parameters share
-/// would be a race between threads there, and only the order within a point matters.
+/// Whether each point is a thread of the raised launch, which covers all of them: then memory that
+/// two parameters share would be a race between threads there, and only the order within a point
+/// matters.
 bool pointsAreThreads(kb::NestOp nest) {
   bool hasLoops = false;
   nest.walk([&](kb::OverOp) { hasLoops = true; });
@@ -170,7 +176,9 @@ bool pointsAreThreads(kb::NestOp nest) {
   // Symbols of the requirements that more blocks help to meet: `bdim.x * gdim.x - n`.
   std::set<StringRef> covered;
   auto usesGrid = [](kb::ExprAttr expr) {
-    return llvm::any_of(llvm::seq(0u, 3u), [&](unsigned axis) { return expr.getExpr().isFunctionOfSymbol(kb::gdimSymbol + axis); });
+    return llvm::any_of(llvm::seq(0u, 3u), [&](unsigned axis) {
+      return expr.getExpr().isFunctionOfSymbol(kb::gdimSymbol + axis);
+    });
   };
   auto symbolsOf = [](kb::ExprAttr expr) {
     SmallVector<StringRef> names;
@@ -179,13 +187,16 @@ bool pointsAreThreads(kb::NestOp nest) {
         names.push_back(name.getValue());
     return names;
   };
-  auto requirements = nest.getRequirements() ? *nest.getRequirements() : ArrayAttr::get(nest.getContext(), {});
+  auto requirements =
+      nest.getRequirements() ? *nest.getRequirements() : ArrayAttr::get(nest.getContext(), {});
   for (auto each : requirements.getAsRange<kb::ExprAttr>()) {
     AffineExpr first = each.getExpr();
     SmallVector<AffineExpr> symbols;
     for (unsigned i = 0; i < each.getMap().getNumSymbols(); ++i)
-      symbols.push_back(i < kb::firstNamedSymbol ? getAffineConstantExpr(i < kb::gdimSymbol ? 1 : 1000, nest.getContext())
-                                                 : getAffineConstantExpr(10, nest.getContext()));
+      symbols.push_back(
+          i < kb::firstNamedSymbol
+              ? getAffineConstantExpr(i < kb::gdimSymbol ? 1 : 1000, nest.getContext())
+              : getAffineConstantExpr(10, nest.getContext()));
     auto many = dyn_cast<AffineConstantExpr>(first.replaceSymbols(symbols));
     for (unsigned i = kb::gdimSymbol; i < kb::firstNamedSymbol; ++i)
       symbols[i] = getAffineConstantExpr(1, nest.getContext());
@@ -196,12 +207,14 @@ bool pointsAreThreads(kb::NestOp nest) {
   }
   return llvm::all_of(nest.getExtents().getAsRange<kb::ExprAttr>(), [&](kb::ExprAttr extent) {
     SmallVector<StringRef> names = symbolsOf(extent);
-    return usesGrid(extent) || (!names.empty() && llvm::all_of(names, [&](StringRef name) { return covered.count(name); }));
+    return usesGrid(extent) || (!names.empty() && llvm::all_of(names, [&](StringRef name) {
+             return covered.count(name);
+           }));
   });
 }
 
-/// Two parameters may be the same array where each point uses one element of both: then no thread sees
-/// what another one stores. Others must not overlap.
+/// Two parameters may be the same array where each point uses one element of both: then no thread
+/// sees what another one stores. Others must not overlap.
 llvm::StringSet<> MapPrinter::separateParameters() {
   if (pointsAreThreads(nest))
     return {};
@@ -248,23 +261,27 @@ std::string MapPrinter::chooseShape() {
   if (isPlane && (!llvm::isPowerOf2_64(rows) || rows > block / 8))
     return "the key 'rows' must be a power of two that leaves 8 lanes";
   if (isPlane && (map.box.size() < 2 || map.box.size() > 3 || shape.turns > 1))
-    return "a grid with an axis for each dimension needs two or three of them and one access in flight";
+    return "a grid with an axis for each dimension needs two or three of them and one access in "
+           "flight";
   auto conditions = multipleConditions(nest, map.box.extents.back(), "", shape.vector);
   if (!conditions)
     return "the extent of '" + lanes.str() + "' is not known to be a multiple of anything";
   for (const std::string &condition : *conditions)
     needs.expression(condition);
   if (auto constant = map.box.extents.back().getConstant(); constant && *constant % shape.vector)
-    return "the extent of '" + lanes.str() + "' is not a multiple of " + std::to_string(shape.vector);
+    return "the extent of '" + lanes.str() + "' is not a multiple of " +
+           std::to_string(shape.vector);
   return "";
 }
 
 std::string MapPrinter::comment() const {
-  std::string what = "// Lanes run along '" + map.box.names.back().str() + "', so that they read and write neighbouring elements";
+  std::string what = "// Lanes run along '" + map.box.names.back().str() +
+                     "', so that they read and write neighbouring elements";
   if (shape.vector > 1)
     what += ", " + std::to_string(shape.vector) + "\n// at a time";
   if (shape.turns > 1)
-    what += std::string(shape.vector > 1 ? "" : ",\n//") + " with " + std::to_string(shape.turns) + " loads of a thread in flight";
+    what += std::string(shape.vector > 1 ? "" : ",\n//") + " with " + std::to_string(shape.turns) +
+            " loads of a thread in flight";
   return what + ".\n";
 }
 
@@ -278,7 +295,8 @@ void MapPrinter::nameThings() {
   shape.element = text.freshName("e");
   shape.lanes = threads;
   shape.isSingle = shape.turns == 1;
-  shape.lane = shape.isSingle ? "blockIdx.x * " + threads + " + threadIdx.x" : text.freshName("lane");
+  shape.lane =
+      shape.isSingle ? "blockIdx.x * " + threads + " + threadIdx.x" : text.freshName("lane");
   if (map.box.size() > 1 && !isPlane)
     shape.counter = text.freshName("point");
   if (shape.isSingle)
@@ -295,13 +313,15 @@ std::vector<Stream> MapPrinter::streamsInFlight() {
     for (kb::OperandAttr load : loadsOf(&op)) {
       std::string key = elementKey(text, load, dim);
       bool isKnown = llvm::any_of(streams, [&](const Stream &each) { return each.key == key; });
-      if (!isKnown && !isa<kb::WhenOp>(op) && !isReadUnderCondition(&op, load) && dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text))
+      if (!isKnown && !isa<kb::WhenOp>(op) && !isReadUnderCondition(&op, load) &&
+          dependsOn(load.getOffset(), dim) && !usesNameOf(load.getOffset(), *map.body, &text))
         streams.push_back({key, arrayName(text, load), load, Stream::Registers});
     }
   return streams;
 }
 
-/// Scalars at the start of the body that are the same for all points of a vector are computed once, before it is loaded.
+/// Scalars at the start of the body that are the same for all points of a vector are computed once,
+/// before it is loaded.
 void MapPrinter::hoistScalars() {
   StringRef dim = map.box.names.back();
   llvm::StringSet<> varying, changed;
@@ -318,10 +338,12 @@ void MapPrinter::hoistScalars() {
     bool varies = changed.contains(let.getName());
     for (auto operand : let.getOperands().getAsRange<kb::OperandAttr>())
       varies |= dependsOn(operand.getOffset(), dim);
-    collectIdentifiers(let.getText(), [&](StringRef word) { varies |= word == dim || varying.contains(word); });
+    collectIdentifiers(let.getText(),
+                       [&](StringRef word) { varies |= word == dim || varying.contains(word); });
     for (auto operand : let.getOperands().getAsRange<kb::OperandAttr>())
       for (auto [index, symbol] : llvm::enumerate(operand.getOffset().getSymbols()))
-        varies |= varying.contains(symbol) && operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
+        varies |= varying.contains(symbol) &&
+                  operand.getOffset().getExpr().isFunctionOfSymbol(kb::firstNamedSymbol + index);
     if (varies)
       varying.insert(let.getName());
     else
@@ -333,7 +355,8 @@ void MapPrinter::hoistScalars() {
 bool MapPrinter::usesScalar(kb::ExprAttr expr) {
   return llvm::any_of(nest.getSymbols().getAsRange<kb::SymbolAttr>(), [&](kb::SymbolAttr symbol) {
     auto names = expr.getSymbols();
-    auto found = llvm::find_if(names, [&](StringAttr name) { return name.getValue() == symbol.getName(); });
+    auto found =
+        llvm::find_if(names, [&](StringAttr name) { return name.getValue() == symbol.getName(); });
     return symbol.getOrigin() == kb::SymbolOrigin::Varying && found != names.end();
   });
 }
@@ -341,7 +364,8 @@ bool MapPrinter::usesScalar(kb::ExprAttr expr) {
 void MapPrinter::declareDims(CodeLines &to, llvm::function_ref<bool(StringRef)> isUsed) {
   std::string first = shape.vector == 1 ? map.box.names.back().str() : shape.first;
   if (!shape.counter.empty())
-    map.box.declare(text, to, shape.counter, first, [&](StringRef name) { return name == first || isUsed(name); });
+    map.box.declare(text, to, shape.counter, first,
+                    [&](StringRef name) { return name == first || isUsed(name); });
 }
 
 /// What a turn derives from the number of its first point, and the scalars around the body.
@@ -357,12 +381,14 @@ void MapPrinter::declarePoint(CodeLines &to, llvm::function_ref<bool(StringRef)>
       StatementPrinter{text, to}.print(&op);
 }
 
-void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::function_ref<bool(StringRef)> isUsed) {
+void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams,
+                           llvm::function_ref<bool(StringRef)> isUsed) {
   std::string dim = map.box.names.back().str(), extent = map.box.total(text);
   if (isPlane) {
     size_t last = map.box.size() - 1;
     StringRef row = map.box.names[last - 1];
-    extent = text.expression(map.box.extents[last]) + " || " + row.str() + " >= " + text.expression(map.box.extents[last - 1]);
+    extent = text.expression(map.box.extents[last]) + " || " + row.str() +
+             " >= " + text.expression(map.box.extents[last - 1]);
     to.line("const int " + row + " = blockIdx.y * " + rowsName + " + threadIdx.y;");
     if (last == 2)
       to.line("const int " + map.box.names[0] + " = blockIdx.z;");
@@ -382,7 +408,8 @@ void MapPrinter::printBody(CodeLines &to, ArrayRef<Stream> streams, llvm::functi
       fill.declare = [&](CodeLines &inner) { declareDims(inner, isUsed); };
     else
       fill.declare = {};
-    bool usesScalars = llvm::any_of(toFill, [&](const Stream &stream) { return usesScalar(stream.operand.getOffset()); });
+    bool usesScalars = llvm::any_of(
+        toFill, [&](const Stream &stream) { return usesScalar(stream.operand.getOffset()); });
     printFill(text, to, dim, extent, usesScalars ? shape : fill, toFill);
   }
   printLaneLoop(text, to, *map.body, dim, extent, shape, streams);
@@ -401,12 +428,15 @@ std::string MapPrinter::constants(StringRef body) const {
 
 void MapPrinter::setGrid(GeneratedKernel &kernel) {
   auto covers = [](const std::string &count, int64_t by) {
-    std::string term = CudaText::isAtom(count) || StringRef(count).contains(" * ") ? count : "(" + count + ")";
-    return by == 1 ? count : "(" + term + " + " + std::to_string(by - 1) + ") / " + std::to_string(by);
+    std::string term =
+        CudaText::isAtom(count) || StringRef(count).contains(" * ") ? count : "(" + count + ")";
+    return by == 1 ? count
+                   : "(" + term + " + " + std::to_string(by - 1) + ") / " + std::to_string(by);
   };
   kernel.blockX = std::to_string(block);
   if (!isPlane) {
-    kernel.gridX = covers(map.box.count(text, needs), block * shape.vector * std::max<int64_t>(shape.turns, 1));
+    kernel.gridX = covers(map.box.count(text, needs),
+                          block * shape.vector * std::max<int64_t>(shape.turns, 1));
     return;
   }
   size_t last = map.box.size() - 1;
@@ -434,7 +464,8 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
     return llvm::createStringError(reason);
   nameThings();
   hoistScalars();
-  std::vector<Stream> streams = streamsOf(text, *map.body, map.box.names.back(), shape, streamsInFlight(), needs);
+  std::vector<Stream> streams =
+      streamsOf(text, *map.body, map.box.names.back(), shape, streamsInFlight(), needs);
   // Printed once to see what of the point it needs.
   CodeLines draft(1);
   printBody(draft, streams, [](StringRef) { return true; });
@@ -446,17 +477,20 @@ llvm::Expected<GeneratedKernel> MapPrinter::run() {
   CodeLines start(1);
   start.line("constexpr int " + constants(body) + ";");
   if (!shape.isSingle)
-    start.line("const int " + shape.lane + " = blockIdx.x * " + threads + " * " + shape.chunks + " + threadIdx.x;");
+    start.line("const int " + shape.lane + " = blockIdx.x * " + threads + " * " + shape.chunks +
+               " + threadIdx.x;");
   GeneratedKernel kernel;
   kernel.name = name;
   setGrid(kernel);
   llvm::StringSet<> unaliased = separateParameters();
   std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
-  kernel.definition = comment() + header + "__global__ void __launch_bounds__(" + std::to_string(block) + ") " + name + "(" +
-                      text.parameters(unaliased) + ") {\n" + start.take() + body + "}\n";
+  kernel.definition = comment() + header + "__global__ void __launch_bounds__(" +
+                      std::to_string(block) + ") " + name + "(" + text.parameters(unaliased) +
+                      ") {\n" + start.take() + body + "}\n";
   kernel.extraParameters = text.extraParameters();
   kernel.conditions = needs.conditions;
-  kernel.estimatedRegisters = 24 + shape.vector * std::max<int64_t>(shape.turns, 1) * streams.size();
+  kernel.estimatedRegisters =
+      24 + shape.vector * std::max<int64_t>(shape.turns, 1) * streams.size();
   kernel.threads = block;
   return kernel;
 }
@@ -471,7 +505,8 @@ public:
   }
   std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
                                   const Freedom &) const override;
-  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &) const override {
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
+                                        const ChipInfo &) const override {
     return MapPrinter(nest, name).run();
   }
 };
@@ -491,7 +526,8 @@ int64_t widestVector(kb::NestOp nest, const MapNest &map, StringRef dim, const L
         bytes = std::min(bytes, each.getBytes());
   }
   int64_t vector = 16 / bytes;
-  auto extent = valueAt(map.box.extents[llvm::find(map.box.names, dim) - map.box.names.begin()], sizes);
+  auto extent =
+      valueAt(map.box.extents[llvm::find(map.box.names, dim) - map.box.names.begin()], sizes);
   while (extent && *extent % vector != 0)
     vector /= 2;
   return vector;
@@ -508,14 +544,19 @@ std::optional<int64_t> pointsOf(const MapNest &map, const LaunchSizes &sizes) {
   return points;
 }
 
-std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
-                                           const Freedom &) const {
+std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip,
+                                           const LaunchSizes &sizes, const Freedom &) const {
   std::vector<Schedule> all;
   MapNest map = mapNestOf(nest, "");
   bool hasAxes = map.box.size() == 2 || map.box.size() == 3;
-  auto add = [&](StringRef lanes, int64_t block, int64_t vector, int64_t inflight, int64_t rows = 0) {
+  auto add = [&](StringRef lanes, int64_t block, int64_t vector, int64_t inflight,
+                 int64_t rows = 0) {
     Schedule schedule("map");
-    schedule.set("lanes", lanes).set("block", block).set("vector", vector).set("inflight", inflight).set("rows", rows);
+    schedule.set("lanes", lanes)
+        .set("block", block)
+        .set("vector", vector)
+        .set("inflight", inflight)
+        .set("rows", rows);
     if (!llvm::is_contained(all, schedule))
       all.push_back(schedule);
   };
@@ -535,7 +576,8 @@ std::vector<Schedule> MapSketch::schedules(kb::NestOp nest, const ChipInfo &chip
   }
   if (hasAxes) {
     add(best, 256, vector, 1, 8);
-    // What lanes read far apart lies beside what the rows of the block read: square blocks use whole lines.
+    // What lanes read far apart lies beside what the rows of the block read: square blocks use
+    // whole lines.
     if (map.hasFarAccesses(best)) {
       add(best, 1024, 1, 1, 32);
       add(best, 256, 1, 1, 16);

@@ -8,7 +8,8 @@ using namespace kbopt;
 /// Threads of a block: what most kernels are written with.
 static constexpr const char *threads = "256";
 
-llvm::Expected<GeneratedKernel> kbopt::printPlain(kb::NestOp nest, llvm::StringRef name, llvm::StringRef comment) {
+llvm::Expected<GeneratedKernel> kbopt::printPlain(kb::NestOp nest, llvm::StringRef name,
+                                                  llvm::StringRef comment) {
   if (std::string reason = whyNoBox(nest); !reason.empty())
     return llvm::createStringError(reason);
   CudaText text(nest);
@@ -33,10 +34,11 @@ llvm::Expected<GeneratedKernel> kbopt::printPlain(kb::NestOp nest, llvm::StringR
   StatementPrinter{text, statements}.print(nest.getBody().front());
   std::string body = statements.take();
   if (box.size() > 1)
-    box.declare(text, code, point, box.names.back(), [&](llvm::StringRef dim) { return mentions(body, dim); });
+    box.declare(text, code, point, box.names.back(),
+                [&](llvm::StringRef dim) { return mentions(body, dim); });
   llvm::StringSet<> unaliased = keepApart(text, needs);
-  kernel.definition = comment.str() + "\n__global__ void " + kernel.name + "(" + text.parameters(unaliased) + ") {\n" +
-                      code.take() + body + "}\n";
+  kernel.definition = comment.str() + "\n__global__ void " + kernel.name + "(" +
+                      text.parameters(unaliased) + ") {\n" + code.take() + body + "}\n";
   kernel.extraParameters = text.extraParameters();
   kernel.conditions = needs.conditions;
   kernel.threads = 256;

@@ -11,10 +11,12 @@ std::string kbopt::whyNoBox(kb::NestOp nest) {
   CudaText text(nest);
   if (!text.kernel())
     return "the kernel is not in the program";
-  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                      nest.getExtents().getAsRange<kb::ExprAttr>())) {
     for (StringAttr other : extent.getLoops())
       if (dependsOn(extent, other))
-        return "the extent of '" + dim.getValue().str() + "' depends on '" + other.getValue().str() + "'";
+        return "the extent of '" + dim.getValue().str() + "' depends on '" +
+               other.getValue().str() + "'";
     if (text.hostExpression(extent).empty())
       return "the host does not know the extent of '" + dim.getValue().str() + "'";
   }
@@ -22,9 +24,11 @@ std::string kbopt::whyNoBox(kb::NestOp nest) {
   nest.walk([&](Operation *op) {
     auto look = [&](kb::OperandAttr operand) {
       kb::BaseKind kind = operand.getBase().getKind();
-      if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument && kind != kb::BaseKind::Global)
-        reason = operand.getBase().getName().empty() ? "it uses memory that is not one of its parameters"
-                                                     : "'" + operand.getBase().getName().str() + "' is not a parameter";
+      if (operand.getKind() == kb::OperandKind::Element && kind != kb::BaseKind::Argument &&
+          kind != kb::BaseKind::Global)
+        reason = operand.getBase().getName().empty()
+                     ? "it uses memory that is not one of its parameters"
+                     : "'" + operand.getBase().getName().str() + "' is not a parameter";
     };
     for (kb::OperandAttr load : loadsOf(op))
       look(load);
@@ -34,10 +38,13 @@ std::string kbopt::whyNoBox(kb::NestOp nest) {
   return reason;
 }
 
-static std::string factor(const std::string &size) { return CudaText::isAtom(size) ? size : "(" + size + ")"; }
+static std::string factor(const std::string &size) {
+  return CudaText::isAtom(size) ? size : "(" + size + ")";
+}
 
 Box::Box(kb::NestOp nest) {
-  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                      nest.getExtents().getAsRange<kb::ExprAttr>())) {
     names.push_back(dim.getValue());
     extents.push_back(extent);
   }
@@ -92,7 +99,8 @@ void Box::declare(CudaText &text, CodeLines &code, StringRef flat, StringRef las
   }
 }
 
-/// Whether \p expr, computed in `int`, may be more than the sizes that the kernel has in `int` suggest.
+/// Whether \p expr, computed in `int`, may be more than the sizes that the kernel has in `int`
+/// suggest.
 static bool mayExceedInt(kb::NestOp nest, kb::ExprAttr expr) {
   for (unsigned i = kb::bdimSymbol; i < kb::firstNamedSymbol; ++i)
     if (expr.getExpr().isFunctionOfSymbol(i))
@@ -120,7 +128,8 @@ std::string kbopt::requireInts(CudaText &text, Needs &needs) {
     else
       needs.expression(host + " <= 0x7fffffff");
   };
-  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+  for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                      nest.getExtents().getAsRange<kb::ExprAttr>()))
     require(extent, dim.getValue());
   nest.walk([&](kb::OverOp over) { require(over.getExtent(), over.getName()); });
   return reason;

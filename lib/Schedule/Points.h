@@ -1,6 +1,7 @@
 //===- Points.h - The points of a nest as a box -----------------*- C++ -*-===//
 //
-// Owns how independent points are counted, numbered and found again from their number. Private to the library.
+// Owns how independent points are counted, numbered and found again from their number. Private to
+// the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_POINTS_H
@@ -22,19 +23,21 @@ struct Box {
   std::string total(CudaText &text) const;
   /// Requires that there is a point.
   void requirePoints(CudaText &text, Needs &needs) const;
-  /// The same for the host; requires that there is a point and that the number of points fits `int`.
+  /// The same for the host; requires that there is a point and that the number of points fits
+  /// `int`.
   std::string count(CudaText &text, Needs &needs) const;
-  /// Declares those dimensions of the point number \p flat that \p isUsed wants, the last one as \p last.
+  /// Declares those dimensions of the point number \p flat that \p isUsed wants, the last one as \p
+  /// last.
   void declare(CudaText &text, CodeLines &code, llvm::StringRef flat, llvm::StringRef last,
                llvm::function_ref<bool(llvm::StringRef)> isUsed) const;
 };
 
-/// Empty if the points of \p nest are a box of sizes that the host knows and all of its memory belongs to
-/// parameters and variables; otherwise why not.
+/// Empty if the points of \p nest are a box of sizes that the host knows and all of its memory
+/// belongs to parameters and variables; otherwise why not.
 std::string whyNoBox(kb::NestOp nest);
 
-/// Requires that every loop of \p text's nest and every dimension can be counted in `int`, where sizes are wider or products of
-/// the raised launch. Why that cannot be tested; empty if it can.
+/// Requires that every loop of \p text's nest and every dimension can be counted in `int`, where
+/// sizes are wider or products of the raised launch. Why that cannot be tested; empty if it can.
 std::string requireInts(CudaText &text, Needs &needs);
 
 /// Whether, and how often, \p word stands in \p code.

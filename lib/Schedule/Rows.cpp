@@ -1,7 +1,7 @@
 //===- Rows.cpp - A team of threads for each row ----------------------------===//
 //
-// Owns the sketch `rows`: reductions along inner dimensions, and what goes with them, for each point of
-// the outer ones. Before, a thread walks its row alone; afterwards
+// Owns the sketch `rows`: reductions along inner dimensions, and what goes with them, for each
+// point of the outer ones. Before, a thread walks its row alone; afterwards
 //
 //   for (int i = lane; i < C; i += lanes)
 //     sum += x[(size_t)row * C + i];
@@ -49,7 +49,8 @@ bool RowsPrinter::isVectorLoop(kb::OverOp over) {
   bool any = false;
   over.getBody().walk([&](Operation *op) {
     auto look = [&](kb::OperandAttr operand) {
-      any |= isVector(text, operand, over.getBody().front(), over.getName(), schedule.integer("vector", 1), nullptr);
+      any |= isVector(text, operand, over.getBody().front(), over.getName(),
+                      schedule.integer("vector", 1), nullptr);
     };
     for (kb::OperandAttr load : loadsOf(op))
       look(load);
@@ -81,7 +82,9 @@ void RowsPrinter::chooseVectors() {
 }
 
 int64_t RowsPrinter::heldElements() {
-  return cache.streams.empty() ? 0 : shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size()));
+  return cache.streams.empty()
+             ? 0
+             : shape.turns * shape.vector * (wordsHeld(text, cache) + int64_t(sums.size()));
 }
 
 std::string RowsPrinter::partialFor(kb::OverOp over, kb::ReduceOp reduce) {
@@ -113,8 +116,10 @@ void RowsPrinter::touch(ArrayRef<std::pair<kb::OperandAttr, bool>> accesses, kb:
   std::map<std::string, std::map<std::string, bool>> now;
   for (auto [operand, stores] : accesses) {
     std::string base = operand.getBase().getName().str();
-    // Two loops give the same element to the same thread if they share out the same iterations in the same way.
-    std::string key = owner ? elementKey(text, operand, owner.getName()) + text.expression(owner.getExtent()) +
+    // Two loops give the same element to the same thread if they share out the same iterations in
+    // the same way.
+    std::string key = owner ? elementKey(text, operand, owner.getName()) +
+                                  text.expression(owner.getExtent()) +
                                   (isVectorLoop(owner) ? " vector" : "") +
                                   (llvm::is_contained(cache.loops, owner) ? " turns" : "")
                             : "";
@@ -146,7 +151,8 @@ static SmallVector<std::pair<kb::OperandAttr, bool>> accessesOf(Operation *root)
 void RowsPrinter::fillCache(kb::OverOp over, ArrayRef<Stream> streams, StringRef extent) {
   std::vector<Stream> toFill;
   for (const Stream &stream : streams) {
-    if (stream.place != Stream::Registers || llvm::any_of(held, [&](const Stream &each) { return each.key == stream.key; }))
+    if (stream.place != Stream::Registers ||
+        llvm::any_of(held, [&](const Stream &each) { return each.key == stream.key; }))
       continue;
     held.push_back(stream);
     code.line(declaration(stream, shape));
@@ -173,7 +179,8 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
       needs.expression(condition);
   }
   std::string extent = text.expression(over.getExtent());
-  std::vector<Stream> streams = streamsOf(text, body, over.getName(), own, isCached ? cache.streams : std::vector<Stream>(), needs);
+  std::vector<Stream> streams = streamsOf(text, body, over.getName(), own,
+                                          isCached ? cache.streams : std::vector<Stream>(), needs);
   for (Stream &stream : streams)
     if (stream.place == Stream::Registers && stream.stores)
       stream.writesBack = cache.lastStore[stream.key] == unsigned(inCache - cache.loops.begin());
@@ -192,7 +199,9 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
     partial[reduce.getName().str()] = variable;
     reassociates |= !isIdempotent(reduce) && !isIntegerType(type);
   }
-  over.walk([&](kb::StoreOp store) { reassociates |= store.getAtomic() && !isIntegerType(store.getTarget().getType()); });
+  over.walk([&](kb::StoreOp store) {
+    reassociates |= store.getAtomic() && !isIntegerType(store.getTarget().getType());
+  });
   printLaneLoop(text, code, body, over.getName(), extent, own, streams, partial);
   std::vector<Team::Value> values;
   for (kb::ReduceOp reduce : reductionsOf(over)) {
@@ -208,7 +217,8 @@ void RowsPrinter::laneLoop(kb::OverOp over) {
 
 void RowsPrinter::serialLoop(kb::OverOp over) {
   StringRef dim = over.getName();
-  code.open("for (int " + dim + " = 0; " + dim + " < " + text.expression(over.getExtent()) + "; ++" + dim + ")");
+  code.open("for (int " + dim + " = 0; " + dim + " < " + text.expression(over.getExtent()) +
+            "; ++" + dim + ")");
   printPoint(over.getBody().front());
   // The next iteration may touch what this one has stored, unless their order is free.
   bool stores = llvm::any_of(accessesOf(over), [](const auto &each) { return each.second; });

@@ -21,7 +21,8 @@ SmallVector<kb::OverOp> kbopt::laneLoops(kb::NestOp nest, int64_t level) {
     if (over.getOrder() == kb::LoopOrder::Ascending)
       return WalkResult::advance();
     bool hasInner = false;
-    over.getBody().walk([&](kb::OverOp inner) { hasInner |= inner.getOrder() != kb::LoopOrder::Ascending; });
+    over.getBody().walk(
+        [&](kb::OverOp inner) { hasInner |= inner.getOrder() != kb::LoopOrder::Ascending; });
     if (freeLoopsAround(over) + 1 < level && hasInner)
       return WalkResult::advance();
     found.push_back(over);
@@ -43,8 +44,11 @@ SmallVector<kb::ReduceOp> kbopt::reductionsOf(kb::OverOp over) {
   SmallVector<kb::ReduceOp> found;
   over.getBody().walk([&](kb::ReduceOp reduce) {
     bool isInner = false;
-    over.getBody().walk([&](kb::LetOp let) { isInner |= !let.getReassigns() && let.getName() == reduce.getName(); });
-    bool isKnown = llvm::any_of(found, [&](kb::ReduceOp each) { return each.getName() == reduce.getName(); });
+    over.getBody().walk([&](kb::LetOp let) {
+      isInner |= !let.getReassigns() && let.getName() == reduce.getName();
+    });
+    bool isKnown =
+        llvm::any_of(found, [&](kb::ReduceOp each) { return each.getName() == reduce.getName(); });
     if (!isInner && !isKnown)
       found.push_back(reduce);
   });
@@ -63,9 +67,12 @@ std::string kbopt::whyNotShared(kb::NestOp nest, kb::OverOp over) {
   over.getBody().walk([&](Operation *op) {
     if (auto let = dyn_cast<kb::LetOp>(op); let && let.getReassigns()) {
       bool isInner = false;
-      over.getBody().walk([&](kb::LetOp each) { isInner |= !each.getReassigns() && each.getName() == let.getName(); });
+      over.getBody().walk([&](kb::LetOp each) {
+        isInner |= !each.getReassigns() && each.getName() == let.getName();
+      });
       if (!isInner)
-        reason = "'" + let.getName().str() + "' is carried from one iteration of " + where + " to the next";
+        reason = "'" + let.getName().str() + "' is carried from one iteration of " + where +
+                 " to the next";
     }
     if (auto reduce = dyn_cast<kb::ReduceOp>(op))
       for (kb::ReduceOp each : reductions)
@@ -104,14 +111,17 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
       cache.loops.push_back(over);
   }
   std::map<std::string, unsigned> uses; // loops by key
-  std::map<std::string, bool> direct;   // whether every access to the base is this key of a loop's own
+  std::map<std::string, bool>
+      direct; // whether every access to the base is this key of a loop's own
   for (auto [index, over] : llvm::enumerate(cache.loops)) {
     std::map<std::string, bool> here;
     for (Operation &op : over.getBody().front()) {
       auto add = [&](kb::OperandAttr operand, bool stores) {
         std::string key = elementKey(text, operand, over.getName());
-        bool isNew = llvm::none_of(cache.streams, [&](const Stream &each) { return each.key == key; });
-        if (isNew && !usesNameOf(operand.getOffset(), over.getBody().front(), &text) && dependsOn(operand.getOffset(), over.getName()))
+        bool isNew =
+            llvm::none_of(cache.streams, [&](const Stream &each) { return each.key == key; });
+        if (isNew && !usesNameOf(operand.getOffset(), over.getBody().front(), &text) &&
+            dependsOn(operand.getOffset(), over.getName()))
           cache.streams.push_back({key, "", operand, Stream::Registers, !stores, stores});
         uses[key] += here.insert({key, true}).second;
         if (stores)
@@ -139,18 +149,21 @@ RowCache kbopt::rowCacheOf(CudaText &text, ArrayRef<kb::OverOp> lanes) {
           return;
         auto over = dyn_cast<kb::OverOp>(op->getParentOp());
         isStored |= stores;
-        isAlone &= over && llvm::is_contained(cache.loops, over) && elementKey(text, operand, over.getName()) == stream.key;
+        isAlone &= over && llvm::is_contained(cache.loops, over) &&
+                   elementKey(text, operand, over.getName()) == stream.key;
       };
       for (kb::OperandAttr load : loadsOf(op))
         look(load, false);
       if (auto store = dyn_cast<kb::StoreOp>(op)) {
         look(store.getTarget(), true);
-        isAlone &= !store.getAtomic() || isOutside(op) || store.getTarget().getBase() != stream.operand.getBase();
+        isAlone &= !store.getAtomic() || isOutside(op) ||
+                   store.getTarget().getBase() != stream.operand.getBase();
       }
     });
     return !isStored || isAlone;
   };
-  llvm::erase_if(cache.streams, [&](const Stream &stream) { return uses[stream.key] < 2 || !isAlone(stream); });
+  llvm::erase_if(cache.streams,
+                 [&](const Stream &stream) { return uses[stream.key] < 2 || !isAlone(stream); });
   return cache;
 }
 
@@ -170,8 +183,10 @@ std::vector<RowSum> kbopt::rowSumsOf(CudaText &text, const RowCache &cache) {
     for (auto store : over.getBody().front().getOps<kb::StoreOp>()) {
       kb::OperandAttr target = store.getTarget();
       StringRef type = target.getType();
-      bool isSum = store.getAtomic() && *store.getAtomic() == "atomicAdd" && (type == "float" || type == "double" || type == "int") &&
-                   strideAlong(target.getOffset(), over.getName()) == 1 && !isOfPoint(target.getOffset()) &&
+      bool isSum = store.getAtomic() && *store.getAtomic() == "atomicAdd" &&
+                   (type == "float" || type == "double" || type == "int") &&
+                   strideAlong(target.getOffset(), over.getName()) == 1 &&
+                   !isOfPoint(target.getOffset()) &&
                    !usesNameOf(target.getOffset(), over.getBody().front(), &text);
       if (!isSum)
         continue;
@@ -235,7 +250,8 @@ kb::ExprAttr kbopt::largestExtent(kb::NestOp nest, kb::ExprAttr extent) {
     if (!dependsOn(result, loops[index]))
       continue;
     kb::ExprAttr range;
-    for (auto [dim, each] : llvm::zip(nest.getDims().getAsRange<StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+    for (auto [dim, each] : llvm::zip(nest.getDims().getAsRange<StringAttr>(),
+                                      nest.getExtents().getAsRange<kb::ExprAttr>()))
       if (dim == loops[index])
         range = inSpace(each, loops, symbols);
     if (range)

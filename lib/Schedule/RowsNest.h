@@ -12,8 +12,8 @@
 
 namespace kbopt {
 
-/// The inner dimensions of \p nest that a team shares: the outermost ones whose order allows it, or with \p level 2 those
-/// inside these where there are any.
+/// The inner dimensions of \p nest that a team shares: the outermost ones whose order allows it, or
+/// with \p level 2 those inside these where there are any.
 llvm::SmallVector<kb::OverOp> laneLoops(kb::NestOp nest, int64_t level);
 
 /// Empty if a team can compute each point of \p nest; otherwise why not.
@@ -38,20 +38,24 @@ struct RowCache {
 /// The elements that several of the \p lanes loops at the top of \p nest use.
 RowCache rowCacheOf(CudaText &text, llvm::ArrayRef<kb::OverOp> lanes);
 
-/// 32-bit registers that hold the cached elements of one iteration, at most, from one loop to the next.
+/// 32-bit registers that hold the cached elements of one iteration, at most, from one loop to the
+/// next.
 int64_t wordsHeld(CudaText &text, const RowCache &cache);
 
-/// Elements to which every row adds atomically: each thread can add up its own ones over the rows that it computes.
+/// Elements to which every row adds atomically: each thread can add up its own ones over the rows
+/// that it computes.
 struct RowSum {
   Stream stream;
   std::string dim; ///< the shared dimension in `stream.operand`
 };
 std::vector<RowSum> rowSumsOf(CudaText &text, const RowCache &cache);
 
-/// An extent that \p extent does not exceed at any point, of sizes alone; null if that cannot be told.
+/// An extent that \p extent does not exceed at any point, of sizes alone; null if that cannot be
+/// told.
 kb::ExprAttr largestExtent(kb::NestOp nest, kb::ExprAttr extent);
 
-/// Blocks of \p team threads, each of which keeps \p held elements of a row in registers, that one multiprocessor has room for.
+/// Blocks of \p team threads, each of which keeps \p held elements of a row in registers, that one
+/// multiprocessor has room for.
 int64_t residentBlocks(const ChipInfo &chip, int64_t team, int64_t held);
 
 } // namespace kbopt

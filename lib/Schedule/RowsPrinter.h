@@ -1,7 +1,7 @@
 //===- RowsPrinter.h - The text of a kernel for rows ------------*- C++ -*-===//
 //
-// Owns what printing a `rows` kernel has found out so far. Rows.cpp prints what a team does for a point, RowsKernel.cpp the kernel
-// around it. Private to the library.
+// Owns what printing a `rows` kernel has found out so far. Rows.cpp prints what a team does for a
+// point, RowsKernel.cpp the kernel around it. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_ROWSPRINTER_H
@@ -33,13 +33,14 @@ private:
   CodeLines code;
   LaneShape shape;
   RowCache cache;
-  std::vector<Stream> held; ///< streams of the cache
+  std::vector<Stream> held;                         ///< streams of the cache
   std::vector<std::pair<Stream, std::string>> sums; ///< of all rows of a block
   llvm::SmallVector<kb::OverOp> lanes;
   int64_t size = 32, rows = 1;
   bool reassociates = false, lanesAreUsed = false;
   int64_t registers = 32, exchanged = 0; ///< bytes of shared memory in which sums change hands
-  /// What the team has touched since its last barrier: bases by key, "" for what is not one loop's own.
+  /// What the team has touched since its last barrier: bases by key, "" for what is not one loop's
+  /// own.
   std::map<std::string, std::map<std::string, bool>> touched;
 
   std::string whyNot();

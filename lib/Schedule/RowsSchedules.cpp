@@ -1,8 +1,9 @@
 //===- RowsSchedules.cpp - Which teams are worth trying ---------------------===//
 //
-// Owns the list of schedules of the sketch `rows` and its order. The figures behind it were measured on an
-// H200: up to 1024 floats a row, a warp with the row in registers is best, with 8 rows a block; above, a
-// block with 8 to 32 floats a thread. Reading a row again costs up to twice the time.
+// Owns the list of schedules of the sketch `rows` and its order. The figures behind it were
+// measured on an H200: up to 1024 floats a row, a warp with the row in registers is best, with 8
+// rows a block; above, a block with 8 to 32 floats a thread. Reading a row again costs up to twice
+// the time.
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
@@ -19,8 +20,9 @@ std::optional<int64_t> kbopt::valueAt(kb::ExprAttr expr, const LaunchSizes &size
     dims.push_back(getAffineDimExpr(i, expr.getContext()));
   for (unsigned i = 0; i < expr.getMap().getNumSymbols(); ++i) {
     auto found = sizes.find(kb::symbolName(i, expr.getSymbols()));
-    symbols.push_back(found == sizes.end() ? getAffineSymbolExpr(i, expr.getContext())
-                                           : getAffineConstantExpr(found->second, expr.getContext()));
+    symbols.push_back(found == sizes.end()
+                          ? getAffineSymbolExpr(i, expr.getContext())
+                          : getAffineConstantExpr(found->second, expr.getContext()));
   }
   auto constant = dyn_cast<AffineConstantExpr>(expr.getExpr().replaceDimsAndSymbols(dims, symbols));
   return constant ? std::optional(constant.getValue()) : std::nullopt;
@@ -36,7 +38,7 @@ struct Ranked {
 /// What the choice of a team depends on.
 struct RowFacts {
   std::optional<int64_t> length, points; ///< of a row; rows
-  int64_t vector = 1, streams = 0;       ///< widest access in elements; registers kept for each iteration
+  int64_t vector = 1, streams = 0; ///< widest access in elements; registers kept for each iteration
   int64_t level = 1;
   bool hasSums = false; ///< rows add to the same elements
 };
@@ -81,16 +83,24 @@ RowFacts factsOf(kb::NestOp nest, int64_t level, const LaunchSizes &sizes) {
   return facts;
 }
 
-Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector, int64_t chunks, int64_t inflight) {
+Schedule make(const RowFacts &facts, int64_t team, int64_t rows, int64_t vector, int64_t chunks,
+              int64_t inflight) {
   Schedule schedule("rows");
-  schedule.set("team", team).set("rows", rows).set("block", team * rows).set("vector", vector).set("level", facts.level);
-  schedule.set("cache", chunks ? "registers" : "none").set("chunks", chunks).set("inflight", inflight);
+  schedule.set("team", team)
+      .set("rows", rows)
+      .set("block", team * rows)
+      .set("vector", vector)
+      .set("level", facts.level);
+  schedule.set("cache", chunks ? "registers" : "none")
+      .set("chunks", chunks)
+      .set("inflight", inflight);
   // What a row of unknown length cannot do, a kernel for long rows does.
   return schedule.set("otherwise", !facts.length && (chunks || vector > 1));
 }
 
-/// How much longer rows take because too few of them are at work on a multiprocessor: a block waits for its loads, for its other
-/// warps and for the next row, about 2.7 us in all, while others should keep the memory busy.
+/// How much longer rows take because too few of them are at work on a multiprocessor: a block waits
+/// for its loads, for its other warps and for the next row, about 2.7 us in all, while others
+/// should keep the memory busy.
 double waitingOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t held) {
   double length = facts.length.value_or(1024);
   double bytesPerNs = chip.dramBytesPerSecond / chip.smCount * 1e-9;
@@ -99,9 +109,10 @@ double waitingOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int6
   return blocks ? std::max(1.0, (2700 + transfer) / (blocks * transfer)) : 4;
 }
 
-/// Estimated relative time: idle lanes, too few threads for the chip, loads in flight, rows read again.
-double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t rows, int64_t vector, int64_t chunks,
-              int64_t inflight) {
+/// Estimated relative time: idle lanes, too few threads for the chip, loads in flight, rows read
+/// again.
+double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t rows,
+              int64_t vector, int64_t chunks, int64_t inflight) {
   double length = facts.length.value_or(1024), points = facts.points.value_or(8192);
   double turns = std::ceil(length / (team * vector));
   double cost = facts.hasSums && !facts.length ? 1 : turns * team * vector / length; // idle lanes
@@ -117,7 +128,8 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
     cost *= 1.02;
   if (chunks * vector * facts.streams > 32)
     cost *= 1.1 + chunks * vector * facts.streams / 256.0;
-  // Elements that are read one by one: a row of 1024 took 52 us with 32 a thread, 34 us with 16 and 28 us with 8.
+  // Elements that are read one by one: a row of 1024 took 52 us with 32 a thread, 34 us with 16 and
+  // 28 us with 8.
   if (chunks > 8 && vector == 1 && facts.streams)
     cost *= 1 + 0.3 * std::log2(double(chunks) / 8);
   if (!chunks && facts.streams)
@@ -125,7 +137,8 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
   if (!chunks && length >= 2048)
     cost *= team <= 32 ? 1.15 : team == 512 && inflight == 2 ? 0.95 : 1;
   if (team > 32)
-    cost *= (1.04 + 20.0 / length) * waitingOf(facts, chip, team, chunks * vector * facts.streams); // barriers
+    cost *= (1.04 + 20.0 / length) *
+            waitingOf(facts, chip, team, chunks * vector * facts.streams); // barriers
   if (team == 1024)
     cost *= 1.05;
   if (team * rows != 256)
@@ -135,21 +148,25 @@ double costOf(const RowFacts &facts, const ChipInfo &chip, int64_t team, int64_t
   return cost;
 }
 
-void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo &chip, double factor) {
+void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo &chip,
+              double factor) {
   std::vector<int64_t> vectors = {facts.vector};
   if (facts.vector > 1)
     vectors.push_back(1);
   for (int64_t vector : vectors)
     for (int64_t team : {32, 256, 128, 512, 1024, 16, 8, 64})
-      for (int64_t rows : team <= 32 ? std::vector<int64_t>{256 / team, 128 / team} : std::vector<int64_t>{1}) {
-        // A thread adds up over the rows of its block; rows of unknown length are assumed to have some thousand elements.
+      for (int64_t rows :
+           team <= 32 ? std::vector<int64_t>{256 / team, 128 / team} : std::vector<int64_t>{1}) {
+        // A thread adds up over the rows of its block; rows of unknown length are assumed to have
+        // some thousand elements.
         if (facts.hasSums && (team <= 32 || (!facts.length && team != 256)))
           continue;
         if (team < 32 && facts.length && *facts.length > team * vector * 4)
           continue;
         auto add = [&](int64_t chunks, int64_t inflight) {
           double held = chunks * vector * std::max<int64_t>(facts.streams, 1);
-          if (chunks > 64 || held + 14 > chip.registersPerThread || (14 + held) * team * rows > chip.registersPerBlock)
+          if (chunks > 64 || held + 14 > chip.registersPerThread ||
+              (14 + held) * team * rows > chip.registersPerBlock)
             return;
           ranked.push_back({factor * costOf(facts, chip, team, rows, vector, chunks, inflight),
                             make(facts, team, rows, vector, chunks, inflight)});
@@ -157,8 +174,12 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
         if (facts.streams && facts.length)
           add((*facts.length + team * vector - 1) / (team * vector), 1);
         else if (facts.streams) {
-          add(team <= 32 ? 32 / vector : facts.hasSums ? std::max<int64_t>(8 / vector, 1) : 16 / vector, 1);
-          // Elements that are read one by one: fewer a thread are better, as long as a row of 1024 fits.
+          add(team <= 32      ? 32 / vector
+              : facts.hasSums ? std::max<int64_t>(8 / vector, 1)
+                              : 16 / vector,
+              1);
+          // Elements that are read one by one: fewer a thread are better, as long as a row of 1024
+          // fits.
           if (vector == 1 && !facts.hasSums && team > 32 && team * 8 >= 1024)
             add(8, 1);
         }
@@ -168,7 +189,8 @@ void addLevel(std::vector<Ranked> &ranked, const RowFacts &facts, const ChipInfo
       }
 }
 
-/// Loads of the shared loops whose neighbours in a warp are neighbours in memory, as a share of all.
+/// Loads of the shared loops whose neighbours in a warp are neighbours in memory, as a share of
+/// all.
 double unitShare(kb::NestOp nest, int64_t level) {
   double unit = 0, all = 0;
   for (kb::OverOp over : laneLoops(nest, level))
@@ -195,13 +217,16 @@ bool formsFloatSums(kb::NestOp nest, int64_t level) {
 
 int64_t kbopt::residentBlocks(const ChipInfo &chip, int64_t team, int64_t held) {
   int64_t registers = llvm::alignTo(held + 28, 8);
-  return std::min(int64_t(chip.registersPerSm) / (team * registers), int64_t(chip.maxThreadsPerSm) / team);
+  return std::min(int64_t(chip.registersPerSm) / (team * registers),
+                  int64_t(chip.maxThreadsPerSm) / team);
 }
 
-/// After a team with short rows comes a block with rows of up to 5120 elements in registers, then one with rows of any
-/// length, which are read again. The first kind is wide: 512 threads with 10 elements each took 98 us where 256 with 20 took
-/// 129 us (softmax of 8192 rows of 4099 on an H200).
-std::optional<Schedule> kbopt::rowsOtherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) {
+/// After a team with short rows comes a block with rows of up to 5120 elements in registers, then
+/// one with rows of any length, which are read again. The first kind is wide: 512 threads with 10
+/// elements each took 98 us where 256 with 20 took 129 us (softmax of 8192 rows of 4099 on an
+/// H200).
+std::optional<Schedule> kbopt::rowsOtherwise(kb::NestOp nest, const ChipInfo &chip,
+                                             const Schedule &schedule) {
   constexpr int64_t team = 512, held = 512, chunks = 10;
   RowFacts facts = factsOf(nest, schedule.integer("level", 1), {});
   bool isLong = schedule.integer("team") >= held && schedule.integer("vector") == 1;
@@ -214,8 +239,8 @@ std::optional<Schedule> kbopt::rowsOtherwise(kb::NestOp nest, const ChipInfo &ch
   return last.set("otherwise", int64_t(0));
 }
 
-std::vector<Schedule> kbopt::rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
-                                           const Freedom &freedom) {
+std::vector<Schedule> kbopt::rowsSchedules(kb::NestOp nest, const ChipInfo &chip,
+                                           const LaunchSizes &sizes, const Freedom &freedom) {
   std::vector<Ranked> ranked;
   SmallVector<kb::OverOp> outer = laneLoops(nest, 1);
   for (int64_t level : {1, 2}) {

@@ -7,7 +7,8 @@ using namespace kbopt;
 Sketch::~Sketch() = default;
 
 Schedule::Schedule(mlir::DictionaryAttr attribute) {
-  for (mlir::NamedAttribute each : attribute ? attribute.getValue() : llvm::ArrayRef<mlir::NamedAttribute>()) {
+  for (mlir::NamedAttribute each :
+       attribute ? attribute.getValue() : llvm::ArrayRef<mlir::NamedAttribute>()) {
     if (auto text = mlir::dyn_cast<mlir::StringAttr>(each.getValue()))
       set(each.getName(), text.getValue());
     else if (auto number = mlir::dyn_cast<mlir::IntegerAttr>(each.getValue()))
@@ -18,7 +19,8 @@ Schedule::Schedule(mlir::DictionaryAttr attribute) {
 int64_t Schedule::integer(llvm::StringRef key, int64_t otherwise) const {
   auto found = values.find(key.str());
   int64_t value = 0;
-  return found == values.end() || llvm::StringRef(found->second).getAsInteger(10, value) ? otherwise : value;
+  return found == values.end() || llvm::StringRef(found->second).getAsInteger(10, value) ? otherwise
+                                                                                         : value;
 }
 
 llvm::StringRef Schedule::string(llvm::StringRef key) const {
@@ -26,7 +28,9 @@ llvm::StringRef Schedule::string(llvm::StringRef key) const {
   return found == values.end() ? llvm::StringRef() : llvm::StringRef(found->second);
 }
 
-Schedule &Schedule::set(llvm::StringRef key, int64_t value) { return set(key, std::to_string(value)); }
+Schedule &Schedule::set(llvm::StringRef key, int64_t value) {
+  return set(key, std::to_string(value));
+}
 
 Schedule &Schedule::set(llvm::StringRef key, llvm::StringRef value) {
   values[key.str()] = value.str();

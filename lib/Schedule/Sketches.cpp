@@ -5,12 +5,14 @@
 using namespace kbopt;
 
 llvm::ArrayRef<const Sketch *> kbopt::sketches() {
-  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(), &rowsSketch(),
-                                                   &stencilSketch(), &mapSketch()};
+  static const std::vector<const Sketch *> all = {&contractionSketch(), &columnsSketch(),
+                                                  &rowsSketch(), &stencilSketch(), &mapSketch()};
   return all;
 }
 
-std::optional<Schedule> Sketch::otherwise(kb::NestOp, const ChipInfo &, const Schedule &) const { return std::nullopt; }
+std::optional<Schedule> Sketch::otherwise(kb::NestOp, const ChipInfo &, const Schedule &) const {
+  return std::nullopt;
+}
 
 const Sketch *kbopt::findSketch(llvm::StringRef name) {
   for (const Sketch *sketch : sketches())

@@ -21,7 +21,8 @@ std::vector<Schedule> rowsSchedules(kb::NestOp nest, const ChipInfo &chip, const
                                     const Freedom &freedom);
 
 /// What comes after \p schedule, one of these, where it cannot run.
-std::optional<Schedule> rowsOtherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule);
+std::optional<Schedule> rowsOtherwise(kb::NestOp nest, const ChipInfo &chip,
+                                      const Schedule &schedule);
 
 /// The value of \p expr for \p sizes where it does not depend on dimensions.
 std::optional<int64_t> valueAt(kb::ExprAttr expr, const LaunchSizes &sizes);

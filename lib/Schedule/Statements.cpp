@@ -30,7 +30,8 @@ void StatementPrinter::combine(kb::ReduceOp reduce, StringRef name, StringRef te
     code.line(name + " " + how.substr(3, 1) + "= " + term + ";");
     return;
   }
-  bool isShort = llvm::all_of(term, [](char c) { return llvm::isAlnum(c) || StringRef("_.[]").contains(c); });
+  bool isShort =
+      llvm::all_of(term, [](char c) { return llvm::isAlnum(c) || StringRef("_.[]").contains(c); });
   if (how.count("%b") < 2 || isShort) {
     code.line(name + " = " + CudaText::combine(how, name, term) + ";");
     return;
@@ -43,7 +44,8 @@ void StatementPrinter::combine(kb::ReduceOp reduce, StringRef name, StringRef te
 
 void StatementPrinter::over(kb::OverOp over) {
   StringRef name = over.getName();
-  code.open("for (int " + name + " = 0; " + name + " < " + text.expression(over.getExtent()) + "; ++" + name + ")");
+  code.open("for (int " + name + " = 0; " + name + " < " + text.expression(over.getExtent()) +
+            "; ++" + name + ")");
   print(over.getBody().front());
   code.close();
 }
@@ -61,13 +63,15 @@ void StatementPrinter::print(Operation *op) {
     this->over(over);
   } else if (auto reduce = dyn_cast<kb::ReduceOp>(op)) {
     auto found = partial.find(reduce.getName().str());
-    combine(reduce, found == partial.end() ? reduce.getName() : StringRef(found->second), text.fill(reduce.getText(), reduce.getOperands(), replaced));
+    combine(reduce, found == partial.end() ? reduce.getName() : StringRef(found->second),
+            text.fill(reduce.getText(), reduce.getOperands(), replaced));
   } else if (auto store = dyn_cast<kb::StoreOp>(op)) {
     code.line(this->store(store));
   }
 }
 
-bool kbopt::usesDim(Block &block, StringRef dim, llvm::function_ref<bool(kb::OperandAttr)> isReplaced) {
+bool kbopt::usesDim(Block &block, StringRef dim,
+                    llvm::function_ref<bool(kb::OperandAttr)> isReplaced) {
   bool uses = false;
   auto look = [&](kb::OperandAttr operand) {
     uses |= dependsOn(operand.getOffset(), dim) && !isReplaced(operand);

@@ -11,7 +11,8 @@
 
 namespace kbopt {
 
-/// Prints to \p code. An operand for which `replaced` has a text is written as that, be it loaded or stored.
+/// Prints to \p code. An operand for which `replaced` has a text is written as that, be it loaded
+/// or stored.
 struct StatementPrinter {
   CudaText &text;
   CodeLines &code;
@@ -30,9 +31,11 @@ private:
   void over(kb::OverOp over);
 };
 
-/// Whether a printed text of \p block needs the value of \p dim by name: offsets along it count unless
+/// Whether a printed text of \p block needs the value of \p dim by name: offsets along it count
+/// unless
 /// \p replaced has a text for them.
-bool usesDim(mlir::Block &block, llvm::StringRef dim, llvm::function_ref<bool(kb::OperandAttr)> isReplaced);
+bool usesDim(mlir::Block &block, llvm::StringRef dim,
+             llvm::function_ref<bool(kb::OperandAttr)> isReplaced);
 
 } // namespace kbopt
 

@@ -1,7 +1,8 @@
 //===- Stencil.cpp - Neighbouring points that share elements ----------------===//
 //
-// Owns the sketch `stencil`: a thread computes several neighbouring points along one dimension and loads the
-// elements that they have in common once, into registers. Lanes run along another dimension.
+// Owns the sketch `stencil`: a thread computes several neighbouring points along one dimension and
+// loads the elements that they have in common once, into registers. Lanes run along another
+// dimension.
 //
 //===----------------------------------------------------------------------===//
 #include "Accesses.h"
@@ -16,15 +17,17 @@ namespace {
 
 /// Loads of one array that lie a whole number of steps of a dimension apart.
 struct SharedLoads {
-  kb::OperandAttr first;                                ///< the one that lies lowest
-  SmallVector<std::pair<kb::OperandAttr, int64_t>> all; ///< and by how many steps each lies above it
-  int64_t span = 0;                                     ///< the greatest of these
+  kb::OperandAttr first; ///< the one that lies lowest
+  SmallVector<std::pair<kb::OperandAttr, int64_t>>
+      all;          ///< and by how many steps each lies above it
+  int64_t span = 0; ///< the greatest of these
 };
 
 /// Farther apart than this nothing is worth keeping.
 constexpr int64_t mostSteps = 8;
 
-/// An offset as a sum of products of names, so that those with sizes as strides cancel: y * w + x and y * w + w + x.
+/// An offset as a sum of products of names, so that those with sizes as strides cancel: y * w + x
+/// and y * w + w + x.
 using Product = std::vector<std::string>; ///< sorted
 using Terms = std::map<Product, int64_t>;
 
@@ -85,7 +88,8 @@ Terms gainOf(kb::ExprAttr offset, StringRef dim) {
   return gain;
 }
 
-/// How many \p gain lie between \p from and \p to; nothing if they are no whole number of steps apart.
+/// How many \p gain lie between \p from and \p to; nothing if they are no whole number of steps
+/// apart.
 std::optional<int64_t> stepsBetween(kb::ExprAttr from, kb::ExprAttr to, const Terms &gain) {
   Terms distance = termsOf(to.getExpr(), to);
   addTo(distance, termsOf(from.getExpr(), from), -1);
@@ -102,7 +106,9 @@ std::optional<int64_t> stepsBetween(kb::ExprAttr from, kb::ExprAttr to, const Te
 class StencilNest {
 public:
   explicit StencilNest(kb::NestOp nest) : box(nest), nest(nest), inner(&nest.getBody().front()) {
-    bool onlyScalars = !inner->empty() && llvm::all_of(llvm::drop_end(*inner), [](Operation &op) { return isa<kb::LetOp>(op); });
+    bool onlyScalars = !inner->empty() && llvm::all_of(llvm::drop_end(*inner), [](Operation &op) {
+      return isa<kb::LetOp>(op);
+    });
     if (onlyScalars)
       guard = dyn_cast<kb::WhenOp>(inner->back());
     if (guard && guard.getText().empty() && guard.getDomain())
@@ -129,14 +135,16 @@ public:
       return "";
     kb::DomainAttr domain = *kb::WhenOp(guard).getDomain();
     for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i)
-      if (domain.getSet().isEq(i) || llvm::any_of(box.names, [&](StringRef dim) { return !strideAlong(constraint(i), dim); }))
+      if (domain.getSet().isEq(i) ||
+          llvm::any_of(box.names, [&](StringRef dim) { return !strideAlong(constraint(i), dim); }))
         return "the condition on its points is not a range";
     return "";
   }
 
   kb::ExprAttr constraint(unsigned number) const {
     kb::DomainAttr domain = *kb::WhenOp(guard).getDomain();
-    auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(), domain.getSet().getConstraint(number));
+    auto map = AffineMap::get(domain.getSet().getNumDims(), domain.getSet().getNumSymbols(),
+                              domain.getSet().getConstraint(number));
     return kb::ExprAttr::get(domain.getContext(), domain.getLoops(), domain.getSymbols(), map);
   }
 
@@ -153,7 +161,8 @@ public:
 
   /// Whether \p count neighbours along \p dim are enough for one to load what another one does.
   bool sharesWithin(StringRef dim, int64_t count) const {
-    return llvm::any_of(sharedAlong(dim), [&](const SharedLoads &each) { return int64_t(each.span) <= count; });
+    return llvm::any_of(sharedAlong(dim),
+                        [&](const SharedLoads &each) { return int64_t(each.span) <= count; });
   }
 
   /// How many loads of a point its neighbours along \p dim have made already.
@@ -196,18 +205,22 @@ public:
     return dims;
   }
 
-  kb::ExprAttr extent(StringRef dim) const { return box.extents[llvm::find(box.names, dim) - box.names.begin()]; }
+  kb::ExprAttr extent(StringRef dim) const {
+    return box.extents[llvm::find(box.names, dim) - box.names.begin()];
+  }
 
 private:
   bool isStored(kb::BaseAttr base) const {
     bool stored = false;
-    kb::NestOp(nest).walk([&](kb::StoreOp store) { stored |= store.getTarget().getBase() == base; });
+    kb::NestOp(nest).walk(
+        [&](kb::StoreOp store) { stored |= store.getTarget().getBase() == base; });
     return stored;
   }
 
   void add(kb::OperandAttr load, StringRef dim, std::vector<SharedLoads> &groups) const {
     Terms gain = gainOf(load.getOffset(), dim);
-    if (gain.empty() || isStored(load.getBase()) || usesNameOf(load.getOffset(), kb::NestOp(nest).getBody().front()))
+    if (gain.empty() || isStored(load.getBase()) ||
+        usesNameOf(load.getOffset(), kb::NestOp(nest).getBody().front()))
       return;
     for (SharedLoads &group : groups) {
       if (group.first.getBase() != load.getBase() || group.first.getType() != load.getType())
@@ -269,11 +282,15 @@ private:
 
   std::string chooseShape() {
     lanes = schedule.string("lanes"), along = schedule.string("along");
-    block = schedule.integer("block", 256), rows = schedule.integer("rows", 8), count = schedule.integer("inflight", 4);
-    if (!llvm::is_contained(stencil.box.names, lanes) || !llvm::is_contained(stencil.box.names, along) || lanes == along)
+    block = schedule.integer("block", 256), rows = schedule.integer("rows", 8),
+    count = schedule.integer("inflight", 4);
+    if (!llvm::is_contained(stencil.box.names, lanes) ||
+        !llvm::is_contained(stencil.box.names, along) || lanes == along)
       return "the keys 'lanes' and 'along' must name two of its dimensions";
-    if (!llvm::isPowerOf2_64(block) || block < 32 || block > 1024 || !llvm::isPowerOf2_64(rows) || rows > block / 8)
-      return "the key 'rows' must be a power of two that leaves 8 lanes of a block of 32 to 1024 threads";
+    if (!llvm::isPowerOf2_64(block) || block < 32 || block > 1024 || !llvm::isPowerOf2_64(rows) ||
+        rows > block / 8)
+      return "the key 'rows' must be a power of two that leaves 8 lanes of a block of 32 to 1024 "
+             "threads";
     if (!llvm::isPowerOf2_64(count) || count < 2 || count > 8)
       return "the key 'inflight' must be 2, 4 or 8";
     for (StringRef dim : stencil.box.names)
@@ -293,7 +310,8 @@ private:
   }
 
   void nameThings() {
-    lanesName = text.freshName("lanes"), rowsName = text.freshName("rows"), countName = text.freshName("count");
+    lanesName = text.freshName("lanes"), rowsName = text.freshName("rows"),
+    countName = text.freshName("count");
     firstName = text.freshName(along.str() + "First"), turn = text.freshName("r");
     for (const SharedLoads &group : groups)
       arrays.push_back(arrayName(text, group.first));
@@ -303,16 +321,19 @@ private:
   int64_t each(StringRef dim) const { return dim == along ? count : 1; }
 
   void printIndices(CodeLines &code) {
-    code.line("constexpr int " + lanesName + " = " + std::to_string(block / rows) + ", " + rowsName + " = " +
-              std::to_string(rows) + ", " + countName + " = " + std::to_string(count) + ";");
+    code.line("constexpr int " + lanesName + " = " + std::to_string(block / rows) + ", " +
+              rowsName + " = " + std::to_string(rows) + ", " + countName + " = " +
+              std::to_string(count) + ";");
     std::string outside = lanes.str() + " >= " + text.expression(stencil.extent(lanes));
     code.line("const int " + lanes + " = blockIdx.x * " + lanesName + " + threadIdx.x;");
     for (StringRef dim : stencil.box.names) {
       if (dim == lanes)
         continue;
-      std::string index = dim == second ? "blockIdx.y * " + rowsName + " + threadIdx.y" : "blockIdx.z";
+      std::string index =
+          dim == second ? "blockIdx.y * " + rowsName + " + threadIdx.y" : "blockIdx.z";
       if (dim == along)
-        code.line("const int " + firstName + " = " + (dim == second ? "(" + index + ")" : index) + " * " + countName + ";");
+        code.line("const int " + firstName + " = " + (dim == second ? "(" + index + ")" : index) +
+                  " * " + countName + ";");
       else
         code.line("const int " + dim + " = " + index + ";");
       if (dim == second && dim != along)
@@ -331,14 +352,16 @@ private:
 
   /// All points of the thread are there, and inside the guard.
   std::string allInside() {
-    std::string all = firstName + " + " + countName + " <= " + text.expression(stencil.extent(along));
+    std::string all =
+        firstName + " + " + countName + " <= " + text.expression(stencil.extent(along));
     if (!stencil.guard)
       return all;
     std::string last = firstName + " + " + countName + " - 1";
     for (unsigned i = 0; i < stencil.guard.getDomain()->getSet().getNumConstraints(); ++i) {
       kb::ExprAttr constraint = stencil.constraint(i);
       bool falls = *strideAlong(constraint, along) < 0;
-      all += " && " + at(falls ? StringRef(last) : StringRef(firstName), [&] { return comparison(text, constraint, false); });
+      all += " && " + at(falls ? StringRef(last) : StringRef(firstName),
+                         [&] { return comparison(text, constraint, false); });
     }
     return all;
   }
@@ -349,11 +372,14 @@ private:
     for (auto [group, array] : llvm::zip(groups, arrays)) {
       std::string size = countName + " + " + std::to_string(group.span);
       code.line(group.first.getType().str() + " " + array + "[" + size + "];");
-      code.unroll().open("for (int " + element + " = 0; " + element + " < " + size + "; ++" + element + ")");
-      code.line(array + "[" + element + "] = " + at(firstName + " + " + element, [&] { return text.operand(group.first); }) + ";");
+      code.unroll().open("for (int " + element + " = 0; " + element + " < " + size + "; ++" +
+                         element + ")");
+      code.line(array + "[" + element + "] = " +
+                at(firstName + " + " + element, [&] { return text.operand(group.first); }) + ";");
       code.close();
     }
-    code.unroll().open("for (int " + turn + " = 0; " + turn + " < " + countName + "; ++" + turn + ")");
+    code.unroll().open("for (int " + turn + " = 0; " + turn + " < " + countName + "; ++" + turn +
+                       ")");
     code.line("const int " + along + " = " + firstName + " + " + turn + ";");
     StatementPrinter print{text, code, [&](kb::OperandAttr operand) { return kept(operand); }};
     if (stencil.guard)
@@ -373,8 +399,10 @@ private:
   }
 
   void printEdge(CodeLines &code) {
-    std::string end = "min(" + firstName + " + " + countName + ", " + text.intExpression(stencil.extent(along)) + ")";
-    code.open("for (int " + along + " = " + firstName + "; " + along + " < " + end + "; ++" + along + ")");
+    std::string end = "min(" + firstName + " + " + countName + ", " +
+                      text.intExpression(stencil.extent(along)) + ")";
+    code.open("for (int " + along + " = " + firstName + "; " + along + " < " + end + "; ++" +
+              along + ")");
     StatementPrinter{text, code}.print(nest.getBody().front());
     code.close();
   }
@@ -384,7 +412,8 @@ private:
     kernel.name = name;
     auto covers = [&](StringRef dim, int64_t by) {
       std::string size = text.hostExpression(stencil.extent(dim));
-      return by == 1 ? size : "((" + size + ") + " + std::to_string(by - 1) + ") / " + std::to_string(by);
+      return by == 1 ? size
+                     : "((" + size + ") + " + std::to_string(by - 1) + ") / " + std::to_string(by);
     };
     kernel.gridX = covers(lanes, block / rows);
     for (StringRef dim : stencil.box.names)
@@ -396,9 +425,11 @@ private:
       }
     kernel.blockX = std::to_string(block / rows), kernel.blockY = std::to_string(rows);
     std::string header = nest.getHeader() ? nest.getHeader()->str() + "\n" : "";
-    kernel.definition = "// A thread computes " + std::to_string(count) + " neighbouring points along '" + along.str() +
-                        "' and loads the elements that they share once.\n" + header + "__global__ void __launch_bounds__(" +
-                        std::to_string(block) + ") " + name + "(" + text.parameters(unaliased) + ") {\n" + body + "}\n";
+    kernel.definition = "// A thread computes " + std::to_string(count) +
+                        " neighbouring points along '" + along.str() +
+                        "' and loads the elements that they share once.\n" + header +
+                        "__global__ void __launch_bounds__(" + std::to_string(block) + ") " + name +
+                        "(" + text.parameters(unaliased) + ") {\n" + body + "}\n";
     kernel.extraParameters = text.extraParameters();
     kernel.conditions = needs.conditions;
     kernel.estimatedRegisters = 24;
@@ -425,14 +456,19 @@ public:
     return isNear ? "" : "the points that load a common element lie more than 8 apart";
   }
 
-  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &, const Freedom &) const override {
+  std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &, const LaunchSizes &,
+                                  const Freedom &) const override {
     std::vector<Schedule> all;
     StencilNest stencil(nest);
     auto add = [&](StringRef along, int64_t count, int64_t block, int64_t rows) {
       if (!stencil.sharesWithin(along, count))
         return;
       Schedule schedule("stencil");
-      schedule.set("along", along).set("block", block).set("inflight", count).set("lanes", stencil.lanes()).set("rows", rows);
+      schedule.set("along", along)
+          .set("block", block)
+          .set("inflight", count)
+          .set("lanes", stencil.lanes())
+          .set("rows", rows);
       all.push_back(schedule);
     };
     SmallVector<StringRef> dims = stencil.sharing();
@@ -446,7 +482,8 @@ public:
     return all;
   }
 
-  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name, const ChipInfo &) const override {
+  llvm::Expected<GeneratedKernel> print(kb::NestOp nest, StringRef name,
+                                        const ChipInfo &) const override {
     return StencilPrinter(nest, name).run();
   }
 };

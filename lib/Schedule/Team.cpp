@@ -6,15 +6,16 @@
 using namespace kbopt;
 using namespace mlir;
 
-void Team::shuffle(CodeLines &code, const Value &value, StringRef variable, int64_t lanes, StringRef among) {
+void Team::shuffle(CodeLines &code, const Value &value, StringRef variable, int64_t lanes,
+                   StringRef among) {
   kb::ReduceOp reduce = value.reduce;
   if (offset.empty())
     offset = text.freshName("offset");
   std::string term = "__shfl_xor_sync(" + among.str() + ", " + variable.str() + ", " + offset + ")";
   bool isOne = reduce.getCombine().count("%b") < 2;
   code.unroll();
-  std::string head =
-      "for (int " + offset + " = " + std::to_string(lanes / 2) + "; " + offset + " > 0; " + offset + " /= 2)";
+  std::string head = "for (int " + offset + " = " + std::to_string(lanes / 2) + "; " + offset +
+                     " > 0; " + offset + " /= 2)";
   if (isOne)
     code.line(head).indent();
   else
@@ -66,7 +67,10 @@ std::string Team::helper(ArrayRef<Value> values) {
   const bool isOne = values.size() == 1;
   std::string kind = kb::ReduceOp(values.front().reduce).getReduction().str();
   auto word = words.find(kind);
-  std::string name = text.freshName(kernelName + "_" + (!isOne ? "values" : word == words.end() ? kind : word->second));
+  std::string name = text.freshName(kernelName + "_" +
+                                    (!isOne                ? "values"
+                                     : word == words.end() ? kind
+                                                           : word->second));
   std::string warps = std::to_string(size / 32), parameters;
   auto of = [&](StringRef what, size_t i) { return what.str() + (i ? std::to_string(i + 1) : ""); };
   for (auto [i, value] : llvm::enumerate(values))
@@ -74,7 +78,8 @@ std::string Team::helper(ArrayRef<Value> values) {
   CodeLines code;
   code.line(isOne ? "/// Combines `value` over the block; every thread gets the result."
                   : "/// Combines each value over the block; every thread gets the results.");
-  code.open("__device__ " + (isOne ? values.front().type : "void") + " " + name + "(" + parameters + ")");
+  code.open("__device__ " + (isOne ? values.front().type : "void") + " " + name + "(" + parameters +
+            ")");
   for (auto [i, value] : llvm::enumerate(values))
     code.line("__shared__ " + value.type + " " + of("ofWarp", i) + "[" + warps + "];");
   for (auto [i, value] : llvm::enumerate(values))
@@ -101,7 +106,8 @@ bool kbopt::isNeutral(kb::ReduceOp reduce, StringRef text) {
     return true;
   double value = 0;
   bool isNumber = !text.rtrim("fFuUlL").getAsDouble(value);
-  return isNumber && ((reduce.getReduction() == "add" && value == 0) || (reduce.getReduction() == "mul" && value == 1));
+  return isNumber && ((reduce.getReduction() == "add" && value == 0) ||
+                      (reduce.getReduction() == "mul" && value == 1));
 }
 
 bool kbopt::isIdempotent(kb::ReduceOp reduce) {

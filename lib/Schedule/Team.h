@@ -1,7 +1,7 @@
 //===- Team.h - Threads that reduce together --------------------*- C++ -*-===//
 //
-// Owns the code with which the threads of a team combine their partial results: shuffles within a warp, one shared
-// array beyond. Private to the library.
+// Owns the code with which the threads of a team combine their partial results: shuffles within a
+// warp, one shared array beyond. Private to the library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SCHEDULE_TEAM_H
@@ -14,7 +14,8 @@ namespace kbopt {
 /// A power of two of neighbouring threads; beyond a warp, all threads of a block.
 class Team {
 public:
-  Team(CudaText &text, int64_t size, llvm::StringRef kernelName) : text(text), size(size), kernelName(kernelName) {}
+  Team(CudaText &text, int64_t size, llvm::StringRef kernelName)
+      : text(text), size(size), kernelName(kernelName) {}
 
   bool isBlock() const { return size > 32; }
   /// The threads of the team, for the second argument of shuffles.
@@ -24,7 +25,8 @@ public:
     kb::ReduceOp reduce;
     std::string type, variable;
   };
-  /// Afterwards, every thread has the team's values in the variables of \p values. A block meets once for all of them.
+  /// Afterwards, every thread has the team's values in the variables of \p values. A block meets
+  /// once for all of them.
   void combine(CodeLines &code, llvm::ArrayRef<Value> values);
   /// Orders accesses to memory of the team's threads.
   void barrier(CodeLines &code);
@@ -39,7 +41,8 @@ private:
   int64_t shared = 0;
   std::map<std::string, std::string> known; ///< helper by types and combinations
 
-  void shuffle(CodeLines &code, const Value &value, llvm::StringRef variable, int64_t lanes, llvm::StringRef mask);
+  void shuffle(CodeLines &code, const Value &value, llvm::StringRef variable, int64_t lanes,
+               llvm::StringRef mask);
   std::string helper(llvm::ArrayRef<Value> values);
 };
 

@@ -43,8 +43,8 @@ bool Anchor::matches(StringRef text) const {
 /// The macro in the text that \p place comes out of, as a reason.
 static std::string fromMacro(const ParsedProgram &program, clang::SourceLocation place) {
   const clang::SourceManager &sources = program.sources();
-  for (clang::SourceLocation caller = sources.getImmediateMacroCallerLoc(place);
-       caller.isMacroID(); caller = sources.getImmediateMacroCallerLoc(place))
+  for (clang::SourceLocation caller = sources.getImmediateMacroCallerLoc(place); caller.isMacroID();
+       caller = sources.getImmediateMacroCallerLoc(place))
     place = caller;
   return ("it comes from the macro '" +
           clang::Lexer::getImmediateMacroName(place, sources, program.language()) + "'")
@@ -218,12 +218,14 @@ AnchorOrReason kbopt::anchorOfStatements(const ParsedProgram &program, const cla
   return makeAnchor(program, AnchorKind::Node, owner, "Statements", range);
 }
 
-AnchorOrReason kbopt::anchorBeforeName(const ParsedProgram &program, const clang::FunctionDecl *function) {
+AnchorOrReason kbopt::anchorBeforeName(const ParsedProgram &program,
+                                       const clang::FunctionDecl *function) {
   if (function->hasAttr<clang::CUDALaunchBoundsAttr>())
     return AnchorOrReason::refuse("it has launch bounds already");
   if (function->getQualifier())
     return AnchorOrReason::refuse("its name is qualified");
-  AnchorOrReason name = anchorOfRange(program, function->getNameInfo().getSourceRange(), function, "Name");
+  AnchorOrReason name =
+      anchorOfRange(program, function->getNameInfo().getSourceRange(), function, "Name");
   if (!name)
     return name;
   return makeAnchor(program, AnchorKind::BeforeName, function, "Name", {name->begin, name->begin});

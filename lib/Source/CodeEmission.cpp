@@ -210,9 +210,9 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
     std::string source = place->file("refusals.c"), refusals = place->file("refusals.o");
     if (llvm::Error error = realFileSystem().write(source, refusalSource(*missing)))
       return error;
-    if (llvm::Error error = runCompiler(
-            runner, limits, command,
-            {"-x", "c", "-O1", "-fPIC", "-w", "-c", source}, refusals, "refusals"))
+    if (llvm::Error error =
+            runCompiler(runner, limits, command, {"-x", "c", "-O1", "-fPIC", "-w", "-c", source},
+                        refusals, "refusals"))
       return error;
     // In an archive it is only asked for what nothing before it has.
     std::string archive = place->file("librefusals.a");

@@ -79,8 +79,8 @@ Digest CompileCommand::digest() const {
   return builder.finish();
 }
 
-/// The file behind the compiler \p name, looked for in PATH unless it is absolute. What goes by its name there may be a
-/// link to ccache or the like, which is passed over. Empty where there is none.
+/// The file behind the compiler \p name, looked for in PATH unless it is absolute. What goes by its
+/// name there may be a link to ccache or the like, which is passed over. Empty where there is none.
 static std::string realCompiler(StringRef name) {
   llvm::SmallVector<StringRef, 16> folders{""};
   const std::string all = llvm::sys::Process::GetEnv("PATH").value_or("");
@@ -139,7 +139,8 @@ static llvm::Error translate(llvm::ArrayRef<std::string> arguments, bool forClan
   return llvm::Error::success();
 }
 
-/// Where the compiler stands in \p words: launchers of any name may stand before it, with options of their own.
+/// Where the compiler stands in \p words: launchers of any name may stand before it, with options
+/// of their own.
 static size_t compilerIn(llvm::ArrayRef<std::string> words) {
   for (auto [index, word] : llvm::enumerate(words)) {
     StringRef name = path::filename(word);
@@ -167,7 +168,8 @@ static llvm::Expected<bool> takeFromDatabase(clang::tooling::CompilationDatabase
   command.directory = entry.Directory;
   const size_t compilerAt = compilerIn(entry.CommandLine);
   StringRef compiler = entry.CommandLine[compilerAt];
-  std::vector<std::string> arguments(entry.CommandLine.begin() + compilerAt + 1, entry.CommandLine.end());
+  std::vector<std::string> arguments(entry.CommandLine.begin() + compilerAt + 1,
+                                     entry.CommandLine.end());
   if (llvm::Error error = translate(arguments, isClang(compiler), command))
     return std::move(error);
   return true;

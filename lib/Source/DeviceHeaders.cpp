@@ -13,8 +13,8 @@ using namespace kbopt;
 using llvm::StringRef;
 namespace path = llvm::sys::path;
 
-/// nvcc puts CUDA's runtime header before every program, and with it come GCC's <math.h>, <stdint.h>
-/// and <limits.h>. What of them device code can use beside integers of a given width:
+/// nvcc puts CUDA's runtime header before every program, and with it come GCC's <math.h>,
+/// <stdint.h> and <limits.h>. What of them device code can use beside integers of a given width:
 static constexpr llvm::StringLiteral standard = R"(#pragma once
 typedef unsigned int uint;
 #define CHAR_BIT 8
@@ -126,8 +126,7 @@ std::string HeaderSlices::withDeviceIncludes(std::string text, StringRef folder)
   return result;
 }
 
-std::optional<std::vector<std::string>>
-kbopt::nvrtcOptions(llvm::ArrayRef<std::string> nvccFlags) {
+std::optional<std::vector<std::string>> kbopt::nvrtcOptions(llvm::ArrayRef<std::string> nvccFlags) {
   std::vector<std::string> options = {("--pre-include=" + standardName).str(), "-w"};
   for (size_t i = 0; i < nvccFlags.size(); ++i) {
     auto [name, value] = StringRef(nvccFlags[i]).split('=');
@@ -144,16 +143,17 @@ kbopt::nvrtcOptions(llvm::ArrayRef<std::string> nvccFlags) {
     std::string argument = takesNext ? nvccFlags[++i] : joined.empty() ? value.str() : joined.str();
     StringRef longName = flag->longName;
     using Kind = llvm::StringSwitch<int>;
-    switch (Kind(longName)
-                .Cases({"define-macro", "undefine-macro"}, 1)
-                .Cases({"fmad", "ftz", "prec-div", "prec-sqrt"}, 2)
-                .Cases({"use_fast_math", "generate-line-info", "extra-device-vectorization"}, 3)
-                .Cases({"std", "maxrregcount", "ptxas-options"}, 4)
-                .Cases({"include-path", "system-include"}, 5) // their headers travel with the slice
-                .Cases({"optimize", "compiler-options", "expt-relaxed-constexpr", "linker-options"}, 5)
-                .Cases({"extended-lambda", "expt-extended-lambda", "machine", "m64"}, 5)
-                .Cases({"library", "library-path", "disable-warnings", "Werror", "threads"}, 5)
-                .Default(0)) {
+    switch (
+        Kind(longName)
+            .Cases({"define-macro", "undefine-macro"}, 1)
+            .Cases({"fmad", "ftz", "prec-div", "prec-sqrt"}, 2)
+            .Cases({"use_fast_math", "generate-line-info", "extra-device-vectorization"}, 3)
+            .Cases({"std", "maxrregcount", "ptxas-options"}, 4)
+            .Cases({"include-path", "system-include"}, 5) // their headers travel with the slice
+            .Cases({"optimize", "compiler-options", "expt-relaxed-constexpr", "linker-options"}, 5)
+            .Cases({"extended-lambda", "expt-extended-lambda", "machine", "m64"}, 5)
+            .Cases({"library", "library-path", "disable-warnings", "Werror", "threads"}, 5)
+            .Default(0)) {
     case 1:
       options.push_back((longName == "define-macro" ? "-D" : "-U") + argument);
       break;

@@ -75,9 +75,10 @@ void Slicer::addRoots() {
     if (const auto *described = llvm::dyn_cast<FunctionTemplateDecl>(declaration))
       declaration = described->getTemplatedDecl();
     bool isKernel = declaration->hasAttr<CUDAGlobalAttr>();
-    bool isVariable = llvm::isa<VarDecl>(declaration) &&
-                      (declaration->hasAttr<CUDADeviceAttr>() || declaration->hasAttr<CUDAConstantAttr>() ||
-                       declaration->hasAttr<HIPManagedAttr>());
+    bool isVariable =
+        llvm::isa<VarDecl>(declaration) &&
+        (declaration->hasAttr<CUDADeviceAttr>() || declaration->hasAttr<CUDAConstantAttr>() ||
+         declaration->hasAttr<HIPManagedAttr>());
     const auto *directive = llvm::dyn_cast<UsingDirectiveDecl>(declaration);
     bool namesSpace = llvm::isa<NamespaceAliasDecl>(declaration) ||
                       (directive && !directive->getNominatedNamespace()->isStdNamespace());

@@ -68,12 +68,15 @@ std::string kbopt::renderDiagnostics(llvm::ArrayRef<SourceDiagnostic> diagnostic
 
 /// For A<T>::f<N>(x), which may be two comparisons.
 static std::string adviceOnTemplate(const SourceDiagnostic &diagnostic) {
-  llvm::StringRef callee = llvm::StringRef(diagnostic.lineText).substr(diagnostic.column ? diagnostic.column - 1 : 0);
+  llvm::StringRef callee =
+      llvm::StringRef(diagnostic.lineText).substr(diagnostic.column ? diagnostic.column - 1 : 0);
   auto [scope, name] = callee.take_until([](char c) { return c == '('; }).rsplit("::");
   llvm::StringRef function = name.take_until([](char c) { return c == '<'; });
   if (!scope.contains('<') || function.empty() || function == name)
     return "";
-  return ("say that '" + function + "' is a template: '" + scope + "::template " + name.rtrim() + "'").str();
+  return ("say that '" + function + "' is a template: '" + scope + "::template " + name.rtrim() +
+          "'")
+      .str();
 }
 
 /// For x = {} of a class with several assignments, as those of half-precision numbers are.
@@ -87,7 +90,9 @@ static std::string adviceOnBraces(const SourceDiagnostic &diagnostic) {
 
 std::string kbopt::adviceForClang(llvm::ArrayRef<SourceDiagnostic> diagnostics) {
   for (const SourceDiagnostic &diagnostic : diagnostics) {
-    llvm::StringRef message = diagnostic.severity == Severity::Error ? llvm::StringRef(diagnostic.message) : llvm::StringRef();
+    llvm::StringRef message = diagnostic.severity == Severity::Error
+                                  ? llvm::StringRef(diagnostic.message)
+                                  : llvm::StringRef();
     std::string advice;
     if (message.starts_with("reference to overloaded function could not be resolved") ||
         message.starts_with("missing 'template' keyword prior to dependent template name"))
@@ -95,7 +100,9 @@ std::string kbopt::adviceForClang(llvm::ArrayRef<SourceDiagnostic> diagnostics) 
     else if (message.starts_with("use of overloaded operator '=' is ambiguous"))
       advice = adviceOnBraces(diagnostic);
     if (!advice.empty())
-      return (diagnostic.file + ":" + llvm::Twine(diagnostic.line) + ": " + advice + ", which nvcc takes too").str();
+      return (diagnostic.file + ":" + llvm::Twine(diagnostic.line) + ": " + advice +
+              ", which nvcc takes too")
+          .str();
   }
   return "";
 }

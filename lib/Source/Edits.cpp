@@ -50,11 +50,13 @@ llvm::Error Edits::replace(const Anchor &anchor, const ParsedProgram &program,
   return replace(anchor, bytes->begin, bytes->end - bytes->begin, replacement);
 }
 
-// Schedules of several kernels are edits of one text, and become one patch here. Each is complete by itself, so that two of them may add the same #include, or
-// declare the same function (the test of allocations) before the same one: that is needed once. Everything else must not overlap.
+// Schedules of several kernels are edits of one text, and become one patch here. Each is complete
+// by itself, so that two of them may add the same #include, or declare the same function (the test
+// of allocations) before the same one: that is needed once. Everything else must not overlap.
 llvm::Error Edits::merge(const Edits &other) {
   auto isThere = [&](const Edit &edit) {
-    bool isDeclaration = edit.anchor.kind == AnchorKind::Includes || edit.anchor.kind == AnchorKind::BeforeFunction;
+    bool isDeclaration =
+        edit.anchor.kind == AnchorKind::Includes || edit.anchor.kind == AnchorKind::BeforeFunction;
     return isDeclaration && llvm::any_of(edits, [&](const Edit &each) {
              return each.anchor.kind == edit.anchor.kind && each.replacement == edit.replacement &&
                     (each.anchor.kind == AnchorKind::Includes || each.anchor == edit.anchor);

@@ -115,9 +115,10 @@ format::FormatStyle kbopt::styleOf(StringRef file, StringRef text) {
   return style;
 }
 
-/// Where clang-format takes the brackets of launches for comparisons, and splits them: from the first thing on
-/// such a line to the end of the statement.
-static std::vector<clang::tooling::Range> misreadLaunches(StringRef text, const clang::tooling::Replacements &changes) {
+/// Where clang-format takes the brackets of launches for comparisons, and splits them: from the
+/// first thing on such a line to the end of the statement.
+static std::vector<clang::tooling::Range>
+misreadLaunches(StringRef text, const clang::tooling::Replacements &changes) {
   std::vector<clang::tooling::Range> misread;
   for (const clang::tooling::Replacement &change : changes)
     for (unsigned back : {1u, 2u}) {
@@ -146,10 +147,12 @@ llvm::Expected<std::string> kbopt::formatRanges(StringRef text,
   for (const clang::tooling::Replacement &change : changes) {
     clang::tooling::Range changed(change.getOffset(), change.getLength());
     // The margin of a line that was misread is right all the same.
-    if (llvm::any_of(misread, [&](const auto &range) {
-          return change.getOffset() >= range.getOffset() &&
-                 change.getOffset() < range.getOffset() + range.getLength();
-        }) && change.getReplacementText().count('\n') == 0 &&
+    if (llvm::any_of(misread,
+                     [&](const auto &range) {
+                       return change.getOffset() >= range.getOffset() &&
+                              change.getOffset() < range.getOffset() + range.getLength();
+                     }) &&
+        change.getReplacementText().count('\n') == 0 &&
         text.substr(change.getOffset(), change.getLength()).count('\n') == 0)
       continue;
     if (llvm::any_of(ranges, [&](const auto &range) { return range.contains(changed); }))

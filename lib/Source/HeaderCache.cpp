@@ -54,7 +54,8 @@ bool kbopt::makeCacheEntry(StringRef entry, llvm::function_ref<bool(StringRef dr
   if (fs::exists(entry)) {
     // The time of its last use, by which entries leave.
     std::error_code ignored;
-    std::filesystem::last_write_time(entry.str(), std::filesystem::file_time_type::clock::now(), ignored);
+    std::filesystem::last_write_time(entry.str(), std::filesystem::file_time_type::clock::now(),
+                                     ignored);
     return true;
   }
   if (failed.count(entry.str()))

@@ -45,7 +45,9 @@ public:
   }
   bool VisitDeclRefExpr(DeclRefExpr *expr) override { return note(expr->getDecl()); }
   bool VisitMemberExpr(MemberExpr *expr) override { return note(expr->getMemberDecl()); }
-  bool VisitCXXConstructExpr(CXXConstructExpr *expr) override { return note(expr->getConstructor()); }
+  bool VisitCXXConstructExpr(CXXConstructExpr *expr) override {
+    return note(expr->getConstructor());
+  }
   bool VisitOverloadExpr(OverloadExpr *expr) override {
     for (const NamedDecl *each : expr->decls())
       note(each);

@@ -19,7 +19,8 @@ using namespace kbopt;
 
 namespace {
 
-/// Finds the instantiations of function templates, which are no declarations of the translation unit's.
+/// Finds the instantiations of function templates, which are no declarations of the translation
+/// unit's.
 class Instantiations : public clang::DynamicRecursiveASTVisitor {
 public:
   explicit Instantiations(clang::CodeGenerator &generator) : generator(generator) {
@@ -63,19 +64,22 @@ llvm::Expected<std::string> kbopt::deviceBitcodeOf(const ParsedProgram &program)
   clang::Preprocessor &preprocessor = program.preprocessor();
   std::unique_ptr<clang::CodeGenerator> generator = clang::CreateLLVMCodeGen(
       diagnostics, program.command().file, preprocessor.getFileManager().getVirtualFileSystemPtr(),
-      preprocessor.getHeaderSearchInfo().getHeaderSearchOpts(), preprocessor.getPreprocessorOpts(), options, context);
+      preprocessor.getHeaderSearchInfo().getHeaderSearchOpts(), preprocessor.getPreprocessorOpts(),
+      options, context);
   generator->Initialize(ast);
   for (clang::Decl *declaration : ast.getTranslationUnitDecl()->decls())
     generator->HandleTopLevelDecl(clang::DeclGroupRef(declaration));
-  // Of all headers: the traversal scope, which a walk over the translation unit keeps to, is the user's declarations.
+  // Of all headers: the traversal scope, which a walk over the translation unit keeps to, is the
+  // user's declarations.
   Instantiations instantiations(*generator);
   for (clang::Decl *declaration : ast.getTranslationUnitDecl()->decls())
     instantiations.TraverseDecl(declaration);
   generator->HandleTranslationUnit(ast);
   const llvm::Module *module = generator->GetModule();
   if (!module)
-    return llvm::make_error<UsageError>("clang makes no device code of '" + program.command().shownFile + "'", "",
-                                        ExitStatus::Diagnostics);
+    return llvm::make_error<UsageError>("clang makes no device code of '" +
+                                            program.command().shownFile + "'",
+                                        "", ExitStatus::Diagnostics);
   std::string bitcode;
   llvm::raw_string_ostream os(bitcode);
   llvm::WriteBitcodeToFile(*module, os);

@@ -46,7 +46,8 @@ clang::Preprocessor &ParsedProgram::preprocessor() const { return *lexing; }
 bool ParsedProgram::isBefore(clang::SourceLocation a, clang::SourceLocation b) const {
   if (!sources().isLoadedSourceLocation(a) || !sources().isLoadedSourceLocation(b))
     return sources().isBeforeInTranslationUnit(a, b);
-  clang::FileID first = sources().getUniqueLoadedASTFileID(a), second = sources().getUniqueLoadedASTFileID(b);
+  clang::FileID first = sources().getUniqueLoadedASTFileID(a),
+                second = sources().getUniqueLoadedASTFileID(b);
   // A file is loaded after the one that it begins from, and loaded ones are numbered downwards.
   return first == second ? sources().isBeforeInTranslationUnit(a, b) : second < first;
 }
@@ -200,7 +201,8 @@ static void limitScope(clang::ASTContext &ast, llvm::ArrayRef<const clang::Decl 
   ast.setTraversalScope(scope);
 }
 
-std::unique_ptr<ParsedProgram> ParsedProgram::adopt(clang::ASTContext &ast, clang::Preprocessor &preprocessor) {
+std::unique_ptr<ParsedProgram> ParsedProgram::adopt(clang::ASTContext &ast,
+                                                    clang::Preprocessor &preprocessor) {
   std::unique_ptr<ParsedProgram> program(new ParsedProgram());
   const clang::SourceManager &sources = ast.getSourceManager();
   CompileCommand &command = program->compileCommand;
@@ -263,7 +265,8 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
       clang::ComputePreambleBounds(base->getLangOpts(), buffer->getMemBufferRef(), 0);
   std::shared_ptr<const Preamble> preamble;
   for (auto &candidate : candidates)
-    if (candidate->isWhole() && candidate->precompiled->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
+    if (candidate->isWhole() &&
+        candidate->precompiled->CanReuse(*base, buffer->getMemBufferRef(), bounds, *files)) {
       preamble = candidate;
       break;
     }
@@ -283,7 +286,8 @@ llvm::Expected<std::unique_ptr<ParsedProgram>> ProgramParser::parse(const Compil
                                                      /*StoragePath=*/"", notes);
       // Without one (a missing header, say) the parse below tells what is wrong.
       if (built && !collector.hasErrors())
-        preamble = std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids), headers});
+        preamble =
+            std::make_shared<Preamble>(Preamble{std::move(*built), std::move(notes.ids), headers});
     };
     const std::string headers = findParserPch(command, *base);
     build(headers);

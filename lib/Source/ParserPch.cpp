@@ -23,7 +23,10 @@ static constexpr uint64_t formatVersion = 1;
 /// Everything that the file depends on, but for the toolkit's headers, whose version is.
 static Digest entryName(const CompileCommand &command) {
   DigestBuilder builder;
-  builder.add(formatVersion).add(clang::getClangFullVersion()).add(command.toolkit.root).add(command.toolkit.version);
+  builder.add(formatVersion)
+      .add(clang::getClangFullVersion())
+      .add(command.toolkit.root)
+      .add(command.toolkit.version);
   // Where relative folders of the user's begin.
   if (!command.clangFlags.empty())
     builder.add(command.directory);
@@ -35,8 +38,8 @@ static Digest entryName(const CompileCommand &command) {
 }
 
 /// Writes what \p base includes before the empty program \p input to \p output.
-static bool write(const CompileCommand &command, const clang::CompilerInvocation &base, StringRef input,
-                  StringRef output) {
+static bool write(const CompileCommand &command, const clang::CompilerInvocation &base,
+                  StringRef input, StringRef output) {
   auto invocation = std::make_shared<clang::CompilerInvocation>(base);
   clang::FrontendOptions &options = invocation->getFrontendOpts();
   options.Inputs = {clang::FrontendInputFile(input, clang::Language::CUDA)};
@@ -49,9 +52,11 @@ static bool write(const CompileCommand &command, const clang::CompilerInvocation
   return compiler.ExecuteAction(action) && !compiler.getDiagnostics().hasErrorOccurred();
 }
 
-std::string kbopt::findParserPch(const CompileCommand &command, const clang::CompilerInvocation &invocation) {
-  if (llvm::any_of(command.clangFlags,
-                   [](StringRef flag) { return flag.starts_with("-include") || flag.starts_with("-imacros"); }))
+std::string kbopt::findParserPch(const CompileCommand &command,
+                                 const clang::CompilerInvocation &invocation) {
+  if (llvm::any_of(command.clangFlags, [](StringRef flag) {
+        return flag.starts_with("-include") || flag.starts_with("-imacros");
+      }))
     return "";
   const std::string folder = userCacheDirectory(), input = emptyProgram(folder);
   const std::string entry = childOf(childOf(folder, "parsed-headers"), entryName(command));

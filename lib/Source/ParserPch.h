@@ -1,7 +1,8 @@
 //===- ParserPch.h - CUDA's headers parsed once -----------------*- C++ -*-===//
 //
-// Owns the precompiled headers on disk from which the parser's preambles begin: reading CUDA's headers is most of what
-// parsing a program costs. As ToolkitPch.h's, but made and read in this process, with the parser's own options.
+// Owns the precompiled headers on disk from which the parser's preambles begin: reading CUDA's
+// headers is most of what parsing a program costs. As ToolkitPch.h's, but made and read in this
+// process, with the parser's own options.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_SOURCE_PARSERPCH_H
@@ -12,12 +13,14 @@
 
 namespace kbopt {
 
-/// The file with what \p invocation of \p command includes before the program, made in the user's cache folder if need be.
-/// Empty where it cannot be made, or where the user includes headers there: an edit of those must show. Safe between
-/// processes.
-std::string findParserPch(const CompileCommand &command, const clang::CompilerInvocation &invocation);
+/// The file with what \p invocation of \p command includes before the program, made in the user's
+/// cache folder if need be. Empty where it cannot be made, or where the user includes headers
+/// there: an edit of those must show. Safe between processes.
+std::string findParserPch(const CompileCommand &command,
+                          const clang::CompilerInvocation &invocation);
 
-/// Removes the file, so that the next one is made anew: a program did not compile with it, and did without.
+/// Removes the file, so that the next one is made anew: a program did not compile with it, and did
+/// without.
 void forgetParserPch(llvm::StringRef file);
 
 } // namespace kbopt

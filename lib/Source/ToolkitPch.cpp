@@ -120,7 +120,8 @@ std::optional<ToolkitPch> kbopt::findToolkitPch(ProcessRunner &runner, const Com
   }
   std::string folder = limits.cacheFolder.empty() ? userCacheDirectory() : limits.cacheFolder;
   std::string input = emptyProgram(folder);
-  std::string entry = childOf(childOf(folder, "cuda-headers"), entryName(command, arguments, *clang));
+  std::string entry =
+      childOf(childOf(folder, "cuda-headers"), entryName(command, arguments, *clang));
   ToolkitPch found{childOf(entry, "toolkit.pch"), headersIn(entry)};
 
   bool made = makeCacheEntry(entry, [&](StringRef draft) {

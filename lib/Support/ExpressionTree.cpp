@@ -87,10 +87,13 @@ private:
       return inside;
     }
     skipSpace();
-    const StringRef word = text.substr(at).take_while([&](char c) { return llvm::isAlnum(c) || syntax.inWords.contains(c); });
-    ExpressionTree tree{!word.empty() && llvm::isDigit(word[0]) ? Kind::Number : Kind::Name, word.str(), at};
+    const StringRef word = text.substr(at).take_while(
+        [&](char c) { return llvm::isAlnum(c) || syntax.inWords.contains(c); });
+    ExpressionTree tree{!word.empty() && llvm::isDigit(word[0]) ? Kind::Number : Kind::Name,
+                        word.str(), at};
     if (word.empty())
-      fail(at, at == text.size() ? "expected a number or a name" : "unexpected '" + text.substr(at, 1) + "'");
+      fail(at, at == text.size() ? "expected a number or a name"
+                                 : "unexpected '" + text.substr(at, 1) + "'");
     at += word.size();
     if (tree.kind == Kind::Name && !word.empty() && take("(")) {
       tree.kind = Kind::Call;
@@ -119,7 +122,8 @@ std::string kbopt::expressionProblem(StringRef text, size_t at, const llvm::Twin
   return ("expression '" + text + "', column " + llvm::Twine(at + 1) + ": " + what).str();
 }
 
-llvm::Expected<ExpressionTree> kbopt::parseExpressionTree(StringRef text, const ExpressionSyntax &syntax) {
+llvm::Expected<ExpressionTree> kbopt::parseExpressionTree(StringRef text,
+                                                          const ExpressionSyntax &syntax) {
   Parser parser(text, syntax);
   ExpressionTree tree = parser.parse();
   if (!parser.message.empty())

@@ -6,7 +6,8 @@
 using namespace kbopt;
 
 static llvm::Error diskIsFull(llvm::StringRef path) {
-  return llvm::make_error<StoreError>(("cannot write '" + path + "': no space left on device").str());
+  return llvm::make_error<StoreError>(
+      ("cannot write '" + path + "': no space left on device").str());
 }
 
 bool FakeFileSystem::exists(llvm::StringRef path) { return files.count(path.str()); }
@@ -14,7 +15,8 @@ bool FakeFileSystem::exists(llvm::StringRef path) { return files.count(path.str(
 llvm::Expected<std::string> FakeFileSystem::read(llvm::StringRef path) {
   auto it = files.find(path.str());
   if (it == files.end())
-    return llvm::make_error<StoreError>(("cannot read '" + path + "': no such file or directory").str());
+    return llvm::make_error<StoreError>(
+        ("cannot read '" + path + "': no such file or directory").str());
   return it->second;
 }
 

@@ -46,7 +46,8 @@ public:
   bool exists(llvm::StringRef file) override { return fs::exists(file); }
 
   llvm::Expected<std::string> read(llvm::StringRef file) override {
-    auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    auto buffer =
+        llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!buffer)
       return storeError("cannot read", file, buffer.getError());
     return (*buffer)->getBuffer().str();
@@ -62,9 +63,8 @@ public:
     if (exists && status.type() != fs::file_type::regular_file)
       return writeInto(file, bytes);
     int descriptor;
-    if (std::error_code code =
-            fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, temporary,
-                                 fs::OF_None, fs::all_read | fs::owner_write))
+    if (std::error_code code = fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, temporary,
+                                                    fs::OF_None, fs::all_read | fs::owner_write))
       return storeError("cannot write", file, code);
     std::error_code code = writeAll(descriptor, bytes);
     if (!code && exists)

@@ -45,8 +45,9 @@ bool kbopt::isTimeUp() {
 bool kbopt::interrupted() { return signalsSeen > 0 || isTimeUp(); }
 
 llvm::Error kbopt::interruption() {
-  return llvm::make_error<ToolError>(signalsSeen == 0 && isTimeUp() ? "the time is up; nothing was written"
-                                                                    : "interrupted; nothing was written",
+  return llvm::make_error<ToolError>(signalsSeen == 0 && isTimeUp()
+                                         ? "the time is up; nothing was written"
+                                         : "interrupted; nothing was written",
                                      std::vector<std::string>{}, -1, "", "", ExitStatus::Budget);
 }
 

@@ -12,7 +12,8 @@ static std::string harmless(llvm::StringRef text) {
   std::string out;
   for (size_t i = 0; i != text.size(); ++i) {
     auto byte = static_cast<unsigned char>(text[i]);
-    bool isC1 = byte == 0xC2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xE0) == 0x80;
+    bool isC1 = byte == 0xC2 && i + 1 < text.size() &&
+                (static_cast<unsigned char>(text[i + 1]) & 0xE0) == 0x80;
     if (isC1)
       ++i;
     bool obeyed = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F || isC1;

@@ -33,7 +33,8 @@ static std::vector<std::string> gpuFiles() {
   return files;
 }
 
-/// What is mounted over the read-only file system: folders before what lies in them, and one thing in one place.
+/// What is mounted over the read-only file system: folders before what lies in them, and one thing
+/// in one place.
 static void addMounts(const Sandbox &sandbox, std::vector<std::string> &args) {
   struct Mount {
     std::string path;
@@ -49,8 +50,9 @@ static void addMounts(const Sandbox &sandbox, std::vector<std::string> &args) {
   for (const std::string &path : sandbox.hidden)
     mounts.push_back({path, {"--tmpfs", path}});
   auto depth = [](const Mount &mount) {
-    return llvm::count_if(llvm::make_range(llvm::sys::path::begin(mount.path), llvm::sys::path::end(mount.path)),
-                          [](llvm::StringRef part) { return part != "." && part != "/"; });
+    return llvm::count_if(
+        llvm::make_range(llvm::sys::path::begin(mount.path), llvm::sys::path::end(mount.path)),
+        [](llvm::StringRef part) { return part != "." && part != "/"; });
   };
   std::map<long, std::vector<Mount>> byDepth;
   for (Mount &mount : mounts)
@@ -67,9 +69,17 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
   if (!bubblewrap)
     return llvm::make_error<ToolError>("no sandbox: cannot find 'bwrap' in PATH",
                                        std::vector<std::string>{"bwrap"}, -1, "", installNote);
-  std::vector<std::string> args = {*bubblewrap, "--unshare-all", "--die-with-parent", "--new-session",
-                                   "--ro-bind", "/",             "/",                 "--dev",
-                                   "/dev",      "--proc",        "/proc"};
+  std::vector<std::string> args = {*bubblewrap,
+                                   "--unshare-all",
+                                   "--die-with-parent",
+                                   "--new-session",
+                                   "--ro-bind",
+                                   "/",
+                                   "/",
+                                   "--dev",
+                                   "/dev",
+                                   "--proc",
+                                   "/proc"};
   llvm::SmallString<128> home;
   if (!request.sandbox->seesAllFiles) {
     args.insert(args.end(), {"--tmpfs", "/tmp"});

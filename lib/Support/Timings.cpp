@@ -14,8 +14,8 @@ void Timings::add(llvm::StringRef group, llvm::StringRef part, double seconds) {
   entry.seconds += seconds;
   ++entry.count;
   if (keepsSpans)
-    spans.push_back({group.str(), part.str(), realClock().monotonicSeconds() - seconds - start, seconds,
-                     llvm::get_threadid()});
+    spans.push_back({group.str(), part.str(), realClock().monotonicSeconds() - seconds - start,
+                     seconds, llvm::get_threadid()});
 }
 
 std::string Timings::trace() const {
@@ -43,8 +43,8 @@ std::string Timings::trace() const {
 
 void Timings::print(llvm::raw_ostream &os, double wallSeconds) const {
   std::lock_guard<std::mutex> lock(mutex);
-  os << llvm::formatv("time: {0:f3} s in all; parts contain each other, and add up to more with -j\n",
-                      wallSeconds);
+  os << llvm::formatv(
+      "time: {0:f3} s in all; parts contain each other, and add up to more with -j\n", wallSeconds);
   for (const auto &[group, parts] : groups) {
     std::vector<std::pair<std::string, Entry>> sorted(parts.begin(), parts.end());
     llvm::sort(sorted, [](const auto &a, const auto &b) {

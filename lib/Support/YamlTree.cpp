@@ -35,8 +35,8 @@ public:
     return (file + ":" + llvm::Twine(line + firstLine - 1) + ":" + llvm::Twine(column)).str();
   }
 
-  /// What is wrong goes into `failure`; nothing more is read then, because what is left of a deep tree would be
-  /// skipped by recursion.
+  /// What is wrong goes into `failure`; nothing more is read then, because what is left of a deep
+  /// tree would be skipped by recursion.
   YamlValue build(yaml::Node *node) {
     constexpr unsigned deepest = 64;
     YamlValue value;

@@ -53,8 +53,9 @@ void onAccess(uint64_t offset, uint64_t bytes, uint32_t site) {
     if (findings::isNew(FindingKind::WeakOrder, site, site, Severity::Benign)) {
       Finding finding = findings::make(FindingKind::WeakOrder, site);
       finding.severity = Severity::Benign;
-      finding.message = finding.place.access + " of shared memory that an asynchronous copy still writes: nobody "
-                                               "has waited for it";
+      finding.message = finding.place.access +
+                        " of shared memory that an asynchronous copy still writes: nobody "
+                        "has waited for it";
       findings::add(std::move(finding));
     }
     return;

@@ -13,7 +13,8 @@ namespace kbrt::async {
 
 /// Nothing is in flight: a block starts.
 void onBlock();
-/// The running thread accesses \p bytes at \p offset of shared memory: a finding if they are in flight.
+/// The running thread accesses \p bytes at \p offset of shared memory: a finding if they are in
+/// flight.
 void onAccess(uint64_t offset, uint64_t bytes, uint32_t site);
 
 } // namespace kbrt::async

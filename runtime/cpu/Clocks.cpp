@@ -73,7 +73,8 @@ constexpr int deepestChain = 16;
 
 /// True if one of the first \p n acquisitions in \p known hands on \p access.
 /// \p isWeak becomes true if a release of the block's scope does.
-bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &access, int depth, bool &isWeak) {
+bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &access, int depth,
+                bool &isWeak) {
   for (size_t i = std::min(n, known.size()); i-- > 0;) {
     const Variable &variable = variables[known[i].address];
     if (auto it = variable.byBlock.find(uint32_t(access.block)); it != variable.byBlock.end())
@@ -93,7 +94,8 @@ bool isPassedOn(const std::vector<Acquisition> &known, size_t n, const Stamp &ac
         continue;
       ++tried;
       auto it = acquisitions.find(release.block);
-      if (it != acquisitions.end() && isPassedOn(it->second, release.acquired, access, depth + 1, isWeak))
+      if (it != acquisitions.end() &&
+          isPassedOn(it->second, release.acquired, access, depth + 1, isWeak))
         return true;
     }
   }
@@ -255,10 +257,10 @@ void onSynchronisation(uint64_t address, AccessKind kind, const char *detail) {
   Variable &variable = variables[address];
   variable.byBlock[uint32_t(machine.blockLinear)].push_back(
       static_cast<uint32_t>(variable.releases.size()));
-  variable.releases.push_back({uint32_t(machine.blockLinear), self.linear,
-                               fences[self.linear].warpStamp, blockClock.fullStamp,
-                               blockClock.warpFull[self.warp],
-                               static_cast<uint32_t>(acquired.size()), fences[self.linear].isOfBlock});
+  variable.releases.push_back(
+      {uint32_t(machine.blockLinear), self.linear, fences[self.linear].warpStamp,
+       blockClock.fullStamp, blockClock.warpFull[self.warp], static_cast<uint32_t>(acquired.size()),
+       fences[self.linear].isOfBlock});
   blockReleases = true;
 }
 

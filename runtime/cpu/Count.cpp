@@ -358,9 +358,17 @@ KernelCounters endLaunch() {
     if (state.bySite[i].requests == 0)
       continue;
     const SiteInfo &info = machine.info->sites[i];
-    SiteCounters site{i,          info.kind,   state.spaceOfSite[i],
-                      info.bytes, info.file,   variableName(info.array),
-                      info.line,  info.column, {}, info.loadGroup, info.isAlone != 0};
+    SiteCounters site{i,
+                      info.kind,
+                      state.spaceOfSite[i],
+                      info.bytes,
+                      info.file,
+                      variableName(info.array),
+                      info.line,
+                      info.column,
+                      {},
+                      info.loadGroup,
+                      info.isAlone != 0};
     site.access.add(state.bySite[i], factor);
     result.sites.push_back(std::move(site));
   }

@@ -19,7 +19,8 @@ using Context = void *;
 Context makeContext(void *top, size_t bytes, void (*entry)());
 /// Suspends the running context, whose place is stored in \p from, and goes on with \p to.
 /// Keeps the callee-saved registers and no floating-point modes: those are the launch's.
-extern "C" __attribute__((visibility("hidden"))) void kbrt_switch_context(Context *from, Context to);
+extern "C" __attribute__((visibility("hidden"))) void kbrt_switch_context(Context *from,
+                                                                          Context to);
 
 /// A pool of equal stacks, each above an inaccessible guard zone. Mapped once and kept.
 class StackPool {

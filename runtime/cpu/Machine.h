@@ -43,12 +43,12 @@ struct SkippedBarrier {
 struct Fiber {
   Context context = nullptr;
   Thread thread;
-  uint8_t barrier = 0; ///< the barrier it waits at
-  uint32_t site = 0;   ///< of the last call into the runtime
-  uint32_t mask = 0;   ///< of the warp operation it waits in
-  uint64_t result = 0; ///< of the barrier or warp operation it waited in
-  uint32_t flag = 0;   ///< second result: in range, all equal
-  const void *mma[4];  ///< a, b, c and d of a matrix operation
+  uint8_t barrier = 0;                 ///< the barrier it waits at
+  uint32_t site = 0;                   ///< of the last call into the runtime
+  uint32_t mask = 0;                   ///< of the warp operation it waits in
+  uint64_t result = 0;                 ///< of the barrier or warp operation it waited in
+  uint32_t flag = 0;                   ///< second result: in range, all equal
+  const void *mma[4];                  ///< a, b, c and d of a matrix operation
   std::vector<SkippedBarrier> skipped; ///< check mode
 };
 
@@ -62,8 +62,8 @@ struct WarpOp {
   uint32_t lane[32], clamp[32];
 };
 
-/// What the arrived lanes of \p op, which is no matrix operation, get: a result and, of shuffles and
-/// match.all, a flag. Writes 32 of each; those of other lanes mean nothing.
+/// What the arrived lanes of \p op, which is no matrix operation, get: a result and, of shuffles
+/// and match.all, a flag. Writes 32 of each; those of other lanes mean nothing.
 void computeWarpOp(const WarpOp &op, uint32_t *result, uint32_t *flag);
 
 struct Warp {

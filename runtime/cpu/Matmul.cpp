@@ -15,9 +15,8 @@ uint64_t addressOf(const float *p) { return reinterpret_cast<uint64_t>(p); }
 bool isWritten(const float *first, const MatmulOperand &operand, uint64_t index, uint64_t rows,
                uint64_t columns) {
   for (uint64_t column = 0; column < columns; ++column)
-    if (shadow::firstUnwritten(
-            addressOf(first + index * operand.stride + column * operand.leading),
-            rows * sizeof(float)))
+    if (shadow::firstUnwritten(addressOf(first + index * operand.stride + column * operand.leading),
+                               rows * sizeof(float)))
       return false;
   return true;
 }

@@ -91,8 +91,8 @@ uint64_t Execution::findSymbol(const Buffer &buffer) {
 
 bool Execution::upload(uint64_t to, const Region &region, std::string_view payload) {
   for (uint64_t row = 0; row < region.height; ++row)
-    DeviceMemory::get().write(pointer(to + row * region.pitch),
-                              payload.data() + row * region.width, region.width);
+    DeviceMemory::get().write(pointer(to + row * region.pitch), payload.data() + row * region.width,
+                              region.width);
   return true;
 }
 
@@ -102,8 +102,7 @@ bool Execution::fill(uint64_t to, const Region &region, uint8_t value) {
   return true;
 }
 
-bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from,
-                     const Region &fromRegion) {
+bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from, const Region &fromRegion) {
   for (uint64_t row = 0; row < toRegion.height; ++row) {
     uint64_t target = to + row * toRegion.pitch, source = from + row * fromRegion.pitch;
     memmove(pointer(target), pointer(source), toRegion.width);
@@ -221,16 +220,19 @@ bool Execution::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>>
   launchOf[key.text()] = result.launches.size() - 1;
   repeated.before(key);
   launched.result = kbrt::launch(image, *kernel, arguments.data(), step.grid, step.block,
-                           step.sharedBytes, launchOptions);
+                                 step.sharedBytes, launchOptions);
   repeated.after(key, launched.result.status == LaunchStatus::Ok && !printed);
   checkConstInputs(*kernel, inputs, launched.result);
   if (launched.result.status != LaunchStatus::Ok)
     return fail(launched.result.status, launched.result.message);
-  // What was read of shared memory may change nothing (lib/Eval/MaskedReads.cpp): what else the program does is asked for.
+  // What was read of shared memory may change nothing (lib/Eval/MaskedReads.cpp): what else the
+  // program does is asked for.
   return !options.stopAtFinding ||
-         std::none_of(launched.result.findings.begin(), launched.result.findings.end(), [](const Finding &finding) {
-           return finding.severity == Severity::Error && finding.kind != FindingKind::UninitialisedShared;
-         });
+         std::none_of(launched.result.findings.begin(), launched.result.findings.end(),
+                      [](const Finding &finding) {
+                        return finding.severity == Severity::Error &&
+                               finding.kind != FindingKind::UninitialisedShared;
+                      });
 }
 
 void Execution::cleanUp() {

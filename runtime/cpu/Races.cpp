@@ -117,8 +117,9 @@ void reportWeak(uint32_t site, const Stamp &previous, const char *message) {
 void checkScope(const Stamp &previous, const Stamp &self) {
   if (previous.isValid && previous.isAtomic && self.isAtomic && previous.block != self.block &&
       (previous.isOfBlock || self.isOfBlock))
-    reportWeak(self.site, previous, "and an atomic operation of another block: one of them is atomic for the "
-                                    "threads of its own block alone");
+    reportWeak(self.site, previous,
+               "and an atomic operation of another block: one of them is atomic for the "
+               "threads of its own block alone");
 }
 
 /// `isOrdered`, and a finding if a fence of the block's scope is all that orders two blocks.
@@ -126,8 +127,9 @@ bool isOrderedFor(const Stamp &previous, const Stamp &self) {
   orderedByBlockFence = false;
   const bool ordered = isOrdered(previous);
   if (orderedByBlockFence)
-    reportWeak(self.site, previous, "after an access of another block, and the fence between them is for the "
-                                    "threads of one block alone");
+    reportWeak(self.site, previous,
+               "after an access of another block, and the fence between them is for the "
+               "threads of one block alone");
   return ordered;
 }
 
@@ -180,14 +182,16 @@ Stamp now(AccessKind kind, uint32_t site, bool isAtomic) {
 }
 
 void onRead(Cell &cell, const Stamp &self, Space space, uint64_t address, unsigned bytes) {
-  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) && !isOrderedFor(cell.write, self))
+  if (cell.write.isValid && !(cell.write.isAtomic && self.isAtomic) &&
+      !isOrderedFor(cell.write, self))
     report(space, address, bytes, cell.write, cell.write.isAtomic ? "atomic" : "store", self.site,
            Severity::Error, machine.current());
   // Lanes of a warp run in no order since Volta; warps hand each other flags in this way.
-  if (space == Space::Shared && cell.write.isVolatileStore && self.isAtomic && !cell.write.isSameThread(self) &&
-      cell.write.block == self.block && cell.write.thread / warpLanes == self.thread / warpLanes &&
-      !isOrdered(cell.write))
-    reportWeak(self.site, cell.write, "of what another lane of the warp stores: volatile orders nothing");
+  if (space == Space::Shared && cell.write.isVolatileStore && self.isAtomic &&
+      !cell.write.isSameThread(self) && cell.write.block == self.block &&
+      cell.write.thread / warpLanes == self.thread / warpLanes && !isOrdered(cell.write))
+    reportWeak(self.site, cell.write,
+               "of what another lane of the warp stores: volatile orders nothing");
   // Which reads are kept needs no exact answer, so that the quick one serves.
   if (cell.read.isSameThread(self) || !cell.read.isValid)
     cell.read = self;
@@ -214,8 +218,15 @@ void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64
              Severity::Error, machine.current());
     else if (!hasPending) {
       hasPending = true;
-      pending = {
-          space, address, offset, bytes, {}, cell.write, uint32_t(self.site), machine.current(), areVolatile};
+      pending = {space,
+                 address,
+                 offset,
+                 bytes,
+                 {},
+                 cell.write,
+                 uint32_t(self.site),
+                 machine.current(),
+                 areVolatile};
       memcpy(pending.before, reinterpret_cast<const void *>(address), bytes);
     }
   }
@@ -224,8 +235,8 @@ void onWrite(Cell &cell, const Stamp &self, Space space, uint64_t offset, uint64
 
 } // namespace
 
-/// Whether \p a and \p b are quiet NaNs without a payload: a GPU's arithmetic makes one of them, this host's
-/// one of either sign.
+/// Whether \p a and \p b are quiet NaNs without a payload: a GPU's arithmetic makes one of them,
+/// this host's one of either sign.
 template <typename T>
 static bool areNaNs(const uint8_t *a, const uint8_t *b, unsigned bytes, T nan) {
   T x = 0, y = 0;
@@ -247,8 +258,9 @@ void settle() {
                 areNaNs<uint64_t>(pending.before, after, pending.bytes, uint64_t(0x7ff8) << 48);
   if (pending.isVolatile) {
     if (!isSame)
-      reportWeak(pending.site, pending.previous, "over a store of another thread: volatile makes nothing atomic, "
-                                                 "and one of the two is lost");
+      reportWeak(pending.site, pending.previous,
+                 "over a store of another thread: volatile makes nothing atomic, "
+                 "and one of the two is lost");
     return;
   }
   report(pending.space, pending.address, pending.bytes, pending.previous, "store", pending.site,
@@ -286,8 +298,10 @@ void onAccess(Space space, uint64_t offset, uint64_t address, unsigned bytes, Ac
   bool isAtomic = kind == AccessKind::Atomic || (info && info->isVolatile);
   Stamp self = now(kind, site, isAtomic);
   self.isVolatileStore = isAtomic && kind == AccessKind::Store;
-  self.isOfBlock = kind == AccessKind::Atomic && info && info->detail && strstr(info->detail, ".cta");
-  const bool isReadOnly = kind == AccessKind::Load && space == Space::Global && info && info->isReadOnly;
+  self.isOfBlock =
+      kind == AccessKind::Atomic && info && info->detail && strstr(info->detail, ".cta");
+  const bool isReadOnly =
+      kind == AccessKind::Load && space == Space::Global && info && info->isReadOnly;
   uint64_t first = (offset & (pageBytes - 1)) >> page->shift;
   uint64_t last = ((offset & (pageBytes - 1)) + bytes - 1) >> page->shift;
   for (uint64_t i = first; i <= last; ++i) {

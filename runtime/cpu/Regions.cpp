@@ -194,8 +194,8 @@ uint32_t Runner::operateInGroups(uint32_t warp, uint32_t begin, uint32_t count) 
     const StopInfo &stop = stopOf(leader);
     uint32_t mask = x.mask[leader], arrived = 0;
     for (uint32_t i = 0; i < count; ++i)
-      if ((waiting >> i & 1) && x.mask[begin + i] == mask &&
-          stopOf(begin + i).kind == stop.kind && stopOf(begin + i).detail == stop.detail)
+      if ((waiting >> i & 1) && x.mask[begin + i] == mask && stopOf(begin + i).kind == stop.kind &&
+          stopOf(begin + i).detail == stop.detail)
         arrived |= 1u << i;
     waiting &= ~arrived;
     if (uint32_t outside = arrived & ~mask) {

@@ -32,8 +32,8 @@ public:
 
 private:
   // Odd constants: the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7).
-  static constexpr uint64_t factors[4] = {0x6a09e667f3bcc909, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
-                                          0xa54ff53a5f1d36f1};
+  static constexpr uint64_t factors[4] = {0x6a09e667f3bcc909, 0xbb67ae8584caa73b,
+                                          0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1};
   static uint64_t mix(uint64_t value) {
     value = (value ^ (value >> 29)) * factors[0];
     return value ^ (value >> 32);
@@ -66,7 +66,9 @@ uint64_t kbrt::digestOfDeviceMemory() {
 
 std::string LaunchKey::text() const {
   std::string text = kernel + '\0';
-  auto add = [&](const void *data, size_t bytes) { text.append(static_cast<const char *>(data), bytes); };
+  auto add = [&](const void *data, size_t bytes) {
+    text.append(static_cast<const char *>(data), bytes);
+  };
   for (const Dim3 &dim : {grid, block}) {
     uint32_t sizes[3] = {dim.x, dim.y, dim.z};
     add(sizes, sizeof(sizes));

@@ -58,8 +58,8 @@ struct Measures {
 };
 Measures measure(const Request &request, unsigned elementBytes);
 
-/// Distinct 128-byte lines, counted anew for every half warp of 8-byte accesses and every quarter of
-/// 16-byte ones: lanes of different passes do not share a line.
+/// Distinct 128-byte lines, counted anew for every half warp of 8-byte accesses and every quarter
+/// of 16-byte ones: lanes of different passes do not share a line.
 unsigned lineWavefronts(const Request &request, unsigned elementBytes);
 
 /// Passes over the 32 banks of 4 bytes: at most one warp at a time for accesses up to 4 bytes, half

@@ -20,9 +20,8 @@ namespace {
 constexpr size_t traceBufferBytes = 1 << 20;
 /// Between the two looks at memory.
 constexpr std::chrono::milliseconds patience(50);
-constexpr CUpti_ActivityKind tracedKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                              CUPTI_ACTIVITY_KIND_MEMCPY,
-                                              CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr CUpti_ActivityKind tracedKinds[] = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
 
 /// Every version since CUDA 9 starts with the fields that are read here and only appends: records
 /// of an older or a newer library are understood, too.

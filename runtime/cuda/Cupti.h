@@ -21,28 +21,44 @@ namespace kbrt::cuda {
 
 /// Counters of launches, CUPTI 12.6 and later.
 #define KBRT_CUPTI_COUNTERS(F)                                                                     \
-  F(cuptiProfilerInitialize) F(cuptiDeviceGetChipName) F(cuptiProfilerHostInitialize)              \
-  F(cuptiProfilerHostDeinitialize) F(cuptiProfilerHostGetSupportedChips)                           \
-  F(cuptiProfilerHostGetSubMetrics) F(cuptiProfilerHostConfigAddMetrics)                           \
-  F(cuptiProfilerHostGetConfigImageSize) F(cuptiProfilerHostGetConfigImage)                        \
-  F(cuptiProfilerHostGetNumOfPasses) F(cuptiProfilerHostEvaluateToGpuValues)                       \
-  F(cuptiRangeProfilerEnable) F(cuptiRangeProfilerDisable) F(cuptiRangeProfilerSetConfig)          \
-  F(cuptiRangeProfilerStart) F(cuptiRangeProfilerStop) F(cuptiRangeProfilerDecodeData)             \
-  F(cuptiRangeProfilerGetCounterDataSize) F(cuptiRangeProfilerCounterDataImageInitialize)          \
-  F(cuptiRangeProfilerGetCounterDataInfo)
+  F(cuptiProfilerInitialize)                                                                       \
+  F(cuptiDeviceGetChipName)                                                                        \
+  F(cuptiProfilerHostInitialize)                                                                   \
+  F(cuptiProfilerHostDeinitialize)                                                                 \
+  F(cuptiProfilerHostGetSupportedChips)                                                            \
+  F(cuptiProfilerHostGetSubMetrics)                                                                \
+  F(cuptiProfilerHostConfigAddMetrics)                                                             \
+  F(cuptiProfilerHostGetConfigImageSize)                                                           \
+  F(cuptiProfilerHostGetConfigImage)                                                               \
+  F(cuptiProfilerHostGetNumOfPasses)                                                               \
+  F(cuptiProfilerHostEvaluateToGpuValues)                                                          \
+  F(cuptiRangeProfilerEnable)                                                                      \
+  F(cuptiRangeProfilerDisable)                                                                     \
+  F(cuptiRangeProfilerSetConfig)                                                                   \
+  F(cuptiRangeProfilerStart)                                                                       \
+  F(cuptiRangeProfilerStop)                                                                        \
+  F(cuptiRangeProfilerDecodeData)                                                                  \
+  F(cuptiRangeProfilerGetCounterDataSize)                                                          \
+  F(cuptiRangeProfilerCounterDataImageInitialize) F(cuptiRangeProfilerGetCounterDataInfo)
 
 /// The trace of what the device executes.
 #define KBRT_CUPTI_ACTIVITY(F)                                                                     \
-  F(cuptiActivityEnable) F(cuptiActivityDisable) F(cuptiActivityRegisterCallbacks)                 \
-  F(cuptiActivityFlushAll) F(cuptiActivityGetNextRecord) F(cuptiActivityGetNumDroppedRecords)      \
-  F(cuptiGetStreamIdEx)
+  F(cuptiActivityEnable)                                                                           \
+  F(cuptiActivityDisable)                                                                          \
+  F(cuptiActivityRegisterCallbacks)                                                                \
+  F(cuptiActivityFlushAll)                                                                         \
+  F(cuptiActivityGetNextRecord) F(cuptiActivityGetNumDroppedRecords) F(cuptiGetStreamIdEx)
 
 /// Samples of the program counter, CUPTI 11.3 and later.
 #define KBRT_CUPTI_SAMPLING(F)                                                                     \
-  F(cuptiPCSamplingEnable) F(cuptiPCSamplingDisable) F(cuptiPCSamplingSetConfigurationAttribute)   \
-  F(cuptiPCSamplingStart) F(cuptiPCSamplingStop) F(cuptiPCSamplingGetData)                         \
-  F(cuptiPCSamplingGetNumStallReasons) F(cuptiPCSamplingGetStallReasons) F(cuptiGetCubinCrc)       \
-  F(cuptiGetSassToSourceCorrelation)
+  F(cuptiPCSamplingEnable)                                                                         \
+  F(cuptiPCSamplingDisable)                                                                        \
+  F(cuptiPCSamplingSetConfigurationAttribute)                                                      \
+  F(cuptiPCSamplingStart)                                                                          \
+  F(cuptiPCSamplingStop)                                                                           \
+  F(cuptiPCSamplingGetData)                                                                        \
+  F(cuptiPCSamplingGetNumStallReasons)                                                             \
+  F(cuptiPCSamplingGetStallReasons) F(cuptiGetCubinCrc) F(cuptiGetSassToSourceCorrelation)
 
 struct Cupti {
   enum Feature { Counters, Activity, Sampling };

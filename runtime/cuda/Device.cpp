@@ -64,7 +64,8 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
   }
   DeviceFacts &facts = device->facts;
   facts.index = options.index;
-  if (!check(driver.cuDeviceGet(&h.device, static_cast<int>(options.index)), "cannot get the device"))
+  if (!check(driver.cuDeviceGet(&h.device, static_cast<int>(options.index)),
+             "cannot get the device"))
     return nullptr;
   auto attribute = [&](CUdevice_attribute which) {
     int value = 0;
@@ -89,8 +90,8 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
     wanted.pop_back();
   if (!wanted.empty() && wanted != facts.arch()) {
     problem = {LaunchStatus::Environment,
-               "the job is for " + options.arch + ", device " + std::to_string(facts.index) +
-                   " (" + facts.name + ") is " + facts.arch(),
+               "the job is for " + options.arch + ", device " + std::to_string(facts.index) + " (" +
+                   facts.name + ") is " + facts.arch(),
                "compile with -arch=" + facts.arch() + ", or send the job to another machine"};
     return nullptr;
   }
@@ -102,7 +103,8 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
     if (h.nvml->nvmlSystemGetDriverVersion &&
         h.nvml->nvmlSystemGetDriverVersion(text, sizeof text) == 0)
       facts.driver = text;
-    if (h.nvml->nvmlDeviceGetUUID && h.nvml->nvmlDeviceGetUUID(h.nvmlDevice, text, sizeof text) == 0)
+    if (h.nvml->nvmlDeviceGetUUID &&
+        h.nvml->nvmlDeviceGetUUID(h.nvmlDevice, text, sizeof text) == 0)
       facts.uuid = text;
     if (h.nvml->nvmlDeviceGetMaxClockInfo)
       h.nvml->nvmlDeviceGetMaxClockInfo(h.nvmlDevice, nvmlClockSm, &facts.maxSmMHz);

@@ -20,22 +20,22 @@ constexpr uint64_t devicePage = 2 << 20;
 
 CUfunction LoadedImage::Module::function(const std::string &name) {
   auto [entry, isNew] = functions.try_emplace(name, nullptr);
-  if (!isNew || h->driver->cuModuleGetFunction(&entry->second, handle, name.c_str()) == CUDA_SUCCESS)
+  if (!isNew ||
+      h->driver->cuModuleGetFunction(&entry->second, handle, name.c_str()) == CUDA_SUCCESS)
     return entry->second;
   const CubinKernel *kernel = getTable().findKernel(name);
-  if (!kernel || h->driver->cuModuleGetFunction(&entry->second, handle, kernel->name.c_str()) !=
-                     CUDA_SUCCESS)
+  if (!kernel ||
+      h->driver->cuModuleGetFunction(&entry->second, handle, kernel->name.c_str()) != CUDA_SUCCESS)
     entry->second = nullptr;
   return entry->second;
 }
 
-bool LoadedImage::Module::findVariable(const std::string &name, CUdeviceptr &place,
-                                       size_t &bytes) {
+bool LoadedImage::Module::findVariable(const std::string &name, CUdeviceptr &place, size_t &bytes) {
   if (h->driver->cuModuleGetGlobal(&place, &bytes, handle, name.c_str()) == CUDA_SUCCESS)
     return true;
   const CubinVariable *variable = getTable().findVariable(name);
-  return variable && h->driver->cuModuleGetGlobal(&place, &bytes, handle,
-                                                  variable->name.c_str()) == CUDA_SUCCESS;
+  return variable && h->driver->cuModuleGetGlobal(&place, &bytes, handle, variable->name.c_str()) ==
+                         CUDA_SUCCESS;
 }
 
 const CubinTable &LoadedImage::Module::getTable() {
@@ -109,8 +109,7 @@ bool Execution::wait(const std::string &what) {
       h.isLost = true;
       char text[32];
       snprintf(text, sizeof text, "%g", wallSeconds);
-      return fail(LaunchStatus::Timeout, what + " was still running after " +
-                                             text + " seconds");
+      return fail(LaunchStatus::Timeout, what + " was still running after " + text + " seconds");
     }
     // Short waits spin, long ones leave the processor to others.
     if (looks > 20000) {
@@ -170,9 +169,9 @@ bool Execution::moveRows(CUmemorytype toType, uint64_t to, uint64_t toPitch, CUm
       return check(h.driver->cuMemcpyDtoHAsync(reinterpret_cast<void *>(to), from, bytes, h.stream),
                    what);
     if (fromType == CU_MEMORYTYPE_HOST)
-      return check(h.driver->cuMemcpyHtoDAsync(to, reinterpret_cast<const void *>(from), bytes,
-                                               h.stream),
-                   what);
+      return check(
+          h.driver->cuMemcpyHtoDAsync(to, reinterpret_cast<const void *>(from), bytes, h.stream),
+          what);
     return check(h.driver->cuMemcpyDtoDAsync(to, from, bytes, h.stream), what);
   }
   CUDA_MEMCPY2D move = {};
@@ -214,13 +213,12 @@ bool Execution::fill(uint64_t to, const Region &region, uint8_t value) {
   std::string what = "the fill of step " + std::to_string(index);
   if (region.height == 1 || region.pitch == region.width)
     return check(h.driver->cuMemsetD8Async(to, value, region.bytes(), h.stream), what);
-  return check(h.driver->cuMemsetD2D8Async(to, region.pitch, value, region.width, region.height,
-                                           h.stream),
-               what);
+  return check(
+      h.driver->cuMemsetD2D8Async(to, region.pitch, value, region.width, region.height, h.stream),
+      what);
 }
 
-bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from,
-                     const Region &fromRegion) {
+bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from, const Region &fromRegion) {
   if (!beforeDeviceWork(false))
     return false;
   return moveRows(CU_MEMORYTYPE_DEVICE, to, toRegion.pitch, CU_MEMORYTYPE_DEVICE, from,
@@ -229,8 +227,9 @@ bool Execution::copy(uint64_t to, const Region &toRegion, uint64_t from,
 
 bool Execution::read(uint64_t from, const Region &region, char *into) {
   return beforeHostWork() &&
-         (!into || moveRows(CU_MEMORYTYPE_HOST, reinterpret_cast<uint64_t>(into), region.width,
-                            CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width, region.height)) &&
+         (!into ||
+          moveRows(CU_MEMORYTYPE_HOST, reinterpret_cast<uint64_t>(into), region.width,
+                   CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width, region.height)) &&
          wait("the read of step " + std::to_string(index));
 }
 
@@ -252,19 +251,19 @@ bool Execution::queue(const LaunchStep &step, std::vector<std::vector<uint8_t>> 
          bytes != arguments[i].size()))
       return fail(LaunchStatus::InvalidLaunch,
                   "argument " + std::to_string(i) + " of " + step.kernel + " has " +
-                      std::to_string(arguments[i].size()) + " bytes in the plan, the kernel takes " +
+                      std::to_string(arguments[i].size()) +
+                      " bytes in the plan, the kernel takes " +
                       (bytes ? std::to_string(bytes) : "no such argument"));
     pointers.push_back(arguments[i].data());
   }
   size_t at = 0, bytes = 0;
   if (h.driver->cuFuncGetParamInfo &&
       h.driver->cuFuncGetParamInfo(function, arguments.size(), &at, &bytes) == CUDA_SUCCESS)
-    return fail(LaunchStatus::InvalidLaunch,
-                "the plan launches " + step.kernel + " with " + std::to_string(arguments.size()) +
-                    " arguments, it takes more");
+    return fail(LaunchStatus::InvalidLaunch, "the plan launches " + step.kernel + " with " +
+                                                 std::to_string(arguments.size()) +
+                                                 " arguments, it takes more");
   if (step.sharedBytes > sharedWithoutOptIn &&
-      !check(h.driver->cuFuncSetAttribute(function,
-                                          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+      !check(h.driver->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                           static_cast<int>(step.sharedBytes)),
              "kernel " + step.kernel + " with " + std::to_string(step.sharedBytes) +
                  " bytes of dynamic shared memory"))

@@ -17,7 +17,7 @@ struct Device::Handles {
   const Driver *driver = nullptr;
   CUdevice device = 0;
   CUcontext context = nullptr;
-  CUstream stream = nullptr; ///< everything runs here
+  CUstream stream = nullptr;   ///< everything runs here
   CUfunction matmul = nullptr; ///< our kernel, once a plan needs it (Matmul.h)
   const Nvml *nvml = nullptr;
   Nvml::Device nvmlDevice = nullptr;

@@ -74,8 +74,7 @@ HelperKernels::~HelperKernels() {
     h.driver->cuModuleUnload(module);
 }
 
-void HelperKernels::launch(CUfunction kernel, unsigned blocks, unsigned threads,
-                           void **arguments) {
+void HelperKernels::launch(CUfunction kernel, unsigned blocks, unsigned threads, void **arguments) {
   h.driver->cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, h.stream, arguments, nullptr);
 }
 

@@ -46,7 +46,9 @@ public:
   void hash(uint64_t address, uint64_t bytes, uint64_t salt, unsigned slot, bool isWords);
   static constexpr unsigned hashSlots = 4;
   /// Whether \p kernel has the name of a kernel that `hash` launches.
-  static bool isHash(std::string_view kernel) { return kernel == "kb_hash4" || kernel == "kb_hash1"; }
+  static bool isHash(std::string_view kernel) {
+    return kernel == "kb_hash4" || kernel == "kb_hash1";
+  }
   void clearHashes();
   /// Waits for the stream and reads the slot.
   uint64_t readHash(unsigned slot);
@@ -56,7 +58,8 @@ public:
 
 private:
   static std::shared_ptr<HelperKernels> create(Device &device, Problem &problem);
-  explicit HelperKernels(Device &device) : h(device.getHandles()), l2Bytes(device.getFacts().l2Bytes) {}
+  explicit HelperKernels(Device &device)
+      : h(device.getHandles()), l2Bytes(device.getFacts().l2Bytes) {}
   void launch(CUfunction kernel, unsigned blocks, unsigned threads, void **arguments);
 
   Device::Handles &h;

@@ -146,7 +146,8 @@ HDONE:
 
 std::string hashOf(const std::string &name, const std::string &type, const std::string &shift) {
   std::string text = hashKernel;
-  for (const auto &[hole, value] : {std::pair("@NAME@", name), {"@TYPE@", type}, {"@SHIFT@", shift}})
+  for (const auto &[hole, value] :
+       {std::pair("@NAME@", name), {"@TYPE@", type}, {"@SHIFT@", shift}})
     text.replace(text.find(hole), std::strlen(hole), value);
   return text;
 }

@@ -78,8 +78,9 @@ bool kbrt::cuda::checkImage(std::string_view bytes, const std::string &path,
     return true;
   unsigned image = numberOf(kind.arch), device = facts.major * 10 + facts.minor;
   // Machine code runs on its own major version from its minor version on; PTX on all later ones.
-  bool fits = kind.format == ImageKind::Ptx ? image <= device
-                                            : image / 10 == facts.major && image % 10 <= facts.minor;
+  bool fits = kind.format == ImageKind::Ptx
+                  ? image <= device
+                  : image / 10 == facts.major && image % 10 <= facts.minor;
   if (fits)
     return true;
   return wrong("is for " + kind.arch + ", the device (" + facts.name + ") is " + facts.arch(),

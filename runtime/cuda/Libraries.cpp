@@ -43,10 +43,12 @@ void *kbrt::cuda::openToolkitLibrary(const std::string &stem) {
       return library;
   std::string path = std::getenv("CUDA_PATH") ? std::getenv("CUDA_PATH") : "";
   for (const std::string &root : {path, std::string("/usr/local/cuda")})
-    for (const char *folder : {"/lib64/", "/lib/", "/extras/CUPTI/lib64/", "/targets/x86_64-linux/lib/"})
+    for (const char *folder :
+         {"/lib64/", "/lib/", "/extras/CUPTI/lib64/", "/targets/x86_64-linux/lib/"})
       for (const char *version : versions)
         if (!root.empty())
-          if (void *library = dlopen((root + folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL))
+          if (void *library =
+                  dlopen((root + folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL))
             return library;
   return nullptr;
 }
@@ -54,9 +56,9 @@ void *kbrt::cuda::openToolkitLibrary(const std::string &stem) {
 const Driver *Driver::get(Problem &problem) {
   static Problem why;
   static const Driver *driver = []() -> const Driver * {
-    void *library = openFirst({"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1",
-                               "/usr/local/nvidia/lib64/libcuda.so.1",
-                               "/usr/local/nvidia/lib/libcuda.so.1"});
+    void *library =
+        openFirst({"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1",
+                   "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/local/nvidia/lib/libcuda.so.1"});
     if (!library) {
       why = environment("no CUDA driver: libcuda.so.1 is not on this machine",
                         "install NVIDIA's driver, or run on a machine that has one "

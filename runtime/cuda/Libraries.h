@@ -18,25 +18,65 @@ namespace kbrt::cuda {
 
 /// Functions that every driver since CUDA 12.0 has.
 #define KBRT_DRIVER_FUNCTIONS(F)                                                                   \
-  F(cuInit) F(cuDriverGetVersion) F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName)            \
-  F(cuDeviceGetAttribute) F(cuDeviceTotalMem) F(cuDeviceGetPCIBusId) F(cuDevicePrimaryCtxRetain)   \
-  F(cuDevicePrimaryCtxRelease) F(cuCtxSetCurrent) F(cuCtxSynchronize) F(cuCtxResetPersistingL2Cache) \
-  F(cuGetErrorName) F(cuGetErrorString) F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree)                 \
-  F(cuMemHostAlloc) F(cuMemFreeHost) F(cuMemHostGetDevicePointer) F(cuMemcpyHtoD) F(cuMemcpyDtoH)  \
-  F(cuMemcpyHtoDAsync) F(cuMemcpyDtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemcpy2DAsync)                \
-  F(cuMemsetD8Async) F(cuMemsetD2D8Async) F(cuModuleLoadData) F(cuModuleLoadDataEx)                \
-  F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal) F(cuFuncGetAttribute)              \
-  F(cuFuncSetAttribute) F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuLaunchKernel)           \
-  F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamQuery) F(cuStreamSynchronize)                     \
-  F(cuStreamBeginCapture) F(cuStreamEndCapture) F(cuGraphInstantiate) F(cuGraphLaunch)             \
-  F(cuGraphExecDestroy) F(cuGraphDestroy) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord)      \
-  F(cuEventQuery) F(cuEventElapsedTime)
+  F(cuInit)                                                                                        \
+  F(cuDriverGetVersion)                                                                            \
+  F(cuDeviceGetCount)                                                                              \
+  F(cuDeviceGet)                                                                                   \
+  F(cuDeviceGetName)                                                                               \
+  F(cuDeviceGetAttribute)                                                                          \
+  F(cuDeviceTotalMem)                                                                              \
+  F(cuDeviceGetPCIBusId)                                                                           \
+  F(cuDevicePrimaryCtxRetain)                                                                      \
+  F(cuDevicePrimaryCtxRelease)                                                                     \
+  F(cuCtxSetCurrent)                                                                               \
+  F(cuCtxSynchronize)                                                                              \
+  F(cuCtxResetPersistingL2Cache)                                                                   \
+  F(cuGetErrorName)                                                                                \
+  F(cuGetErrorString)                                                                              \
+  F(cuMemGetInfo)                                                                                  \
+  F(cuMemAlloc)                                                                                    \
+  F(cuMemFree)                                                                                     \
+  F(cuMemHostAlloc)                                                                                \
+  F(cuMemFreeHost)                                                                                 \
+  F(cuMemHostGetDevicePointer)                                                                     \
+  F(cuMemcpyHtoD)                                                                                  \
+  F(cuMemcpyDtoH)                                                                                  \
+  F(cuMemcpyHtoDAsync)                                                                             \
+  F(cuMemcpyDtoDAsync)                                                                             \
+  F(cuMemcpyDtoHAsync)                                                                             \
+  F(cuMemcpy2DAsync)                                                                               \
+  F(cuMemsetD8Async)                                                                               \
+  F(cuMemsetD2D8Async)                                                                             \
+  F(cuModuleLoadData)                                                                              \
+  F(cuModuleLoadDataEx)                                                                            \
+  F(cuModuleUnload)                                                                                \
+  F(cuModuleGetFunction)                                                                           \
+  F(cuModuleGetGlobal)                                                                             \
+  F(cuFuncGetAttribute)                                                                            \
+  F(cuFuncSetAttribute)                                                                            \
+  F(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                   \
+  F(cuLaunchKernel)                                                                                \
+  F(cuStreamCreate)                                                                                \
+  F(cuStreamDestroy)                                                                               \
+  F(cuStreamQuery)                                                                                 \
+  F(cuStreamSynchronize)                                                                           \
+  F(cuStreamBeginCapture)                                                                          \
+  F(cuStreamEndCapture)                                                                            \
+  F(cuGraphInstantiate)                                                                            \
+  F(cuGraphLaunch)                                                                                 \
+  F(cuGraphExecDestroy)                                                                            \
+  F(cuGraphDestroy)                                                                                \
+  F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery) F(cuEventElapsedTime)
 
 /// Functions that a driver may lack: null then.
 #define KBRT_DRIVER_OPTIONAL(F)                                                                    \
-  F(cuFuncGetParamInfo) F(cuCtxSetLimit) F(cuMemGetAllocationGranularity) F(cuMemAddressReserve)   \
-  F(cuMemCreate) F(cuMemRelease) F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(cuMemHostRegister)  \
-  F(cuMemHostUnregister)
+  F(cuFuncGetParamInfo)                                                                            \
+  F(cuCtxSetLimit)                                                                                 \
+  F(cuMemGetAllocationGranularity)                                                                 \
+  F(cuMemAddressReserve)                                                                           \
+  F(cuMemCreate)                                                                                   \
+  F(cuMemRelease)                                                                                  \
+  F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(cuMemHostRegister) F(cuMemHostUnregister)
 
 struct Driver {
 #define KBRT_MEMBER(NAME) decltype(&::NAME) NAME = nullptr;
@@ -76,16 +116,21 @@ struct Nvml {
   int (*nvmlDeviceGetPowerUsage)(Device, unsigned *milliwatts) = nullptr;
   int (*nvmlDeviceGetUtilizationRates)(Device, Utilization *) = nullptr;
   int (*nvmlDeviceGetComputeRunningProcesses_v3)(Device, unsigned *count, Process *) = nullptr;
-  int (*nvmlDeviceGetTotalEccErrors)(Device, int type, int counter,
-                                     unsigned long long *) = nullptr;
+  int (*nvmlDeviceGetTotalEccErrors)(Device, int type, int counter, unsigned long long *) = nullptr;
   int (*nvmlDeviceGetCurrentClocksEventReasons)(Device, unsigned long long *) = nullptr;
   /// Loads libnvidia-ml.so.1, once per process; null if it is not there. Members may be null.
   static const Nvml *get();
 };
 
 #define KBRT_NVRTC_FUNCTIONS(F)                                                                    \
-  F(nvrtcVersion) F(nvrtcCreateProgram) F(nvrtcDestroyProgram) F(nvrtcCompileProgram)              \
-  F(nvrtcGetCUBINSize) F(nvrtcGetCUBIN) F(nvrtcGetProgramLogSize) F(nvrtcGetProgramLog)            \
+  F(nvrtcVersion)                                                                                  \
+  F(nvrtcCreateProgram)                                                                            \
+  F(nvrtcDestroyProgram)                                                                           \
+  F(nvrtcCompileProgram)                                                                           \
+  F(nvrtcGetCUBINSize)                                                                             \
+  F(nvrtcGetCUBIN)                                                                                 \
+  F(nvrtcGetProgramLogSize)                                                                        \
+  F(nvrtcGetProgramLog)                                                                            \
   F(nvrtcGetErrorString) F(nvrtcGetPTXSize) F(nvrtcGetPTX) F(nvrtcAddNameExpression)
 
 struct Nvrtc {

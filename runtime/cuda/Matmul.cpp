@@ -151,8 +151,8 @@ LAST:
 
 } // namespace
 
-CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uint64_t a,
-                                 uint64_t b, uint64_t c) {
+CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uint64_t a, uint64_t b,
+                                 uint64_t c) {
   constexpr uint64_t mostLeading = std::numeric_limits<uint32_t>::max();
   for (const MatmulOperand *operand : {&step.a, &step.b, &step.c})
     if (operand->leading > mostLeading)
@@ -179,8 +179,8 @@ CUresult kbrt::cuda::queueMatmul(Device::Handles &h, const MatmulStep &step, uin
              pb = b + sizeof(float) * (launch.matrix * bs + uint64_t{launch.column} * bj),
              pc = c + sizeof(float) * (launch.matrix * cs + uint64_t{launch.column} * cj);
     n = launch.columns;
-    void *arguments[] = {&pa, &pb, &pc, &as, &bs, &cs, &ai, &al,    &bl,
-                         &bj, &cj, &m,  &n,  &k,  &alpha, &beta};
+    void *arguments[] = {&pa, &pb, &pc, &as, &bs, &cs, &ai,    &al,
+                         &bl, &bj, &cj, &m,  &n,  &k,  &alpha, &beta};
     if (code == CUDA_SUCCESS)
       code = h.driver->cuLaunchKernel(h.matmul, launch.grid.x, launch.grid.y, launch.grid.z,
                                       matmulBlock.x, matmulBlock.y, matmulBlock.z, 0, h.stream,

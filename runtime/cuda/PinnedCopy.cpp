@@ -33,8 +33,10 @@ PinnedCopy *PinnedCopy::of(Device::Handles &handles, Problem &problem) {
   std::shared_ptr<PinnedCopy> made(new PinnedCopy(handles));
   for (char *&piece : made->memory) {
     void *place = nullptr;
-    if (CUresult code = handles.driver->cuMemHostAlloc(&place, pieceBytes, 0); code != CUDA_SUCCESS) {
-      problem = {LaunchStatus::Environment, "no page-locked memory for results: " + describe(*handles.driver, code),
+    if (CUresult code = handles.driver->cuMemHostAlloc(&place, pieceBytes, 0);
+        code != CUDA_SUCCESS) {
+      problem = {LaunchStatus::Environment,
+                 "no page-locked memory for results: " + describe(*handles.driver, code),
                  adviceFor(code)};
       return nullptr;
     }
@@ -62,7 +64,8 @@ bool PinnedCopy::toFile(uint64_t from, uint64_t bytes, const std::string &path, 
   std::future<int> written[pieces];
   int failure = 0;
   CUresult code = CUDA_SUCCESS;
-  for (uint64_t at = 0, turn = 0; at < bytes && !failure && code == CUDA_SUCCESS; at += pieceBytes, ++turn) {
+  for (uint64_t at = 0, turn = 0; at < bytes && !failure && code == CUDA_SUCCESS;
+       at += pieceBytes, ++turn) {
     const size_t which = turn % pieces;
     if (written[which].valid())
       failure = written[which].get();
@@ -82,7 +85,9 @@ bool PinnedCopy::toFile(uint64_t from, uint64_t bytes, const std::string &path, 
   if (!failure && code == CUDA_SUCCESS)
     return true;
   unlink(path.c_str());
-  problem = failure ? Problem{LaunchStatus::Environment, "cannot write " + path + ": " + strerror(failure), ""}
-                    : Problem{statusOf(code), "a read: " + describe(*h.driver, code), adviceFor(code)};
+  problem = failure
+                ? Problem{LaunchStatus::Environment,
+                          "cannot write " + path + ": " + strerror(failure), ""}
+                : Problem{statusOf(code), "a read: " + describe(*h.driver, code), adviceFor(code)};
   return false;
 }

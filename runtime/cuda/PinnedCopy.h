@@ -20,7 +20,8 @@ public:
   PinnedCopy(const PinnedCopy &) = delete;
   PinnedCopy &operator=(const PinnedCopy &) = delete;
 
-  /// Writes \p bytes of device memory at \p from to the file \p path, once the stream is done. False with
+  /// Writes \p bytes of device memory at \p from to the file \p path, once the stream is done.
+  /// False with
   /// \p problem; then the file is not there.
   bool toFile(uint64_t from, uint64_t bytes, const std::string &path, Problem &problem);
 

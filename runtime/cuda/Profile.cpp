@@ -19,8 +19,8 @@ using namespace kbrt::cuda;
 
 namespace {
 
-/// Of more memory CUPTI's own replay takes longer than running the plan for each pass: around each pass of each
-/// launch it puts back what a kernel may have written.
+/// Of more memory CUPTI's own replay takes longer than running the plan for each pass: around each
+/// pass of each launch it puts back what a kernel may have written.
 constexpr uint64_t mostMemoryPutBack = 64 << 20;
 
 /// Read whatever the sets: shares of the time need it.
@@ -163,7 +163,8 @@ std::vector<std::string> wantedMetrics(const std::string &sets, const std::strin
 }
 
 /// Configures the metrics of \p sets; on failure \p what names the part.
-CUptiResult prepare(const Cupti &cupti, const Device &device, const std::string &sets, const char *&what) {
+CUptiResult prepare(const Cupti &cupti, const Device &device, const std::string &sets,
+                    const char *&what) {
   auto chip = KBRT_PARAMETERS(CUpti_Device_GetChipName);
   chip.deviceIndex = device.getFacts().index;
   what = "CUPTI does not know the chip";
@@ -209,8 +210,7 @@ public:
     size.numMetrics = config.pointers.size();
     size.maxNumOfRanges = ranges;
     size.maxNumRangeTreeNodes = static_cast<uint32_t>(ranges);
-    if (CUptiResult code = cupti.cuptiRangeProfilerGetCounterDataSize(&size);
-        code != CUPTI_SUCCESS)
+    if (CUptiResult code = cupti.cuptiRangeProfilerGetCounterDataSize(&size); code != CUPTI_SUCCESS)
       return code;
     counters.resize(size.counterDataSize);
     auto clear = KBRT_PARAMETERS(CUpti_RangeProfiler_CounterDataImage_Initialize);

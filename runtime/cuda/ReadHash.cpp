@@ -35,11 +35,12 @@ uint64_t kbrt::cuda::hashOfReads(const Plan &plan, std::string_view observables)
 void kbrt::cuda::addReadHash(HelperKernels &helpers, const Plan &plan, size_t step, uint64_t from,
                              const Region &region, unsigned slot) {
   for (uint64_t row = 0; row < region.height; ++row)
-    helpers.hash(from + row * region.pitch, region.width, saltOf(step, row), slot, isInWords(plan, region));
+    helpers.hash(from + row * region.pitch, region.width, saltOf(step, row), slot,
+                 isInWords(plan, region));
 }
 
-void kbrt::cuda::addContentHash(HelperKernels &helpers, const Plan &plan, uint64_t from, const Region &region,
-                                uint64_t salt, unsigned slot) {
+void kbrt::cuda::addContentHash(HelperKernels &helpers, const Plan &plan, uint64_t from,
+                                const Region &region, uint64_t salt, unsigned slot) {
   const bool inWords = isInWords(plan, region);
   if (region.pitch == region.width || region.height == 1)
     return helpers.hash(from, region.bytes(), salt, slot, inWords);

@@ -14,13 +14,13 @@
 namespace kbrt::cuda {
 
 /// Queues the share of read step \p step in that hash, of \p region at \p from, into \p slot.
-void addReadHash(HelperKernels &helpers, const Plan &plan, size_t step, uint64_t from, const Region &region,
-                 unsigned slot);
+void addReadHash(HelperKernels &helpers, const Plan &plan, size_t step, uint64_t from,
+                 const Region &region, unsigned slot);
 
-/// Queues the hash of the bytes of \p region at \p from, row by row, into \p slot; the same for the same bytes in
-/// regions of any shape.
-void addContentHash(HelperKernels &helpers, const Plan &plan, uint64_t from, const Region &region, uint64_t salt,
-                    unsigned slot);
+/// Queues the hash of the bytes of \p region at \p from, row by row, into \p slot; the same for the
+/// same bytes in regions of any shape.
+void addContentHash(HelperKernels &helpers, const Plan &plan, uint64_t from, const Region &region,
+                    uint64_t salt, unsigned slot);
 
 /// As RunResult::contents has it.
 std::string contentDigest(uint64_t first, uint64_t second, uint64_t bytes);

@@ -91,10 +91,11 @@ bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
   if (!wait("the hash of step " + std::to_string(index)))
     return false;
   result.readHash += helpers->readHash(readSlot);
-  const std::string digest =
-      contentDigest(helpers->readHash(contentSlots[0]), helpers->readHash(contentSlots[1]), region.bytes());
-  const bool isNew = !contents.folder.empty() && !contents.known.count(digest) &&
-                     std::find(result.contents.begin(), result.contents.end(), digest) == result.contents.end();
+  const std::string digest = contentDigest(helpers->readHash(contentSlots[0]),
+                                           helpers->readHash(contentSlots[1]), region.bytes());
+  const bool isNew =
+      !contents.folder.empty() && !contents.known.count(digest) &&
+      std::find(result.contents.begin(), result.contents.end(), digest) == result.contents.end();
   result.contents.push_back(digest);
   return !isNew || writeContent(from, region, contents.folder + "/" + digest);
 }
@@ -108,8 +109,8 @@ bool CheckedRun::writeContent(uint64_t from, const Region &region, const std::st
   if (!isWhole) {
     // Rows that lie apart are put together on the device.
     if (!check(h.driver->cuMemAlloc(&rows, std::max<uint64_t>(region.bytes(), 1)), what) ||
-        !moveRows(CU_MEMORYTYPE_DEVICE, rows, region.width, CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width,
-                  region.height) ||
+        !moveRows(CU_MEMORYTYPE_DEVICE, rows, region.width, CU_MEMORYTYPE_DEVICE, from,
+                  region.pitch, region.width, region.height) ||
         !wait(what))
       return false;
     from = rows;
@@ -262,9 +263,10 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
   }
   HelperKernels *helpers = nullptr;
   Slab slab;
-  bool isReady = options.separateBuffers ||
-                 slab.allocate(device.getHandles(), layout.bytes, 0, problem);
-  if (isReady && (options.checkConstInputs || options.reads == Reads::Hashed) && !options.separateBuffers) {
+  bool isReady =
+      options.separateBuffers || slab.allocate(device.getHandles(), layout.bytes, 0, problem);
+  if (isReady && (options.checkConstInputs || options.reads == Reads::Hashed) &&
+      !options.separateBuffers) {
     helpers = HelperKernels::of(device, problem);
     isReady = helpers != nullptr;
   }

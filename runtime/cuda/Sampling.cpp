@@ -134,8 +134,8 @@ private:
       return info.back().attributeData;
     };
     info.reserve(8); // `add` hands out references
-    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE).collectionModeData.collectionMode =
-        CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE)
+        .collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
     add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL)
         .enableStartStopControlData.enableStartStopControl = 1;
     add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT)
@@ -145,8 +145,8 @@ private:
     if (period)
       add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
           .samplingPeriodData.samplingPeriod = period;
-    auto p = block<CUpti_PCSamplingConfigurationInfoParams>(
-        CUpti_PCSamplingConfigurationInfoParamsSize);
+    auto p =
+        block<CUpti_PCSamplingConfigurationInfoParams>(CUpti_PCSamplingConfigurationInfoParamsSize);
     p.numAttributes = info.size();
     p.pPCSamplingConfigurationInfo = info.data();
     return cupti.cuptiPCSamplingSetConfigurationAttribute(&p);
@@ -218,7 +218,8 @@ void sumByLine(const Instructions &instructions, const std::string &cubin, LineS
     if (sampled.stalls.empty())
       continue;
     Problem problem;
-    SourcePlace line = sourcePlace(cubin, place.first, place.second, problem).value_or(SourcePlace());
+    SourcePlace line =
+        sourcePlace(cubin, place.first, place.second, problem).value_or(SourcePlace());
     if (problem)
       why = problem.message;
     hasLines |= line.line != 0;

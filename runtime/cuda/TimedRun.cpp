@@ -17,8 +17,7 @@ bool TimedRun::run() {
   helpers.clearHashes();
   snapshotSymbols();
   for (auto &[name, symbol] : module.symbols)
-    h.driver->cuMemcpyHtoDAsync(symbol.first, symbol.second.data(), symbol.second.size(),
-                                h.stream);
+    h.driver->cuMemcpyHtoDAsync(symbol.first, symbol.second.data(), symbol.second.size(), h.stream);
   return walk() && endSegment() && wait("the end of the plan");
 }
 

@@ -35,7 +35,8 @@ uint64_t nextRandom(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
-/// The shortest sample of the slower image over the longest of the faster one; 1 if there is one image.
+/// The shortest sample of the slower image over the longest of the faster one; 1 if there is one
+/// image.
 double apart(const TimingResult::Series &series) {
   const Summary &a = series.baseline, &b = series.candidate;
   if (!a.count || !b.count || a.max <= 0 || b.max <= 0)
@@ -250,9 +251,8 @@ bool Measurement::series(TimingResult::Series &into, bool cold) {
     into.decision = decide(kept, options.accept);
     if (into.clocks.discardedShare > options.mostDiscarded) {
       into.decision.comparison = Comparison::Inconclusive;
-      into.decision.reason =
-          std::to_string(static_cast<int>(100 * into.clocks.discardedShare)) +
-          " % of the samples ran at a low clock or were not held back in time";
+      into.decision.reason = std::to_string(static_cast<int>(100 * into.clocks.discardedShare)) +
+                             " % of the samples ran at a low clock or were not held back in time";
     }
   }
   return true;
@@ -286,12 +286,12 @@ std::optional<double> Measurement::batch(Side &side) {
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
   unsigned nodes = std::max<unsigned>(options.batchNodes, static_cast<unsigned>(side.slabs.size()));
-  bool isQueued = h.driver->cuStreamBeginCapture(h.stream, CU_STREAM_CAPTURE_MODE_RELAXED) ==
-                  CUDA_SUCCESS;
+  bool isQueued =
+      h.driver->cuStreamBeginCapture(h.stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS;
   for (unsigned i = 0; isQueued && i < nodes; ++i)
-    isQueued = QueuedRun(device, *side.subject, side.layout, side.slabs[i % side.slabs.size()],
-                         options)
-                   .run();
+    isQueued =
+        QueuedRun(device, *side.subject, side.layout, side.slabs[i % side.slabs.size()], options)
+            .run();
   bool isCaptured = h.driver->cuStreamEndCapture(h.stream, &graph) == CUDA_SUCCESS && isQueued &&
                     graph && h.driver->cuGraphInstantiate(&executable, graph, 0) == CUDA_SUCCESS;
   std::optional<double> us;
@@ -328,7 +328,7 @@ void Measurement::overheads() {
 
 } // namespace
 
-TimingResult kbrt::cuda::measure(Device &device, const Subject &baseline,
-                                 const Subject &candidate, const TimingOptions &options) {
+TimingResult kbrt::cuda::measure(Device &device, const Subject &baseline, const Subject &candidate,
+                                 const TimingOptions &options) {
   return Measurement(device, baseline, candidate, options).run();
 }

@@ -123,10 +123,10 @@ public:
 
 private:
   static bool isTrouble(const std::string &line) {
-    for (std::string_view start : {"Internal Sanitizer Error", "Error: Target application terminated",
-                                   "Target application terminated", "Error: No attachable process",
-                                   "Device not supported", "Error: Device not supported",
-                                   "Unable to ", "Error: Unable to "})
+    for (std::string_view start :
+         {"Internal Sanitizer Error", "Error: Target application terminated",
+          "Target application terminated", "Error: No attachable process", "Device not supported",
+          "Error: Device not supported", "Unable to ", "Error: Unable to "})
       if (line.starts_with(start))
         return true;
     return false;

@@ -136,7 +136,8 @@ StopReason kbrt::whetherToStop(const StopRule &rule, size_t samplesOfEach, doubl
   if (rule.apartRatio > 1 && samplesOfEach >= few && apart >= rule.apartRatio)
     return StopReason::Apart;
   if (samplesOfEach < rule.minSamples)
-    return seconds >= rule.longSeconds && samplesOfEach >= rule.fewSamples && noiseHistory.back() <= rule.noise
+    return seconds >= rule.longSeconds && samplesOfEach >= rule.fewSamples &&
+                   noiseHistory.back() <= rule.noise
                ? StopReason::Quiet
                : StopReason::GoOn;
   if (noiseHistory.back() <= rule.noise)
@@ -162,12 +163,14 @@ const char *kbrt::toString(Comparison comparison) {
   return "?";
 }
 
-/// Too few blocks for a bootstrap, as of programs that take seconds: the images differ where every sample of one lies below
-/// every sample of the other. Of equal ones, three blocks (six samples each) do so in 2 of 924 draws.
+/// Too few blocks for a bootstrap, as of programs that take seconds: the images differ where every
+/// sample of one lies below every sample of the other. Of equal ones, three blocks (six samples
+/// each) do so in 2 of 924 draws.
 static Decision decideFew(const Pairs &pairs, const AcceptRule &rule) {
   Decision decision;
   if (pairs.ratios.size() < leastSamples / 2) {
-    decision.reason = "only " + std::to_string(pairs.ratios.size()) + " blocks have samples of both images";
+    decision.reason =
+        "only " + std::to_string(pairs.ratios.size()) + " blocks have samples of both images";
     return decision;
   }
   std::vector<double> sorted = pairs.ratios;
@@ -181,8 +184,8 @@ static Decision decideFew(const Pairs &pairs, const AcceptRule &rule) {
   else if (baseline.max < candidate.min && 1 / decision.upper > rule.leastRatio)
     decision.comparison = Comparison::Slower;
   else
-    decision.reason = "the samples of only " + std::to_string(pairs.ratios.size()) + " blocks are not apart by " +
-                      std::to_string(rule.leastRatio);
+    decision.reason = "the samples of only " + std::to_string(pairs.ratios.size()) +
+                      " blocks are not apart by " + std::to_string(rule.leastRatio);
   return decision;
 }
 

@@ -21,8 +21,11 @@ constexpr uint16_t machineCuda = 190; // EM_CUDA
 /// Bits of st_other.
 constexpr unsigned char symbolIsManaged = 0x04, symbolIsEntry = 0x10;
 /// Attributes of .nv.info sections.
-enum Attribute : uint8_t { maxThreadsAttribute = 0x05, parameterAttribute = 0x17,
-                           registersAttribute = 0x2f };
+enum Attribute : uint8_t {
+  maxThreadsAttribute = 0x05,
+  parameterAttribute = 0x17,
+  registersAttribute = 0x2f
+};
 /// The attribute is followed by as many bytes as its value says.
 constexpr uint8_t formatSized = 4;
 /// At the start of a block's shared memory, since compute capability 8.0.
@@ -78,8 +81,8 @@ private:
         std::string place = nameOf(sections[symbol.st_shndx]);
         bool isConstant = place == ".nv.constant3";
         if (isConstant || place == ".nv.global" || place == ".nv.global.init")
-          result.variables.push_back({name, symbol.st_size, isConstant,
-                                      (symbol.st_other & symbolIsManaged) != 0});
+          result.variables.push_back(
+              {name, symbol.st_size, isConstant, (symbol.st_other & symbolIsManaged) != 0});
       }
     }
     return true;
@@ -90,8 +93,8 @@ private:
     for (CubinKernel &kernel : table.kernels)
       byName[kernel.name] = &kernel;
     auto find = [&](const std::string &section, std::string_view prefix) {
-      auto found = section.rfind(prefix, 0) == 0 ? byName.find(section.substr(prefix.size()))
-                                                 : byName.end();
+      auto found =
+          section.rfind(prefix, 0) == 0 ? byName.find(section.substr(prefix.size())) : byName.end();
       return found == byName.end() ? nullptr : found->second;
     };
     for (const Elf64_Shdr &section : sections) {

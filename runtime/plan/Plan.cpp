@@ -26,8 +26,8 @@ constexpr ElementRow elements[] = {
 };
 
 /// In the order of `Step`'s alternatives.
-constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill", "copy", "launch",
-                                     "read",  "sync", "event",  "wait", "error",  "matmul"};
+constexpr const char *stepNames[] = {"alloc", "free", "upload", "fill", "copy",  "launch",
+                                     "read",  "sync", "event",  "wait", "error", "matmul"};
 static_assert(std::size(stepNames) == std::variant_size_v<Step>);
 
 } // namespace

@@ -6,8 +6,9 @@ namespace kbrt {
 
 /// In the order of `BufferKind` and `Ending`.
 inline constexpr const char *bufferKindNames[] = {"device", "managed", "pinned", "symbol"};
-inline constexpr const char *endingNames[] = {"running",     "exit",     "abort",     "crash",    "fault",
-                                              "unsupported", "mismatch", "too-large", "no-device"};
+inline constexpr const char *endingNames[] = {"running",  "exit",      "abort",
+                                              "crash",    "fault",     "unsupported",
+                                              "mismatch", "too-large", "no-device"};
 
 } // namespace kbrt
 

@@ -293,7 +293,9 @@ private:
   static std::optional<SharedSource> source(const Field &field) {
     if (!field.has("source"))
       return std::nullopt;
-    return SharedSource{field["source"]["upload"].number<uint32_t>(), field["source"]["offset"].number<int64_t>(std::numeric_limits<int64_t>::min())};
+    return SharedSource{
+        field["source"]["upload"].number<uint32_t>(),
+        field["source"]["offset"].number<int64_t>(std::numeric_limits<int64_t>::min())};
   }
   static uint32_t stream(const Field &field) { return field.number<uint32_t>("stream", 0); }
 

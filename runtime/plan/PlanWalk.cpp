@@ -90,9 +90,9 @@ std::optional<std::string_view> PlanWalk::payloadOf(const UploadStep &step) {
     payload = inputs.data.substr(step.data, step.to.bytes());
   if (payload.size() == step.to.bytes())
     return payload;
-  fail(LaunchStatus::InvalidLaunch,
-       "step " + std::to_string(index) + " uploads " + std::to_string(step.to.bytes()) +
-           " bytes, its data has " + std::to_string(payload.size()));
+  fail(LaunchStatus::InvalidLaunch, "step " + std::to_string(index) + " uploads " +
+                                        std::to_string(step.to.bytes()) + " bytes, its data has " +
+                                        std::to_string(payload.size()));
   return std::nullopt;
 }
 

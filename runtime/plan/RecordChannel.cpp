@@ -72,7 +72,8 @@ public:
       std::string text;
       if (!receiveText(header.bytes, text))
         return false;
-      return header.message == Message::Device ? keeper.keepDevice(text) : reply(keeper.finish(text));
+      return header.message == Message::Device ? keeper.keepDevice(text)
+                                               : reply(keeper.finish(text));
     }
     case Message::Step:
       return keeper.noteStep(header.value);
@@ -93,7 +94,8 @@ private:
     written += count;
     for (uint64_t wanted; count; count -= wanted) {
       wanted = std::min<uint64_t>(count, piece.size());
-      if (!receiveAll(socket, piece.data(), wanted) || !keeper.append(payload, piece.data(), wanted))
+      if (!receiveAll(socket, piece.data(), wanted) ||
+          !keeper.append(payload, piece.data(), wanted))
         return false;
     }
     return true;

@@ -12,7 +12,8 @@ using namespace kbrt;
 RecordKeeper::~RecordKeeper() = default;
 
 std::unique_ptr<FolderKeeper> FolderKeeper::create(const std::string &folder, bool hasObservables,
-                                                   const std::string &oracleFolder, std::string &error) {
+                                                   const std::string &oracleFolder,
+                                                   std::string &error) {
   std::unique_ptr<FolderKeeper> keeper(new FolderKeeper);
   keeper->folder = folder;
   keeper->oracleFolder = oracleFolder;
@@ -60,7 +61,8 @@ bool FolderKeeper::holds(uint64_t place, const void *bytes, uint64_t count) {
   for (uint64_t done = 0; done < count;) {
     size_t wanted = std::min<uint64_t>(count - done, sizeof piece);
     ssize_t got = pread(fileno(data), piece, wanted, static_cast<off_t>(place + done));
-    if (got <= 0 || std::memcmp(piece, static_cast<const char *>(bytes) + done, static_cast<size_t>(got)) != 0)
+    if (got <= 0 ||
+        std::memcmp(piece, static_cast<const char *>(bytes) + done, static_cast<size_t>(got)) != 0)
       return false;
     done += static_cast<uint64_t>(got);
   }
@@ -124,6 +126,7 @@ bool FolderKeeper::fits(const Plan &plan, std::string &why) const {
   if (!isSame)
     why = "its plan is not what it called";
   else if (answered > read)
-    why = "it took " + std::to_string(answered) + " bytes of the original's results for reads of " + std::to_string(read);
+    why = "it took " + std::to_string(answered) + " bytes of the original's results for reads of " +
+          std::to_string(read);
   return why.empty();
 }

@@ -35,7 +35,8 @@ public:
     return size;
   }
   bool answer(void *to, uint64_t count) override {
-    return count == 0 || (say(Message::Answer, count, nullptr, 0) && reply() == count && receiveAll(socket, to, count));
+    return count == 0 || (say(Message::Answer, count, nullptr, 0) && reply() == count &&
+                          receiveAll(socket, to, count));
   }
   std::string oracleDevice() override {
     if (!say(Message::OracleDevice, 0, nullptr, 0))

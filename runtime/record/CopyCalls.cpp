@@ -61,15 +61,18 @@ Error hostToDevice(Session &session, const Copy &copy, const Region &to) {
         hostToDevice(session, later, to);
       })) {
     for (uint64_t y = 0; y < copy.height; ++y)
-      bytes->insert(bytes->end(), copy.from.at + y * copy.from.pitch, copy.from.at + y * copy.from.pitch + copy.width);
+      bytes->insert(bytes->end(), copy.from.at + y * copy.from.pitch,
+                    copy.from.at + y * copy.from.pitch + copy.width);
     return cuda::success;
   }
   session.backend->write(copy.to, copy.from, copy.width, copy.height);
   const Allocation *source = session.allocations.find(copy.from.at);
-  session.sequence.upload(to, copy.from, copy.height, copy.stream, source && source->kind == BufferKind::Pinned);
+  session.sequence.upload(to, copy.from, copy.height, copy.stream,
+                          source && source->kind == BufferKind::Pinned);
   // The original's host is taken at its word: its kernels have run on what was there.
   if (session.sequence.mode == Mode::Oracle && isLate(session, copy, copy.from.at))
-    session.sequence.order.addCopy(copy.stream, session.sequence.uploadedLate(copy.from, copy.height));
+    session.sequence.order.addCopy(copy.stream,
+                                   session.sequence.uploadedLate(copy.from, copy.height));
   session.allocations.deviceWrote();
   return cuda::success;
 }
@@ -209,16 +212,19 @@ Error symbolCopy(const char *call, const void *symbol, void *other, size_t bytes
   });
 }
 
-Error fillOn(Session &session, void *p, uint64_t pitch, int value, uint64_t width, uint64_t height, uint32_t stream) {
+Error fillOn(Session &session, void *p, uint64_t pitch, int value, uint64_t width, uint64_t height,
+             uint32_t stream) {
   session.allocations.flushHostWrites();
   auto region = session.allocations.region(p, width, height, pitch);
   if (!region)
     return cuda::invalidValue;
   passTime(session, width * height);
-  if (session.holdBack(p, [=, &session] { fillOn(session, p, pitch, value, width, height, stream); }))
+  if (session.holdBack(p,
+                       [=, &session] { fillOn(session, p, pitch, value, width, height, stream); }))
     return cuda::success;
   session.sequence.add(FillStep{*region, static_cast<uint8_t>(value), stream});
-  session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width, height);
+  session.backend->fill({static_cast<char *>(p), pitch}, static_cast<uint8_t>(value), width,
+                        height);
   session.allocations.deviceWrote();
   return cuda::success;
 }
@@ -235,7 +241,9 @@ Error fill(const char *call, void *p, uint64_t pitch, int value, uint64_t width,
       return Error{cuda::invalidValue};
     Graphs &graphs = Graphs::get();
     if (graphs.captures(*id))
-      return graphs.add([=](Session &now, uint32_t on) { return fillOn(now, p, pitch, value, width, height, on); });
+      return graphs.add([=](Session &now, uint32_t on) {
+        return fillOn(now, p, pitch, value, width, height, on);
+      });
     if (graphs.isCapturing() && *id == 0)
       return Error{cuda::captureImplicit};
     return fillOn(session, p, pitch, value, width, height, *id);

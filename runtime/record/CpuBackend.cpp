@@ -31,7 +31,8 @@ Error errorOf(LaunchStatus status) {
   }
 }
 
-/// KBRECORD_ROUNDING: a direction for the kernels' operations, to see how far rounding moves what a program prints.
+/// KBRECORD_ROUNDING: a direction for the kernels' operations, to see how far rounding moves what a
+/// program prints.
 int roundingOf(const std::string &direction) {
   return direction == "up" ? FE_UPWARD : direction == "down" ? FE_DOWNWARD : FE_TONEAREST;
 }

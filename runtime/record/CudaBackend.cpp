@@ -135,8 +135,12 @@ const DeviceKernel *CudaBackend::findKernel(const std::string &name) {
   auto facts = found ? code.kernelFacts(name) : std::nullopt;
   if (!facts)
     return nullptr;
-  DeviceKernel kernel{name, found->parameterBytes, facts->maxThreads, facts->staticSharedBytes,
-                      facts->registers, facts->localBytes};
+  DeviceKernel kernel{name,
+                      found->parameterBytes,
+                      facts->maxThreads,
+                      facts->staticSharedBytes,
+                      facts->registers,
+                      facts->localBytes};
   return &kernels.emplace(name, std::move(kernel)).first->second;
 }
 
@@ -146,8 +150,8 @@ std::vector<DeviceVariable> CudaBackend::variables() {
   for (const CubinVariable &variable : table.variables) {
     CUdeviceptr place = 0;
     size_t bytes = 0;
-    if (module.h->driver->cuModuleGetGlobal(&place, &bytes, module.handle,
-                                            variable.name.c_str()) == CUDA_SUCCESS)
+    if (module.h->driver->cuModuleGetGlobal(&place, &bytes, module.handle, variable.name.c_str()) ==
+        CUDA_SUCCESS)
       all.push_back({variable.name, place, bytes, variable.isManaged, ""});
   }
   return all;
@@ -219,10 +223,10 @@ void CudaBackend::move(Rows to, Rows from, uint64_t width, uint64_t height, bool
   if (height == 1 || (to.pitch == width && from.pitch == width)) {
     uint64_t bytes = width * height;
     CUresult code =
-        toHost     ? h.driver->cuMemcpyDtoHAsync(to.at, addressOf(from.at), bytes, h.stream)
-        : fromHost ? h.driver->cuMemcpyHtoDAsync(addressOf(to.at), from.at, bytes, h.stream)
-                   : h.driver->cuMemcpyDtoDAsync(addressOf(to.at), addressOf(from.at), bytes,
-                                                 h.stream);
+        toHost ? h.driver->cuMemcpyDtoHAsync(to.at, addressOf(from.at), bytes, h.stream)
+        : fromHost
+            ? h.driver->cuMemcpyHtoDAsync(addressOf(to.at), from.at, bytes, h.stream)
+            : h.driver->cuMemcpyDtoDAsync(addressOf(to.at), addressOf(from.at), bytes, h.stream);
     finish(code, "a copy of " + std::to_string(bytes) + " bytes");
     return;
   }

@@ -33,17 +33,16 @@ std::unique_ptr<CudaMemory> CudaMemory::create(Device::Handles &h, Problem &prob
     return nullptr;
   };
   int usesHostPointers = 0;
-  h.driver->cuDeviceGetAttribute(&usesHostPointers,
-                                 CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
-                                 h.device);
+  h.driver->cuDeviceGetAttribute(
+      &usesHostPointers, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, h.device);
   if (!usesHostPointers)
     return refuse("it cannot use memory of the host at the host's addresses");
-  for (bool isThere : {h.driver->cuMemGetAllocationGranularity != nullptr,
-                       h.driver->cuMemAddressReserve != nullptr, h.driver->cuMemCreate != nullptr,
-                       h.driver->cuMemRelease != nullptr, h.driver->cuMemMap != nullptr,
-                       h.driver->cuMemUnmap != nullptr, h.driver->cuMemSetAccess != nullptr,
-                       h.driver->cuMemHostRegister != nullptr,
-                       h.driver->cuMemHostUnregister != nullptr})
+  for (bool isThere :
+       {h.driver->cuMemGetAllocationGranularity != nullptr,
+        h.driver->cuMemAddressReserve != nullptr, h.driver->cuMemCreate != nullptr,
+        h.driver->cuMemRelease != nullptr, h.driver->cuMemMap != nullptr,
+        h.driver->cuMemUnmap != nullptr, h.driver->cuMemSetAccess != nullptr,
+        h.driver->cuMemHostRegister != nullptr, h.driver->cuMemHostUnregister != nullptr})
     if (!isThere)
       return refuse("its driver has no virtual memory management");
   CUmemAllocationProp properties = propertiesOf(h.device);

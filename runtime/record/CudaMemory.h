@@ -23,8 +23,7 @@ public:
   static constexpr uint64_t hostBase = arenaBase + arenaBytes - (uint64_t(16) << 30);
 
   /// Reserves the addresses.
-  static std::unique_ptr<CudaMemory> create(cuda::Device::Handles &handles,
-                                            cuda::Problem &problem);
+  static std::unique_ptr<CudaMemory> create(cuda::Device::Handles &handles, cuda::Problem &problem);
   /// Null if there is no room; the content is not set.
   void *allocate(uint64_t bytes, bool isHostVisible);
   void free(void *p);

@@ -92,11 +92,15 @@ Fact facts[] = {
 };
 
 /// What the recorder has or lacks on every device; not a GPU's to say.
-constexpr std::string_view ownFacts[] = {
-    "isMultiGpuBoard", "pageableMemoryAccess", "concurrentManagedAccess",
-    "canUseHostPointerForRegisteredMem", "cooperativeLaunch", "clusterLaunch",
-    "pageableMemoryAccessUsesHostPageTables", "directManagedMemAccessFromHost",
-    "hostNativeAtomicSupported"};
+constexpr std::string_view ownFacts[] = {"isMultiGpuBoard",
+                                         "pageableMemoryAccess",
+                                         "concurrentManagedAccess",
+                                         "canUseHostPointerForRegisteredMem",
+                                         "cooperativeLaunch",
+                                         "clusterLaunch",
+                                         "pageableMemoryAccessUsesHostPageTables",
+                                         "directManagedMemAccessFromHost",
+                                         "hostNativeAtomicSupported"};
 
 std::string deviceName = "NVIDIA H200";
 
@@ -135,8 +139,8 @@ void askDevice(Backend &backend) {
     return;
   deviceName = name.substr(0, nameBytes - 1);
   for (Fact &fact : facts)
-    if (fact.attribute && std::find(std::begin(ownFacts), std::end(ownFacts), fact.name) ==
-                              std::end(ownFacts))
+    if (fact.attribute &&
+        std::find(std::begin(ownFacts), std::end(ownFacts), fact.name) == std::end(ownFacts))
       if (auto value = backend.attribute(fact.attribute))
         fact.value = *value;
   MemoryAmount memory = backend.memory();

@@ -17,8 +17,8 @@ uint64_t deviceFact(std::string_view name);
 /// Opens the device if that is a GPU, and asks it; once.
 void settleFacts();
 
-/// What a GPU said of itself, in the form of KBRECORD_DEVICE; empty without one. It is kept beside the plan and taken up again,
-/// so that an oracle-fed run sees the same device.
+/// What a GPU said of itself, in the form of KBRECORD_DEVICE; empty without one. It is kept beside
+/// the plan and taken up again, so that an oracle-fed run sees the same device.
 std::string factsOfGpu();
 void setRecordedFacts(const std::string &facts);
 

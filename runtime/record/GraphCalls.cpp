@@ -35,7 +35,8 @@ Error Graphs::begin(uint32_t stream, int mode) {
   if (stream == 0)
     return cuda::captureUnsupported;
   if (capture)
-    Session::get().stop(Ending::Unsupported, "a capture of two streams is not supported by the recorder");
+    Session::get().stop(Ending::Unsupported,
+                        "a capture of two streams is not supported by the recorder");
   capture = Capture{stream, mode, {}};
   return cuda::success;
 }
@@ -68,7 +69,8 @@ Error Graphs::launch(Session &session, void *executable, uint32_t stream) {
   if (found == graphs.end())
     return cuda::invalidValue;
   if (captures(stream))
-    session.stop(Ending::Unsupported, "a graph in a captured stream is not supported by the recorder");
+    session.stop(Ending::Unsupported,
+                 "a graph in a captured stream is not supported by the recorder");
   for (const GraphNode &node : found->second)
     if (Error error = node(session, stream))
       return error;
@@ -109,7 +111,8 @@ KB_API Error cudaStreamIsCapturing(cuda::Stream stream, int *status) {
 }
 KB_PER_THREAD(cudaStreamIsCapturing, _ptsz)
 
-// Its further arguments, which CUDA 11 and 12 have differently, ask for nothing that a plan would show.
+// Its further arguments, which CUDA 11 and 12 have differently, ask for nothing that a plan would
+// show.
 KB_API Error cudaGraphInstantiate(void **executable, void *graph) {
   return apiCall(__func__, [&](Session &) { return Graphs::get().instantiate(executable, graph); });
 }
@@ -136,7 +139,8 @@ KB_API Error cudaGraphGetNodes(void *graph, void **nodes, size_t *count) {
     if (!known || !count)
       return Error{cuda::invalidValue};
     if (nodes)
-      session.stop(Ending::Unsupported, "cudaGraphGetNodes is supported by the recorder for their number alone");
+      session.stop(Ending::Unsupported,
+                   "cudaGraphGetNodes is supported by the recorder for their number alone");
     *count = *known;
     return Error{cuda::success};
   });

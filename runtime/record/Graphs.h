@@ -1,8 +1,8 @@
 //===- Graphs.h - Captured streams and the graphs made of them ---*- C++ -*-===//
 //
-// Owns what a stream is given while it is captured: each call becomes a node that does what the call
-// would have done, on the stream that the graph is launched on. A plan has no graphs: it holds the steps of
-// every launch of one.
+// Owns what a stream is given while it is captured: each call becomes a node that does what the
+// call would have done, on the stream that the graph is launched on. A plan has no graphs: it holds
+// the steps of every launch of one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_RECORD_GRAPHS_H
@@ -29,7 +29,8 @@ public:
   bool captures(uint32_t stream) const { return capture && capture->stream == stream; }
   bool isCapturing() const { return capture.has_value(); }
   cuda::Error add(GraphNode node);
-  /// The error of a call that waits, or that allocates, while a stream is captured; success if it may go on.
+  /// The error of a call that waits, or that allocates, while a stream is captured; success if it
+  /// may go on.
   cuda::Error checkWait() const;
   cuda::Error checkAllocation() const;
 

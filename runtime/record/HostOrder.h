@@ -1,14 +1,15 @@
 //===- HostOrder.h - What the host has waited for ----------------*- C++ -*-===//
 //
-// Owns copies between page-locked memory and the device that the host has not waited for. The device
-// executes steps at once; CUDA promises that such a copy has been made only when the host has waited.
+// Owns copies between page-locked memory and the device that the host has not waited for. The
+// device executes steps at once; CUDA promises that such a copy has been made only when the host
+// has waited.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRT_RECORD_HOSTORDER_H
 #define KBRT_RECORD_HOSTORDER_H
 
-#include "kbrt/Plan.h"
 #include "kbrt/Memory.h"
+#include "kbrt/Plan.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -20,7 +21,7 @@ namespace kbrt {
 /// A copy that may not have been made yet.
 struct PendingCopy {
   uint32_t stream = 0;
-  uint64_t number = 0; ///< of the step on its stream
+  uint64_t number = 0;        ///< of the step on its stream
   std::function<void()> made; ///< does on the host's side what the copy does
 };
 
@@ -33,7 +34,8 @@ public:
   void enqueue(uint32_t stream);
   void record(uint32_t event, uint32_t stream);
   void wait(uint32_t event, uint32_t stream);
-  /// What was enqueued on \p stream last is a copy; \p made is called once, when the host has waited for it.
+  /// What was enqueued on \p stream last is a copy; \p made is called once, when the host has
+  /// waited for it.
   void addCopy(uint32_t stream, std::function<void()> made);
 
   /// The host waits for \p stream, or for everything.

@@ -24,8 +24,7 @@ struct Request {
 /// Null if \p stub is no registered kernel or the image lacks it.
 const DeviceKernel *imageKernel(Session &session, const void *stub) {
   auto found = Registry::get().kernels.find(stub);
-  return found == Registry::get().kernels.end() ? nullptr
-                                                : session.findKernel(found->second.name);
+  return found == Registry::get().kernels.end() ? nullptr : session.findKernel(found->second.name);
 }
 
 Error checkConfiguration(const Request &request, const DeviceKernel &kernel) {
@@ -62,7 +61,8 @@ Argument argument(Session &session, const void *value, uint32_t bytes) {
 }
 
 /// Launches \p kernel on stream \p stream.
-Error launchOn(Session &session, const Request &request, const DeviceKernel &kernel, uint32_t stream) {
+Error launchOn(Session &session, const Request &request, const DeviceKernel &kernel,
+               uint32_t stream) {
   session.countLaunch();
   session.allocations.flushHostWrites();
   LaunchStep step;

@@ -151,8 +151,18 @@ KB_API BlasStatus cublasSetStream_v2(Handle *handle, cuda::Stream stream) {
 KB_API BlasStatus cublasSgemm_v2(Handle *handle, Operation onA, Operation onB, int m, int n, int k,
                                  const float *alpha, const float *a, int leadingA, const float *b,
                                  int leadingB, const float *beta, float *c, int leadingC) {
-  return multiply(handle, {"cublasSgemm", onA, onB, m, n, k, 1, alpha, beta, {a, leadingA, 0},
-                           {b, leadingB, 0}, {c, leadingC, 0}});
+  return multiply(handle, {"cublasSgemm",
+                           onA,
+                           onB,
+                           m,
+                           n,
+                           k,
+                           1,
+                           alpha,
+                           beta,
+                           {a, leadingA, 0},
+                           {b, leadingB, 0},
+                           {c, leadingC, 0}});
 }
 
 KB_API BlasStatus cublasSgemmStridedBatched(Handle *handle, Operation onA, Operation onB, int m,
@@ -160,6 +170,16 @@ KB_API BlasStatus cublasSgemmStridedBatched(Handle *handle, Operation onA, Opera
                                             int leadingA, long long strideA, const float *b,
                                             int leadingB, long long strideB, const float *beta,
                                             float *c, int leadingC, long long strideC, int batch) {
-  return multiply(handle, {"cublasSgemmStridedBatched", onA, onB, m, n, k, batch, alpha, beta,
-                           {a, leadingA, strideA}, {b, leadingB, strideB}, {c, leadingC, strideC}});
+  return multiply(handle, {"cublasSgemmStridedBatched",
+                           onA,
+                           onB,
+                           m,
+                           n,
+                           k,
+                           batch,
+                           alpha,
+                           beta,
+                           {a, leadingA, strideA},
+                           {b, leadingB, strideB},
+                           {c, leadingC, strideC}});
 }

@@ -52,7 +52,8 @@ KB_API Error cudaFree(void *p) {
 static void refuseCaptured(Session &session, cuda::Stream stream) {
   auto id = Streams::get().find(stream);
   if (id && Graphs::get().captures(*id))
-    session.stop(Ending::Unsupported, "memory of a captured stream is not supported by the recorder");
+    session.stop(Ending::Unsupported,
+                 "memory of a captured stream is not supported by the recorder");
 }
 
 KB_API Error cudaMallocAsync(void **p, size_t bytes, cuda::Stream stream) {
@@ -210,7 +211,8 @@ static Error giveEntryPoint(const char *call, const char *symbol, void **functio
     if (!symbol || !function)
       return Error{cuda::invalidValue};
     if (std::strcmp(symbol, "cuMemGetAddressRange") != 0)
-      s.stop(Ending::Unsupported, std::string(call) + " is not supported by the recorder for " + symbol);
+      s.stop(Ending::Unsupported,
+             std::string(call) + " is not supported by the recorder for " + symbol);
     *function = reinterpret_cast<void *>(findAllocation);
     if (status)
       *status = 0; // cudaDriverEntryPointSuccess
@@ -218,12 +220,14 @@ static Error giveEntryPoint(const char *call, const char *symbol, void **functio
   });
 }
 
-KB_API Error cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long, int *status) {
+KB_API Error cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long,
+                                     int *status) {
   return giveEntryPoint(__func__, symbol, function, status);
 }
 KB_PER_THREAD(cudaGetDriverEntryPoint, _ptsz)
 
-KB_API Error cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned, unsigned long long, int *status) {
+KB_API Error cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                              unsigned long long, int *status) {
   return giveEntryPoint(__func__, symbol, function, status);
 }
 KB_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz)

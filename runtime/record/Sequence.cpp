@@ -52,7 +52,8 @@ void Sequence::append(PayloadFile &file, const void *bytes, uint64_t count, cons
     stop(Ending::TooLarge, std::string(what) + " of the recording exceeds its limit of " +
                                std::to_string(fileBytesLimit >> 20) + " MiB");
   if (!file.append(*keeper, bytes, count))
-    stop(Ending::TooLarge, std::string("cannot write ") + what + " of the recording: " + std::strerror(errno));
+    stop(Ending::TooLarge,
+         std::string("cannot write ") + what + " of the recording: " + std::strerror(errno));
 }
 
 std::optional<uint64_t> Sequence::findPayload(const char *bytes, uint64_t count, uint64_t hash) {
@@ -73,7 +74,8 @@ void Sequence::noteSource(UploadStep &step, const char *source) {
     sources.push_back({uploadCount, source, bytes});
 }
 
-void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream, bool isStaged) {
+void Sequence::upload(const Region &region, Rows source, uint64_t height, uint32_t stream,
+                      bool isStaged) {
   order.enqueue(stream);
   if (!recording())
     return;
@@ -106,7 +108,8 @@ void Sequence::read(const Region &region, const void *memory, void *target, uint
   const bool wasPastCut = isPastCut;
   // Nothing before the cut used this memory, or the original's run ended here.
   if (wasPastCut && mode != Mode::Run &&
-      (region.at.buffer >= plan.buffers.size() || (mode == Mode::Oracle && answered == oracle.bytes)))
+      (region.at.buffer >= plan.buffers.size() ||
+       (mode == Mode::Oracle && answered == oracle.bytes)))
     endOfRun();
   isPastCut = false;
   readNow(region, memory, target, targetPitch, stream, implicit);

@@ -56,8 +56,8 @@ public:
 
   bool recording() const { return mode != Mode::Run && !isPastCut; }
   bool executing() const { return mode != Mode::Oracle && !isPastCut; }
-  /// The run has had the launches that it may have: from now on the device does nothing, and only what the host
-  /// reads is recorded, as it stood then.
+  /// The run has had the launches that it may have: from now on the device does nothing, and only
+  /// what the host reads is recorded, as it stood then.
   bool isPastCut = false;
   /// A kernel has run since the last read.
   bool hasUnreadLaunch = false;
@@ -69,7 +69,8 @@ public:
   /// Notes an upload of \p region from \p height rows of the host's memory at \p source, which
   /// are as many bytes. The caller has moved them.
   /// \p isStaged: \p source is page-locked, and filled again and again.
-  void upload(const Region &region, Rows source, uint64_t height, uint32_t stream, bool isStaged = false);
+  void upload(const Region &region, Rows source, uint64_t height, uint32_t stream,
+              bool isStaged = false);
   /// Gives the host the bytes of \p region, whose rows lie at \p memory: into
   /// \p target, row by row (which may be \p memory itself).
   void read(const Region &region, const void *memory, void *target, uint64_t targetPitch,
@@ -84,8 +85,8 @@ public:
   std::function<void()> uploadedLate(Rows source, uint64_t height);
 
 private:
-  void readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch, uint32_t stream,
-               bool implicit);
+  void readNow(const Region &region, const void *memory, void *target, uint64_t targetPitch,
+               uint32_t stream, bool implicit);
   void append(PayloadFile &file, const void *bytes, uint64_t count, const char *what);
   void answer(const Region &region, void *target, uint64_t targetPitch);
 

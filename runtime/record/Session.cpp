@@ -7,14 +7,14 @@
 #include "Settings.h"
 #include "kbrt/CubinTable.h"
 #include "kbrt/QuietEnding.h"
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <chrono>
 #include <sys/mman.h>
 #include <thread>
-#include <utility>
 #include <unistd.h>
+#include <utility>
 
 using namespace kbrt;
 
@@ -84,8 +84,7 @@ std::unique_ptr<Backend> Session::makeBackend() {
     bool cubin = isCubin({head, std::fread(head, 1, sizeof head, file)});
     std::fclose(file);
     if (cubin && recorderSetting("MODE") != "oracle")
-      return createCudaBackend(image,
-                               static_cast<unsigned>(numberSetting("DEVICE_INDEX", 0)),
+      return createCudaBackend(image, static_cast<unsigned>(numberSetting("DEVICE_INDEX", 0)),
                                limit ? limit : ~uint64_t{0}, reports);
     if (cubin) {
       if (limit)
@@ -119,7 +118,8 @@ Session::Session() : backend(makeBackend()), allocations(sequence, *backend) {
   kernelSeconds = static_cast<double>(numberSetting("KERNEL_SECONDS", 0));
   launchLimit = numberSetting("LAUNCHES", 0);
   if (sequence.recording() && !sequence.keeper)
-    stop(Ending::Unsupported, "cannot reach who keeps the recording, at '" + socket + "': " + std::strerror(errno));
+    stop(Ending::Unsupported,
+         "cannot reach who keeps the recording, at '" + socket + "': " + std::strerror(errno));
   if (sequence.mode == Mode::Oracle)
     setRecordedFacts(sequence.keeper->oracleDevice());
   sequence.open();

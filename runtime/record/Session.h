@@ -58,13 +58,15 @@ public:
   /// Seconds that one kernel may take; 0 is no limit.
   double kernelSeconds = 0;
 
-  /// Before each launch. Where the run has had as many as it may have, the device does nothing any more until the host has
-  /// read what the launches before left; then the process ends with status 0.
+  /// Before each launch. Where the run has had as many as it may have, the device does nothing any
+  /// more until the host has read what the launches before left; then the process ends with status
+  /// 0.
   void countLaunch();
   [[noreturn]] void endOfRun();
 
-  /// After the last launch that the run may have, what else changes the device waits: if another launch comes it never
-  /// happens, because it prepares that launch. False if \p change, which writes to \p target, may be made now.
+  /// After the last launch that the run may have, what else changes the device waits: if another
+  /// launch comes it never happens, because it prepares that launch. False if \p change, which
+  /// writes to \p target, may be made now.
   bool holdBack(const void *target, std::function<void()> change);
   /// Makes the changes that wait. Before anything that could see them.
   void makeHeldChanges();
@@ -73,7 +75,8 @@ public:
   void noteCall() { ++calls; }
 
 private:
-  /// Ends the process when no CUDA call has come for `quietSeconds`; in a thread of its own, which is started once.
+  /// Ends the process when no CUDA call has come for `quietSeconds`; in a thread of its own, which
+  /// is started once.
   void startToEndWhenQuiet();
   void endWhenQuiet();
   bool waitsForQuiet = false;

@@ -35,7 +35,8 @@ std::map<std::string, std::string> takeAll() {
 } // namespace
 
 const std::string &kbrt::recorderSetting(const std::string &name) {
-  static const std::map<std::string, std::string> *settings = new std::map<std::string, std::string>(takeAll());
+  static const std::map<std::string, std::string> *settings =
+      new std::map<std::string, std::string>(takeAll());
   static const std::string *none = new std::string;
   auto found = settings->find(name);
   return found == settings->end() ? *none : found->second;

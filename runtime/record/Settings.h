@@ -11,8 +11,9 @@
 
 namespace kbrt {
 
-/// The value of KBRECORD_\p name as the process was started with it; empty if it had none. The first
-/// call takes all of them, and what else kb-opt adds, out of the environment and of /proc/self/environ.
+/// The value of KBRECORD_\p name as the process was started with it; empty if it had none. The
+/// first call takes all of them, and what else kb-opt adds, out of the environment and of
+/// /proc/self/environ.
 const std::string &recorderSetting(const std::string &name);
 
 } // namespace kbrt

@@ -164,7 +164,8 @@ KB_API Error cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 KB_API Error cudaLaunchHostFunc(cuda::Stream stream, void (*function)(void *), void *data) {
   Error error = apiCall(__func__, [&](Session &s) {
     if (Graphs::get().isCapturing())
-      s.stop(Ending::Unsupported, "a host function in a captured stream is not supported by the recorder");
+      s.stop(Ending::Unsupported,
+             "a host function in a captured stream is not supported by the recorder");
     if (auto id = Streams::get().find(stream))
       s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();
@@ -181,7 +182,8 @@ KB_API Error cudaStreamAddCallback(cuda::Stream stream,
                                    unsigned) {
   Error error = apiCall(__func__, [&](Session &s) {
     if (Graphs::get().isCapturing())
-      s.stop(Ending::Unsupported, "a host function in a captured stream is not supported by the recorder");
+      s.stop(Ending::Unsupported,
+             "a host function in a captured stream is not supported by the recorder");
     if (auto id = Streams::get().find(stream))
       s.sequence.order.hostWaits(id);
     s.allocations.hostMayLook();

@@ -33,9 +33,9 @@ public:
   std::vector<DeviceVariable> variables() override {
     std::vector<DeviceVariable> all;
     for (const CubinVariable &variable : table().variables)
-      if (void *place = DeviceMemory::get().allocateSymbol(
-              variable.name, variable.bytes,
-              variable.isManaged ? MemoryKind::Managed : MemoryKind::Symbol))
+      if (void *place = DeviceMemory::get().allocateSymbol(variable.name, variable.bytes,
+                                                           variable.isManaged ? MemoryKind::Managed
+                                                                              : MemoryKind::Symbol))
         all.push_back({variable.name, reinterpret_cast<uint64_t>(place), variable.bytes,
                        variable.isManaged, ""});
     return all;

@@ -73,7 +73,8 @@ Suite readSuite(StringRef path, StringRef text) {
   Regex variant("^// (mutant|exploit|control|survivor) ([0-9]+): (.*)$");
   Regex more("^// (flags|outside) ([0-9]+): (.*)$");
   auto variantOf = [&](StringRef number) -> Variant & {
-    return *find_if(suite.variants, [&](const Variant &v) { return std::to_string(v.number) == number; });
+    return *find_if(suite.variants,
+                    [&](const Variant &v) { return std::to_string(v.number) == number; });
   };
   SmallVector<StringRef, 64> lines;
   text.split(lines, '\n');
@@ -158,7 +159,8 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
   deviceOptions.directory = folder + "/images";
   deviceOptions.sandboxed = false; // the programs are this project's own
   deviceOptions.staysRunning = true;
-  Expected<std::unique_ptr<CpuDevice>> device = CpuDevice::create(realProcessRunner(), deviceOptions);
+  Expected<std::unique_ptr<CpuDevice>> device =
+      CpuDevice::create(realProcessRunner(), deviceOptions);
   if (!device)
     return device.takeError();
   NvccCompiler compiler(realProcessRunner(), folder);

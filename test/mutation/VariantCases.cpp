@@ -39,10 +39,9 @@ void VariantCases::setWorkload(Workload given) {
   signature.name = workload.entryName().str();
   signature.isKernel = workload.kind == WorkloadKind::Kernel;
   for (const WorkloadParameter &parameter : workload.parameters)
-    signature.parameters.push_back(
-        {parameter.name, !parameter.isBuffer             ? "int"
-                         : parameter.role == Role::In    ? "const float *"
-                                                         : "float *"});
+    signature.parameters.push_back({parameter.name, !parameter.isBuffer          ? "int"
+                                                    : parameter.role == Role::In ? "const float *"
+                                                                                 : "float *"});
 }
 
 Expected<ProgramArtefacts> VariantCases::artefacts(StringRef text) {
@@ -122,9 +121,9 @@ Expected<std::string> VariantCases::record(const ProgramArtefacts &program, Buff
   }
   if (Error error = emitter.linkHostProgram(command, text, {}, *library, request.executable))
     return std::move(error);
-  Expected<Recording> recording =
-      oracle.empty() ? recordProgram(realProcessRunner(), request)
-                     : recordOracleFed(realProcessRunner(), request, oracle);
+  Expected<Recording> recording = oracle.empty()
+                                      ? recordProgram(realProcessRunner(), request)
+                                      : recordOracleFed(realProcessRunner(), request, oracle);
   if (!recording)
     return recording.takeError();
   if (Error error = recording->asError())
@@ -161,7 +160,8 @@ Expected<std::string> VariantCases::vary(StringRef base, const TestCase &test) {
 
 Expected<std::string> VariantCases::varyAs(StringRef base, StringRef recorded, StringRef varied) {
   std::string error;
-  std::optional<kbrt::Plan> plan = kbrt::readPlan(base.str(), error), first = kbrt::readPlan(recorded.str(), error);
+  std::optional<kbrt::Plan> plan = kbrt::readPlan(base.str(), error),
+                            first = kbrt::readPlan(recorded.str(), error);
   if (!plan || !first)
     return make_error<StoreError>(error);
   FileSystem &files = realFileSystem();

@@ -35,7 +35,8 @@ public:
   llvm::Expected<std::string> original(const TestCase &test) override;
   llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                         const TestCase &test) override;
-  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &, llvm::StringRef, Rounding) override {
+  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &, llvm::StringRef,
+                                                       Rounding) override {
     return std::nullopt;
   }
   std::optional<TestCase> reseeded(const TestCase &test) override;
@@ -45,7 +46,8 @@ private:
   llvm::Expected<std::string> record(const ProgramArtefacts &program, BufferLayout layout,
                                      llvm::StringRef oracle);
   /// The candidate's plan in \p base with the values that the original's uploads have in \p varied.
-  llvm::Expected<std::string> varyAs(llvm::StringRef base, llvm::StringRef recorded, llvm::StringRef varied);
+  llvm::Expected<std::string> varyAs(llvm::StringRef base, llvm::StringRef recorded,
+                                     llvm::StringRef varied);
   llvm::Expected<std::string> vary(llvm::StringRef base, const TestCase &test);
   std::string newFolder() { return folder + "/case" + std::to_string(count++); }
 

@@ -117,23 +117,26 @@ static size_t compilerIn(const std::vector<string> &words) {
       return i;
   }
   size_t last = 0;
-  while (last + 1 < words.size() && words[last + 1][0] != '-' && !extensionOf(words[last + 1]).starts_with(".c"))
+  while (last + 1 < words.size() && words[last + 1][0] != '-' &&
+         !extensionOf(words[last + 1]).starts_with(".c"))
     ++last;
   return last;
 }
 
-/// Whether the word after \p flag is its value and no source; the flags whose values may look like a source.
+/// Whether the word after \p flag is its value and no source; the flags whose values may look like
+/// a source.
 static bool takesFile(string_view flag) {
-  for (string_view each : {"-o", "--output-file", "-MF", "--dependency-output", "-MT", "--dependency-target-name", "-MQ",
-                           "-include", "--pre-include", "-I", "-isystem", "-iquote", "-D", "-U", "-Xcompiler", "-Xptxas",
-                           "-Xlinker", "-odir", "-x"})
+  for (string_view each :
+       {"-o", "--output-file", "-MF", "--dependency-output", "-MT", "--dependency-target-name",
+        "-MQ", "-include", "--pre-include", "-I", "-isystem", "-iquote", "-D", "-U", "-Xcompiler",
+        "-Xptxas", "-Xlinker", "-odir", "-x"})
     if (flag == each)
       return true;
   return false;
 }
 
-static bool takeValue(const std::vector<string> &words, size_t &i, std::initializer_list<string_view> names,
-                      string &into) {
+static bool takeValue(const std::vector<string> &words, size_t &i,
+                      std::initializer_list<string_view> names, string &into) {
   for (string_view name : names) {
     if (words[i] == name && i + 1 < words.size()) {
       into = words[++i];
@@ -164,14 +167,16 @@ Command kboptcc::readCommand(std::vector<string> words) {
   for (size_t i = 1; i < all.size(); ++i) {
     const string &word = all[i];
     string language;
-    if (word == "-M" || word == "-MM" || word == "--generate-dependencies" || word == "--generate-nonsystem-dependencies")
+    if (word == "-M" || word == "-MM" || word == "--generate-dependencies" ||
+        word == "--generate-nonsystem-dependencies")
       command.isForDependencies = true;
     else if (word == "-MD" || word == "-MMD" || word == "--generate-dependencies-with-compile" ||
              word == "--generate-nonsystem-dependencies-with-compile")
       writesDependencies = true;
     else if (takeValue(all, i, {"-MF", "--dependency-output"}, command.dependencyFile)) {
     } else if (takeValue(all, i, {"--output-file"}, command.output) ||
-               (!word.starts_with("-odir") && !word.starts_with("-optf") && takeValue(all, i, {"-o"}, command.output))) {
+               (!word.starts_with("-odir") && !word.starts_with("-optf") &&
+                takeValue(all, i, {"-o"}, command.output))) {
     } else if (takeValue(all, i, {"-x"}, language))
       isCuda = language == "cu" || language == "cuda";
     else if (takesFile(word))
@@ -181,13 +186,15 @@ Command kboptcc::readCommand(std::vector<string> words) {
   }
   if (isCuda)
     for (size_t i : others)
-      if (string_view extension = extensionOf(all[i]); extension == ".cpp" || extension == ".cc" || extension == ".cxx")
+      if (string_view extension = extensionOf(all[i]);
+          extension == ".cpp" || extension == ".cc" || extension == ".cxx")
         command.sources.push_back(i);
   if (!writesDependencies)
     command.dependencyFile.clear();
   else if (command.dependencyFile.empty() && !command.output.empty()) {
     // Both compilers put it beside the object.
-    command.dependencyFile = command.output.substr(0, command.output.size() - extensionOf(command.output).size()) + ".d";
+    command.dependencyFile =
+        command.output.substr(0, command.output.size() - extensionOf(command.output).size()) + ".d";
   }
   return command;
 }

@@ -20,7 +20,7 @@ struct Command {
   /// The compiler and its arguments with the content of response files in their place.
   std::vector<std::string> expanded;
   bool isClang = false;
-  std::vector<size_t> sources; ///< CUDA files among `expanded`
+  std::vector<size_t> sources;    ///< CUDA files among `expanded`
   bool isForDependencies = false; ///< -M or -MM: nothing is compiled
   std::string output;             ///< -o; empty: none
   /// The file that -MD and the like write; empty: none.

@@ -56,7 +56,8 @@ static string absolute(const string &path) {
   return string(::getcwd(here, sizeof here) ? here : ".") + "/" + path;
 }
 
-/// \p path without "." and "..", which must not be followed through the file system: kb-opt takes them off in the text, too.
+/// \p path without "." and "..", which must not be followed through the file system: kb-opt takes
+/// them off in the text, too.
 static string cleaned(const string &path) {
   std::vector<string> parts;
   for (size_t at = 0; at < path.size();) {
@@ -84,7 +85,8 @@ static string cleaned(const string &path) {
   ::_exit(127);
 }
 
-/// Runs \p words; its exit status, or 128 and its signal. With \p out what it writes to \p stream goes there.
+/// Runs \p words; its exit status, or 128 and its signal. With \p out what it writes to \p stream
+/// goes there.
 static int runAndWait(const std::vector<string> &words, string *out, int stream = STDOUT_FILENO) {
   int ends[2] = {-1, -1};
   if (out && ::pipe2(ends, O_CLOEXEC) != 0)
@@ -140,7 +142,8 @@ static string nameInLock(const string &file, const string &lock) {
   return name + file.substr(common);
 }
 
-/// Whether \p text, a lock, may have an entry for \p name. The names of files stand on lines of their own.
+/// Whether \p text, a lock, may have an entry for \p name. The names of files stand on lines of
+/// their own.
 static bool mentions(const string &text, const string &name) {
   for (size_t at = 0; (at = text.find("file:", at)) != string::npos; ++at) {
     size_t begin = text.find_first_not_of(" '\"", at + 5);
@@ -168,7 +171,8 @@ static string findKbOpt() {
 }
 
 /// kb-opt's answer for one source: the rewritten file, or nothing and a reason.
-static bool rewrite(const Command &command, size_t source, const string &lock, const string &into, string &reason) {
+static bool rewrite(const Command &command, size_t source, const string &lock, const string &into,
+                    string &reason) {
   const string folder = folderOf(into);
   ::mkdir(folderOf(folder).c_str(), 0777);
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -176,7 +180,12 @@ static bool rewrite(const Command &command, size_t source, const string &lock, c
     return false;
   }
   const string &file = command.expanded[source];
-  std::vector<string> words{findKbOpt(), "lock", "--apply=" + into, "--lock=" + lock, file, "--",
+  std::vector<string> words{findKbOpt(),
+                            "lock",
+                            "--apply=" + into,
+                            "--lock=" + lock,
+                            file,
+                            "--",
                             command.isClang ? "clang++" : "nvcc"};
   for (size_t i = 1; i < command.expanded.size(); ++i)
     if (i != source)
@@ -219,7 +228,8 @@ static void mendDependencies(const string &file, const std::vector<Replacement> 
     return;
   for (const Replacement &each : replaced)
     for (const string &name : {escaped(each.rewritten), each.rewritten})
-      for (size_t at = 0; (at = text.find(name, at)) != string::npos; at += escaped(each.original).size())
+      for (size_t at = 0; (at = text.find(name, at)) != string::npos;
+           at += escaped(each.original).size())
         text.replace(at, name.size(), escaped(each.original));
   size_t colon = text.find(": ");
   if (colon == string::npos)
@@ -232,9 +242,10 @@ static void mendDependencies(const string &file, const std::vector<Replacement> 
     warn("cannot add the lock to '" + file + "'");
 }
 
-/// The command with the rewritten files in the place of the originals, and with the originals' folders where
-/// #include "…" begins to look.
-static std::vector<string> withReplacements(const Command &command, const std::vector<Replacement> &replaced) {
+/// The command with the rewritten files in the place of the originals, and with the originals'
+/// folders where #include "…" begins to look.
+static std::vector<string> withReplacements(const Command &command,
+                                            const std::vector<Replacement> &replaced) {
   std::vector<string> words = command.words;
   auto replaceIn = [&](std::vector<string> &list) {
     unsigned count = 0;
@@ -290,7 +301,8 @@ static bool readSettings(std::vector<string> &words, Settings &settings) {
   return true;
 }
 
-/// The compiler of this name in PATH that is not this executable: it was called by a link named like the compiler.
+/// The compiler of this name in PATH that is not this executable: it was called by a link named
+/// like the compiler.
 static string behind(const string &name) {
   char self[PATH_MAX], each[PATH_MAX];
   ssize_t length = ::readlink("/proc/self/exe", self, sizeof self - 1);
@@ -299,7 +311,8 @@ static string behind(const string &name) {
     size_t end = path.find(':', at);
     string candidate = path.substr(at, end == string::npos ? end : end - at) + "/" + name;
     at = end == string::npos ? path.size() + 1 : end + 1;
-    if (::access(candidate.c_str(), X_OK) == 0 && ::realpath(candidate.c_str(), each) && own != each)
+    if (::access(candidate.c_str(), X_OK) == 0 && ::realpath(candidate.c_str(), each) &&
+        own != each)
       return candidate;
   }
   return "";
@@ -312,7 +325,8 @@ static int run(std::vector<string> words) {
     return 2;
   }
   if (words.empty()) {
-    fprintf(stderr, "usage: kb-opt-cc [--lock=FILE] [--stale=warn|error|ignore] <compiler> <arguments>\n");
+    fprintf(stderr,
+            "usage: kb-opt-cc [--lock=FILE] [--stale=warn|error|ignore] <compiler> <arguments>\n");
     return 2;
   }
   const Command command = readCommand(words);
@@ -323,7 +337,8 @@ static int run(std::vector<string> words) {
   for (size_t source : command.sources) {
     const string &file = command.expanded[source];
     const string path = cleaned(absolute(file));
-    string lock = settings.lock.empty() ? lockAbove(path) : cleaned(absolute(settings.lock)), text, reason;
+    string lock = settings.lock.empty() ? lockAbove(path) : cleaned(absolute(settings.lock)), text,
+           reason;
     if (lock.empty())
       continue;
     if (!isFile(lock)) {
@@ -334,10 +349,12 @@ static int run(std::vector<string> words) {
       locks.push_back(lock);
     if (!readFile(lock, text) || !mentions(text, nameInLock(path, lock)))
       continue;
-    // A folder of its own: includes of files that happen to lie beside the object must not find those.
-    const string beside = command.output.empty() || command.sources.size() > 1
-                              ? (command.output.empty() ? "" : folderOf(command.output) + "/") + fileOf(file)
-                              : command.output;
+    // A folder of its own: includes of files that happen to lie beside the object must not find
+    // those.
+    const string beside =
+        command.output.empty() || command.sources.size() > 1
+            ? (command.output.empty() ? "" : folderOf(command.output) + "/") + fileOf(file)
+            : command.output;
     const string into = beside + ".kbopt/" + fileOf(file);
     if (rewrite(command, source, lock, into, reason)) {
       replaced.push_back({file, into, lock});
@@ -345,7 +362,9 @@ static int run(std::vector<string> words) {
     }
     reason = "'" + file + "' is stale in '" + lock + "': " + reason;
     if (settings.stale == Stale::Error) {
-      fprintf(stderr, "kb-opt-cc: error: %s\nkb-opt-cc: note: kb-opt lock --prove judges it again\n", reason.c_str());
+      fprintf(stderr,
+              "kb-opt-cc: error: %s\nkb-opt-cc: note: kb-opt lock --prove judges it again\n",
+              reason.c_str());
       return 1;
     }
     if (settings.stale == Stale::Warn)
@@ -357,7 +376,8 @@ static int run(std::vector<string> words) {
   string messages;
   if (!replaced.empty()) {
     status = runAndWait(withReplacements(command, replaced), &messages, STDERR_FILENO);
-    // What an interrupted compiler says is of no interest; nor is what it says of a rewrite that does not compile.
+    // What an interrupted compiler says is of no interest; nor is what it says of a rewrite that
+    // does not compile.
     if (status == 0 || status >= 128)
       fputs(messages.c_str(), stderr);
     if (status >= 128)
@@ -366,8 +386,8 @@ static int run(std::vector<string> words) {
   if (replaced.empty() || status != 0) {
     const int original = runAndWait(words, nullptr);
     if (original == 0 && status != 0)
-      warn("the rewritten '" + replaced.front().rewritten + "' does not compile (" + firstError(messages) +
-           "); the original is compiled");
+      warn("the rewritten '" + replaced.front().rewritten + "' does not compile (" +
+           firstError(messages) + "); the original is compiled");
     status = original;
     replaced.clear();
   }

@@ -206,8 +206,8 @@ Outcome Child::run(const Job &job, const std::string &jobText, const std::string
     if (progress->isWaiting)
       start += now - looked;
     looked = now;
-    isLate = limit > 0 &&
-             duration<double>(steady_clock::now() - start).count() > limit + graceSeconds;
+    isLate =
+        limit > 0 && duration<double>(steady_clock::now() - start).count() > limit + graceSeconds;
     if (isLate)
       break;
   }

@@ -28,9 +28,10 @@ Json readingJson(const DeviceReading &reading) {
 }
 
 Json summaryJson(const Summary &summary) {
-  return {{"count", summary.count},   {"minUs", summary.min}, {"q1Us", summary.q1},
-          {"medianUs", summary.median}, {"q3Us", summary.q3}, {"maxUs", summary.max},
-          {"meanUs", summary.mean},   {"relativeDeviation", summary.relativeDeviation()}};
+  return {{"count", summary.count}, {"minUs", summary.min},
+          {"q1Us", summary.q1},     {"medianUs", summary.median},
+          {"q3Us", summary.q3},     {"maxUs", summary.max},
+          {"meanUs", summary.mean}, {"relativeDeviation", summary.relativeDeviation()}};
 }
 
 double rounded(double value, double step) { return std::round(value / step) * step; }
@@ -50,8 +51,11 @@ Json seriesJson(const TimingResult::Series &series, bool hasBaseline) {
                      {"reason", series.decision.reason}};
   }
   // Columns: thousands of samples make long files.
-  Json samples = {{"block", Json::array()}, {"candidate", Json::array()}, {"us", Json::array()},
-                  {"smMHz", Json::array()}, {"kept", Json::array()}};
+  Json samples = {{"block", Json::array()},
+                  {"candidate", Json::array()},
+                  {"us", Json::array()},
+                  {"smMHz", Json::array()},
+                  {"kept", Json::array()}};
   for (size_t i = 0; i < series.samples.size(); ++i) {
     const TimedSample &sample = series.samples[i];
     samples["block"].push_back(sample.block);
@@ -102,18 +106,18 @@ Json kernelsJson(const Plan &plan, LoadedImage &image) {
     if (!facts)
       continue;
     seen.push_back(launch);
-    list.push_back({{"kernel", launch->kernel},
-                    {"block", extent(launch->block)},
-                    {"dynamicSharedBytes", launch->sharedBytes},
-                    {"registers", facts->registers},
-                    {"localBytes", facts->localBytes},
-                    {"staticSharedBytes", facts->staticSharedBytes},
-                    {"maxThreads", facts->maxThreads},
-                    {"binaryVersion", facts->binaryVersion},
-                    {"blocksPerMultiprocessor",
-                     image.blocksPerMultiprocessor(
-                         launch->kernel, static_cast<unsigned>(launch->block.count()),
-                         launch->sharedBytes)}});
+    list.push_back(
+        {{"kernel", launch->kernel},
+         {"block", extent(launch->block)},
+         {"dynamicSharedBytes", launch->sharedBytes},
+         {"registers", facts->registers},
+         {"localBytes", facts->localBytes},
+         {"staticSharedBytes", facts->staticSharedBytes},
+         {"maxThreads", facts->maxThreads},
+         {"binaryVersion", facts->binaryVersion},
+         {"blocksPerMultiprocessor",
+          image.blocksPerMultiprocessor(
+              launch->kernel, static_cast<unsigned>(launch->block.count()), launch->sharedBytes)}});
   }
   return list;
 }

@@ -74,7 +74,7 @@ private:
   std::unique_ptr<LoadedImage> image, baselineImage;
   LaunchStatus status = LaunchStatus::Ok;
   std::string message, note;
-  uint64_t verified = 0; ///< hash of what the first execution read
+  uint64_t verified = 0;                ///< hash of what the first execution read
   std::vector<RunLaunch> timedLaunches; ///< of the first execution
   bool isClean = true, hasCounters = false;
   Json result = Json::object();
@@ -174,15 +174,18 @@ bool CudaRun::verify() {
     RunResult run = execute(*device, subject, options);
     repetitions["count"] = i + 1;
     status = run.status;
-    message = (i && run.status != LaunchStatus::Ok ? "repetition " + std::to_string(i) + ": " : "") +
-              run.message;
+    message =
+        (i && run.status != LaunchStatus::Ok ? "repetition " + std::to_string(i) + ": " : "") +
+        run.message;
     note = run.note;
-    if (i > 0 && status == LaunchStatus::Ok && (run.observables != first.observables || run.contents != first.contents)) {
+    if (i > 0 && status == LaunchStatus::Ok &&
+        (run.observables != first.observables || run.contents != first.contents)) {
       repetitions["identical"] = false;
       repetitions["firstDifference"] = {{"repetition", i}};
-      if (auto difference = run.contents != first.contents
-                                ? firstDifference(inputs.plan, first.contents, run.contents)
-                                : firstDifference(inputs.plan, first.observables, run.observables)) {
+      if (auto difference =
+              run.contents != first.contents
+                  ? firstDifference(inputs.plan, first.contents, run.contents)
+                  : firstDifference(inputs.plan, first.observables, run.observables)) {
         repetitions["firstDifference"]["read"] = difference->first;
         repetitions["firstDifference"]["step"] = difference->second;
       }
@@ -200,9 +203,10 @@ bool CudaRun::verify() {
   isClean &= first.findings.empty() && status == LaunchStatus::Ok;
   result["notes"] = first.notes;
   const bool isKept = !first.observables.empty() || first.contents.empty();
-  result["observables"] = {{"bytes", isKept ? first.observables.size() : readBytes(inputs.plan, first.contents.size())},
-                           {"expectedBytes", observableBytes(inputs.plan)},
-                           {"digest", isKept ? digestOf(first.observables) : digestText(first.readHash)}};
+  result["observables"] = {
+      {"bytes", isKept ? first.observables.size() : readBytes(inputs.plan, first.contents.size())},
+      {"expectedBytes", observableBytes(inputs.plan)},
+      {"digest", isKept ? digestOf(first.observables) : digestText(first.readHash)}};
   if (job.cuda.contents)
     result["contents"] = first.contents;
   result["repetitions"] = repetitions;
@@ -296,12 +300,12 @@ void CudaRun::sanitize() {
   isClean &= report.findings.empty();
 }
 
-/// Whoever found something is not trusted. CUPTI leaves its traces in a process: one that read counters
-/// may read others, and do nothing else.
+/// Whoever found something is not trusted. CUPTI leaves its traces in a process: one that read
+/// counters may read others, and do nothing else.
 bool CudaRun::mayGoOn() const {
   const bool isCounting = job.cuda.profile && hasCounters && !job.cuda.profile->pcSampling;
-  return !job.session.empty() && device && status == LaunchStatus::Ok && isClean && !job.cuda.audit &&
-         (!job.cuda.profile || isCounting) && job.cuda.sanitizer.empty();
+  return !job.session.empty() && device && status == LaunchStatus::Ok && isClean &&
+         !job.cuda.audit && (!job.cuda.profile || isCounting) && job.cuda.sanitizer.empty();
 }
 
 Outcome CudaRun::run() {
@@ -318,16 +322,14 @@ Outcome CudaRun::run() {
     if (status != LaunchStatus::Environment && !job.cuda.sanitizer.empty())
       sanitize();
   }
-  Json whole = {{"version", 1},
-                {"status", toString(status)},
-                {"message", message},
-                {"mode", nullptr}};
+  Json whole = {
+      {"version", 1}, {"status", toString(status)}, {"message", message}, {"mode", nullptr}};
   if (!job.id.empty())
     whole["id"] = job.id;
   if (!note.empty())
     whole["note"] = note;
   whole.update(result);
-  ExitStatus exit = status == LaunchStatus::Environment           ? exitEnvironment
+  ExitStatus exit = status == LaunchStatus::Environment     ? exitEnvironment
                     : status == LaunchStatus::Ok && isClean ? exitOk
                                                             : exitDiagnostics;
   return {exit, whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n", mayGoOn()};
@@ -349,7 +351,8 @@ Outcome runOnCuda(const Job &job, Progress &progress) {
 void warmUpCuda() {
   Problem problem;
   std::optional<Turn> turn;
-  warmDevice = Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
+  warmDevice =
+      Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
   if (warmDevice)
     warmUp(*warmDevice);
 }

@@ -77,9 +77,9 @@ bool Inputs::load(const JobSubject &subject, const std::string &blobs,
     if (!file)
       return false;
     if (override.offset + step->to.bytes() > file->size()) {
-      error = override.file + ": has no " + std::to_string(step->to.bytes()) +
-              " bytes at offset " + std::to_string(override.offset) + ", which step " +
-              std::to_string(override.step) + " uploads";
+      error = override.file + ": has no " + std::to_string(step->to.bytes()) + " bytes at offset " +
+              std::to_string(override.offset) + ", which step " + std::to_string(override.step) +
+              " uploads";
       return false;
     }
     overrides.push_back(file->substr(override.offset, step->to.bytes()));
@@ -140,7 +140,8 @@ std::optional<std::pair<size_t, size_t>> firstDifference(const Plan &plan, const
   return std::nullopt;
 }
 
-std::optional<std::pair<size_t, size_t>> firstDifference(const Plan &plan, const std::vector<std::string> &a,
+std::optional<std::pair<size_t, size_t>> firstDifference(const Plan &plan,
+                                                         const std::vector<std::string> &a,
                                                          const std::vector<std::string> &b) {
   size_t read = 0;
   for (size_t i = 0; i < plan.steps.size(); ++i) {

@@ -161,8 +161,7 @@ void readSanitizer(const Json &json, CudaJob &cuda) {
   for (const Json &tool : json) {
     std::string name = tool.is_string() ? tool.get<std::string>() : tool.dump();
     if (name != "memcheck" && name != "racecheck" && name != "initcheck" && name != "synccheck")
-      throw Wrong{"sanitizer: '" + name +
-                  "' is none of memcheck, racecheck, initcheck, synccheck"};
+      throw Wrong{"sanitizer: '" + name + "' is none of memcheck, racecheck, initcheck, synccheck"};
     cuda.sanitizer.push_back(name);
   }
 }
@@ -292,7 +291,8 @@ double Job::limitSeconds() const {
     return 0;
   double all = each * repetitions;
   if (cuda.timing)
-    all += each + 2 * cuda.timing->stop.patience * cuda.timing->stop.maxSeconds + cuda.timing->warmUpSeconds;
+    all += each + 2 * cuda.timing->stop.patience * cuda.timing->stop.maxSeconds +
+           cuda.timing->warmUpSeconds;
   if (cuda.profile)
     all += cuda.profile->pcSampling ? 2 * each : each;
   if (cuda.audit)

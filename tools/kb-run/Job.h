@@ -37,7 +37,8 @@ struct CudaJob {
   std::optional<kbrt::cuda::ProfileOptions> profile;
   bool audit = false;
   bool separateBuffers = false;
-  /// Where the sender has some of the bytes that are read: the others go to `Job::outputs`, a file each.
+  /// Where the sender has some of the bytes that are read: the others go to `Job::outputs`, a file
+  /// each.
   std::optional<kbrt::cuda::ReadContents> contents;
   std::vector<std::string> sanitizer; ///< tools of compute-sanitizer
   double sanitizerSeconds = 60;       ///< for each
@@ -54,7 +55,8 @@ struct Job {
   std::optional<kbrt::ImageMode> mode; ///< the image's must be the same
   kbrt::PlanOptions options;           ///< without data and overrides
   std::vector<Override> overrides;
-  std::string outputs; ///< folder for observables.bin, or the files of `CudaJob::contents`; empty: nothing is written
+  std::string outputs; ///< folder for observables.bin, or the files of `CudaJob::contents`; empty:
+                       ///< nothing is written
   std::string result;  ///< file
   uint32_t repetitions = 1;
   bool varySeed = true; ///< repetition i > 0 runs with seed + i

@@ -133,9 +133,8 @@ int parseCommandLine(int argc, char **argv, CommandLine &line) {
   }
   whole.update(changes);
   line.jobText = whole.dump();
-  std::optional<Job> job =
-      parseJob(line.jobText, line.jobFile.empty() ? "command line" : line.jobFile, line.folder,
-               error);
+  std::optional<Job> job = parseJob(
+      line.jobText, line.jobFile.empty() ? "command line" : line.jobFile, line.folder, error);
   if (!job) {
     fprintf(stderr, "kb-run: error: %s\n", error.c_str());
     return exitUsage;

@@ -80,11 +80,11 @@ std::string digestOf(std::string_view bytes);
 /// 16 hexadecimal digits.
 std::string digestText(uint64_t hash);
 /// Index of the first read step whose bytes differ, and its step; nothing if none does.
-std::optional<std::pair<size_t, size_t>> firstDifference(const kbrt::Plan &plan,
-                                                         const std::string &a,
-                                                         const std::string &b);
+std::optional<std::pair<size_t, size_t>>
+firstDifference(const kbrt::Plan &plan, const std::string &a, const std::string &b);
 /// The same of digests by read step.
-std::optional<std::pair<size_t, size_t>> firstDifference(const kbrt::Plan &plan, const std::vector<std::string> &a,
+std::optional<std::pair<size_t, size_t>> firstDifference(const kbrt::Plan &plan,
+                                                         const std::vector<std::string> &a,
                                                          const std::vector<std::string> &b);
 /// Bytes of the first \p reads read steps.
 uint64_t readBytes(const kbrt::Plan &plan, size_t reads);

@@ -134,7 +134,8 @@ std::string reasonOfFailure(const fs::path &result) {
 /// One tool's execution of a job.
 class Watched {
 public:
-  Watched(const Job &job, const std::string &program, const std::string &tool, const fs::path &folder)
+  Watched(const Job &job, const std::string &program, const std::string &tool,
+          const fs::path &folder)
       : job(job), program(program), tool(tool), result(folder / (tool + ".result.json")),
         jobFile(folder / (tool + ".job.json")), logFile(folder / (tool + ".log")) {}
 
@@ -146,7 +147,8 @@ public:
       return;
     std::string self = fs::read_symlink("/proc/self/exe").string();
     std::vector<std::string> words = {program, "--tool", tool};
-    words.insert(words.end(), {"--demangle", "no", "--show-backtrace", "no", "--print-limit", printLimit});
+    words.insert(words.end(),
+                 {"--demangle", "no", "--show-backtrace", "no", "--print-limit", printLimit});
     words.insert(words.end(), {"--report-api-errors", "no", "--log-file", logFile.string()});
     if (tool == "memcheck")
       words.insert(words.end(), {"--padding", padding});

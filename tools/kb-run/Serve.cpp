@@ -92,10 +92,9 @@ private:
                                    : job.cuda.profile ? takeForCounters(job)
                                                       : take(job.session);
     if (!child)
-      return {exitEnvironment, plainResult(job.id, "environment",
-                                           std::string("cannot start a process: ") +
-                                               strerror(errno),
-                                           "", nullptr)};
+      return {exitEnvironment,
+              plainResult(job.id, "environment",
+                          std::string("cannot start a process: ") + strerror(errno), "", nullptr)};
     Outcome outcome = child->run(job, text, name, folder, whileWaiting);
     if (outcome.mayGoOn && job.cuda.profile)
       counting = std::move(child);
@@ -136,8 +135,8 @@ private:
     return child;
   }
 
-  /// A process for counters alone, of all sessions: CUPTI would be in the way of their other jobs, and
-  /// its tables take longer to load than the counters of a small kernel.
+  /// A process for counters alone, of all sessions: CUPTI would be in the way of their other jobs,
+  /// and its tables take longer to load than the counters of a small kernel.
   std::unique_ptr<Child> takeForCounters(const Job &job) {
     const std::string &sets = job.cuda.profile->sets;
     hadWaited = counting && countedSets == sets && !counting->hasEnded();
@@ -172,9 +171,10 @@ private:
   };
   std::vector<Session> sessions; ///< the one that waits longest comes first
   std::vector<std::unique_ptr<Child>> spares;
-  std::unique_ptr<Child> counting; ///< read counters, those of `countedSets`, and waits for the next job that does
+  std::unique_ptr<Child>
+      counting; ///< read counters, those of `countedSets`, and waits for the next job that does
   std::string countedSets;
-  bool hadWaited = false; ///< the process of the job that runs
+  bool hadWaited = false;                     ///< the process of the job that runs
   std::vector<std::unique_ptr<Child>> ending; ///< they take their devices' contexts down
 };
 
@@ -289,7 +289,8 @@ public:
     std::string error;
     for (const char *kind : {"jobs", "claims"})
       for (const auto &entry : fs::directory_iterator(root / kind, code))
-        addNames(Json::parse(readFile(entry.path().string(), error).value_or(""), nullptr, false), named);
+        addNames(Json::parse(readFile(entry.path().string(), error).value_or(""), nullptr, false),
+                 named);
     std::sort(entries.begin(), entries.end(), [](auto &a, auto &b) { return a.sent < b.sent; });
     double now = double(std::time(nullptr));
     for (const Entry &entry : entries) {
@@ -397,8 +398,8 @@ int serveSpool(const std::string &folder, bool once, uint64_t mostBlobBytes) {
     std::optional<std::string> text = readFile(spool.claimPath(*name).string(), error);
     if (!text)
       continue; // taken from us: the claim had looked dead
-    Outcome outcome = server.answer(*text, *name, spool.folder().string(),
-                                    [&] { spool.heartbeat(*name); });
+    Outcome outcome =
+        server.answer(*text, *name, spool.folder().string(), [&] { spool.heartbeat(*name); });
     if (!spool.finish(*name, outcome.json, error)) {
       fprintf(stderr, "kb-run: error: %s\n", error.c_str());
       return exitEnvironment; // the claim goes stale and the job to another server

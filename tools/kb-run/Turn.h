@@ -15,9 +15,9 @@ namespace kbrun {
 /// lie in the folder kb-run-turns of $XDG_RUNTIME_DIR, else of /tmp. Where none can be had (a
 /// read-only folder), there is no turn to wait for.
 ///
-/// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants it
-/// alone would wait as long as any of them come. So all wait in a queue, which is a second lock: its
-/// first holds it until the device is free for it.
+/// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants
+/// it alone would wait as long as any of them come. So all wait in a queue, which is a second lock:
+/// its first holds it until the device is free for it.
 class Turn {
 public:
   /// \p device: its UUID. Waits until nobody has the device alone.

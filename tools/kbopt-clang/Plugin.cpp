@@ -59,7 +59,8 @@ std::string firstArchitecture(const std::vector<std::string> &words) {
     return "";
   IgnoringDiagConsumer ignored;
   DiagnosticOptions options;
-  DiagnosticsEngine diagnostics(DiagnosticIDs::create(), options, &ignored, /*ShouldOwnClient=*/false);
+  DiagnosticsEngine diagnostics(DiagnosticIDs::create(), options, &ignored,
+                                /*ShouldOwnClient=*/false);
   driver::Driver driver(words.front(), llvm::sys::getDefaultTargetTriple(), diagnostics, "clang");
   driver.setCheckInputsExist(false);
   std::unique_ptr<driver::Compilation> compilation(driver.BuildCompilation(arguments));
@@ -67,15 +68,19 @@ std::string firstArchitecture(const std::vector<std::string> &words) {
     return "";
   for (const driver::Command &job : compilation->getJobs()) {
     const auto &words = job.getArguments();
-    auto is = [](llvm::StringRef name) { return [name](const char *word) { return llvm::StringRef(word) == name; }; };
+    auto is = [](llvm::StringRef name) {
+      return [name](const char *word) { return llvm::StringRef(word) == name; };
+    };
     auto cpu = llvm::find_if(words, is("-target-cpu"));
-    if (llvm::any_of(words, is("-fcuda-is-device")) && cpu != words.end() && std::next(cpu) != words.end())
+    if (llvm::any_of(words, is("-fcuda-is-device")) && cpu != words.end() &&
+        std::next(cpu) != words.end())
       return *std::next(cpu);
   }
   return "";
 }
 
-/// Takes over `-Wno-kbopt-RULE`, `-Wkbopt-RULE`, `-Werror=kbopt-RULE` and `-Wno-error=kbopt-RULE`, in order.
+/// Takes over `-Wno-kbopt-RULE`, `-Wkbopt-RULE`, `-Werror=kbopt-RULE` and `-Wno-error=kbopt-RULE`,
+/// in order.
 void readWarningFlags(llvm::ArrayRef<std::string> flags, Settings &settings) {
   for (llvm::StringRef flag : flags) {
     const bool no = flag.consume_front("no-"), error = flag.consume_front("error=");
@@ -98,7 +103,8 @@ void readWarningFlags(llvm::ArrayRef<std::string> flags, Settings &settings) {
 
 class Consumer : public ASTConsumer {
 public:
-  Consumer(CompilerInstance &compiler, Settings settings) : compiler(compiler), settings(std::move(settings)) {}
+  Consumer(CompilerInstance &compiler, Settings settings)
+      : compiler(compiler), settings(std::move(settings)) {}
 
   void HandleTranslationUnit(ASTContext &ast) override {
     DiagnosticsEngine &engine = compiler.getDiagnostics();
@@ -107,7 +113,8 @@ public:
     llvm::Expected<std::vector<ProgramFinding>> findings =
         findingsOf(ast, compiler.getPreprocessor(), builtinPasses());
     if (!findings) {
-      engine.Report(engine.getCustomDiagID(DiagnosticsEngine::Warning, "kb-opt has no findings here: %0"))
+      engine.Report(
+          engine.getCustomDiagID(DiagnosticsEngine::Warning, "kb-opt has no findings here: %0"))
           << llvm::toString(findings.takeError());
       return;
     }
@@ -123,11 +130,13 @@ private:
   std::optional<unsigned> idFor(DiagnosticsEngine &engine, const ProgramFinding &finding) {
     const bool error = settings.errors.count(finding.rule);
     if (finding.proof == FindingProof::Estimated && !error) {
-      if (!compiler.getCodeGenOpts().OptimizationRemarkAnalysis.patternMatches("kbopt-" + finding.rule))
+      if (!compiler.getCodeGenOpts().OptimizationRemarkAnalysis.patternMatches("kbopt-" +
+                                                                               finding.rule))
         return std::nullopt;
       return engine.getCustomDiagID(DiagnosticsEngine::Remark, "%0 [kbopt-%1]");
     }
-    // In clang's group for plugins: -Wno-backend-plugin and -Werror=backend-plugin are for all findings.
+    // In clang's group for plugins: -Wno-backend-plugin and -Werror=backend-plugin are for all
+    // findings.
     return engine.getDiagnosticIDs()->getCustomDiagID(
         {error ? diag::Severity::Error : diag::Severity::Warning, "%0 [kbopt-%1]",
          error ? DiagnosticIDs::CLASS_ERROR : DiagnosticIDs::CLASS_WARNING, false, false,
@@ -148,7 +157,8 @@ private:
         addFixes(message, finding, start);
     }
     if (std::string words = noteOf(finding); !words.empty()) {
-      DiagnosticBuilder note = engine.Report(at, engine.getCustomDiagID(DiagnosticsEngine::Note, "%0"));
+      DiagnosticBuilder note =
+          engine.Report(at, engine.getCustomDiagID(DiagnosticsEngine::Note, "%0"));
       note << words;
       if (!safe)
         addFixes(note, finding, start);
@@ -162,7 +172,8 @@ private:
 
 class Plugin : public PluginASTAction {
 protected:
-  std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &compiler, llvm::StringRef) override {
+  std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &compiler,
+                                                 llvm::StringRef) override {
     if (!compiler.getLangOpts().CUDA || !compiler.getLangOpts().CUDAIsDevice)
       return std::make_unique<ASTConsumer>();
     // clang runs once for each architecture; one of them speaks.
@@ -175,7 +186,8 @@ protected:
     return std::make_unique<Consumer>(compiler, std::move(all));
   }
 
-  bool ParseArgs(const CompilerInstance &compiler, const std::vector<std::string> &arguments) override {
+  bool ParseArgs(const CompilerInstance &compiler,
+                 const std::vector<std::string> &arguments) override {
     DiagnosticsEngine &engine = compiler.getDiagnostics();
     for (llvm::StringRef argument : arguments) {
       llvm::StringRef rule = argument;
@@ -185,8 +197,9 @@ protected:
       } else if (rule.consume_front("arch=") && !off && !error) {
         settings.arch = rule.str();
       } else {
-        engine.Report(engine.getCustomDiagID(DiagnosticsEngine::Error, "kb-opt's plugin does not know '%0': it takes "
-                                                                       "no-RULE, error=RULE and arch=sm_NN"))
+        engine.Report(engine.getCustomDiagID(DiagnosticsEngine::Error,
+                                             "kb-opt's plugin does not know '%0': it takes "
+                                             "no-RULE, error=RULE and arch=sm_NN"))
             << argument;
         return false;
       }
@@ -202,4 +215,5 @@ private:
 
 } // namespace
 
-static FrontendPluginRegistry::Add<Plugin> registration("kbopt", "findings of kb-opt on CUDA kernels");
+static FrontendPluginRegistry::Add<Plugin> registration("kbopt",
+                                                        "findings of kb-opt on CUDA kernels");

@@ -26,12 +26,16 @@ Shared shared;
 
 class Check : public tidy::ClangTidyCheck {
 public:
-  Check(StringRef name, tidy::ClangTidyContext *context) : ClangTidyCheck(name, context), rule(name.str()) {
+  Check(StringRef name, tidy::ClangTidyContext *context)
+      : ClangTidyCheck(name, context), rule(name.str()) {
     rule.erase(0, llvm::StringRef("kbopt-").size());
   }
 
-  bool isLanguageVersionSupported(const LangOptions &language) const override { return language.CUDA; }
-  void registerPPCallbacks(const SourceManager &, Preprocessor *preprocessor, Preprocessor *) override {
+  bool isLanguageVersionSupported(const LangOptions &language) const override {
+    return language.CUDA;
+  }
+  void registerPPCallbacks(const SourceManager &, Preprocessor *preprocessor,
+                           Preprocessor *) override {
     lexing = preprocessor;
     shared = Shared(); // a context of an earlier file may have lain at the same address
   }
@@ -52,13 +56,15 @@ public:
     const SourceLocation start = sources.getLocForStartOfFile(sources.getMainFileID());
     if (!unit->getLangOpts().CUDAIsDevice) {
       if (shared.of != unit)
-        diag(start, "the findings of kb-opt need the device side: run clang-tidy with --extra-arg=--cuda-device-only");
+        diag(start, "the findings of kb-opt need the device side: run clang-tidy with "
+                    "--extra-arg=--cuda-device-only");
       shared.of = unit;
       return;
     }
     if (shared.of != unit) {
       shared.of = unit;
-      if (llvm::Expected<std::vector<ProgramFinding>> found = findingsOf(*unit, *lexing, builtinPasses()))
+      if (llvm::Expected<std::vector<ProgramFinding>> found =
+              findingsOf(*unit, *lexing, builtinPasses()))
         shared.findings = std::move(*found);
       else
         diag(start, "kb-opt has no findings here: %0") << llvm::toString(found.takeError());
@@ -101,4 +107,5 @@ public:
 
 } // namespace
 
-static tidy::ClangTidyModuleRegistry::Add<Checks> registration("kbopt-module", "Findings of kb-opt on CUDA kernels.");
+static tidy::ClangTidyModuleRegistry::Add<Checks>
+    registration("kbopt-module", "Findings of kb-opt on CUDA kernels.");

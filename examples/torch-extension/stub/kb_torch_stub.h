@@ -1,5 +1,7 @@
-// Declarations that stand for torch's where kb-opt reads an extension: enough to parse the host side, nothing that computes. A program that calls one of
-// them at run time ends with a message; what kb-opt runs is the kernel, or an entry without tensors. Add what your file needs, or use torch's own headers.
+// Declarations that stand for torch's where kb-opt reads an extension: enough to parse the host
+// side, nothing that computes. A program that calls one of them at run time ends with a message;
+// what kb-opt runs is the kernel, or an entry without tensors. Add what your file needs, or use
+// torch's own headers.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -16,7 +18,10 @@
 
 namespace c10 {
 [[noreturn]] inline void kbTorchStub(const char *name) {
-  std::fprintf(stderr, "%s was called, which kb-opt's stub of torch only declares: name an entry without tensors in the workload\n", name);
+  std::fprintf(stderr,
+               "%s was called, which kb-opt's stub of torch only declares: name an entry without "
+               "tensors in the workload\n",
+               name);
   std::exit(1);
 }
 
@@ -24,7 +29,20 @@ namespace c10 {
 using Half = __half;
 using BFloat16 = __nv_bfloat16;
 
-enum class ScalarType : int8_t { Byte, Char, Short, Int, Long, Half, Float, Double, ComplexFloat, ComplexDouble, Bool, BFloat16 };
+enum class ScalarType : int8_t {
+  Byte,
+  Char,
+  Short,
+  Int,
+  Long,
+  Half,
+  Float,
+  Double,
+  ComplexFloat,
+  ComplexDouble,
+  Bool,
+  BFloat16
+};
 enum class DeviceType : int8_t { CPU, CUDA };
 using DeviceIndex = int8_t;
 
@@ -127,9 +145,12 @@ inline cudaDeviceProp *getCurrentDeviceProperties() { kbTorchStub("getCurrentDev
 namespace torch {
 using namespace at;
 using at::Tensor;
-constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double, kFloat64 = ScalarType::Double, kHalf = ScalarType::Half,
-                     kFloat16 = ScalarType::Half, kBFloat16 = ScalarType::BFloat16, kInt = ScalarType::Int, kInt32 = ScalarType::Int, kLong = ScalarType::Long,
-                     kInt64 = ScalarType::Long, kBool = ScalarType::Bool, kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char;
+constexpr ScalarType kFloat = ScalarType::Float, kFloat32 = ScalarType::Float,
+                     kDouble = ScalarType::Double, kFloat64 = ScalarType::Double,
+                     kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
+                     kBFloat16 = ScalarType::BFloat16, kInt = ScalarType::Int,
+                     kInt32 = ScalarType::Int, kLong = ScalarType::Long, kInt64 = ScalarType::Long,
+                     kBool = ScalarType::Bool, kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char;
 constexpr DeviceType kCUDA = DeviceType::CUDA, kCPU = DeviceType::CPU;
 using Dtype = ScalarType;
 inline TensorOptions dtype(ScalarType type) { return TensorOptions(type); }
@@ -155,42 +176,46 @@ namespace py = pybind11;
 #ifndef TORCH_EXTENSION_NAME
 #define TORCH_EXTENSION_NAME kb_extension
 #endif
-#define PYBIND11_MODULE(name, variable) [[maybe_unused]] static void kbModule_##variable(pybind11::module_ &variable)
-#define TORCH_LIBRARY(space, variable) [[maybe_unused]] static void kbLibrary_##space(torch::Library &variable)
-#define TORCH_LIBRARY_FRAGMENT(space, variable) [[maybe_unused]] static void kbFragment_##space(torch::Library &variable)
-#define TORCH_LIBRARY_IMPL(space, key, variable) [[maybe_unused]] static void kbImplementation_##space##key(torch::Library &variable)
+#define PYBIND11_MODULE(name, variable)                                                            \
+  [[maybe_unused]] static void kbModule_##variable(pybind11::module_ &variable)
+#define TORCH_LIBRARY(space, variable)                                                             \
+  [[maybe_unused]] static void kbLibrary_##space(torch::Library &variable)
+#define TORCH_LIBRARY_FRAGMENT(space, variable)                                                    \
+  [[maybe_unused]] static void kbFragment_##space(torch::Library &variable)
+#define TORCH_LIBRARY_IMPL(space, key, variable)                                                   \
+  [[maybe_unused]] static void kbImplementation_##space##key(torch::Library &variable)
 
 template <typename... Any> inline void kbTorchIgnore(Any &&...) {}
-#define TORCH_CHECK(condition, ...)                                                                                                                                \
-  do {                                                                                                                                                             \
-    if (!(condition)) {                                                                                                                                            \
-      kbTorchIgnore(__VA_ARGS__);                                                                                                                                  \
-      c10::kbTorchStub("TORCH_CHECK");                                                                                                                             \
-    }                                                                                                                                                              \
+#define TORCH_CHECK(condition, ...)                                                                \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      kbTorchIgnore(__VA_ARGS__);                                                                  \
+      c10::kbTorchStub("TORCH_CHECK");                                                             \
+    }                                                                                              \
   } while (false)
 #define TORCH_INTERNAL_ASSERT(condition, ...) TORCH_CHECK(condition)
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition)
 #define AT_CUDA_CHECK(call) static_cast<void>(call)
 #define C10_CUDA_CHECK(call) static_cast<void>(call)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() static_cast<void>(cudaGetLastError())
-#define KB_TORCH_CASE(name, type, ...)                                                                                                                             \
-  case c10::ScalarType::name: {                                                                                                                                    \
-    using scalar_t [[maybe_unused]] = type;                                                                                                                        \
-    __VA_ARGS__();                                                                                                                                                 \
-    break;                                                                                                                                                         \
+#define KB_TORCH_CASE(name, type, ...)                                                             \
+  case c10::ScalarType::name: {                                                                    \
+    using scalar_t [[maybe_unused]] = type;                                                        \
+    __VA_ARGS__();                                                                                 \
+    break;                                                                                         \
   }
-#define AT_DISPATCH_FLOATING_TYPES(kind, name, ...)                                                                                                                \
-  switch (kind) {                                                                                                                                                  \
-    KB_TORCH_CASE(Float, float, __VA_ARGS__)                                                                                                                       \
-    KB_TORCH_CASE(Double, double, __VA_ARGS__)                                                                                                                     \
-  default:                                                                                                                                                         \
-    c10::kbTorchStub(name);                                                                                                                                        \
+#define AT_DISPATCH_FLOATING_TYPES(kind, name, ...)                                                \
+  switch (kind) {                                                                                  \
+    KB_TORCH_CASE(Float, float, __VA_ARGS__)                                                       \
+    KB_TORCH_CASE(Double, double, __VA_ARGS__)                                                     \
+  default:                                                                                         \
+    c10::kbTorchStub(name);                                                                        \
   }
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(kind, name, ...)                                                                                                       \
-  switch (kind) {                                                                                                                                                  \
-    KB_TORCH_CASE(Float, float, __VA_ARGS__)                                                                                                                       \
-    KB_TORCH_CASE(Double, double, __VA_ARGS__)                                                                                                                     \
-    KB_TORCH_CASE(Half, __half, __VA_ARGS__)                                                                                                                       \
-  default:                                                                                                                                                         \
-    c10::kbTorchStub(name);                                                                                                                                        \
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(kind, name, ...)                                       \
+  switch (kind) {                                                                                  \
+    KB_TORCH_CASE(Float, float, __VA_ARGS__)                                                       \
+    KB_TORCH_CASE(Double, double, __VA_ARGS__)                                                     \
+    KB_TORCH_CASE(Half, __half, __VA_ARGS__)                                                       \
+  default:                                                                                         \
+    c10::kbTorchStub(name);                                                                        \
   }

@@ -39,8 +39,8 @@ llvm::StringRef strideClassName(StrideClass stride);
 
 struct LaneStride {
   StrideClass kind = StrideClass::Unknown;
-  int64_t bytes = 0;   ///< for Uniform (0), Unit and Constant
-  std::string text;    ///< for Symbolic: `n * 4`, in the names of the index space
+  int64_t bytes = 0; ///< for Uniform (0), Unit and Constant
+  std::string text;  ///< for Symbolic: `n * 4`, in the names of the index space
 };
 
 /// The stride of \p access along threadIdx.x (0), y (1) or z (2), with
@@ -54,11 +54,11 @@ LaneStride loopStride(kb::AccessOp access, llvm::StringRef loop, const LaunchVal
 /// shared memory has 32 banks of 4 bytes (CUDA C++ Programming Guide, "Compute
 /// Capability 5.x and later").
 struct RequestCost {
-  unsigned lanes = 0;           ///< threads of the warp that exist
-  uint64_t bytesRequested = 0;  ///< lanes times bytes per lane
-  uint64_t bytesDistinct = 0;   ///< without the bytes that several lanes share
-  unsigned sectors = 0;         ///< distinct sectors
-  unsigned idealSectors = 0;    ///< bytesDistinct over 32, rounded up
+  unsigned lanes = 0;          ///< threads of the warp that exist
+  uint64_t bytesRequested = 0; ///< lanes times bytes per lane
+  uint64_t bytesDistinct = 0;  ///< without the bytes that several lanes share
+  unsigned sectors = 0;        ///< distinct sectors
+  unsigned idealSectors = 0;   ///< bytesDistinct over 32, rounded up
   /// Shared memory: times the banks must be visited; 1 is conflict-free. Lanes
   /// that read the same word share a visit; 8 and 16 byte accesses are served by
   /// half and quarter warps.

@@ -23,9 +23,9 @@ namespace kbopt {
 
 /// What was imported, in numbers.
 struct ImportStats {
-  unsigned accesses = 0;      ///< kb.access operations
-  unsigned mapped = 0;        ///< of these with an affine address
-  unsigned tied = 0;          ///< of these with an AST expression
+  unsigned accesses = 0; ///< kb.access operations
+  unsigned mapped = 0;   ///< of these with an affine address
+  unsigned tied = 0;     ///< of these with an AST expression
   unsigned loops = 0, loopsTied = 0;
   double importMs = 0;
 };

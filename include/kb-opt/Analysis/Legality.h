@@ -99,8 +99,8 @@ enum class GridBuiltin { ThreadIdx, BlockIdx, BlockDim, GridDim };
 
 struct GridUse {
   GridBuiltin builtin;
-  unsigned dimension; ///< 0 x, 1 y, 2 z
-  const clang::Expr *expr; ///< `threadIdx.x`
+  unsigned dimension;                  ///< 0 x, 1 y, 2 z
+  const clang::Expr *expr;             ///< `threadIdx.x`
   const clang::FunctionDecl *function; ///< whose text it stands in
 };
 

@@ -34,7 +34,9 @@ public:
   static Poly variable(VarId var);
 
   bool isValid() const { return valid; }
-  bool isConstant() const { return terms.empty() || (terms.size() == 1 && terms.begin()->first.empty()); }
+  bool isConstant() const {
+    return terms.empty() || (terms.size() == 1 && terms.begin()->first.empty());
+  }
   int64_t constantTerm() const;
   const std::map<Monomial, int64_t> &monomials() const { return terms; }
 

@@ -132,8 +132,7 @@ struct PassInfo {
 
 /// The name in \p known that is closest to \p name by edit distance, if it is
 /// close enough to suggest; the first of several.
-std::optional<std::string> nearestName(llvm::StringRef name,
-                                       llvm::ArrayRef<llvm::StringRef> known);
+std::optional<std::string> nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known);
 
 } // namespace kbopt
 

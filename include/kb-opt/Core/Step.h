@@ -15,8 +15,8 @@
 
 namespace kbopt {
 
-/// A pass with its options at the sites that it is limited to: `pass{option=value kernel=name site=2}`, or with a
-/// model's reply `pass{PARAMETER=value reply=digest kernel=name}`.
+/// A pass with its options at the sites that it is limited to: `pass{option=value kernel=name
+/// site=2}`, or with a model's reply `pass{PARAMETER=value reply=digest kernel=name}`.
 struct Step {
   /// The pass's own name, never an alias.
   std::string pass;

@@ -19,7 +19,22 @@
 
 namespace kbopt {
 
-enum class Emit { Diff, Source, KbIr, KbNest, Plan, Job, Workload, Profile, ProfileJson, Anchors, Findings, FindingsYaml, FindingsJson, Sarif };
+enum class Emit {
+  Diff,
+  Source,
+  KbIr,
+  KbNest,
+  Plan,
+  Job,
+  Workload,
+  Profile,
+  ProfileJson,
+  Anchors,
+  Findings,
+  FindingsYaml,
+  FindingsJson,
+  Sarif
+};
 
 /// Where programs are executed and times come from.
 enum class DeviceKind {
@@ -29,17 +44,17 @@ enum class DeviceKind {
 };
 
 struct Options {
-  std::string input; ///< "-": stdin
-  std::vector<std::string> moreInputs; ///< the same is done for each of them
-  std::string passes; ///< empty: none; "auto": search
+  std::string input;                    ///< "-": stdin
+  std::vector<std::string> moreInputs;  ///< the same is done for each of them
+  std::string passes;                   ///< empty: none; "auto": search
   std::vector<std::string> passFolders; ///< of passes beside the built-in ones
-  Emit emit = Emit::Diff; ///< with -o the source is the default
-  std::string output; ///< empty or "-": stdout
-  std::vector<std::string> judge; ///< files to judge; empty: none
-  Promise promise = Promise::Bitwise; ///< of that file
-  std::string reply; ///< a file with an answer to apply; empty: none
+  Emit emit = Emit::Diff;               ///< with -o the source is the default
+  std::string output;                   ///< empty or "-": stdout
+  std::vector<std::string> judge;       ///< files to judge; empty: none
+  Promise promise = Promise::Bitwise;   ///< of that file
+  std::string reply;                    ///< a file with an answer to apply; empty: none
   bool fix = false;
-  bool backup = false; ///< --fix keeps the input as <file>.orig
+  bool backup = false;  ///< --fix keeps the input as <file>.orig
   bool lock = false;    ///< what is proven goes into a lock file
   std::string lockFile; ///< empty: the nearest one
   bool printPipeline = false;
@@ -56,12 +71,12 @@ struct Options {
 
   std::string strategy; ///< "rollout" where not given
   unsigned trajectories = 10, steps = 10;
-  bool crossover = false; ///< in rollout, too
+  bool crossover = false;             ///< in rollout, too
   bool memory = true, profile = true; ///< SearchOptions, likewise
-  bool sketches = true; ///< whole schedules are tried before single steps
-  bool minimalAgent = false; ///< the strategy "minimal"
-  uint64_t budgetCandidates = 0; ///< 0: no limit
-  double budgetSeconds = 0;      ///< 0: no limit
+  bool sketches = true;               ///< whole schedules are tried before single steps
+  bool minimalAgent = false;          ///< the strategy "minimal"
+  uint64_t budgetCandidates = 0;      ///< 0: no limit
+  double budgetSeconds = 0;           ///< 0: no limit
   uint64_t seed = 0;
   unsigned jobs = 0; ///< 0: one per core
   std::string knowledgeDirectory, journalPath;

@@ -42,8 +42,8 @@ struct Tolerance {
   /// n of n·u·Σ|terms|: the longest chain of rounded operations behind one
   /// element (a reduction's length). 0 = unknown: the measured spread stands in.
   uint64_t reductionLength = 0;
-  /// u of the type in which these sums are made, where it is finer than the output's: only the result is rounded to
-  /// that. 0: they are made in the output's type, or nobody knows.
+  /// u of the type in which these sums are made, where it is finer than the output's: only the
+  /// result is rounded to that. 0: they are made in the output's type, or nobody knows.
   double sumRoundoff = 0;
   /// A tolerance that the workload declares; widens the bound to
   /// max(bound, absolute + relative·|r|). Never narrows it.
@@ -78,16 +78,16 @@ struct OutputView {
 void widenMoves(kbrt::ElementType type, llvm::ArrayRef<uint8_t> origin,
                 llvm::ArrayRef<uint8_t> other, std::vector<uint8_t> &moved);
 
-/// Elements of a floating type that are NaN, infinite, or beyond the power 3/4 of the type's largest: further terms
-/// of their size may overflow. 0 for exact types.
+/// Elements of a floating type that are NaN, infinite, or beyond the power 3/4 of the type's
+/// largest: further terms of their size may overflow. 0 for exact types.
 uint64_t largeElements(kbrt::ElementType type, llvm::ArrayRef<uint8_t> bytes);
 
 struct Comparison {
   bool accepted = true;
-  std::string reason;                    ///< empty if accepted
-  std::optional<uint64_t> firstIndex;    ///< first element out of bounds
+  std::string reason;                 ///< empty if accepted
+  std::optional<uint64_t> firstIndex; ///< first element out of bounds
   uint64_t differing = 0, elements = 0;
-  double worstRatio = 0;                 ///< largest |c−r| / bound
+  double worstRatio = 0; ///< largest |c−r| / bound
   double relativeL2 = 0, baselineRelativeL2 = 0;
 };
 
@@ -103,8 +103,8 @@ Comparison compareOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candi
 bool acceptsOutput(const OutputView &output, llvm::ArrayRef<uint8_t> candidate,
                    const Tolerance &tolerance);
 
-/// Whether none of \p some, whole elements of a candidate from element \p begin on, is out of bounds. What
-/// is asked of all elements together is not asked here.
+/// Whether none of \p some, whole elements of a candidate from element \p begin on, is out of
+/// bounds. What is asked of all elements together is not asked here.
 bool acceptsElements(const OutputView &output, size_t begin, llvm::ArrayRef<uint8_t> some,
                      const Tolerance &tolerance);
 

@@ -19,8 +19,20 @@ namespace kbopt {
 /// What a launch waits for, one at a time. The pipes are NVIDIA's: fma (fp32
 /// arithmetic), alu (integer, logic, conversions), xu (special functions), lsu.
 enum class Limiter {
-  Dram, L2, L1Wavefronts, SharedWavefronts, Issue, Fma, Alu, Xu, Fp64, Half, Tensor, Atomics,
-  BlockStarts, Latency
+  Dram,
+  L2,
+  L1Wavefronts,
+  SharedWavefronts,
+  Issue,
+  Fma,
+  Alu,
+  Xu,
+  Fp64,
+  Half,
+  Tensor,
+  Atomics,
+  BlockStarts,
+  Latency
 };
 llvm::StringRef toString(Limiter limiter); ///< "dram", "l1 wavefronts", …
 
@@ -31,18 +43,18 @@ struct CostTerm {
 };
 
 struct ModelledLaunch {
-  std::string kernel;            ///< mangled
-  double us = 0;                 ///< modelled execution time, without the launch
-  unsigned repeats = 1;          ///< launches that this one stands for
+  std::string kernel;   ///< mangled
+  double us = 0;        ///< modelled execution time, without the launch
+  unsigned repeats = 1; ///< launches that this one stands for
   Limiter limiter = Limiter::Dram;
-  std::vector<CostTerm> terms;   ///< longest first
+  std::vector<CostTerm> terms; ///< longest first
   /// max(mandatory bytes / bandwidth, mandatory operations / rate): no rewrite
   /// that reads and writes the same data can be faster on this chip.
   double floorUs = 0;
-  double waves = 0;              ///< grid / blocks resident on the chip
-  double occupancy = 0;          ///< resident warps / chip's maximum, 0 to 1
-  std::string occupancyLimiter;  ///< "registers", "shared memory", …
-  bool registersKnown = false;   ///< without nvcc occupancy leaves registers out
+  double waves = 0;             ///< grid / blocks resident on the chip
+  double occupancy = 0;         ///< resident warps / chip's maximum, 0 to 1
+  std::string occupancyLimiter; ///< "registers", "shared memory", …
+  bool registersKnown = false;  ///< without nvcc occupancy leaves registers out
   /// By CUPTI name (EVALUATION.md), modelled; plus kbopt__* names for facts that
   /// have none (docs/CostModel.md).
   std::map<std::string, double> metrics;
@@ -82,7 +94,7 @@ llvm::Expected<ModelledPlan> modelPlan(const RunResult &run, const DeviceCode &c
 /// Metrics of one launch, or of several that are alike.
 struct WeightedMetrics {
   const std::map<std::string, double> *metrics;
-  double us = 0;        ///< of one of them
+  double us = 0; ///< of one of them
   unsigned repeats = 1;
 };
 /// Per launch: the mean of times and sums, and the mean weighted by time of

@@ -28,8 +28,8 @@ struct CpuDeviceOptions {
   bool sandboxed = true;
   /// Address space of kb-run beside the device memory of a run.
   uint64_t hostBytes = uint64_t(4) << 30;
-  /// Jobs of one program go to a kb-run that stays and runs each in a process of its own, without a new sandbox
-  /// for each of them.
+  /// Jobs of one program go to a kb-run that stays and runs each in a process of its own, without a
+  /// new sandbox for each of them.
   bool staysRunning = false;
   /// Receives the parts of every build, if there.
   Timings *timings = nullptr;
@@ -58,7 +58,8 @@ private:
   void giveServerBack(Server server);
   llvm::Expected<RunResult> runByServer(const DeviceImage &image, llvm::StringRef planFolder,
                                         const RunOptions &options);
-  llvm::Expected<DeviceImage> buildImage(llvm::StringRef bitcode, const Digest &digest, RunMode mode);
+  llvm::Expected<DeviceImage> buildImage(llvm::StringRef bitcode, const Digest &digest,
+                                         RunMode mode);
   CpuDevice(ProcessRunner &runner, CpuDeviceOptions options)
       : runner(runner), options(std::move(options)) {}
   ProcessRunner &runner;

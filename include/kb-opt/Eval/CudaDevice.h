@@ -19,8 +19,8 @@
 namespace kbopt {
 
 struct CudaDeviceOptions {
-  std::string arch;      ///< of the images; empty: the device's, whatever it is
-  NoticeFunction notice; ///< told once of everything that makes figures unsteady
+  std::string arch;           ///< of the images; empty: the device's, whatever it is
+  NoticeFunction notice;      ///< told once of everything that makes figures unsteady
   Timings *timings = nullptr; ///< seconds of jobs by kind, and inside kb-run by part
 };
 
@@ -31,7 +31,8 @@ struct CudaDeviceOptions {
 /// device answers nobody, the error is the environment's and ends the run.
 class CudaDevice : public GpuDevice {
 public:
-  CudaDevice(DeviceCompiler &compiler, std::unique_ptr<JobChannel> channel, CudaDeviceOptions options)
+  CudaDevice(DeviceCompiler &compiler, std::unique_ptr<JobChannel> channel,
+             CudaDeviceOptions options)
       : compiler(compiler), channel(std::move(channel)), options(std::move(options)) {}
 
   llvm::StringRef name() const override { return "cuda"; }
@@ -49,7 +50,8 @@ public:
   llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef sets,
                                      bool sampleLines) override;
   llvm::Expected<ExecutionAudit> audit(const GpuSubject &subject) override;
-  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef> tools,
+  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
+                                           llvm::ArrayRef<llvm::StringRef> tools,
                                            double seconds) override;
 
 private:

@@ -45,14 +45,14 @@ struct DeviceIdentity {
 
 /// Everything that may differ between two runs of one (plan, image).
 struct RunOptions {
-  uint64_t seed = 0;             ///< order of blocks and threads; 0 is natural order
-  uint8_t memoryPoison = 0xCB;   ///< fresh device memory holds this byte
-  uint8_t sharedPoison = 0xCD;   ///< shared memory holds this byte before a block
+  uint64_t seed = 0;           ///< order of blocks and threads; 0 is natural order
+  uint8_t memoryPoison = 0xCB; ///< fresh device memory holds this byte
+  uint8_t sharedPoison = 0xCD; ///< shared memory holds this byte before a block
   Rounding rounding = Rounding::Nearest;
-  uint32_t sampledBlocks = 8;    ///< count mode: blocks counted per launch; 0 is all
+  uint32_t sampledBlocks = 8; ///< count mode: blocks counted per launch; 0 is all
   /// Caches that the traffic estimate assumes (the chip's); 0: the device's default.
   uint64_t l1Bytes = 0, l2Bytes = 0;
-  double wallSeconds = 60;       ///< the run ends as Timeout after that
+  double wallSeconds = 60;                  ///< the run ends as Timeout after that
   uint64_t memoryBytes = uint64_t(8) << 30; ///< device memory
   /// Executions in one job: outputs are the first one's, see `RunResult::variation`.
   /// The i-th runs with `seed` + i; a GPU turns `memoryPoison` over every second time.
@@ -62,7 +62,7 @@ struct RunOptions {
 
 enum class RunStatus {
   Ok,
-  Fault,       ///< trap, assertion, illegal address, deadlock, divergent barrier, crash
+  Fault, ///< trap, assertion, illegal address, deadlock, divergent barrier, crash
   Timeout,
   OutOfMemory,
   Unsupported, ///< a construct that the device names but cannot execute
@@ -76,11 +76,11 @@ struct DeviceFinding {
   bool benign = false; ///< for instance two threads that write the same value
   std::string kernel, array, file;
   unsigned line = 0;
-  std::string text;    ///< the whole finding in one line
+  std::string text; ///< the whole finding in one line
 };
 
 struct LaunchRecord {
-  std::string kernel;  ///< mangled
+  std::string kernel; ///< mangled
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
   /// This launch and later ones like it, which the device left out because they
@@ -93,7 +93,7 @@ struct LaunchRecord {
 
 struct RunResult {
   RunStatus status = RunStatus::Ok;
-  std::string message;               ///< empty if Ok; names kernel, thread and line
+  std::string message; ///< empty if Ok; names kernel, thread and line
   std::vector<LaunchRecord> launches;
   /// Findings of no launch: changed guard zones, changed const inputs.
   std::vector<DeviceFinding> findings;

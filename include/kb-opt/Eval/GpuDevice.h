@@ -41,10 +41,10 @@ struct TimingSummary {
 struct TimingSeries {
   TimingSummary baseline, candidate;
   TimingDecision decision = TimingDecision::Inconclusive;
-  std::string reason;      ///< of the decision
-  double ratio = 0;        ///< baseline's median over the candidate's
+  std::string reason;         ///< of the decision
+  double ratio = 0;           ///< baseline's median over the candidate's
   double ratioLowerBound = 0; ///< 95 %, by paired bootstrap
-  std::string stop;        ///< "quiet", "stable", "time-out"
+  std::string stop;           ///< "quiet", "stable", "time-out"
   double discardedShare = 0;
 };
 
@@ -63,12 +63,13 @@ struct TimingRequest {
   unsigned minSamples = 30;
   double minSeconds = 0.5, maxSeconds = 15, warmUpSeconds = 0.5;
   bool hot = true;
-  bool batches = true;   ///< of short programs also the time in a graph
-  double apartRatio = 0; ///< all samples of one image so many times those of the other: enough is known
+  bool batches = true; ///< of short programs also the time in a graph
+  double apartRatio =
+      0; ///< all samples of one image so many times those of the other: enough is known
   uint64_t seed = 1;
 
-  /// What a search asks: cold times alone, at most 3 s, of long programs as many samples as a bootstrap
-  /// takes. The defaults are the final check's.
+  /// What a search asks: cold times alone, at most 3 s, of long programs as many samples as a
+  /// bootstrap takes. The defaults are the final check's.
   static TimingRequest forSearch() {
     TimingRequest request;
     request.minSamples = 16;
@@ -104,7 +105,7 @@ struct GpuProfile {
   std::string degraded; ///< why there are no counters; empty if there are
   std::vector<LaunchMetrics> launches;
   std::map<std::string, std::vector<SampledLine>> lines; ///< by kernel, most samples first
-  std::string noLines;  ///< why there are no sampled lines; empty if there are
+  std::string noLines; ///< why there are no sampled lines; empty if there are
 };
 
 /// Kernels as the driver's activity trace names them (G11).
@@ -137,15 +138,16 @@ public:
   virtual llvm::Expected<GpuFacts> facts() = 0;
   /// The same machine code and plans are measured once per request: whoever asks
   /// again (a gate, the search) gets the same report. Another seed is another request.
-  virtual llvm::Expected<TimingReport> measure(const GpuSubject &candidate, const GpuSubject &baseline,
+  virtual llvm::Expected<TimingReport> measure(const GpuSubject &candidate,
+                                               const GpuSubject &baseline,
                                                const TimingRequest &request) = 0;
   /// \p sets: letters of docs/Measurement.md; \p sampleLines: also PC sampling.
   virtual llvm::Expected<GpuProfile> profile(const GpuSubject &subject, llvm::StringRef sets,
                                              bool sampleLines) = 0;
   virtual llvm::Expected<ExecutionAudit> audit(const GpuSubject &subject) = 0;
   /// \p tools: "memcheck", "racecheck", "initcheck", "synccheck"; each ends after \p seconds.
-  virtual llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef> tools,
-                                                   double seconds) = 0;
+  virtual llvm::Expected<SanitizerReport>
+  sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef> tools, double seconds) = 0;
 };
 
 } // namespace kbopt

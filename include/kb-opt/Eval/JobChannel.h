@@ -51,7 +51,8 @@ public:
   /// "timeout", and words. Errors: nobody can be asked (`ToolError`), files cannot
   /// be read or written (`StoreError`), the user interrupts.
   virtual llvm::Expected<JobAnswer> run(const JobRequest &request) = 0;
-  /// Whether jobs may have `contents`: the one who answers writes files where this machine reads them.
+  /// Whether jobs may have `contents`: the one who answers writes files where this machine reads
+  /// them.
   virtual bool takesContents() const { return false; }
 };
 
@@ -76,14 +77,14 @@ struct ProcessChannelOptions {
 /// wait for each other. Fails with a `ToolError` if there is no kb-run.
 llvm::Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options);
 
-/// Jobs that read counters go to \p counting, whose processes do nothing else; jobs of one session all to
-/// the same one of \p others, and jobs of none to the first. Neither may be empty.
+/// Jobs that read counters go to \p counting, whose processes do nothing else; jobs of one session
+/// all to the same one of \p others, and jobs of none to the first. Neither may be empty.
 std::unique_ptr<JobChannel> createParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
                                                   std::unique_ptr<JobChannel> counting);
 
 struct SpoolChannelOptions {
-  std::string directory; ///< must exist
-  double noticeSeconds = 10; ///< without a server the user is told
+  std::string directory;      ///< must exist
+  double noticeSeconds = 10;  ///< without a server the user is told
   double giveUpSeconds = 600; ///< and after that the job is left there
   NoticeFunction notice;
 };

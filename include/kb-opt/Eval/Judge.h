@@ -10,12 +10,12 @@
 #ifndef KBOPT_EVAL_JUDGE_H
 #define KBOPT_EVAL_JUDGE_H
 
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Eval/Comparator.h"
 #include "kb-opt/Eval/Device.h"
 #include "kb-opt/Eval/Verdict.h"
 #include "kb-opt/Support/Clock.h"
 #include "kb-opt/Support/Error.h"
-#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Support/Timings.h"
 #include "kb-opt/Target/ChipInfo.h"
 #include <functional>
@@ -26,8 +26,8 @@ namespace kbopt {
 
 /// One replaced range of a step's text and the anchor that permits it.
 struct JudgedEdit {
-  size_t offset = 0, length = 0;            ///< bytes of the text before the step
-  std::string anchor;                       ///< its name, for messages
+  size_t offset = 0, length = 0; ///< bytes of the text before the step
+  std::string anchor;            ///< its name, for messages
   size_t anchorBegin = 0, anchorEnd = 0;
 };
 
@@ -63,14 +63,15 @@ struct TestCase {
   std::optional<Assumption> breaks = std::nullopt;
   /// The recorded case's plan with other input values.
   bool variesRecorded = false;
-  /// It asks more of the program than its owner said that it can do: other integers, other sizes. Like a
-  /// case that breaks an assumption it counts only where the original's own checked run of it is clean.
+  /// It asks more of the program than its owner said that it can do: other integers, other sizes.
+  /// Like a case that breaks an assumption it counts only where the original's own checked run of
+  /// it is clean.
   bool asksMore = false;
-  /// What the program's first kernels make out of nothing is replaced: floating-point values by others, all
-  /// else put into another order. Made by the judge, not by a CaseSource.
+  /// What the program's first kernels make out of nothing is replaced: floating-point values by
+  /// others, all else put into another order. Made by the judge, not by a CaseSource.
   bool remakes = false;
-  /// The recorded case where the host sees another device and other addresses. Made by the judge, for candidates whose
-  /// host side is not the original's; the original's part is its recorded run.
+  /// The recorded case where the host sees another device and other addresses. Made by the judge,
+  /// for candidates whose host side is not the original's; the original's part is its recorded run.
   bool isElsewhere = false;
   bool needsConsent() const { return breaks || asksMore; }
   /// Its sums are exact in every order: how many roundings the original counts allows for nothing.
@@ -83,8 +84,8 @@ struct TestCase {
 /// in host memory, `kb-result NAME HASH VALUE…`.
 inline constexpr const char *hostResultsFileName = "results.txt";
 
-/// Nothing speaks against the program, but it cannot be followed: it uses what the recorder lacks, or reads
-/// other results than the original. Undecided, where it is a candidate.
+/// Nothing speaks against the program, but it cannot be followed: it uses what the recorder lacks,
+/// or reads other results than the original. Undecided, where it is a candidate.
 class CannotFollow : public llvm::ErrorInfo<CannotFollow, UsageError> {
 public:
   static char ID;
@@ -106,10 +107,12 @@ public:
   /// the oracle's bytes, or the original's folder where host text is unchanged.
   virtual llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
                                                 const TestCase &test) = 0;
-  /// The candidate's on the recorded case, as it is where its host sees another device and other addresses.
-  virtual llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program, const TestCase &recorded);
-  /// Makes the inputs of \p test smaller for all later calls of `original` and `candidate`: the original
-  /// overflows on them. The judge asks for it before it asks for a candidate's folder.
+  /// The candidate's on the recorded case, as it is where its host sees another device and other
+  /// addresses.
+  virtual llvm::Expected<std::string> candidateElsewhere(const ProgramArtefacts &program,
+                                                         const TestCase &recorded);
+  /// Makes the inputs of \p test smaller for all later calls of `original` and `candidate`: the
+  /// original overflows on them. The judge asks for it before it asks for a candidate's folder.
   virtual void lessen(const TestCase &test);
   /// What the whole program prints and returns when rebuilt with \p program and
   /// run with kernels executing (G14); nothing for a workload without `main`.
@@ -118,10 +121,11 @@ public:
     std::string out;
     std::map<std::string, std::string> files = {}; ///< that it wrote, by name
   };
-  /// \p image: the file of device code to run in the place of the program's own; empty: its own. \p rounding: of kernels on the
-  /// CPU device.
+  /// \p image: the file of device code to run in the place of the program's own; empty: its own. \p
+  /// rounding: of kernels on the CPU device.
   virtual std::optional<llvm::Expected<WholeRun>>
-  wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "", Rounding rounding = Rounding::Nearest) = 0;
+  wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
+               Rounding rounding = Rounding::Nearest) = 0;
   /// How long the program's own recorded run took, host and kernels; 0: unknown.
   virtual double wholeSeconds() { return 0; }
   /// Inputs of \p test under another seed, for the decoy of that name; nothing
@@ -137,15 +141,15 @@ enum class JudgeEffort { Search, Final };
 
 struct JudgeOptions {
   JudgeEffort effort = JudgeEffort::Final;
-  unsigned shuffles = 2;          ///< G4: thread orders besides the natural one
-  unsigned determinismRuns = 20;  ///< G10; a tenth of it in a search
-  unsigned maxCases = 64;         ///< G7, G15: at most this many each
-  unsigned searchCases = 3;       ///< G7 in a search
+  unsigned shuffles = 2;         ///< G4: thread orders besides the natural one
+  unsigned determinismRuns = 20; ///< G10; a tenth of it in a search
+  unsigned maxCases = 64;        ///< G7, G15: at most this many each
+  unsigned searchCases = 3;      ///< G7 in a search
   /// Beside a GPU, and in the final check: threads for runs that gates will ask for. With one,
   /// each is made when it is asked for.
   unsigned threads = 1;
   double secondsPerRun = 60;
-  double totalSeconds = 600;      ///< the judge gives up as inconclusive after that
+  double totalSeconds = 600; ///< the judge gives up as inconclusive after that
   uint64_t memoryBytes = uint64_t(8) << 30;
   /// Only with a GPU. The CPU device gets this long for a run of the original; a case
   /// that takes longer is not checked there (a candidate gets three times as long).
@@ -196,12 +200,10 @@ public:
 
   /// \p steps lead from the original to \p candidate; G0 rejects a candidate that
   /// they do not explain.
-  llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
-                                llvm::ArrayRef<JudgedStep> steps,
+  llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate, llvm::ArrayRef<JudgedStep> steps,
                                 const CandidatePromise &promise);
   /// The same with another effort than the options'.
-  llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate,
-                                llvm::ArrayRef<JudgedStep> steps,
+  llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate, llvm::ArrayRef<JudgedStep> steps,
                                 const CandidatePromise &promise, JudgeEffort effort);
 
   /// The original measured against itself on the recorded case. Only with a GPU.
@@ -209,8 +211,8 @@ public:
   /// Metric sets A to D of the original on the recorded case. Only with a GPU.
   llvm::Expected<const GpuProfile &> originalProfile();
 
-  /// \p left gives the seconds that the whole command may still take. The final check leaves out what does
-  /// not fit, and says so; set it before anything is judged.
+  /// \p left gives the seconds that the whole command may still take. The final check leaves out
+  /// what does not fit, and says so; set it before anything is judged.
   void setSecondsLeft(std::function<double()> left);
 
   /// Makes at once what judging \p program begins with: its machine code, the CPU device's

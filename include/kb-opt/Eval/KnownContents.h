@@ -26,8 +26,8 @@ public:
   Held hold();
   /// The field `contents` of a job whose sender has \p held.
   llvm::json::Object field(const Held &held) const;
-  /// The bytes of each of \p digests, from \p held or \p come, which is remembered. An error names the first that
-  /// neither has.
+  /// The bytes of each of \p digests, from \p held or \p come, which is remembered. An error names
+  /// the first that neither has.
   llvm::Expected<std::vector<SharedBytes>> take(const llvm::json::Array &digests, const Held &held,
                                                 const Held &come);
 

@@ -31,7 +31,7 @@ struct ProgramArtefacts {
   std::string workingDirectory; ///< where relative paths of the flags start
   /// The user's flags in nvcc's dialect, without input, output and phase.
   std::vector<std::string> flags;
-  std::string bitcodePath;      ///< device side as LLVM bitcode (Source)
+  std::string bitcodePath; ///< device side as LLVM bitcode (Source)
   std::string arch = "sm_90";
   /// Further architectures of the user's flags, which are not judged.
   std::set<std::string> otherArchs = {};
@@ -43,7 +43,7 @@ struct ProgramArtefacts {
 
 /// What `ptxas -v` says about one kernel. Absent where unknown.
 struct KernelResources {
-  std::string name;             ///< mangled
+  std::string name; ///< mangled
   std::optional<unsigned> registers;
   std::optional<unsigned> sharedBytes, stackBytes, spillStoreBytes, spillLoadBytes;
   std::optional<unsigned> constantBytes, barriers;
@@ -57,7 +57,7 @@ struct DeviceCode {
   std::string producer;
   std::string arch;
   std::string ptx;
-  std::string cubinPath;        ///< empty without nvcc
+  std::string cubinPath; ///< empty without nvcc
   std::map<std::string, KernelResources> kernels;
   /// Over the kernels' code digests and names and the initialised data: equal
   /// digests need no second measurement.

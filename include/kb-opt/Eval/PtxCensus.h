@@ -35,8 +35,8 @@ struct PtxFunction {
 
 struct PtxCensus {
   std::map<std::string, PtxFunction> functions; ///< by mangled name
-  /// Module variables in .global space without string literals, what nobody uses, and tables of at most 4 KiB that no
-  /// instruction writes.
+  /// Module variables in .global space without string literals, what nobody uses, and tables of at
+  /// most 4 KiB that no instruction writes.
   std::set<std::string> globals;
   /// All that the module declares, tables and variables that no code of it uses included.
   std::set<std::string> declared;
@@ -50,13 +50,15 @@ PtxCensus takePtxCensus(llvm::StringRef ptx);
 GateRecord checkDenyList(const PtxCensus &baseline, const PtxCensus &candidate,
                          const std::set<std::string> &declares);
 
-/// A kernel of \p candidate that waits for another thread in a loop, which none of \p baseline does; "" if there is none.
+/// A kernel of \p candidate that waits for another thread in a loop, which none of \p baseline
+/// does; "" if there is none.
 std::string addedSpin(const PtxCensus &baseline, const PtxCensus &candidate);
 
 /// G3: "half", "bf16", "tf32", "fp8" or "approx" operations fail unless declared
 /// if their opcode is new, or if there are more of them while the more precise
-/// operations that they could replace have become fewer. A kernel that the baseline does not have is compared with each of its
-/// kernels of the same parameters, or with each of all where there is none, and one that it holds against suffices. A matrix instruction that multiplies halves into
+/// operations that they could replace have become fewer. A kernel that the baseline does not have
+/// is compared with each of its kernels of the same parameters, or with each of all where there is
+/// none, and one that it holds against suffices. A matrix instruction that multiplies halves into
 /// float sums counts as float where the baseline widens halves: the products are exact.
 GateRecord checkPrecision(const PtxCensus &baseline, const PtxCensus &candidate,
                           const std::set<std::string> &declares);

@@ -31,11 +31,11 @@ enum class GateId { G0, G1, G2, G3, G4, G5, G6, G7, G8, G9, G10, G11, G12, G13, 
 /// (for instance a GPU gate on the CPU device) and why.
 enum class GateOutcome { Passed, Failed, Undecided, NotRun };
 
-llvm::StringRef toString(VerdictKind kind);       ///< "correct", …
-llvm::StringRef toString(FailureClass failure);   ///< "compile", …; "" for None
-llvm::StringRef toString(GateId gate);            ///< "G0", …
-llvm::StringRef toString(GateOutcome outcome);    ///< "passed", "failed", "undecided", "not run"
-llvm::StringRef gateTitle(GateId gate);           ///< "provenance", "compile", …
+llvm::StringRef toString(VerdictKind kind);     ///< "correct", …
+llvm::StringRef toString(FailureClass failure); ///< "compile", …; "" for None
+llvm::StringRef toString(GateId gate);          ///< "G0", …
+llvm::StringRef toString(GateOutcome outcome);  ///< "passed", "failed", "undecided", "not run"
+llvm::StringRef gateTitle(GateId gate);         ///< "provenance", "compile", …
 std::optional<VerdictKind> parseVerdictKind(llvm::StringRef text);
 std::optional<FailureClass> parseFailureClass(llvm::StringRef text);
 std::optional<GateId> parseGateId(llvm::StringRef text);
@@ -50,8 +50,8 @@ struct GateRecord {
   FailureClass failure = FailureClass::None;
   std::string reason;
   std::vector<std::string> details;
-  unsigned cases = 0;  ///< test cases that the gate looked at
-  double seconds = 0;  ///< wall time spent
+  unsigned cases = 0; ///< test cases that the gate looked at
+  double seconds = 0; ///< wall time spent
 
   static GateRecord pass(GateId gate, std::string reason = "", unsigned cases = 0);
   static GateRecord fail(GateId gate, FailureClass failure, std::string reason,
@@ -59,9 +59,7 @@ struct GateRecord {
   static GateRecord undecided(GateId gate, std::string reason,
                               std::vector<std::string> details = {});
   static GateRecord notRun(GateId gate, std::string reason);
-  bool stops() const {
-    return outcome == GateOutcome::Failed || outcome == GateOutcome::Undecided;
-  }
+  bool stops() const { return outcome == GateOutcome::Failed || outcome == GateOutcome::Undecided; }
 };
 
 /// The judge's answer. `gate` and `reason` are those of the record that

@@ -15,12 +15,14 @@ namespace kbopt {
 class PassContext;
 class PassRegistry;
 
-/// One thing that findings can say. The id is stable: suppressions, dashboards and SARIF refer to it.
+/// One thing that findings can say. The id is stable: suppressions, dashboards and SARIF refer to
+/// it.
 struct FindingRule {
   llvm::StringRef id;
-  llvm::StringRef title;   ///< a sentence without its full stop
-  llvm::StringRef pass;    ///< that mends it; empty where there is none
-  llvm::StringRef message; ///< of a finding that the pass itself makes; empty where an analysis words it
+  llvm::StringRef title; ///< a sentence without its full stop
+  llvm::StringRef pass;  ///< that mends it; empty where there is none
+  llvm::StringRef
+      message; ///< of a finding that the pass itself makes; empty where an analysis words it
   /// What an edit of the pass must write for the finding to be true; empty: anything.
   llvm::StringRef mustWrite = "";
 };
@@ -46,11 +48,11 @@ enum class FindingProof {
 struct ProgramFinding {
   std::string rule; ///< of `findingRules()`
   std::string kernel;
-  unsigned begin = 0, end = 0;  ///< bytes of the main file
+  unsigned begin = 0, end = 0;   ///< bytes of the main file
   unsigned line = 0, column = 0; ///< of begin, from 1
   unsigned kernelLine = 0;       ///< of the kernel's name, from 1; 0 if it lies in another file
-  std::string message;          ///< lower case, no full stop, names the user's object
-  std::string summary;          ///< what the pass did when it was tried; empty if it was not
+  std::string message;           ///< lower case, no full stop, names the user's object
+  std::string summary;           ///< what the pass did when it was tried; empty if it was not
   std::vector<FindingReplacement> replacements; ///< of the pass
   Promise promise = Promise::Bitwise;           ///< of the replacements
   FindingProof proof = FindingProof::Proven;
@@ -61,9 +63,11 @@ struct ProgramFinding {
   std::string pipeline() const;
 };
 
-/// The findings in the main file of \p context's program, by place. Left out is what a NOKBOPT comment names, by rule
-/// or pass, at the finding, at its kernel's name or at a line that its replacements change.
-std::vector<ProgramFinding> collectFindings(const PassContext &context, const PassRegistry &registry);
+/// The findings in the main file of \p context's program, by place. Left out is what a NOKBOPT
+/// comment names, by rule or pass, at the finding, at its kernel's name or at a line that its
+/// replacements change.
+std::vector<ProgramFinding> collectFindings(const PassContext &context,
+                                            const PassRegistry &registry);
 
 } // namespace kbopt
 

@@ -19,17 +19,19 @@ class StreamingDiagnostic;
 
 namespace kbopt {
 
-/// The findings of the main file of \p ast, which was parsed for the device and has no errors. Nothing is run, read or
-/// written. A file without kernels costs a walk over its own declarations.
-llvm::Expected<std::vector<ProgramFinding>> findingsOf(clang::ASTContext &ast, clang::Preprocessor &preprocessor,
-                                                       const PassRegistry &registry);
+/// The findings of the main file of \p ast, which was parsed for the device and has no errors.
+/// Nothing is run, read or written. A file without kernels costs a walk over its own declarations.
+llvm::Expected<std::vector<ProgramFinding>>
+findingsOf(clang::ASTContext &ast, clang::Preprocessor &preprocessor, const PassRegistry &registry);
 
 /// What the note of \p finding says; empty where no pass mends it.
 std::string noteOf(const ProgramFinding &finding);
 /// Adds the range of \p finding; \p file is where the main file starts.
-void addRange(const clang::StreamingDiagnostic &message, const ProgramFinding &finding, clang::SourceLocation file);
+void addRange(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
+              clang::SourceLocation file);
 /// Adds the replacements of \p finding as fix-its, all of them.
-void addFixes(const clang::StreamingDiagnostic &message, const ProgramFinding &finding, clang::SourceLocation file);
+void addFixes(const clang::StreamingDiagnostic &message, const ProgramFinding &finding,
+              clang::SourceLocation file);
 
 } // namespace kbopt
 

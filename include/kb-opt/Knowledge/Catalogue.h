@@ -36,7 +36,8 @@ struct Optimization {
   bool changesNumerics = false;     ///< needs a declared tolerance class
   unsigned minimumArch = 0;         ///< 80 for sm_80; 0: any
   std::string hint;
-  /// What the counters must say for it to gain anything, over the figures of the state rules; empty: nothing.
+  /// What the counters must say for it to gain anything, over the figures of the state rules;
+  /// empty: nothing.
   MetricExpression when;
 
   const StateAnswer *answerTo(llvm::StringRef state) const;

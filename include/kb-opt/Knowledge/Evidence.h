@@ -49,7 +49,8 @@ struct Evidence {
   std::string cause;
   std::optional<double> predictedGain;
   std::optional<double> achievedGain; ///< this step's own; only where correct
-  /// What the cost model says of the step, of all launches; only where times are measured and correct.
+  /// What the cost model says of the step, of all launches; only where times are measured and
+  /// correct.
   std::optional<double> modelledGain;
   /// The step's own gain and the discounted gains that followed it in its
   /// pipeline.

@@ -121,7 +121,8 @@ std::string userKnowledgeDirectory();
 std::string evidenceLog(llvm::StringRef directory);
 
 /// The records of \p device that come with kb-opt (knowledge/evidence), and the findings that
-/// rest on them; loadKnowledge has them, too. Those of other devices would change every search that has no evidence of its own.
+/// rest on them; loadKnowledge has them, too. Those of other devices would change every search that
+/// has no evidence of its own.
 EvidenceSet builtinEvidence(llvm::StringRef device, std::vector<BadLine> &bad);
 
 /// The built-in knowledge with the logs of \p directories over it; bad lines go

@@ -20,12 +20,12 @@ namespace kbopt {
 
 /// Sums over calls. A plain record, for reports.
 struct ModelSpend {
-  uint64_t calls = 0;  ///< replies, and calls that may have been charged without one
-  uint64_t failed = 0; ///< attempts that the service did not take: limits, faults, no connection
-  TokenUsage usage;    ///< `estimated`: a part of it is
-  double dollars = 0;  ///< of the calls whose price is known
+  uint64_t calls = 0;    ///< replies, and calls that may have been charged without one
+  uint64_t failed = 0;   ///< attempts that the service did not take: limits, faults, no connection
+  TokenUsage usage;      ///< `estimated`: a part of it is
+  double dollars = 0;    ///< of the calls whose price is known
   uint64_t unpriced = 0; ///< calls whose price is unknown
-  double seconds = 0;  ///< in which at least one call was under way
+  double seconds = 0;    ///< in which at least one call was under way
 
   /// "12 calls, 34.5k tokens, $0.42" or "…, cost unknown", "…, $0.42 and 3 calls of unknown cost".
   std::string describe() const;
@@ -57,8 +57,8 @@ public:
   llvm::Expected<std::optional<double>> reserve(ModelRole role, const Claim &claim);
   /// Ends a call that `reserve` let through. \p usage and \p cost are what it used,
   /// known or estimated; one that the service did not take is no call.
-  void settle(ModelRole role, const Claim &claim, const TokenUsage &usage, std::optional<double> cost,
-              bool taken);
+  void settle(ModelRole role, const Claim &claim, const TokenUsage &usage,
+              std::optional<double> cost, bool taken);
 
   /// Whether time is up for \p role; the error says for which budget.
   llvm::Error checkTime(ModelRole role);
@@ -87,8 +87,8 @@ private:
   std::map<ModelRole, Account> roles;
 };
 
-/// Asks \p inner within \p budget; an inner model does not retry. Replies without a cost get one where \p prices
-/// knows the model. Both references outlive the model.
+/// Asks \p inner within \p budget; an inner model does not retry. Replies without a cost get one
+/// where \p prices knows the model. Both references outlive the model.
 std::unique_ptr<Model> makeBudgetModel(std::unique_ptr<Model> inner, Budget &budget,
                                        const PriceTable &prices, const ModelSettings &settings);
 

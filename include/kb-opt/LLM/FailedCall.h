@@ -23,8 +23,8 @@ public:
 };
 
 /// Asks \p inner again, at most \p retries times, after errors that say they are retryable: with
-/// exponential backoff from one second to a minute and jitter, or after the time that the service asks
-/// for. One that asks for more than five minutes is not waited for.
+/// exponential backoff from one second to a minute and jitter, or after the time that the service
+/// asks for. One that asks for more than five minutes is not waited for.
 std::unique_ptr<Model> makeRetryModel(std::unique_ptr<Model> inner, unsigned retries,
                                       WaitingClock &clock,
                                       std::function<void(llvm::StringRef)> notice);

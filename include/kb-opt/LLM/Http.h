@@ -22,7 +22,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   double connectSeconds = 20;
-  double stallSeconds = 300;  ///< without a byte in either direction
+  double stallSeconds = 300; ///< without a byte in either direction
   double totalSeconds = 1800;
   uint64_t replyBytes = 16u << 20;
 };
@@ -36,16 +36,16 @@ struct HttpOutcome {
     Untrusted,   ///< TLS failed
     Stalled,
     TimedOut,
-    CutOff,   ///< the connection ended in the middle
+    CutOff, ///< the connection ended in the middle
     TooLarge,
     Interrupted,
   };
   End end = End::Complete;
-  std::string what; ///< without Complete: in words
-  int status = 0;   ///< 0: none arrived
+  std::string what;                           ///< without Complete: in words
+  int status = 0;                             ///< 0: none arrived
   std::map<std::string, std::string> headers; ///< names in lower case
-  std::string body;  ///< all that arrived
-  bool sent = false; ///< the whole request went out
+  std::string body;                           ///< all that arrived
+  bool sent = false;                          ///< the whole request went out
 };
 
 /// Thread-safe.

@@ -21,7 +21,8 @@ llvm::Error checkSchema(const llvm::json::Value &schema);
 
 /// What is wrong with \p value, in one line that names the path
 /// ("$.edits[1].text: expected a string, got a number"); nothing if it fits.
-std::optional<std::string> mismatch(const llvm::json::Value &value, const llvm::json::Value &schema);
+std::optional<std::string> mismatch(const llvm::json::Value &value,
+                                    const llvm::json::Value &schema);
 
 /// \p schema as people write a form, for prompts: {"edits": [{"anchor": string}, …],
 /// "promise"?: "bitwise" | "reassociates"}. Limits on numbers and sizes are left to the check.

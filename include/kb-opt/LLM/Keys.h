@@ -31,7 +31,7 @@ private:
 
 /// The parts of a base URL that matter for keys.
 struct UrlHost {
-  std::string host;      ///< lower case, with the port where it is not the scheme's
+  std::string host; ///< lower case, with the port where it is not the scheme's
   bool encrypted = false;
   bool loopback = false; ///< this machine
 };

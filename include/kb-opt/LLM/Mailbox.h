@@ -28,14 +28,15 @@ struct PendingRequest {
 };
 /// The requests in \p folder without a complete reply, by number. The same is in its file
 /// `PENDING`, kept up to date while a run waits.
-llvm::Expected<std::vector<PendingRequest>> pendingRequests(FileSystem &files, llvm::StringRef folder);
+llvm::Expected<std::vector<PendingRequest>> pendingRequests(FileSystem &files,
+                                                            llvm::StringRef folder);
 
 /// The complete reply in \p bytes, without its closing line; nothing while it lacks that.
 std::optional<ModelReply> completeMailboxReply(llvm::StringRef bytes);
 
 struct MailboxOptions {
   std::string folder;
-  std::string model;            ///< a label for replies
+  std::string model;                  ///< a label for replies
   std::optional<double> totalSeconds; ///< nothing: waits without end
   double pollSeconds = 0.5;
 };

@@ -48,7 +48,8 @@ struct RoleSettings {
   BudgetLimits budget;               ///< beside the overall one
 };
 
-/// In seconds. Nothing: 20, 300 and 1800 for services, 1800 in all for a command, no end for a mailbox.
+/// In seconds. Nothing: 20, 300 and 1800 for services, 1800 in all for a command, no end for a
+/// mailbox.
 struct ModelTimeouts {
   std::optional<double> connect;
   std::optional<double> stall; ///< without a byte of a reply under way

@@ -21,14 +21,14 @@ namespace kbopt {
 /// Something that a model may ask for on its way to a reply.
 struct ModelTool {
   std::string name;
-  std::string summary;          ///< one line, for the model
-  llvm::json::Value arguments;  ///< schema of an object
+  std::string summary;         ///< one line, for the model
+  llvm::json::Value arguments; ///< schema of an object
   /// Answers with text, also for what it cannot do. Not called with arguments that do not fit.
   std::function<std::string(const llvm::json::Object &arguments)> run;
 };
 
 struct StructuredLimits {
-  unsigned repairs = 2;         ///< times it is asked again after a reply that does not fit
+  unsigned repairs = 2; ///< times it is asked again after a reply that does not fit
   unsigned toolCalls = 6;
   size_t toolBytes = 16u << 10; ///< of one answer of a tool; the rest is cut off
 };
@@ -62,9 +62,9 @@ llvm::StringRef outcomeName(StructuredReply::Outcome outcome);
 using ReplyCheck = std::function<std::string(const llvm::json::Value &)>;
 
 /// Asks \p model until a reply fits \p schema, which describes an object and lies in the subset of
-/// JsonSchema.h, and \p check finds no fault with it. The request's system text is given the tools, and the schema unless the request
-/// names one: then its text tells the shape already. Errors are the provider's and the
-/// budget's; whatever a model may say is an outcome.
+/// JsonSchema.h, and \p check finds no fault with it. The request's system text is given the tools,
+/// and the schema unless the request names one: then its text tells the shape already. Errors are
+/// the provider's and the budget's; whatever a model may say is an outcome.
 llvm::Expected<StructuredReply> askStructured(Model &model, ModelRequest request,
                                               const llvm::json::Value &schema,
                                               llvm::ArrayRef<ModelTool> tools = {},

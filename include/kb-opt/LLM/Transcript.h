@@ -20,11 +20,14 @@ struct TranscriptEntry {
 };
 
 llvm::json::Value toJson(const TranscriptEntry &entry);
-/// \p where begins messages: "FILE:LINE". A line whose digest is not that of its request is an error.
-llvm::Expected<TranscriptEntry> transcriptEntryFromJson(llvm::StringRef line, llvm::StringRef where);
+/// \p where begins messages: "FILE:LINE". A line whose digest is not that of its request is an
+/// error.
+llvm::Expected<TranscriptEntry> transcriptEntryFromJson(llvm::StringRef line,
+                                                        llvm::StringRef where);
 
 /// All entries of \p file in order. Half a line at the end (the writer was killed) is left out.
-llvm::Expected<std::vector<TranscriptEntry>> readTranscript(FileSystem &files, llvm::StringRef file);
+llvm::Expected<std::vector<TranscriptEntry>> readTranscript(FileSystem &files,
+                                                            llvm::StringRef file);
 
 /// Appends every reply of \p inner to \p file. Errors are not recorded.
 llvm::Expected<std::unique_ptr<Model>> makeRecorder(std::unique_ptr<Model> inner, std::string file,

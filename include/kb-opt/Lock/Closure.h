@@ -13,7 +13,8 @@
 
 namespace kbopt {
 
-/// Where a closure begins and what it leaves out, by USR: it is the same for a program and for its rewrite.
+/// Where a closure begins and what it leaves out, by USR: it is the same for a program and for its
+/// rewrite.
 struct ClosureRoots {
   std::vector<std::string> roots;  ///< the kernels and the functions that launch them
   std::vector<std::string> others; ///< other kernels of the original: they count by name
@@ -22,8 +23,9 @@ struct ClosureRoots {
 /// The roots for \p kernels (names as in the source; empty: all) in \p original.
 ClosureRoots closureRoots(const ParsedProgram &original, llvm::ArrayRef<std::string> kernels);
 
-/// Names the tokens of everything that \p roots reach in \p program: functions, types, variables and macros, of the file
-/// and of the user's headers. Headers of the toolkit and of the system count by name alone.
+/// Names the tokens of everything that \p roots reach in \p program: functions, types, variables
+/// and macros, of the file and of the user's headers. Headers of the toolkit and of the system
+/// count by name alone.
 Digest closureDigest(const ParsedProgram &program, const ClosureRoots &roots);
 
 } // namespace kbopt

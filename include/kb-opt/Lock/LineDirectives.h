@@ -8,10 +8,11 @@
 
 namespace kbopt {
 
-/// \p rewritten with #line directives, so that compilers and debuggers name \p path and the lines of \p original. Lines
-/// that a rewrite added have the number of the last line that they replace or follow.
-std::string withLineDirectives(llvm::StringRef original, llvm::StringRef rewritten, llvm::StringRef path,
-                               const clang::LangOptions &language);
+/// \p rewritten with #line directives, so that compilers and debuggers name \p path and the lines
+/// of \p original. Lines that a rewrite added have the number of the last line that they replace or
+/// follow.
+std::string withLineDirectives(llvm::StringRef original, llvm::StringRef rewritten,
+                               llvm::StringRef path, const clang::LangOptions &language);
 
 } // namespace kbopt
 

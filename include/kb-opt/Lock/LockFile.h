@@ -37,17 +37,17 @@ struct LockedTime {
 
 /// One proven rewrite of one file under one set of flags.
 struct LockEntry {
-  std::string file; ///< relative to the lock's folder, with '/'
+  std::string file;                 ///< relative to the lock's folder, with '/'
   std::vector<std::string> kernels; ///< sorted
   std::string pipeline;
-  Digest closure; ///< of the original (Closure.h)
-  Digest output;  ///< of the same declarations after the pipeline
+  Digest closure;                         ///< of the original (Closure.h)
+  Digest output;                          ///< of the same declarations after the pipeline
   std::vector<std::string> flags;         ///< those that decide what the kernels mean (LockFlags.h)
   std::vector<std::string> architectures; ///< sorted
   std::vector<LockedCode> code;           ///< sorted by architecture
-  std::string promise; ///< "bitwise", "reassociates" or "lower-precision"
-  std::vector<std::string> gates;  ///< that passed
-  std::vector<std::string> shapes; ///< the cases that were compared
+  std::string promise;                    ///< "bitwise", "reassociates" or "lower-precision"
+  std::vector<std::string> gates;         ///< that passed
+  std::vector<std::string> shapes;        ///< the cases that were compared
   LockedTime time;
   std::string tool;     ///< version of kb-opt
   std::string evidence; ///< name of the evidence record; empty: none
@@ -61,16 +61,17 @@ struct LockFile {
   std::string text() const;
 };
 
-/// Reads \p text, which stands in \p path. A file of a newer version, of another shape or with unknown keys is a
-/// `UsageError` that names the place.
+/// Reads \p text, which stands in \p path. A file of a newer version, of another shape or with
+/// unknown keys is a `UsageError` that names the place.
 llvm::Expected<LockFile> parseLock(llvm::StringRef text, llvm::StringRef path);
 /// An empty lock if there is no file.
 llvm::Expected<LockFile> readLock(FileSystem &files, llvm::StringRef path);
-/// Puts \p entry into the file \p path as it is now, under a file lock: searches that end at once lose nothing.
+/// Puts \p entry into the file \p path as it is now, under a file lock: searches that end at once
+/// lose nothing.
 llvm::Error putIntoLock(FileSystem &files, llvm::StringRef path, const LockEntry &entry);
 
-/// The nearest kbopt.lock above \p file (absolute). Without one the place for a new one: the folder of the repository,
-/// else the current folder if \p file lies below it, else that of \p file.
+/// The nearest kbopt.lock above \p file (absolute). Without one the place for a new one: the folder
+/// of the repository, else the current folder if \p file lies below it, else that of \p file.
 std::string findLock(llvm::StringRef file);
 /// \p file as entries of the lock \p path name it.
 std::string nameInLock(llvm::StringRef file, llvm::StringRef path);

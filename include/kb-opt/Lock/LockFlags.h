@@ -6,11 +6,12 @@
 
 namespace kbopt {
 
-/// The flags of \p command that a proof depends on, sorted: macros, the language's version, floating point. Where headers
-/// lie is not among them: their text is in the closure.
+/// The flags of \p command that a proof depends on, sorted: macros, the language's version,
+/// floating point. Where headers lie is not among them: their text is in the closure.
 std::vector<std::string> lockedFlags(const CompileCommand &command);
 
-/// Every architecture that \p command compiles for ("sm_80"), sorted; `command.arch` where the flags name none.
+/// Every architecture that \p command compiles for ("sm_80"), sorted; `command.arch` where the
+/// flags name none.
 std::vector<std::string> lockedArchitectures(const CompileCommand &command);
 
 } // namespace kbopt

@@ -8,12 +8,12 @@
 #ifndef KBOPT_PIPELINE_PIPELINE_H
 #define KBOPT_PIPELINE_PIPELINE_H
 
+#include "kb-opt/Core/Remark.h"
 #include "kb-opt/IR/Kb.h"
 #include "kb-opt/Pipeline/PipelineText.h"
 #include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Source/Edits.h"
-#include "kb-opt/Core/Remark.h"
 #include "kb-opt/Support/Timings.h"
 #include <functional>
 #include <memory>
@@ -40,7 +40,8 @@ struct PipelineOptions {
   unsigned chip = 90;
   /// The chip that schedules are chosen for, by name; empty: an H200.
   std::string target;
-  /// The program's owner accepts results of lower precision: what passes offer to a search may have it.
+  /// The program's owner accepts results of lower precision: what passes offer to a search may have
+  /// it.
   bool acceptsLowerPrecision = false;
   /// Fills `PipelineResult::nests`.
   bool keepNests = false;
@@ -56,8 +57,8 @@ struct PipelineOptions {
   std::function<void(const Step &step, llvm::StringRef text)> afterStep;
 };
 
-/// Adjacent steps that change schedules, as one: the text before the first of them and, by USR of the kernel,
-/// what they have set by now (`scheduleText`). The next such step begins with both.
+/// Adjacent steps that change schedules, as one: the text before the first of them and, by USR of
+/// the kernel, what they have set by now (`scheduleText`). The next such step begins with both.
 struct ScheduleRun {
   std::string base;
   std::map<std::string, std::string> schedules;
@@ -74,7 +75,8 @@ struct StepResult {
   /// What the rewrite promises and assumes: the pass's own, or its reply's.
   Promise promise = Promise::Bitwise;
   std::vector<Assumption> assumes;
-  /// What was committed; offsets refer to the text before the step, or to `run->base` where there is one.
+  /// What was committed; offsets refer to the text before the step, or to `run->base` where there
+  /// is one.
   Edits edits;
   /// The run of steps that this one belongs to, after a pass that composes.
   std::optional<ScheduleRun> run;
@@ -88,16 +90,16 @@ struct PipelineResult {
   std::vector<Remark> remarks;
   /// MLIR's timing report; empty unless asked for.
   std::string timing;
-  /// The raised kernels with their schedules after the last step, as `--emit=kb-nest` shows them; empty
-  /// unless asked for.
+  /// The raised kernels with their schedules after the last step, as `--emit=kb-nest` shows them;
+  /// empty unless asked for.
   std::string nests;
 };
 
 /// A site at which a pass could act now, or the reason why it cannot.
 struct Opportunity {
   const PassInfo *pass = nullptr;
-  /// Replays at exactly this site, with default options; where it applies only with another value of those
-  /// that a search tries, with the nearest such value.
+  /// Replays at exactly this site, with default options; where it applies only with another value
+  /// of those that a search tries, with the nearest such value.
   Step step;
   bool applies = false;
   /// Whether a model could be asked for the pass at this site. It may be true where
@@ -135,25 +137,26 @@ public:
   /// Imported when it is first asked for.
   llvm::Expected<const ImportedProgram &> imported();
 
-  /// Calls \p look with what passes see: the program before the first of the adjacent steps that compose, with
-  /// the schedules that they set, or else the program as it is.
+  /// Calls \p look with what passes see: the program before the first of the adjacent steps that
+  /// compose, with the schedules that they set, or else the program as it is.
   llvm::Error withPassContext(llvm::function_ref<llvm::Error(const PassContext &)> look);
-  /// The kb.program after the steps so far, with the nests of kernels that have a schedule; with \p all the
-  /// raised form of every kernel.
+  /// The kb.program after the steps so far, with the nests of kernels that have a schedule; with \p
+  /// all the raised form of every kernel.
   llvm::Expected<mlir::OwningOpRef<kb::ProgramOp>> program(bool all);
   /// The raised form of \p kernel in the program as it is; empty if it has none.
   llvm::Expected<std::string> nestText(llvm::StringRef kernel);
 
   /// Every site of every pass that rewrites by a rule, in the registry's and source
-  /// order; with \p assisted, also those of passes that need a model. \p recorded: how the workload launched the kernels
-  /// of the program that passes see (`withPassContext`), for estimates; empty where nothing was recorded.
-  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false, const RecordedLaunches &recorded = {});
+  /// order; with \p assisted, also those of passes that need a model. \p recorded: how the workload
+  /// launched the kernels of the program that passes see (`withPassContext`), for estimates; empty
+  /// where nothing was recorded.
+  llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted = false,
+                                                         const RecordedLaunches &recorded = {});
   /// Applies \p step and re-parses if anything changed.
   llvm::Expected<StepResult> apply(const Step &step);
   /// A session of what \p step makes of the program, which itself stays as it is;
   /// null if the step applies nowhere.
-  llvm::Expected<std::unique_ptr<RewriteSession>> derive(const Step &step,
-                                                         StepResult &result);
+  llvm::Expected<std::unique_ptr<RewriteSession>> derive(const Step &step, StepResult &result);
 
 private:
   RewriteSession();

@@ -20,8 +20,7 @@ namespace kbopt {
 /// for a misspelt pass or option the note suggests the nearest name. An empty
 /// pipeline is an error. Not thread-safe in its first call (it registers the
 /// passes with MLIR, whose registry is process-wide).
-llvm::Expected<std::vector<Step>> parsePipeline(llvm::StringRef text,
-                                                const PassRegistry &registry);
+llvm::Expected<std::vector<Step>> parsePipeline(llvm::StringRef text, const PassRegistry &registry);
 
 } // namespace kbopt
 

@@ -59,7 +59,8 @@ bool takesStream(const Workload &workload, const Signature &signature);
 /// Fails with a `UsageError` naming the parameter if an expression does not
 /// evaluate, a shape is negative, or a grid is empty.
 llvm::Expected<std::string> generateMain(const Workload &workload, const Signature &signature,
-                                         llvm::StringRef sourcePath, llvm::ArrayRef<DriverRun> runs);
+                                         llvm::StringRef sourcePath,
+                                         llvm::ArrayRef<DriverRun> runs);
 /// A single call.
 llvm::Expected<std::string> generateMain(const Workload &workload, const Signature &signature,
                                          llvm::StringRef sourcePath, const SizeMap &sizes,

@@ -38,31 +38,37 @@ enum class InputDistribution : uint8_t {
   AllEqual,       ///< one value everywhere
   OutlierRows,    ///< normal, with runs of 32 elements a thousand times larger
   Denormal,       ///< subnormal numbers of both signs, +0 and -0
-  LargeMagnitude, ///< of the order of the square root of the type's largest; lessened, of a smaller root
+  LargeMagnitude, ///< of the order of the square root of the type's largest; lessened, of a smaller
+                  ///< root
   NonFinite,      ///< normal, with a few NaN, +Inf and -Inf
   FewValues,      ///< -1, -0, +0, 1 and 2
   Negative,       ///< minus the magnitude of normal
   Offset,         ///< mean 300, deviation 0.1
   WholeNumbers,   ///< from -4 to 4: sums and products of them round nowhere
   // Of every type, from the recorded values. Not every program stands them.
-  Shuffled,  ///< in another order
-  FewOfThem, ///< the first over and over, in the last eighth two others
-  SomeOther, ///< of the integers one in eight is another: negative, zero, beyond the others
+  Shuffled,   ///< in another order
+  FewOfThem,  ///< the first over and over, in the last eighth two others
+  SomeOther,  ///< of the integers one in eight is another: negative, zero, beyond the others
   AnyInteger, ///< integers of either sign, so large that their products leave 32 bits
   AnyBits,    ///< integers of all their width, the ends of their range among them
-  Moved,      ///< every integer of every upload 64 times itself and a number: those that were equal stay equal
-  AnyIndex    ///< where none is negative, half of the integers are any below the length of an array that is longer
+  Moved, ///< every integer of every upload 64 times itself and a number: those that were equal stay
+         ///< equal
+  AnyIndex ///< where none is negative, half of the integers are any below the length of an array
+           ///< that is longer
 };
 /// Those of floating-point values, which every program is held to.
 inline constexpr InputDistribution allInputDistributions[] = {
-    InputDistribution::Normal,      InputDistribution::ScaledShifted, InputDistribution::AllEqual,
-    InputDistribution::OutlierRows, InputDistribution::Denormal,      InputDistribution::LargeMagnitude,
-    InputDistribution::NonFinite,   InputDistribution::FewValues,     InputDistribution::Negative,
-    InputDistribution::Offset,      InputDistribution::WholeNumbers};
+    InputDistribution::Normal,      InputDistribution::ScaledShifted,
+    InputDistribution::AllEqual,    InputDistribution::OutlierRows,
+    InputDistribution::Denormal,    InputDistribution::LargeMagnitude,
+    InputDistribution::NonFinite,   InputDistribution::FewValues,
+    InputDistribution::Negative,    InputDistribution::Offset,
+    InputDistribution::WholeNumbers};
 /// Those that take the recorded values; `fillDistribution` does not make them.
 inline constexpr InputDistribution recordedDistributions[] = {
-    InputDistribution::Shuffled, InputDistribution::FewOfThem, InputDistribution::SomeOther, InputDistribution::Moved,
-    InputDistribution::AnyInteger, InputDistribution::AnyBits, InputDistribution::AnyIndex};
+    InputDistribution::Shuffled, InputDistribution::FewOfThem,  InputDistribution::SomeOther,
+    InputDistribution::Moved,    InputDistribution::AnyInteger, InputDistribution::AnyBits,
+    InputDistribution::AnyIndex};
 inline bool keepsRecorded(InputDistribution distribution) {
   return distribution >= InputDistribution::Shuffled;
 }
@@ -87,19 +93,22 @@ struct VariedInputs {
 llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
                                         InputDistribution distribution, unsigned lessenings = 0);
 
-/// \p data with each normal float32 and float64 element of the uploads one unit in the last place larger or smaller, as
+/// \p data with each normal float32 and float64 element of the uploads one unit in the last place
+/// larger or smaller, as
 /// \p seed draws. Other bytes stay. Fails as `varyInputs` does.
-llvm::Expected<std::string> nudgeInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed);
+llvm::Expected<std::string> nudgeInputs(const kbrt::Plan &plan, llvm::StringRef data,
+                                        uint64_t seed);
 
-/// Bytes of the records that buffers of no known element hold, by buffer; 0 where that is not known.
+/// Bytes of the records that buffers of no known element hold, by buffer; 0 where that is not
+/// known.
 using RecordSizes = std::vector<uint64_t>;
 
 /// The recorded values of \p data changed in the way of \p distribution, which keeps the recorded
-/// ones: in every upload, or in the one of that number (from 0) alone. Uploads of floating point, those that hold device
-/// pointers, or records of unknown size, keep their bytes.
-llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
-                                          InputDistribution distribution, std::optional<unsigned> only,
-                                          const RecordSizes &records);
+/// ones: in every upload, or in the one of that number (from 0) alone. Uploads of floating point,
+/// those that hold device pointers, or records of unknown size, keep their bytes.
+llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, llvm::StringRef data,
+                                          uint64_t seed, InputDistribution distribution,
+                                          std::optional<unsigned> only, const RecordSizes &records);
 
 /// What an upload holds that `varyRecorded` varies.
 enum class UploadWords : uint8_t { Kept, Integers, Records };
@@ -112,10 +121,12 @@ struct KnownPiece {
   uint64_t offset = 0, bytes = 0;
 };
 /// Where \p known has \p bytes: in one of them, or as several whole ones beside each other.
-std::optional<std::vector<KnownPiece>> findPieces(llvm::ArrayRef<llvm::StringRef> known, llvm::StringRef bytes);
+std::optional<std::vector<KnownPiece>> findPieces(llvm::ArrayRef<llvm::StringRef> known,
+                                                  llvm::StringRef bytes);
 
 /// \p data of \p plan with the bytes that \p original's uploads carry in \p before replaced by
-/// those that they carry in \p after. A plan may upload in another order, in pieces and several at once; bytes that
+/// those that they carry in \p after. A plan may upload in another order, in pieces and several at
+/// once; bytes that
 /// \p original does not upload stay.
 /// \p plan's uploads get other places where equal bytes are replaced by different ones.
 llvm::Expected<std::string> varyLike(const kbrt::Plan &original, llvm::StringRef before,

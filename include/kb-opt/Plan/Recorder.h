@@ -34,7 +34,7 @@ struct RecordRequest {
   /// Decides where kernels execute: a CPU image on the CPU device, a cubin on a GPU of this
   /// machine. Oracle-fed runs execute none and need no GPU for a cubin.
   std::string image;
-  unsigned deviceIndex = 0; ///< of the GPU
+  unsigned deviceIndex = 0;         ///< of the GPU
   std::string rounding = "nearest"; ///< of kernels on the CPU device: or "up", "down"
   /// For kernels whose names do not tell all types. A CPU image knows them by itself.
   KernelTypes kernelTypes;
@@ -47,12 +47,12 @@ struct RecordRequest {
   /// recorder: it adds `folder` (writable), executable, image and oracle.
   std::optional<Sandbox> sandbox;
   RecordLimits limits;
-  /// Of an oracle-fed run: all results have been read and no CUDA call comes for so long, then the program ends, well,
-  /// and the plan's outcome says so. What it does with its results takes some programs longer than all the rest. 0: it
-  /// ends by itself.
+  /// Of an oracle-fed run: all results have been read and no CUDA call comes for so long, then the
+  /// program ends, well, and the plan's outcome says so. What it does with its results takes some
+  /// programs longer than all the rest. 0: it ends by itself.
   double quietSeconds = 0;
-  /// The program sees another device than the recorder otherwise describes, of the same compute capability, and buffers
-  /// at other addresses.
+  /// The program sees another device than the recorder otherwise describes, of the same compute
+  /// capability, and buffers at other addresses.
   bool isElsewhere = false;
 };
 
@@ -78,7 +78,8 @@ struct Recording {
   std::string folder;  ///< plan.json, data.bin, observables.bin
   kbrt::Plan plan;     ///< as far as the program came; complete if good
   std::string out, err;
-  /// What the program wrote into its working directory and /tmp, by name; of a sandboxed run that records no steps.
+  /// What the program wrote into its working directory and /tmp, by name; of a sandboxed run that
+  /// records no steps.
   std::map<std::string, std::string> written;
   int exitStatus = -1;
   double wallSeconds = 0;

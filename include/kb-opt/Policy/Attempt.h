@@ -59,8 +59,8 @@ llvm::StringRef phaseName(AttemptPhase phase);
 /// One attempt, for people and for tests.
 struct Attempt {
   AttemptPhase phase = AttemptPhase::Search;
-  unsigned trajectory = 0; ///< from 1; 0: at the end, with the winner
-  Step step;               ///< Tune: the step that changed; the others are the winner's
+  unsigned trajectory = 0;       ///< from 1; 0: at the end, with the winner
+  Step step;                     ///< Tune: the step that changed; the others are the winner's
   std::vector<Step> before = {}; ///< ExplorerRequest::before, those that applied
   /// `node` empty if nothing was made or it was dropped. Tune: the parent is the winner.
   NodeId parent, node;
@@ -76,13 +76,15 @@ struct Attempt {
   /// From 1: a model was asked, so many times by now for this action at this place;
   /// 0: nobody was asked. A refused proposal has a step without a reply.
   unsigned ask = 0;
-  unsigned repair = 0; ///< from 1: the reply of a debugger to the attempt before
-  uint64_t tokens = 0; ///< of the replies to this very attempt
+  unsigned repair = 0;        ///< from 1: the reply of a debugger to the attempt before
+  uint64_t tokens = 0;        ///< of the replies to this very attempt
   std::optional<double> cost; ///< US dollars; nothing: unknown, or nobody was asked
 
   bool correct() const { return verdict == AttemptVerdict::Correct; }
   /// Whether it counts as a candidate that was judged.
-  bool judged() const { return phase != AttemptPhase::Confirm && shortcut.empty() && !node.empty(); }
+  bool judged() const {
+    return phase != AttemptPhase::Confirm && shortcut.empty() && !node.empty();
+  }
   /// Takes verdict, gate, words and, where correct, times.
   void setVerdict(const NodeJudgement &judgement);
   /// Logarithm of parent's over own time; 0 where not correct.

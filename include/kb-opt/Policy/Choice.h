@@ -44,7 +44,7 @@ bool isOf(const Step &move, bool asked, const Action &action);
 /// one more question to the model, and the best tried ones to be followed at no cost.
 /// In a fixed order; weights may be 0.
 std::vector<StepOption> stepOptions(const Explorer &explorer, const ExplorerNode &node,
-                                llvm::ArrayRef<Action> actions, const Planned &planned);
+                                    llvm::ArrayRef<Action> actions, const Planned &planned);
 
 /// The next parameters of \p action to try at \p node: those that worked best
 /// before, then the defaults, then neighbours of the best of this search, one

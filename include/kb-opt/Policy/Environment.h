@@ -31,7 +31,7 @@ struct StepOutcome {
 /// One kernel of a judged program.
 struct KernelProfile {
   double timeUs = 0; ///< over all its launches
-  State state;            ///< by the rules; the search refines it
+  State state;       ///< by the rules; the search refines it
   std::string shape;
   MetricMap metrics = {}; ///< that `state` follows from
 };
@@ -70,9 +70,11 @@ public:
   virtual llvm::Expected<std::vector<Action>> actions(const NodeId &node) = 0;
   /// Rewrites and compiles; measures nothing.
   virtual llvm::Expected<StepOutcome> apply(const NodeId &node, const Step &step) = 0;
-  /// `apply` for a program that only further moves are applied to: it need not be compiled, and only
-  /// `StepOutcome`'s `applied`, `reason` and `node` are looked at. By default `apply`.
-  virtual llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) { return apply(node, step); }
+  /// `apply` for a program that only further moves are applied to: it need not be compiled, and
+  /// only `StepOutcome`'s `applied`, `reason` and `node` are looked at. By default `apply`.
+  virtual llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) {
+    return apply(node, step);
+  }
   /// Runs the gates and takes the time; \p node is the root or came from
   /// `apply`.
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;

@@ -43,11 +43,11 @@ struct ExplorerRequest {
   Step step; ///< without parameters where a model is to be asked
   double predictedGain = 0;
   unsigned trajectory = 0;
-  unsigned ask = 0; ///< from 1: ask a model, for this action at this place as so often
+  unsigned ask = 0;     ///< from 1: ask a model, for this action at this place as so often
   bool minimal = false; ///< ProposalRequest::minimal
   AttemptPhase phase = AttemptPhase::Search;
-  /// Moves that come before `move` without a judgement of the programs in between. Those of them that do not
-  /// apply are left out; of all of them and `move` at least one has to.
+  /// Moves that come before `move` without a judgement of the programs in between. Those of them
+  /// that do not apply are left out; of all of them and `move` at least one has to.
   std::vector<Step> before = {};
 };
 
@@ -78,7 +78,8 @@ public:
   void setOrigin(const NodeId &id) { originId = id; }
   /// Passes that apply to \p id; asked of the environment once.
   llvm::Expected<llvm::ArrayRef<Action>> actions(const NodeId &id);
-  /// Those that apply after \p moves, one after the other without those that do not apply; nothing is judged.
+  /// Those that apply after \p moves, one after the other without those that do not apply; nothing
+  /// is judged.
   llvm::Expected<std::vector<Action>> actionsAfter(const NodeId &id, llvm::ArrayRef<Step> moves);
   /// The attempt of \p move at \p parent, or null. Valid until the next call.
   const Attempt *tried(const NodeId &parent, const Step &move) const;
@@ -151,8 +152,8 @@ private:
 
   /// Where a whole pipeline led.
   struct Replayed {
-    NodeId node;          ///< judged; empty: a step was refused
-    StepOutcome refusal;   ///< of that step
+    NodeId node;         ///< judged; empty: a step was refused
+    StepOutcome refusal; ///< of that step
     Step refused;
     std::string shortcut; ///< as in Attempt
   };
@@ -185,11 +186,11 @@ private:
   /// Ranges of every action seen, by pass and reply.
   std::map<std::pair<std::string, std::string>, std::vector<ParameterRange>> rangesOf;
   std::map<std::tuple<NodeId, std::string, std::string, unsigned>, unsigned> asked;
-  std::set<std::string> suggestedStates; ///< that `suggest` was asked about
+  std::set<std::string> suggestedStates;  ///< that `suggest` was asked about
   std::map<Digest, ModelRole> replyRoles; ///< who gave a reply first
-  unsigned batches = 0;                  ///< learnt from
-  size_t reflectedUpTo = 0;              ///< records that earlier batches had
-  unsigned silences = 0;                 ///< "unavailable" in a row
+  unsigned batches = 0;                   ///< learnt from
+  size_t reflectedUpTo = 0;               ///< records that earlier batches had
+  unsigned silences = 0;                  ///< "unavailable" in a row
   double best = 0;
   NodeId bestNode;
   bool candidatesSpent = false;

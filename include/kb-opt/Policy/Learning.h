@@ -19,18 +19,19 @@ inline constexpr size_t longestLesson = 240;
 
 /// One attempt as the roles see it.
 struct ReplaySample {
-  std::string name; ///< "e1", …: of the run, the same in every batch
-  Evidence record;  ///< predicted, achieved and credited gain; state; verdict
+  std::string name;        ///< "e1", …: of the run, the same in every batch
+  Evidence record;         ///< predicted, achieved and credited gain; state; verdict
   MetricMap before, after; ///< of the kernel, where known
-  std::string summary = {}; ///< what the model's reply says that it did; empty: no reply, or unknown
+  std::string summary =
+      {}; ///< what the model's reply says that it did; empty: no reply, or unknown
 };
 
 struct ReplayBuffer {
   unsigned batch = 0; ///< from 1
   std::vector<ReplaySample> samples;
-  std::vector<Finding> lessons;      ///< of earlier batches of this run
-  std::vector<std::string> states;   ///< that rules and earlier runs name
-  std::vector<std::string> passes;   ///< that applied somewhere in this run, sorted
+  std::vector<Finding> lessons;    ///< of earlier batches of this run
+  std::vector<std::string> states; ///< that rules and earlier runs name
+  std::vector<std::string> passes; ///< that applied somewhere in this run, sorted
 };
 
 /// What the roles made of a batch. Everything in it was checked.

@@ -58,8 +58,8 @@ struct ProposalRequest {
   /// its children, which are the siblings of what is to be repaired.
   ContextWindow planner, coder, debugger;
 
-  /// Of the state, the best entries of passes that may be chosen; and of the action's pass alone, with
-  /// one worked example. Lessons of this run are in both. Empty without memory.
+  /// Of the state, the best entries of passes that may be chosen; and of the action's pass alone,
+  /// with one worked example. Lessons of this run are in both. Empty without memory.
   PromptKnowledge knowledge, ofPass;
 };
 
@@ -79,7 +79,8 @@ struct Proposal {
   std::string reason; ///< one line of words
   uint64_t tokens = 0;
   std::optional<double> cost = std::nullopt; ///< US dollars; nothing: unknown
-  /// What the planner chose, where that is not the action's pass and kernel: what then fails is no failure of the action.
+  /// What the planner chose, where that is not the action's pass and kernel: what then fails is no
+  /// failure of the action.
   std::optional<Step> chosen = std::nullopt;
 };
 

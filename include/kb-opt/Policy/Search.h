@@ -42,17 +42,17 @@ struct SearchOptions {
   std::map<std::string, std::string> versions;
 
   //===-- Where a model is there ------------------------------------------===//
-  unsigned asks = 3;    ///< proposals for one action at one place
-  unsigned repairs = 2; ///< debugger's replies to one proposal
+  unsigned asks = 3;        ///< proposals for one action at one place
+  unsigned repairs = 2;     ///< debugger's replies to one proposal
   unsigned leaders = 2;     ///< shown as context (STARK, appendix B)
   unsigned windowNodes = 5; ///< programs in one context window (likewise)
 
   //===-- Strategies ------------------------------------------------------===//
-  double epsilon = 0.3;      ///< tree: part of the draws that explore
-  unsigned rootChildren = 5; ///< tree: then the original is left alone
-  unsigned deadAfter = 3;    ///< tree: failed children that end a branch
-  unsigned width = 4;        ///< beam: programs that go on
-  unsigned branching = 2;    ///< beam: new moves for each of them
+  double epsilon = 0.3;           ///< tree: part of the draws that explore
+  unsigned rootChildren = 5;      ///< tree: then the original is left alone
+  unsigned deadAfter = 3;         ///< tree: failed children that end a branch
+  unsigned width = 4;             ///< beam: programs that go on
+  unsigned branching = 2;         ///< beam: new moves for each of them
   double leastImprovement = 0.03; ///< beam: a round that brings less is the last
   /// Whether winners are crossed; where not said, by tree and beam.
   std::optional<bool> crossover;
@@ -120,10 +120,10 @@ struct SearchResult {
   double cost = 0;     ///< US dollars, of the replies whose cost is known
   bool costKnown = true;
   std::string modelEnd; ///< why the model was asked no more; empty: it was
-  uint64_t judged = 0; ///< candidates, the original not counted
-  uint64_t merged = 0; ///< identical machine code
-  uint64_t pruned = 0; ///< dropped by the roofline
-  uint64_t known = 0;  ///< programs reached again
+  uint64_t judged = 0;  ///< candidates, the original not counted
+  uint64_t merged = 0;  ///< identical machine code
+  uint64_t pruned = 0;  ///< dropped by the roofline
+  uint64_t known = 0;   ///< programs reached again
 };
 
 /// Chooses what to try next; all the rest (asking, merging, pruning, budgets,

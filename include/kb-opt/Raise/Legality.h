@@ -16,18 +16,19 @@ namespace kbopt {
 inline constexpr char tooLongToCompare[] = "its accesses take too long to compare";
 
 /// Whether the points of \p nest are independent and its inner dimensions keep their order's
-/// promise. Proven only where, for every store and every other access to the same base, no two points touch a
-/// common element, and no two iterations of an `any` or `reduction` dimension at one point do; and
-/// where no scalar is carried from one iteration to the next but by kb.reduce.
+/// promise. Proven only where, for every store and every other access to the same base, no two
+/// points touch a common element, and no two iterations of an `any` or `reduction` dimension at one
+/// point do; and where no scalar is carried from one iteration to the next but by kb.reduce.
 /// Atomics on an element that only the same atomic touches do not conflict. Parameters that may
 /// refer to the same memory at run time are not looked at: the launch tests that.
-/// Decided by integer emptiness within about \p seconds of processor time; unknown afterwards. With \p isApart it is
-/// already known that points, and iterations of dimensions that are not `ascending`, touch different elements.
+/// Decided by integer emptiness within about \p seconds of processor time; unknown afterwards. With
+/// \p isApart it is already known that points, and iterations of dimensions that are not
+/// `ascending`, touch different elements.
 Answer isLegalNest(kb::NestOp nest, double seconds = 2, bool isApart = false);
 
-/// Whether the iterations of the outermost inner dimensions of each point can be given to the threads
-/// of a team, iteration i of every one to the same thread, without the threads waiting for each
-/// other: no iteration touches an element that another iteration number, or a statement
+/// Whether the iterations of the outermost inner dimensions of each point can be given to the
+/// threads of a team, iteration i of every one to the same thread, without the threads waiting for
+/// each other: no iteration touches an element that another iteration number, or a statement
 /// outside the inner dimensions, stores. Otherwise the reason names the element's base; a
 /// printer then separates the two dimensions by a barrier of the team.
 Answer hasOneOwner(kb::NestOp nest, double seconds = 2);

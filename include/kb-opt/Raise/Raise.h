@@ -12,8 +12,8 @@
 namespace kbopt {
 
 /// Appends the raised form of \p kernel to \p program's IR: a kb.nest, or a kb.unraised with the
-/// reason in the user's words (lower case, no full stop, names the user's objects). Never guesses: a nest
-/// computes exactly what a launch of the kernel computes wherever its requirements hold, but
+/// reason in the user's words (lower case, no full stop, names the user's objects). Never guesses:
+/// a nest computes exactly what a launch of the kernel computes wherever its requirements hold, but
 /// for the order of the terms of kb.reduce operations. Texts in it are the user's.
 mlir::Operation *raiseKernel(ImportedProgram &program, kb::KernelOp kernel);
 

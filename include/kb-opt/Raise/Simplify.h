@@ -1,7 +1,8 @@
 //===- Simplify.h - Sums that need fewer terms ------------------*- C++ -*-===//
 //
-// Owns the simplification of reductions in a raised kernel (Yang, Atkinson, Carbin: Simplifying Dependent Reductions
-// in the Polyhedral Model, POPL 2021; arXiv 2411.17498). Works on kb.nest alone.
+// Owns the simplification of reductions in a raised kernel (Yang, Atkinson, Carbin: Simplifying
+// Dependent Reductions in the Polyhedral Model, POPL 2021; arXiv 2411.17498). Works on kb.nest
+// alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_RAISE_SIMPLIFY_H
@@ -12,15 +13,19 @@
 
 namespace kbopt {
 
-/// A copy of \p nest, put after it, that computes the same values as real numbers with fewer operations:
+/// A copy of \p nest, put after it, that computes the same values as real numbers with fewer
+/// operations:
 ///
 /// - a sum with a factor `t == j ? 1 : 0` is its term at t = j, and the rest of the sum;
-/// - a factor that is the same for all terms stands outside of the sum, and a sum is distributed where that makes its
+/// - a factor that is the same for all terms stands outside of the sum, and a sum is distributed
+/// where that makes its
 ///   terms independent of a dimension of the points;
-/// - a sum that is the same for all points along some dimensions is formed once, and these dimensions become inner ones after it.
+/// - a sum that is the same for all points along some dimensions is formed once, and these
+/// dimensions become inner ones after it.
 ///
-/// The order of operations on floating-point numbers changes. Nothing is read that \p nest does not read. An error is the reason why
-/// nothing can be simplified, in the user's words. The caller erases the copy.
+/// The order of operations on floating-point numbers changes. Nothing is read that \p nest does not
+/// read. An error is the reason why nothing can be simplified, in the user's words. The caller
+/// erases the copy.
 llvm::Expected<kb::NestOp> simplifyReductions(kb::NestOp nest);
 
 } // namespace kbopt

@@ -26,7 +26,8 @@ struct DiffHunk {
 
 /// What turns \p before into \p after, which outlive the result, with \p context lines
 /// around each change; empty if the texts are equal.
-std::vector<DiffHunk> diffHunks(llvm::StringRef before, llvm::StringRef after, unsigned context = 3);
+std::vector<DiffHunk> diffHunks(llvm::StringRef before, llvm::StringRef after,
+                                unsigned context = 3);
 
 /// The unified diff that turns \p before into \p after, with \p context lines
 /// around each change and headers `--- a/path` and `+++ b/path`; empty if the

@@ -19,9 +19,9 @@ namespace kbopt {
 struct HotLine {
   std::string file;
   unsigned line = 0;
-  std::string text;      ///< of the line, without indentation
-  double share = 0;      ///< of what `measure` names; lines are sorted by it
-  std::string note;      ///< "8.5 sectors per request, 4 suffice"; may be empty
+  std::string text; ///< of the line, without indentation
+  double share = 0; ///< of what `measure` names; lines are sorted by it
+  std::string note; ///< "8.5 sectors per request, 4 suffice"; may be empty
   /// Places around the line where a pass applies, innermost first, as a pipeline names
   /// them: "unroll-loop{kernel=rowSum site=2}".
   std::vector<std::string> sites;
@@ -31,32 +31,32 @@ struct HotLine {
 struct PassAdvice {
   std::string pass;
   bool applies = false;
-  std::string reason;    ///< why not, where it does not apply
-  double speedup = 1;    ///< predicted, of the kernel
-  std::string why;       ///< what the prediction rests on
+  std::string reason; ///< why not, where it does not apply
+  double speedup = 1; ///< predicted, of the kernel
+  std::string why;    ///< what the prediction rests on
 };
 
 struct KernelPage {
-  std::string kernel;    ///< as the source calls it
-  std::string launch;    ///< "grid (8, 8, 1), block (16, 16, 1)"; of the longest launch
+  std::string kernel; ///< as the source calls it
+  std::string launch; ///< "grid (8, 8, 1), block (16, 16, 1)"; of the longest launch
   unsigned launches = 0;
-  double us = 0;         ///< all launches
-  double share = 0;      ///< of the program's kernel time, 0 to 1
-  double floorUs = 0;    ///< what the roofline allows, all launches; 0: unknown
-  std::string limiter;   ///< "dram", "latency", …; empty: unknown
-  std::string state;     ///< "uncoalesced_access, then …"
+  double us = 0;       ///< all launches
+  double share = 0;    ///< of the program's kernel time, 0 to 1
+  double floorUs = 0;  ///< what the roofline allows, all launches; 0: unknown
+  std::string limiter; ///< "dram", "latency", …; empty: unknown
+  std::string state;   ///< "uncoalesced_access, then …"
   std::string why;
   /// By CUPTI name and kbopt__ name (docs/CostModel.md), per launch.
   std::map<std::string, double> metrics;
-  std::string measure;   ///< what `HotLine::share` is a share of: "stalls", "issued instructions"
+  std::string measure; ///< what `HotLine::share` is a share of: "stalls", "issued instructions"
   std::vector<HotLine> lines;
   std::vector<PassAdvice> advice;
 };
 
 struct ProfilePage {
   std::string program, chip;
-  std::string source;    ///< where times come from: "modelled", "measured"
-  std::string device;    ///< that measured: "NVIDIA H200"; empty: none
+  std::string source;              ///< where times come from: "modelled", "measured"
+  std::string device;              ///< that measured: "NVIDIA H200"; empty: none
   std::vector<std::string> limits; ///< what the profile lacks, one sentence each
   double us = 0;
   std::vector<KernelPage> kernels; ///< longest first

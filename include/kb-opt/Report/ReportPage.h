@@ -8,8 +8,8 @@
 #ifndef KBOPT_REPORT_REPORTPAGE_H
 #define KBOPT_REPORT_REPORTPAGE_H
 
-#include "kb-opt/Report/ProfilePage.h"
 #include "kb-opt/Core/Remark.h"
+#include "kb-opt/Report/ProfilePage.h"
 #include <optional>
 
 namespace kbopt {
@@ -26,24 +26,24 @@ struct ReportAttempt {
   std::string pass, step;   ///< "unroll-loop", "unroll-loop{factor=4 kernel=k}"
   std::string parent, node; ///< names of programs; `node` empty: none was made
   ReportOutcome outcome = ReportOutcome::NotApplied;
-  std::string verdict;      ///< "correct", "incorrect (G6, correctness)"
+  std::string verdict; ///< "correct", "incorrect (G6, correctness)"
   std::string reason;
-  std::string shortcut;     ///< in words, why it was not measured; empty: it was
-  double us = 0;            ///< 0: unknown
+  std::string shortcut; ///< in words, why it was not measured; empty: it was
+  double us = 0;        ///< 0: unknown
   double parentUs = 0;
-  double predicted = 0;     ///< speed-up expected of the kernel; 0: unknown
-  std::string state;        ///< of the kernel before
-  bool judged = false;      ///< counts as a judged candidate
-  bool repair = false;      ///< a second answer in place of one that failed
-  uint64_t tokens = 0;      ///< that a model was asked for; 0: none
+  double predicted = 0; ///< speed-up expected of the kernel; 0: unknown
+  std::string state;    ///< of the kernel before
+  bool judged = false;  ///< counts as a judged candidate
+  bool repair = false;  ///< a second answer in place of one that failed
+  uint64_t tokens = 0;  ///< that a model was asked for; 0: none
   std::optional<double> dollars;
 };
 
 /// A step of the winning pipeline.
 struct ReportStep {
-  std::string step;             ///< as in ReportAttempt
-  std::string summary;          ///< what the pass does; may be empty
-  std::optional<double> alone;  ///< time without the step over time with it
+  std::string step;            ///< as in ReportAttempt
+  std::string summary;         ///< what the pass does; may be empty
+  std::optional<double> alone; ///< time without the step over time with it
 };
 
 struct ReportGate {
@@ -83,28 +83,28 @@ struct ReportCeilings {
 
 struct ReportPage {
   std::string program, chip;
-  std::string source;            ///< "modelled", "measured"
-  std::string device;            ///< that measured; empty: none
+  std::string source; ///< "modelled", "measured"
+  std::string device; ///< that measured; empty: none
   double originalUs = 0, bestUs = 0;
   std::optional<double> lowerBound; ///< of the speed-up, 95 %
   std::vector<std::string> timings; ///< what was measured besides, one line each
-  bool found = false;            ///< a faster program
-  bool confirmed = false;        ///< it passed every gate on every case
-  std::string end;               ///< "candidate budget spent"
-  std::string replay;            ///< a command
-  std::string root, winner;      ///< names of programs
+  bool found = false;               ///< a faster program
+  bool confirmed = false;           ///< it passed every gate on every case
+  std::string end;                  ///< "candidate budget spent"
+  std::string replay;               ///< a command
+  std::string root, winner;         ///< names of programs
   std::vector<ReportStep> steps;
   std::vector<std::string> ablated;
   std::vector<ReportAttempt> attempts; ///< in order
   uint64_t judged = 0, merged = 0, pruned = 0, known = 0;
-  std::string before, after;     ///< program texts
+  std::string before, after; ///< program texts
   /// Longest first; `lines` of the first alone are shown, all of them.
   std::vector<KernelPage> kernelsBefore, kernelsAfter;
   ReportCeilings ceilings;
   std::vector<ReportGate> gates;
   std::vector<ReportRole> roles;
   std::vector<ReportLesson> lessons;
-  std::vector<Remark> missed;    ///< why passes do not apply
+  std::vector<Remark> missed;                             ///< why passes do not apply
   std::vector<std::pair<std::string, std::string>> facts; ///< versions, seed, budgets
   std::vector<std::string> limits; ///< what the page lacks and why, one sentence each
 };

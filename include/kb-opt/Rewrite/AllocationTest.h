@@ -1,8 +1,8 @@
 //===- AllocationTest.h - Telling allocations apart at a launch -*- C++ -*-===//
 //
-// Owns the host function that tells whether two pointers lie in different allocations. Where how much
-// of an array a kernel touches depends on data (the rows of a table), nothing else shows that two arrays do not
-// overlap.
+// Owns the host function that tells whether two pointers lie in different allocations. Where how
+// much of an array a kernel touches depends on data (the rows of a table), nothing else shows that
+// two arrays do not overlap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_REWRITE_ALLOCATIONTEST_H
@@ -23,10 +23,12 @@ public:
   /// Whether the toolkit offers what the function needs.
   bool isPossible() const { return !entryPoint.empty(); }
   const std::string &name() const { return function; }
-  /// The function's text with an empty line before it; empty if it stands before the kernel already.
+  /// The function's text with an empty line before it; empty if it stands before the kernel
+  /// already.
   std::string missingDefinition() const;
-  /// Adds the definition, if it is missing, where the schedules of all kernels of the program find it: each adds the same edit. False
-  /// if there is no other kernel that may need it, or no such place.
+  /// Adds the definition, if it is missing, where the schedules of all kernels of the program find
+  /// it: each adds the same edit. False if there is no other kernel that may need it, or no such
+  /// place.
   llvm::Expected<bool> addSharedDefinition(const PassContext &context, Edits &edits) const;
 
 private:

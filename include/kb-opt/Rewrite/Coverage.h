@@ -40,7 +40,8 @@ private:
   std::string why;
 };
 
-/// Proven if \p kernel is guarded by `i < n` and \p launch computes its grid as n over its block, rounded up.
+/// Proven if \p kernel is guarded by `i < n` and \p launch computes its grid as n over its block,
+/// rounded up.
 Coverage coverageOf(const PassContext &context, const KernelView &kernel, const LaunchFact &launch);
 
 } // namespace kbopt

@@ -25,7 +25,9 @@ public:
   /// comes from a macro. Changes may not overlap.
   void replace(clang::SourceRange range, llvm::StringRef text);
   /// The same for bytes of the kernel's text; nothing else is taken along.
-  void replace(ByteRange range, llvm::StringRef text) { replaceBytes(range.begin, range.end, text); }
+  void replace(ByteRange range, llvm::StringRef text) {
+    replaceBytes(range.begin, range.end, text);
+  }
   /// The same for a statement with its semicolon.
   void replace(const clang::Stmt *statement, llvm::StringRef text);
   /// \p statements in front of the body's first statement.
@@ -83,17 +85,18 @@ llvm::Error writeDispatch(const PassContext &context, const LaunchFact &launch,
 /// `row_sum_strided`. A name that the program does not have.
 std::string derivedName(const PassContext &context, llvm::StringRef base, llvm::StringRef suffix);
 
-/// Whether \p name may be a name that a pass made of \p base, rather than a kernel of the user's that is called
-/// alike.
+/// Whether \p name may be a name that a pass made of \p base, rather than a kernel of the user's
+/// that is called alike.
 bool isDerivedName(llvm::StringRef name, llvm::StringRef base);
 
-/// \p expr as it is written, in parentheses where it is not one word; empty where it is not written,
-/// comes from a macro, or must not be evaluated a second time.
+/// \p expr as it is written, in parentheses where it is not one word; empty where it is not
+/// written, comes from a macro, or must not be evaluated a second time.
 std::string operandText(const PassContext &context, const clang::Expr *expr);
 /// The same for argument \p index of \p launch.
 std::string argumentText(const PassContext &context, const LaunchFact &launch, unsigned index);
 /// The same for component \p dimension of its grid or block; "1" where it is not written.
-std::string extentText(const PassContext &context, const LaunchFact &launch, bool block, unsigned dimension);
+std::string extentText(const PassContext &context, const LaunchFact &launch, bool block,
+                       unsigned dimension);
 
 /// The integer \p expr of the kernel's text as the host computes it at \p launch, from its
 /// arguments, grid and block; empty where the host cannot.
@@ -102,9 +105,9 @@ std::string hostText(const PassContext &context, const KernelView &kernel, const
 
 /// Writes \p text as kernel \p name: in front of the original, under \p comment and after the
 /// declarations \p helpers, or in its place where \p name is its own.
-llvm::Error writeKernel(const PassContext &context, const KernelView &kernel, const KernelText &text,
-                        llvm::StringRef name, llvm::StringRef comment, Edits &edits,
-                        llvm::StringRef helpers = "");
+llvm::Error writeKernel(const PassContext &context, const KernelView &kernel,
+                        const KernelText &text, llvm::StringRef name, llvm::StringRef comment,
+                        Edits &edits, llvm::StringRef helpers = "");
 
 } // namespace kbopt
 

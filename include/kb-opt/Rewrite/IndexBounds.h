@@ -13,7 +13,8 @@
 
 namespace kbopt {
 
-/// A sum of products of launch values, all of them at least 1, with coefficients that are not negative.
+/// A sum of products of launch values, all of them at least 1, with coefficients that are not
+/// negative.
 class LaunchBound {
 public:
   static LaunchBound constant(double value);

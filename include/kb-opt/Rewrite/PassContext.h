@@ -16,13 +16,14 @@
 
 namespace kbopt {
 
-/// One kernel of the main file, or of the user's header that the program launches: its facts, its instances in
-/// the IR, and who launches it.
+/// One kernel of the main file, or of the user's header that the program launches: its facts, its
+/// instances in the IR, and who launches it.
 struct KernelView {
   KernelFact fact;
   /// One per instantiation; empty where the IR has none.
   std::vector<kb::KernelOp> ops;
-  /// Of a kernel in a header those of the main file alone; empty where the header itself launches it.
+  /// Of a kernel in a header those of the main file alone; empty where the header itself launches
+  /// it.
   std::vector<LaunchFact> launches;
 
   /// What the user calls it, for remarks and for `{kernel=name}`.
@@ -45,9 +46,10 @@ using KernelSchedules = std::map<std::string, Schedule>;
 /// Valid as long as the programs that it refers to.
 class PassContext {
 public:
-  /// Raised forms are added to \p imported when they are first asked for. \p target outlives the context.
-  PassContext(const ParsedProgram &parsed, ImportedProgram &imported, unsigned chip, const ChipInfo &target,
-              RecordedLaunches recorded = {});
+  /// Raised forms are added to \p imported when they are first asked for. \p target outlives the
+  /// context.
+  PassContext(const ParsedProgram &parsed, ImportedProgram &imported, unsigned chip,
+              const ChipInfo &target, RecordedLaunches recorded = {});
 
   const ParsedProgram &parsed() const { return *program; }
   const ImportedProgram &imported() const { return *ir; }

@@ -22,7 +22,8 @@ struct RecordedLaunch {
   std::vector<std::string> arguments;
 };
 
-/// The launch of the kernel with that mangled name; null if the run has none or nothing was recorded.
+/// The launch of the kernel with that mangled name; null if the run has none or nothing was
+/// recorded.
 using RecordedLaunches = std::function<const RecordedLaunch *(llvm::StringRef mangledName)>;
 
 /// Values of the parameters that \p nest names, and of bdim and gdim, in \p launch.

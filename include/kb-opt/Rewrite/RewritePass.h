@@ -8,9 +8,9 @@
 #ifndef KBOPT_REWRITE_REWRITEPASS_H
 #define KBOPT_REWRITE_REWRITEPASS_H
 
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Rewrite/PassContext.h"
 #include "kb-opt/Source/Edits.h"
-#include "kb-opt/Core/PassInfo.h"
 #include "clang/AST/ASTTypeTraits.h"
 
 namespace kbopt {
@@ -97,8 +97,8 @@ public:
   virtual Decision prepare(const PassContext &context, const Site &site,
                            const PassOptions &options) const = 0;
 
-  /// Values of the option `choiceOption` that are worth trying at \p site, where the pass applies; most
-  /// promising first. A search tries them together before anything else. By default none.
+  /// Values of the option `choiceOption` that are worth trying at \p site, where the pass applies;
+  /// most promising first. A search tries them together before anything else. By default none.
   virtual std::vector<std::string> choices(const PassContext &context, const Site &site) const;
 
   /// The edits. Called only where `prepare` said that the pass applies. Errors

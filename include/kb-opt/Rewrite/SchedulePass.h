@@ -12,58 +12,67 @@
 
 namespace kbopt {
 
-/// One site per kernel. It applies where the kernel is raised, the schedule can be printed, and some launch
-/// can choose the new kernel.
+/// One site per kernel. It applies where the kernel is raised, the schedule can be printed, and
+/// some launch can choose the new kernel.
 class SchedulePass : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override;
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override;
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override;
   llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
                                 const PassOptions &options) const override;
   bool composes() const override { return true; }
 
 protected:
-  /// The schedule that \p nest is to have after the pass. \p before: what steps before it set; null if nothing.
-  /// An error is the reason why there is none.
-  virtual llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
+  /// The schedule that \p nest is to have after the pass. \p before: what steps before it set; null
+  /// if nothing. An error is the reason why there is none.
+  virtual llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest,
+                                              const Schedule *before,
                                               const PassOptions &options) const = 0;
 };
 
-/// A pass whose options are keys of the schedule. It goes on with what steps before it set, or else begins
-/// with the most promising schedule of the first of its sketches that fits.
+/// A pass whose options are keys of the schedule. It goes on with what steps before it set, or else
+/// begins with the most promising schedule of the first of its sketches that fits.
 class KeysPass : public SchedulePass {
 public:
   /// \p sketchNames: the sketches in which the keys have a meaning, most specific first.
-  explicit KeysPass(std::vector<llvm::StringRef> sketchNames) : sketchNames(std::move(sketchNames)) {}
+  explicit KeysPass(std::vector<llvm::StringRef> sketchNames)
+      : sketchNames(std::move(sketchNames)) {}
 
 protected:
-  llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
+  llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest,
+                                      const Schedule *before,
                                       const PassOptions &options) const override;
 
 private:
   std::vector<llvm::StringRef> sketchNames;
 };
 
-/// The edits that give \p kernel the schedule \p schedule. An error is the reason why it cannot be had.
+/// The edits that give \p kernel the schedule \p schedule. An error is the reason why it cannot be
+/// had.
 llvm::Expected<Rewrite> scheduleKernel(const PassContext &context, const KernelView &kernel,
                                        const Schedule &schedule);
 
-/// \p schedule with a value for every key of its sketch: where it says nothing, that of the schedule for \p nest
-/// that is worth trying and agrees with most of the rest. An error: the sketch does not fit, or has no such key.
-llvm::Expected<Schedule> completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule);
+/// \p schedule with a value for every key of its sketch: where it says nothing, that of the
+/// schedule for \p nest that is worth trying and agrees with most of the rest. An error: the sketch
+/// does not fit, or has no such key.
+llvm::Expected<Schedule> completed(const PassContext &context, kb::NestOp nest,
+                                   const Schedule &schedule);
 
-/// The first schedule of the first sketch that fits \p nest, with simpler sums where several points form the same ones. An error: none
-/// does.
+/// The first schedule of the first sketch that fits \p nest, with simpler sums where several points
+/// form the same ones. An error: none does.
 llvm::Expected<Schedule> mostPromising(const PassContext &context, kb::NestOp nest);
 
-/// \p before, or else the most promising schedule, for \p nest with simpler sums (the key `simplify`). An error: no sum can be simplified.
-llvm::Expected<Schedule> simplified(const PassContext &context, kb::NestOp nest, const Schedule *before);
+/// \p before, or else the most promising schedule, for \p nest with simpler sums (the key
+/// `simplify`). An error: no sum can be simplified.
+llvm::Expected<Schedule> simplified(const PassContext &context, kb::NestOp nest,
+                                    const Schedule *before);
 
 /// \p nest, or what takes its place in its program, with \p schedule.
 mlir::Operation *nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr schedule);
 
-/// Every schedule of \p kernel that is worth trying, as `schedule{as=…}` takes it: the schedules of each
-/// sketch that fits, most promising first. Empty if the kernel is not raised.
+/// Every schedule of \p kernel that is worth trying, as `schedule{as=…}` takes it: the schedules of
+/// each sketch that fits, most promising first. Empty if the kernel is not raised.
 std::vector<std::string> scheduleChoices(const PassContext &context, const KernelView &kernel,
                                          const LaunchSizes &sizes, const Freedom &freedom);
 

@@ -39,7 +39,8 @@ struct GeneratedKernel {
   std::string blockX, blockY = "1", blockZ = "1";
   std::string dynamicSharedBytes; ///< empty: none
   std::vector<LaunchCondition> conditions;
-  /// C++ conditions under which it is worth launching where another kernel of the same schedule could run, too.
+  /// C++ conditions under which it is worth launching where another kernel of the same schedule
+  /// could run, too.
   std::vector<std::string> preferences;
   /// Sums are formed in another order than in the given kernel.
   bool reassociates = false;

@@ -1,7 +1,7 @@
 //===- PlainKernel.h - A nest with one thread for each point ----*- C++ -*-===//
 //
-// Owns the kernel without a schedule: what a nest computes, written as a person would write it first. Works on
-// kb.nest alone; no Clang.
+// Owns the kernel without a schedule: what a nest computes, written as a person would write it
+// first. Works on kb.nest alone; no Clang.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_SCHEDULE_PLAINKERNEL_H
@@ -13,9 +13,11 @@
 
 namespace kbopt {
 
-/// The kernel \p name in which one thread computes one point of \p nest, in blocks of 256. \p comment is its comment, with
-/// slashes. Pointers that the conditions keep apart are `__restrict__`. An error is a reason in the user's words.
-llvm::Expected<GeneratedKernel> printPlain(kb::NestOp nest, llvm::StringRef name, llvm::StringRef comment);
+/// The kernel \p name in which one thread computes one point of \p nest, in blocks of 256. \p
+/// comment is its comment, with slashes. Pointers that the conditions keep apart are
+/// `__restrict__`. An error is a reason in the user's words.
+llvm::Expected<GeneratedKernel> printPlain(kb::NestOp nest, llvm::StringRef name,
+                                           llvm::StringRef comment);
 
 } // namespace kbopt
 

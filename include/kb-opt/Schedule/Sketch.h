@@ -58,13 +58,16 @@ public:
   virtual std::string whyNot(kb::NestOp nest) const = 0;
   /// Schedules that are worth trying, most promising first; at most 24. Every key has
   /// a value. Prunes by the chip's registers, shared memory and waves.
-  virtual std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip, const LaunchSizes &sizes,
+  virtual std::vector<Schedule> schedules(kb::NestOp nest, const ChipInfo &chip,
+                                          const LaunchSizes &sizes,
                                           const Freedom &freedom) const = 0;
-  /// The schedule of a second kernel for launches where that of \p schedule cannot run (a row that is too long): where the key
-  /// `otherwise` asks for one. Nothing if there is no better one than the original.
-  virtual std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip, const Schedule &schedule) const;
-  /// The kernel that computes \p nest as its `schedule` says, under the name \p name. An error is a reason
-  /// in the user's words (a tile that does not fit, a key without a meaning here).
+  /// The schedule of a second kernel for launches where that of \p schedule cannot run (a row that
+  /// is too long): where the key `otherwise` asks for one. Nothing if there is no better one than
+  /// the original.
+  virtual std::optional<Schedule> otherwise(kb::NestOp nest, const ChipInfo &chip,
+                                            const Schedule &schedule) const;
+  /// The kernel that computes \p nest as its `schedule` says, under the name \p name. An error is a
+  /// reason in the user's words (a tile that does not fit, a key without a meaning here).
   virtual llvm::Expected<GeneratedKernel> print(kb::NestOp nest, llvm::StringRef name,
                                                 const ChipInfo &chip) const = 0;
 };

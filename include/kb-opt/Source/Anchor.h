@@ -83,12 +83,14 @@ AnchorOrReason anchorOfStatements(const ParsedProgram &program, const clang::Stm
                                   const clang::Stmt *last, const clang::Decl *owner);
 /// Before \p function and its template header, attributes and doc comment.
 AnchorOrReason anchorBefore(const ParsedProgram &program, const clang::FunctionDecl *function);
-/// Before \p function's name: attributes. Refused where it has launch bounds already, and where the name is qualified.
+/// Before \p function's name: attributes. Refused where it has launch bounds already, and where the
+/// name is qualified.
 AnchorOrReason anchorBeforeName(const ParsedProgram &program, const clang::FunctionDecl *function);
 /// The full statement around the launch \p call in \p host.
 AnchorOrReason anchorOfLaunch(const ParsedProgram &program, const clang::Expr *call,
                               const clang::Decl *host);
-/// Before the first leading #include, where macros of the user's headers do not reach; refused where there is none.
+/// Before the first leading #include, where macros of the user's headers do not reach; refused
+/// where there is none.
 AnchorOrReason anchorBeforeIncludes(const ParsedProgram &program);
 /// After the last leading #include (the file's first line without one).
 AnchorOrReason anchorAfterIncludes(const ParsedProgram &program);

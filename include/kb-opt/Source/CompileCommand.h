@@ -44,7 +44,7 @@ struct CompileCommand {
   bool preciseDivision = true;
   bool preciseRoot = true;
   std::string arch = "sm_90";
-  bool archIsDefault = true;    ///< the user named none
+  bool archIsDefault = true; ///< the user named none
   /// Further architectures that the flags name, of which nothing is compiled.
   std::set<std::string> otherArchs;
   bool languageIsGiven = false; ///< -x cu was said

@@ -6,7 +6,8 @@
 
 namespace kbopt {
 
-/// Whether an object or archive that \p command links defines `main`: the program's host code is in another file.
+/// Whether an object or archive that \p command links defines `main`: the program's host code is in
+/// another file.
 bool linksMain(const CompileCommand &command);
 
 } // namespace kbopt

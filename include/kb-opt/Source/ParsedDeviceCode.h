@@ -12,8 +12,9 @@
 
 namespace kbopt {
 
-/// What `CodeEmitter::emitDeviceBitcode` makes, without the bodies of libdevice's functions. \p program is without
-/// errors and was parsed in device mode. Complaints of the code generator are dropped: the compiler has them, too.
+/// What `CodeEmitter::emitDeviceBitcode` makes, without the bodies of libdevice's functions. \p
+/// program is without errors and was parsed in device mode. Complaints of the code generator are
+/// dropped: the compiler has them, too.
 llvm::Expected<std::string> deviceBitcodeOf(const ParsedProgram &program);
 
 } // namespace kbopt

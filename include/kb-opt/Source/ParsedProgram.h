@@ -29,10 +29,12 @@ class ParsedProgram {
 public:
   ~ParsedProgram();
 
-  /// The program that another tool of clang's has parsed in device mode: a plugin, a check of clang-tidy. \p ast and
-  /// \p preprocessor outlive the result, and until then its traversal scope is the user's declarations. Of the command
-  /// only file, names, directory and architecture are known.
-  static std::unique_ptr<ParsedProgram> adopt(clang::ASTContext &ast, clang::Preprocessor &preprocessor);
+  /// The program that another tool of clang's has parsed in device mode: a plugin, a check of
+  /// clang-tidy. \p ast and
+  /// \p preprocessor outlive the result, and until then its traversal scope is the user's
+  /// declarations. Of the command only file, names, directory and architecture are known.
+  static std::unique_ptr<ParsedProgram> adopt(clang::ASTContext &ast,
+                                              clang::Preprocessor &preprocessor);
 
   const CompileCommand &command() const { return compileCommand; }
   llvm::StringRef text() const { return sourceText; }

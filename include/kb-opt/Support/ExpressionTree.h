@@ -28,7 +28,8 @@ struct ExpressionTree {
 /// The operators of a language.
 struct ExpressionSyntax {
   llvm::ArrayRef<llvm::StringRef> prefixes;
-  /// Infix operators by rank, those that bind least first. An operator that begins another one stands behind it.
+  /// Infix operators by rank, those that bind least first. An operator that begins another one
+  /// stands behind it.
   llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> ranks;
   /// What names and numbers may have besides letters and digits.
   llvm::StringRef inWords;
@@ -37,9 +38,10 @@ struct ExpressionSyntax {
 /// What is wrong with an expression, at byte \p at: "expression 'n*q', column 3: no size 'q'".
 std::string expressionProblem(llvm::StringRef text, size_t at, const llvm::Twine &what);
 
-/// The tree of \p text. Fails with a `UsageError` in the words of `expressionProblem`. Nesting of more than 100 operators
-/// and parentheses is refused.
-llvm::Expected<ExpressionTree> parseExpressionTree(llvm::StringRef text, const ExpressionSyntax &syntax);
+/// The tree of \p text. Fails with a `UsageError` in the words of `expressionProblem`. Nesting of
+/// more than 100 operators and parentheses is refused.
+llvm::Expected<ExpressionTree> parseExpressionTree(llvm::StringRef text,
+                                                   const ExpressionSyntax &syntax);
 
 } // namespace kbopt
 

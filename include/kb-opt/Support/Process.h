@@ -39,7 +39,8 @@ struct Sandbox {
 
 /// What one run of a compiler may take: address space, and the largest file that it may
 /// write. A text that needs more, a table of gigabytes say, is refused for it.
-inline constexpr uint64_t compilerMemoryBytes = uint64_t{8} << 30, compilerFileBytes = uint64_t{256} << 20;
+inline constexpr uint64_t compilerMemoryBytes = uint64_t{8} << 30,
+                          compilerFileBytes = uint64_t{256} << 20;
 
 /// One child process. A zero limit means no limit.
 struct ProcessRequest {
@@ -50,8 +51,8 @@ struct ProcessRequest {
   std::vector<std::string> environment;
   double wallSeconds = 0;
   uint64_t cpuSeconds = 0;
-  uint64_t memoryBytes = 0; ///< address space (RLIMIT_AS)
-  uint64_t fileBytes = 0;   ///< largest file the child may write (RLIMIT_FSIZE)
+  uint64_t memoryBytes = 0;         ///< address space (RLIMIT_AS)
+  uint64_t fileBytes = 0;           ///< largest file the child may write (RLIMIT_FSIZE)
   uint64_t outputBytes = 64u << 20; ///< stdout and stderr beyond this are dropped
   std::optional<Sandbox> sandbox;
   /// What the process is for, in a few words for --time-passes; empty: its name.

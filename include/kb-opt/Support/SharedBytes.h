@@ -22,7 +22,8 @@ public:
     bytes = *kept;
     owner = std::move(kept);
   }
-  explicit SharedBytes(std::unique_ptr<llvm::MemoryBuffer> file) : bytes(file->getBuffer()), owner(std::move(file)) {}
+  explicit SharedBytes(std::unique_ptr<llvm::MemoryBuffer> file)
+      : bytes(file->getBuffer()), owner(std::move(file)) {}
 
   /// Part of these bytes, which live on as long as it does.
   SharedBytes slice(size_t at, size_t count) const {
@@ -37,7 +38,8 @@ public:
   size_t size() const { return bytes.size(); }
   bool empty() const { return bytes.empty(); }
   bool operator==(const SharedBytes &other) const {
-    return (bytes.data() == other.bytes.data() && bytes.size() == other.bytes.size()) || bytes == other.bytes;
+    return (bytes.data() == other.bytes.data() && bytes.size() == other.bytes.size()) ||
+           bytes == other.bytes;
   }
 
   /// The bytes as long as somebody else holds them.

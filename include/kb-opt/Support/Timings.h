@@ -27,8 +27,8 @@ public:
   void print(llvm::raw_ostream &os, double wallSeconds) const;
   /// From now on every part is kept with its time and thread, for `trace`.
   void keepSpans() { keepsSpans = true; }
-  /// Every part since `keepSpans` in the Trace Event Format, which Perfetto and chrome://tracing show: one row per
-  /// thread. A part that was added when it had ended is taken to have ended then.
+  /// Every part since `keepSpans` in the Trace Event Format, which Perfetto and chrome://tracing
+  /// show: one row per thread. A part that was added when it had ended is taken to have ended then.
   std::string trace() const;
 
 private:

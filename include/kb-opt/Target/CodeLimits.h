@@ -1,6 +1,7 @@
 //===- CodeLimits.h - What code for an architecture may use -----*- C++ -*-===//
 //
-// Owns what limits code that is compiled for another architecture than that of the chip whose facts are used.
+// Owns what limits code that is compiled for another architecture than that of the chip whose facts
+// are used.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_TARGET_CODELIMITS_H
@@ -10,8 +11,9 @@
 
 namespace kbopt {
 
-/// \p chip with no more than every chip of the architecture \p arch ("sm_75") has: its instructions, and the shared memory of a block. \p chip
-/// itself if that is its own architecture, or if \p arch is none.
+/// \p chip with no more than every chip of the architecture \p arch ("sm_75") has: its
+/// instructions, and the shared memory of a block. \p chip itself if that is its own architecture,
+/// or if \p arch is none.
 ChipInfo limitedTo(ChipInfo chip, llvm::StringRef arch);
 
 } // namespace kbopt

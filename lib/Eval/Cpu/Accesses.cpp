@@ -114,12 +114,18 @@ kbrt::MemorySpace spaceOf(const Value &pointer) {
   using Space = kbrt::MemorySpace;
   auto ofAddressSpace = [](unsigned space) {
     switch (space) {
-    case Global: return Space::Global;
-    case Shared: return Space::Shared;
-    case Const: return Space::Constant;
-    case Local: return Space::Local;
-    case Param: return Space::Param;
-    default: return Space::Generic;
+    case Global:
+      return Space::Global;
+    case Shared:
+      return Space::Shared;
+    case Const:
+      return Space::Constant;
+    case Local:
+      return Space::Local;
+    case Param:
+      return Space::Param;
+    default:
+      return Space::Generic;
     }
   };
   if (Space space = ofAddressSpace(pointer.getType()->getPointerAddressSpace());
@@ -210,16 +216,15 @@ static std::string mnemonic(const Access &access) {
 }
 
 unsigned addAccessSite(ImageContext &context, const Access &access) {
-  unsigned index = context.addSite(*access.instruction, access.kind, mnemonic(access),
-                                   access.space, access.bytes);
+  unsigned index = context.addSite(*access.instruction, access.kind, mnemonic(access), access.space,
+                                   access.bytes);
   Site &site = context.sites[index];
   site.array = arrayName(*access.pointer);
   site.isVolatile = access.instruction->isVolatile() || access.instruction->isAtomic();
   if (isa<LoadInst>(access.instruction)) {
     auto *argument = dyn_cast<Argument>(getUnderlyingObject(access.pointer, 0));
-    site.isReadOnly =
-        access.instruction->hasMetadata(LLVMContext::MD_invariant_load) ||
-        (argument && argument->hasNoAliasAttr() && argument->onlyReadsMemory());
+    site.isReadOnly = access.instruction->hasMetadata(LLVMContext::MD_invariant_load) ||
+                      (argument && argument->hasNoAliasAttr() && argument->onlyReadsMemory());
   }
   return index;
 }

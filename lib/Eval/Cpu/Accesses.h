@@ -16,8 +16,8 @@ namespace kbopt::cpu {
 struct Access {
   llvm::Instruction *instruction = nullptr;
   llvm::Value *pointer = nullptr;
-  llvm::Value *source = nullptr;      ///< of a memory copy
-  llvm::Value *length = nullptr;      ///< of a memory copy or fill
+  llvm::Value *source = nullptr; ///< of a memory copy
+  llvm::Value *length = nullptr; ///< of a memory copy or fill
   unsigned bytes = 0;
   kbrt::AccessKind kind = kbrt::AccessKind::Load;
   kbrt::MemorySpace space = kbrt::MemorySpace::Generic;

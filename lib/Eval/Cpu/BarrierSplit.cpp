@@ -76,8 +76,8 @@ private:
   LLVMContext &c;
   Function *function = nullptr; ///< a copy of the kernel, taken to pieces
   SplitKernel split;
-  SmallVector<CallInst *> stops;             ///< the markers of Stops.h
-  SmallVector<BasicBlock *> resumes;         ///< behind each of them
+  SmallVector<CallInst *> stops;     ///< the markers of Stops.h
+  SmallVector<BasicBlock *> resumes; ///< behind each of them
   SmallPtrSet<BasicBlock *, 16> stopBlocks;
   SmallPtrSet<const Instruction *, 16> uniformResults;
   std::unique_ptr<Uniformity> uniformity;
@@ -215,8 +215,8 @@ SmallPtrSet<BasicBlock *, 16> BarrierSplitter::blocksWhereLive(Instruction &valu
   return live;
 }
 
-/// Whether \p load reads what can be read at any time: the block's state, structures passed by value,
-/// the places of variables.
+/// Whether \p load reads what can be read at any time: the block's state, structures passed by
+/// value, the places of variables.
 bool BarrierSplitter::isAlwaysThere(const LoadInst &load) const {
   APInt offset(64, 0);
   const Value *base =
@@ -247,8 +247,7 @@ unsigned BarrierSplitter::costOf(const Value *value,
   known[value] = never;
   auto isFixed = [&] {
     if (auto *load = dyn_cast<LoadInst>(instruction))
-      return load->hasMetadata(LLVMContext::MD_invariant_load) &&
-             isAlwaysThere(*load);
+      return load->hasMetadata(LLVMContext::MD_invariant_load) && isAlwaysThere(*load);
     return !isa<PHINode, FreezeInst>(instruction) && !instruction->mayReadOrWriteMemory() &&
            isSafeToSpeculativelyExecute(instruction);
   };
@@ -335,9 +334,9 @@ SmallVector<BasicBlock *> BarrierSplitter::blocksFrom(BasicBlock *start) const {
 Value *BarrierSplitter::placeOf(IRBuilder<> &b, const Remembered &place, Type *type) {
   Value *index = b.CreateZExt(linear, b.getInt64Ty());
   if (place.isArray)
-    return b.CreateInBoundsGEP(
-        b.getInt8Ty(), b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), arrayBase, place.offset),
-        b.CreateMul(index, b.getInt64(place.stride), "", true, true));
+    return b.CreateInBoundsGEP(b.getInt8Ty(),
+                               b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), arrayBase, place.offset),
+                               b.CreateMul(index, b.getInt64(place.stride), "", true, true));
   return b.CreateInBoundsGEP(
       type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), slotBase, place.offset), index);
 }
@@ -461,10 +460,9 @@ Function *BarrierSplitter::makeRegion(unsigned number) {
   Type *pointer = PointerType::get(c, 0);
   SmallVector<Type *> types(function->getFunctionType()->params());
   types.append({Type::getInt32Ty(c), pointer, pointer, pointer, pointer});
-  Function *region = Function::Create(FunctionType::get(Type::getVoidTy(c), types, false),
-                                      GlobalValue::InternalLinkage,
-                                      "kb.region." + Twine(number) + "." + kernel.name,
-                                      context.module);
+  Function *region = Function::Create(
+      FunctionType::get(Type::getVoidTy(c), types, false), GlobalValue::InternalLinkage,
+      "kb.region." + Twine(number) + "." + kernel.name, context.module);
   region->addFnAttr(Attribute::NoUnwind);
   ValueToValueMapTy map;
   for (Argument &argument : function->args()) {
@@ -540,10 +538,11 @@ std::optional<SplitKernel> BarrierSplitter::run() {
     uniformity = std::make_unique<Uniformity>(*function, stopBlocks, uniformResults);
     computeEarly();
     // Lanes of a warp that wait in groups are not in lockstep with each other.
-    sharesUniforms = uniformity->isLockstep() && all_of(stops, [&](CallInst *stop) {
-      auto *mask = stop ? dyn_cast<ConstantInt>(stop->getArgOperand(1)) : nullptr;
-      return !stop || isa<PoisonValue>(stop->getArgOperand(1)) || (mask && mask->isMinusOne());
-    });
+    sharesUniforms =
+        uniformity->isLockstep() && all_of(stops, [&](CallInst *stop) {
+          auto *mask = stop ? dyn_cast<ConstantInt>(stop->getArgOperand(1)) : nullptr;
+          return !stop || isa<PoisonValue>(stop->getArgOperand(1)) || (mask && mask->isMinusOne());
+        });
     rememberCrossing();
     for (unsigned number = 0; number <= stops.size(); ++number)
       split.regions.push_back(makeRegion(number));

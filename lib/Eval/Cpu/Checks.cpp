@@ -52,7 +52,8 @@ void CheckInserter::insertCheck(const Access &access) {
   StringRef name = access.kind == kbrt::AccessKind::Load    ? "kbrt_check_load"
                    : access.kind == kbrt::AccessKind::Store ? "kbrt_check_store"
                                                             : "kbrt_check_atomic";
-  // An access that promises less alignment than it has bytes, as of two neighbouring chars, is one of several parts.
+  // An access that promises less alignment than it has bytes, as of two neighbouring chars, is one
+  // of several parts.
   unsigned part = access.bytes;
   if (const auto *load = dyn_cast<LoadInst>(access.instruction))
     part = std::min<uint64_t>(part, load->getAlign().value());
@@ -64,7 +65,8 @@ void CheckInserter::insertCheck(const Access &access) {
   if (part == access.bytes)
     return call(b, name, site, {access.pointer, length});
   for (unsigned at = 0; at < access.bytes; at += part)
-    call(b, name, site, {b.CreateConstGEP1_64(b.getInt8Ty(), access.pointer, at), b.getInt64(part)});
+    call(b, name, site,
+         {b.CreateConstGEP1_64(b.getInt8Ty(), access.pointer, at), b.getInt64(part)});
 }
 
 /// A local array begins uninitialised; a by-value parameter begins complete.
@@ -73,8 +75,7 @@ void CheckInserter::registerLocal(Value &local) {
   IRBuilder<> b(&function.getEntryBlock(), at);
   if (auto *alloca = dyn_cast<AllocaInst>(&local))
     b.SetInsertPoint(alloca->getNextNode());
-  Value *length =
-      b.getInt64(localBytes(local, context.module.getDataLayout()));
+  Value *length = b.getInt64(localBytes(local, context.module.getDataLayout()));
   Access access;
   access.instruction = &*b.GetInsertPoint();
   access.pointer = &local;

@@ -164,8 +164,8 @@ void CountInserter::run(const DenseMap<Function *, Function *> &counted) {
   IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
   if (DISubprogram *subprogram = function.getSubprogram())
     b.SetCurrentDebugLocation(DILocation::get(function.getContext(), 0, 0, subprogram));
-  thread = b.CreateLoad(b.getPtrTy(), context.module.getOrInsertGlobal("kbrt_current", b.getPtrTy()),
-                        "kb.thread");
+  thread = b.CreateLoad(
+      b.getPtrTy(), context.module.getOrInsertGlobal("kbrt_current", b.getPtrTy()), "kb.thread");
   bool isKernel = function.getCallingConv() == CallingConv::PTX_Kernel;
   baseKey = b.getInt64(0);
   if (!isKernel)
@@ -225,11 +225,11 @@ static void chooseAtRunTime(ImageContext &context, Function &plain, Function &co
   auto *entry = BasicBlock::Create(c, "", chooser), *yes = BasicBlock::Create(c, "", chooser),
        *no = BasicBlock::Create(c, "", chooser);
   IRBuilder<> b(entry);
-  Value *thread = b.CreateLoad(b.getPtrTy(),
-                               context.module.getOrInsertGlobal("kbrt_current", b.getPtrTy()));
-  Value *counts = b.CreateLoad(b.getPtrTy(),
-                               b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), thread,
-                                                            offsetof(kbrt::Thread, blockCounts)));
+  Value *thread =
+      b.CreateLoad(b.getPtrTy(), context.module.getOrInsertGlobal("kbrt_current", b.getPtrTy()));
+  Value *counts =
+      b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), thread,
+                                                              offsetof(kbrt::Thread, blockCounts)));
   b.CreateCondBr(b.CreateIsNotNull(counts), yes, no);
   SmallVector<Value *> arguments;
   for (Argument &argument : chooser->args())

@@ -34,11 +34,12 @@ namespace cpu {
 
 static Expected<std::unique_ptr<Module>> parse(StringRef bitcode, LLVMContext &context) {
   SMDiagnostic problem;
-  std::unique_ptr<Module> module = parseIR(MemoryBufferRef(bitcode, "device code"), problem, context);
+  std::unique_ptr<Module> module =
+      parseIR(MemoryBufferRef(bitcode, "device code"), problem, context);
   if (module && module->getTargetTriple().isNVPTX())
     return module;
-  std::string why = module ? "it is for " + module->getTargetTriple().str()
-                           : problem.getMessage().str();
+  std::string why =
+      module ? "it is for " + module->getTargetTriple().str() : problem.getMessage().str();
   return make_error<UsageError>("the device code is not readable: " + why,
                                 "compile the device side with clang -x cuda --cuda-device-only "
                                 "-emit-llvm -c",
@@ -105,7 +106,8 @@ static Error link(StringRef object, StringRef outputPath, ProcessRunner &runner)
   // The plain linker does what is needed here in a fifth of the time; where it lacks the
   // library's folder, a compiler driver knows it.
   if (std::optional<std::string> linker = findProgram("ld")) {
-    request.argv = {*linker, "-shared", "-z", "noexecstack", "-o", outputPath.str(), objectPath, "-lm"};
+    request.argv = {*linker, "-shared",        "-z",       "noexecstack",
+                    "-o",    outputPath.str(), objectPath, "-lm"};
     Expected<ProcessResult> result = runner.run(request);
     if (!result)
       return result.takeError();
@@ -117,11 +119,10 @@ static Error link(StringRef object, StringRef outputPath, ProcessRunner &runner)
     if (!compiler)
       compiler = findProgram(name);
   if (!compiler)
-    return make_error<ToolError>("no linker for the CPU image",
-                                 std::vector<std::string>{"ld"}, 1, "",
-                                 "install clang-22 or put it in PATH");
-  request.argv = {*compiler, "-shared", "-nostartfiles", "-Wl,-z,noexecstack", "-o",
-                  outputPath.str(), objectPath, "-lm"};
+    return make_error<ToolError>("no linker for the CPU image", std::vector<std::string>{"ld"}, 1,
+                                 "", "install clang-22 or put it in PATH");
+  request.argv = {*compiler, "-shared",        "-nostartfiles", "-Wl,-z,noexecstack",
+                  "-o",      outputPath.str(), objectPath,      "-lm"};
   if (findProgram("ld.lld") && StringRef(*compiler).contains("clang"))
     request.argv.push_back("-fuse-ld=lld");
   Expected<ProcessResult> result = runner.run(request);

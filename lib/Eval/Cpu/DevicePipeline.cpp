@@ -55,7 +55,8 @@ static uint64_t reflect(const ImageContext &context, StringRef name) {
 static void resolveReflection(ImageContext &context) {
   SmallVector<CallInst *> calls;
   for (Function &function : context.module)
-    if (function.getName() == "__nvvm_reflect" || function.getName().starts_with("llvm.nvvm.reflect"))
+    if (function.getName() == "__nvvm_reflect" ||
+        function.getName().starts_with("llvm.nvvm.reflect"))
       for (User *user : function.users())
         if (auto *call = dyn_cast<CallInst>(user))
           calls.push_back(call);
@@ -200,9 +201,10 @@ static std::unique_ptr<TargetMachine> createDeviceMachine(const Module &module) 
 Error optimizeDevice(ImageContext &context) {
   std::unique_ptr<TargetMachine> machine = createDeviceMachine(context.module);
   if (!machine)
-    return make_error<UsageError>("the input is not NVPTX device code",
-                                  "compile the device side with clang --cuda-device-only -emit-llvm",
-                                  ExitStatus::Diagnostics);
+    return make_error<UsageError>(
+        "the input is not NVPTX device code",
+        "compile the device side with clang --cuda-device-only -emit-llvm",
+        ExitStatus::Diagnostics);
   PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = false;
   tuning.LoopInterleaving = tuning.CallGraphProfile = false;

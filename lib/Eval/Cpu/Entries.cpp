@@ -89,10 +89,9 @@ private:
 Function *EntryBuilder::create(StringRef suffix, ArrayRef<Type *> extra) {
   SmallVector<Type *> types{pointer, pointer, pointer};
   types.append(extra.begin(), extra.end());
-  Function *entry =
-      Function::Create(FunctionType::get(Type::getVoidTy(c), types, false),
-                       GlobalValue::InternalLinkage, "kb." + suffix + "." + kernel.name,
-                       context.module);
+  Function *entry = Function::Create(FunctionType::get(Type::getVoidTy(c), types, false),
+                                     GlobalValue::InternalLinkage,
+                                     "kb." + suffix + "." + kernel.name, context.module);
   entry->addFnAttr(Attribute::NoUnwind);
   // Arguments, block and thread are the runtime's and nothing else points there.
   entry->addParamAttr(0, Attribute::NoAlias);
@@ -110,12 +109,12 @@ SmallVector<Value *> EntryBuilder::loadArguments(Function &implementation, Value
     if (kernel.function->getArg(i)->hasByValAttr()) {
       values.push_back(address);
     } else if (argument->getType()->isIntegerTy(1)) {
-      values.push_back(b.CreateTrunc(b.CreateAlignedLoad(b.getInt8Ty(), address, Align(1)),
-                                     b.getInt1Ty()));
+      values.push_back(
+          b.CreateTrunc(b.CreateAlignedLoad(b.getInt8Ty(), address, Align(1)), b.getInt1Ty()));
     } else {
       Align align(std::max(1u, kernel.parameters[i].align));
-      values.push_back(b.CreateAlignedLoad(argument->getType(), address, align,
-                                           kernel.parameters[i].name));
+      values.push_back(
+          b.CreateAlignedLoad(argument->getType(), address, align, kernel.parameters[i].name));
     }
   }
   return values;
@@ -130,8 +129,8 @@ CallInst *EntryBuilder::callImplementation(Function &implementation, ArrayRef<Va
   // byval: each thread has its own copy of a struct parameter.
   for (unsigned i = 0; i < own.size(); ++i)
     if (implementation.getArg(i)->hasByValAttr()) {
-      call->addParamAttr(i, Attribute::getWithByValType(
-                                c, implementation.getArg(i)->getParamByValType()));
+      call->addParamAttr(
+          i, Attribute::getWithByValType(c, implementation.getArg(i)->getParamByValType()));
       call->addParamAttr(i, Attribute::getWithAlignment(
                                 c, implementation.getArg(i)->getParamAlign().valueOrOne()));
     }
@@ -184,9 +183,9 @@ void EntryBuilder::emitLoop(Function &entry, Value *first, Value *last, Function
   Value *id = b.CreateAdd(linear, b.CreateSub(x, rowX));
   if (observesThread(context, implementation)) {
     Value *values[] = {x, y, z, id, b.CreateAnd(id, 31), b.CreateLShr(id, 5)};
-    size_t offsets[] = {offsetof(kbrt::Thread, tid), offsetof(kbrt::Thread, tid) + 4,
+    size_t offsets[] = {offsetof(kbrt::Thread, tid),     offsetof(kbrt::Thread, tid) + 4,
                         offsetof(kbrt::Thread, tid) + 8, offsetof(kbrt::Thread, linear),
-                        offsetof(kbrt::Thread, lane), offsetof(kbrt::Thread, warp)};
+                        offsetof(kbrt::Thread, lane),    offsetof(kbrt::Thread, warp)};
     for (unsigned i = 0; i < 6; ++i)
       b.CreateStore(values[i], threadField(thread, offsets[i]));
   }
@@ -195,8 +194,7 @@ void EntryBuilder::emitLoop(Function &entry, Value *first, Value *last, Function
     state.push_back(id);
     append_range(state, more);
   }
-  callImplementation(implementation, own, block, thread, state)
-      ->addFnAttr(Attribute::AlwaysInline);
+  callImplementation(implementation, own, block, thread, state)->addFnAttr(Attribute::AlwaysInline);
   Value *nextX = b.CreateAdd(x, b.getInt32(1), "", true, true);
   x->addIncoming(nextX, inner);
   Instruction *again = b.CreateCondBr(b.CreateICmpULT(nextX, rowEnd), inner, next);
@@ -206,8 +204,8 @@ void EntryBuilder::emitLoop(Function &entry, Value *first, Value *last, Function
     Metadata *once[] = {MDString::get(c, "llvm.loop.interleave.count"),
                         ConstantAsMetadata::get(b.getInt32(1))};
     Metadata *noUnroll[] = {MDString::get(c, "llvm.loop.unroll.disable")};
-    MDNode *loop = MDNode::getDistinct(c, {nullptr, MDNode::get(c, accesses), MDNode::get(c, once),
-                                           MDNode::get(c, noUnroll)});
+    MDNode *loop = MDNode::getDistinct(
+        c, {nullptr, MDNode::get(c, accesses), MDNode::get(c, once), MDNode::get(c, noUnroll)});
     loop->replaceOperandWith(0, loop);
     again->setMetadata(LLVMContext::MD_loop, loop);
   }

@@ -18,8 +18,7 @@ namespace {
 class Flattener {
 public:
   Flattener(ImageContext &context, ThreadStates &states)
-      : context(context), states(states), module(context.module),
-        layout(module.getDataLayout()) {}
+      : context(context), states(states), module(context.module), layout(module.getDataLayout()) {}
   void run();
 
 private:
@@ -153,8 +152,8 @@ void Flattener::layOutShared() {
       if (isDynamic(array))
         return state.dynamicShared();
       Value *base = state.sharedBase();
-      return state.atEntry().CreateConstInBoundsGEP1_64(
-          Type::getInt8Ty(module.getContext()), base, array.offset, entry.name);
+      return state.atEntry().CreateConstInBoundsGEP1_64(Type::getInt8Ty(module.getContext()), base,
+                                                        array.offset, entry.name);
     });
   }
 }
@@ -186,10 +185,11 @@ Constant *Flattener::flattenInitializer(Constant *initializer, uint64_t at,
   SmallVector<Constant *> elements;
   for (Use &operand : initializer->operands()) {
     unsigned index = operand.getOperandNo();
-    uint64_t offset =
-        isa<StructType>(type)
-            ? layout.getStructLayout(cast<StructType>(type))->getElementOffset(index).getFixedValue()
-            : index * layout.getTypeAllocSize(operand->getType()).getFixedValue();
+    uint64_t offset = isa<StructType>(type)
+                          ? layout.getStructLayout(cast<StructType>(type))
+                                ->getElementOffset(index)
+                                .getFixedValue()
+                          : index * layout.getTypeAllocSize(operand->getType()).getFixedValue();
     elements.push_back(flattenInitializer(cast<Constant>(operand), at + offset, relocations));
   }
   if (auto *structure = dyn_cast<StructType>(type))
@@ -238,13 +238,13 @@ void Flattener::placeVariables() {
   }
   for (Variable &variable : context.variables)
     if (variable.initial)
-      variable.initial->setInitializer(flattenInitializer(variable.global->getInitializer(), 0,
-                                                          variable.relocations));
+      variable.initial->setInitializer(
+          flattenInitializer(variable.global->getInitializer(), 0, variable.relocations));
   for (Variable &variable : context.variables) {
     GlobalVariable *data = images.lookup(variable.global);
-    variable.slot = new GlobalVariable(
-        module, pointer, false, GlobalValue::InternalLinkage,
-        data ? (Constant *)data : ConstantPointerNull::get(pointer), "kb.slot." + variable.name);
+    variable.slot = new GlobalVariable(module, pointer, false, GlobalValue::InternalLinkage,
+                                       data ? (Constant *)data : ConstantPointerNull::get(pointer),
+                                       "kb.slot." + variable.name);
     variable.slot->setExternallyInitialized(true);
     replaceInFunctions(*variable.global, [&](ThreadState &state) -> Value * {
       if (data)

@@ -36,9 +36,7 @@ bool Modifiers::accept(StringRef part) {
   return true;
 }
 
-Value *FloatOps::unary(Intrinsic::ID id, Value *x) {
-  return b.CreateUnaryIntrinsic(id, x);
-}
+Value *FloatOps::unary(Intrinsic::ID id, Value *x) { return b.CreateUnaryIntrinsic(id, x); }
 
 Value *FloatOps::flush(Value *x) {
   if (!x->getType()->getScalarType()->isFloatTy())
@@ -52,8 +50,8 @@ Value *FloatOps::flush(Value *x) {
 Value *FloatOps::saturate(Value *x) {
   Type *type = x->getType();
   // NaN becomes +0.
-  Value *low = b.CreateSelect(b.CreateFCmpOGT(x, ConstantFP::get(type, 0.0)), x,
-                              ConstantFP::get(type, 0.0));
+  Value *low =
+      b.CreateSelect(b.CreateFCmpOGT(x, ConstantFP::get(type, 0.0)), x, ConstantFP::get(type, 0.0));
   return b.CreateSelect(b.CreateFCmpOLT(low, ConstantFP::get(type, 1.0)), low,
                         ConstantFP::get(type, 1.0));
 }
@@ -84,7 +82,7 @@ Value *FloatOps::directed(StringRef operation, RoundTo rounding, Type *type,
     }
     return result;
   }
-  int mode = rounding == RoundTo::Zero ? FE_TOWARDZERO
+  int mode = rounding == RoundTo::Zero   ? FE_TOWARDZERO
              : rounding == RoundTo::Down ? FE_DOWNWARD
                                          : FE_UPWARD;
   std::string name = ("kb.directed." + operation + "." + Twine(mode)).str();
@@ -117,8 +115,8 @@ Value *FloatOps::directed(StringRef operation, RoundTo rounding, Type *type,
     Value *x = helper->getArg(0);
     Value *y = arguments.size() > 1 ? helper->getArg(1) : nullptr;
     auto intrinsic = [&](Intrinsic::ID id, ArrayRef<Value *> operands) -> Value * {
-      return inner.CreateConstrainedFPCall(
-          Intrinsic::getOrInsertDeclaration(&module, id, {type}), operands);
+      return inner.CreateConstrainedFPCall(Intrinsic::getOrInsertDeclaration(&module, id, {type}),
+                                           operands);
     };
     Value *result = nullptr;
     if (operation == "add")
@@ -240,10 +238,14 @@ Value *FloatOps::special(StringRef function, Value *x, const Modifiers &m) {
 
 Value *FloatOps::roundToIntegral(Value *x, RoundTo rounding) {
   switch (rounding) {
-  case RoundTo::Nearest: return unary(Intrinsic::roundeven, x);
-  case RoundTo::Zero: return unary(Intrinsic::trunc, x);
-  case RoundTo::Down: return unary(Intrinsic::floor, x);
-  case RoundTo::Up: return unary(Intrinsic::ceil, x);
+  case RoundTo::Nearest:
+    return unary(Intrinsic::roundeven, x);
+  case RoundTo::Zero:
+    return unary(Intrinsic::trunc, x);
+  case RoundTo::Down:
+    return unary(Intrinsic::floor, x);
+  case RoundTo::Up:
+    return unary(Intrinsic::ceil, x);
   }
   llvm_unreachable("no other rounding");
 }
@@ -264,7 +266,8 @@ Value *FloatOps::fromInteger(Value *x, Type *type, bool isSigned, RoundTo roundi
     return directed(isSigned ? "sitofp" : "uitofp", rounding, type, {x});
   // An intermediate float could round twice: a double holds 32 bits exactly.
   if (type->getScalarSizeInBits() < 32 && x->getType()->getScalarSizeInBits() <= 32) {
-    Value *exact = isSigned ? b.CreateSIToFP(x, b.getDoubleTy()) : b.CreateUIToFP(x, b.getDoubleTy());
+    Value *exact =
+        isSigned ? b.CreateSIToFP(x, b.getDoubleTy()) : b.CreateUIToFP(x, b.getDoubleTy());
     return b.CreateFPTrunc(exact, type);
   }
   return isSigned ? b.CreateSIToFP(x, type) : b.CreateUIToFP(x, type);
@@ -274,9 +277,8 @@ Value *FloatOps::convert(Value *x, Type *type, const Modifiers &m) {
   x = in(x, m);
   unsigned from = x->getType()->getScalarSizeInBits(), to = type->getScalarSizeInBits();
   if (from == to && x->getType() != type)
-    x = b.CreateFPExt(x, type->isVectorTy()
-                             ? (Type *)FixedVectorType::get(b.getFloatTy(), 2)
-                             : b.getFloatTy()),
+    x = b.CreateFPExt(x, type->isVectorTy() ? (Type *)FixedVectorType::get(b.getFloatTy(), 2)
+                                            : b.getFloatTy()),
     from = 32;
   Value *result = x;
   if (to > from)
@@ -285,10 +287,12 @@ Value *FloatOps::convert(Value *x, Type *type, const Modifiers &m) {
     result = m.rounding == RoundTo::Nearest ? b.CreateFPTrunc(x, type)
                                             : directed("trunc", m.rounding, type, {x});
   if (m.satfinite && to == 16) {
-    Value *largest = ConstantFP::get(type, APFloat::getLargest(type->getScalarType()->getFltSemantics()));
-    Value *isInfinite = b.CreateFCmpOEQ(unary(Intrinsic::fabs, result), ConstantFP::getInfinity(type));
-    result = b.CreateSelect(
-        isInfinite, b.CreateBinaryIntrinsic(Intrinsic::copysign, largest, result), result);
+    Value *largest =
+        ConstantFP::get(type, APFloat::getLargest(type->getScalarType()->getFltSemantics()));
+    Value *isInfinite =
+        b.CreateFCmpOEQ(unary(Intrinsic::fabs, result), ConstantFP::getInfinity(type));
+    result = b.CreateSelect(isInfinite,
+                            b.CreateBinaryIntrinsic(Intrinsic::copysign, largest, result), result);
   }
   return finish(result, m);
 }

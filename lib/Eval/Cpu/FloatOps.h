@@ -26,8 +26,7 @@ struct Modifiers {
 /// Scalars and vectors alike, half to double; bf16 as `bfloat`.
 class FloatOps {
 public:
-  FloatOps(ImageContext &context, llvm::IRBuilderBase &builder)
-      : context(context), b(builder) {}
+  FloatOps(ImageContext &context, llvm::IRBuilderBase &builder) : context(context), b(builder) {}
 
   llvm::Value *add(llvm::Value *x, llvm::Value *y, const Modifiers &m);
   llvm::Value *sub(llvm::Value *x, llvm::Value *y, const Modifiers &m);

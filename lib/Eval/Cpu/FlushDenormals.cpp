@@ -21,10 +21,15 @@ static bool isSingle(const Type *type) { return type->getScalarType()->isFloatTy
 /// moves, sign operations, loads and stores.
 static bool flushes(const Instruction &instruction) {
   switch (instruction.getOpcode()) {
-  case Instruction::FAdd: case Instruction::FSub: case Instruction::FMul:
-  case Instruction::FDiv: case Instruction::FRem: case Instruction::FPTrunc:
+  case Instruction::FAdd:
+  case Instruction::FSub:
+  case Instruction::FMul:
+  case Instruction::FDiv:
+  case Instruction::FRem:
+  case Instruction::FPTrunc:
     return isSingle(instruction.getType());
-  case Instruction::FCmp: case Instruction::FPExt:
+  case Instruction::FCmp:
+  case Instruction::FPExt:
     return isSingle(instruction.getOperand(0)->getType());
   case Instruction::Call:
     break;
@@ -35,10 +40,19 @@ static bool flushes(const Instruction &instruction) {
   if (!intrinsic || !intrinsic->arg_size())
     return false;
   switch (intrinsic->getIntrinsicID()) {
-  case Intrinsic::fma: case Intrinsic::fmuladd: case Intrinsic::sqrt: case Intrinsic::exp2:
-  case Intrinsic::log2: case Intrinsic::sin: case Intrinsic::cos: case Intrinsic::minnum:
-  case Intrinsic::maxnum: case Intrinsic::minimumnum: case Intrinsic::maximumnum:
-  case Intrinsic::fptosi_sat: case Intrinsic::fptoui_sat:
+  case Intrinsic::fma:
+  case Intrinsic::fmuladd:
+  case Intrinsic::sqrt:
+  case Intrinsic::exp2:
+  case Intrinsic::log2:
+  case Intrinsic::sin:
+  case Intrinsic::cos:
+  case Intrinsic::minnum:
+  case Intrinsic::maxnum:
+  case Intrinsic::minimumnum:
+  case Intrinsic::maximumnum:
+  case Intrinsic::fptosi_sat:
+  case Intrinsic::fptoui_sat:
     return isSingle(intrinsic->getArgOperand(0)->getType());
   default:
     return false;
@@ -67,7 +81,8 @@ void flushDenormals(ImageContext &context) {
       b.SetCurrentDebugLocation(instruction->getDebugLoc());
       Value *placeholder = b.CreateFreeze(instruction);
       Value *flushed = FloatOps(context, b).flush(placeholder);
-      instruction->replaceUsesWithIf(flushed, [&](Use &use) { return use.getUser() != placeholder; });
+      instruction->replaceUsesWithIf(flushed,
+                                     [&](Use &use) { return use.getUser() != placeholder; });
       clean.insert(flushed);
     }
     for (Instruction *instruction : found)

@@ -8,14 +8,14 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/SubtargetFeature.h"
 
 using namespace llvm;
 
@@ -46,8 +46,8 @@ Expected<std::unique_ptr<TargetMachine>> createHostMachine(StringRef cpu) {
   // What nvcc contracts is contracted already; the host adds nothing.
   options.AllowFPOpFusion = FPOpFusion::Strict;
   std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
-      triple, cpu.empty() ? sys::getHostCPUName() : cpu, features.getString(), options,
-      Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+      triple, cpu.empty() ? sys::getHostCPUName() : cpu, features.getString(), options, Reloc::PIC_,
+      std::nullopt, CodeGenOptLevel::Default));
   if (!machine)
     return hostError("no machine for " + triple.str());
   return machine;
@@ -116,9 +116,8 @@ Expected<std::string> compileForHost(Module &module, TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.registerVectorizerStartEPCallback([](FunctionPassManager &passes, OptimizationLevel) {
-    passes.addPass(PrepareRegions());
-  });
+  builder.registerVectorizerStartEPCallback(
+      [](FunctionPassManager &passes, OptimizationLevel) { passes.addPass(PrepareRegions()); });
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
 
   SmallVector<char, 0> bytes;

@@ -19,8 +19,9 @@ ImageContext::ImageContext(Module &module, kbrt::ImageMode mode) : module(module
 static bool isSystemHeader(StringRef file) {
   return file.contains("/include/__clang") || file.contains("/lib/clang/") ||
          file.contains("/cccl/") || file.starts_with("/usr/include") ||
-         file.contains("cuda_fp16") || file.contains("cuda_bf16") || file.contains("cuda_runtime") ||
-         file.contains("/include/crt/") || file.contains("cooperative_groups");
+         file.contains("cuda_fp16") || file.contains("cuda_bf16") ||
+         file.contains("cuda_runtime") || file.contains("/include/crt/") ||
+         file.contains("cooperative_groups");
 }
 
 SourcePlace ImageContext::placeOf(const DebugLoc &location) const {
@@ -51,7 +52,8 @@ unsigned ImageContext::addSite(const Instruction &at, kbrt::AccessKind kind, Str
   site.place = placeOf(at.getDebugLoc());
   // LLVM takes the place from what it moves out of a loop: then the function
   // that it is in says more than nothing.
-  if (const DISubprogram *function = at.getFunction()->getSubprogram(); function && !site.place.line)
+  if (const DISubprogram *function = at.getFunction()->getSubprogram();
+      function && !site.place.line)
     site.place = {function->getFilename().str(), function->getLine(), 0};
   site.detail = detail.str();
   sites.push_back(std::move(site));
@@ -110,10 +112,14 @@ FunctionCallee ImageContext::runtime(StringRef name) {
       continue;
     auto typeOf = [&](char letter) -> Type * {
       switch (letter) {
-      case 'i': return Type::getInt32Ty(c);
-      case 'l': return Type::getInt64Ty(c);
-      case 'p': return PointerType::get(c, 0);
-      default: return Type::getVoidTy(c);
+      case 'i':
+        return Type::getInt32Ty(c);
+      case 'l':
+        return Type::getInt64Ty(c);
+      case 'p':
+        return PointerType::get(c, 0);
+      default:
+        return Type::getVoidTy(c);
       }
     };
     SmallVector<Type *> parameters;

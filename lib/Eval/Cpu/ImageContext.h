@@ -20,7 +20,14 @@
 namespace kbopt::cpu {
 
 /// NVPTX's address spaces.
-enum AddressSpace : unsigned { Flat = 0, Global = 1, Shared = 3, Const = 4, Local = 5, Param = 101 };
+enum AddressSpace : unsigned {
+  Flat = 0,
+  Global = 1,
+  Shared = 3,
+  Const = 4,
+  Local = 5,
+  Param = 101
+};
 
 struct SourcePlace {
   std::string file;

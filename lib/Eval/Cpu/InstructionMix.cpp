@@ -30,21 +30,32 @@ static unsigned lanes(const Type *type) {
 
 static Op loadOp(MemorySpace space) {
   switch (space) {
-  case MemorySpace::Global: return Op::LoadGlobal;
-  case MemorySpace::Shared: return Op::LoadShared;
-  case MemorySpace::Constant: case MemorySpace::Param: return Op::LoadConstant;
-  case MemorySpace::Local: return Op::LoadLocal;
-  case MemorySpace::Generic: return Op::LoadGeneric;
+  case MemorySpace::Global:
+    return Op::LoadGlobal;
+  case MemorySpace::Shared:
+    return Op::LoadShared;
+  case MemorySpace::Constant:
+  case MemorySpace::Param:
+    return Op::LoadConstant;
+  case MemorySpace::Local:
+    return Op::LoadLocal;
+  case MemorySpace::Generic:
+    return Op::LoadGeneric;
   }
   llvm_unreachable("all spaces are listed");
 }
 
 static Op storeOp(MemorySpace space) {
   switch (space) {
-  case MemorySpace::Global: return Op::StoreGlobal;
-  case MemorySpace::Shared: return Op::StoreShared;
-  case MemorySpace::Local: case MemorySpace::Param: return Op::StoreLocal;
-  default: return Op::StoreGeneric;
+  case MemorySpace::Global:
+    return Op::StoreGlobal;
+  case MemorySpace::Shared:
+    return Op::StoreShared;
+  case MemorySpace::Local:
+  case MemorySpace::Param:
+    return Op::StoreLocal;
+  default:
+    return Op::StoreGeneric;
   }
 }
 
@@ -80,8 +91,8 @@ static std::optional<Op> callOp(const CallInst &call) {
     if (name.starts_with("read.ptx.sreg"))
       return Op::IntOther;
     StringRef op = name.split('.').first;
-    if (op == "ex2" || op == "lg2" || op == "sin" || op == "cos" || op == "rcp" ||
-        op == "rsqrt" || op == "tanh")
+    if (op == "ex2" || op == "lg2" || op == "sin" || op == "cos" || op == "rcp" || op == "rsqrt" ||
+        op == "tanh")
       return Op::Special;
     auto arithmetic = StringSwitch<std::optional<Arithmetic>>(op)
                           .Case("add", Arithmetic::Add)
@@ -134,35 +145,63 @@ static std::optional<Op> callOp(const CallInst &call) {
 static std::optional<Op> opOf(const Instruction &instruction) {
   const Type *type = instruction.getType();
   switch (instruction.getOpcode()) {
-  case Instruction::FAdd: case Instruction::FSub: return floatOp(type, Arithmetic::Add);
-  case Instruction::FMul: return floatOp(type, Arithmetic::Mul);
-  case Instruction::FDiv: case Instruction::FRem: return floatOp(type, Arithmetic::Div);
+  case Instruction::FAdd:
+  case Instruction::FSub:
+    return floatOp(type, Arithmetic::Add);
+  case Instruction::FMul:
+    return floatOp(type, Arithmetic::Mul);
+  case Instruction::FDiv:
+  case Instruction::FRem:
+    return floatOp(type, Arithmetic::Div);
   case Instruction::FCmp:
     return floatOp(instruction.getOperand(0)->getType(), Arithmetic::Other);
-  case Instruction::Add: case Instruction::Sub: return Op::IntAdd;
-  case Instruction::Mul: return Op::IntMul;
-  case Instruction::SDiv: case Instruction::UDiv: case Instruction::SRem: case Instruction::URem:
+  case Instruction::Add:
+  case Instruction::Sub:
+    return Op::IntAdd;
+  case Instruction::Mul:
+    return Op::IntMul;
+  case Instruction::SDiv:
+  case Instruction::UDiv:
+  case Instruction::SRem:
+  case Instruction::URem:
     return Op::IntDiv;
-  case Instruction::And: case Instruction::Or: case Instruction::Xor: case Instruction::Shl:
-  case Instruction::LShr: case Instruction::AShr: case Instruction::ICmp:
-  case Instruction::Select: case Instruction::SExt:
+  case Instruction::And:
+  case Instruction::Or:
+  case Instruction::Xor:
+  case Instruction::Shl:
+  case Instruction::LShr:
+  case Instruction::AShr:
+  case Instruction::ICmp:
+  case Instruction::Select:
+  case Instruction::SExt:
     return Op::IntOther;
   case Instruction::GetElementPtr:
     return cast<GetElementPtrInst>(instruction).hasAllConstantIndices() ? std::optional<Op>()
                                                                         : Op::IntAdd;
-  case Instruction::FPToSI: case Instruction::FPToUI: case Instruction::SIToFP:
-  case Instruction::UIToFP: case Instruction::FPTrunc: case Instruction::FPExt:
+  case Instruction::FPToSI:
+  case Instruction::FPToUI:
+  case Instruction::SIToFP:
+  case Instruction::UIToFP:
+  case Instruction::FPTrunc:
+  case Instruction::FPExt:
     return Op::Convert;
-  case Instruction::Load: return loadOp(spaceOf(*instruction.getOperand(0)));
-  case Instruction::Store: return storeOp(spaceOf(*instruction.getOperand(1)));
-  case Instruction::AtomicRMW: case Instruction::AtomicCmpXchg:
+  case Instruction::Load:
+    return loadOp(spaceOf(*instruction.getOperand(0)));
+  case Instruction::Store:
+    return storeOp(spaceOf(*instruction.getOperand(1)));
+  case Instruction::AtomicRMW:
+  case Instruction::AtomicCmpXchg:
     return spaceOf(*instruction.getOperand(0)) == MemorySpace::Shared ? Op::AtomicShared
                                                                       : Op::AtomicGlobal;
   case Instruction::Br:
     return cast<BranchInst>(instruction).isConditional() ? Op::Branch : std::optional<Op>();
-  case Instruction::Switch: case Instruction::IndirectBr: return Op::Branch;
-  case Instruction::Call: return callOp(cast<CallInst>(instruction));
-  default: return std::nullopt;
+  case Instruction::Switch:
+  case Instruction::IndirectBr:
+    return Op::Branch;
+  case Instruction::Call:
+    return callOp(cast<CallInst>(instruction));
+  default:
+    return std::nullopt;
   }
 }
 

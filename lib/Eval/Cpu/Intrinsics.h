@@ -19,8 +19,8 @@ struct IntrinsicCall {
   ThreadState &state;
   llvm::CallInst &call;
   llvm::IRBuilder<> &builder;
-  llvm::StringRef name;                      ///< without "llvm.nvvm."
-  llvm::SmallVector<llvm::StringRef> parts;  ///< of the name, between dots
+  llvm::StringRef name;                     ///< without "llvm.nvvm."
+  llvm::SmallVector<llvm::StringRef> parts; ///< of the name, between dots
 
   llvm::Value *argument(unsigned index) const { return call.getArgOperand(index); }
   bool has(llvm::StringRef part) const { return llvm::is_contained(parts, part); }
@@ -43,8 +43,8 @@ llvm::Value *emitPermute(llvm::IRBuilderBase &builder, llvm::Value *a, llvm::Val
 llvm::Value *emitDotProduct(llvm::IRBuilderBase &builder, bool four, bool aSigned, bool bSigned,
                             llvm::Value *x, llvm::Value *y, llvm::Value *sum);
 /// A special register by its PTX name ("tid.x", "laneid", "lanemask_lt", …).
-Lowered emitSpecialRegister(ImageContext &context, ThreadState &state,
-                            llvm::IRBuilderBase &builder, llvm::StringRef name);
+Lowered emitSpecialRegister(ImageContext &context, ThreadState &state, llvm::IRBuilderBase &builder,
+                            llvm::StringRef name);
 
 } // namespace kbopt::cpu
 

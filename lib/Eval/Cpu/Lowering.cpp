@@ -54,8 +54,8 @@ static Lowered lowerLibraryCall(ImageContext &context, ThreadState &state, CallI
   if (name == "__assertfail") {
     unsigned site = context.addSite(call, kbrt::AccessKind::Trap, "assert");
     return context.callAtSite(b, "kbrt_assertfail", site,
-                              {call.getArgOperand(0), call.getArgOperand(1),
-                               call.getArgOperand(2), call.getArgOperand(3)});
+                              {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2),
+                               call.getArgOperand(3)});
   }
   if (name == sharedPointerFunction) {
     Type *i64 = b.getInt64Ty();
@@ -100,8 +100,8 @@ static void lowerCall(ImageContext &context, ThreadStates &states, CallInst &cal
 static void saturateConversion(Instruction &conversion) {
   IRBuilder<> b(&conversion);
   Value *source = conversion.getOperand(0);
-  Intrinsic::ID id = conversion.getOpcode() == Instruction::FPToSI ? Intrinsic::fptosi_sat
-                                                                   : Intrinsic::fptoui_sat;
+  Intrinsic::ID id =
+      conversion.getOpcode() == Instruction::FPToSI ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;
   Value *result = b.CreateIntrinsic(id, {conversion.getType(), source->getType()}, {source});
   conversion.replaceAllUsesWith(result);
   conversion.eraseFromParent();
@@ -142,7 +142,8 @@ static void lowerFence(ImageContext &context, Instruction &fence) {
     fence.getContext().getSyncScopeNames(names);
     const SyncScope::ID scope = cast<FenceInst>(fence).getSyncScopeID();
     const bool isOfBlock = scope < names.size() && names[scope] == "block";
-    unsigned site = context.addSite(fence, kbrt::AccessKind::Barrier, isOfBlock ? "fence.cta" : "fence");
+    unsigned site =
+        context.addSite(fence, kbrt::AccessKind::Barrier, isOfBlock ? "fence.cta" : "fence");
     context.callAtSite(builder, "kbrt_fence", site, {});
   }
   fence.eraseFromParent();

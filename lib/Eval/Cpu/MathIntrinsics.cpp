@@ -10,9 +10,7 @@ namespace kbopt::cpu {
 /// "f2i", "d2ull", "ui2d", "ll2f", …: the two types around the 2.
 static Lowered lowerConversion(IntrinsicCall &c, FloatOps &ops, const Modifiers &m) {
   auto [from, to] = c.parts[0].split('2');
-  auto isInteger = [](StringRef t) {
-    return t == "i" || t == "ui" || t == "ll" || t == "ull";
-  };
+  auto isInteger = [](StringRef t) { return t == "i" || t == "ui" || t == "ll" || t == "ull"; };
   auto isFloat = [](StringRef t) { return t == "f" || t == "d"; };
   Type *type = c.call.getType();
   if (isFloat(from) && isInteger(to))
@@ -31,8 +29,8 @@ static Lowered lowerConversion(IntrinsicCall &c, FloatOps &ops, const Modifiers 
   if (from == "f" && to == "tf32")
     return ops.toTf32(c.argument(0), c.has("rna"), m.rounding == RoundTo::Zero);
   if (from == "bf" && to == "h")
-    return c.builder.CreateBitCast(
-        c.builder.CreateFPExt(c.argument(0), c.builder.getFloatTy()), type);
+    return c.builder.CreateBitCast(c.builder.CreateFPExt(c.argument(0), c.builder.getFloatTy()),
+                                   type);
   if (from == "ff" && (to == "bf16x2" || to == "f16x2")) {
     if (c.has("rs"))
       return std::nullopt;
@@ -85,8 +83,8 @@ Lowered lowerArithmetic(IntrinsicCall &c) {
   if (op == "ex2" || op == "lg2" || op == "sin" || op == "cos" || op == "tanh")
     return ops.special(op, x, m);
   if (op == "floor" || op == "ceil" || op == "trunc" || op == "round") {
-    RoundTo rounding = op == "floor"  ? RoundTo::Down
-                       : op == "ceil" ? RoundTo::Up
+    RoundTo rounding = op == "floor"   ? RoundTo::Down
+                       : op == "ceil"  ? RoundTo::Up
                        : op == "trunc" ? RoundTo::Zero
                                        : RoundTo::Nearest;
     return ops.roundToIntegral(m.ftz ? ops.flush(x) : x, rounding);
@@ -117,8 +115,8 @@ Value *emitDotProduct(IRBuilderBase &b, bool four, bool aSigned, bool bSigned, V
     return isSigned ? b.CreateSExt(narrow, b.getInt32Ty()) : b.CreateZExt(narrow, b.getInt32Ty());
   };
   for (unsigned i = 0; i < (four ? 4u : 2u); ++i)
-    sum = b.CreateAdd(sum, b.CreateMul(piece(x, i, four ? 8 : 16, aSigned),
-                                       piece(y, i, 8, bSigned)));
+    sum =
+        b.CreateAdd(sum, b.CreateMul(piece(x, i, four ? 8 : 16, aSigned), piece(y, i, 8, bSigned)));
   return sum;
 }
 
@@ -146,8 +144,10 @@ static Lowered lowerAddressSpace(IntrinsicCall &c) {
     Type *pointer = b.getPtrTy();
     Value *address = c.argument(0);
     Value *inShared = b.CreateAnd(
-        b.CreateICmpUGE(address, c.state.field(pointer, offsetof(kbrt::Block, sharedBegin), "kb.sb")),
-        b.CreateICmpULT(address, c.state.field(pointer, offsetof(kbrt::Block, sharedEnd), "kb.se")));
+        b.CreateICmpUGE(address,
+                        c.state.field(pointer, offsetof(kbrt::Block, sharedBegin), "kb.sb")),
+        b.CreateICmpULT(address,
+                        c.state.field(pointer, offsetof(kbrt::Block, sharedEnd), "kb.se")));
     if (c.parts[1] == "shared")
       return inShared;
     // Device memory, constants and symbols live in the arena.
@@ -204,24 +204,24 @@ Lowered lowerInteger(IntrinsicCall &c) {
     // flo.{s,u}(value, shiftamt): position of the leading bit, or its distance.
     Value *x = c.argument(0);
     if (c.parts[1] == "s")
-      x = b.CreateSelect(b.CreateICmpSLT(x, Constant::getNullValue(x->getType())), b.CreateNot(x), x);
-    Value *zeros = b.CreateTrunc(
-        b.CreateBinaryIntrinsic(Intrinsic::ctlz, x, b.getFalse()), b.getInt32Ty());
+      x = b.CreateSelect(b.CreateICmpSLT(x, Constant::getNullValue(x->getType())), b.CreateNot(x),
+                         x);
+    Value *zeros =
+        b.CreateTrunc(b.CreateBinaryIntrinsic(Intrinsic::ctlz, x, b.getFalse()), b.getInt32Ty());
     Value *isZero = b.CreateICmpEQ(x, Constant::getNullValue(x->getType()));
     unsigned bits = x->getType()->getIntegerBitWidth();
     Value *position = b.CreateSub(b.getInt32(bits - 1), zeros);
-    return b.CreateSelect(isZero, b.getInt32(~0u),
-                          b.CreateSelect(c.argument(1), zeros, position));
+    return b.CreateSelect(isZero, b.getInt32(~0u), b.CreateSelect(c.argument(1), zeros, position));
   }
   if (op == "fshl" || op == "fshr") {
     Value *amount = c.argument(2);
     Type *i64 = b.getInt64Ty();
-    amount = b.CreateZExt(b.CreateSelect(b.CreateICmpUGT(amount, b.getInt32(32)), b.getInt32(32),
-                                         amount), i64);
+    amount = b.CreateZExt(
+        b.CreateSelect(b.CreateICmpUGT(amount, b.getInt32(32)), b.getInt32(32), amount), i64);
     Value *pair = b.CreateOr(b.CreateShl(b.CreateZExt(c.argument(0), i64), 32),
                              b.CreateZExt(c.argument(1), i64));
-    Value *result = op == "fshl" ? b.CreateLShr(b.CreateShl(pair, amount), 32)
-                                 : b.CreateLShr(pair, amount);
+    Value *result =
+        op == "fshl" ? b.CreateLShr(b.CreateShl(pair, amount), 32) : b.CreateLShr(pair, amount);
     return b.CreateTrunc(result, b.getInt32Ty());
   }
   return lowerAddressSpace(c);

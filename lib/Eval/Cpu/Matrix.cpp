@@ -43,12 +43,25 @@ std::optional<kbrt::MmaType> parseMatrixType(StringRef name) {
 unsigned matrixBits(kbrt::MmaType type) {
   using T = kbrt::MmaType;
   switch (type) {
-  case T::F16: case T::BF16: return 16;
-  case T::TF32: case T::F32: case T::S32: return 32;
-  case T::F64: return 64;
-  case T::S8: case T::U8: case T::E4M3: case T::E5M2: return 8;
-  case T::S4: case T::U4: return 4;
-  case T::B1: return 1;
+  case T::F16:
+  case T::BF16:
+    return 16;
+  case T::TF32:
+  case T::F32:
+  case T::S32:
+    return 32;
+  case T::F64:
+    return 64;
+  case T::S8:
+  case T::U8:
+  case T::E4M3:
+  case T::E5M2:
+    return 8;
+  case T::S4:
+  case T::U4:
+    return 4;
+  case T::B1:
+    return 1;
   }
   llvm_unreachable("all types are listed");
 }
@@ -105,7 +118,8 @@ std::vector<Value *> emitMatrixMultiply(ImageContext &context, IRBuilder<> &b,
   AllocaInst *d = ImageContext::entryAlloca(
       b, ArrayType::get(b.getInt8Ty(), std::max(1u, resultBytes)), "kb.d");
   d->setAlignment(Align(16));
-  std::string detail = ("mma.m" + Twine(shape.m) + "n" + Twine(shape.n) + "k" + Twine(shape.k)).str();
+  std::string detail =
+      ("mma.m" + Twine(shape.m) + "n" + Twine(shape.n) + "k" + Twine(shape.k)).str();
   unsigned site = context.addSite(at, kbrt::AccessKind::WarpOp, detail);
   context.callAtSite(b, "kbrt_mma", site,
                      {shapeConstant(context, shape), spill(b, a, "kb.a"), spill(b, bb, "kb.b"),
@@ -113,9 +127,9 @@ std::vector<Value *> emitMatrixMultiply(ImageContext &context, IRBuilder<> &b,
   std::vector<Value *> values;
   unsigned offset = 0;
   for (Type *type : results) {
-    values.push_back(b.CreateAlignedLoad(
-        type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), d, offset),
-        commonAlignment(Align(16), offset)));
+    values.push_back(b.CreateAlignedLoad(type,
+                                         b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), d, offset),
+                                         commonAlignment(Align(16), offset)));
     offset += type->getPrimitiveSizeInBits().getFixedValue() / 8;
   }
   return values;
@@ -140,7 +154,8 @@ static Value *pointerOfLane(IRBuilder<> &b, Value *row, Value *lane) {
 /// other way round. Gives the addresses of the two elements.
 static std::pair<Value *, Value *> elementAddresses(IRBuilder<> &b, Value *row, unsigned matrix,
                                                     bool transposed) {
-  Value *lane = b.CreateIntrinsic(b.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_laneid, ArrayRef<Value *>());
+  Value *lane =
+      b.CreateIntrinsic(b.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_laneid, ArrayRef<Value *>());
   Value *group = b.CreateLShr(lane, 2);
   Value *pair = b.CreateShl(b.CreateAnd(lane, 3), 1);
   auto address = [&](Value *r, Value *column) {

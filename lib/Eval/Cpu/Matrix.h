@@ -21,19 +21,19 @@ std::optional<kbrt::MmaType> parseMatrixType(llvm::StringRef name);
 unsigned matrixBits(kbrt::MmaType type);
 
 /// D = A * B + C on registers; counts of \p shape are filled in from them.
-std::vector<llvm::Value *>
-emitMatrixMultiply(ImageContext &context, llvm::IRBuilder<> &builder, const llvm::Instruction &at,
-                   kbrt::MmaShape shape, llvm::ArrayRef<llvm::Value *> a,
-                   llvm::ArrayRef<llvm::Value *> b, llvm::ArrayRef<llvm::Value *> c,
-                   llvm::ArrayRef<llvm::Type *> results);
+std::vector<llvm::Value *> emitMatrixMultiply(ImageContext &context, llvm::IRBuilder<> &builder,
+                                              const llvm::Instruction &at, kbrt::MmaShape shape,
+                                              llvm::ArrayRef<llvm::Value *> a,
+                                              llvm::ArrayRef<llvm::Value *> b,
+                                              llvm::ArrayRef<llvm::Value *> c,
+                                              llvm::ArrayRef<llvm::Type *> results);
 
 /// ldmatrix / stmatrix of \p count 8x8 matrices of 16-bit elements.
 std::vector<llvm::Value *> emitLoadMatrix(ImageContext &context, llvm::IRBuilder<> &builder,
                                           const llvm::Instruction &at, llvm::Value *row,
                                           unsigned count, bool transposed);
-void emitStoreMatrix(ImageContext &context, llvm::IRBuilder<> &builder,
-                     const llvm::Instruction &at, llvm::Value *row,
-                     llvm::ArrayRef<llvm::Value *> registers, bool transposed);
+void emitStoreMatrix(ImageContext &context, llvm::IRBuilder<> &builder, const llvm::Instruction &at,
+                     llvm::Value *row, llvm::ArrayRef<llvm::Value *> registers, bool transposed);
 
 /// Replaces one wmma intrinsic; false if it is none of those understood.
 bool expandWmma(ImageContext &context, llvm::CallInst &call);

@@ -14,19 +14,21 @@ using namespace llvm;
 
 namespace kbopt::cpu {
 
-/// atomic.OP.gen.{i,f}.{cta,sys}: scopes do not matter to one thread at a time, but to the race check.
+/// atomic.OP.gen.{i,f}.{cta,sys}: scopes do not matter to one thread at a time, but to the race
+/// check.
 static Value *expandAtomic(CallInst &call, ArrayRef<StringRef> parts) {
   IRBuilder<> b(&call);
   Value *address = call.getArgOperand(0), *value = call.getArgOperand(1);
   Type *type = value->getType();
   Align align(type->getPrimitiveSizeInBits() / 8);
-  const SyncScope::ID scope =
-      is_contained(parts, "cta") ? call.getContext().getOrInsertSyncScopeID("block") : SyncScope::System;
+  const SyncScope::ID scope = is_contained(parts, "cta")
+                                  ? call.getContext().getOrInsertSyncScopeID("block")
+                                  : SyncScope::System;
   if (parts[1] == "cas")
-    return b.CreateExtractValue(
-        b.CreateAtomicCmpXchg(address, value, call.getArgOperand(2), align,
-                              AtomicOrdering::Monotonic, AtomicOrdering::Monotonic, scope),
-        0);
+    return b.CreateExtractValue(b.CreateAtomicCmpXchg(address, value, call.getArgOperand(2), align,
+                                                      AtomicOrdering::Monotonic,
+                                                      AtomicOrdering::Monotonic, scope),
+                                0);
   using Rmw = AtomicRMWInst;
   auto operation = StringSwitch<Rmw::BinOp>(parts[1])
                        .Case("add", type->isFloatingPointTy() ? Rmw::FAdd : Rmw::Add)
@@ -44,8 +46,8 @@ static Value *expandAtomic(CallInst &call, ArrayRef<StringRef> parts) {
   return b.CreateAtomicRMW(operation, address, value, align, AtomicOrdering::Monotonic, scope);
 }
 
-void noteAsyncCopy(ImageContext &context, IRBuilderBase &b, const Instruction &at, Value *destination,
-                   unsigned bytes) {
+void noteAsyncCopy(ImageContext &context, IRBuilderBase &b, const Instruction &at,
+                   Value *destination, unsigned bytes) {
   if (context.mode != kbrt::ImageMode::Check)
     return;
   unsigned site = context.addSite(at, kbrt::AccessKind::Store, "cp.async");
@@ -75,9 +77,10 @@ static bool expandAsyncCopy(ImageContext &context, CallInst &call, ArrayRef<Stri
     b.CreateMemSet(destination, b.getInt8(0), bytes, Align(bytes));
     b.CreateMemCpy(destination, Align(bytes), source, Align(bytes), call.getArgOperand(2));
   } else {
-    Type *type = bytes == 16 ? (Type *)FixedVectorType::get(b.getInt64Ty(), 2)
-                             : b.getIntNTy(bytes * 8);
-    b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(bytes)), destination, Align(bytes));
+    Type *type =
+        bytes == 16 ? (Type *)FixedVectorType::get(b.getInt64Ty(), 2) : b.getIntNTy(bytes * 8);
+    b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(bytes)), destination,
+                         Align(bytes));
   }
   noteAsyncCopy(context, b, call, destination, bytes);
   call.eraseFromParent();
@@ -123,9 +126,9 @@ static void expandCall(ImageContext &context, CallInst &call) {
     expandAsyncCopy(context, call, parts);
     return;
   } else if (parts[0] == "ldu" || parts[0] == "ldg") {
-    LoadInst *load = b.CreateAlignedLoad(
-        call.getType(), call.getArgOperand(0),
-        Align(cast<ConstantInt>(call.getArgOperand(1))->getZExtValue()));
+    LoadInst *load =
+        b.CreateAlignedLoad(call.getType(), call.getArgOperand(0),
+                            Align(cast<ConstantInt>(call.getArgOperand(1))->getZExtValue()));
     load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(call.getContext(), {}));
     replacement = load;
   } else if (name.starts_with("ldmatrix.sync.aligned.m8n8.x") && name.contains(".b16")) {

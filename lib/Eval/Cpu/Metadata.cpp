@@ -36,13 +36,20 @@ static std::string spell(const DIType *type) {
   if (auto *derived = dyn_cast<DIDerivedType>(type)) {
     std::string base = derived->getName().empty() ? spell(derived->getBaseType()) : "";
     switch (derived->getTag()) {
-    case dwarf::DW_TAG_pointer_type: return base + " *";
-    case dwarf::DW_TAG_reference_type: return base + " &";
-    case dwarf::DW_TAG_rvalue_reference_type: return base + " &&";
-    case dwarf::DW_TAG_const_type: return "const " + base;
-    case dwarf::DW_TAG_volatile_type: return "volatile " + base;
-    case dwarf::DW_TAG_restrict_type: return base + "__restrict__";
-    default: return derived->getName().str();
+    case dwarf::DW_TAG_pointer_type:
+      return base + " *";
+    case dwarf::DW_TAG_reference_type:
+      return base + " &";
+    case dwarf::DW_TAG_rvalue_reference_type:
+      return base + " &&";
+    case dwarf::DW_TAG_const_type:
+      return "const " + base;
+    case dwarf::DW_TAG_volatile_type:
+      return "volatile " + base;
+    case dwarf::DW_TAG_restrict_type:
+      return base + "__restrict__";
+    default:
+      return derived->getName().str();
     }
   }
   if (auto *composite = dyn_cast<DICompositeType>(type))

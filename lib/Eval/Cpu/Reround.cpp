@@ -17,8 +17,8 @@ namespace kbopt::cpu {
 
 static bool isFused(const Instruction &instruction) {
   auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  return call && (call->getIntrinsicID() == Intrinsic::fma ||
-                  call->getIntrinsicID() == Intrinsic::fmuladd);
+  return call &&
+         (call->getIntrinsicID() == Intrinsic::fma || call->getIntrinsicID() == Intrinsic::fmuladd);
 }
 
 /// Operands whose signs turn the sign of what \p instruction computes before it rounds; none if
@@ -29,15 +29,18 @@ static SmallVector<unsigned, 2> signOperands(const Instruction &instruction) {
     return {};
   switch (instruction.getOpcode()) {
   case Instruction::FAdd:
-  case Instruction::FSub: return {0, 1};
+  case Instruction::FSub:
+    return {0, 1};
   case Instruction::FMul:
   case Instruction::FDiv:
-  case Instruction::FPTrunc: return {0};
+  case Instruction::FPTrunc:
+    return {0};
   case Instruction::Call:
     if (isFused(instruction))
       return {0, 2};
     return {};
-  default: return {};
+  default:
+    return {};
   }
 }
 
@@ -100,7 +103,8 @@ Value *Rerounder::drawnSign(Instruction &instruction) {
   for (Value *operand : instruction.operand_values())
     if (operand->getType()->isFloatingPointTy()) {
       Value *bits = builder->CreateZExt(bitsOf(*builder, operand), builder->getInt64Ty());
-      hash = builder->CreateMul(builder->CreateXor(hash, bits), builder->getInt64(0xbf58476d1ce4e5b9u));
+      hash = builder->CreateMul(builder->CreateXor(hash, bits),
+                                builder->getInt64(0xbf58476d1ce4e5b9u));
       hash = builder->CreateXor(hash, builder->CreateLShr(hash, 29));
     }
   hash = builder->CreateMul(hash, builder->getInt64(0x94d049bb133111ebu));
@@ -109,7 +113,8 @@ Value *Rerounder::drawnSign(Instruction &instruction) {
 
 Value *Rerounder::withSign(Value *value, Value *sign) {
   const unsigned width = value->getType()->getScalarSizeInBits();
-  Value *mask = builder->CreateTrunc(builder->CreateLShr(sign, 64 - width), builder->getIntNTy(width));
+  Value *mask =
+      builder->CreateTrunc(builder->CreateLShr(sign, 64 - width), builder->getIntNTy(width));
   Value *bits = keep(bitsOf(*builder, value));
   return builder->CreateBitCast(builder->CreateXor(bits, mask), value->getType());
 }
@@ -123,7 +128,8 @@ void Rerounder::rewrite(Instruction &instruction, ArrayRef<unsigned> signs) {
   own.clear();
   if (isNarrowed)
     for (Use &operand : instruction.operands())
-      if (auto *constant = dyn_cast<ConstantFP>(operand.get()); constant && constant->getType()->isDoubleTy())
+      if (auto *constant = dyn_cast<ConstantFP>(operand.get());
+          constant && constant->getType()->isDoubleTy())
         operand.set(ConstantFP::get(constant->getType(),
                                     static_cast<float>(constant->getValueAPF().convertToDouble())));
   IRBuilder<> before(&instruction), after(instruction.getNextNode());

@@ -96,16 +96,16 @@ Value *SmallFloatLowering::lowerScalar(ArrayRef<Value *> operands, Type *type) {
   case Instruction::FMul:
   case Instruction::FDiv:
   case Instruction::FRem:
-    return narrow(b.CreateBinOp(Instruction::BinaryOps(instruction.getOpcode()),
-                                widen(operands[0]), widen(operands[1])),
+    return narrow(b.CreateBinOp(Instruction::BinaryOps(instruction.getOpcode()), widen(operands[0]),
+                                widen(operands[1])),
                   type);
   default:
     break;
   }
   auto &call = cast<IntrinsicInst>(instruction);
   SmallVector<Value *> wide;
-  bool isFma = call.getIntrinsicID() == Intrinsic::fma ||
-               call.getIntrinsicID() == Intrinsic::fmuladd;
+  bool isFma =
+      call.getIntrinsicID() == Intrinsic::fma || call.getIntrinsicID() == Intrinsic::fmuladd;
   for (Value *operand : operands) {
     Value *w = operand->getType()->isFloatingPointTy() ? widen(operand) : operand;
     wide.push_back(isFma ? b.CreateFPExt(w, b.getDoubleTy()) : w);
@@ -155,8 +155,8 @@ static bool needsLowering(const Instruction &instruction) {
   if (opcode == Instruction::FPTrunc && isHalf(instruction.getType()))
     return instruction.getOperand(0)->getType()->getScalarType()->isDoubleTy();
   if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) {
-    if (isHalf(call->getType()) && (call->getIntrinsicID() == Intrinsic::fma ||
-                                    call->getIntrinsicID() == Intrinsic::fmuladd))
+    if (isHalf(call->getType()) &&
+        (call->getIntrinsicID() == Intrinsic::fma || call->getIntrinsicID() == Intrinsic::fmuladd))
       return true;
     return touchesBFloat && !isa<MemIntrinsic>(call) &&
            (call->getType()->isFPOrFPVectorTy() ||

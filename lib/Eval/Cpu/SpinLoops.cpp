@@ -39,9 +39,8 @@ static bool dependsOnSharedRead(const Value *value, const Loop &loop,
     return false;
   if (isSharedRead(*instruction, loop))
     return true;
-  return any_of(instruction->operands(), [&](const Use &operand) {
-    return dependsOnSharedRead(operand, loop, seen);
-  });
+  return any_of(instruction->operands(),
+                [&](const Use &operand) { return dependsOnSharedRead(operand, loop, seen); });
 }
 
 static bool waits(const Loop &loop) {
@@ -50,9 +49,8 @@ static bool waits(const Loop &loop) {
   return any_of(exiting, [&](BasicBlock *block) {
     SmallPtrSet<const Value *, 16> seen;
     Instruction *terminator = block->getTerminator();
-    return any_of(terminator->operands(), [&](const Use &operand) {
-      return dependsOnSharedRead(operand, loop, seen);
-    });
+    return any_of(terminator->operands(),
+                  [&](const Use &operand) { return dependsOnSharedRead(operand, loop, seen); });
   });
 }
 

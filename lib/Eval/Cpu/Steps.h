@@ -8,8 +8,8 @@
 #define KBOPT_LIB_EVAL_CPU_STEPS_H
 
 #include "ImageContext.h"
-#include "kb-opt/Support/Error.h"
 #include "ThreadState.h"
+#include "kb-opt/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace kbopt::cpu {
@@ -25,7 +25,8 @@ void prepareDevice(ImageContext &context);
 /// Replaces inline PTX by IR; what is not understood becomes unsupported.
 void translateInlineAsm(ImageContext &context);
 
-/// Mode Check: \p bytes at \p destination are in flight until they are waited for; a wait until at most
+/// Mode Check: \p bytes at \p destination are in flight until they are waited for; a wait until at
+/// most
 /// \p groups are (~0: nothing is), or without it a commit.
 void noteAsyncCopy(ImageContext &context, llvm::IRBuilderBase &b, const llvm::Instruction &at,
                    llvm::Value *destination, unsigned bytes);

@@ -68,11 +68,12 @@ bool canSplit(ImageContext &context, Function &kernel) {
   return hasStop;
 }
 
-static Function *declare(Module &module, StringRef name, Type *result, ArrayRef<Type *> parameters) {
+static Function *declare(Module &module, StringRef name, Type *result,
+                         ArrayRef<Type *> parameters) {
   auto *function = cast<Function>(
       module.getOrInsertFunction(name, FunctionType::get(result, parameters, false)).getCallee());
-  for (Attribute::AttrKind kind : {Attribute::NoUnwind, Attribute::Convergent, Attribute::NoMerge,
-                                   Attribute::NoDuplicate})
+  for (Attribute::AttrKind kind :
+       {Attribute::NoUnwind, Attribute::Convergent, Attribute::NoMerge, Attribute::NoDuplicate})
     function->addFnAttr(kind);
   return function;
 }

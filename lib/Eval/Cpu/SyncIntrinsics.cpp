@@ -89,8 +89,8 @@ static Lowered lowerBarrier(IntrinsicCall &c) {
     return c.context.callAtSite(b, "kbrt_barrier", site, {id, count});
   unsigned op = c.has("popc") ? 0 : c.has("and") ? 1 : 2;
   Value *predicate = b.CreateZExt(c.argument(counted ? 2 : 1), b.getInt32Ty());
-  Value *result = c.context.callAtSite(b, "kbrt_barrier_red", site,
-                                       {id, count, b.getInt32(op), predicate});
+  Value *result =
+      c.context.callAtSite(b, "kbrt_barrier_red", site, {id, count, b.getInt32(op), predicate});
   if (c.call.getType()->isIntegerTy(1))
     return b.CreateICmpNE(result, b.getInt32(0));
   return result;
@@ -100,8 +100,8 @@ static Lowered lowerShuffle(IntrinsicCall &c) {
   IRBuilder<> &b = c.builder;
   bool isSync = c.parts[1] == "sync";
   StringRef modeName = c.parts[isSync ? 2 : 1], type = c.parts.back();
-  unsigned mode = StringSwitch<unsigned>(modeName).Case("idx", 0).Case("up", 1).Case("down", 2)
-                      .Default(3);
+  unsigned mode =
+      StringSwitch<unsigned>(modeName).Case("idx", 0).Case("up", 1).Case("down", 2).Default(3);
   unsigned first = isSync ? 1 : 0;
   Value *mask = isSync ? c.argument(0) : (Value *)b.getInt32(~0u);
   Value *value = b.CreateBitCast(c.argument(first), b.getInt32Ty());
@@ -122,8 +122,8 @@ static Lowered lowerShuffle(IntrinsicCall &c) {
 static Lowered lowerVote(IntrinsicCall &c) {
   IRBuilder<> &b = c.builder;
   bool isSync = c.has("sync");
-  unsigned mode = StringSwitch<unsigned>(c.parts[1]).Case("all", 0).Case("any", 1).Case("uni", 2)
-                      .Default(3);
+  unsigned mode =
+      StringSwitch<unsigned>(c.parts[1]).Case("all", 0).Case("any", 1).Case("uni", 2).Default(3);
   Value *mask = isSync ? c.argument(0) : (Value *)b.getInt32(~0u);
   Value *predicate = b.CreateZExt(c.argument(isSync ? 1 : 0), b.getInt32Ty());
   Value *result = c.context.callAtSite(b, "kbrt_vote", c.site(AccessKind::WarpOp),
@@ -247,13 +247,16 @@ Lowered lowerSynchronisation(IntrinsicCall &c) {
     return c.context.callAtSite(b, "kbrt_yield", c.site(AccessKind::Spin), {});
   if (name.starts_with("membar.") || name.starts_with("fence.")) {
     if (c.context.mode == kbrt::ImageMode::Check)
-      c.context.callAtSite(b, "kbrt_fence", c.context.addSite(c.call, AccessKind::Barrier, name), {});
+      c.context.callAtSite(b, "kbrt_fence", c.context.addSite(c.call, AccessKind::Barrier, name),
+                           {});
     return nullptr;
   }
-  if (name == "cp.async.commit.group" || name == "cp.async.wait.all" || name == "cp.async.wait.group") {
-    noteAsyncWait(c.context, b, name.ends_with("commit.group") ? nullptr
-                                : name.ends_with("all")        ? (Value *)b.getInt32(~0u)
-                                                               : c.argument(0));
+  if (name == "cp.async.commit.group" || name == "cp.async.wait.all" ||
+      name == "cp.async.wait.group") {
+    noteAsyncWait(c.context, b,
+                  name.ends_with("commit.group") ? nullptr
+                  : name.ends_with("all")        ? (Value *)b.getInt32(~0u)
+                                                 : c.argument(0));
     return nullptr;
   }
   // Hints, and waits for what has happened already.

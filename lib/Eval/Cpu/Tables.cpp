@@ -25,9 +25,7 @@ private:
   Constant *i8(uint64_t v) { return ConstantInt::get(Type::getInt8Ty(c), v); }
   Constant *i32(uint64_t v) { return ConstantInt::get(Type::getInt32Ty(c), v); }
   Constant *i64(uint64_t v) { return ConstantInt::get(Type::getInt64Ty(c), v); }
-  Constant *reference(Constant *value) {
-    return value ? value : ConstantPointerNull::get(pointer);
-  }
+  Constant *reference(Constant *value) { return value ? value : ConstantPointerNull::get(pointer); }
   Constant *row(const Fields &fields) { return ConstantStruct::getAnon(fields); }
   Constant *array(StringRef name, ArrayRef<Constant *> rows, size_t rowBytes);
   Constant *numbers(StringRef name, ArrayRef<uint32_t> values);
@@ -100,22 +98,39 @@ Constant *TableWriter::splitTable(const SplitKernel &split) {
   for (const Stop &stop : split.stops)
     stops.push_back(row({i8(uint64_t(stop.kind)), i32(stop.detail), i32(stop.site)}));
   bool hasWarpStops = any_of(split.stops, [](const Stop &stop) { return stop.isOfWarp(); });
-  Constant *info = row({array("regions", regions, sizeof(kbrt::RegionFunction)),
-                        array("stops", stops, sizeof(kbrt::StopInfo)), i32(stops.size()),
-                        i32(hasWarpStops), i64(split.slotBytes), i64(split.arrayBytes),
-                        i64(split.uniformBytes)});
+  Constant *info =
+      row({array("regions", regions, sizeof(kbrt::RegionFunction)),
+           array("stops", stops, sizeof(kbrt::StopInfo)), i32(stops.size()), i32(hasWarpStops),
+           i64(split.slotBytes), i64(split.arrayBytes), i64(split.uniformBytes)});
   return array("split", {info}, sizeof(kbrt::SplitInfo));
 }
 
 Constant *TableWriter::kernelRow(const Kernel &k) {
-  return row({text(k.name), text(demangle(k.name)), reference(k.body), reference(k.loop),
-              k.split ? splitTable(*k.split) : reference(nullptr), reference(k.countedBody), parameterTable(k), i32(k.parameters.size()),
-              i32(k.parameterBytes), sharedTable(k), i32(k.shared.size()),
-              i32(k.staticSharedBytes), i32(k.sharedSpan), i8(k.usesBarrier), i8(k.usesWarpOps),
-              i8(k.needsFibers), i8(k.usesDynamicShared), i8(k.usesAtomics),
-              i8(k.usesIndirectCalls), i32(k.maxThreads), i32(k.minBlocks),
-              numbers("unsupported", k.unsupported), i32(k.unsupported.size()),
-              text(k.place.file), i32(k.place.line)});
+  return row({text(k.name),
+              text(demangle(k.name)),
+              reference(k.body),
+              reference(k.loop),
+              k.split ? splitTable(*k.split) : reference(nullptr),
+              reference(k.countedBody),
+              parameterTable(k),
+              i32(k.parameters.size()),
+              i32(k.parameterBytes),
+              sharedTable(k),
+              i32(k.shared.size()),
+              i32(k.staticSharedBytes),
+              i32(k.sharedSpan),
+              i8(k.usesBarrier),
+              i8(k.usesWarpOps),
+              i8(k.needsFibers),
+              i8(k.usesDynamicShared),
+              i8(k.usesAtomics),
+              i8(k.usesIndirectCalls),
+              i32(k.maxThreads),
+              i32(k.minBlocks),
+              numbers("unsupported", k.unsupported),
+              i32(k.unsupported.size()),
+              text(k.place.file),
+              i32(k.place.line)});
 }
 
 Constant *TableWriter::variableRow(const Variable &v) {
@@ -125,9 +140,8 @@ Constant *TableWriter::variableRow(const Variable &v) {
   bool isZero = !v.initial || v.initial->getInitializer()->isNullValue();
   bool keeps = v.kind == kbrt::VariableKind::Image || !isZero;
   return row({text(v.name), i8(uint64_t(v.kind)), i8(v.isConst),
-              i32(v.initial ? v.initial->getAlign().value_or(Align(16)).value() : 16),
-              i64(v.bytes), keeps ? (Constant *)v.initial : ConstantPointerNull::get(pointer),
-              reference(v.slot),
+              i32(v.initial ? v.initial->getAlign().value_or(Align(16)).value() : 16), i64(v.bytes),
+              keeps ? (Constant *)v.initial : ConstantPointerNull::get(pointer), reference(v.slot),
               array("relocations", relocations, sizeof(kbrt::VariableRelocation)),
               i32(v.relocations.size()), text(v.elementType), i32(v.line)});
 }
@@ -170,10 +184,10 @@ void TableWriter::write() {
   for (const Variable &variable : context.variables)
     variables.push_back(variableRow(variable));
   for (const Site &s : context.sites)
-    sites.push_back(row({i8(uint64_t(s.kind)), i8(uint64_t(s.space)), i8(s.isVolatile),
-                         i8(s.isReadOnly), i32(s.bytes), i32(s.function), i32(s.place.line),
-                         i32(s.place.column), text(s.place.file), text(s.array),
-                         text(s.detail), i32(s.loadGroup), i32(s.isAlone)}));
+    sites.push_back(
+        row({i8(uint64_t(s.kind)), i8(uint64_t(s.space)), i8(s.isVolatile), i8(s.isReadOnly),
+             i32(s.bytes), i32(s.function), i32(s.place.line), i32(s.place.column),
+             text(s.place.file), text(s.array), text(s.detail), i32(s.loadGroup), i32(s.isAlone)}));
   for (const CountedBlock &b : context.blocks)
     blocks.push_back(row({i32(b.function), i32(b.firstMix), i32(b.mixCount), i32(b.instructions),
                           i32(b.place.line), text(b.place.file), i32(b.loopDepth)}));
@@ -186,17 +200,17 @@ void TableWriter::write() {
   for (const UnsupportedConstruct &u : context.unsupported)
     unsupported.push_back(row({text(u.construct), text(u.file), i32(u.line), i32(u.column)}));
 
-  Constant *info = row({i32(kbrt::imageAbiVersion), i32(uint64_t(context.mode)),
-                        array("kernels", kernels, sizeof(kbrt::KernelInfo)),
-                        array("variables", variables, sizeof(kbrt::VariableInfo)),
-                        array("sites", sites, sizeof(kbrt::SiteInfo)),
-                        array("blocks", blocks, sizeof(kbrt::BlockInfo)),
-                        array("mixes", mixes, sizeof(kbrt::MixInfo)),
-                        array("branches", branches, sizeof(kbrt::BranchInfo)),
-                        array("unsupported", unsupported, sizeof(kbrt::UnsupportedInfo)),
-                        i32(kernels.size()), i32(variables.size()), i32(sites.size()),
-                        i32(blocks.size()), i32(mixes.size()), i32(branches.size()),
-                        i32(unsupported.size()), text(context.mainFile)});
+  Constant *info =
+      row({i32(kbrt::imageAbiVersion), i32(uint64_t(context.mode)),
+           array("kernels", kernels, sizeof(kbrt::KernelInfo)),
+           array("variables", variables, sizeof(kbrt::VariableInfo)),
+           array("sites", sites, sizeof(kbrt::SiteInfo)),
+           array("blocks", blocks, sizeof(kbrt::BlockInfo)),
+           array("mixes", mixes, sizeof(kbrt::MixInfo)),
+           array("branches", branches, sizeof(kbrt::BranchInfo)),
+           array("unsupported", unsupported, sizeof(kbrt::UnsupportedInfo)), i32(kernels.size()),
+           i32(variables.size()), i32(sites.size()), i32(blocks.size()), i32(mixes.size()),
+           i32(branches.size()), i32(unsupported.size()), text(context.mainFile)});
   assert(module.getDataLayout().getTypeAllocSize(info->getType()) == sizeof(kbrt::ImageInfo));
   new GlobalVariable(module, info->getType(), true, GlobalValue::ExternalLinkage, info,
                      kbrt::imageSymbol);

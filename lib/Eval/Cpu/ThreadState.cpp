@@ -15,9 +15,8 @@ Function *addStateParameters(Function &kernel) {
   SmallVector<Type *> types(kernel.getFunctionType()->params());
   unsigned own = types.size();
   types.append({pointer, pointer, i32, i32, i32});
-  Function *result =
-      Function::Create(FunctionType::get(kernel.getReturnType(), types, false),
-                       GlobalValue::InternalLinkage, "", kernel.getParent());
+  Function *result = Function::Create(FunctionType::get(kernel.getReturnType(), types, false),
+                                      GlobalValue::InternalLinkage, "", kernel.getParent());
   std::string name = kernel.getName().str();
   kernel.setName("");
   result->setName("kb.kernel." + name);
@@ -33,9 +32,9 @@ Function *addStateParameters(Function &kernel) {
   // CUDA's limits on a block's shape.
   unsigned limits[] = {1024, 1024, 64};
   for (unsigned i = 0; i < 3; ++i)
-    result->addParamAttr(own + 2 + i,
-                         Attribute::get(c, Attribute::Range,
-                                        ConstantRange(APInt(32, 0), APInt(32, limits[i]))));
+    result->addParamAttr(
+        own + 2 + i,
+        Attribute::get(c, Attribute::Range, ConstantRange(APInt(32, 0), APInt(32, limits[i]))));
   for (unsigned i = 0; i < 2; ++i)
     result->addParamAttr(own + i, Attribute::NonNull);
   result->addFnAttr(stateAttribute);
@@ -55,8 +54,8 @@ IRBuilder<> &ThreadState::atEntry() {
   if (!anchor) {
     // A marker that stays in place while code is put before it.
     builder.SetInsertPoint(&entry, entry.begin());
-    anchor = cast<Instruction>(
-        builder.CreateFreeze(PoisonValue::get(builder.getInt1Ty()), "kb.state"));
+    anchor =
+        cast<Instruction>(builder.CreateFreeze(PoisonValue::get(builder.getInt1Ty()), "kb.state"));
   }
   builder.SetInsertPoint(anchor);
   if (DISubprogram *subprogram = function.getSubprogram())
@@ -93,11 +92,10 @@ Value *ThreadState::tid(unsigned dimension) {
     Value *self = thread();
     // Not invariant: another thread may call the function next.
     IRBuilder<> &at = atEntry();
-    tids[dimension] =
-        at.CreateLoad(at.getInt32Ty(),
-                      at.CreateConstGEP1_64(at.getInt8Ty(), self,
-                                            offsetof(kbrt::Thread, tid) + 4 * dimension),
-                      "kb.tid");
+    tids[dimension] = at.CreateLoad(
+        at.getInt32Ty(),
+        at.CreateConstGEP1_64(at.getInt8Ty(), self, offsetof(kbrt::Thread, tid) + 4 * dimension),
+        "kb.tid");
   }
   return tids[dimension];
 }

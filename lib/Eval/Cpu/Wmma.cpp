@@ -26,7 +26,8 @@ void visitFragment(IRBuilder<> &b, const Fragment &f, Value *base, Value *stride
   unsigned total = f.rows * f.columns;
   unsigned run = total >= 32 * f.count ? f.count : std::max(1u, total / 32);
   unsigned bytes = f.element->getPrimitiveSizeInBits().getFixedValue() / 8;
-  Value *lane = b.CreateIntrinsic(b.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_laneid, ArrayRef<Value *>());
+  Value *lane =
+      b.CreateIntrinsic(b.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_laneid, ArrayRef<Value *>());
   Value *flat = b.CreateAnd(b.CreateMul(lane, b.getInt32(run)), b.getInt32(total - 1));
   Value *row = b.CreateUDiv(flat, b.getInt32(f.columns));
   Value *column = b.CreateURem(flat, b.getInt32(f.columns));
@@ -47,13 +48,14 @@ static std::vector<Value *> loadFragment(IRBuilder<> &b, const Fragment &f, Valu
                                          Value *stride) {
   std::vector<Value *> elements(f.count);
   unsigned bytes = f.element->getPrimitiveSizeInBits().getFixedValue() / 8;
-  visitFragment(b, f, base, stride, [&](Value *address, unsigned first, unsigned step, unsigned run) {
-    Type *type = step > 1 ? (Type *)FixedVectorType::get(f.element, step) : f.element;
-    Value *value = b.CreateAlignedLoad(type, address, Align(step * bytes));
-    for (unsigned n = 0; n < step; ++n)
-      for (unsigned index = first + n; index < f.count; index += run)
-        elements[index] = step > 1 ? b.CreateExtractElement(value, n) : value;
-  });
+  visitFragment(b, f, base, stride,
+                [&](Value *address, unsigned first, unsigned step, unsigned run) {
+                  Type *type = step > 1 ? (Type *)FixedVectorType::get(f.element, step) : f.element;
+                  Value *value = b.CreateAlignedLoad(type, address, Align(step * bytes));
+                  for (unsigned n = 0; n < step; ++n)
+                    for (unsigned index = first + n; index < f.count; index += run)
+                      elements[index] = step > 1 ? b.CreateExtractElement(value, n) : value;
+                });
   return elements;
 }
 
@@ -115,13 +117,20 @@ static Value *pack(IRBuilder<> &b, ArrayRef<Value *> elements, Type *structure) 
 static Type *memoryType(IRBuilder<> &b, kbrt::MmaType type) {
   using T = kbrt::MmaType;
   switch (type) {
-  case T::F16: return b.getHalfTy();
-  case T::BF16: return b.getInt16Ty();
-  case T::TF32: return b.getInt32Ty();
-  case T::F32: return b.getFloatTy();
-  case T::F64: return b.getDoubleTy();
-  case T::S32: return b.getInt32Ty();
-  default: return b.getInt8Ty();
+  case T::F16:
+    return b.getHalfTy();
+  case T::BF16:
+    return b.getInt16Ty();
+  case T::TF32:
+    return b.getInt32Ty();
+  case T::F32:
+    return b.getFloatTy();
+  case T::F64:
+    return b.getDoubleTy();
+  case T::S32:
+    return b.getInt32Ty();
+  default:
+    return b.getInt8Ty();
   }
 }
 
@@ -142,9 +151,9 @@ static bool expandProduct(ImageContext &context, CallInst &call, ArrayRef<String
     shape.dType = named[0], shape.cType = named[1];
   } else {
     shape.aType = shape.bType = named[0];
-    T accumulator = named[0] == T::F64                          ? T::F64
+    T accumulator = named[0] == T::F64                       ? T::F64
                     : named[0] == T::S8 || named[0] == T::U8 ? T::S32
-                                                                : T::F32;
+                                                             : T::F32;
     shape.cType = shape.dType = accumulator;
   }
   // A, B and C follow each other; their sizes come from the shape. Half
@@ -169,9 +178,8 @@ static bool expandProduct(ImageContext &context, CallInst &call, ArrayRef<String
   else
     results.push_back(call.getType());
   IRBuilder<> builder(&call);
-  std::vector<Value *> values =
-      emitMatrixMultiply(context, builder, call, shape, all.take_front(a), all.slice(a, b),
-                         all.drop_front(a + b), results);
+  std::vector<Value *> values = emitMatrixMultiply(context, builder, call, shape, all.take_front(a),
+                                                   all.slice(a, b), all.drop_front(a + b), results);
   Value *result = values[0];
   if (isa<StructType>(call.getType())) {
     result = PoisonValue::get(call.getType());

@@ -26,9 +26,10 @@ static Error badAnswer(json::Path::Root &root) {
 
 /// The machine cannot; \p result says why and what to do.
 static Error environmentError(const json::Object &result) {
-  return make_error<ToolError>(result.getString("message").value_or("the device does not answer").str(),
-                               std::vector<std::string>{"kb-run"}, 3, "",
-                               result.getString("note").value_or("try 'kb-run devices' there").str());
+  return make_error<ToolError>(
+      result.getString("message").value_or("the device does not answer").str(),
+      std::vector<std::string>{"kb-run"}, 3, "",
+      result.getString("note").value_or("try 'kb-run devices' there").str());
 }
 
 static StringRef statusOf(const JobAnswer &answer) {
@@ -38,7 +39,8 @@ static StringRef statusOf(const JobAnswer &answer) {
 /// Status and words of \p result in \p record, which has them as a RunResult has.
 template <typename Record> static bool endedWell(const json::Object &result, Record &record) {
   StringRef status = result.getString("status").value_or("");
-  record.status = status == "lost" ? RunStatus::Lost : parseRunStatus(status).value_or(RunStatus::Fault);
+  record.status =
+      status == "lost" ? RunStatus::Lost : parseRunStatus(status).value_or(RunStatus::Fault);
   record.message = result.getString("message").value_or("").str();
   if (record.status != RunStatus::Ok && record.message.empty())
     record.message = status.str();
@@ -131,9 +133,9 @@ Error CudaDevice::checkSame(const GpuFacts &facts) {
     productName = facts.name;
   if (productName == facts.name)
     return Error::success();
-  return make_error<ToolError>("the device was a '" + productName + "' and is a '" + facts.name + "' now",
-                               std::vector<std::string>{"kb-run"}, 3, "",
-                               "let servers with one kind of GPU answer");
+  return make_error<ToolError>(
+      "the device was a '" + productName + "' and is a '" + facts.name + "' now",
+      std::vector<std::string>{"kb-run"}, 3, "", "let servers with one kind of GPU answer");
 }
 
 Expected<GpuFacts> CudaDevice::facts() {
@@ -168,10 +170,9 @@ Expected<JobAnswer> CudaDevice::ask(StringRef kind, const JobRequest &request) {
     }
   }
   if (statusOf(*answer) == "usage" || statusOf(*answer) == "internal")
-    return make_error<ToolError>("kb-run refuses a job: " +
-                                     answer->result.getString("message").value_or("").str(),
-                                 std::vector<std::string>{"kb-run"}, 2, "",
-                                 "kb-run and kb-opt must come from one build");
+    return make_error<ToolError>(
+        "kb-run refuses a job: " + answer->result.getString("message").value_or("").str(),
+        std::vector<std::string>{"kb-run"}, 2, "", "kb-run and kb-opt must come from one build");
   if (const json::Value *device = answer->result.get("device")) {
     GpuFacts facts;
     json::Path::Root root("device");
@@ -242,8 +243,9 @@ Expected<TimingReport> CudaDevice::measure(const GpuSubject &candidate, const Gp
     return std::move(error);
   if (Error error = addSubject(baseline, files, builder))
     return std::move(error);
-  builder.add(formatv("{0} {1} {2} {3} {4} {5} {6} {7}", timing.minSamples, timing.minSeconds, timing.maxSeconds,
-                      timing.warmUpSeconds, timing.hot, timing.batches, timing.apartRatio, timing.seed)
+  builder.add(formatv("{0} {1} {2} {3} {4} {5} {6} {7}", timing.minSamples, timing.minSeconds,
+                      timing.maxSeconds, timing.warmUpSeconds, timing.hot, timing.batches,
+                      timing.apartRatio, timing.seed)
                   .str());
   Expected<const TimingReport &> report =
       timings.get(builder.finish(), [&] { return measureNow(candidate, baseline, timing); });
@@ -252,7 +254,8 @@ Expected<TimingReport> CudaDevice::measure(const GpuSubject &candidate, const Gp
   return *report;
 }
 
-Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const GpuSubject &baseline,
+Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate,
+                                              const GpuSubject &baseline,
                                               const TimingRequest &timing) {
   // Another seed is another, independent measurement.
   Expected<JobRequest> made =
@@ -283,7 +286,8 @@ Expected<TimingReport> CudaDevice::measureNow(const GpuSubject &candidate, const
   return report;
 }
 
-Expected<GpuProfile> CudaDevice::profile(const GpuSubject &subject, StringRef sets, bool sampleLines) {
+Expected<GpuProfile> CudaDevice::profile(const GpuSubject &subject, StringRef sets,
+                                         bool sampleLines) {
   Expected<JobRequest> made = request(subject);
   if (!made)
     return made.takeError();

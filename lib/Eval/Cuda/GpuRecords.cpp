@@ -34,7 +34,8 @@ const json::Object *object(const json::Object &in, StringLiteral key, json::Path
   return found;
 }
 
-bool readSummary(const json::Object &series, StringLiteral key, TimingSummary &summary, json::Path path) {
+bool readSummary(const json::Object &series, StringLiteral key, TimingSummary &summary,
+                 json::Path path) {
   const json::Object *found = object(series, key, path);
   if (!found)
     return false;
@@ -53,7 +54,8 @@ bool readSummary(const json::Object &series, StringLiteral key, TimingSummary &s
   return true;
 }
 
-bool readSeries(const json::Object &timing, StringLiteral key, TimingSeries &series, json::Path path) {
+bool readSeries(const json::Object &timing, StringLiteral key, TimingSeries &series,
+                json::Path path) {
   const json::Object *found = object(timing, key, path);
   if (!found)
     return false;
@@ -68,7 +70,8 @@ bool readSeries(const json::Object &timing, StringLiteral key, TimingSeries &ser
     return false;
   std::string comparison = text(*decision, "comparison");
   bool known = false;
-  for (TimingDecision each : {TimingDecision::Faster, TimingDecision::Slower, TimingDecision::Inconclusive})
+  for (TimingDecision each :
+       {TimingDecision::Faster, TimingDecision::Slower, TimingDecision::Inconclusive})
     if (comparison == toString(each)) {
       series.decision = each;
       known = true;
@@ -85,7 +88,9 @@ bool readSeries(const json::Object &timing, StringLiteral key, TimingSeries &ser
 /// Why a part is less than what was asked; "" if it is whole.
 std::string degraded(const json::Object &part) {
   std::string why = text(part, "degraded");
-  return why.empty() && part.getBoolean("isDegraded").value_or(false) ? "the device does not say why" : why;
+  return why.empty() && part.getBoolean("isDegraded").value_or(false)
+             ? "the device does not say why"
+             : why;
 }
 
 void readLines(const json::Object &profile, GpuProfile &into) {

@@ -19,7 +19,8 @@ bool readTiming(const llvm::json::Object &result, TimingReport &report, llvm::js
 /// The whole result of a job with `profile`.
 bool readProfile(const llvm::json::Object &result, GpuProfile &profile, llvm::json::Path path);
 bool readAudit(const llvm::json::Object &result, ExecutionAudit &audit, llvm::json::Path path);
-bool readSanitizer(const llvm::json::Object &result, SanitizerReport &report, llvm::json::Path path);
+bool readSanitizer(const llvm::json::Object &result, SanitizerReport &report,
+                   llvm::json::Path path);
 
 } // namespace kbopt
 

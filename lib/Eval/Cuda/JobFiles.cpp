@@ -20,7 +20,8 @@ static void addSubject(json::Object &into, const SentSubject &subject) {
 }
 
 std::string jobText(const JobRequest &request, const SentSubject &subject,
-                    const std::optional<SentSubject> &baseline, StringRef blobs, StringRef outputs) {
+                    const std::optional<SentSubject> &baseline, StringRef blobs,
+                    StringRef outputs) {
   json::Object job = request.fields;
   job["version"] = 1;
   addSubject(job, subject);
@@ -61,7 +62,8 @@ Expected<json::Object> parseResult(StringRef text, StringRef sender) {
 }
 
 json::Object plainResult(StringRef status, const std::string &message) {
-  return json::Object{{"version", 1}, {"status", status}, {"message", message}, {"launches", json::Array()}};
+  return json::Object{
+      {"version", 1}, {"status", status}, {"message", message}, {"launches", json::Array()}};
 }
 
 Error takeOutputs(const std::string &outputs, JobAnswer &answer) {

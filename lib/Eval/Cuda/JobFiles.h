@@ -31,8 +31,8 @@ llvm::Expected<llvm::json::Object> parseResult(llvm::StringRef text, llvm::Strin
 /// A result that says \p status and \p message, as kb-run writes one for a process that died.
 llvm::json::Object plainResult(llvm::StringRef status, const std::string &message);
 
-/// What lies in the folder \p outputs, into \p answer: observables.bin, and the files named by their digests, which
-/// stay mapped. Removes the folder.
+/// What lies in the folder \p outputs, into \p answer: observables.bin, and the files named by
+/// their digests, which stay mapped. Removes the folder.
 llvm::Error takeOutputs(const std::string &outputs, JobAnswer &answer);
 
 } // namespace kbopt

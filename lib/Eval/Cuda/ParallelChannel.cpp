@@ -17,7 +17,8 @@ namespace {
 
 class ParallelChannel : public JobChannel {
 public:
-  ParallelChannel(std::vector<std::unique_ptr<JobChannel>> others, std::unique_ptr<JobChannel> counting)
+  ParallelChannel(std::vector<std::unique_ptr<JobChannel>> others,
+                  std::unique_ptr<JobChannel> counting)
       : others(std::move(others)), counting(std::move(counting)) {}
 
   Expected<JobAnswer> run(const JobRequest &request) override {

@@ -42,7 +42,7 @@ private:
   Expected<SentSubject> stage(const JobSubject &subject, const std::string &folder);
 
   ProcessChannelOptions options;
-  std::mutex turn; ///< one caller after the other
+  std::mutex turn;  ///< one caller after the other
   std::mutex mutex; ///< of the four below
   std::condition_variable changed;
   const JobRequest *waiting = nullptr;
@@ -119,7 +119,8 @@ Error ProcessChannel::startServer() {
     if (!tools.empty())
       request.sandbox->readable.insert(request.sandbox->readable.begin(),
                                        sys::path::parent_path(tools).str());
-    if (const char *toolkit = std::getenv("CUDA_PATH"); options.seesGpus && toolkit && sys::fs::is_directory(toolkit))
+    if (const char *toolkit = std::getenv("CUDA_PATH");
+        options.seesGpus && toolkit && sys::fs::is_directory(toolkit))
       request.sandbox->readable.insert(request.sandbox->readable.begin(), toolkit);
   }
   Expected<std::unique_ptr<ChildProcess>> started = ChildProcess::start(request);
@@ -149,8 +150,8 @@ Expected<SentSubject> ProcessChannel::stage(const JobSubject &subject, const std
   return sent;
 }
 
-Expected<std::optional<std::string>> ProcessChannel::ask(const std::string &line, double limitSeconds,
-                                                         std::string &why, bool &late) {
+Expected<std::optional<std::string>>
+ProcessChannel::ask(const std::string &line, double limitSeconds, std::string &why, bool &late) {
   if (!server)
     if (Error error = startServer())
       return std::move(error);
@@ -179,7 +180,8 @@ Expected<std::optional<std::string>> ProcessChannel::ask(const std::string &line
     why += ": " + tail;
   // A server that cannot even start is nobody's fault but the machine's.
   if (ended.exitStatus == 127 || (options.sandboxed && StringRef(ended.err).contains("bwrap:")))
-    return make_error<ToolError>("kb-run does not start", command, ended.exitStatus, ended.errorTail(),
+    return make_error<ToolError>("kb-run does not start", command, ended.exitStatus,
+                                 ended.errorTail(),
                                  "try it by itself: " + options.kbRun + " devices");
   return std::optional<std::string>();
 }
@@ -232,7 +234,8 @@ Expected<JobAnswer> ProcessChannel::answer(const JobRequest &request) {
   }
   return JobAnswer{plainResult("crash", formatv("the job took down {0} servers, the last one {1}",
                                                 options.attempts, why)),
-                   "", {}};
+                   "",
+                   {}};
 }
 
 } // namespace

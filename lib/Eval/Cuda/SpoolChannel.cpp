@@ -15,8 +15,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <fcntl.h>
+#include <mutex>
 #include <set>
 #include <sys/stat.h>
 #include <thread>
@@ -54,16 +54,17 @@ private:
   void giveBack(const std::string &name);
 
   SpoolChannelOptions options;
-  std::mutex mutex; ///< of what follows
+  std::mutex mutex;                           ///< of what follows
   std::map<std::string, std::string> digests; ///< of files, by path, size and time
   std::set<std::string> open;                 ///< names
   bool told = false;                          ///< that nobody answers
 };
 
 Error SpoolChannel::gone() const {
-  return make_error<StoreError>("the spool folder '" + options.directory + "' is gone",
-                                "make it again, start 'kb-run serve " + options.directory +
-                                    "' where the GPU is, and run the same command; finished effects are kept");
+  return make_error<StoreError>(
+      "the spool folder '" + options.directory + "' is gone",
+      "make it again, start 'kb-run serve " + options.directory +
+          "' where the GPU is, and run the same command; finished effects are kept");
 }
 
 Error SpoolChannel::checkFolder() const {
@@ -85,7 +86,8 @@ Expected<std::string> SpoolChannel::digestOfFile(const std::string &path) {
   auto bytes = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!bytes)
     return make_error<StoreError>("cannot read '" + path + "': " + bytes.getError().message());
-  std::string digest = kbrt::sha256(std::string_view((*bytes)->getBufferStart(), (*bytes)->getBufferSize()));
+  std::string digest =
+      kbrt::sha256(std::string_view((*bytes)->getBufferStart(), (*bytes)->getBufferSize()));
   std::lock_guard<std::mutex> lock(mutex);
   return digests[key] = digest;
 }
@@ -206,8 +208,8 @@ Expected<json::Object> SpoolChannel::await(const std::string &name, const std::s
       if (++submissions > mostSubmissions)
         return make_error<ToolError>("job " + name + " vanishes from the spool folder '" +
                                          options.directory + "'",
-                                     std::vector<std::string>{"kb-run", "serve", options.directory}, -1, "",
-                                     "who else takes files away there?");
+                                     std::vector<std::string>{"kb-run", "serve", options.directory},
+                                     -1, "", "who else takes files away there?");
       if (Error error = submit(name, text))
         return std::move(error);
       lastSign = now;
@@ -219,7 +221,9 @@ Expected<json::Object> SpoolChannel::await(const std::string &name, const std::s
     double silent = now - lastSign;
     if (silent > options.giveUpSeconds)
       return make_error<ToolError>(
-          formatv("nobody answers in the spool folder '{0}' for {1:f0} s", options.directory, silent).str(),
+          formatv("nobody answers in the spool folder '{0}' for {1:f0} s", options.directory,
+                  silent)
+              .str(),
           std::vector<std::string>{"kb-run", "serve", options.directory}, -1, "",
           "start 'kb-run serve " + options.directory +
               "' where the GPU is and run the same command again: the job stays there");
@@ -252,14 +256,16 @@ Expected<JobAnswer> SpoolChannel::run(const JobRequest &request) {
     baseline = std::move(*other);
   }
   // The folder for outputs is named after the job, and the job after everything else.
-  std::string name = take(jobText(request, *subject, baseline, "blobs", request.wantsOutputs ? "outputs" : ""));
+  std::string name =
+      take(jobText(request, *subject, baseline, "blobs", request.wantsOutputs ? "outputs" : ""));
   std::string outputs = request.wantsOutputs ? "outputs/" + name : "";
   std::string text = jobText(request, *subject, baseline, "blobs", outputs);
   Expected<json::Object> result = await(name, text);
   JobAnswer answer;
   Error failure = Error::success();
   if (result && request.wantsOutputs)
-    failure = joinErrors(std::move(failure), takeOutputs(options.directory + "/" + outputs, answer));
+    failure =
+        joinErrors(std::move(failure), takeOutputs(options.directory + "/" + outputs, answer));
   giveBack(name);
   if (!result)
     return joinErrors(result.takeError(), std::move(failure));

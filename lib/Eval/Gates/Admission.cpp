@@ -25,13 +25,15 @@ static std::vector<bool> repeatedReads(const RunResult &run) {
 
 namespace {
 
-/// What lies in a plan's buffers before its first computation. Buffers may be large, and decoys look at little of
-/// them: nothing is laid out.
+/// What lies in a plan's buffers before its first computation. Buffers may be large, and decoys
+/// look at little of them: nothing is laid out.
 class MemoryBefore {
 public:
-  MemoryBefore(const RecordedPlan &recorded, uint8_t poison) : data(recorded.data()), poison(poison) {
+  MemoryBefore(const RecordedPlan &recorded, uint8_t poison)
+      : data(recorded.data()), poison(poison) {
     for (const kbrt::Step &step : recorded.plan.steps) {
-      if (std::holds_alternative<kbrt::LaunchStep>(step) || std::holds_alternative<kbrt::MatmulStep>(step))
+      if (std::holds_alternative<kbrt::LaunchStep>(step) ||
+          std::holds_alternative<kbrt::MatmulStep>(step))
         return;
       if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
           upload && upload->data + upload->to.bytes() <= data.size())
@@ -62,7 +64,8 @@ public:
     for (const auto &[buffer, all] : writes)
       for (const Write &write : all)
         if (write.data)
-          result.push_back({reinterpret_cast<const uint8_t *>(write.data), static_cast<size_t>(write.to.bytes())});
+          result.push_back({reinterpret_cast<const uint8_t *>(write.data),
+                            static_cast<size_t>(write.to.bytes())});
     return result;
   }
 
@@ -76,7 +79,8 @@ private:
     void put(uint64_t begin, MutableArrayRef<uint8_t> bytes) const {
       const uint64_t end = begin + bytes.size();
       const uint64_t pitch = std::max<uint64_t>(1, to.pitch);
-      for (uint64_t row = begin > to.at.offset ? (begin - to.at.offset) / pitch : 0; row < to.height; ++row) {
+      for (uint64_t row = begin > to.at.offset ? (begin - to.at.offset) / pitch : 0;
+           row < to.height; ++row) {
         const uint64_t start = to.at.offset + row * pitch;
         if (start >= end)
           return;
@@ -84,7 +88,8 @@ private:
         if (first >= last)
           continue;
         if (data)
-          std::memcpy(bytes.data() + (first - begin), data + row * to.width + (first - start), last - first);
+          std::memcpy(bytes.data() + (first - begin), data + row * to.width + (first - start),
+                      last - first);
         else
           std::memset(bytes.data() + (first - begin), value, last - first);
       }
@@ -98,8 +103,10 @@ private:
 
 } // namespace
 
-Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise, Spread spread) {
-  std::string key = formatv("{0}|{1}|{2}", test.name, promiseName(promise.result), static_cast<int>(spread));
+Expected<Admission> Judge::Impl::admission(const TestCase &test, const CandidatePromise &promise,
+                                           Spread spread) {
+  std::string key =
+      formatv("{0}|{1}|{2}", test.name, promiseName(promise.result), static_cast<int>(spread));
   for (const std::string &declared : promise.declares)
     key += "|" + declared;
   Expected<const Admission &> known =
@@ -160,7 +167,9 @@ Expected<Admission> Judge::Impl::decideAdmission(const TestCase &test,
     output.view = viewOf(reference, i);
     output.tolerance = toleranceFor(promise, cases, test, reference, i);
     if (i < reads.size() && reads[i].bytes() == output.view.oracle.size())
-      output.before = [&memory, from = reads[i]](size_t begin, size_t end) { return memory.part(from, begin, end); };
+      output.before = [&memory, from = reads[i]](size_t begin, size_t end) {
+        return memory.part(from, begin, end);
+      };
     output.inputs = memory.uploads();
     if (other)
       output.otherSeed = bytesOf(other->outputs[i]);

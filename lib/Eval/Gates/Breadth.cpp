@@ -19,10 +19,9 @@ static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Ref
   for (RunMode mode : {RunMode::Check, RunMode::Plain}) {
     if (mode == RunMode::Check && *refusal)
       continue;
-    Expected<RunPointer> run = judge.run(judge.baselineProgram, test, mode,
-                                         mode == RunMode::Plain
-                                             ? shuffled
-                                             : judge.cpuOptions(judge.baselineProgram));
+    Expected<RunPointer> run =
+        judge.run(judge.baselineProgram, test, mode,
+                  mode == RunMode::Plain ? shuffled : judge.cpuOptions(judge.baselineProgram));
     if (!run)
       return run.takeError();
     if ((*run)->status != RunStatus::Ok || !(*run)->defects().empty())
@@ -34,7 +33,8 @@ static Expected<bool> allows(Judge::Impl &judge, const TestCase &test, const Ref
   return true;
 }
 
-/// Of the original on a case that asks more, and of all such cases of a candidate: its owner asked for none of them.
+/// Of the original on a case that asks more, and of all such cases of a candidate: its owner asked
+/// for none of them.
 static constexpr double mostRunSeconds = 0.5, mostAskedSeconds = 10;
 /// Of the time left, where there is a limit.
 static constexpr double askedShare = 0.2;
@@ -45,7 +45,8 @@ static Expected<bool> consents(Judge::Impl &judge, const TestCase &test) {
   Expected<const bool &> known = judge.consents.get(test.name, [&]() -> Expected<bool> {
     Expected<std::string> folder = judge.plan(judge.baselineProgram, test);
     if (!folder) {
-      Expected<GateRecord> own = blameProgram(folder.takeError(), GateId::G7, FailureClass::Runtime);
+      Expected<GateRecord> own =
+          blameProgram(folder.takeError(), GateId::G7, FailureClass::Runtime);
       if (!own)
         return own.takeError();
       return false;
@@ -125,8 +126,7 @@ static Expected<GateRecord> breakAssumptions(GateContext &context) {
       record.details.push_back("on case " + test.name + " accesses are not checked: " + **refusal);
     } else {
       Expected<RunPointer> checked =
-          judge.run(context.candidate, test, RunMode::Check,
-                    judge.cpuOptions(context.candidate));
+          judge.run(context.candidate, test, RunMode::Check, judge.cpuOptions(context.candidate));
       if (!checked)
         return blameProgram(checked.takeError(), GateId::G7, FailureClass::Runtime);
       if (std::optional<GateRecord> failure = failureOf(**checked, GateId::G7, test.name))
@@ -159,12 +159,14 @@ static Expected<bool> isSamePlan(const std::string &one, const std::string &othe
   return texts[0] == texts[1] && first->data() == second->data();
 }
 
-/// A host that takes another way on another device, or where its buffers lie elsewhere, is held to the same results there.
+/// A host that takes another way on another device, or where its buffers lie elsewhere, is held to
+/// the same results there.
 static Expected<GateRecord> goElsewhere(GateContext &context) {
   Judge::Impl &judge = context.judge;
   GateRecord record = GateRecord::pass(GateId::G7);
   const TestCase recorded = judge.recordedCase();
-  Expected<std::string> usual = judge.plan(context.candidate, recorded), own = judge.plan(judge.baselineProgram, recorded);
+  Expected<std::string> usual = judge.plan(context.candidate, recorded),
+                        own = judge.plan(judge.baselineProgram, recorded);
   if (!usual || !own)
     return joinErrors(usual.takeError(), own.takeError());
   if (*usual == *own)
@@ -181,7 +183,8 @@ static Expected<GateRecord> goElsewhere(GateContext &context) {
     if (!compared || compared->stops())
       return compared;
   }
-  record.details.push_back(formatv("held to {0} as well: {1}", test.name, *isSame ? "the same launches" : "other launches"));
+  record.details.push_back(formatv("held to {0} as well: {1}", test.name,
+                                   *isSame ? "the same launches" : "other launches"));
   return record;
 }
 
@@ -203,9 +206,10 @@ Expected<GateRecord> runBreadth(GateContext &context) {
   }
   record->cases += broken->cases;
   if (context.hasOwnTable && !context.hasOtherInputs)
-    return GateRecord::fail(GateId::G7, FailureClass::Constraints,
-                            "the candidate's host uploads a table that the original does not, and no other input tells "
-                            "that it holds no results");
+    return GateRecord::fail(
+        GateId::G7, FailureClass::Constraints,
+        "the candidate's host uploads a table that the original does not, and no other input tells "
+        "that it holds no results");
   if (!context.omittedCases.empty())
     record->details.push_back(context.omittedCases);
   record->details.insert(record->details.end(), broken->details.begin(), broken->details.end());

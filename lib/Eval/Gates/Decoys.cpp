@@ -13,14 +13,22 @@ namespace kbopt {
 
 StringRef toString(DecoyKind kind) {
   switch (kind) {
-  case DecoyKind::Zeros: return "zeros";
-  case DecoyKind::NaN: return "NaN";
-  case DecoyKind::Untouched: return "output untouched";
-  case DecoyKind::ConstantMean: return "constant mean";
-  case DecoyKind::InputCopy: return "copy of an input";
-  case DecoyKind::OtherSeed: return "another seed's output";
-  case DecoyKind::TailMissing: return "last 1 % missing";
-  case DecoyKind::TilePermuted: return "one tile permuted";
+  case DecoyKind::Zeros:
+    return "zeros";
+  case DecoyKind::NaN:
+    return "NaN";
+  case DecoyKind::Untouched:
+    return "output untouched";
+  case DecoyKind::ConstantMean:
+    return "constant mean";
+  case DecoyKind::InputCopy:
+    return "copy of an input";
+  case DecoyKind::OtherSeed:
+    return "another seed's output";
+  case DecoyKind::TailMissing:
+    return "last 1 % missing";
+  case DecoyKind::TilePermuted:
+    return "one tile permuted";
   }
   return "";
 }
@@ -55,10 +63,12 @@ static double meanOf(const OutputView &view, size_t count) {
 }
 
 /// A tile is what a warp writes, and for short outputs half of them.
-static size_t tileBytes(size_t count, unsigned width) { return std::min<size_t>(32, count / 2) * width; }
+static size_t tileBytes(size_t count, unsigned width) {
+  return std::min<size_t>(32, count / 2) * width;
+}
 
-/// Where the first tile of other content than the first begins; nothing if every tile is the same: the decoy is the
-/// truth then and will be accepted.
+/// Where the first tile of other content than the first begins; nothing if every tile is the same:
+/// the decoy is the truth then and will be accepted.
 static std::optional<size_t> otherTile(const OutputView &view, size_t tile) {
   for (size_t other = tile; other + tile <= view.oracle.size(); other += tile)
     if (std::memcmp(view.oracle.data(), view.oracle.data() + other, tile) != 0)
@@ -66,7 +76,8 @@ static std::optional<size_t> otherTile(const OutputView &view, size_t tile) {
   return std::nullopt;
 }
 
-/// An output may be large, and most decoys are rejected by few of their elements: a decoy is made in parts.
+/// An output may be large, and most decoys are rejected by few of their elements: a decoy is made
+/// in parts.
 using Decoy = PartOfBytes; // of elements
 
 static Decoy partsOf(ArrayRef<uint8_t> bytes, unsigned width) {
@@ -76,7 +87,8 @@ static Decoy partsOf(ArrayRef<uint8_t> bytes, unsigned width) {
 }
 
 /// \p bytes with what \p other has from byte \p from to byte \p to in its place.
-static Decoy replaced(ArrayRef<uint8_t> bytes, const PartOfBytes &other, size_t from, size_t to, unsigned width) {
+static Decoy replaced(ArrayRef<uint8_t> bytes, const PartOfBytes &other, size_t from, size_t to,
+                      unsigned width) {
   return [=](size_t begin, size_t end) {
     Bytes part(bytes.begin() + begin * width, bytes.begin() + end * width);
     const size_t first = std::max(from, begin * width), last = std::min(to, end * width);
@@ -93,20 +105,23 @@ static size_t endOfChanges(const AdmissionOutput &output, size_t count, unsigned
     const size_t begin = end > part ? end - part : 0;
     const Bytes before = output.before(begin * width, end * width);
     for (; end > begin; --end)
-      if (std::memcmp(&before[(end - 1 - begin) * width], &output.view.oracle[(end - 1) * width], width) != 0)
+      if (std::memcmp(&before[(end - 1 - begin) * width], &output.view.oracle[(end - 1) * width],
+                      width) != 0)
         return end;
   }
   return 0;
 }
 
 /// The first tile and the one at \p other exchanged.
-static Decoy permuted(const OutputView &view, size_t tile, std::optional<size_t> other, unsigned width) {
+static Decoy permuted(const OutputView &view, size_t tile, std::optional<size_t> other,
+                      unsigned width) {
   return [=, oracle = view.oracle](size_t begin, size_t end) {
     Bytes part(oracle.begin() + begin * width, oracle.begin() + end * width);
     auto put = [&](size_t to, size_t from) {
       const size_t first = std::max(to, begin * width), last = std::min(to + tile, end * width);
       if (first < last)
-        std::copy_n(oracle.begin() + from + (first - to), last - first, part.begin() + (first - begin * width));
+        std::copy_n(oracle.begin() + from + (first - to), last - first,
+                    part.begin() + (first - begin * width));
     };
     if (other) {
       put(0, *other);
@@ -116,10 +131,12 @@ static Decoy permuted(const OutputView &view, size_t tile, std::optional<size_t>
   };
 }
 
-/// Whether \p output rejects \p decoy: by its first, its last or some elements between, or else by any of them.
+/// Whether \p output rejects \p decoy: by its first, its last or some elements between, or else by
+/// any of them.
 static bool rejects(const AdmissionOutput &output, const Decoy &decoy) {
   constexpr size_t part = size_t(1) << 16, sample = size_t(1) << 12, samples = 64;
-  const size_t count = output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type));
+  const size_t count =
+      output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type));
   auto accepts = [&](size_t begin, size_t end) {
     return acceptsElements(output.view, begin, decoy(begin, end), output.tolerance);
   };
@@ -128,7 +145,8 @@ static bool rejects(const AdmissionOutput &output, const Decoy &decoy) {
   if (!accepts(0, part) || !accepts(count - part, count))
     return true;
   for (size_t i = 1; i < samples; ++i)
-    if (const size_t begin = i * (count / samples); !accepts(begin, std::min(begin + sample, count)))
+    if (const size_t begin = i * (count / samples);
+        !accepts(begin, std::min(begin + sample, count)))
       return true;
   std::atomic<bool> isRejected = false;
   parallelFor(std::thread::hardware_concurrency(), (count + part - 1) / part, [&](size_t i) {
@@ -145,7 +163,8 @@ static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &outpu
     return std::nullopt;
   const size_t count = view.oracle.size() / width;
   auto constant = [&](double value) -> Decoy {
-    return [&view, value](size_t begin, size_t end) { return constantPart(view, value, begin, end); };
+    return
+        [&view, value](size_t begin, size_t end) { return constantPart(view, value, begin, end); };
   };
   switch (kind) {
   case DecoyKind::Zeros:
@@ -157,7 +176,9 @@ static std::optional<Decoy> decoyOf(DecoyKind kind, const AdmissionOutput &outpu
   case DecoyKind::Untouched:
     if (!output.before)
       return std::nullopt;
-    return [&output, width](size_t begin, size_t end) { return output.before(begin * width, end * width); };
+    return [&output, width](size_t begin, size_t end) {
+      return output.before(begin * width, end * width);
+    };
   case DecoyKind::ConstantMean:
     // Of one element the mean is the truth.
     if (count < 2)
@@ -201,7 +222,8 @@ std::optional<Bytes> makeDecoy(DecoyKind kind, const AdmissionOutput &output) {
   std::optional<Decoy> decoy = decoyOf(kind, output);
   if (!decoy)
     return std::nullopt;
-  return (*decoy)(0, output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type)));
+  return (*decoy)(0,
+                  output.view.oracle.size() / std::max(1u, kbrt::elementBytes(output.view.type)));
 }
 
 Admission admitCase(ArrayRef<AdmissionOutput> outputs) {

@@ -23,7 +23,8 @@ static Expected<TestCase> shorterCase(Judge::Impl &judge, const TestCase &test, 
                                          judge.cpuOptions(judge.baselineProgram));
     if (!own)
       return own.takeError();
-    return (*own)->status == RunStatus::Ok && (*own)->defects().empty() && (*own)->wallSeconds <= longCheck;
+    return (*own)->status == RunStatus::Ok && (*own)->defects().empty() &&
+           (*own)->wallSeconds <= longCheck;
   };
   auto workOf = [&](const TestCase &which) -> Expected<double> {
     Expected<const PlanFacts &> facts = judge.facts(judge.baselineProgram, which);
@@ -60,14 +61,15 @@ static Expected<TestCase> shorterCase(Judge::Impl &judge, const TestCase &test, 
   return test;
 }
 
-/// Whether the original takes about as long as \p request, which was ended: the inputs make it slow (sines of large
-/// arguments), which says nothing about the candidate.
+/// Whether the original takes about as long as \p request, which was ended: the inputs make it slow
+/// (sines of large arguments), which says nothing about the candidate.
 static Expected<bool> isSlowAnyway(Judge::Impl &judge, const RunRequest &request) {
-  Expected<RunPointer> own =
-      judge.run(judge.baselineProgram, request.test, request.mode, judge.cpuOptions(judge.baselineProgram));
+  Expected<RunPointer> own = judge.run(judge.baselineProgram, request.test, request.mode,
+                                       judge.cpuOptions(judge.baselineProgram));
   if (!own)
     return own.takeError();
-  return (*own)->status == RunStatus::Timeout || (*own)->wallSeconds >= request.options.wallSeconds / 4;
+  return (*own)->status == RunStatus::Timeout ||
+         (*own)->wallSeconds >= request.options.wallSeconds / 4;
 }
 
 /// The first finding of \p run that is right on the CPU device alone.
@@ -79,14 +81,15 @@ static const DeviceFinding *weakFinding(const RunResult &run) {
   return nullptr;
 }
 
-/// A candidate may not rely on an order that CUDA does not promise, unless the original does as well.
-static Expected<std::optional<GateRecord>> checkOrderPromised(Judge::Impl &judge, const RunResult &run,
-                                                              const TestCase &test) {
+/// A candidate may not rely on an order that CUDA does not promise, unless the original does as
+/// well.
+static Expected<std::optional<GateRecord>>
+checkOrderPromised(Judge::Impl &judge, const RunResult &run, const TestCase &test) {
   const DeviceFinding *finding = weakFinding(run);
   if (!finding)
     return std::nullopt;
-  Expected<RunPointer> own =
-      judge.run(judge.baselineProgram, test, RunMode::Check, judge.cpuOptions(judge.baselineProgram));
+  Expected<RunPointer> own = judge.run(judge.baselineProgram, test, RunMode::Check,
+                                       judge.cpuOptions(judge.baselineProgram));
   if (!own)
     return own.takeError();
   if (weakFinding(**own))
@@ -98,8 +101,9 @@ static Expected<std::optional<GateRecord>> checkOrderPromised(Judge::Impl &judge
 /// Seconds of a checked run that is not made to its end.
 static constexpr double partSeconds = 1, finalPartSeconds = 3;
 
-/// Checked runs on \p test, which takes the original too long, ended after some time: what ran until then was executed as
-/// in any run, so that a defect is one, but no defect says nothing of the rest. \p why: of the record, which never passes.
+/// Checked runs on \p test, which takes the original too long, ended after some time: what ran
+/// until then was executed as in any run, so that a defect is one, but no defect says nothing of
+/// the rest. \p why: of the record, which never passes.
 static Expected<GateRecord> checkInPart(GateContext &context, const TestCase &test, StringRef why) {
   Judge::Impl &judge = context.judge;
   const bool search = context.effort == JudgeEffort::Search;
@@ -143,7 +147,8 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
   Expected<std::optional<TestCase>> checkable = judge.cpuCase(why);
   if (!checkable)
     return checkable.takeError();
-  Expected<std::optional<GateRecord>> cannotStart = checkLaunchLimits(context, judge.recordedCase(), GateId::G4);
+  Expected<std::optional<GateRecord>> cannotStart =
+      checkLaunchLimits(context, judge.recordedCase(), GateId::G4);
   if (!cannotStart)
     return cannotStart.takeError();
   if (*cannotStart)
@@ -162,7 +167,8 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
       return shorter.takeError();
     *checkable = std::move(*shorter);
     if (isLong)
-      return checkInPart(context, **checkable, formatv("case {0} takes the CPU device long", (*checkable)->name).str());
+      return checkInPart(context, **checkable,
+                         formatv("case {0} takes the CPU device long", (*checkable)->name).str());
   }
   // Without a small case the recorded run is checked once, in one order.
   std::vector<TestCase> tests = {**checkable};
@@ -202,7 +208,8 @@ Expected<GateRecord> runDeviceChecks(GateContext &context) {
       if (!slow)
         return slow.takeError();
       if (*slow) {
-        std::string detail = formatv("case {0} takes the original as long on the CPU device", request.test.name);
+        std::string detail =
+            formatv("case {0} takes the original as long on the CPU device", request.test.name);
         if (!is_contained(record.details, detail))
           record.details.push_back(std::move(detail));
         slowCases.insert(request.test.name);
@@ -251,8 +258,8 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
       return std::move(*failure);
     if (!judge.baseline->deterministic) {
       // No more variance than the original's: the comparator's bound knows it.
-      GateRecord record = compareWithReference(**reference, **run, test, context.promise,
-                                               judge.cases, GateId::G10);
+      GateRecord record =
+          compareWithReference(**reference, **run, test, context.promise, judge.cases, GateId::G10);
       if (record.stops())
         return record;
       continue;
@@ -260,10 +267,11 @@ Expected<GateRecord> runDeterminism(GateContext &context) {
     if (!first)
       first = *run;
     else if (auto difference = firstDifference((*reference)->outputs, *first, **run))
-      return GateRecord::fail(GateId::G10, FailureClass::Correctness,
-                              formatv("run {0} in another thread order differs from the first: {1}, "
-                                      "and the original is deterministic",
-                                      i + 1, *difference));
+      return GateRecord::fail(
+          GateId::G10, FailureClass::Correctness,
+          formatv("run {0} in another thread order differs from the first: {1}, "
+                  "and the original is deterministic",
+                  i + 1, *difference));
   }
   GateRecord record = GateRecord::pass(GateId::G10, formatv("{0} runs", runs), 1);
   if (!judge.gpu || !judge.baseline->deterministic)

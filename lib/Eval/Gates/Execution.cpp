@@ -11,8 +11,8 @@ using namespace llvm;
 namespace kbopt {
 
 static constexpr StringRef sanitizerTools[] = {"memcheck", "racecheck", "initcheck", "synccheck"};
-/// For each tool; all run at once. Other users of the GPU wait meanwhile, and a program that takes longer is slowed
-/// down so much that it would take minutes.
+/// For each tool; all run at once. Other users of the GPU wait meanwhile, and a program that takes
+/// longer is slowed down so much that it would take minutes.
 static constexpr double mostSanitizerSeconds = 20;
 /// Starting under a tool takes about this long, and of the time left so much may go into it.
 static constexpr double leastSanitizerSeconds = 3, sanitizerShare = 0.5;
@@ -48,14 +48,16 @@ Expected<const SanitizerReport &> sanitizedRun(GateContext &context) {
     Expected<GpuSubject> subject = judge.subject(context.candidate, *test);
     if (!subject)
       return subject.takeError();
-    return judge.gpu->sanitize(*subject, sanitizerTools, std::max(leastSanitizerSeconds, sanitizerSeconds(judge)));
+    return judge.gpu->sanitize(*subject, sanitizerTools,
+                               std::max(leastSanitizerSeconds, sanitizerSeconds(judge)));
   });
 }
 
 Expected<GateRecord> runSanitizer(GateContext &context) {
   Judge::Impl &judge = context.judge;
   if (!context.sanitized.has(0) && sanitizerSeconds(judge) < leastSanitizerSeconds)
-    return GateRecord::notRun(GateId::G9, judge.doesNotFit("a run under the sanitizer", leastSanitizerSeconds / sanitizerShare));
+    return GateRecord::notRun(GateId::G9, judge.doesNotFit("a run under the sanitizer",
+                                                           leastSanitizerSeconds / sanitizerShare));
   Expected<const SanitizerReport &> report = sanitizedRun(context);
   if (!report)
     return blameProgram(report.takeError(), GateId::G9, FailureClass::Runtime);
@@ -75,7 +77,8 @@ Expected<GateRecord> runSanitizer(GateContext &context) {
         Expected<GpuSubject> original = judge.subject(judge.baselineProgram, test);
         if (!original)
           return original.takeError();
-        Expected<SanitizerReport> found = judge.gpu->sanitize(*original, sanitizerTools, std::max(leastSanitizerSeconds, sanitizerSeconds(judge)));
+        Expected<SanitizerReport> found = judge.gpu->sanitize(
+            *original, sanitizerTools, std::max(leastSanitizerSeconds, sanitizerSeconds(judge)));
         if (!found)
           return found.takeError();
         return defectsOf(*found);
@@ -96,8 +99,9 @@ Expected<GateRecord> runSanitizer(GateContext &context) {
 /// "kernel, grid 4 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory".
 static std::string shapeText(StringRef kernel, ArrayRef<unsigned> grid, ArrayRef<unsigned> block,
                              uint64_t sharedBytes) {
-  return formatv("{0}, grid {1} x {2} x {3}, block {4} x {5} x {6}, {7} bytes of dynamic shared memory",
-                 kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], sharedBytes);
+  return formatv(
+      "{0}, grid {1} x {2} x {3}, block {4} x {5} x {6}, {7} bytes of dynamic shared memory",
+      kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], sharedBytes);
 }
 
 static std::string shapeText(StringRef kernel, const kbrt::Dim3 &grid, const kbrt::Dim3 &block,
@@ -120,10 +124,11 @@ static std::optional<std::string> traceDifference(const kbrt::Plan &plan,
         planned.push_back(shapeText(kbrt::matmulKernel, launch.grid, kbrt::matmulBlock, 0));
   for (size_t i = 0; i < std::max(planned.size(), traced.size()); ++i) {
     if (i >= traced.size())
-      return formatv("{0} of {1} launches are not in the trace, first {2}",
-                     planned.size() - i, planned.size(), planned[i]);
+      return formatv("{0} of {1} launches are not in the trace, first {2}", planned.size() - i,
+                     planned.size(), planned[i]);
     const TracedLaunch &launch = traced[i];
-    std::string seen = shapeText(kbrt::linkageFreeName(launch.kernel), launch.grid, launch.block, launch.dynamicSharedBytes);
+    std::string seen = shapeText(kbrt::linkageFreeName(launch.kernel), launch.grid, launch.block,
+                                 launch.dynamicSharedBytes);
     if (i >= planned.size())
       return formatv("{0} launches more than the plan has, first {1}", traced.size() - i, seen);
     if (seen != planned[i])

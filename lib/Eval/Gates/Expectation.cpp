@@ -36,8 +36,8 @@ std::vector<StringRef> tokensOf(StringRef line) {
       const bool isNumber = isSign || isDigit(line[at]) || line[at] == '.';
       auto continues = [&] {
         char c = line[end];
-        bool isExponentSign = isNumber && (c == '-' || c == '+') &&
-                              (line[end - 1] == 'e' || line[end - 1] == 'E');
+        bool isExponentSign =
+            isNumber && (c == '-' || c == '+') && (line[end - 1] == 'e' || line[end - 1] == 'E');
         return isWord(c) || isExponentSign;
       };
       while (end < line.size() && continues())
@@ -49,8 +49,8 @@ std::vector<StringRef> tokensOf(StringRef line) {
   return tokens;
 }
 
-/// Counts and indices; a floating-point number that is printed without a point has six digits at least
-/// before one in the last of them means nothing.
+/// Counts and indices; a floating-point number that is printed without a point has six digits at
+/// least before one in the last of them means nothing.
 bool isWholeNumber(StringRef token) {
   token.consume_front("-");
   return !token.empty() && all_of(token, isDigit);
@@ -60,7 +60,8 @@ bool sameToken(StringRef a, StringRef b, bool exact) {
   if (a == b)
     return true;
   double x, y;
-  if (long long n, m; !exact && isWholeNumber(a) && isWholeNumber(b) && !a.getAsInteger(10, n) && !b.getAsInteger(10, m))
+  if (long long n, m; !exact && isWholeNumber(a) && isWholeNumber(b) && !a.getAsInteger(10, n) &&
+                      !b.getAsInteger(10, m))
     return std::abs(n) >= 100000 && (n - m == 1 || m - n == 1);
   if (exact || a.getAsDouble(x) || b.getAsDouble(y) || !std::isfinite(x) || !std::isfinite(y))
     return false;
@@ -125,8 +126,8 @@ void Expectation::addRerounded(StringRef output) {
       continue;
     for (size_t k = 0; k < words.size(); ++k) {
       double x, y;
-      if (words[k] == tokens[i][k] || isWholeNumber(words[k]) || words[k].getAsDouble(x) || tokens[i][k].getAsDouble(y) ||
-          !std::isfinite(x) || !std::isfinite(y))
+      if (words[k] == tokens[i][k] || isWholeNumber(words[k]) || words[k].getAsDouble(x) ||
+          tokens[i][k].getAsDouble(y) || !std::isfinite(x) || !std::isfinite(y))
         continue;
       moved[i][k] = std::max({moved[i][k], std::fabs(x), std::fabs(y)});
     }
@@ -145,15 +146,17 @@ std::optional<GateRecord> Expectation::compare(StringRef output, bool exact, Str
     return std::nullopt;
   std::vector<StringRef> got = linesOf(output);
   if (got.size() != lines.size())
-    return GateRecord::fail(GateId::G14, FailureClass::Correctness,
-                            formatv("{0} has {1} lines, the original's {2}", what, got.size(), lines.size()));
+    return GateRecord::fail(
+        GateId::G14, FailureClass::Correctness,
+        formatv("{0} has {1} lines, the original's {2}", what, got.size(), lines.size()));
   for (size_t i = 0; i < lines.size(); ++i) {
     if (got[i] == lines[i] || wholeLine[i])
       continue;
     std::vector<StringRef> words = tokensOf(got[i]);
     bool same = words.size() == tokens[i].size();
     for (size_t k = 0; same && k < words.size(); ++k)
-      same = varies[i][k] || sameToken(tokens[i][k], words[k], exact) || (!exact && isAsSmall(words[k], moved[i][k]));
+      same = varies[i][k] || sameToken(tokens[i][k], words[k], exact) ||
+             (!exact && isAsSmall(words[k], moved[i][k]));
     // Where nothing varies, white space counts too.
     if (exact && same && !is_contained(varies[i], true))
       same = false;

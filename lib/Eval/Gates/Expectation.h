@@ -17,8 +17,8 @@
 
 namespace kbopt {
 
-/// Relative difference of numbers that a pass without a bitwise promise may cause in what is printed or written; the numbers
-/// themselves were G6's.
+/// Relative difference of numbers that a pass without a bitwise promise may cause in what is
+/// printed or written; the numbers themselves were G6's.
 inline constexpr double printedTolerance = 1e-3;
 
 /// The original's output, and what of it several runs agree on.
@@ -27,8 +27,8 @@ public:
   /// \p runs: what the original gave, one at least.
   explicit Expectation(llvm::ArrayRef<llvm::StringRef> runs);
 
-  /// Numbers that \p output, of the original with its operations rounded otherwise, has else: an error that is printed, or
-  /// a small difference of large numbers.
+  /// Numbers that \p output, of the original with its operations rounded otherwise, has else: an
+  /// error that is printed, or a small difference of large numbers.
   void addRerounded(llvm::StringRef output);
   /// How \p output, which is \p what, differs; nothing if it does not.
   std::optional<GateRecord> compare(llvm::StringRef output, bool exact, llvm::StringRef what) const;

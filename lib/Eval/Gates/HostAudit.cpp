@@ -26,8 +26,8 @@ static bool isSameNumber(StringRef a, StringRef b) {
                     std::fabs(x - y) <= hostTolerance * std::max(std::fabs(x), std::fabs(y)));
 }
 
-Expected<std::optional<std::string>> hostResultDifference(const std::string &original,
-                                                          const std::string &candidate, bool exact) {
+Expected<std::optional<std::string>>
+hostResultDifference(const std::string &original, const std::string &candidate, bool exact) {
   std::string text[2];
   for (auto [folder, into] : {std::pair(&original, &text[0]), {&candidate, &text[1]}}) {
     std::string path = *folder + "/" + hostResultsFileName;
@@ -52,8 +52,9 @@ Expected<std::optional<std::string>> hostResultDifference(const std::string &ori
     for (size_t k = 3; same && !exact && k < own.size(); ++k) // past word, name and hash
       same = isSameNumber(own[k], its[k]);
     if (!same)
-      return std::optional<std::string>(formatv("what the function returns or leaves in host memory as '{0}' differs",
-                                                own.size() > 1 ? own[1] : StringRef("?")));
+      return std::optional<std::string>(
+          formatv("what the function returns or leaves in host memory as '{0}' differs",
+                  own.size() > 1 ? own[1] : StringRef("?")));
   }
   return std::nullopt;
 }
@@ -84,15 +85,19 @@ static Expected<HostWork> hostWork(const std::string &folder) {
   StringRef data = work.recorded.data();
   for (const kbrt::Step &step : work.recorded.plan.steps) {
     work.fills += std::holds_alternative<kbrt::FillStep>(step);
-    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step); upload && upload->data + upload->to.bytes() <= data.size()) {
-      const bool isTable = work.recorded.plan.buffers[upload->to.at.buffer].kind == kbrt::BufferKind::Symbol;
-      (isTable ? work.tables : work.uploads).push_back(data.substr(upload->data, upload->to.bytes()));
+    if (const auto *upload = std::get_if<kbrt::UploadStep>(&step);
+        upload && upload->data + upload->to.bytes() <= data.size()) {
+      const bool isTable =
+          work.recorded.plan.buffers[upload->to.at.buffer].kind == kbrt::BufferKind::Symbol;
+      (isTable ? work.tables : work.uploads)
+          .push_back(data.substr(upload->data, upload->to.bytes()));
     }
     if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step)) {
       work.launches = true;
       for (const kbrt::Argument &argument : launch->arguments)
         if (argument.bytes.size() > plainArgumentBytes && argument.pointers.empty())
-          work.arguments.push_back({reinterpret_cast<const char *>(argument.bytes.data()), argument.bytes.size()});
+          work.arguments.push_back(
+              {reinterpret_cast<const char *>(argument.bytes.data()), argument.bytes.size()});
     }
   }
   work.unordered = unorderedSteps(work.recorded.plan);
@@ -104,17 +109,19 @@ static bool holds(ArrayRef<StringRef> from, StringRef bytes) {
   return findPieces(from, bytes).has_value();
 }
 
-/// Whether results stay where steps that may touch the same bytes change places; a failed or undecided
-/// record if they do not, or not all were tried.
-static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context, const TestCase &test,
+/// Whether results stay where steps that may touch the same bytes change places; a failed or
+/// undecided record if they do not, or not all were tried.
+static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context,
+                                                          const TestCase &test,
                                                           const std::string &folder, GateId gate,
                                                           const UnorderedSteps &unordered) {
   Judge::Impl &judge = context.judge;
   if (unordered.otherOrders.empty())
     return std::nullopt;
   if (unordered.tooMany || !judge.baseline->deterministic)
-    return GateRecord::undecided(gate, "the candidate's host may not wait: " + unordered.otherOrders.front().first +
-                                                 "; whether they touch the same bytes is not known");
+    return GateRecord::undecided(
+        gate, "the candidate's host may not wait: " + unordered.otherOrders.front().first +
+                  "; whether they touch the same bytes is not known");
   Device &device = judge.deviceFor(RunMode::Plain, Where::Usual);
   Expected<const DeviceImage *> image = judge.image(context.candidate, RunMode::Plain);
   if (!image)
@@ -129,7 +136,8 @@ static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context, 
     (void)sys::fs::remove_directories(*copy);
     return result;
   };
-  Expected<RunPointer> usual = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
+  Expected<RunPointer> usual =
+      judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
   if (!usual)
     return usual.takeError();
   // By their places among the results: reads may have changed theirs in the plan.
@@ -137,7 +145,8 @@ static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context, 
     std::map<uint64_t, StringRef> byPlace;
     size_t next = 0;
     for (const kbrt::Step &step : plan.steps)
-      if (const auto *read = std::get_if<kbrt::ReadStep>(&step); read && next < result.outputs.size())
+      if (const auto *read = std::get_if<kbrt::ReadStep>(&step);
+          read && next < result.outputs.size())
         byPlace[read->observable] = result.outputs[next++];
     std::string all;
     for (const auto &[place, bytes] : byPlace)
@@ -153,21 +162,22 @@ static Expected<std::optional<GateRecord>> tryOtherOrders(GateContext &context, 
     if (!result)
       return result.takeError();
     if (result->status != RunStatus::Ok || sorted(plan, *result) != expected)
-      return GateRecord::fail(gate, FailureClass::Constraints, "the candidate's host does not wait: " + text);
+      return GateRecord::fail(gate, FailureClass::Constraints,
+                              "the candidate's host does not wait: " + text);
   }
   return std::nullopt;
 }
 
 /// A candidate's host code may rearrange launches; the work must stay on the
 /// device, and no answer may come from the host.
-Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test, GateId gate) {
+Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCase &test,
+                                              GateId gate) {
   Expected<std::string> original = context.judge.plan(context.judge.baselineProgram, test);
   if (!original)
     return original.takeError();
   Expected<std::string> candidate = context.judge.plan(context.candidate, test);
   if (!candidate) {
-    Expected<GateRecord> record =
-        blameProgram(candidate.takeError(), gate, FailureClass::Runtime);
+    Expected<GateRecord> record = blameProgram(candidate.takeError(), gate, FailureClass::Runtime);
     if (!record)
       return record.takeError();
     return std::optional<GateRecord>(std::move(*record));
@@ -178,24 +188,26 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
   if (!before || !after)
     return joinErrors(before.takeError(), after.takeError());
   if (before->launches && !after->launches)
-    return GateRecord::fail(gate, FailureClass::Constraints,
-                            "the candidate launches no kernel");
+    return GateRecord::fail(gate, FailureClass::Constraints, "the candidate launches no kernel");
   // What the original does not keep in order, nobody has to.
   const bool isOrdered = !before->unordered.certain && before->unordered.otherOrders.empty();
   if (after->unordered.certain && isOrdered)
     return GateRecord::fail(gate, FailureClass::Constraints,
                             "the candidate's host does not wait: " + *after->unordered.certain);
   if (isOrdered) {
-    Expected<std::optional<GateRecord>> ordered = tryOtherOrders(context, test, *candidate, gate, after->unordered);
+    Expected<std::optional<GateRecord>> ordered =
+        tryOtherOrders(context, test, *candidate, gate, after->unordered);
     if (!ordered || *ordered)
       return ordered;
   }
   llvm::append_range(before->uploads, before->tables); // either may become the other
-  // A table of the candidate's own, of factors or codes, stays what it is while the inputs vary; a result in it would not fit them.
+  // A table of the candidate's own, of factors or codes, stays what it is while the inputs vary; a
+  // result in it would not fit them.
   for (StringRef table : after->tables)
     if (!holds(before->uploads, table))
       after->tableBytes += table.size();
-  context.hasOwnTable = context.hasOwnTable || (after->tableBytes > 0 && after->tableBytes <= mostTableBytes);
+  context.hasOwnTable =
+      context.hasOwnTable || (after->tableBytes > 0 && after->tableBytes <= mostTableBytes);
   if (after->tableBytes > mostTableBytes)
     llvm::append_range(after->uploads, after->tables);
   for (StringRef upload : after->uploads)
@@ -204,21 +216,25 @@ Expected<std::optional<GateRecord>> auditHost(GateContext &context, const TestCa
                               "the candidate's host uploads bytes that the original does not");
   for (StringRef argument : after->arguments)
     if (!holds(before->arguments, argument) && !holds(before->uploads, argument))
-      return GateRecord::fail(gate, FailureClass::Constraints,
-                              formatv("the candidate's host passes {0} bytes by value that the original does not",
-                                      argument.size()));
+      return GateRecord::fail(
+          gate, FailureClass::Constraints,
+          formatv("the candidate's host passes {0} bytes by value that the original does not",
+                  argument.size()));
   // Clearing buffers takes a few; a result that is written byte by byte takes many.
   constexpr size_t moreFills = 64;
   if (after->fills > 2 * before->fills + moreFills)
-    return GateRecord::fail(gate, FailureClass::Constraints,
-                            formatv("the candidate's host fills memory {0} times, the original's {1} times",
-                                    after->fills, before->fills));
+    return GateRecord::fail(
+        gate, FailureClass::Constraints,
+        formatv("the candidate's host fills memory {0} times, the original's {1} times",
+                after->fills, before->fills));
   const bool exact = context.promise.result == Promise::Bitwise;
-  Expected<std::optional<std::string>> difference = hostResultDifference(*original, *candidate, exact);
+  Expected<std::optional<std::string>> difference =
+      hostResultDifference(*original, *candidate, exact);
   if (!difference)
     return difference.takeError();
   if (*difference)
-    return GateRecord::fail(gate, FailureClass::Correctness, **difference + " on case " + test.name);
+    return GateRecord::fail(gate, FailureClass::Correctness,
+                            **difference + " on case " + test.name);
   return std::nullopt;
 }
 

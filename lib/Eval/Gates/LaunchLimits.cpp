@@ -15,14 +15,17 @@ namespace kbopt {
 
 /// Why \p chip cannot start \p launch of a kernel with \p kernel's resources; nothing if it can.
 static std::optional<std::string> whyItCannotStart(const kbrt::LaunchStep &launch,
-                                                   const KernelResources &kernel, const ChipInfo &chip) {
+                                                   const KernelResources &kernel,
+                                                   const ChipInfo &chip) {
   const uint64_t threads = uint64_t(launch.block.x) * launch.block.y * launch.block.z;
   const uint64_t warps = divideCeil(threads, 32), parts = std::max(1.0, chip.schedulersPerSm);
   // Warps are spread over the parts of a multiprocessor, each with its share of the registers.
   const uint64_t unit = std::max(1.0, chip.registerAllocationUnit);
   const uint64_t perWarp = alignTo(uint64_t(kernel.registers.value_or(0)) * 32, unit);
-  if (chip.registersPerBlock > 0 && divideCeil(warps, parts) * perWarp > chip.registersPerBlock / parts)
-    return formatv("{0} threads of {1} registers each are more than the {2} registers of a multiprocessor",
+  if (chip.registersPerBlock > 0 &&
+      divideCeil(warps, parts) * perWarp > chip.registersPerBlock / parts)
+    return formatv("{0} threads of {1} registers each are more than the {2} registers of a "
+                   "multiprocessor",
                    threads, *kernel.registers, static_cast<uint64_t>(chip.registersPerBlock))
         .str();
   const uint64_t shared = kernel.sharedBytes.value_or(0) + launch.sharedBytes;
@@ -34,8 +37,8 @@ static std::optional<std::string> whyItCannotStart(const kbrt::LaunchStep &launc
 }
 
 /// The first launch of \p program on \p test that cannot start, with the reason.
-static Expected<std::optional<std::string>> firstThatCannotStart(Judge::Impl &judge, JudgedProgram &program,
-                                                                 const TestCase &test) {
+static Expected<std::optional<std::string>>
+firstThatCannotStart(Judge::Impl &judge, JudgedProgram &program, const TestCase &test) {
   Expected<const DeviceCode &> code = judge.code(*program.program);
   if (!code)
     return code.takeError();
@@ -53,13 +56,15 @@ static Expected<std::optional<std::string>> firstThatCannotStart(Judge::Impl &ju
     auto found = launch ? kernels.find(kbrt::linkageFreeName(launch->kernel)) : kernels.end();
     if (found == kernels.end())
       continue;
-    if (std::optional<std::string> why = whyItCannotStart(*launch, *found->second, *judge.options.chip))
+    if (std::optional<std::string> why =
+            whyItCannotStart(*launch, *found->second, *judge.options.chip))
       return std::optional<std::string>("a launch of " + launch->kernel + " cannot start: " + *why);
   }
   return std::optional<std::string>();
 }
 
-Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context, const TestCase &test, GateId gate) {
+Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context, const TestCase &test,
+                                                      GateId gate) {
   Judge::Impl &judge = context.judge;
   if (!judge.options.chip)
     return std::nullopt;
@@ -72,7 +77,8 @@ Expected<std::optional<GateRecord>> checkLaunchLimits(GateContext &context, cons
   }
   if (!*why)
     return std::nullopt;
-  Expected<std::optional<std::string>> own = firstThatCannotStart(judge, judge.baselineProgram, test);
+  Expected<std::optional<std::string>> own =
+      firstThatCannotStart(judge, judge.baselineProgram, test);
   if (!own)
     return own.takeError();
   if (*own)

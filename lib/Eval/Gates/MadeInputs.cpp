@@ -36,8 +36,10 @@ Makers makersOf(const kbrt::Plan &plan) {
   for (const auto &[number, step] : enumerate(plan.steps)) {
     if (const auto *upload = std::get_if<kbrt::UploadStep>(&step))
       filled.insert(upload->to.at.buffer);
-    if (std::holds_alternative<kbrt::CopyStep>(step) || std::holds_alternative<kbrt::ReadStep>(step) ||
-        std::holds_alternative<kbrt::MatmulStep>(step) || std::holds_alternative<kbrt::FreeStep>(step))
+    if (std::holds_alternative<kbrt::CopyStep>(step) ||
+        std::holds_alternative<kbrt::ReadStep>(step) ||
+        std::holds_alternative<kbrt::MatmulStep>(step) ||
+        std::holds_alternative<kbrt::FreeStep>(step))
       break;
     const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
     if (!launch)
@@ -76,7 +78,8 @@ void replaceValues(std::string &bytes, kbrt::ElementType type, uint64_t stream) 
 } // namespace
 
 Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
-  Expected<std::string> own = plan(baselineProgram, recordedCase()), its = plan(program, recordedCase());
+  Expected<std::string> own = plan(baselineProgram, recordedCase()),
+                        its = plan(program, recordedCase());
   if (!own || !its)
     return joinErrors(own.takeError(), its.takeError());
   Expected<RecordedPlan> original = readRecordedPlan(*own), recorded = readRecordedPlan(*its);
@@ -92,8 +95,10 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
     const auto &launch = std::get<kbrt::LaunchStep>(original->plan.steps[makers.steps[i]]);
     auto kernel = before->kernels.find(launch.kernel);
     auto same = after->kernels.find(launch.kernel);
-    if (i >= others.steps.size() || !(launch == std::get<kbrt::LaunchStep>(recorded->plan.steps[others.steps[i]])) ||
-        kernel == before->kernels.end() || same == after->kernels.end() || kernel->second.code != same->second.code)
+    if (i >= others.steps.size() ||
+        !(launch == std::get<kbrt::LaunchStep>(recorded->plan.steps[others.steps[i]])) ||
+        kernel == before->kernels.end() || same == after->kernels.end() ||
+        kernel->second.code != same->second.code)
       return notApplicable("the kernels that make the inputs are not the original's");
   }
   // What the original's makers leave.
@@ -102,10 +107,12 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
   probe.steps.resize(end);
   uint64_t total = 0;
   for (uint32_t buffer : makers.made) {
-    probe.steps.push_back(kbrt::ReadStep{kbrt::Region::linear({buffer, 0}, probe.buffers[buffer].bytes), total});
+    probe.steps.push_back(
+        kbrt::ReadStep{kbrt::Region::linear({buffer, 0}, probe.buffers[buffer].bytes), total});
     total += probe.buffers[buffer].bytes;
   }
-  if (total > mostBytes || original->data().size() > mostBytes || recorded->data().size() > mostBytes)
+  if (total > mostBytes || original->data().size() > mostBytes ||
+      recorded->data().size() > mostBytes)
     return notApplicable("the kernels make too much");
   Expected<std::string> probeFolder = writeCopy(probe, original->data());
   if (!probeFolder)
@@ -113,7 +120,8 @@ Expected<std::string> Judge::Impl::remadePlan(JudgedProgram &program) {
   Expected<const DeviceImage *> built = image(baselineProgram, RunMode::Plain);
   if (!built)
     return built.takeError();
-  Expected<RunResult> made = deviceFor(RunMode::Plain, Where::Usual).run(**built, *probeFolder, runOptions());
+  Expected<RunResult> made =
+      deviceFor(RunMode::Plain, Where::Usual).run(**built, *probeFolder, runOptions());
   if (!made)
     return made.takeError();
   if (made->status != RunStatus::Ok || made->outputs.size() != makers.made.size())

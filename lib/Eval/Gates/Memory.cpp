@@ -93,8 +93,8 @@ Expected<AuditedRun> runAudited(Judge::Impl &judge, JudgedProgram &program, cons
   Expected<const AuditedPlan &> audited = judge.audited(program, test);
   if (!audited)
     return audited.takeError();
-  Expected<RunPointer> result =
-      judge.run(program, {test, RunMode::Plain, judge.runOptions(), Where::Usual, /*audited=*/true});
+  Expected<RunPointer> result = judge.run(
+      program, {test, RunMode::Plain, judge.runOptions(), Where::Usual, /*audited=*/true});
   if (!result)
     return result.takeError();
   return AuditedRun{&*audited, *result};
@@ -119,7 +119,8 @@ std::map<uint32_t, bool> unchangedBuffers(const AuditedRun &run) {
 
 } // namespace
 
-Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test, const Reference &reference) {
+Expected<bool> originalDepends(Judge::Impl &judge, const TestCase &test,
+                               const Reference &reference) {
   Expected<const bool &> depends =
       judge.dependsOnFreshMemory.get(test.name, [&]() -> Expected<bool> {
         Expected<RunPointer> other =
@@ -179,14 +180,16 @@ Expected<const AuditedPlan &> Judge::Impl::audited(JudgedProgram &program, const
   });
 }
 
-Error Judge::Impl::writeAgain(const kbrt::Plan &plan, const std::string &folder, const std::string &copy) {
+Error Judge::Impl::writeAgain(const kbrt::Plan &plan, const std::string &folder,
+                              const std::string &copy) {
   if (Error failure = realFileSystem().createDirectories(copy))
     return failure;
   std::string error;
   if (!kbrt::writePlan(plan, copy, error))
     return make_error<StoreError>(error);
   // The data may be large: one file under two names, where the file system has that.
-  const std::string data = copy + "/" + kbrt::dataFileName, from = folder + "/" + kbrt::dataFileName;
+  const std::string data = copy + "/" + kbrt::dataFileName,
+                    from = folder + "/" + kbrt::dataFileName;
   if (!sys::fs::exists(from) || !sys::fs::create_hard_link(from, data))
     return Error::success();
   if (std::error_code code = sys::fs::copy_file(from, data))
@@ -207,7 +210,8 @@ Expected<GateRecord> runMemory(GateContext &context) {
     return depends.takeError();
   const std::vector<OutputSpec> &outputs = (*reference)->outputs;
   {
-    Expected<RunPointer> first = judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
+    Expected<RunPointer> first =
+        judge.run(context.candidate, test, RunMode::Plain, judge.runOptions());
     if (!first)
       return blameProgram(first.takeError(), GateId::G8, FailureClass::Runtime);
     Expected<RunPointer> second =

@@ -17,21 +17,24 @@ using namespace llvm;
 
 namespace kbopt {
 
-/// Whether elements of that output move under other roundings by more than the last operations of an exact sum account
-/// for: large factors take sums of whole numbers beyond what the type holds. Where some of them move, others that do not
-/// were exact in the original's order only.
+/// Whether elements of that output move under other roundings by more than the last operations of
+/// an exact sum account for: large factors take sums of whole numbers beyond what the type holds.
+/// Where some of them move, others that do not were exact in the original's order only.
 static bool roundsSums(const Reference &reference, unsigned output) {
   const kbrt::ElementType type = reference.outputs[output].type;
   const uint64_t width = kbrt::elementBytes(type);
-  if (!kbrt::isFloatingPoint(type) || output >= reference.moved.size() || reference.moved[output].empty())
+  if (!kbrt::isFloatingPoint(type) || output >= reference.moved.size() ||
+      reference.moved[output].empty())
     return false;
-  const ArrayRef<uint8_t> moved = reference.moved[output], values = bytesOf(reference.run->outputs[output]);
+  const ArrayRef<uint8_t> moved = reference.moved[output],
+                          values = bytesOf(reference.run->outputs[output]);
   const uint64_t count = values.size() / width, looked = std::min<uint64_t>(count, 4096);
   constexpr uint64_t odd = 2654435761; // places all over the array
   double sum = 0;
   for (uint64_t i = 0; i < looked; ++i)
     sum += std::fabs(elementAsDouble(type, values, i * odd % count));
-  const double mean = sum / static_cast<double>(looked), roundings = Tolerance::leastRoundings * unitRoundoff(type);
+  const double mean = sum / static_cast<double>(looked),
+               roundings = Tolerance::leastRoundings * unitRoundoff(type);
   uint64_t far = 0;
   for (uint64_t i = 0; i < looked; ++i)
     far += elementAsDouble(type, moved, i * odd % count) >
@@ -45,12 +48,13 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
   Tolerance tolerance = cases.tolerance(test, output);
   tolerance.promise = promise.result;
   // In a lower precision every operation rounds anew, in another order only sums do.
-  const uint64_t counted = promise.result == Promise::LowerPrecision ? reference.roundings
-                                                                           : reference.reductionLength;
+  const uint64_t counted =
+      promise.result == Promise::LowerPrecision ? reference.roundings : reference.reductionLength;
   // A counted length only widens what is allowed without one.
   if (promise.result != Promise::Bitwise && tolerance.reductionLength == 0 &&
       counted > Tolerance::leastRoundings &&
-      !(test.hasExactSums && promise.result == Promise::Reassociates && !roundsSums(reference, output)))
+      !(test.hasExactSums && promise.result == Promise::Reassociates &&
+        !roundsSums(reference, output)))
     tolerance.reductionLength = counted;
   if (promise.result == Promise::Reassociates && reference.sumsInFloat)
     tolerance.sumRoundoff = unitRoundoff(Precision::Float32);
@@ -58,8 +62,10 @@ Tolerance toleranceFor(const CandidatePromise &promise, CaseSource &cases, const
     tolerance.computePrecision = Precision::BFloat16;
   else if (promise.declares.count("half"))
     tolerance.computePrecision = Precision::Half;
-  else if (promise.declares.count("tf32") && !(test.recorded && (tolerance.relative > 0 || tolerance.absolute > 0)))
-    tolerance.computePrecision = Precision::TF32; // on the workload's own values the owner's word alone counts
+  else if (promise.declares.count("tf32") &&
+           !(test.recorded && (tolerance.relative > 0 || tolerance.absolute > 0)))
+    tolerance.computePrecision =
+        Precision::TF32; // on the workload's own values the owner's word alone counts
   else if (promise.declares.count("float"))
     tolerance.computePrecision = Precision::Float32;
   return tolerance;
@@ -94,7 +100,8 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
     return GateRecord::fail(gate, FailureClass::Correctness,
                             formatv("the host reads {0} results, of the original {1}{2}",
                                     candidate.outputs.size(), reference.run->outputs.size(), on));
-  // Programs read one result again and again; the same bytes held against the same ones are as right as before.
+  // Programs read one result again and again; the same bytes held against the same ones are as
+  // right as before.
   std::map<std::pair<const char *, const char *>, unsigned> compared;
   for (unsigned i = 0; i < candidate.outputs.size(); ++i) {
     const SharedBytes &mine = candidate.outputs[i], &its = reference.run->outputs[i];
@@ -102,7 +109,8 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
       continue;
     Tolerance tolerance = toleranceFor(promise, cases, test, reference, i);
     auto [before, isNew] = compared.try_emplace({mine.data(), its.data()}, i);
-    if (!isNew && reference.moved.empty() && reference.outputs[i].type == reference.outputs[before->second].type &&
+    if (!isNew && reference.moved.empty() &&
+        reference.outputs[i].type == reference.outputs[before->second].type &&
         tolerance == toleranceFor(promise, cases, test, reference, before->second))
       continue;
     // Where the original's own bits depend on the order of threads, a bitwise
@@ -125,8 +133,8 @@ GateRecord compareWithReference(const Reference &reference, const RunResult &can
   return GateRecord::pass(gate);
 }
 
-std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
-                                           const RunResult &a, const RunResult &b) {
+std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs, const RunResult &a,
+                                           const RunResult &b) {
   if (a.outputs.size() != b.outputs.size())
     return formatv("{0} results against {1}", a.outputs.size(), b.outputs.size()).str();
   for (unsigned i = 0; i < a.outputs.size(); ++i) {
@@ -143,8 +151,8 @@ std::optional<std::string> firstDifference(const std::vector<OutputSpec> &specs,
   return std::nullopt;
 }
 
-/// From here on the candidate is held to the spread of its promise, which only cases that their decoys still
-/// fail can tell: a record where there is none of them.
+/// From here on the candidate is held to the spread of its promise, which only cases that their
+/// decoys still fail can tell: a record where there is none of them.
 static Expected<std::optional<GateRecord>> widenSpread(GateContext &context, GateId gate) {
   context.spread = spreadFor(context.promise);
   context.judge.measureTogether(context.caseCount, context.spread);
@@ -158,7 +166,8 @@ static Expected<std::optional<GateRecord>> widenSpread(GateContext &context, Gat
 }
 
 /// \p run against the original on \p test, with as much of the original's spread as it takes.
-static Expected<GateRecord> compareRun(GateContext &context, const TestCase &test, const RunResult &run, GateId gate,
+static Expected<GateRecord> compareRun(GateContext &context, const TestCase &test,
+                                       const RunResult &run, GateId gate,
                                        std::set<std::string> &notes) {
   Judge::Impl &judge = context.judge;
   bool nearMiss = false;
@@ -168,7 +177,8 @@ static Expected<GateRecord> compareRun(GateContext &context, const TestCase &tes
     if (!(*reference)->limits.empty())
       notes.insert((*reference)->limits);
     nearMiss = false;
-    return compareWithReference(**reference, run, test, context.promise, judge.cases, gate, &nearMiss);
+    return compareWithReference(**reference, run, test, context.promise, judge.cases, gate,
+                                &nearMiss);
   };
   Expected<GateRecord> record = compare(judge.reference(test, context.spread));
   if (record && record->stops() && context.spread != spreadFor(context.promise)) {
@@ -183,7 +193,8 @@ static Expected<GateRecord> compareRun(GateContext &context, const TestCase &tes
     return record;
   record = compare(judge.closerReference(test, context.spread));
   if (record && !record->stops())
-    notes.insert("case " + test.name + " was held against the original with directions drawn at each execution");
+    notes.insert("case " + test.name +
+                 " was held against the original with directions drawn at each execution");
   return record;
 }
 
@@ -234,9 +245,10 @@ Expected<GateRecord> compareOnCases(GateContext &context, ArrayRef<TestCase> tes
   GateRecord record = GateRecord::pass(gate, "", cases);
   record.details.assign(notes.begin(), notes.end());
   if (!unchanged.empty())
-    record.details.push_back(formatv("{0} cases do not count, because they change no input (first {1}): the "
-                                     "program uploads nothing of floating point",
-                                     unchanged.size(), unchanged.front()));
+    record.details.push_back(
+        formatv("{0} cases do not count, because they change no input (first {1}): the "
+                "program uploads nothing of floating point",
+                unchanged.size(), unchanged.front()));
   return record;
 }
 

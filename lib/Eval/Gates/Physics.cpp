@@ -90,7 +90,8 @@ Expected<const MandatoryWork &> Judge::Impl::mandatory() {
     work.bytesRead = std::min(bytes.inputs, total("dram__bytes_read.sum"));
     auto operations = [&](StringRef type) {
       auto count = [&](StringRef operation) {
-        return total(("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
+        return total(
+            ("smsp__sass_thread_inst_executed_op_" + type + operation + "_pred_on.sum").str());
       };
       return count("add") + count("mul") + 2 * count("fma");
     };

@@ -93,8 +93,7 @@ Expected<RunIdentity> Judge::Impl::identify() {
   Expected<const DeviceImage *> built = image(baselineProgram, RunMode::Plain);
   if (!built)
     return built.takeError();
-  Expected<DeviceIdentity> executed =
-      deviceFor(RunMode::Plain, Where::Usual).identify(**built);
+  Expected<DeviceIdentity> executed = deviceFor(RunMode::Plain, Where::Usual).identify(**built);
   if (!executed)
     return executed.takeError();
   identity.harness = executed->harness;
@@ -122,9 +121,9 @@ Expected<GateRecord> runProvenance(GateContext &context, ArrayRef<JudgedStep> st
         std::tuple(&then.harness, &now->harness, "program that executes plans"),
         std::tuple(&then.image, &now->image, "original's device image")})
     if (*before != *after)
-      return GateRecord::undecided(
-          GateId::G0, formatv("the {0} has changed since the original ran", what),
-          {formatv("was {0}, is {1}", *before, *after)});
+      return GateRecord::undecided(GateId::G0,
+                                   formatv("the {0} has changed since the original ran", what),
+                                   {formatv("was {0}, is {1}", *before, *after)});
   GateRecord record = GateRecord::pass(GateId::G0);
   record.details = {"original " + digestOf(original.text), "candidate " + digestOf(candidate.text),
                     "input " + now->input, "harness " + now->harness,

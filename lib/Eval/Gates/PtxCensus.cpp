@@ -92,7 +92,7 @@ struct Reader {
   PtxCensus census;
   PtxFunction *function = nullptr;
   std::string functionName;
-  std::map<std::string, uint64_t> globals; ///< module variables, with bytes
+  std::map<std::string, uint64_t> globals;                     ///< module variables, with bytes
   std::map<std::string, std::vector<PtxStatement>> statements; ///< by function
   /// Registers of the open function that were loaded in a way that sees other
   /// threads' writes, and labels seen, for spins.
@@ -132,11 +132,13 @@ struct Reader {
     return declaration.contains(".b8 ") ? count : count * widestScalar;
   }
 
-  /// Small tables that no instruction writes are constants, in the memory where nvcc puts `__device__ const`.
+  /// Small tables that no instruction writes are constants, in the memory where nvcc puts
+  /// `__device__ const`.
   void dropTables() {
     constexpr uint64_t mostTableBytes = 4096;
     for (const auto &[name, bytes] : globals)
-      if (bytes > mostTableBytes || mentions(name) != 1 + mentionsInCode(name) || !isOnlyRead(name, statements))
+      if (bytes > mostTableBytes || mentions(name) != 1 + mentionsInCode(name) ||
+          !isOnlyRead(name, statements))
         census.globals.insert(withoutModuleHash(name));
   }
 
@@ -146,7 +148,8 @@ struct Reader {
     unsigned count = 0;
     for (size_t at = module.find(name); at != StringRef::npos; at = module.find(name, at + 1)) {
       size_t end = at + name.size();
-      count += (at == 0 || !isWord(module[at - 1])) && (end == module.size() || !isWord(module[end]));
+      count +=
+          (at == 0 || !isWord(module[at - 1])) && (end == module.size() || !isWord(module[end]));
     }
     return count;
   }
@@ -171,9 +174,10 @@ struct Reader {
 
 void Reader::precision(StringRef opcode, StringRef base, const SmallVectorImpl<StringRef> &parts) {
   auto has = [&](StringRef part) { return is_contained(parts, part); };
-  static const char *const arithmetic[] = {"add", "sub", "mul", "fma", "mad", "div",  "sqrt", "rcp",
-                                           "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "cvt",
-                                           "wmma", "mma", "wgmma", "atom", "red", "min", "max", "neg", "abs", "tcgen05"};
+  static const char *const arithmetic[] = {"add", "sub",   "mul", "fma",    "mad",  "div", "sqrt",
+                                           "rcp", "rsqrt", "ex2", "lg2",    "sin",  "cos", "tanh",
+                                           "cvt", "wmma",  "mma", "wgmma",  "atom", "red", "min",
+                                           "max", "neg",   "abs", "tcgen05"};
   if (!is_contained(arithmetic, base))
     return;
   bool narrow = false;
@@ -184,9 +188,9 @@ void Reader::precision(StringRef opcode, StringRef base, const SmallVectorImpl<S
   // A conversion counts by what it makes, its first type: reading a half is no
   // computation in half.
   if (base == "cvt") {
-    static const char *const types[] = {"f64", "f32", "f16", "f16x2", "bf16", "bf16x2", "tf32",
-                                        "e4m3x2", "e5m2x2", "s8", "u8", "s16", "u16", "s32", "u32",
-                                        "s64", "u64"};
+    static const char *const types[] = {"f64",  "f32",    "f16",    "f16x2", "bf16", "bf16x2",
+                                        "tf32", "e4m3x2", "e5m2x2", "s8",    "u8",   "s16",
+                                        "u16",  "s32",    "u32",    "s64",   "u64"};
     for (StringRef part : parts) {
       if (!is_contained(types, part))
         continue;
@@ -233,7 +237,8 @@ void Reader::deny(StringRef opcode, StringRef base, StringRef operands, bool bac
   // A number per launch, and counters of the chip: they tell iterations apart. Registers 1 and 2 of
   // the environment lead to the barrier of a whole grid, which cooperative groups read.
   const bool isGridBarrier = operands.ends_with("%envreg1") || operands.ends_with("%envreg2");
-  if (operands.contains("%gridid") || operands.contains("%pm") || (operands.contains("%envreg") && !isGridBarrier))
+  if (operands.contains("%gridid") || operands.contains("%pm") ||
+      (operands.contains("%envreg") && !isGridBarrier))
     count("launch-number");
   // Where a block runs is the chip's to choose: two blocks have one number, or no two have.
   if (operands.contains("%smid") || operands.contains("%nsmid") || operands.contains("%warpid") ||
@@ -267,7 +272,8 @@ void Reader::instruction(StringRef text) {
     text = rest.ltrim();
   }
   size_t end = text.find_first_of(" \t\n");
-  StringRef opcode = text.take_front(end), operands = end == StringRef::npos ? "" : text.substr(end);
+  StringRef opcode = text.take_front(end),
+            operands = end == StringRef::npos ? "" : text.substr(end);
   if (opcode.empty() || opcode.starts_with("."))
     return;
   ++function->instructions;
@@ -280,8 +286,9 @@ void Reader::instruction(StringRef text) {
   SmallVector<StringRef, 8> words;
   SplitString(operands, words, " \t\n,;[]{}()|!+");
   // A loop is a spin if it goes on by a value that another thread must change.
-  bool seesOthers = (base == "ld" && (has("volatile") || has("acquire") || has("relaxed") || has("cv"))) ||
-                    (base == "atom");
+  bool seesOthers =
+      (base == "ld" && (has("volatile") || has("acquire") || has("relaxed") || has("cv"))) ||
+      (base == "atom");
   if (!words.empty()) {
     bool readsWatched = false, readsPredicate = false;
     for (StringRef word : ArrayRef(words).drop_front()) {

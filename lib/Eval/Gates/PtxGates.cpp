@@ -47,13 +47,15 @@ static unsigned countOf(const PtxFunction &function, StringRef kind) {
   return found == function.precision.end() ? 0u : found->second;
 }
 
-/// Whether \p function has more operations of \p kind than \p base, and fewer of those that they could replace.
+/// Whether \p function has more operations of \p kind than \p base, and fewer of those that they
+/// could replace.
 static bool replacesPrecise(const PtxFunction &function, const PtxFunction &base, StringRef kind) {
   if (countOf(function, kind) <= countOf(base, kind))
     return false;
   if (kind == "approx")
     return function.exactDivisions < base.exactDivisions;
-  return countOf(function, "float") + countOf(function, "double") < countOf(base, "float") + countOf(base, "double");
+  return countOf(function, "float") + countOf(function, "double") <
+         countOf(base, "float") + countOf(base, "double");
 }
 
 static std::string parametersOf(StringRef mangled) {
@@ -61,7 +63,8 @@ static std::string parametersOf(StringRef mangled) {
   return name.substr(std::min(name.find('('), name.size()));
 }
 
-/// What a kernel that \p baseline does not have may stand for: its kernels with the same parameters, or else all.
+/// What a kernel that \p baseline does not have may stand for: its kernels with the same
+/// parameters, or else all.
 static std::vector<const PtxFunction *> modelsOf(StringRef name, const PtxCensus &baseline) {
   std::vector<const PtxFunction *> same, all;
   for (const auto &[other, function] : baseline.functions) {
@@ -80,11 +83,13 @@ static std::string scalarForm(StringRef opcode) {
   return scalar;
 }
 
-/// \p census without what replaces a function of the library by another one; G6 holds it to the promise.
+/// \p census without what replaces a function of the library by another one; G6 holds it to the
+/// promise.
 static PtxCensus withoutOtherFunctions(PtxCensus census, const std::set<std::string> &declares) {
   auto isLet = [&](StringRef opcode) {
-    return opcode.ends_with(".f32") && ((declares.count("ex2") && opcode.starts_with("ex2.approx.")) ||
-                                        (declares.count("rsqrt") && opcode.starts_with("rsqrt.approx.")));
+    return opcode.ends_with(".f32") &&
+           ((declares.count("ex2") && opcode.starts_with("ex2.approx.")) ||
+            (declares.count("rsqrt") && opcode.starts_with("rsqrt.approx.")));
   };
   for (auto &[name, function] : census.functions)
     for (auto entry = function.narrowOpcodes.begin(); entry != function.narrowOpcodes.end();) {
@@ -99,8 +104,10 @@ static PtxCensus withoutOtherFunctions(PtxCensus census, const std::set<std::str
   return census;
 }
 
-GateRecord checkPrecision(const PtxCensus &original, const PtxCensus &changed, const std::set<std::string> &declares) {
-  const PtxCensus baseline = withoutOtherFunctions(original, declares), candidate = withoutOtherFunctions(changed, declares);
+GateRecord checkPrecision(const PtxCensus &original, const PtxCensus &changed,
+                          const std::set<std::string> &declares) {
+  const PtxCensus baseline = withoutOtherFunctions(original, declares),
+                  candidate = withoutOtherFunctions(changed, declares);
   // Where the opcodes of a new kernel (a split, a schedule, a new instantiation) are looked up.
   PtxFunction whole;
   for (const auto &[name, function] : baseline.functions) {
@@ -131,7 +138,8 @@ GateRecord checkPrecision(const PtxCensus &original, const PtxCensus &changed, c
         continue;
       if (base.widensHalf && isExactMatrixProduct(opcode))
         continue;
-      details.push_back(formatv("{0} has new {1} operations: {2} x {3}", name, kind, count, opcode));
+      details.push_back(
+          formatv("{0} has new {1} operations: {2} x {3}", name, kind, count, opcode));
     }
     for (StringRef kind : {"half", "bf16", "tf32", "fp8", "approx"}) {
       if (declares.count(kind.str()))
@@ -139,9 +147,12 @@ GateRecord checkPrecision(const PtxCensus &original, const PtxCensus &changed, c
       std::vector<const PtxFunction *> models{&base};
       if (found == baseline.functions.end())
         models = modelsOf(name, baseline);
-      if (!models.empty() && all_of(models, [&](const PtxFunction *model) { return replacesPrecise(function, *model, kind); }))
-        details.push_back(formatv("{0} has {1} {2} operations instead of {3}, and fewer precise ones",
-                                  name, countOf(function, kind), kind, countOf(*models.front(), kind)));
+      if (!models.empty() && all_of(models, [&](const PtxFunction *model) {
+            return replacesPrecise(function, *model, kind);
+          }))
+        details.push_back(
+            formatv("{0} has {1} {2} operations instead of {3}, and fewer precise ones", name,
+                    countOf(function, kind), kind, countOf(*models.front(), kind)));
     }
   }
   if (details.empty())

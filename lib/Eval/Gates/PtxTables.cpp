@@ -10,8 +10,10 @@ using namespace llvm;
 namespace kbopt {
 
 static bool isOnlyReadIn(StringRef variable, ArrayRef<PtxStatement> statements) {
-  // What makes an address of an address, and what reads there. All else may write, or let it escape.
-  static constexpr StringLiteral moves[] = {"mov", "cvta", "add", "sub", "mad", "mul", "shl", "selp", "and", "or", "cvt"};
+  // What makes an address of an address, and what reads there. All else may write, or let it
+  // escape.
+  static constexpr StringLiteral moves[] = {"mov", "cvta", "add", "sub", "mad", "mul",
+                                            "shl", "selp", "and", "or",  "cvt"};
   std::set<std::string> addresses = {variable.str()};
   for (bool hasGrown = true; hasGrown;) {
     hasGrown = false;
@@ -35,7 +37,8 @@ static bool isOnlyReadIn(StringRef variable, ArrayRef<PtxStatement> statements) 
   return true;
 }
 
-bool isOnlyRead(StringRef variable, const std::map<std::string, std::vector<PtxStatement>> &functions) {
+bool isOnlyRead(StringRef variable,
+                const std::map<std::string, std::vector<PtxStatement>> &functions) {
   return all_of(functions, [&](const auto &entry) { return isOnlyReadIn(variable, entry.second); });
 }
 

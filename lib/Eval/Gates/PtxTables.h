@@ -19,9 +19,11 @@ struct PtxStatement {
   std::string opcode, operands;
 };
 
-/// Whether \p variable is only read in \p functions (by name): its address goes into loads and into sums that do,
-/// and nowhere else. Registers are followed in any order of the instructions, never through memory or calls.
-bool isOnlyRead(llvm::StringRef variable, const std::map<std::string, std::vector<PtxStatement>> &functions);
+/// Whether \p variable is only read in \p functions (by name): its address goes into loads and into
+/// sums that do, and nowhere else. Registers are followed in any order of the instructions, never
+/// through memory or calls.
+bool isOnlyRead(llvm::StringRef variable,
+                const std::map<std::string, std::vector<PtxStatement>> &functions);
 
 } // namespace kbopt
 

@@ -23,7 +23,8 @@ void join(VectorClock &into, const VectorClock &other) {
 
 constexpr uint64_t unknownEnd = ~uint64_t(0);
 
-/// Bytes [begin, end) of a buffer. What a launch touches is not known: its pointer is where it begins.
+/// Bytes [begin, end) of a buffer. What a launch touches is not known: its pointer is where it
+/// begins.
 struct Access {
   uint32_t buffer = 0;
   bool writes = false;
@@ -95,8 +96,8 @@ public:
 private:
   using VectorClocks = std::map<uint32_t, VectorClock>;
 
-  void meet(size_t index, const VectorClock &clock, std::optional<uint32_t> stream, ArrayRef<Access> accesses,
-            const std::string &name) {
+  void meet(size_t index, const VectorClock &clock, std::optional<uint32_t> stream,
+            ArrayRef<Access> accesses, const std::string &name) {
     for (const Access &access : accesses)
       for (const auto &[key, regions] : last) {
         auto [buffer, other, writes] = key;
@@ -109,10 +110,11 @@ private:
           const bool bothKnown = region.second != unknownEnd && access.end != unknownEnd;
           if (bothKnown && (region.second <= access.begin || access.end <= region.first))
             continue;
-          conflicts.push_back({formatv("{0} and {1} use buffer {2}, and nothing makes one wait for the other",
-                                       before.name, name, buffer)
-                                   .str(),
-                               before.index, index, bothKnown || region.first == access.begin});
+          conflicts.push_back(
+              {formatv("{0} and {1} use buffer {2}, and nothing makes one wait for the other",
+                       before.name, name, buffer)
+                   .str(),
+               before.index, index, bothKnown || region.first == access.begin});
         }
       }
   }
@@ -127,7 +129,8 @@ private:
   VectorClock host;
   VectorClocks streams, events;
   /// By buffer, stream and whether it is written: the last step on each range of bytes.
-  std::map<std::tuple<uint32_t, uint32_t, bool>, std::map<std::pair<uint64_t, uint64_t>, Before>> last;
+  std::map<std::tuple<uint32_t, uint32_t, bool>, std::map<std::pair<uint64_t, uint64_t>, Before>>
+      last;
 };
 
 std::vector<Access> accessesOf(const kbrt::LaunchStep &launch) {
@@ -135,7 +138,8 @@ std::vector<Access> accessesOf(const kbrt::LaunchStep &launch) {
   std::optional<std::vector<bool>> constants = kbrt::constPointerParameters(launch.kernel);
   for (size_t i = 0; i < launch.arguments.size(); ++i)
     for (const kbrt::PointerWord &word : launch.arguments[i].pointers)
-      accesses.push_back({word.target.buffer, !(constants && i < constants->size() && (*constants)[i]),
+      accesses.push_back({word.target.buffer,
+                          !(constants && i < constants->size() && (*constants)[i]),
                           word.target.offset});
   return accesses;
 }
@@ -154,7 +158,8 @@ Order orderOf(const kbrt::Plan &plan) {
       order.step(i, copy->stream, {accessTo(copy->to, true), accessTo(copy->from, false)},
                  "a copy" + on(copy->stream));
     else if (const auto *launch = std::get_if<kbrt::LaunchStep>(&step))
-      order.step(i, launch->stream, accessesOf(*launch), "the launch of " + launch->kernel + on(launch->stream));
+      order.step(i, launch->stream, accessesOf(*launch),
+                 "the launch of " + launch->kernel + on(launch->stream));
     else if (const auto *product = std::get_if<kbrt::MatmulStep>(&step))
       order.step(i, product->stream,
                  {Access{product->a.at.buffer, false}, Access{product->b.at.buffer, false},

@@ -22,17 +22,19 @@ static constexpr double slowedRatio = 1.1, slowedUs = 0.5;
 /// Less of the floor than this is not believed (EVALUATION.md, G13).
 static constexpr double floorShare = 0.9;
 
-/// Share of the time left that one series of the final measurement may take; there are two, and other gates.
+/// Share of the time left that one series of the final measurement may take; there are two, and
+/// other gates.
 static constexpr double seriesShare = 0.2, leastSeconds = 1;
-/// Of a program that takes this long, the final measurement stops as well when a candidate takes half or twice as long:
-/// thirty samples of it would take longer than all other gates.
+/// Of a program that takes this long, the final measurement stops as well when a candidate takes
+/// half or twice as long: thirty samples of it would take longer than all other gates.
 static constexpr double slowUs = 2e4, slowApartRatio = 2;
 
 static TimingRequest requestFor(const GateContext &context, double originalUs) {
   if (context.effort != JudgeEffort::Final)
     return TimingRequest::forSearch();
   TimingRequest request;
-  request.maxSeconds = std::min(request.maxSeconds, std::max(leastSeconds, seriesShare * context.judge.timeLeft()));
+  request.maxSeconds =
+      std::min(request.maxSeconds, std::max(leastSeconds, seriesShare * context.judge.timeLeft()));
   request.minSeconds = std::min(request.minSeconds, request.maxSeconds);
   if (originalUs > slowUs)
     request.apartRatio = slowApartRatio;
@@ -104,11 +106,13 @@ Expected<GateRecord> runTimedOutputs(GateContext &context) {
     return GateRecord::notRun(GateId::G12,
                               "machine code and plan are the original's, which is measured once");
   }
-  Expected<TimingReport> report = measure(context, requestFor(context, own->cold.baseline.medianUs));
+  Expected<TimingReport> report =
+      measure(context, requestFor(context, own->cold.baseline.medianUs));
   if (!report)
     return blameProgram(report.takeError(), GateId::G12, FailureClass::Runtime);
   switch (report->status) {
-  case RunStatus::Ok: break;
+  case RunStatus::Ok:
+    break;
   case RunStatus::Fault:
     return GateRecord::fail(GateId::G12, FailureClass::Runtime, report->message);
   case RunStatus::Timeout:
@@ -149,9 +153,8 @@ static Expected<std::optional<std::string>> isOriginalSlowed(GateContext &contex
     if (beside <= alone * slowedRatio + slowedUs)
       return std::nullopt;
   }
-  return std::optional<std::string>(
-      formatv("the original takes {0:f2} us beside this candidate and {1:f2} us by itself", beside,
-              alone));
+  return std::optional<std::string>(formatv(
+      "the original takes {0:f2} us beside this candidate and {1:f2} us by itself", beside, alone));
 }
 
 Expected<GateRecord> runPhysics(GateContext &context) {
@@ -176,9 +179,9 @@ Expected<GateRecord> runPhysics(GateContext &context) {
     record.details.push_back(formatv("floor {0:f2} us ({1})", floor.us, floor.reason));
     const double us = context.timing->cold.candidate.medianUs;
     if (us < floorShare * floor.us)
-      return GateRecord::undecided(
-          GateId::G13, formatv("{0:f2} us cannot be: {1} take {2:f2} us on this chip", us,
-                               floor.reason, floor.us));
+      return GateRecord::undecided(GateId::G13,
+                                   formatv("{0:f2} us cannot be: {1} take {2:f2} us on this chip",
+                                           us, floor.reason, floor.us));
   }
   Expected<std::optional<std::string>> slowed = isOriginalSlowed(context);
   if (!slowed)
@@ -187,7 +190,8 @@ Expected<GateRecord> runPhysics(GateContext &context) {
     return GateRecord::undecided(GateId::G13, std::move(**slowed));
   const double ratio = context.timing->cold.ratio;
   if (ratio > incredibleRatio) {
-    // Another seed is another measurement, in a process of its own. A tenth is seen in a few samples.
+    // Another seed is another measurement, in a process of its own. A tenth is seen in a few
+    // samples.
     TimingRequest request = TimingRequest::forSearch();
     request.seed += 1000;
     Expected<TimingReport> second = measure(context, request);
@@ -199,10 +203,10 @@ Expected<GateRecord> runPhysics(GateContext &context) {
                         second->cold.ratio >= ratio / agreement;
     if (!agrees)
       return GateRecord::undecided(
-          GateId::G13, formatv("{0:f1} x is not confirmed: a second process says {1}", ratio,
-                               second->status == RunStatus::Ok
-                                   ? formatv("{0:f1} x", second->cold.ratio).str()
-                                   : second->message));
+          GateId::G13,
+          formatv("{0:f1} x is not confirmed: a second process says {1}", ratio,
+                  second->status == RunStatus::Ok ? formatv("{0:f1} x", second->cold.ratio).str()
+                                                  : second->message));
     record.reason = formatv("{0:f1} x, a second process says {1:f1} x", ratio, second->cold.ratio);
   }
   return record;

@@ -25,8 +25,8 @@ constexpr size_t firstRuns = 2, mostRuns = 5;
 
 /// Run \p number of the original; null if the workload has no main.
 Expected<const CaseSource::WholeRun *> originalRun(Judge::Impl &judge, unsigned number) {
-  auto known = judge.wholeOriginals.get(
-      number, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
+  auto known =
+      judge.wholeOriginals.get(number, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
         std::optional<Expected<CaseSource::WholeRun>> run =
             judge.cases.wholeProgram(judge.original);
         if (!run)
@@ -40,34 +40,40 @@ Expected<const CaseSource::WholeRun *> originalRun(Judge::Impl &judge, unsigned 
   return *known ? &**known : nullptr;
 }
 
-/// The original once more, with its operations rounded in one direction; null where that cannot be run.
+/// The original once more, with its operations rounded in one direction; null where that cannot be
+/// run.
 Expected<const CaseSource::WholeRun *> reroundedRun(Judge::Impl &judge, Rounding direction) {
-  auto known = judge.wholeRerounded.get(direction, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
-    std::string path; // the CPU device rounds all operations alike by itself
-    if (judge.gpu) {
-      Expected<const DeviceImage &> image = judge.directedImages.get(direction, [&] { return judge.directedImage(direction); });
-      if (!image) {
-        consumeError(image.takeError()); // without it the comparison is the stricter one
+  auto known =
+      judge.wholeRerounded.get(direction, [&]() -> Expected<std::optional<CaseSource::WholeRun>> {
+        std::string path; // the CPU device rounds all operations alike by itself
+        if (judge.gpu) {
+          Expected<const DeviceImage &> image =
+              judge.directedImages.get(direction, [&] { return judge.directedImage(direction); });
+          if (!image) {
+            consumeError(image.takeError()); // without it the comparison is the stricter one
+            return std::nullopt;
+          }
+          path = image->path;
+        }
+        std::optional<Expected<CaseSource::WholeRun>> run = judge.cases.wholeProgram(
+            judge.original, path, judge.gpu ? Rounding::Nearest : direction);
+        if (run && *run)
+          return std::move(**run);
+        if (run)
+          consumeError(run->takeError());
         return std::nullopt;
-      }
-      path = image->path;
-    }
-    std::optional<Expected<CaseSource::WholeRun>> run =
-        judge.cases.wholeProgram(judge.original, path, judge.gpu ? Rounding::Nearest : direction);
-    if (run && *run)
-      return std::move(**run);
-    if (run)
-      consumeError(run->takeError());
-    return std::nullopt;
-  });
+      });
   if (!known)
     return known.takeError();
   return *known ? &**known : nullptr;
 }
 
-/// How \p run differs from \p originals, in what it prints and in its files; \p omitted: what was not compared.
-Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge, ArrayRef<const CaseSource::WholeRun *> originals,
-                                               const CaseSource::WholeRun &run, bool exact, std::string &omitted) {
+/// How \p run differs from \p originals, in what it prints and in its files; \p omitted: what was
+/// not compared.
+Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge,
+                                               ArrayRef<const CaseSource::WholeRun *> originals,
+                                               const CaseSource::WholeRun &run, bool exact,
+                                               std::string &omitted) {
   std::vector<const CaseSource::WholeRun *> moved;
   std::vector<StringRef> outputs;
   for (const CaseSource::WholeRun *original : originals)
@@ -96,8 +102,8 @@ Expected<std::optional<GateRecord>> compareRun(Judge::Impl &judge, ArrayRef<cons
 
 } // namespace
 
-/// The first runs of the original beside the candidate's own, where there are threads: the host's part takes what it
-/// takes. What goes wrong is said by who asks for them.
+/// The first runs of the original beside the candidate's own, where there are threads: the host's
+/// part takes what it takes. What goes wrong is said by who asks for them.
 static std::optional<Expected<CaseSource::WholeRun>> runBeside(GateContext &context) {
   Judge::Impl &judge = context.judge;
   std::optional<Expected<CaseSource::WholeRun>> run;
@@ -113,7 +119,8 @@ static std::optional<Expected<CaseSource::WholeRun>> runBeside(GateContext &cont
 Expected<GateRecord> runWholeProgram(GateContext &context) {
   Judge::Impl &judge = context.judge;
   const bool exact = context.promise.result == Promise::Bitwise;
-  const double seconds = judge.cases.wholeSeconds() * (judge.options.threads > 1 ? 1 : 1 + firstRuns);
+  const double seconds =
+      judge.cases.wholeSeconds() * (judge.options.threads > 1 ? 1 : 1 + firstRuns);
   if (seconds > judge.timeLeft())
     return GateRecord::notRun(GateId::G14, judge.doesNotFit("running the whole program", seconds));
   std::optional<Expected<CaseSource::WholeRun>> run = runBeside(context);
@@ -138,7 +145,8 @@ Expected<GateRecord> runWholeProgram(GateContext &context) {
     if (originals.size() < firstRuns)
       continue;
     std::string omitted;
-    Expected<std::optional<GateRecord>> compared = compareRun(judge, originals, **run, exact, omitted);
+    Expected<std::optional<GateRecord>> compared =
+        compareRun(judge, originals, **run, exact, omitted);
     if (!compared)
       return compared.takeError();
     failure = std::move(*compared);
@@ -148,7 +156,8 @@ Expected<GateRecord> runWholeProgram(GateContext &context) {
     if (!omitted.empty())
       record.details.push_back(std::move(omitted));
     if (!originals.front()->files.empty())
-      record.details.push_back(formatv("{0} written files are compared", originals.front()->files.size()));
+      record.details.push_back(
+          formatv("{0} written files are compared", originals.front()->files.size()));
     return record;
   }
   return std::move(*failure);

@@ -24,7 +24,8 @@ GateRecord fail(std::string reason) {
 
 bool isText(StringRef content) { return !content.contains('\0'); }
 
-/// The first byte at which \p content is not one of \p originals' nor among what varies between them.
+/// The first byte at which \p content is not one of \p originals' nor among what varies between
+/// them.
 std::optional<size_t> firstDifference(ArrayRef<StringRef> originals, StringRef content) {
   for (size_t i = 0; i < content.size(); ++i) {
     const char byte = originals.front()[i];
@@ -44,9 +45,12 @@ template <typename T> bool areNear(StringRef original, StringRef content) {
     std::memcpy(&y, content.data() + i, sizeof y);
     if (std::memcmp(&x, &y, sizeof x) == 0)
       continue;
-    auto isNumber = [](T value) { return value == 0 || std::isnormal(value); }; // small integers look like denormals
+    auto isNumber = [](T value) {
+      return value == 0 || std::isnormal(value);
+    }; // small integers look like denormals
     if (!isNumber(x) || !isNumber(y) ||
-        std::fabs(x - y) > T(printedTolerance) * std::max(std::fabs(x), std::fabs(y)) + std::numeric_limits<T>::min())
+        std::fabs(x - y) > T(printedTolerance) * std::max(std::fabs(x), std::fabs(y)) +
+                               std::numeric_limits<T>::min())
       return false;
   }
   return true;
@@ -55,13 +59,14 @@ template <typename T> bool areNear(StringRef original, StringRef content) {
 /// Whether no byte is another but by one step, as pixels that were rounded.
 bool areSteps(StringRef original, StringRef content) {
   for (size_t i = 0; i < content.size(); ++i)
-    if (std::abs(static_cast<unsigned char>(original[i]) - static_cast<unsigned char>(content[i])) > 1)
+    if (std::abs(static_cast<unsigned char>(original[i]) - static_cast<unsigned char>(content[i])) >
+        1)
       return false;
   return true;
 }
 
-std::optional<GateRecord> compareFile(StringRef name, ArrayRef<StringRef> originals, ArrayRef<StringRef> moved,
-                                      StringRef content, bool exact) {
+std::optional<GateRecord> compareFile(StringRef name, ArrayRef<StringRef> originals,
+                                      ArrayRef<StringRef> moved, StringRef content, bool exact) {
   const std::string what = ("the file '" + name + "', which the program writes,").str();
   if (all_of(originals, isText) && isText(content)) {
     Expectation expectation(originals);
@@ -73,9 +78,11 @@ std::optional<GateRecord> compareFile(StringRef name, ArrayRef<StringRef> origin
   if (any_of(originals, [&](StringRef each) { return each.size() != first.size(); }))
     return std::nullopt; // of another size each time
   if (content.size() != first.size())
-    return fail(formatv("{0} has {1} bytes, the original's {2}", what, content.size(), first.size()));
+    return fail(
+        formatv("{0} has {1} bytes, the original's {2}", what, content.size(), first.size()));
   const std::optional<size_t> at = firstDifference(originals, content);
-  if (!at || (!exact && (areNear<float>(first, content) || areNear<double>(first, content) || areSteps(first, content))))
+  if (!at || (!exact && (areNear<float>(first, content) || areNear<double>(first, content) ||
+                         areSteps(first, content))))
     return std::nullopt;
   return fail(formatv("byte {0} of {1} differs", *at, what));
 }
@@ -84,7 +91,8 @@ std::optional<GateRecord> compareFile(StringRef name, ArrayRef<StringRef> origin
 
 std::optional<GateRecord> compareFiles(ArrayRef<const CaseSource::WholeRun *> originals,
                                        ArrayRef<const CaseSource::WholeRun *> moved,
-                                       const std::map<std::string, std::string> &files, bool exact) {
+                                       const std::map<std::string, std::string> &files,
+                                       bool exact) {
   auto of = [](ArrayRef<const CaseSource::WholeRun *> runs, const std::string &name) {
     std::vector<StringRef> contents;
     for (const CaseSource::WholeRun *run : runs)
@@ -94,7 +102,8 @@ std::optional<GateRecord> compareFiles(ArrayRef<const CaseSource::WholeRun *> or
   };
   const bool namesVary = any_of(originals, [&](const CaseSource::WholeRun *run) {
     return !std::equal(run->files.begin(), run->files.end(), originals.front()->files.begin(),
-                       originals.front()->files.end(), [](const auto &a, const auto &b) { return a.first == b.first; });
+                       originals.front()->files.end(),
+                       [](const auto &a, const auto &b) { return a.first == b.first; });
   });
   for (const auto &[name, content] : originals.front()->files) {
     const std::vector<StringRef> contents = of(originals, name);

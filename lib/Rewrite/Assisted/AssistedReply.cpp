@@ -43,7 +43,9 @@ const TemplateParameter *AssistedReply::parameter(StringRef name) const {
 }
 
 static std::optional<Refusal> checkSize(const AssistedReply &reply) {
-  auto refuse = [](const llvm::Twine &sentence) { return Refusal{EditRule::Size, sentence.str(), ""}; };
+  auto refuse = [](const llvm::Twine &sentence) {
+    return Refusal{EditRule::Size, sentence.str(), ""};
+  };
   size_t bytes = 0, lines = 0;
   for (const ReplyEdit &edit : reply.edits) {
     bytes += edit.text.size();
@@ -70,7 +72,8 @@ static std::optional<Refusal> checkAnchors(const AssistedReply &reply) {
     if (!reply.anchor(edit.anchor) || !slotKind(edit.anchor))
       return Refusal{EditRule::UnknownAnchor, "there is no anchor '" + edit.anchor + "'", ""};
     if (!seen.insert(edit.anchor).second)
-      return Refusal{EditRule::UnknownAnchor, "the anchor '" + edit.anchor + "' is given two texts", ""};
+      return Refusal{EditRule::UnknownAnchor, "the anchor '" + edit.anchor + "' is given two texts",
+                     ""};
   }
   if (reply.edits.empty())
     return Refusal{EditRule::NothingChanged, "it has no edits", ""};
@@ -122,23 +125,25 @@ std::optional<Refusal> kbopt::checkReply(const AssistedReply &reply, const PassI
     return refusal;
   for (const ReplyEdit &edit : reply.edits)
     if (!isPlain(edit.text))
-      return Refusal{EditRule::Character, "the text holds a character that people cannot see as it is",
-                     edit.anchor};
+      return Refusal{EditRule::Character,
+                     "the text holds a character that people cannot see as it is", edit.anchor};
   return std::nullopt;
 }
 
 std::string kbopt::printReply(const AssistedReply &reply) {
   json::Array anchors, edits, parameters, assumes;
   for (const SavedAnchor &each : reply.anchors)
-    anchors.push_back(json::Object{{"id", each.id},       {"usr", each.usr},
-                                   {"nodeKind", each.nodeKind}, {"begin", each.begin},
-                                   {"end", each.end},     {"digest", each.digest}});
+    anchors.push_back(json::Object{{"id", each.id},
+                                   {"usr", each.usr},
+                                   {"nodeKind", each.nodeKind},
+                                   {"begin", each.begin},
+                                   {"end", each.end},
+                                   {"digest", each.digest}});
   for (const ReplyEdit &each : reply.edits)
     edits.push_back(json::Object{{"anchor", each.anchor}, {"text", each.text}});
   for (const TemplateParameter &each : reply.parameters)
-    parameters.push_back(json::Object{{"name", each.name},
-                                      {"values", json::Array(each.values)},
-                                      {"default", each.defaultValue}});
+    parameters.push_back(json::Object{
+        {"name", each.name}, {"values", json::Array(each.values)}, {"default", each.defaultValue}});
   for (Assumption each : reply.assumes)
     assumes.push_back(assumptionName(each));
   json::Object file{{"version", 1},

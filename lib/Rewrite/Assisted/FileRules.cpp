@@ -5,8 +5,8 @@
 #include "Functions.h"
 #include "Tokens.h"
 #include "clang/AST/Attr.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -55,11 +55,12 @@ void checkDirective(StringRef line, Breaches &breaches) {
   }
   if (word == "pragma") {
     StringRef what = rest.split(' ').first;
-    if (what != "unroll" && what != "nounroll" && what != "once" && !what.starts_with("nv_") && what != "omp")
+    if (what != "unroll" && what != "nounroll" && what != "once" && !what.starts_with("nv_") &&
+        what != "omp")
       breaches.add("directive: it has '#pragma " + what + "'");
     return;
   }
-  static constexpr StringRef plain[] = {"define", "undef", "ifdef", "ifndef", "if", "elif",
+  static constexpr StringRef plain[] = {"define", "undef", "ifdef", "ifndef",  "if", "elif",
                                         "else",   "endif", "error", "warning", ""};
   if (!llvm::is_contained(plain, word))
     breaches.add("directive: it has '#" + word + "'");
@@ -75,7 +76,8 @@ void checkDirective(StringRef line, Breaches &breaches) {
 
 void checkText(StringRef original, StringRef candidate, const clang::LangOptions &language,
                Breaches &breaches) {
-  std::vector<RawToken> before = tokensOf(original, language), after = tokensOf(candidate, language);
+  std::vector<RawToken> before = tokensOf(original, language),
+                        after = tokensOf(candidate, language);
   std::set<std::string> words;
   for (const RawToken &token : before)
     if (token.isWord())
@@ -97,11 +99,12 @@ class Walker : public clang::DynamicRecursiveASTVisitor {
 public:
   /// Refuses new calls of given functions that use, by whatever way, what a file may not.
   void finish();
-  /// \p oldLines: the original's directives, by which headers come in that the original has as well.
-  Walker(const ParsedProgram &program, const std::set<std::string> &oldWords, const std::set<std::string> &oldLines,
-         bool isCalled, Breaches &breaches)
-      : program(program), oldWords(oldWords), oldLines(oldLines), isCalled(isCalled), breaches(breaches) {}
-
+  /// \p oldLines: the original's directives, by which headers come in that the original has as
+  /// well.
+  Walker(const ParsedProgram &program, const std::set<std::string> &oldWords,
+         const std::set<std::string> &oldLines, bool isCalled, Breaches &breaches)
+      : program(program), oldWords(oldWords), oldLines(oldLines), isCalled(isCalled),
+        breaches(breaches) {}
 
   bool TraverseDecl(clang::Decl *declaration) override {
     const clang::FunctionDecl *outer = function;
@@ -146,9 +149,11 @@ private:
   }
   const clang::VarDecl *keptVariable(const clang::Expr *expression) const;
   void refuseKept(const clang::VarDecl *variable, llvm::StringRef what);
-  /// Whether the text at \p place comes from a header of the user's that the original includes by the same line.
+  /// Whether the text at \p place comes from a header of the user's that the original includes by
+  /// the same line.
   bool isGiven(clang::SourceLocation place) const;
-  /// Of \p used, at \p place: a function, a type. What lies in the system's headers is held against the rules at once.
+  /// Of \p used, at \p place: a function, a type. What lies in the system's headers is held against
+  /// the rules at once.
   void checkUse(const clang::NamedDecl &used, StringRef name, clang::SourceLocation place);
   /// \p what is used at \p place: a breach, or what a function of a given header brings along.
   void refuse(const llvm::Twine &what, clang::SourceLocation place);
@@ -158,8 +163,9 @@ private:
   const bool isCalled;
   Breaches &breaches;
   const clang::FunctionDecl *function = nullptr; ///< around the node that is visited
-  std::set<const clang::VarDecl *> kept; ///< scalars that outlive a call
-  /// Of functions of given headers, what they use that a file may not; of all functions, the user's own that they call.
+  std::set<const clang::VarDecl *> kept;         ///< scalars that outlive a call
+  /// Of functions of given headers, what they use that a file may not; of all functions, the user's
+  /// own that they call.
   std::map<const clang::Decl *, std::string> broughtAlong;
   std::map<const clang::Decl *, std::set<const clang::Decl *>> calls;
   /// The user's functions that the candidate's own text calls and the original's does not.
@@ -199,16 +205,17 @@ bool Walker::VisitDecl(clang::Decl *declaration) {
     return true;
   for (const clang::Attr *attribute : declaration->attrs())
     if (!attribute->isImplicit() && !attribute->isInherited() && changesLinkage(*attribute) &&
-        isOwn(*declaration) && !isGiven(attribute->getLocation()) && !isOld(attribute->getSpelling()))
+        isOwn(*declaration) && !isGiven(attribute->getLocation()) &&
+        !isOld(attribute->getSpelling()))
       breaches.add(StringRef("attribute: it has the attribute '") + attribute->getSpelling() + "'");
   return true;
 }
 
 bool Walker::VisitFunctionDecl(clang::FunctionDecl *declared) {
   std::string name = declared->getNameAsString();
-  if (declared->isImplicit() || isOld(name) || !isOwn(*declared) || isGiven(declared->getLocation()) ||
-      declared->getTemplateInstantiationPattern() || declared->isTemplated() ||
-      llvm::isa<clang::CXXMethodDecl>(declared))
+  if (declared->isImplicit() || isOld(name) || !isOwn(*declared) ||
+      isGiven(declared->getLocation()) || declared->getTemplateInstantiationPattern() ||
+      declared->isTemplated() || llvm::isa<clang::CXXMethodDecl>(declared))
     return true;
   if (!declared->isDefined())
     breaches.add("declaration: it declares '" + name + "' and does not define it");
@@ -227,7 +234,8 @@ bool Walker::VisitVarDecl(clang::VarDecl *variable) {
     return true;
   if (variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>())
     return true; // G2's
-  if (variable->hasExternalStorage() && !variable->getDefinition() && !isGiven(variable->getLocation()))
+  if (variable->hasExternalStorage() && !variable->getDefinition() &&
+      !isGiven(variable->getLocation()))
     breaches.add("declaration: it declares '" + name + "' and does not define it");
   else if (isCalled && !variable->isConstexpr() && !variable->getType().isConstQualified() &&
            !(function && isDeviceFunction(function))) {
@@ -270,7 +278,8 @@ bool Walker::VisitBinaryOperator(clang::BinaryOperator *operation) {
       rest.pop_back();
       if (!statement)
         continue;
-      if (const auto *inner = llvm::dyn_cast<clang::Expr>(statement); inner && keptVariable(inner) == left)
+      if (const auto *inner = llvm::dyn_cast<clang::Expr>(statement);
+          inner && keptVariable(inner) == left)
         refuseKept(left, "counts calls");
       rest.insert(rest.end(), statement->child_begin(), statement->child_end());
     }
@@ -279,7 +288,8 @@ bool Walker::VisitBinaryOperator(clang::BinaryOperator *operation) {
                               {operation->getRHS(), operation->getLHS()}}) {
       const clang::VarDecl *variable = keptVariable(one);
       if (variable && variable->getType()->isPointerType() &&
-          !other->IgnoreParenImpCasts()->isNullPointerConstant(program.context(), clang::Expr::NPC_ValueDependentIsNotNull))
+          !other->IgnoreParenImpCasts()->isNullPointerConstant(
+              program.context(), clang::Expr::NPC_ValueDependentIsNotNull))
         refuseKept(variable, "recognises a pointer of an earlier call");
     }
   }
@@ -292,9 +302,14 @@ bool Walker::VisitDeclRefExpr(clang::DeclRefExpr *reference) {
   if (llvm::isa<clang::FunctionDecl>(used)) {
     checkUse(*used, name, reference->getLocation());
   } else if (const auto *variable = llvm::dyn_cast<clang::VarDecl>(used);
-             variable && variable->hasExternalStorage() && !isOwn(*variable) && !isOld(name) && onHost()) {
-    static constexpr StringRef denied[] = {"environ", "__environ", "_environ", "program_invocation_name",
-                                           "program_invocation_short_name", "cin"};
+             variable && variable->hasExternalStorage() && !isOwn(*variable) && !isOld(name) &&
+             onHost()) {
+    static constexpr StringRef denied[] = {"environ",
+                                           "__environ",
+                                           "_environ",
+                                           "program_invocation_name",
+                                           "program_invocation_short_name",
+                                           "cin"};
     if (llvm::is_contained(denied, name))
       refuse("host-call: it reads '" + name + "' on the host", reference->getLocation());
   }
@@ -303,7 +318,8 @@ bool Walker::VisitDeclRefExpr(clang::DeclRefExpr *reference) {
 
 bool Walker::VisitOverloadExpr(clang::OverloadExpr *overloads) {
   for (const clang::NamedDecl *candidate : overloads->decls())
-    checkUse(*candidate->getUnderlyingDecl(), overloads->getName().getAsString(), overloads->getNameLoc());
+    checkUse(*candidate->getUnderlyingDecl(), overloads->getName().getAsString(),
+             overloads->getNameLoc());
   return true;
 }
 
@@ -313,7 +329,8 @@ bool Walker::isGiven(clang::SourceLocation place) const {
   clang::SourceLocation line = sources.getIncludeLoc(file);
   if (line.isInvalid())
     return false; // the candidate's own text
-  for (clang::SourceLocation outer = line; outer.isValid(); outer = sources.getIncludeLoc(sources.getFileID(outer)))
+  for (clang::SourceLocation outer = line; outer.isValid();
+       outer = sources.getIncludeLoc(sources.getFileID(outer)))
     line = outer;
   // The place of its directive in the candidate's text.
   const StringRef text = program.text();
@@ -361,12 +378,15 @@ void Walker::checkUse(const clang::NamedDecl &used, StringRef name, clang::Sourc
   if (isOld(name) || isOwn(used))
     return;
   if (const auto *callee = llvm::dyn_cast<clang::FunctionDecl>(&used);
-      callee && (callee->isConstexpr() || callee->getBuiltinID(/*ConsiderWrapperFunctions=*/false) ||
-                 (isDeviceFunction(callee) && !callee->hasAttr<clang::CUDAHostAttr>())))
-    if (StringRef(name).starts_with("__builtin_") || callee->isConstexpr() || isDeviceFunction(callee))
+      callee &&
+      (callee->isConstexpr() || callee->getBuiltinID(/*ConsiderWrapperFunctions=*/false) ||
+       (isDeviceFunction(callee) && !callee->hasAttr<clang::CUDAHostAttr>())))
+    if (StringRef(name).starts_with("__builtin_") || callee->isConstexpr() ||
+        isDeviceFunction(callee))
       return;
   const clang::SourceManager &sources = program.sources();
-  StringRef header = llvm::sys::path::filename(sources.getFilename(sources.getExpansionLoc(used.getLocation())));
+  StringRef header =
+      llvm::sys::path::filename(sources.getFilename(sources.getExpansionLoc(used.getLocation())));
   HostOrigin origin = HostOrigin::CLibrary;
   if (used.isInStdNamespace() || StringRef(used.getQualifiedNameAsString()).starts_with("std::") ||
       StringRef(used.getQualifiedNameAsString()).starts_with("__gnu_cxx::"))
@@ -380,7 +400,8 @@ void Walker::checkUse(const clang::NamedDecl &used, StringRef name, clang::Sourc
   if (origin == HostOrigin::Std)
     if (const auto *space = llvm::dyn_cast<clang::NamespaceDecl>(used.getDeclContext());
         space && !fileMayUse(space->getName(), origin))
-      return refuse("host-call: it uses '" + used.getQualifiedNameAsString() + "' on the host", place);
+      return refuse("host-call: it uses '" + used.getQualifiedNameAsString() + "' on the host",
+                    place);
   if (!fileMayUse(name, origin))
     refuse("host-call: it uses '" + name + "' on the host", place);
 }

@@ -15,7 +15,8 @@ static void collect(const clang::Decl *declaration, const clang::SourceManager &
     return collect(pattern->getTemplatedDecl(), sources, into);
   if (const auto *function = llvm::dyn_cast<clang::FunctionDecl>(declaration)) {
     // The parser hands over what it instantiates as well: the same text again, with other types.
-    if (function->doesThisDeclarationHaveABody() && !function->isImplicit() && !function->isTemplateInstantiation() &&
+    if (function->doesThisDeclarationHaveABody() && !function->isImplicit() &&
+        !function->isTemplateInstantiation() &&
         sources.isInMainFile(sources.getExpansionLoc(function->getBeginLoc())))
       into.push_back(function);
     return;

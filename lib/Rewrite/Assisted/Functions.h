@@ -19,7 +19,8 @@ std::vector<const clang::FunctionDecl *> functionsOfMainFile(const ParsedProgram
 bool isDeviceFunction(const clang::FunctionDecl *function);
 
 /// Where \p location is written in the main file; none if it lies elsewhere.
-std::optional<unsigned> mainFileOffset(const ParsedProgram &program, clang::SourceLocation location);
+std::optional<unsigned> mainFileOffset(const ParsedProgram &program,
+                                       clang::SourceLocation location);
 
 } // namespace kbopt
 

@@ -137,9 +137,11 @@ llvm::Error Grounder::settle(Run &run) {
       break;
     list = inner;
   }
-  std::string where = "lines " + std::to_string(run.lines.first) + " to " + std::to_string(run.lines.last);
+  std::string where =
+      "lines " + std::to_string(run.lines.first) + " to " + std::to_string(run.lines.last);
   if (!run.first)
-    return cannot("there is no statement at " + where, "name lines that hold statements of a kernel");
+    return cannot("there is no statement at " + where,
+                  "name lines that hold statements of a kernel");
   AnchorOrReason anchor = anchorOfStatements(program, run.first, run.last, run.function);
   if (!anchor)
     return cannot(where + " cannot be replaced: " + anchor.reason(), "name other lines");
@@ -161,7 +163,8 @@ llvm::Error Grounder::addLines() {
     }
     if (!run.function || lines.first > lines.last)
       return cannot("lines " + llvm::Twine(lines.first) + " to " + llvm::Twine(lines.last) +
-                        " lie in no kernel and in no device function of '" + program.shownFile() + "'",
+                        " lie in no kernel and in no device function of '" + program.shownFile() +
+                        "'",
                     "launches and new declarations have anchors of their own");
     if (llvm::Error error = settle(run))
       return error;
@@ -186,11 +189,13 @@ llvm::Error Grounder::addLines() {
   }
   for (const Run &run : runs) {
     touched.push_back(run.function);
-    LineSpan lines{linesOf(run.first->getSourceRange()).first, linesOf(run.last->getSourceRange()).last};
-    std::string where = lines.first == lines.last
-                            ? "line " + std::to_string(lines.first)
-                            : "lines " + std::to_string(lines.first) + " to " + std::to_string(lines.last);
-    add(SlotKind::Code, *run.anchor, where + " of '" + run.function->getQualifiedNameAsString() + "'");
+    LineSpan lines{linesOf(run.first->getSourceRange()).first,
+                   linesOf(run.last->getSourceRange()).last};
+    std::string where = lines.first == lines.last ? "line " + std::to_string(lines.first)
+                                                  : "lines " + std::to_string(lines.first) +
+                                                        " to " + std::to_string(lines.last);
+    add(SlotKind::Code, *run.anchor,
+        where + " of '" + run.function->getQualifiedNameAsString() + "'");
     source.anchors.back().spans = run.spans;
   }
   return llvm::Error::success();
@@ -206,7 +211,8 @@ void Grounder::addLaunches() {
   std::set<const clang::FunctionDecl *> hosts;
   std::vector<LaunchFact> launches = findLaunches(program);
   auto chosenOf = [&](const LaunchFact &launch) -> const KernelFact * {
-    auto found = llvm::find_if(chosen, [&](const KernelFact *kernel) { return launch.kernelUsr == kernel->usr; });
+    auto found = llvm::find_if(
+        chosen, [&](const KernelFact *kernel) { return launch.kernelUsr == kernel->usr; });
     return found == chosen.end() ? nullptr : *found;
   };
   for (const LaunchFact &launch : launches)
@@ -216,8 +222,9 @@ void Grounder::addLaunches() {
     const KernelFact *kernel = chosenOf(launch);
     if (!kernel && !(all && launch.kernel && hosts.count(launch.host)))
       continue;
-    std::string what = "the launch of kernel '" + (kernel ? kernel->name : launch.kernel->getNameAsString()) +
-                       "' at line " + std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
+    std::string what = "the launch of kernel '" +
+                       (kernel ? kernel->name : launch.kernel->getNameAsString()) + "' at line " +
+                       std::to_string(lineColumn(program, launch.call->getBeginLoc()).line);
     // The program's own output and checks, which stand in main, are nobody's to change.
     const bool whole = wholeHosts && launch.host && !launch.host->isMain();
     if (whole)
@@ -244,14 +251,16 @@ void Grounder::addSlots() {
     add(SlotKind::Includes, *includes, "the place for further #include lines");
   const clang::FunctionDecl *first = touched.front();
   for (const clang::FunctionDecl *function : touched)
-    if (mainFileOffset(program, function->getBeginLoc()) < mainFileOffset(program, first->getBeginLoc()))
+    if (mainFileOffset(program, function->getBeginLoc()) <
+        mainFileOffset(program, first->getBeginLoc()))
       first = function;
   AnchorOrReason decls = anchorBefore(program, first);
   if (decls)
-    add(SlotKind::Decls, *decls, "the place for new declarations, before '" + first->getNameAsString() + "'");
+    add(SlotKind::Decls, *decls,
+        "the place for new declarations, before '" + first->getNameAsString() + "'");
   else
-    source.left.push_back("new declarations before '" + first->getNameAsString() + "': " +
-                          decls.reason().str());
+    source.left.push_back("new declarations before '" + first->getNameAsString() +
+                          "': " + decls.reason().str());
   const KernelFact &kernel = *chosen.front();
   const clang::FunctionDecl *function = kernel.function;
   if (llvm::is_contained(request.allow, "register-limits")) {
@@ -271,7 +280,8 @@ void Grounder::addSlots() {
   if (parameters)
     add(SlotKind::Parameters, *parameters, "the parameters of kernel '" + kernel.name + "'");
   else
-    source.left.push_back("the parameters of kernel '" + kernel.name + "': " + parameters.reason().str());
+    source.left.push_back("the parameters of kernel '" + kernel.name +
+                          "': " + parameters.reason().str());
 }
 
 /// Sorts the anchors and numbers those of one kind.
@@ -315,8 +325,9 @@ void Grounder::name() {
 llvm::Expected<GroundedSource> Grounder::run() {
   size_t marker = program.text().find(markerStart);
   if (marker != StringRef::npos)
-    return cannot("line " + llvm::Twine(1 + program.text().take_front(marker).count('\n')) + " of '" +
-                      program.shownFile() + "' holds '" + markerStart + "', the marker of anchors",
+    return cannot("line " + llvm::Twine(1 + program.text().take_front(marker).count('\n')) +
+                      " of '" + program.shownFile() + "' holds '" + markerStart +
+                      "', the marker of anchors",
                   "write it otherwise");
   kernels = findKernels(program);
   const KernelFact *kernel = nullptr;
@@ -391,7 +402,8 @@ std::string GroundedSource::marked(size_t maxBytes) const {
   std::string result;
   size_t done = 0;
   for (const GroundedAnchor &each : anchors) {
-    std::string begin = "/* <<<KB:BEGIN " + each.id + ">>> */", end = "/* <<<KB:END " + each.id + ">>> */";
+    std::string begin = "/* <<<KB:BEGIN " + each.id + ">>> */",
+                end = "/* <<<KB:END " + each.id + ">>> */";
     result += StringRef(text).slice(done, each.anchor.begin);
     result += begin;
     if (each.anchor.begin == each.anchor.end)
@@ -404,7 +416,8 @@ std::string GroundedSource::marked(size_t maxBytes) const {
   return result.size() <= maxBytes ? result : excerpt(result);
 }
 
-ReplyOrRefusal kbopt::makeReply(const GroundedSource &source, const PassInfo &pass, CoderReply answer) {
+ReplyOrRefusal kbopt::makeReply(const GroundedSource &source, const PassInfo &pass,
+                                CoderReply answer) {
   AssistedReply reply;
   reply.pass = pass.name.str();
   reply.kernel = source.kernel;

@@ -76,7 +76,8 @@ static std::vector<Anchor> placesLike(const ParsedProgram &program, const SavedA
   return places;
 }
 
-AnchorOrReason kbopt::locate(const ParsedProgram &program, StringRef kernel, const SavedAnchor &saved) {
+AnchorOrReason kbopt::locate(const ParsedProgram &program, StringRef kernel,
+                             const SavedAnchor &saved) {
   std::string what = "'" + saved.id + "' of the reply for kernel '" + kernel.str() + "'";
   if (!slotKind(saved.id))
     return AnchorOrReason::refuse(what + " is no anchor");
@@ -97,6 +98,6 @@ AnchorOrReason kbopt::locate(const ParsedProgram &program, StringRef kernel, con
       return each;
   if (places.empty())
     return AnchorOrReason::refuse("the program has changed at " + what);
-  return AnchorOrReason::refuse("the program has changed: there are " + std::to_string(places.size()) +
-                                " places like " + what);
+  return AnchorOrReason::refuse("the program has changed: there are " +
+                                std::to_string(places.size()) + " places like " + what);
 }

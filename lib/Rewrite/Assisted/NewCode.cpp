@@ -5,8 +5,8 @@
 #include "Functions.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/Lex/Lexer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -56,7 +56,9 @@ private:
   bool onHost() const {
     return !function || !isDeviceFunction(function) || function->hasAttr<clang::CUDAHostAttr>();
   }
-  bool isNew(const clang::Decl *declaration) const { return pieceHolding(declaration->getLocation()); }
+  bool isNew(const clang::Decl *declaration) const {
+    return pieceHolding(declaration->getLocation());
+  }
 
   const ParsedProgram &program;
   const NewCode &code;
@@ -148,14 +150,16 @@ bool Walker::checkFunction(clang::FunctionDecl *declared, const NewCode::Piece &
   std::string name = declared->getNameAsString();
   const clang::FunctionDecl *definition = nullptr;
   if (!declared->isDefined(definition) || !isNew(definition))
-    return refuse(EditRule::Declaration, "the function '" + name + "' has no body of its own", piece.id);
+    return refuse(EditRule::Declaration, "the function '" + name + "' has no body of its own",
+                  piece.id);
   if (declared->isOverloadedOperator()) {
     bool ownType = llvm::any_of(declared->parameters(), [&](const clang::ParmVarDecl *parameter) {
       const clang::TagDecl *tag = parameter->getType().getNonReferenceType()->getAsTagDecl();
       return tag && isNew(tag);
     });
-    return ownType || refuse(EditRule::Declaration,
-                             "'" + name + "' is overloaded for types that are not the reply's own", piece.id);
+    return ownType ||
+           refuse(EditRule::Declaration,
+                  "'" + name + "' is overloaded for types that are not the reply's own", piece.id);
   }
   return true;
 }
@@ -166,23 +170,27 @@ bool Walker::checkFileScope(clang::Decl *declaration, const NewCode::Piece &piec
   if (llvm::isa<StaticAssertDecl, EmptyDecl>(declaration))
     return true;
   if (auto *space = llvm::dyn_cast<NamespaceDecl>(declaration); space && space->getPreviousDecl())
-    return refuse(EditRule::Declaration, "it adds to the namespace '" + space->getName() + "'", piece.id);
+    return refuse(EditRule::Declaration, "it adds to the namespace '" + space->getName() + "'",
+                  piece.id);
   if (auto *special = llvm::dyn_cast<ClassTemplateSpecializationDecl>(declaration))
     if (!isNew(special->getSpecializedTemplate()))
       return refuse(EditRule::Declaration,
-                    "it specialises '" + special->getQualifiedNameAsString() + "', which is not the reply's own",
+                    "it specialises '" + special->getQualifiedNameAsString() +
+                        "', which is not the reply's own",
                     piece.id);
-  if (!llvm::isa<FunctionDecl, FunctionTemplateDecl, RecordDecl, ClassTemplateDecl, EnumDecl, TypedefNameDecl,
-                 TypeAliasTemplateDecl, VarDecl, VarTemplateDecl, NamespaceDecl, NamespaceAliasDecl, UsingDecl,
-                 UsingShadowDecl, ConceptDecl>(declaration))
+  if (!llvm::isa<FunctionDecl, FunctionTemplateDecl, RecordDecl, ClassTemplateDecl, EnumDecl,
+                 TypedefNameDecl, TypeAliasTemplateDecl, VarDecl, VarTemplateDecl, NamespaceDecl,
+                 NamespaceAliasDecl, UsingDecl, UsingShadowDecl, ConceptDecl>(declaration))
     return refuse(EditRule::Declaration,
-                  StringRef("a declaration of the kind '") + declaration->getDeclKindName() + "' stands in it",
+                  StringRef("a declaration of the kind '") + declaration->getDeclKindName() +
+                      "' stands in it",
                   piece.id);
   FunctionDecl *declared = declaration->getAsFunction();
   if (declared) {
     if (declared->getPrimaryTemplate() && !isNew(declared->getPrimaryTemplate()))
       return refuse(EditRule::Declaration,
-                    "it specialises '" + declared->getQualifiedNameAsString() + "', which is not the reply's own",
+                    "it specialises '" + declared->getQualifiedNameAsString() +
+                        "', which is not the reply's own",
                     piece.id);
     if (!checkFunction(declared, piece))
       return false;
@@ -206,7 +214,8 @@ bool Walker::VisitDecl(clang::Decl *declaration) {
   for (const clang::Attr *attribute : declaration->attrs())
     if (!attribute->isImplicit() && !attribute->isInherited() && !isAllowed(attribute) &&
         pieceHolding(attribute->getLocation()))
-      return refuse(EditRule::Attribute, StringRef("the attribute '") + attribute->getSpelling() + "' stands in it",
+      return refuse(EditRule::Attribute,
+                    StringRef("the attribute '") + attribute->getSpelling() + "' stands in it",
                     piece->id);
   bool isInstance = false;
   if (const clang::FunctionDecl *declared = declaration->getAsFunction())
@@ -231,16 +240,17 @@ bool Walker::VisitVarDecl(clang::VarDecl *variable) {
   if (inConstantMemory && !inConstantMemory->isImplicit() && !variable->isConstexpr()) {
     if (allows("constant-memory"))
       return true;
-    return refuse(EditRule::ConstantMemory, "the variable '" + name + "' is in constant memory", piece->id);
+    return refuse(EditRule::ConstantMemory, "the variable '" + name + "' is in constant memory",
+                  piece->id);
   }
   bool dependent = variable->getType()->isDependentType() ||
                    (variable->getInit() && variable->getInit()->isValueDependent());
-  bool constant = variable->isConstexpr() ||
-                  (!dependent && variable->getType().isConstQualified() && variable->hasInit() &&
-                   variable->hasConstantInitialization());
+  bool constant =
+      variable->isConstexpr() || (!dependent && variable->getType().isConstQualified() &&
+                                  variable->hasInit() && variable->hasConstantInitialization());
   if (!constant)
-    return refuse(EditRule::MutableState, "the variable '" + name + "' outlives a launch and can change",
-                  piece->id);
+    return refuse(EditRule::MutableState,
+                  "the variable '" + name + "' outlives a launch and can change", piece->id);
   return true;
 }
 
@@ -249,22 +259,26 @@ bool Walker::VisitAttributedStmt(clang::AttributedStmt *statement) {
     if (const NewCode::Piece *piece = pieceHolding(attribute->getLocation()))
       if (!attribute->isImplicit() && !isAllowed(attribute))
         return refuse(EditRule::Attribute,
-                      StringRef("the attribute '") + attribute->getSpelling() + "' stands in it", piece->id);
+                      StringRef("the attribute '") + attribute->getSpelling() + "' stands in it",
+                      piece->id);
   return true;
 }
 
 //===-- Calls -------------------------------------------------------------===//
 
 /// \p callee is null where only the name is known.
-bool Walker::mayCall(const clang::FunctionDecl *callee, StringRef name, clang::SourceLocation location) {
+bool Walker::mayCall(const clang::FunctionDecl *callee, StringRef name,
+                     clang::SourceLocation location) {
   const NewCode::Piece *piece = pieceAt(location);
   if (!piece || (callee && isNew(callee)))
     return true;
-  if (callee && callee->getTemplateInstantiationPattern() && isNew(callee->getTemplateInstantiationPattern()))
+  if (callee && callee->getTemplateInstantiationPattern() &&
+      isNew(callee->getTemplateInstantiationPattern()))
     return true;
   if (onDevice())
     if (std::optional<StringRef> does = whyDeviceMayNotCall(name))
-      return refuse(EditRule::DeviceCall, "it calls '" + name + "' in device code, which " + *does, piece->id);
+      return refuse(EditRule::DeviceCall, "it calls '" + name + "' in device code, which " + *does,
+                    piece->id);
   if (!onHost() || code.oldWords.count(name.str()) || hostMayCall(name, code.allow))
     return true;
   if (callee && (callee->isConstexpr() || callee->hasAttr<clang::CUDAGlobalAttr>()))
@@ -273,10 +287,11 @@ bool Walker::mayCall(const clang::FunctionDecl *callee, StringRef name, clang::S
   if (onDevice() && callee && isDeviceFunction(callee))
     return true;
   StringRef allowance = allowanceForCall(name);
-  return refuse(EditRule::HostCall,
-                "it calls '" + name + "' on the host" +
-                    (allowance.empty() ? "" : ", which a pass must allow with '" + allowance.str() + "'"),
-                piece->id);
+  return refuse(
+      EditRule::HostCall,
+      "it calls '" + name + "' on the host" +
+          (allowance.empty() ? "" : ", which a pass must allow with '" + allowance.str() + "'"),
+      piece->id);
 }
 
 bool Walker::VisitDeclRefExpr(clang::DeclRefExpr *reference) {
@@ -299,7 +314,8 @@ bool Walker::VisitOverloadExpr(clang::OverloadExpr *overloads) {
   const NewCode::Piece *piece = pieceAt(overloads->getNameLoc());
   std::string name = overloads->getName().getAsString();
   if (std::optional<StringRef> does = whyDeviceMayNotCall(name); piece && does)
-    return refuse(EditRule::DeviceCall, "it calls '" + name + "' in device code, which " + *does, piece->id);
+    return refuse(EditRule::DeviceCall, "it calls '" + name + "' in device code, which " + *does,
+                  piece->id);
   return true;
 }
 
@@ -309,21 +325,24 @@ bool Walker::VisitCXXConstructExpr(clang::CXXConstructExpr *expression) {
   if (!piece || onDevice() || isNew(type) || type->isTriviallyCopyable() ||
       code.oldWords.count(type->getNameAsString()))
     return true;
-  return refuse(EditRule::HostCall, "it makes a '" + type->getQualifiedNameAsString() + "' on the host", piece->id);
+  return refuse(EditRule::HostCall,
+                "it makes a '" + type->getQualifiedNameAsString() + "' on the host", piece->id);
 }
 
 bool Walker::VisitCXXNewExpr(clang::CXXNewExpr *expression) {
   const NewCode::Piece *piece = pieceAt(expression->getBeginLoc());
   if (!piece || expression->getNumPlacementArgs())
     return true;
-  return refuse(onDevice() ? EditRule::DeviceCall : EditRule::HostCall, "it allocates memory with 'new'", piece->id);
+  return refuse(onDevice() ? EditRule::DeviceCall : EditRule::HostCall,
+                "it allocates memory with 'new'", piece->id);
 }
 
 bool Walker::VisitCXXDeleteExpr(clang::CXXDeleteExpr *expression) {
   const NewCode::Piece *piece = pieceAt(expression->getBeginLoc());
   if (!piece)
     return true;
-  return refuse(onDevice() ? EditRule::DeviceCall : EditRule::HostCall, "it frees memory with 'delete'", piece->id);
+  return refuse(onDevice() ? EditRule::DeviceCall : EditRule::HostCall,
+                "it frees memory with 'delete'", piece->id);
 }
 
 bool Walker::VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr *launch) {

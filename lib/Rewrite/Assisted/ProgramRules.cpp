@@ -90,8 +90,8 @@ Finding ProgramChecker::checkFunctions() {
     bool same = function->getQualifiedNameAsString() == found->second->getQualifiedNameAsString() &&
                 isKernel == found->second->hasAttr<clang::CUDAGlobalAttr>() &&
                 function->getType().getAsString() == found->second->getType().getAsString();
-    bool mayChange = isKernel && allows("signatures") &&
-                     function->getName() == found->second->getName();
+    bool mayChange =
+        isKernel && allows("signatures") && function->getName() == found->second->getName();
     if (!same && !mayChange)
       return Refusal{EditRule::Signature,
                      "'" + function->getQualifiedNameAsString() + "' is no longer declared as '" +
@@ -132,9 +132,11 @@ Finding ProgramChecker::checkLaunches() {
     std::set<std::string> words = wordsOf(edit.text, after.language());
     for (const LaunchFact &launch : launches) {
       auto at = mainFileOffset(before, launch.call->getBeginLoc());
-      if (launch.kernel && at && edit.anchor.contains(*at, 0) && !words.count(launch.kernel->getNameAsString()))
-        return Refusal{EditRule::Launches,
-                       "the kernel '" + launch.kernel->getNameAsString() + "' is no longer launched", edit.id};
+      if (launch.kernel && at && edit.anchor.contains(*at, 0) &&
+          !words.count(launch.kernel->getNameAsString()))
+        return Refusal{
+            EditRule::Launches,
+            "the kernel '" + launch.kernel->getNameAsString() + "' is no longer launched", edit.id};
     }
   }
   return std::nullopt;
@@ -175,8 +177,8 @@ NewCode ProgramChecker::newCode() const {
       piece.begin -= edit.inserted.size();
     // So does a later insertion at the same byte.
     for (const PlacedEdit &other : edits)
-      if (&other > &edit && edit.anchor.end == other.anchor.begin && other.anchor.begin == other.anchor.end &&
-          edit.anchor.begin == edit.anchor.end)
+      if (&other > &edit && edit.anchor.end == other.anchor.begin &&
+          other.anchor.begin == other.anchor.end && edit.anchor.begin == edit.anchor.end)
         piece.begin -= other.inserted.size();
     piece.end = piece.begin + edit.inserted.size();
     code.pieces.push_back(piece);

@@ -76,7 +76,8 @@ void addNest(Page &page, const PromptTask &task) {
   if (task.nest.empty())
     return;
   page.heading("What the kernel computes");
-  page.line("The compiler raised the kernel: 'dims' are points that do not depend on each other, kb.over is a loop inside "
+  page.line("The compiler raised the kernel: 'dims' are points that do not depend on each other, "
+            "kb.over is a loop inside "
             "them, kb.reduce adds one term, and the threads of the given kernel are gone.");
   page.text += quotedAsData("nest", clipped(task.nest, nestBytes));
 }
@@ -85,10 +86,12 @@ void addPass(Page &page, const PromptPass &pass) {
   page.line("- " + pass.name + " on '" + pass.kernel + "': " + pass.summary +
             (pass.expected.empty() ? "" : " (" + pass.expected + ")"));
   for (const PromptSite &site : pass.sites)
-    page.line("  - site " + llvm::Twine(site.number) + ", line " + llvm::Twine(site.line) + ": " + site.what);
+    page.line("  - site " + llvm::Twine(site.number) + ", line " + llvm::Twine(site.line) + ": " +
+              site.what);
   if (pass.schedules.empty())
     return;
-  page.line("  The compiler writes this one: answer with a schedule in 'schedule', one of these or the same keys with other "
+  page.line("  The compiler writes this one: answer with a schedule in 'schedule', one of these or "
+            "the same keys with other "
             "values, and leave the instruction empty:");
   for (const std::string &schedule : pass.schedules)
     page.line("  - " + schedule);
@@ -123,7 +126,8 @@ std::string numbered(StringRef text) {
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
     std::string count = std::to_string(++number);
-    result += std::string(5 - std::min<size_t>(count.size(), 5), ' ') + count + "| " + line.str() + "\n";
+    result +=
+        std::string(5 - std::min<size_t>(count.size(), 5), ' ') + count + "| " + line.str() + "\n";
     text = rest;
   }
   return result;
@@ -164,9 +168,11 @@ StringRef meaningOf(StringRef promise) {
   if (promise == "bitwise")
     return "Results are the same bits.";
   if (promise == "reassociates")
-    return "Results may be rounded otherwise, as by another order of the terms, a fused operation, or a "
+    return "Results may be rounded otherwise, as by another order of the terms, a fused operation, "
+           "or a "
            "product with a reciprocal for a division; no operation has less precision than before.";
-  return "Operations may have less precision than before, where the workload's tolerance allows it.";
+  return "Operations may have less precision than before, where the workload's tolerance allows "
+         "it.";
 }
 
 /// The coder's window without its history.
@@ -209,7 +215,8 @@ ModelRequest kbopt::plannerRequest(const PlannerWindow &window) {
   addAttempts(page, "What was tried on this program", window.children);
   addAttempts(page, "The best programs so far", window.leaders);
   page.quote("Source, with line numbers", "program", numbered(window.source), programBytes);
-  return request(ModelRole::Planner, (plannerDuty + sharedDuty).str(), std::move(page), plannerSchema());
+  return request(ModelRole::Planner, (plannerDuty + sharedDuty).str(), std::move(page),
+                 plannerSchema());
 }
 
 ModelRequest kbopt::coderRequest(const CoderWindow &window) {
@@ -259,6 +266,7 @@ ModelRequest kbopt::minimalRequest(const CoderWindow &window) {
   addTask(page, window.task);
   addAnchors(page, window.anchors);
   page.quote("Source", "program", window.marked, programBytes);
-  return request(ModelRole::Minimal, minimalDuty.str() + rules(window.allowances) + sharedDuty.str(),
-                 std::move(page), coderSchema());
+  return request(ModelRole::Minimal,
+                 minimalDuty.str() + rules(window.allowances) + sharedDuty.str(), std::move(page),
+                 coderSchema());
 }

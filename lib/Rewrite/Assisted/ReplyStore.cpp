@@ -44,12 +44,12 @@ llvm::Expected<AssistedReply> ReplyStore::get(StringRef digest) const {
   if (!bytes)
     return bytes.takeError();
   if (bytes->size() > ReplyLimits::fileBytes || digestOf(*bytes) != digest)
-    return llvm::make_error<StoreError>(
-        "the reply '" + path + "' was changed: its content has another name",
-        "restore the file; a changed reply is a new one");
+    return llvm::make_error<StoreError>("the reply '" + path +
+                                            "' was changed: its content has another name",
+                                        "restore the file; a changed reply is a new one");
   llvm::Expected<AssistedReply> reply = parseReply(*bytes);
   if (!reply)
-    return llvm::make_error<StoreError>("the reply '" + path + "' cannot be read: " +
-                                        llvm::toString(reply.takeError()));
+    return llvm::make_error<StoreError>("the reply '" + path +
+                                        "' cannot be read: " + llvm::toString(reply.takeError()));
   return reply;
 }

@@ -12,7 +12,8 @@ static bool isWordLetter(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 bool kbopt::isParameterName(StringRef name) {
   return !name.empty() && name.size() <= 32 && llvm::isUpper(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isUpper(c) || llvm::isDigit(c) || c == '_'; });
+         llvm::all_of(name,
+                      [](char c) { return llvm::isUpper(c) || llvm::isDigit(c) || c == '_'; });
 }
 
 bool kbopt::isParameterValue(StringRef value) {
@@ -26,8 +27,9 @@ bool kbopt::isParameterValue(StringRef value) {
 }
 
 /// Calls \p visit with the place of each placeholder, `{{` to `}}`, and its name.
-static void eachPlaceholder(StringRef text,
-                            llvm::function_ref<void(size_t at, size_t length, StringRef name)> visit) {
+static void
+eachPlaceholder(StringRef text,
+                llvm::function_ref<void(size_t at, size_t length, StringRef name)> visit) {
   for (size_t at = text.find("{{"); at != StringRef::npos; at = text.find("{{", at + 1)) {
     StringRef name = text.substr(at + 2).take_while(isWordLetter);
     if (!isParameterName(name) || !text.substr(at + 2 + name.size()).starts_with("}}"))
@@ -52,7 +54,8 @@ static std::optional<std::string> declarationFault(const TemplateParameter &para
     return named + " needs 1 to " + std::to_string(ReplyLimits::values) + " values";
   for (const std::string &value : parameter.values) {
     if (!isParameterValue(value))
-      return named + " has the value '" + value + "', which is neither an integer nor an identifier";
+      return named + " has the value '" + value +
+             "', which is neither an integer nor an identifier";
     if (llvm::count(parameter.values, value) > 1)
       return named + " has the value '" + value + "' twice";
   }
@@ -77,7 +80,8 @@ std::optional<Refusal> kbopt::checkTemplate(llvm::ArrayRef<TemplateParameter> pa
   for (const ReplyEdit &edit : edits)
     for (const std::string &name : placeholders(edit.text)) {
       if (!declared.count(name))
-        return refuse("the placeholder '{{" + name + "}}' is not among the parameters", edit.anchor);
+        return refuse("the placeholder '{{" + name + "}}' is not among the parameters",
+                      edit.anchor);
       used.insert(name);
     }
   for (const std::string &name : declared)
@@ -87,8 +91,7 @@ std::optional<Refusal> kbopt::checkTemplate(llvm::ArrayRef<TemplateParameter> pa
 }
 
 llvm::Expected<TemplateValues>
-kbopt::templateValues(const AssistedReply &reply,
-                      const std::map<std::string, std::string> &given) {
+kbopt::templateValues(const AssistedReply &reply, const std::map<std::string, std::string> &given) {
   TemplateValues values;
   for (const TemplateParameter &parameter : reply.parameters)
     values[parameter.name] = parameter.defaultValue;

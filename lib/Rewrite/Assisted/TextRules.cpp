@@ -89,12 +89,14 @@ Finding TextChecker::checkBalance() {
     StringRef spelling = token.spelling;
     if (token.kind == tok::unknown)
       return refuse(EditRule::Unbalanced,
-                    lineOf(token) + " begins a string or a comment that does not end, or is no C++");
+                    lineOf(token) +
+                        " begins a string or a comment that does not end, or is no C++");
     if (llvm::is_contained({tok::l_paren, tok::l_square, tok::l_brace}, token.kind)) {
       open.push_back(&token);
       if (open.size() > ReplyLimits::nesting)
         return refuse(EditRule::Size, lineOf(token) + " opens more than " +
-                                          llvm::Twine(ReplyLimits::nesting) + " brackets in one another");
+                                          llvm::Twine(ReplyLimits::nesting) +
+                                          " brackets in one another");
     }
     if (llvm::is_contained({tok::r_paren, tok::r_square, tok::r_brace}, token.kind)) {
       if (open.empty() || !closes(open.back()->kind, token.kind))
@@ -104,8 +106,8 @@ Finding TextChecker::checkBalance() {
     }
   }
   if (!open.empty())
-    return refuse(EditRule::Unbalanced,
-                  lineOf(*open.back()) + " opens a '" + open.back()->spelling + "' that it does not close");
+    return refuse(EditRule::Unbalanced, lineOf(*open.back()) + " opens a '" +
+                                            open.back()->spelling + "' that it does not close");
   if (StringRef(edit.text).rtrim().ends_with("\\"))
     return refuse(EditRule::Unbalanced, "the text ends with a backslash");
   return std::nullopt;
@@ -120,9 +122,11 @@ Finding TextChecker::checkIncludes() {
       continue;
     if (!rest.consume_front("#") || !(rest = rest.ltrim()).consume_front("include") ||
         !(rest = rest.ltrim()).consume_front("<") || !rest.consume_back(">"))
-      return refuse(EditRule::Include, "'" + line.trim() + "' is no line of the form #include <header>");
+      return refuse(EditRule::Include,
+                    "'" + line.trim() + "' is no line of the form #include <header>");
     if (!llvm::is_contained(allowedIncludes(), rest))
-      return refuse(EditRule::Include, "'" + rest + "' is not among the headers that may be included: " +
+      return refuse(EditRule::Include, "'" + rest +
+                                           "' is not among the headers that may be included: " +
                                            llvm::join(allowedIncludes(), ", "));
   }
   return std::nullopt;
@@ -132,12 +136,14 @@ Finding TextChecker::checkIncludes() {
 Finding TextChecker::checkAttributes() {
   unsigned depth = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    bool fits = i == 0   ? tokens[i].spelling == "__launch_bounds__" || tokens[i].spelling == "__maxnreg__"
-                : i == 1 ? tokens[i].kind == tok::l_paren
-                         : depth > 0;
+    bool fits =
+        i == 0   ? tokens[i].spelling == "__launch_bounds__" || tokens[i].spelling == "__maxnreg__"
+        : i == 1 ? tokens[i].kind == tok::l_paren
+                 : depth > 0;
     if (!fits)
-      return refuse(EditRule::Attribute, lineOf(tokens[i]) + " holds '" + tokens[i].spelling +
-                                             "', which is no part of one __launch_bounds__(…) or __maxnreg__(…)");
+      return refuse(EditRule::Attribute,
+                    lineOf(tokens[i]) + " holds '" + tokens[i].spelling +
+                        "', which is no part of one __launch_bounds__(…) or __maxnreg__(…)");
     depth += tokens[i].kind == tok::l_paren;
     depth -= tokens[i].kind == tok::r_paren;
   }
@@ -166,10 +172,10 @@ Finding TextChecker::checkDirectives() {
 
 Finding TextChecker::checkWords() {
   static constexpr StringRef compilerWords[] = {
-      "__DATE__",       "__TIME__",     "__TIMESTAMP__", "__FILE__",
-      "__LINE__",       "__COUNTER__",  "__BASE_FILE__", "__FILE_NAME__",
-      "__INCLUDE_LEVEL__", "_Pragma",   "__pragma",      "__has_include",
-      "__has_embed",    "__has_feature", "__clang__",    "__NVCC__"};
+      "__DATE__",          "__TIME__",      "__TIMESTAMP__", "__FILE__",
+      "__LINE__",          "__COUNTER__",   "__BASE_FILE__", "__FILE_NAME__",
+      "__INCLUDE_LEVEL__", "_Pragma",       "__pragma",      "__has_include",
+      "__has_embed",       "__has_feature", "__clang__",     "__NVCC__"};
   static constexpr StringRef asmWords[] = {"asm", "__asm", "__asm__", "asm_volatile"};
   for (const RawToken &token : tokens) {
     if (!token.isWord())

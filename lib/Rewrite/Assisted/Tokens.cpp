@@ -31,14 +31,14 @@ std::vector<RawToken> kbopt::tokensOf(llvm::StringRef text, const clang::LangOpt
           ++at;
       }
     }
-    tokens.push_back({token.getKind(), begin, token.getLength(), token.isAtStartOfLine(),
-                      std::move(spelling)});
+    tokens.push_back(
+        {token.getKind(), begin, token.getLength(), token.isAtStartOfLine(), std::move(spelling)});
   }
   // The lexer drops a comment that does not end.
   llvm::StringRef rest = text.substr(done).ltrim();
   if (!rest.empty())
-    tokens.push_back({clang::tok::unknown, unsigned(text.size() - rest.size()), unsigned(rest.size()),
-                      false, rest.str()});
+    tokens.push_back({clang::tok::unknown, unsigned(text.size() - rest.size()),
+                      unsigned(rest.size()), false, rest.str()});
   return tokens;
 }
 

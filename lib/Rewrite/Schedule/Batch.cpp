@@ -15,7 +15,8 @@ namespace {
 
 class Batch {
 public:
-  Batch(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) : context(context), kernel(kernel), fact(fact) {}
+  Batch(const PassContext &context, const KernelView &kernel, const LaunchFact &fact)
+      : context(context), kernel(kernel), fact(fact) {}
 
   llvm::Expected<Rewrite> run() {
     if (isFallbackLaunch(context, fact.call))
@@ -23,7 +24,8 @@ public:
     llvm::Expected<std::vector<LaunchLoop>> loops = launchLoops(context, fact);
     if (!loops)
       return loops.takeError();
-    llvm::Expected<LaunchedNest> single = LaunchedNest::create(context, kernel, fact, /*mustBeInList=*/false);
+    llvm::Expected<LaunchedNest> single =
+        LaunchedNest::create(context, kernel, fact, /*mustBeInList=*/false);
     if (!single)
       return single.takeError();
     // The outermost loops may be steps of which each needs the one before.
@@ -40,17 +42,20 @@ public:
   }
 
 private:
-  llvm::Expected<Rewrite> rewriteLoops(const LaunchedNest &single, llvm::ArrayRef<LaunchLoop> loops) {
+  llvm::Expected<Rewrite> rewriteLoops(const LaunchedNest &single,
+                                       llvm::ArrayRef<LaunchLoop> loops) {
     llvm::Expected<LaunchedNest> nest = batchNest(context, fact, single, loops);
     if (!nest)
       return nest.takeError();
     llvm::Expected<GeneratedKernel> generated = printPlain(nest->nest, freshName(), comment(loops));
     if (!generated)
       return generated.takeError();
-    llvm::Expected<std::vector<HostCondition>> conditions = conditionsOf(nest->kernel(), nest->nest, *generated);
+    llvm::Expected<std::vector<HostCondition>> conditions =
+        conditionsOf(nest->kernel(), nest->nest, *generated);
     if (!conditions)
       return conditions.takeError();
-    if (llvm::Error error = addOpenConditions(context, nest->launchText(), nest->parameters, *conditions, nest->open))
+    if (llvm::Error error = addOpenConditions(context, nest->launchText(), nest->parameters,
+                                              *conditions, nest->open))
       return std::move(error);
     Rewrite rewrite;
     if (llvm::Error error = addDefinition(rewrite.edits, *generated))
@@ -64,7 +69,8 @@ private:
     if (llvm::Error error = rewrite.edits.replaceAll(*anchor, *text))
       return std::move(error);
     rewrite.promise = Promise::Reassociates;
-    rewrite.summary = "made one launch of the loop over " + namesOf(loops) + " in '" + generated->name + "'";
+    rewrite.summary =
+        "made one launch of the loop over " + namesOf(loops) + " in '" + generated->name + "'";
     if (!nest->open.empty())
       rewrite.summary += ", where its conditions hold";
     return rewrite;
@@ -78,7 +84,8 @@ private:
   }
 
   std::string comment(llvm::ArrayRef<LaunchLoop> loops) const {
-    return "// All launches of '" + kernel.name().str() + "' in the loop over " + namesOf(loops) + " at once: none needs what another\n// one computes.";
+    return "// All launches of '" + kernel.name().str() + "' in the loop over " + namesOf(loops) +
+           " at once: none needs what another\n// one computes.";
   }
 
   /// "conv_batch_kernel" for conv_kernel.
@@ -92,27 +99,31 @@ private:
       }
     // One name for each launch, whatever becomes of the others.
     size_t number = 1 + (&fact - kernel.launches.data());
-    return context.unusedName(name + (isCamel ? "Batch" : "_batch") + ending + (number > 1 ? std::to_string(number) : ""));
+    return context.unusedName(name + (isCamel ? "Batch" : "_batch") + ending +
+                              (number > 1 ? std::to_string(number) : ""));
   }
 
   llvm::Error addDefinition(Edits &edits, const GeneratedKernel &generated) {
     const SourceManager &sources = context.parsed().sources();
-    if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc()))
+    if (!sources.isBeforeInTranslationUnit(kernel.function()->getEndLoc(),
+                                           fact.call->getBeginLoc()))
       return llvm::createStringError("'" + kernel.name().str() + "' is defined after the loop");
     const Decl *definition = kernel.function();
     if (const FunctionTemplateDecl *pattern = kernel.function()->getDescribedFunctionTemplate())
       definition = pattern;
     AnchorOrReason anchor = anchorOf(context.parsed(), definition);
     if (!anchor)
-      return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + anchor.reason());
+      return llvm::createStringError("no kernel can be added after '" + kernel.name().str() +
+                                     "': " + anchor.reason());
     return edits.insertAfter(*anchor, "\n\n" + StringRef(generated.definition).trim().str());
   }
 
   /// What takes the place of the outermost loop, which stands at \p anchor.
-  llvm::Expected<std::string> launchText(const LaunchedNest &nest, const GeneratedKernel &generated, llvm::ArrayRef<LaunchLoop> loops,
-                                         const Anchor &anchor) {
+  llvm::Expected<std::string> launchText(const LaunchedNest &nest, const GeneratedKernel &generated,
+                                         llvm::ArrayRef<LaunchLoop> loops, const Anchor &anchor) {
     for (const LaunchLoop &each : loops)
-      if (fact.stream && (ast::mentions(fact.stream, each.counted.variable) || !isRepeatable(fact.stream)))
+      if (fact.stream &&
+          (ast::mentions(fact.stream, each.counted.variable) || !isRepeatable(fact.stream)))
         return llvm::createStringError("the launches are on streams of their own");
     llvm::Expected<std::string> fast = nest.launchOf(generated, /*hasFallback=*/true);
     if (!fast)
@@ -135,8 +146,11 @@ private:
 
 } // namespace
 
-bool kbopt::standsInLoop(const PassContext &context, const LaunchFact &fact) { return loopAround(context, fact.call); }
+bool kbopt::standsInLoop(const PassContext &context, const LaunchFact &fact) {
+  return loopAround(context, fact.call);
+}
 
-llvm::Expected<Rewrite> kbopt::batchLaunches(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) {
+llvm::Expected<Rewrite> kbopt::batchLaunches(const PassContext &context, const KernelView &kernel,
+                                             const LaunchFact &fact) {
   return Batch(context, kernel, fact).run();
 }

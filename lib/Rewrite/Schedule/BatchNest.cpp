@@ -16,10 +16,11 @@ namespace {
 class Batcher {
 public:
   /// \p withConstants: sizes that are passed as constants are numbers in the nest.
-  Batcher(const PassContext &context, const LaunchFact &fact, const LaunchedNest &single, llvm::ArrayRef<LaunchLoop> loops,
-          bool withConstants)
-      : context(context), loops(loops), single(single), withConstants(withConstants), oldNest(single.nest), builder(oldNest.getContext()),
-        symbols(symbolsOf(oldNest)), parameters(single.parameters),
+  Batcher(const PassContext &context, const LaunchFact &fact, const LaunchedNest &single,
+          llvm::ArrayRef<LaunchLoop> loops, bool withConstants)
+      : context(context), loops(loops), single(single), withConstants(withConstants),
+        oldNest(single.nest), builder(oldNest.getContext()), symbols(symbolsOf(oldNest)),
+        parameters(single.parameters),
         values(context, fact, loops, parameters, symbols, oldNest.getContext()) {
     reserveNames();
   }
@@ -27,7 +28,9 @@ public:
   llvm::Expected<LaunchedNest> run() {
     for (const PassedParameter &each : parameters)
       if (!each.parameter.getIsPointer() && each.meaning.expr && values.changes(each.meaning.expr))
-        llvm::erase_if(symbols, [&](kb::SymbolAttr symbol) { return symbol.getName() == each.parameter.getName(); });
+        llvm::erase_if(symbols, [&](kb::SymbolAttr symbol) {
+          return symbol.getName() == each.parameter.getName();
+        });
     if (llvm::Error error = values.findBegins(counts))
       return std::move(error);
     if (llvm::Error error = readParameters())
@@ -40,7 +43,8 @@ public:
       return llvm::createStringError(why);
     for (const std::string &each : single.open)
       if (values.isInside(each))
-        return llvm::createStringError("whether '" + each + "' holds may differ between the launches");
+        return llvm::createStringError("whether '" + each +
+                                       "' holds may differ between the launches");
     if (llvm::Error error = build())
       return std::move(error);
     if (std::string why = whyDependent(); !why.empty())
@@ -78,11 +82,14 @@ private:
     for (size_t i = 0; i != single.parameters.size(); ++i) {
       PassedParameter each = parameters[i]; // the list grows
       std::string quoted = "'" + each.parameter.getName().str() + "'";
-      if (!each.meaning.expr || !(values.changes(each.meaning.expr) || values.isInside(each.meaning.expr))) {
+      if (!each.meaning.expr ||
+          !(values.changes(each.meaning.expr) || values.isInside(each.meaning.expr))) {
         if (values.isInside(each.meaning.text))
-          return llvm::createStringError("the grid or block of the launch depends on '" + loops.back().name() + "'");
+          return llvm::createStringError("the grid or block of the launch depends on '" +
+                                         loops.back().name() + "'");
         if (each.parameter.getIsPointer())
-          llvm::consumeError(readPointer(i)); // `x + 1` and `x` are one array; what is not split stays as it is
+          llvm::consumeError(
+              readPointer(i)); // `x + 1` and `x` are one array; what is not split stays as it is
         continue;
       }
       if (each.parameter.getIsPointer()) {
@@ -92,16 +99,21 @@ private:
       }
       bool isInt = each.parameter.getType() == "int" || each.parameter.getType() == "const int";
       if (!isInt)
-        return llvm::createStringError("what is passed for " + quoted + " differs between the launches, and it is no 'int'");
+        return llvm::createStringError("what is passed for " + quoted +
+                                       " differs between the launches, and it is no 'int'");
       llvm::Expected<AffineExpr> value = values.valueOf(each.meaning.expr);
       if (!value)
         return value.takeError();
       scalars[each.parameter.getName().str()] = *value;
     }
-    llvm::erase_if(parameters, [&](const PassedParameter &each) { return scalars.count(each.parameter.getName().str()); });
+    llvm::erase_if(parameters, [&](const PassedParameter &each) {
+      return scalars.count(each.parameter.getName().str());
+    });
     for (kb::SymbolAttr symbol : symbols)
-      if (llvm::any_of(namesIn(symbol.getName()), [&](StringRef name) { return scalars.count(name.str()); }))
-        return llvm::createStringError("the kernel computes '" + symbol.getName() + "' from what differs between the launches");
+      if (llvm::any_of(namesIn(symbol.getName()),
+                       [&](StringRef name) { return scalars.count(name.str()); }))
+        return llvm::createStringError("the kernel computes '" + symbol.getName() +
+                                       "' from what differs between the launches");
     return llvm::Error::success();
   }
 
@@ -114,8 +126,10 @@ private:
     const clang::ASTContext &ast = context.parsed().context();
     clang::QualType element = pointer->base->getType()->getPointeeType();
     int64_t bytes = element->isIncompleteType() ? 0 : ast.getTypeSizeInChars(element).getQuantity();
-    if (bytes != each.parameter.getElementBytes() && pointer->offset != builder.getAffineConstantExpr(0))
-      return llvm::createStringError("the host counts '" + name + "' in other elements than the kernel");
+    if (bytes != each.parameter.getElementBytes() &&
+        pointer->offset != builder.getAffineConstantExpr(0))
+      return llvm::createStringError("the host counts '" + name +
+                                     "' in other elements than the kernel");
     PassedParameter &kept = parameters[index]; // the list may have grown
     kept.meaning.expr = pointer->base;
     kept.meaning.text = writtenText(context, pointer->base->getSourceRange()).str();
@@ -128,35 +142,47 @@ private:
   std::string whyAlike() const {
     for (auto [position, loop] : llvm::enumerate(loops)) {
       unsigned dim = kb::firstLoopDim + position;
-      bool isUsed = llvm::any_of(scalars, [&](const auto &each) { return AffineExpr(each.second).isFunctionOfDim(dim); }) ||
-                    llvm::any_of(offsets, [&](const auto &each) { return AffineExpr(each.second.first).isFunctionOfDim(dim); });
+      bool isUsed = llvm::any_of(scalars,
+                                 [&](const auto &each) {
+                                   return AffineExpr(each.second).isFunctionOfDim(dim);
+                                 }) ||
+                    llvm::any_of(offsets, [&](const auto &each) {
+                      return AffineExpr(each.second.first).isFunctionOfDim(dim);
+                    });
       if (!isUsed)
         return "every launch of the loop over '" + loop.name().str() + "' is passed the same";
     }
     return "";
   }
 
-  /// Why two parameters lead to memory of the same array, of which one is stored to; empty if none do.
+  /// Why two parameters lead to memory of the same array, of which one is stored to; empty if none
+  /// do.
   std::string whyShared() {
     std::set<std::string> stored;
-    oldNest.walk([&](kb::StoreOp store) { stored.insert(store.getTarget().getBase().getName().str()); });
+    oldNest.walk(
+        [&](kb::StoreOp store) { stored.insert(store.getTarget().getBase().getName().str()); });
     for (const PassedParameter &a : parameters)
       for (const PassedParameter &b : parameters) {
         std::string first = a.parameter.getName().str(), second = b.parameter.getName().str();
-        if (first != second && stored.count(first) && offsets.count(first) && offsets.count(second) &&
-            ast::sameValue(a.meaning.expr, b.meaning.expr, single.launches.back().fact().host, context.parsed().context()))
-          return "'" + first + "' and '" + second + "' both lead to '" + a.meaning.text + "', where a launch may store what a later one uses";
+        if (first != second && stored.count(first) && offsets.count(first) &&
+            offsets.count(second) &&
+            ast::sameValue(a.meaning.expr, b.meaning.expr, single.launches.back().fact().host,
+                           context.parsed().context()))
+          return "'" + first + "' and '" + second + "' both lead to '" + a.meaning.text +
+                 "', where a launch may store what a later one uses";
       }
     return "";
   }
 
   /// Why the order of atomic operations shows in the end; empty if it does not.
   std::string whyOrdered() {
-    static const std::set<StringRef> inAnyOrder = {"atomicAdd", "atomicSub", "atomicMin", "atomicMax", "atomicAnd", "atomicOr", "atomicXor"};
+    static const std::set<StringRef> inAnyOrder = {
+        "atomicAdd", "atomicSub", "atomicMin", "atomicMax", "atomicAnd", "atomicOr", "atomicXor"};
     std::string why;
     oldNest.walk([&](kb::StoreOp store) {
       if (store.getAtomic() && !inAnyOrder.count(*store.getAtomic()))
-        why = "the last launch that calls '" + store.getAtomic()->str() + "' decides what '" + store.getTarget().getBase().getName().str() + "' is";
+        why = "the last launch that calls '" + store.getAtomic()->str() + "' decides what '" +
+              store.getTarget().getBase().getName().str() + "' is";
     });
     return why;
   }
@@ -174,7 +200,8 @@ private:
       names.push_back(builder.getStringAttr(each.getName()));
       symbolAttributes.push_back(each);
     }
-    result = LaunchedNest::create(oldNest.getContext(), parameters, llvm::SmallVector<mlir::Attribute>(dims.begin(), dims.end()));
+    result = LaunchedNest::create(oldNest.getContext(), parameters,
+                                  llvm::SmallVector<mlir::Attribute>(dims.begin(), dims.end()));
     result.nest.setSymbolsAttr(builder.getArrayAttr(symbolAttributes));
     builder.setInsertionPointToEnd(&result.nest.getBody().front());
     NestCopier copier(builder, dims, names);
@@ -184,7 +211,8 @@ private:
       if (auto found = scalars.find(name.str()); found != scalars.end())
         return found->second;
       const PassedParameter *passed = withConstants ? single.find(name) : nullptr;
-      return passed && passed->meaning.value ? builder.getAffineConstantExpr(*passed->meaning.value) : AffineExpr();
+      return passed && passed->meaning.value ? builder.getAffineConstantExpr(*passed->meaning.value)
+                                             : AffineExpr();
     };
     llvm::SmallVector<mlir::Attribute> extents;
     for (AffineExpr count : counts)
@@ -194,7 +222,8 @@ private:
     for (unsigned dim = 0; dim != loops.size(); ++dim)
       for (mlir::Attribute extent : extents)
         if (mlir::cast<kb::ExprAttr>(extent).getExpr().isFunctionOfDim(kb::firstLoopDim + dim))
-          return llvm::createStringError("how much a launch computes depends on '" + loops[dim].name() + "'");
+          return llvm::createStringError("how much a launch computes depends on '" +
+                                         loops[dim].name() + "'");
     result.nest.setExtentsAttr(builder.getArrayAttr(extents));
     declareScalars(copier);
     copier.copy(oldNest.getBody().front());
@@ -203,12 +232,15 @@ private:
     llvm::SmallVector<mlir::Attribute> requirements;
     for (kb::ExprAttr each : single.requirements) {
       kb::ExprAttr copy = copier.expression(each);
-      if (llvm::none_of(llvm::seq<unsigned>(0, loops.size()), [&](unsigned dim) { return copy.getExpr().isFunctionOfDim(kb::firstLoopDim + dim); }))
+      if (llvm::none_of(llvm::seq<unsigned>(0, loops.size()), [&](unsigned dim) {
+            return copy.getExpr().isFunctionOfDim(kb::firstLoopDim + dim);
+          }))
         requirements.push_back(copy);
     }
     result.nest.setRequirementsAttr(builder.getArrayAttr(requirements));
     if (mlir::failed(mlir::verify(result.nest)))
-      return llvm::createStringError("the form of all launches together does not verify (a bug of kb-opt)");
+      return llvm::createStringError(
+          "the form of all launches together does not verify (a bug of kb-opt)");
     result.renumber();
     result.launches = single.launches;
     result.statements = single.statements;
@@ -229,8 +261,10 @@ private:
       if (!named.count(name))
         continue;
       auto none = kb::BaseAttr::get(builder.getContext(), kb::BaseKind::Unknown, "", 0, 0);
-      auto index = kb::OperandAttr::get(builder.getContext(), kb::OperandKind::Index, none, "int", 4, copier.expression(value), {}, {});
-      kb::LetOp::create(builder, builder.getUnknownLoc(), StringRef(name), "int", "$0", builder.getArrayAttr({index}));
+      auto index = kb::OperandAttr::get(builder.getContext(), kb::OperandKind::Index, none, "int",
+                                        4, copier.expression(value), {}, {});
+      kb::LetOp::create(builder, builder.getUnknownLoc(), StringRef(name), "int", "$0",
+                        builder.getArrayAttr({index}));
     }
   }
 
@@ -240,7 +274,8 @@ private:
     auto moved = [&](kb::OperandAttr operand) {
       kb::BaseAttr base = operand.getBase();
       auto found = offsets.find(base.getName().str());
-      if (operand.getKind() != kb::OperandKind::Element || base.getKind() != kb::BaseKind::Argument || found == offsets.end())
+      if (operand.getKind() != kb::OperandKind::Element ||
+          base.getKind() != kb::BaseKind::Argument || found == offsets.end())
         return operand;
       auto [offset, bytes] = found->second;
       if (offset == builder.getAffineConstantExpr(0))
@@ -251,9 +286,11 @@ private:
       }
       AffineExpr by = offset * (bytes / operand.getBytes());
       kb::ExprAttr old = operand.getOffset();
-      auto map = mlir::AffineMap::get(old.getMap().getNumDims(), old.getMap().getNumSymbols(), old.getExpr() + by);
-      return kb::OperandAttr::get(builder.getContext(), operand.getKind(), base, operand.getType(), operand.getBytes(),
-                                  kb::ExprAttr::get(builder.getContext(), old.getLoops(), old.getSymbols(), map), {}, {});
+      auto map = mlir::AffineMap::get(old.getMap().getNumDims(), old.getMap().getNumSymbols(),
+                                      old.getExpr() + by);
+      return kb::OperandAttr::get(
+          builder.getContext(), operand.getKind(), base, operand.getType(), operand.getBytes(),
+          kb::ExprAttr::get(builder.getContext(), old.getLoops(), old.getSymbols(), map), {}, {});
     };
     result.nest.walk([&](mlir::Operation *op) {
       if (auto operands = op->getAttrOfType<mlir::ArrayAttr>("operands")) {
@@ -302,12 +339,15 @@ private:
 
 } // namespace
 
-llvm::Expected<LaunchedNest> kbopt::batchNest(const PassContext &context, const LaunchFact &fact, const LaunchedNest &single,
+llvm::Expected<LaunchedNest> kbopt::batchNest(const PassContext &context, const LaunchFact &fact,
+                                              const LaunchedNest &single,
                                               llvm::ArrayRef<LaunchLoop> loops) {
-  llvm::Expected<LaunchedNest> batched = Batcher(context, fact, single, loops, /*withConstants=*/false).run();
+  llvm::Expected<LaunchedNest> batched =
+      Batcher(context, fact, single, loops, /*withConstants=*/false).run();
   if (batched)
     return batched;
-  llvm::Expected<LaunchedNest> special = Batcher(context, fact, single, loops, /*withConstants=*/true).run();
+  llvm::Expected<LaunchedNest> special =
+      Batcher(context, fact, single, loops, /*withConstants=*/true).run();
   if (!special) {
     llvm::consumeError(special.takeError());
     return batched;

@@ -15,7 +15,8 @@ class Printer {
 public:
   Printer(kb::ExprAttr space, kb::NestOp nest) : space(space), nest(nest) {}
 
-  /// \p wide: the first operand is made 64 bits wide. \p factor: it is multiplied with what is as wide already.
+  /// \p wide: the first operand is made 64 bits wide. \p factor: it is multiplied with what is as
+  /// wide already.
   std::string print(AffineExpr expr, bool wide, bool factor = false) {
     if (auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(expr))
       return (wide ? "(long long)" : "") + std::to_string(number.getValue());
@@ -36,7 +37,8 @@ public:
     }
     case AffineExprKind::Add: {
       std::string left = print(binary.getLHS(), true), right = print(binary.getRHS(), false);
-      return StringRef(right).starts_with("-") ? left + " - " + right.substr(1) : left + " + " + right;
+      return StringRef(right).starts_with("-") ? left + " - " + right.substr(1)
+                                               : left + " + " + right;
     }
     case AffineExprKind::Mod:
     case AffineExprKind::FloorDiv: {
@@ -47,7 +49,8 @@ public:
         return left + (isMod ? " % " : " / ") + right;
       // C++ rounds towards zero.
       return isMod ? "(" + left + " % " + right + " + " + right + ") % " + right
-                   : "(" + left + " >= 0 ? " + left + " / " + right + " : -((" + right + " - 1 - " + left + ") / " + right + "))";
+                   : "(" + left + " >= 0 ? " + left + " / " + right + " : -((" + right + " - 1 - " +
+                         left + ") / " + right + "))";
     }
     case AffineExprKind::CeilDiv: {
       std::string divisor = operand(binary.getRHS(), false, AffineExprKind::FloorDiv);
@@ -66,8 +69,10 @@ private:
   static bool hasNegative(AffineExpr expr) {
     auto binary = mlir::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
     if (!binary)
-      return mlir::isa<mlir::AffineConstantExpr>(expr) && mlir::cast<mlir::AffineConstantExpr>(expr).getValue() < 0;
-    bool isDivision = expr.getKind() == AffineExprKind::Mod || expr.getKind() == AffineExprKind::FloorDiv;
+      return mlir::isa<mlir::AffineConstantExpr>(expr) &&
+             mlir::cast<mlir::AffineConstantExpr>(expr).getValue() < 0;
+    bool isDivision =
+        expr.getKind() == AffineExprKind::Mod || expr.getKind() == AffineExprKind::FloorDiv;
     return !isDivision && (hasNegative(binary.getLHS()) || hasNegative(binary.getRHS()));
   }
 
@@ -79,8 +84,10 @@ private:
   }
 
   std::string printSymbol(unsigned position, bool wide, bool factor) {
-    if (position < kb::firstNamedSymbol) // unsigned: comparisons with what may be negative need more bits
-      return std::string(factor ? "" : "(long long)") + (position < kb::gdimSymbol ? "blockDim." : "gridDim.") +
+    if (position <
+        kb::firstNamedSymbol) // unsigned: comparisons with what may be negative need more bits
+      return std::string(factor ? "" : "(long long)") +
+             (position < kb::gdimSymbol ? "blockDim." : "gridDim.") +
              std::string(1, "xyz"[position % 3]);
     StringRef name = kb::symbolName(position, space.getSymbols());
     for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
@@ -131,7 +138,8 @@ std::optional<std::string> kbopt::atLeastZero(kb::ExprAttr requirement, kb::Nest
     else if (factor < 0)
       less.emplace_back(expr, -factor);
   // -(n mod 4) >= 0: n is a multiple of 4.
-  if (more.empty() && constant == 0 && less.size() == 1 && less[0].first.getKind() == AffineExprKind::Mod) {
+  if (more.empty() && constant == 0 && less.size() == 1 &&
+      less[0].first.getKind() == AffineExprKind::Mod) {
     std::string text = printer.print(less[0].first, false);
     return printer.failed ? std::nullopt : std::optional<std::string>(text + " == 0");
   }

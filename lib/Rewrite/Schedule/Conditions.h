@@ -15,7 +15,8 @@ namespace kbopt {
 
 /// One condition; all of them must hold.
 struct HostCondition {
-  std::string text;         ///< over parameters, gridDim and blockDim; empty: it cannot be written, see `reason`
+  std::string
+      text; ///< over parameters, gridDim and blockDim; empty: it cannot be written, see `reason`
   kb::ExprAttr requirement; ///< what it was made of; null: the text is all there is
   /// A pointer that has to be aligned to `bytes`: conditions of equal bytes are written as one.
   std::string pointer;
@@ -23,7 +24,8 @@ struct HostCondition {
   /// Numbers of the parameters that it is about: one that is aligned, two that are disjoint.
   std::vector<unsigned> arguments;
   std::string reason;
-  /// The text calls `allocationTest` with two pointers. `reason` says what else there is to say if that cannot be.
+  /// The text calls `allocationTest` with two pointers. `reason` says what else there is to say if
+  /// that cannot be.
   bool testsAllocations = false;
 };
 
@@ -36,7 +38,7 @@ std::optional<std::string> atLeastZero(kb::ExprAttr expr, kb::NestOp nest);
 
 /// The elements after a pointer that a nest may touch.
 struct TouchedMemory {
-  std::string elements;                 ///< their number, as an expression
+  std::string elements; ///< their number, as an expression
   int64_t elementBytes = 0;
   std::vector<std::string> notNegative; ///< symbols that this takes to be >= 0
 };

@@ -6,9 +6,12 @@ using namespace kbopt;
 using namespace clang;
 using llvm::StringRef;
 
-/// What takes the place of the launch statement \p original: the first of \p branches whose condition holds.
-static std::string choiceText(llvm::ArrayRef<Dispatcher::Branch> branches, StringRef original, bool isInList) {
-  bool hasPair = llvm::any_of(branches, [](const auto &each) { return StringRef(each.fast).contains('\n'); });
+/// What takes the place of the launch statement \p original: the first of \p branches whose
+/// condition holds.
+static std::string choiceText(llvm::ArrayRef<Dispatcher::Branch> branches, StringRef original,
+                              bool isInList) {
+  bool hasPair =
+      llvm::any_of(branches, [](const auto &each) { return StringRef(each.fast).contains('\n'); });
   if (branches.front().condition.empty())
     return hasPair && !isInList ? "{\n" + branches.front().fast + "\n}" : branches.front().fast;
   std::string text;
@@ -31,7 +34,8 @@ static std::string choiceText(llvm::ArrayRef<Dispatcher::Branch> branches, Strin
 using Dispatchers = llvm::ArrayRef<std::unique_ptr<Dispatcher>>;
 
 /// Declares the kernels before the first of \p launches that stands before them.
-static llvm::Error addDeclarations(const PassContext &context, Dispatchers dispatchers, Edits &edits) {
+static llvm::Error addDeclarations(const PassContext &context, Dispatchers dispatchers,
+                                   Edits &edits) {
   const LaunchFact *early = nullptr;
   std::string declarations;
   for (auto &dispatcher : dispatchers) {
@@ -44,7 +48,8 @@ static llvm::Error addDeclarations(const PassContext &context, Dispatchers dispa
     return llvm::Error::success();
   AnchorOrReason before = anchorBefore(context.parsed(), early->host);
   if (!before)
-    return llvm::createStringError("no declaration can be added before '" + early->host->getNameAsString() + "': " + before.reason());
+    return llvm::createStringError("no declaration can be added before '" +
+                                   early->host->getNameAsString() + "': " + before.reason());
   return edits.insertBefore(*before, declarations + "\n");
 }
 
@@ -60,12 +65,15 @@ static llvm::Error addDefinitions(const KernelView &kernel, Dispatchers dispatch
   }
   AnchorOrReason place = dispatchers.front()->place();
   if (!place)
-    return llvm::createStringError("no kernel can be added after '" + kernel.name().str() + "': " + place.reason());
-  return kernel.isInHeader() ? edits.insertBefore(*place, StringRef(text).ltrim().str() + "\n\n") : edits.insertAfter(*place, text);
+    return llvm::createStringError("no kernel can be added after '" + kernel.name().str() +
+                                   "': " + place.reason());
+  return kernel.isInHeader() ? edits.insertBefore(*place, StringRef(text).ltrim().str() + "\n\n")
+                             : edits.insertAfter(*place, text);
 }
 
 /// Puts the choice at \p fact in the place of the launch.
-static llvm::Error addChoice(const PassContext &context, Dispatchers dispatchers, const LaunchFact &fact, Dispatch &result) {
+static llvm::Error addChoice(const PassContext &context, Dispatchers dispatchers,
+                             const LaunchFact &fact, Dispatch &result) {
   std::vector<Dispatcher::Branch> branches;
   const LaunchText *launch = nullptr;
   for (auto &dispatcher : dispatchers) {
@@ -79,8 +87,10 @@ static llvm::Error addChoice(const PassContext &context, Dispatchers dispatchers
   }
   StringRef original = context.parsed().text().slice(launch->anchor().begin, launch->anchor().end);
   ++result.launches;
-  result.conditional += llvm::none_of(branches, [](const auto &each) { return each.condition.empty(); });
-  return result.edits.replaceAll(launch->anchor(), choiceText(branches, original, launch->isInList()));
+  result.conditional +=
+      llvm::none_of(branches, [](const auto &each) { return each.condition.empty(); });
+  return result.edits.replaceAll(launch->anchor(),
+                                 choiceText(branches, original, launch->isInList()));
 }
 
 llvm::Expected<Dispatch> kbopt::dispatchEdits(const PassContext &context, const KernelView &kernel,

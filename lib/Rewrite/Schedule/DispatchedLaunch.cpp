@@ -1,6 +1,7 @@
 //===- DispatchedLaunch.cpp - The choice at a launch -----------------------===//
 //
-// Owns which launches may run a generated kernel, which of its conditions they test, and the text of test and launch.
+// Owns which launches may run a generated kernel, which of its conditions they test, and the text
+// of test and launch.
 //
 //===----------------------------------------------------------------------===//
 #include "Dispatcher.h"
@@ -30,7 +31,8 @@ std::string Dispatcher::whyNot(const LaunchFact &fact) const {
     return "the launch at " + place + " is of another instance of '" + kernel.name().str() + "'";
   if (!kernel.isInHeader() && standsBefore(fact) &&
       (isTemplate() || !kernel.function()->getDeclContext()->isTranslationUnit()))
-    return "the launch at " + place + " stands before the definition of '" + kernel.name().str() + "'";
+    return "the launch at " + place + " stands before the definition of '" + kernel.name().str() +
+           "'";
   if (isFallbackLaunch(context, fact.call))
     return "the launch at " + place + " only runs where a faster kernel cannot";
   return "";
@@ -56,7 +58,8 @@ llvm::Error Dispatcher::chooseLaunches() {
 }
 
 /// What the program shows of the pointers that \p launch passes.
-std::optional<bool> Dispatcher::isKnown(const HostCondition &condition, const LaunchFact &launch) const {
+std::optional<bool> Dispatcher::isKnown(const HostCondition &condition,
+                                        const LaunchFact &launch) const {
   llvm::ArrayRef<unsigned> arguments = condition.arguments;
   if (arguments.size() == 2 &&
       launchArgumentsMayOverlap(context.parsed(), launch, arguments[0], arguments[1]).refuted())
@@ -67,7 +70,8 @@ std::optional<bool> Dispatcher::isKnown(const HostCondition &condition, const La
   return std::nullopt;
 }
 
-/// Whether the condition \p text, in the names of the host, has been tested before \p launch in the same words.
+/// Whether the condition \p text, in the names of the host, has been tested before \p launch in the
+/// same words.
 bool Dispatcher::isTested(StringRef text, const LaunchFact &launch) const {
   auto plain = [](StringRef words) {
     std::string result = words.str();
@@ -85,21 +89,26 @@ bool Dispatcher::isTested(StringRef text, const LaunchFact &launch) const {
   std::string wanted = plain(text);
   return llvm::any_of(testedBefore(context, launch.call), [&](const Expr *each) {
     std::string known = plain(writtenText(context, each->getSourceRange()));
-    return known == wanted || (StringRef(known).ends_with(">0") && StringRef(known).drop_back(2).str() + ">=0" == wanted);
+    return known == wanted || (StringRef(known).ends_with(">0") &&
+                               StringRef(known).drop_back(2).str() + ">=0" == wanted);
   });
 }
 
-/// Adds \p condition to \p open unless \p choice's launch proves it; the reason if it cannot hold there.
-std::string Dispatcher::sort(const HostCondition &condition, const Choice &choice, LaunchAlgebra &algebra,
+/// Adds \p condition to \p open unless \p choice's launch proves it; the reason if it cannot hold
+/// there.
+std::string Dispatcher::sort(const HostCondition &condition, const Choice &choice,
+                             LaunchAlgebra &algebra,
                              std::vector<const HostCondition *> &open) const {
   const LaunchFact &fact = choice.launch.fact();
   std::optional<bool> known = isKnown(condition, fact);
   if (!known && condition.requirement)
     known = algebra.holds(condition.requirement);
-  if (!known && (condition.text.empty() || (condition.testsAllocations && !allocations.isPossible())))
+  if (!known &&
+      (condition.text.empty() || (condition.testsAllocations && !allocations.isPossible())))
     return condition.reason;
   if (!known && !condition.testsAllocations)
-    if (auto value = evaluate(condition.text, [&](StringRef name) { return choice.launch.value(name); }))
+    if (auto value =
+            evaluate(condition.text, [&](StringRef name) { return choice.launch.value(name); }))
       known = *value != 0;
   if (!known && condition.requirement && algebra.isTested(condition.requirement))
     known = true;
@@ -111,7 +120,8 @@ std::string Dispatcher::sort(const HostCondition &condition, const Choice &choic
       known = true;
   }
   if (known && !*known)
-    return "'" + condition.text + "' does not hold for the launch at " + ast::lineText(context, fact.call->getBeginLoc());
+    return "'" + condition.text + "' does not hold for the launch at " +
+           ast::lineText(context, fact.call->getBeginLoc());
   if (!known)
     open.push_back(&condition);
   return "";
@@ -123,7 +133,8 @@ std::string Dispatcher::choose(LaunchText launch) {
   if (!instanceTest(launch).empty() && launch.spelled("", true) == launch.spelled("", false))
     return shown + " does not say which instance it launches";
   if (!instanceTest(launch).empty() && !launch.castTo(function, context.parsed().context()))
-    return shown + " passes values of other types to other instances of '" + kernel.name().str() + "'";
+    return shown + " passes values of other types to other instances of '" + kernel.name().str() +
+           "'";
   Choice choice{std::move(launch), {}, {}};
   LaunchAlgebra algebra(context, choice.launch);
   for (const HostCondition &condition : conditions)
@@ -149,15 +160,19 @@ std::string Dispatcher::choose(LaunchText launch) {
 //===-- What stands there --------------------------------------------------===//
 
 bool Dispatcher::testsAllocations(const Choice &choice) {
-  return llvm::any_of(choice.open, [](const HostCondition *each) { return each->testsAllocations; });
+  return llvm::any_of(choice.open,
+                      [](const HostCondition *each) { return each->testsAllocations; });
 }
 
 bool Dispatcher::needsTest(const Choice &choice, StringRef text) const {
-  return !choice.open.empty() && !isTemplate() && (text.size() > longestCondition || testsAllocations(choice));
+  return !choice.open.empty() && !isTemplate() &&
+         (text.size() > longestCondition || testsAllocations(choice));
 }
 
 const LaunchText &Dispatcher::launchOf(const LaunchFact &fact) const {
-  return llvm::find_if(choices, [&](const Choice &choice) { return &choice.launch.fact() == &fact; })->launch;
+  return llvm::find_if(choices,
+                       [&](const Choice &choice) { return &choice.launch.fact() == &fact; })
+      ->launch;
 }
 
 llvm::Expected<std::optional<Dispatcher::Branch>> Dispatcher::branchAt(const LaunchFact &fact) {
@@ -172,7 +187,8 @@ llvm::Expected<std::optional<Dispatcher::Branch>> Dispatcher::branchAt(const Lau
       return condition.takeError();
     std::string test = instanceTest(choice.launch);
     bool isBoth = !test.empty() && !condition->empty();
-    return std::optional(Branch{isBoth ? test + " && " + asPart(*condition) : test + *condition, *fast});
+    return std::optional(
+        Branch{isBoth ? test + " && " + asPart(*condition) : test + *condition, *fast});
   }
   return std::nullopt;
 }
@@ -233,9 +249,11 @@ llvm::Expected<std::string> Dispatcher::fastLaunch(const LaunchText &launch) con
   if (!problem.empty())
     return llvm::createStringError(problem);
   if (!shared.empty()) {
-    auto bytes = evaluate(generated.dynamicSharedBytes, [&](StringRef each) { return launch.value(each); });
+    auto bytes =
+        evaluate(generated.dynamicSharedBytes, [&](StringRef each) { return launch.value(each); });
     if (!bytes || *bytes > sharedWithoutAsking)
-      before = "cudaFuncSetAttribute(" + name + ", cudaFuncAttributeMaxDynamicSharedMemorySize, " + shared + ");\n";
+      before = "cudaFuncSetAttribute(" + name + ", cudaFuncAttributeMaxDynamicSharedMemorySize, " +
+               shared + ");\n";
   }
   return before + name + "<<<" + configuration + ">>>(" + arguments + ");";
 }

@@ -1,6 +1,7 @@
 //===- Dispatcher.cpp - One generated kernel beside its original -----------===//
 //
-// Owns where the kernel, its tests and their declarations stand, and how instances of a template are told apart.
+// Owns where the kernel, its tests and their declarations stand, and how instances of a template
+// are told apart.
 //
 //===----------------------------------------------------------------------===//
 #include "Dispatcher.h"
@@ -22,7 +23,8 @@ llvm::Error Dispatcher::prepare(bool isLast) {
   for (HostCondition &each : conditions)
     if (each.testsAllocations)
       each.text = replaceNames(each.text, [&](StringRef name) -> std::optional<std::string> {
-        return name == allocationTest ? std::optional<std::string>(allocations.name()) : std::nullopt;
+        return name == allocationTest ? std::optional<std::string>(allocations.name())
+                                      : std::nullopt;
       });
   if (!isLast) // the next kernel may be faster although this one computes the same
     for (const std::string &each : generated.preferences)
@@ -41,7 +43,8 @@ void Dispatcher::leaveTo(llvm::ArrayRef<std::unique_ptr<Dispatcher>> earlier) {
   llvm::erase_if(choices, [&](const Choice &mine) {
     return llvm::any_of(earlier, [&](const std::unique_ptr<Dispatcher> &other) {
       return llvm::any_of(other->choices, [&](const Choice &each) {
-        return &each.launch.fact() == &mine.launch.fact() && llvm::set_is_subset(textsOf(each), textsOf(mine));
+        return &each.launch.fact() == &mine.launch.fact() &&
+               llvm::set_is_subset(textsOf(each), textsOf(mine));
       });
     });
   });
@@ -75,18 +78,23 @@ AnchorOrReason Dispatcher::place() const {
   if (whole || !body || body->getRBracLoc().isMacroID())
     return whole;
   // Directives may stand in it: its last brace is enough.
-  return anchorOfRange(context.parsed(), SourceRange(body->getRBracLoc()), kernel.function(), "CompoundStmt");
+  return anchorOfRange(context.parsed(), SourceRange(body->getRBracLoc()), kernel.function(),
+                       "CompoundStmt");
 }
 
 bool Dispatcher::standsBefore(const LaunchFact &fact) const {
-  return !kernel.isInHeader() &&
-         !context.parsed().sources().isBeforeInTranslationUnit(kernel.function()->getEndLoc(), fact.call->getBeginLoc());
+  return !kernel.isInHeader() && !context.parsed().sources().isBeforeInTranslationUnit(
+                                     kernel.function()->getEndLoc(), fact.call->getBeginLoc());
 }
 
 std::string Dispatcher::declarations() const {
   // The kernel is the last function of its text.
   StringRef text = generated.definition;
-  std::string all = text.substr(text.rfind("__global__")).take_until([](char c) { return c == '{'; }).rtrim().str() + ";\n";
+  std::string all = text.substr(text.rfind("__global__"))
+                        .take_until([](char c) { return c == '{'; })
+                        .rtrim()
+                        .str() +
+                    ";\n";
   return hasTest() ? all + test.declaration(generated.name, choices.front().launch) + ";\n" : all;
 }
 
@@ -121,7 +129,8 @@ llvm::Expected<std::string> Dispatcher::definitions(Edits &edits, bool &hasAlloc
   return text;
 }
 
-/// How the host names the instance, `kernel<128>`; empty if it is no template or an argument cannot be written.
+/// How the host names the instance, `kernel<128>`; empty if it is no template or an argument cannot
+/// be written.
 std::string Dispatcher::instanceName() const {
   const FunctionTemplateDecl *pattern = function->getPrimaryTemplate();
   const TemplateArgumentList *arguments = function->getTemplateSpecializationArgs();
@@ -142,21 +151,29 @@ std::string Dispatcher::instanceName() const {
   return kernel.function()->getNameAsString() + "<" + llvm::join(texts, ", ") + ">";
 }
 
-/// Declarations of functions that are arguments of the instance and stand after the kernel, where launches name them.
+/// Declarations of functions that are arguments of the instance and stand after the kernel, where
+/// launches name them.
 std::string Dispatcher::argumentDeclarations() const {
   std::string text;
   const TemplateArgumentList *arguments = function->getTemplateSpecializationArgs();
-  if (!arguments || llvm::none_of(choices, [&](const Choice &choice) { return !instanceTest(choice.launch).empty(); }))
+  if (!arguments || llvm::none_of(choices, [&](const Choice &choice) {
+        return !instanceTest(choice.launch).empty();
+      }))
     return text;
   const SourceManager &sources = context.parsed().sources();
   for (const TemplateArgument &argument : arguments->asArray()) {
-    const auto *named = argument.getKind() == TemplateArgument::Declaration ? dyn_cast<FunctionDecl>(argument.getAsDecl()) : nullptr;
+    const auto *named = argument.getKind() == TemplateArgument::Declaration
+                            ? dyn_cast<FunctionDecl>(argument.getAsDecl())
+                            : nullptr;
     const Stmt *body = named ? named->getBody() : nullptr;
-    if (!body || sources.isBeforeInTranslationUnit(named->getFirstDecl()->getLocation(), kernel.function()->getLocation()))
+    if (!body || sources.isBeforeInTranslationUnit(named->getFirstDecl()->getLocation(),
+                                                   kernel.function()->getLocation()))
       continue;
-    std::string head = writtenText(context, SourceRange(named->getBeginLoc(), body->getBeginLoc())).str();
+    std::string head =
+        writtenText(context, SourceRange(named->getBeginLoc(), body->getBeginLoc())).str();
     bool isMarked = StringRef(head).contains("__device__");
-    text += "\n\n" + std::string(isMarked ? "" : "__device__ ") + StringRef(head).drop_back().rtrim().str() + ";";
+    text += "\n\n" + std::string(isMarked ? "" : "__device__ ") +
+            StringRef(head).drop_back().rtrim().str() + ";";
   }
   return text;
 }
@@ -166,5 +183,6 @@ std::string Dispatcher::instanceTest(const LaunchText &launch) const {
   if (isTemplate() || launch.fact().mangledNames.size() < 2)
     return "";
   std::string name = kernel.function()->getNameAsString();
-  return "(const void *)" + launch.spelled(name, true) + " == (const void *)" + launch.spelled(instanceName(), false);
+  return "(const void *)" + launch.spelled(name, true) + " == (const void *)" +
+         launch.spelled(instanceName(), false);
 }

@@ -1,7 +1,8 @@
 //===- Dispatcher.h - One generated kernel at its launches ------*- C++ -*-===//
 //
-// Owns what one generated kernel adds to a program: which launches may run it, under which conditions, and the text of its definition, of its tests and
-// of its launches. Dispatch.cpp puts several of them together.
+// Owns what one generated kernel adds to a program: which launches may run it, under which
+// conditions, and the text of its definition, of its tests and of its launches. Dispatch.cpp puts
+// several of them together.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_DISPATCHER_H
@@ -15,8 +16,8 @@ namespace kbopt {
 
 class Dispatcher {
 public:
-  Dispatcher(const PassContext &context, const KernelView &kernel, kb::KernelOp instance, kb::NestOp nest,
-             const GeneratedKernel &generated)
+  Dispatcher(const PassContext &context, const KernelView &kernel, kb::KernelOp instance,
+             kb::NestOp nest, const GeneratedKernel &generated)
       : context(context), kernel(kernel), instance(instance), nest(nest), generated(generated),
         function(context.imported().declOf(instance)), allocations(context, kernel.function()),
         test(context, kernel, function) {}
@@ -46,8 +47,8 @@ public:
   bool standsBefore(const LaunchFact &fact) const;
   /// Declarations of what `definitions` defines, for launches that stand before it.
   std::string declarations() const;
-  /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is there already. What the kernel
-  /// includes is added to \p edits.
+  /// The kernel, and the functions that its launches call. \p hasAllocationTest: one of them is
+  /// there already. What the kernel includes is added to \p edits.
   llvm::Expected<std::string> definitions(Edits &edits, bool &hasAllocationTest) const;
 
 private:

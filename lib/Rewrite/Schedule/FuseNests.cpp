@@ -14,7 +14,8 @@ using llvm::StringRef;
 
 namespace {
 
-/// A first nest whose values are computed where they are needed has no more loads and scalars than this.
+/// A first nest whose values are computed where they are needed has no more loads and scalars than
+/// this.
 constexpr unsigned mostLoads = 4, mostScalars = 8;
 /// As often its values are computed for one element of a row at most.
 constexpr unsigned mostCopies = 4;
@@ -22,7 +23,8 @@ constexpr unsigned mostCopies = 4;
 class Fuser {
 public:
   Fuser(const PassContext &context, const LaunchedNest &first, const LaunchedNest &second)
-      : context(context), first(first), second(second), names(context, first, second), builder(kb::NestOp(first.nest).getContext()) {}
+      : context(context), first(first), second(second), names(context, first, second),
+        builder(kb::NestOp(first.nest).getContext()) {}
 
   llvm::Expected<LaunchedNest> run() {
     if (std::string why = names.whyNot(); !why.empty())
@@ -49,7 +51,8 @@ public:
     result.launches = first.launches;
     result.launches.insert(result.launches.end(), second.launches.begin(), second.launches.end());
     result.statements = first.statements;
-    result.statements.insert(result.statements.end(), second.statements.begin(), second.statements.end());
+    result.statements.insert(result.statements.end(), second.statements.begin(),
+                             second.statements.end());
     result.open = first.open;
     for (const std::string &each : second.open)
       if (!llvm::is_contained(result.open, each))
@@ -93,10 +96,12 @@ private:
     return llvm::createStringError(reason);
   }
 
-  bool isInLoop() const { return match.form == PointMatch::InLoop || match.form == PointMatch::FlatInLoop; }
+  bool isInLoop() const {
+    return match.form == PointMatch::InLoop || match.form == PointMatch::FlatInLoop;
+  }
 
-  /// The match in which the second nest's statements stand in the loops of the first one, after the store of the element that
-  /// they need.
+  /// The match in which the second nest's statements stand in the loops of the first one, after the
+  /// store of the element that they need.
   bool findIterations() {
     for (const ElementLink &link : links) {
       if (!isLastInIteration(link.store))
@@ -111,8 +116,9 @@ private:
     return false;
   }
 
-  /// Whether nothing after \p store, of the first nest, uses the array, what stands before it in its loop uses the same element
-  /// only, and the second nest is a map that shares no other array which one of them changes.
+  /// Whether nothing after \p store, of the first nest, uses the array, what stands before it in
+  /// its loop uses the same element only, and the second nest is a map that shares no other array
+  /// which one of them changes.
   bool isLastInIteration(kb::StoreOp store) {
     llvm::SmallVector<kb::OverOp> loops = oversAround(store);
     if (loops.empty() || store.getAtomic() || store->getParentOfType<kb::WhenOp>())
@@ -163,8 +169,8 @@ private:
     return isLast;
   }
 
-  /// Whether \p op, of the second nest, loads what the first one stored to \p name: the second nest stores there later
-  /// only, and elements of other iterations.
+  /// Whether \p op, of the second nest, loads what the first one stored to \p name: the second nest
+  /// stores there later only, and elements of other iterations.
   bool isBeforeStores(mlir::Operation *op, StringRef name) const {
     bool reached = false, before = true;
     llvm::SmallVector<kb::OverOp> loops = oversAround(op);
@@ -186,7 +192,8 @@ private:
     std::string reason;
     kb::NestOp(first.nest).walk([&](mlir::Operation *op) {
       if (mlir::isa<kb::OverOp, kb::ReduceOp, kb::WhenOp>(op))
-        reason = "what the first launch stores is not computed anew for each use: it has loops or conditions";
+        reason = "what the first launch stores is not computed anew for each use: it has loops or "
+                 "conditions";
       scalars += mlir::isa<kb::LetOp>(op);
       stores += mlir::isa<kb::StoreOp>(op);
       forEachLoad(op, [&](kb::OperandAttr) { ++loads; });
@@ -202,11 +209,15 @@ private:
         reason = "the first launch loads '" + symbol.getName().str() + "' and uses it as an index";
     isInPlace = loadedNames(first.nest).count(name.str());
     for (const std::string &each : loadedNames(first.nest)) {
-      bool isStored = each != name && llvm::any_of(secondStores(), [&](const std::string &stored) { return stored == each; });
+      bool isStored = each != name && llvm::any_of(secondStores(), [&](const std::string &stored) {
+                        return stored == each;
+                      });
       if (isStored)
-        reason = "'" + each + "' changes before the second launch needs what the first one computes from it";
+        reason = "'" + each +
+                 "' changes before the second launch needs what the first one computes from it";
     }
-    // Each use computes the value anew: nothing is to be computed for elements that several points use.
+    // Each use computes the value anew: nothing is to be computed for elements that several points
+    // use.
     auto isReused = [&](const ElementLink &link) {
       Poly offset = names.polys.polyOf(names.ofSecond(link.load.getOffset()));
       return llvm::any_of(dimsOf(second.nest), [&](mlir::StringAttr dim) {
@@ -218,23 +229,26 @@ private:
       reason = "each element of '" + name.str() + "' is needed by many points of the second launch";
     if (links.size() > mostCopies && !isInPlace)
       reason = "the second launch loads '" + name.str() + "' in too many places";
-    for (const ElementLink &link : isInPlace ? llvm::ArrayRef(links).take_front() : llvm::ArrayRef(links))
+    for (const ElementLink &link :
+         isInPlace ? llvm::ArrayRef(links).take_front() : llvm::ArrayRef(links))
       if (!isBeforeStores(link.op, name))
         reason = "the second launch stores to '" + name.str() + "' and loads it again";
     if (reason.empty() && isInPlace && !changesInOnePlace())
-      reason = "'" + name.str() + "' would change more than once before the second launch has read all of it";
+      reason = "'" + name.str() +
+               "' would change more than once before the second launch has read all of it";
     return reason;
   }
 
-  /// Whether the first load in the second nest comes to each element once, and before all others: there the first nest
-  /// can change the element, which the others load from memory.
+  /// Whether the first load in the second nest comes to each element once, and before all others:
+  /// there the first nest can change the element, which the others load from memory.
   bool changesInOnePlace() {
     kb::StoreOp store = match.link.store;
     bool isSame = true;
     kb::NestOp(first.nest).walk([&](mlir::Operation *op) {
       forEachLoad(op, [&](kb::OperandAttr load) {
         if (load.getBase().getName() == store.getTarget().getBase().getName())
-          isSame &= names.polys.polyOf(load.getOffset()) == names.polys.polyOf(store.getTarget().getOffset());
+          isSame &= names.polys.polyOf(load.getOffset()) ==
+                    names.polys.polyOf(store.getTarget().getOffset());
       });
     });
     mlir::Block &body = kb::NestOp(second.nest).getBody().front();
@@ -248,7 +262,9 @@ private:
 
   std::set<std::string> secondStores() {
     std::set<std::string> stored;
-    kb::NestOp(second.nest).walk([&](kb::StoreOp store) { stored.insert(names.ofSecond(store.getTarget().getBase().getName())); });
+    kb::NestOp(second.nest).walk([&](kb::StoreOp store) {
+      stored.insert(names.ofSecond(store.getTarget().getBase().getName()));
+    });
     return stored;
   }
 
@@ -265,7 +281,8 @@ private:
     if (!usesFirst)
       for (mlir::StringAttr &dim : dims)
         dim = builder.getStringAttr(names.ofSecond(dim.getValue()));
-    result = LaunchedNest::create(builder.getContext(), names.parameters, llvm::SmallVector<mlir::Attribute>(dims.begin(), dims.end()));
+    result = LaunchedNest::create(builder.getContext(), names.parameters,
+                                  llvm::SmallVector<mlir::Attribute>(dims.begin(), dims.end()));
     result.nest.setSymbolsAttr(builder.getArrayAttr(names.symbolAttributes));
     builder.setInsertionPointToEnd(&result.nest.getBody().front());
     NestCopier ofFirst(builder, dims, names.symbols), ofSecond(builder, dims, names.symbols);
@@ -273,7 +290,9 @@ private:
       std::string renamed = names.ofSecond(name);
       return renamed == name ? std::nullopt : std::optional<std::string>(renamed);
     };
-    ofSecond.scalarFor = [&](kb::OperandAttr operand, mlir::Operation *op) { return scalarFor(operand, op); };
+    ofSecond.scalarFor = [&](kb::OperandAttr operand, mlir::Operation *op) {
+      return scalarFor(operand, op);
+    };
     ofSecond.symbol = [&](StringRef name) {
       mlir::AffineExpr product;
       for (const std::string &factor : names.factorsOf(names.ofSecond(name)))
@@ -291,7 +310,8 @@ private:
       copyWithFirstInside(ofFirst, ofSecond);
     } else {
       if (match.form == PointMatch::FlatFirst)
-        ofFirst.dimensions[dimsOf(first.nest).front().getValue()] = ofSecond.expression(match.link.load.getOffset()).getExpr();
+        ofFirst.dimensions[dimsOf(first.nest).front().getValue()] =
+            ofSecond.expression(match.link.load.getOffset()).getExpr();
       if (isInLoop())
         ofFirst.after = [&](mlir::Operation *op) {
           if (op == match.link.store.getOperation())
@@ -309,18 +329,21 @@ private:
     result.nest.setExtentsAttr(builder.getArrayAttr(extents));
   }
 
-  /// The scalar of \p store's nest that is stored as it is and does not change any more; empty if there is none.
+  /// The scalar of \p store's nest that is stored as it is and does not change any more; empty if
+  /// there is none.
   static std::string storedScalar(kb::StoreOp store) {
     std::string scalar;
     store->getBlock()->walk([&](mlir::Operation *op) {
       auto let = mlir::dyn_cast<kb::LetOp>(op);
       auto reduce = mlir::dyn_cast<kb::ReduceOp>(op);
-      if (let && !let.getReassigns() && let->getBlock() == store->getBlock() && let.getName() == store.getText() &&
-          let.getType() == store.getTarget().getType())
+      if (let && !let.getReassigns() && let->getBlock() == store->getBlock() &&
+          let.getName() == store.getText() && let.getType() == store.getTarget().getType())
         scalar = let.getName().str();
       bool isLater = op->getBlock() != store->getBlock() || !op->isBeforeInBlock(store);
       bool isInEarlierLoop = store->getBlock()->findAncestorOpInBlock(*op)->isBeforeInBlock(store);
-      if (isLater && !isInEarlierLoop && ((let && let.getReassigns() && let.getName() == scalar) || (reduce && reduce.getName() == scalar)))
+      if (isLater && !isInEarlierLoop &&
+          ((let && let.getReassigns() && let.getName() == scalar) ||
+           (reduce && reduce.getName() == scalar)))
         scalar.clear();
     });
     return scalar;
@@ -348,7 +371,8 @@ private:
     std::string scalar = names.fresh((copied.getTarget().getBase().getName() + "_value").str());
     mlir::OpBuilder::InsertPoint end = builder.saveInsertionPoint();
     builder.setInsertionPoint(copied);
-    kb::LetOp::create(builder, copied.getLoc(), scalar, copied.getTarget().getType(), copied.getText(), copied.getOperands(), false);
+    kb::LetOp::create(builder, copied.getLoc(), scalar, copied.getTarget().getType(),
+                      copied.getText(), copied.getOperands(), false);
     builder.restoreInsertionPoint(end);
     copied.setText(scalar);
     copied.setOperandsAttr(builder.getArrayAttr({}));
@@ -371,8 +395,9 @@ private:
     for (mlir::StringAttr dim : dimsOf(second.nest)) {
       std::string name = names.ofSecond(dim.getValue());
       auto pair = llvm::find_if(match.pairs, [&](const auto &each) { return each.second == name; });
-      copier.dimensions[dim.getValue()] =
-          pair == match.pairs.end() ? copied.getTarget().getOffset().getExpr() : copier.dimNamed(pair->first);
+      copier.dimensions[dim.getValue()] = pair == match.pairs.end()
+                                              ? copied.getTarget().getOffset().getExpr()
+                                              : copier.dimNamed(pair->first);
     }
     copier.copy(kb::NestOp(second.nest).getBody().front());
   }
@@ -381,8 +406,10 @@ private:
     kb::NestOp nest = first.nest;
     for (mlir::Operation &op : nest.getBody().front()) {
       auto store = mlir::dyn_cast<kb::StoreOp>(op);
-      bool isNeeded = store && !store.getAtomic() && storesOf(first.nest, store.getTarget().getBase().getName()).size() == 1 &&
-                      llvm::any_of(links, [&](const ElementLink &link) { return link.store == store; });
+      bool isNeeded =
+          store && !store.getAtomic() &&
+          storesOf(first.nest, store.getTarget().getBase().getName()).size() == 1 &&
+          llvm::any_of(links, [&](const ElementLink &link) { return link.store == store; });
       if (isNeeded)
         copyStore(copier, store, /*keepsStore=*/true);
       else
@@ -396,7 +423,8 @@ private:
     kb::NestOp nest = second.nest;
     unsigned entered = 0;
     if (match.form == PointMatch::FlatSecond)
-      ofSecond.dimensions[dimsOf(nest).front().getValue()] = ofFirst.expression(match.link.store.getTarget().getOffset()).getExpr();
+      ofSecond.dimensions[dimsOf(nest).front().getValue()] =
+          ofFirst.expression(match.link.store.getTarget().getOffset()).getExpr();
     if (match.form == PointMatch::Grouped)
       for (mlir::StringAttr dim : dimsOf(nest)) {
         mlir::AffineExpr line = mlir::getAffineConstantExpr(0, builder.getContext());
@@ -409,15 +437,18 @@ private:
         ofSecond.dimensions[dim.getValue()] = line;
       }
     if (match.form == PointMatch::Paired)
-      for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>())) {
+      for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(),
+                                          nest.getExtents().getAsRange<kb::ExprAttr>())) {
         std::string name = names.ofSecond(dim.getValue());
-        auto pair = llvm::find_if(match.pairs, [&](const auto &each) { return each.second == name; });
+        auto pair =
+            llvm::find_if(match.pairs, [&](const auto &each) { return each.second == name; });
         if (pair != match.pairs.end()) {
           ofSecond.dimensions[dim.getValue()] = ofSecond.dimNamed(pair->first);
           continue;
         }
         // Its points are iterations of one point of the first nest.
-        ofSecond.enter(name, ofSecond.expression(extent), kb::LoopOrder::Any, false, dim.getValue());
+        ofSecond.enter(name, ofSecond.expression(extent), kb::LoopOrder::Any, false,
+                       dim.getValue());
         ++entered;
       }
     ofSecond.copy(nest.getBody().front());
@@ -430,21 +461,23 @@ private:
     if (!isElement(operand))
       return std::nullopt;
     for (const auto &[scalar, target] : values)
-      if (target.getBase().getName() == operand.getBase().getName() && target.getType() == operand.getType() &&
-          target.getBytes() == operand.getBytes() &&
+      if (target.getBase().getName() == operand.getBase().getName() &&
+          target.getType() == operand.getType() && target.getBytes() == operand.getBytes() &&
           names.polys.polyOf(target.getOffset()) == names.polys.polyOf(operand.getOffset()) &&
           (isInline || isBeforeStores(op, operand.getBase().getName())))
         return scalar;
     return std::nullopt;
   }
 
-  /// The second nest, in which the first one's scalars and value stand before each statement that needs it.
+  /// The second nest, in which the first one's scalars and value stand before each statement that
+  /// needs it.
   void copyWithFirstInside(NestCopier &ofFirst, NestCopier &ofSecond) {
     bool isStored = false;
     ofSecond.before = [&](mlir::Operation *op) {
       values.clear();
       for (const ElementLink &link : links) {
-        if (link.op != op || (isInPlace && copies > 0) || scalarFor(ofSecond.operand(link.load), op))
+        if (link.op != op || (isInPlace && copies > 0) ||
+            scalarFor(ofSecond.operand(link.load), op))
           continue;
         llvm::Expected<PointMatch> here = matchPoints(names, first, second, link, /*inner=*/true);
         if (!here) {
@@ -459,11 +492,12 @@ private:
     };
     ofSecond.copy(kb::NestOp(second.nest).getBody().front());
     if (!isStored && !isTemporary())
-      problem = "no place in the second launch comes to each element once that the first one stores";
+      problem =
+          "no place in the second launch comes to each element once that the first one stores";
   }
 
-  /// Whether what the first nest stores at \p link's load is stored once: under no condition, and each point and iteration
-  /// there has an element of its own.
+  /// Whether what the first nest stores at \p link's load is stored once: under no condition, and
+  /// each point and iteration there has an element of its own.
   bool storesHere(const ElementLink &link) {
     return visitsOnce(link) && ((isInPlace && links.size() > 1) || !isTemporary());
   }
@@ -472,9 +506,13 @@ private:
     if (link.op->getParentOfType<kb::WhenOp>() || mlir::isa<kb::WhenOp>(link.op))
       return false;
     Poly offset = names.polys.polyOf(names.ofSecond(link.load.getOffset()));
-    auto dependsOn = [&](StringRef name) { return offset.contains(names.polys.id(names.ofSecond(name))); };
-    return llvm::all_of(dimsOf(second.nest), [&](mlir::StringAttr dim) { return dependsOn(dim.getValue()); }) &&
-           llvm::all_of(oversAround(link.op), [&](kb::OverOp over) { return dependsOn(over.getName()); });
+    auto dependsOn = [&](StringRef name) {
+      return offset.contains(names.polys.id(names.ofSecond(name)));
+    };
+    return llvm::all_of(dimsOf(second.nest),
+                        [&](mlir::StringAttr dim) { return dependsOn(dim.getValue()); }) &&
+           llvm::all_of(oversAround(link.op),
+                        [&](kb::OverOp over) { return dependsOn(over.getName()); });
   }
 
   /// Whether nothing but the two launches uses what the first one stores.
@@ -485,7 +523,8 @@ private:
     return isUsedOnlyBy(context, launches, names.parameters, store.getTarget().getBase().getName());
   }
 
-  void addFirst(NestCopier &ofFirst, NestCopier &ofSecond, const PointMatch &here, bool keepsStore) {
+  void addFirst(NestCopier &ofFirst, NestCopier &ofSecond, const PointMatch &here,
+                bool keepsStore) {
     NestCopier copier = ofSecond; // in the dimensions around the statement
     copier.dimensions.clear();
     copier.before = [](mlir::Operation *) {};
@@ -493,7 +532,8 @@ private:
     copier.symbol = ofFirst.symbol;
     kb::NestOp nest = first.nest;
     if (here.form == PointMatch::FlatFirst)
-      copier.dimensions[dimsOf(nest).front().getValue()] = ofSecond.expression(here.link.load.getOffset()).getExpr();
+      copier.dimensions[dimsOf(nest).front().getValue()] =
+          ofSecond.expression(here.link.load.getOffset()).getExpr();
     for (const auto &[dim, other] : here.pairs)
       copier.dimensions[dim] = copier.dimNamed(other);
     llvm::StringMap<std::string> scalars;
@@ -515,8 +555,8 @@ private:
 
   //===-- Legality ----------------------------------------------------------===//
 
-  /// Why a point must not run before another one: empty if every array that one launch stores to and the other uses is
-  /// used at the same element by each point.
+  /// Why a point must not run before another one: empty if every array that one launch stores to
+  /// and the other uses is used at the same element by each point.
   std::string whyOrderMatters() {
     struct Use {
       bool ofFirst, stores;
@@ -528,9 +568,12 @@ private:
     for (mlir::Operation &top : result.nest.getBody().front()) {
       top.walk([&](mlir::Operation *op) {
         bool isInner = !oversAround(op).empty();
-        forEachLoad(op, [&](kb::OperandAttr load) { uses[load.getBase().getName().str()].push_back({ofFirst, false, load, isInner}); });
+        forEachLoad(op, [&](kb::OperandAttr load) {
+          uses[load.getBase().getName().str()].push_back({ofFirst, false, load, isInner});
+        });
         if (auto store = mlir::dyn_cast<kb::StoreOp>(op))
-          uses[store.getTarget().getBase().getName().str()].push_back({ofFirst, true, store.getTarget(), isInner});
+          uses[store.getTarget().getBase().getName().str()].push_back(
+              {ofFirst, true, store.getTarget(), isInner});
       });
       ofFirst &= &top != lastOfFirst;
     }
@@ -542,7 +585,8 @@ private:
           crosses |= a.stores && (a.ofFirst != b.ofFirst || (isInline && &a != &b));
       for (const Use &each : all)
         isSame &= !each.isInner && each.operand.getBytes() == all.front().operand.getBytes() &&
-                  names.polys.polyOf(each.operand.getOffset()) == names.polys.polyOf(all.front().operand.getOffset());
+                  names.polys.polyOf(each.operand.getOffset()) ==
+                      names.polys.polyOf(all.front().operand.getOffset());
       isCertain &= !crosses || isSame;
     }
     if (isCertain)
@@ -550,7 +594,9 @@ private:
     addRequirements();
     Answer legal = isLegalNest(result.nest);
     result.nest.removeRequirementsAttr();
-    return legal.proven() ? "" : "one after the other, the launches cannot run point by point: " + legal.reason;
+    return legal.proven()
+               ? ""
+               : "one after the other, the launches cannot run point by point: " + legal.reason;
   }
 
   /// What the launches are tested for, without what is about their grids.
@@ -571,7 +617,8 @@ private:
       std::optional<std::string> size = hostText(each, nest);
       known &= size.has_value();
       if (size)
-        text += text.empty() ? (extents.size() > 1 ? "(long long)" + asOperand(*size) : *size) : " * " + asOperand(*size);
+        text += text.empty() ? (extents.size() > 1 ? "(long long)" + asOperand(*size) : *size)
+                             : " * " + asOperand(*size);
     }
     return text;
   }
@@ -587,14 +634,17 @@ private:
         a = a * copier.expression(each).getExpr();
       for (kb::ExprAttr each : ofB)
         b = b * copier.expression(each).getExpr();
-      if (algebra.holds(copier.expression(a - b)) == true && algebra.holds(copier.expression(b - a)) == true)
+      if (algebra.holds(copier.expression(a - b)) == true &&
+          algebra.holds(copier.expression(b - a)) == true)
         continue;
       bool known = true;
       HostCondition condition;
       condition.text = product(ofA, result.nest, known) + " == " + product(ofB, result.nest, known);
       if (!known)
-        return llvm::createStringError("the host does not know how many elements the launches go over");
-      if (llvm::Error error = addOpenConditions(context, launch, result.parameters, {condition}, result.open))
+        return llvm::createStringError(
+            "the host does not know how many elements the launches go over");
+      if (llvm::Error error =
+              addOpenConditions(context, launch, result.parameters, {condition}, result.open))
         return error;
     }
     return llvm::Error::success();
@@ -609,7 +659,8 @@ private:
   bool isInline = false;
   bool isInPlace = false; ///< the first nest changes the elements that the second one loads
   LaunchedNest result;
-  std::map<std::string, kb::OperandAttr> values; ///< scalars and the elements that they were stored to
+  std::map<std::string, kb::OperandAttr>
+      values; ///< scalars and the elements that they were stored to
   mlir::Operation *lastOfFirst = nullptr;
   unsigned copies = 0;
   std::string problem;
@@ -617,6 +668,7 @@ private:
 
 } // namespace
 
-llvm::Expected<LaunchedNest> kbopt::fuse(const PassContext &context, const LaunchedNest &first, const LaunchedNest &second) {
+llvm::Expected<LaunchedNest> kbopt::fuse(const PassContext &context, const LaunchedNest &first,
+                                         const LaunchedNest &second) {
   return Fuser(context, first, second).run();
 }

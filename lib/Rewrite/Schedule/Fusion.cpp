@@ -57,15 +57,18 @@ private:
       if (variable->getType()->isPointerType()) {
         // The launches before are moved past this.
         for (const LaunchText &each : before.launches)
-          if (llvm::any_of(each.fact().arguments, [&](const Expr *argument) { return restsOn(argument, {variable}); }))
+          if (llvm::any_of(each.fact().arguments,
+                           [&](const Expr *argument) { return restsOn(argument, {variable}); }))
             return "'" + variable->getName().str() + "' is allocated anew after the launch uses it";
         continue;
       }
       for (const LaunchText &each : before.launches)
         if (looksThroughPointers(each.fact().call))
-          return "'" + variable->getName().str() + "' changes after the launch, which may use it through a reference";
-      saves.emplace_back(variable, context.unusedName(("first_" + variable->getName()).str() +
-                                                      (members.size() > 1 ? std::to_string(members.size()) : "")));
+          return "'" + variable->getName().str() +
+                 "' changes after the launch, which may use it through a reference";
+      saves.emplace_back(
+          variable, context.unusedName(("first_" + variable->getName()).str() +
+                                       (members.size() > 1 ? std::to_string(members.size()) : "")));
       before.renameVariable(variable, saves.back().second);
     }
     llvm::Expected<LaunchedNest> both = fuse(context, before, *other);
@@ -93,8 +96,8 @@ private:
       const auto *ref = dyn_cast<DeclRefExpr>(each);
       const auto *unary = dyn_cast<UnaryOperator>(each);
       const auto *variable = ref ? dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-      looks |= (variable && variable->getType()->isReferenceType()) || (unary && unary->getOpcode() == UO_Deref) ||
-               isa<ArraySubscriptExpr>(each);
+      looks |= (variable && variable->getType()->isReferenceType()) ||
+               (unary && unary->getOpcode() == UO_Deref) || isa<ArraySubscriptExpr>(each);
       return true;
     });
     return looks;
@@ -104,8 +107,10 @@ private:
     std::vector<std::string> names;
     for (const Member &each : members)
       names.push_back("'" + each.kernel->name().str() + "'");
-    std::string text = "// What " + llvm::join(llvm::ArrayRef(names).drop_back(), ", ") + " and " + names.back() +
-                       " compute one after the other: what is stored for a\n// point is still at hand where it is needed.";
+    std::string text = "// What " + llvm::join(llvm::ArrayRef(names).drop_back(), ", ") + " and " +
+                       names.back() +
+                       " compute one after the other: what is stored for a\n// point is still at "
+                       "hand where it is needed.";
     return text;
   }
 
@@ -114,9 +119,11 @@ private:
   }
 
   /// Adds what \p nest as \p generated needs of the launch to \p open.
-  llvm::Error addConditions(const LaunchedNest &nest, const GeneratedKernel &generated, std::vector<std::string> &open) {
+  llvm::Error addConditions(const LaunchedNest &nest, const GeneratedKernel &generated,
+                            std::vector<std::string> &open) {
     open = nest.open;
-    llvm::Expected<std::vector<HostCondition>> conditions = conditionsOf(nest.kernel(), nest.nest, generated);
+    llvm::Expected<std::vector<HostCondition>> conditions =
+        conditionsOf(nest.kernel(), nest.nest, generated);
     if (!conditions)
       return conditions.takeError();
     return addOpenConditions(context, nest.launchText(), nest.parameters, *conditions, open);
@@ -142,10 +149,12 @@ private:
     std::string name = parts.front();
     for (StringRef part : llvm::drop_begin(parts))
       name += isCamel ? part.take_front().upper() + part.drop_front().str() : "_" + part.str();
-    // One name for each launch that others of the same kernels follow, whatever becomes of the others.
+    // One name for each launch that others of the same kernels follow, whatever becomes of the
+    // others.
     const Member &first = members.front();
     size_t number = 1;
-    for (const LaunchFact &earlier : llvm::ArrayRef(first.kernel->launches).take_front(first.fact - first.kernel->launches.data()))
+    for (const LaunchFact &earlier : llvm::ArrayRef(first.kernel->launches)
+                                         .take_front(first.fact - first.kernel->launches.data()))
       number += beginsAlike(earlier);
     return context.unusedName(name + ending + (number > 1 ? std::to_string(number) : ""));
   }
@@ -180,16 +189,20 @@ private:
     if (!text)
       return text.takeError();
     for (size_t i = 0; i + 1 < joined.launches.size(); ++i)
-      if (hasDirective(context.parsed().text().slice(joined.launches[i].anchor().end, joined.launches[i + 1].anchor().begin), {}))
+      if (hasDirective(context.parsed().text().slice(joined.launches[i].anchor().end,
+                                                     joined.launches[i + 1].anchor().begin),
+                       {}))
         return llvm::createStringError("the preprocessor may leave out some of the launches");
-    AnchorOrReason anchor = anchorOfStatements(context.parsed(), statementOf(*members.front().fact),
-                                               statementOf(*members.back().fact), members.front().fact->host);
+    AnchorOrReason anchor =
+        anchorOfStatements(context.parsed(), statementOf(*members.front().fact),
+                           statementOf(*members.back().fact), members.front().fact->host);
     if (!anchor)
       return llvm::createStringError("the launches cannot be changed: " + anchor.reason());
     if (llvm::Error error = rewrite.edits.replaceAll(*anchor, between(*text) + *text))
       return std::move(error);
     rewrite.promise = Promise::Reassociates;
-    rewrite.summary = "joined " + std::to_string(members.size()) + " launches in '" + generated->name + "'";
+    rewrite.summary =
+        "joined " + std::to_string(members.size()) + " launches in '" + generated->name + "'";
     if (!dropped.empty())
       rewrite.summary += ", without storing '" + llvm::join(dropped, "' and '") + "'";
     if (!open.empty())
@@ -205,17 +218,20 @@ private:
       if (each.kernel->function()->getDeclContext()->getEnclosingNamespaceContext() !=
           last->function()->getDeclContext()->getEnclosingNamespaceContext())
         return llvm::createStringError("the kernels are in different namespaces");
-      if (sources.isBeforeInTranslationUnit(last->function()->getEndLoc(), each.kernel->function()->getEndLoc()))
+      if (sources.isBeforeInTranslationUnit(last->function()->getEndLoc(),
+                                            each.kernel->function()->getEndLoc()))
         last = each.kernel;
     }
-    if (!sources.isBeforeInTranslationUnit(last->function()->getEndLoc(), members.front().fact->call->getBeginLoc()))
+    if (!sources.isBeforeInTranslationUnit(last->function()->getEndLoc(),
+                                           members.front().fact->call->getBeginLoc()))
       return llvm::createStringError("'" + last->name().str() + "' is defined after the launches");
     // The statements of all kernels must mean the same where the new one stands.
     std::set<std::string> words;
     for (StringRef word : namesIn(generated.definition))
       words.insert(word.str());
     for (const Member &each : members) {
-      unsigned begin = sources.getFileOffset(each.kernel->function()->getEndLoc()), end = sources.getFileOffset(last->function()->getEndLoc());
+      unsigned begin = sources.getFileOffset(each.kernel->function()->getEndLoc()),
+               end = sources.getFileOffset(last->function()->getEndLoc());
       if (begin < end && hasDirective(context.parsed().text().slice(begin, end), words))
         return llvm::createStringError("a macro changes between the definitions of the kernels");
     }
@@ -224,11 +240,13 @@ private:
       definition = pattern;
     AnchorOrReason anchor = anchorOf(context.parsed(), definition);
     if (!anchor)
-      return llvm::createStringError("no kernel can be added after '" + last->name().str() + "': " + anchor.reason());
+      return llvm::createStringError("no kernel can be added after '" + last->name().str() +
+                                     "': " + anchor.reason());
     return edits.insertAfter(*anchor, "\n\n" + StringRef(generated.definition).trim().str());
   }
 
-  /// Whether \p text has a line of the preprocessor that is about one of \p names; any line if there are none.
+  /// Whether \p text has a line of the preprocessor that is about one of \p names; any line if
+  /// there are none.
   static bool hasDirective(StringRef text, const std::set<std::string> &names) {
     llvm::SmallVector<StringRef> lines;
     text.split(lines, '\n');
@@ -236,11 +254,13 @@ private:
       if (!line.ltrim().consume_front("#"))
         return false;
       std::vector<StringRef> words = namesIn(line);
-      return names.empty() || llvm::any_of(words, [&](StringRef word) { return names.count(word.str()); });
+      return names.empty() ||
+             llvm::any_of(words, [&](StringRef word) { return names.count(word.str()); });
     });
   }
 
-  /// What stands between the launches, and before it the values that \p joinedText needs of variables which change there.
+  /// What stands between the launches, and before it the values that \p joinedText needs of
+  /// variables which change there.
   std::string between(StringRef joinedText) const {
     std::string text;
     StringRef last;
@@ -249,7 +269,11 @@ private:
       for (const auto &[variable, saved] : savedBefore[i])
         if (llvm::is_contained(used, saved))
           text += "const auto " + saved + " = " + variable->getName().str() + ";\n";
-      StringRef part = context.parsed().text().slice(joined.launches[i].anchor().end, joined.launches[i + 1].anchor().begin).trim();
+      StringRef part =
+          context.parsed()
+              .text()
+              .slice(joined.launches[i].anchor().end, joined.launches[i + 1].anchor().begin)
+              .trim();
       // Of two waits one after the other one is enough.
       if (part == last && part.ends_with("Synchronize();") && !part.contains('\n'))
         continue;
@@ -260,7 +284,8 @@ private:
   }
 
   /// What takes the place of the last launch.
-  llvm::Expected<std::string> launchText(const GeneratedKernel &generated, llvm::ArrayRef<std::string> open) {
+  llvm::Expected<std::string> launchText(const GeneratedKernel &generated,
+                                         llvm::ArrayRef<std::string> open) {
     llvm::Expected<std::string> fast = joined.launchOf(generated, /*hasFallback=*/!open.empty());
     if (!fast || open.empty())
       return fast;
@@ -280,6 +305,7 @@ private:
 
 } // namespace
 
-llvm::Expected<Rewrite> kbopt::fuseLaunches(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) {
+llvm::Expected<Rewrite> kbopt::fuseLaunches(const PassContext &context, const KernelView &kernel,
+                                            const LaunchFact &fact) {
   return Fusion(context).run(kernel, fact);
 }

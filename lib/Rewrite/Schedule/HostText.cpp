@@ -11,7 +11,8 @@ using llvm::StringRef;
 static bool isWord(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 /// Calls \p visit for each name and gives it the text since the one before.
-static void scan(StringRef text, llvm::function_ref<void(StringRef between, StringRef name)> visit) {
+static void scan(StringRef text,
+                 llvm::function_ref<void(StringRef between, StringRef name)> visit) {
   size_t kept = 0;
   for (size_t at = 0; at < text.size();) {
     if (!isWord(text[at])) {
@@ -45,8 +46,9 @@ std::vector<StringRef> kbopt::namesIn(StringRef text) {
   return names;
 }
 
-std::string kbopt::replaceNames(StringRef text,
-                                llvm::function_ref<std::optional<std::string>(StringRef)> replacement) {
+std::string
+kbopt::replaceNames(StringRef text,
+                    llvm::function_ref<std::optional<std::string>(StringRef)> replacement) {
   std::string result;
   scan(text, [&](StringRef between, StringRef name) {
     result += between;
@@ -64,8 +66,9 @@ std::string kbopt::asOperand(StringRef text) {
   for (size_t at = 0; at < text.size(); ++at) {
     char c = text[at];
     depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-    bool isPart = isWord(c) || c == '.' || c == ':' || c == ')' || c == ']' || c == '(' || c == '[' ||
-                  (c == '-' && text.substr(at).starts_with("->")) || (c == '>' && at && text[at - 1] == '-');
+    bool isPart = isWord(c) || c == '.' || c == ':' || c == ')' || c == ']' || c == '(' ||
+                  c == '[' || (c == '-' && text.substr(at).starts_with("->")) ||
+                  (c == '>' && at && text[at - 1] == '-');
     // A cast such as (int)n has its closing parenthesis before a word.
     bool isCast = c == ')' && at + 1 < text.size() && (isWord(text[at + 1]) || text[at + 1] == '(');
     if (depth == 0 && (!isPart || isCast))
@@ -112,7 +115,8 @@ private:
     int64_t left = unary();
     for (;;) {
       skipSpace();
-      const auto *found = llvm::find_if(operators, [&](const auto &each) { return rest.starts_with(each.first); });
+      const auto *found =
+          llvm::find_if(operators, [&](const auto &each) { return rest.starts_with(each.first); });
       if (failed || found == std::end(operators) || found->second <= level)
         return left;
       rest = rest.drop_front(found->first.size());
@@ -183,7 +187,7 @@ private:
 
 } // namespace
 
-std::optional<int64_t> kbopt::evaluate(StringRef text,
-                                       llvm::function_ref<std::optional<int64_t>(StringRef)> valueOf) {
+std::optional<int64_t>
+kbopt::evaluate(StringRef text, llvm::function_ref<std::optional<int64_t>(StringRef)> valueOf) {
   return Evaluator(text, valueOf).run();
 }

@@ -20,8 +20,9 @@ namespace kbopt {
 std::vector<llvm::StringRef> namesIn(llvm::StringRef text);
 
 /// \p text with each of its names replaced by what \p replacement says; none: it stays.
-std::string replaceNames(llvm::StringRef text,
-                         llvm::function_ref<std::optional<std::string>(llvm::StringRef)> replacement);
+std::string
+replaceNames(llvm::StringRef text,
+             llvm::function_ref<std::optional<std::string>(llvm::StringRef)> replacement);
 
 /// \p text, in parentheses unless it is a name, a number, a call or in them already.
 std::string asOperand(llvm::StringRef text);
@@ -29,8 +30,8 @@ std::string asOperand(llvm::StringRef text);
 /// The value of the integer expression \p text, where \p valueOf gives those of its names.
 /// Nothing if it has other parts than numbers, casts to integers and the arithmetic,
 /// comparison and logical operators, or if it overflows.
-std::optional<int64_t> evaluate(llvm::StringRef text,
-                                llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> valueOf);
+std::optional<int64_t>
+evaluate(llvm::StringRef text, llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> valueOf);
 
 } // namespace kbopt
 

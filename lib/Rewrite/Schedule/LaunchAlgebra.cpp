@@ -32,7 +32,8 @@ auto LaunchAlgebra::sum(Polynomial a, const Polynomial &b, int64_t factor) -> Po
   return a;
 }
 
-std::optional<LaunchAlgebra::Polynomial> LaunchAlgebra::quotient(const Polynomial &dividend, const Polynomial &divisor) {
+std::optional<LaunchAlgebra::Polynomial> LaunchAlgebra::quotient(const Polynomial &dividend,
+                                                                 const Polynomial &divisor) {
   if (divisor.size() != 1 || divisor.begin()->second != 1)
     return std::nullopt;
   const Monomial &factor = divisor.begin()->first;
@@ -41,7 +42,8 @@ std::optional<LaunchAlgebra::Polynomial> LaunchAlgebra::quotient(const Polynomia
     if (!std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end()))
       return std::nullopt;
     Monomial rest;
-    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(), std::back_inserter(rest));
+    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(),
+                        std::back_inserter(rest));
     result[rest] = coefficient;
   }
   return result;
@@ -70,7 +72,8 @@ auto LaunchAlgebra::remainder(const Polynomial &dividend, const Polynomial &divi
   return found->second;
 }
 
-/// \p throughVariable: \p expr initialises a variable, so that what it mentions may have changed since.
+/// \p throughVariable: \p expr initialises a variable, so that what it mentions may have changed
+/// since.
 auto LaunchAlgebra::ofHost(const Expr *expr, bool throughVariable) -> Polynomial {
   const ASTContext &ast = context.parsed().context();
   expr = ast::strip(expr);
@@ -96,7 +99,8 @@ auto LaunchAlgebra::ofHost(const Expr *expr, bool throughVariable) -> Polynomial
     return newLeaf();
   const Stmt *body = host ? host->getBody() : nullptr;
   bool isSettled = variable->getType().isConstQualified() ||
-                   (variable->isLocalVarDeclOrParm() && !variable->isStaticLocal() && body && !mayModify(body, variable));
+                   (variable->isLocalVarDeclOrParm() && !variable->isStaticLocal() && body &&
+                    !mayModify(body, variable));
   if (!isSettled && throughVariable)
     return newLeaf();
   if (isSettled && variable->hasInit() && !isa<ParmVarDecl>(variable))
@@ -105,7 +109,8 @@ auto LaunchAlgebra::ofHost(const Expr *expr, bool throughVariable) -> Polynomial
         ast.getIntWidth(init->getType()) <= ast.getIntWidth(variable->getType())) {
       Polynomial inner = ofHost(init, /*throughVariable=*/true);
       // A value of its own is the variable's.
-      if (inner.size() != 1 || inner.begin()->first.size() != 1 || inner.begin()->first[0] + 1 != leaves)
+      if (inner.size() != 1 || inner.begin()->first.size() != 1 ||
+          inner.begin()->first[0] + 1 != leaves)
         return inner;
     }
   llvm::FoldingSetNodeID id;
@@ -164,8 +169,9 @@ LaunchAlgebra::LaunchAlgebra(const PassContext &context, const LaunchText &launc
     if (!division)
       blocks = ofHost(grid->expr, storedGrid);
     else if (sum(ofHost(division->size, isEarlier), extent, -1).empty())
-      covers.push_back({blocks.begin()->first[0], extent, ofHost(division->count, isEarlier),
-                        isIntArithmetic(ast::resolve(grid->expr, host), context.parsed().context())});
+      covers.push_back(
+          {blocks.begin()->first[0], extent, ofHost(division->count, isEarlier),
+           isIntArithmetic(ast::resolve(grid->expr, host), context.parsed().context())});
   }
 }
 
@@ -188,7 +194,8 @@ auto LaunchAlgebra::ofMap(mlir::AffineExpr expr, kb::ExprAttr space) -> Polynomi
   if (auto symbol = mlir::dyn_cast<mlir::AffineSymbolExpr>(expr)) {
     unsigned position = symbol.getPosition();
     if (position < kb::firstNamedSymbol)
-      return ofName((position < kb::gdimSymbol ? "blockDim." : "gridDim.") + std::string(1, "xyz"[position % 3]));
+      return ofName((position < kb::gdimSymbol ? "blockDim." : "gridDim.") +
+                    std::string(1, "xyz"[position % 3]));
     return ofName(kb::symbolName(position, space.getSymbols()));
   }
   auto binary = mlir::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
@@ -203,7 +210,9 @@ auto LaunchAlgebra::ofMap(mlir::AffineExpr expr, kb::ExprAttr space) -> Polynomi
   case mlir::AffineExprKind::Mul:
     return product(left, right);
   case mlir::AffineExprKind::Mod:
-    return divides ? constant(*a % *b) : quotient(left, right) ? constant(0) : remainder(left, right);
+    return divides                 ? constant(*a % *b)
+           : quotient(left, right) ? constant(0)
+                                   : remainder(left, right);
   case mlir::AffineExprKind::FloorDiv:
     if (auto exact = quotient(left, right))
       return *exact;
@@ -272,9 +281,11 @@ bool LaunchAlgebra::isTested(kb::ExprAttr requirement) {
   };
   return llvm::any_of(testedBefore(context, launch.fact().call), [&](const Expr *each) {
     const auto *comparison = dyn_cast<BinaryOperator>(each->IgnoreParenImpCasts());
-    if (!comparison || !comparison->isComparisonOp() || !comparison->getLHS()->getType()->isSignedIntegerOrEnumerationType())
+    if (!comparison || !comparison->isComparisonOp() ||
+        !comparison->getLHS()->getType()->isSignedIntegerOrEnumerationType())
       return false;
-    Polynomial left = ofHost(comparison->getLHS(), false), right = ofHost(comparison->getRHS(), false);
+    Polynomial left = ofHost(comparison->getLHS(), false),
+               right = ofHost(comparison->getRHS(), false);
     switch (comparison->getOpcode()) {
     case BO_GT:
       return shows(left, right, 1);
@@ -287,7 +298,8 @@ bool LaunchAlgebra::isTested(kb::ExprAttr requirement) {
     case BO_EQ:
       // C++ and affine maps agree on which remainders are 0, not on those of negative numbers.
       if (const auto *rest = dyn_cast<BinaryOperator>(comparison->getLHS()->IgnoreParenImpCasts());
-          rest && rest->getOpcode() == BO_Rem && right.empty() && rest->getType()->isSignedIntegerOrEnumerationType())
+          rest && rest->getOpcode() == BO_Rem && right.empty() &&
+          rest->getType()->isSignedIntegerOrEnumerationType())
         left = remainder(ofHost(rest->getLHS(), false), ofHost(rest->getRHS(), false));
       return shows(left, right, 0) || shows(right, left, 0);
     default:

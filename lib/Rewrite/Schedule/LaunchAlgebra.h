@@ -30,7 +30,8 @@ private:
   static Polynomial constant(int64_t value);
   static Polynomial product(const Polynomial &a, const Polynomial &b);
   static Polynomial sum(Polynomial a, const Polynomial &b, int64_t factor = 1);
-  /// \p dividend by the product \p divisor, which a requirement of its own takes to be positive; none if that leaves a rest.
+  /// \p dividend by the product \p divisor, which a requirement of its own takes to be positive;
+  /// none if that leaves a rest.
   static std::optional<Polynomial> quotient(const Polynomial &dividend, const Polynomial &divisor);
   static std::optional<int64_t> constantOf(const Polynomial &polynomial);
   Polynomial newLeaf() { return {{{leaves++}, 1}}; }
@@ -52,7 +53,8 @@ private:
   struct Cover {
     unsigned grid;
     Polynomial block, count;
-    /// The count was rounded up in the arithmetic of int, where it did not overflow: grid times block is an int.
+    /// The count was rounded up in the arithmetic of int, where it did not overflow: grid times
+    /// block is an int.
     bool isInt;
   };
   bool isBoundedByInt(const Polynomial &polynomial) const;

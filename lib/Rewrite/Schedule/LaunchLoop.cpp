@@ -11,7 +11,8 @@ using namespace clang;
 using llvm::StringRef;
 
 static const Stmt *parentOf(const PassContext &context, const Stmt *statement) {
-  for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*statement))
+  for (const DynTypedNode &parent :
+       context.parsed().context().getParentMapContext().getParents(*statement))
     if (const auto *outer = parent.get<Stmt>())
       return outer;
   return nullptr;
@@ -48,9 +49,11 @@ static bool printsAlways(const Stmt *statement, unsigned depth = 0) {
       if (const auto *call = dyn_cast<CallExpr>(each))
         if (const FunctionDecl *function = call->getDirectCallee()) {
           const FunctionDecl *definition = nullptr;
-          prints |= (function->getDeclName().isIdentifier() && printers.contains(function->getName())) ||
-                    (function->isOverloadedOperator() && function->isInStdNamespace()) ||
-                    (depth < 3 && function->hasBody(definition) && printsAlways(definition->getBody(), depth + 1));
+          prints |=
+              (function->getDeclName().isIdentifier() && printers.contains(function->getName())) ||
+              (function->isOverloadedOperator() && function->isInStdNamespace()) ||
+              (depth < 3 && function->hasBody(definition) &&
+               printsAlways(definition->getBody(), depth + 1));
         }
       return true;
     });
@@ -62,14 +65,16 @@ namespace {
 /// Reads one loop of which \p core, the launch or a loop inside, is all that matters.
 class LoopReader {
 public:
-  LoopReader(const PassContext &context, const LaunchFact &fact, const ForStmt *loop, const Stmt *core)
+  LoopReader(const PassContext &context, const LaunchFact &fact, const ForStmt *loop,
+             const Stmt *core)
       : context(context), fact(fact), loop(loop), core(core) {}
 
   llvm::Expected<LaunchLoop> run() {
     std::optional<ast::CountedLoop> counted = ast::countedLoop(loop);
     if (!counted)
       return refuse("is no 'for (int i = begin; i < end; ++i)'");
-    bool isByOne = !counted->step || ast::constantOf(counted->step, context.parsed().context()) == 1;
+    bool isByOne =
+        !counted->step || ast::constantOf(counted->step, context.parsed().context()) == 1;
     if (!isByOne || !isRepeatable(counted->begin) || !isRepeatable(counted->end))
       return refuse("does not count up one by one");
     // `-1 < 5u` is false.
@@ -83,7 +88,8 @@ public:
     const auto *list = dyn_cast<CompoundStmt>(loop->getBody());
     bool isAfter = false;
     std::vector<const VarDecl *> assigned, declared;
-    for (const Stmt *each : list ? llvm::ArrayRef(list->body_begin(), list->size()) : llvm::ArrayRef<Stmt *>()) {
+    for (const Stmt *each :
+         list ? llvm::ArrayRef(list->body_begin(), list->size()) : llvm::ArrayRef<Stmt *>()) {
       if (isCore(each)) {
         isAfter = true;
         continue;
@@ -92,11 +98,13 @@ public:
         return refuse(why);
       if (!isAfter)
         declared = declarationsOf(each, std::move(declared));
-      else if (llvm::any_of(declared, [&](const VarDecl *variable) { return ast::mentions(each, variable); }))
+      else if (llvm::any_of(declared,
+                            [&](const VarDecl *variable) { return ast::mentions(each, variable); }))
         return refuse("checks a variable after the launch that it declares before");
     }
     if (!assigned.empty())
-      return refuse("gives '" + assigned.front()->getName().str() + "' a value, which may carry something to the next launch");
+      return refuse("gives '" + assigned.front()->getName().str() +
+                    "' a value, which may carry something to the next launch");
     if (list && isAfter)
       result.after = textAfterCore(list);
     return result;
@@ -104,7 +112,8 @@ public:
 
 private:
   llvm::Error refuse(const llvm::Twine &why) const {
-    return llvm::createStringError("the loop at " + ast::lineText(context, loop->getForLoc()) + " " + why);
+    return llvm::createStringError("the loop at " + ast::lineText(context, loop->getForLoc()) +
+                                   " " + why);
   }
 
   bool isCore(const Stmt *statement) const {
@@ -113,7 +122,8 @@ private:
     return statement == core;
   }
 
-  std::string whyNotBeside(const Stmt *statement, const VarDecl *variable, std::vector<const VarDecl *> &assigned) const {
+  std::string whyNotBeside(const Stmt *statement, const VarDecl *variable,
+                           std::vector<const VarDecl *> &assigned) const {
     std::string place = ast::lineText(context, statement->getBeginLoc());
     if (auto launches = ast::findAll<CUDAKernelCallExpr>(statement); !launches.empty())
       return "launches another kernel at " + place;
@@ -126,7 +136,8 @@ private:
     return "";
   }
 
-  static std::vector<const VarDecl *> declarationsOf(const Stmt *statement, std::vector<const VarDecl *> all) {
+  static std::vector<const VarDecl *> declarationsOf(const Stmt *statement,
+                                                     std::vector<const VarDecl *> all) {
     if (const auto *declaration = dyn_cast<DeclStmt>(statement))
       for (const Decl *each : declaration->decls())
         if (const auto *variable = dyn_cast<VarDecl>(each))
@@ -144,7 +155,9 @@ private:
     if (last && isa<Expr>(last))
       anchor = anchorOfLaunch(context.parsed(), fact.call, fact.host);
     unsigned end = sources.getFileOffset(list->getRBracLoc());
-    return anchor && anchor->end <= end ? context.parsed().text().slice(anchor->end, end).trim().str() : "";
+    return anchor && anchor->end <= end
+               ? context.parsed().text().slice(anchor->end, end).trim().str()
+               : "";
   }
 
   const PassContext &context;
@@ -155,9 +168,12 @@ private:
 
 } // namespace
 
-llvm::Expected<std::vector<LaunchLoop>> kbopt::launchLoops(const PassContext &context, const LaunchFact &fact) {
+llvm::Expected<std::vector<LaunchLoop>> kbopt::launchLoops(const PassContext &context,
+                                                           const LaunchFact &fact) {
   if (fact.instances > 1 || !fact.host)
-    return llvm::createStringError("the launch at " + ast::lineText(context, fact.call->getBeginLoc()) + " stands for several launches");
+    return llvm::createStringError("the launch at " +
+                                   ast::lineText(context, fact.call->getBeginLoc()) +
+                                   " stands for several launches");
   std::vector<LaunchLoop> loops;
   const Stmt *core = fact.call;
   while (const ForStmt *loop = loopAround(context, core)) {
@@ -172,6 +188,7 @@ llvm::Expected<std::vector<LaunchLoop>> kbopt::launchLoops(const PassContext &co
     core = loop;
   }
   if (loops.empty())
-    return llvm::createStringError("the launch at " + ast::lineText(context, fact.call->getBeginLoc()) + " stands in no loop");
+    return llvm::createStringError(
+        "the launch at " + ast::lineText(context, fact.call->getBeginLoc()) + " stands in no loop");
   return loops;
 }

@@ -13,14 +13,16 @@ std::vector<Site> LaunchPass::sites(const PassContext &context, const KernelView
   return sites;
 }
 
-Decision LaunchPass::prepare(const PassContext &context, const Site &site, const PassOptions &options) const {
+Decision LaunchPass::prepare(const PassContext &context, const Site &site,
+                             const PassOptions &options) const {
   llvm::Expected<Rewrite> rewrite = apply(context, site, options);
   if (!rewrite)
     return Decision::doesNotApply(llvm::toString(rewrite.takeError()));
   return Decision::applies();
 }
 
-llvm::Expected<Rewrite> LaunchPass::apply(const PassContext &context, const Site &site, const PassOptions &) const {
+llvm::Expected<Rewrite> LaunchPass::apply(const PassContext &context, const Site &site,
+                                          const PassOptions &) const {
   for (const LaunchFact &fact : site.kernel->launches)
     if (fact.call == site.as<clang::CallExpr>())
       return rewrite(context, *site.kernel, fact);

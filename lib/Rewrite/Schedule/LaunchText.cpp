@@ -34,7 +34,8 @@ static bool isPure(const FunctionDecl *function, unsigned depth) {
   if (depth > 3 || !function->hasBody(definition))
     return false;
   const auto *body = dyn_cast<CompoundStmt>(definition->getBody());
-  const auto *returned = body && body->size() == 1 ? dyn_cast<ReturnStmt>(body->body_front()) : nullptr;
+  const auto *returned =
+      body && body->size() == 1 ? dyn_cast<ReturnStmt>(body->body_front()) : nullptr;
   return returned && returned->getRetValue() && isRepeatable(returned->getRetValue());
 }
 
@@ -54,16 +55,19 @@ bool kbopt::isRepeatable(const Expr *expr) {
   return repeatable;
 }
 
-llvm::StringMap<std::string> kbopt::templateArguments(const FunctionDecl *instance, const ASTContext &ast) {
+llvm::StringMap<std::string> kbopt::templateArguments(const FunctionDecl *instance,
+                                                      const ASTContext &ast) {
   llvm::StringMap<std::string> texts;
   const TemplateArgumentList *arguments = instance->getTemplateSpecializationArgs();
   const FunctionTemplateDecl *pattern = instance->getPrimaryTemplate();
   if (!arguments || !pattern)
     return texts;
-  for (unsigned i = 0; i < std::min<unsigned>(arguments->size(), pattern->getTemplateParameters()->size()); ++i) {
+  for (unsigned i = 0;
+       i < std::min<unsigned>(arguments->size(), pattern->getTemplateParameters()->size()); ++i) {
     const TemplateArgument &argument = arguments->get(i);
     StringRef name = pattern->getTemplateParameters()->getParam(i)->getName();
-    if (argument.getKind() == TemplateArgument::Integral && argument.getIntegralType()->isBooleanType())
+    if (argument.getKind() == TemplateArgument::Integral &&
+        argument.getIntegralType()->isBooleanType())
       texts[name] = argument.getAsIntegral().isZero() ? "false" : "true";
     else if (argument.getKind() == TemplateArgument::Integral)
       texts[name] = llvm::toString(argument.getAsIntegral(), 10);
@@ -104,7 +108,8 @@ llvm::Expected<std::string> LaunchText::translate(StringRef text) const {
 
 LaunchText LaunchText::withMeanings(llvm::StringMap<Meaning> meanings) const {
   LaunchText other = *this;
-  for (StringRef builtin : {"gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z"})
+  for (StringRef builtin :
+       {"gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z"})
     meanings[builtin] = *meaning(builtin);
   other.names = std::move(meanings);
   return other;
@@ -122,7 +127,8 @@ bool LaunchText::castTo(const FunctionDecl *instance, const ASTContext &ast) {
     QualType type = instance->getParamDecl(i)->getType().getUnqualifiedType();
     if (!type->isPointerType() && !type->isArithmeticType())
       return false;
-    argumentTexts[i] = "(" + type.getAsString(ast.getPrintingPolicy()) + ")" + asOperand(argumentTexts[i]);
+    argumentTexts[i] =
+        "(" + type.getAsString(ast.getPrintingPolicy()) + ")" + asOperand(argumentTexts[i]);
     Meaning &meaning = names[instance->getParamDecl(i)->getName()];
     meaning.text = argumentTexts[i];
     meaning.isOperand = true;
@@ -134,7 +140,8 @@ std::string LaunchText::arguments() const { return llvm::join(argumentTexts, ", 
 
 namespace {
 
-/// Components of grid or block as they are written at the launch, without looking through variables.
+/// Components of grid or block as they are written at the launch, without looking through
+/// variables.
 void addExtent(llvm::StringMap<LaunchText::Meaning> &names, const PassContext &context,
                const LaunchFact &fact, StringRef builtin, const Expr *configuration) {
   const Expr *written = ast::strip(configuration);
@@ -150,8 +157,9 @@ void addExtent(llvm::StringMap<LaunchText::Meaning> &names, const PassContext &c
     bool known = false;
     const Expr *settled = ast::launchComponent(configuration, dimension, fact.host, known);
     if (known)
-      meaning.value = settled ? ast::constantOf(ast::resolve(settled, fact.host), context.parsed().context())
-                              : std::optional<int64_t>(1);
+      meaning.value =
+          settled ? ast::constantOf(ast::resolve(settled, fact.host), context.parsed().context())
+                  : std::optional<int64_t>(1);
     meaning.expr = known ? settled : nullptr;
     StringRef component = StringRef("xyz").substr(dimension, 1);
     const auto *construct = dyn_cast<CXXConstructExpr>(written);
@@ -161,7 +169,8 @@ void addExtent(llvm::StringMap<LaunchText::Meaning> &names, const PassContext &c
     if (written->getType()->isIntegralOrEnumerationType())
       part = dimension == 0 ? written : nullptr;
     else if (construct && !construct->getConstructor()->isCopyOrMoveConstructor())
-      part = dimension < construct->getNumArgs() && !isa<CXXDefaultArgExpr>(construct->getArg(dimension))
+      part = dimension < construct->getNumArgs() &&
+                     !isa<CXXDefaultArgExpr>(construct->getArg(dimension))
                  ? construct->getArg(dimension)
                  : nullptr;
     else {
@@ -199,13 +208,15 @@ LaunchText::Meaning argumentMeaning(const PassContext &context, const ParmVarDec
     meaning.narrows = isFewerBits(ast, to, from);
     // The kernel gets another value than the launch passes.
     unsigned bits = ast.getIntWidth(to);
-    bool fits = !meaning.value || (to->isUnsignedIntegerOrEnumerationType()
-                                       ? *meaning.value >= 0 && llvm::isUIntN(std::min(bits, 63u), *meaning.value)
-                                       : llvm::isIntN(bits, *meaning.value));
+    bool fits = !meaning.value ||
+                (to->isUnsignedIntegerOrEnumerationType()
+                     ? *meaning.value >= 0 && llvm::isUIntN(std::min(bits, 63u), *meaning.value)
+                     : llvm::isIntN(bits, *meaning.value));
     if (!fits)
       meaning.value = std::nullopt;
   }
-  meaning.isOperand = !meaning.value && to->isArithmeticType() && !ast.hasSameType(to, from) && !meaning.text.empty();
+  meaning.isOperand = !meaning.value && to->isArithmeticType() && !ast.hasSameType(to, from) &&
+                      !meaning.text.empty();
   if (meaning.isOperand)
     meaning.text = "(" + to.getAsString(ast.getPrintingPolicy()) + ")" + asOperand(meaning.text);
   return meaning;
@@ -248,10 +259,12 @@ llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const 
   StringRef call = writtenText(context, fact.call->getSourceRange());
   if (!whole.ends_with(";") || call.empty() || whole.drop_back().rtrim() != call)
     return refuse("is part of a larger expression");
-  for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*fact.call)) {
+  for (const DynTypedNode &parent :
+       context.parsed().context().getParentMapContext().getParents(*fact.call)) {
     text.inList |= parent.get<CompoundStmt>() != nullptr;
     if (const auto *full = parent.get<ExprWithCleanups>())
-      for (const DynTypedNode &outer : context.parsed().context().getParentMapContext().getParents(*full))
+      for (const DynTypedNode &outer :
+           context.parsed().context().getParentMapContext().getParents(*full))
         text.inList |= outer.get<CompoundStmt>() != nullptr;
   }
   const auto *callee = dyn_cast<DeclRefExpr>(ast::strip(fact.call->getCallee()));
@@ -261,7 +274,8 @@ llvm::Expected<LaunchText> LaunchText::create(const PassContext &context, const 
   if (text.qualifier.empty())
     text.qualifier = missingQualifier(instance, fact.host);
   if (callee->hasExplicitTemplateArgs())
-    text.templateArguments = writtenText(context, SourceRange(callee->getLAngleLoc(), callee->getRAngleLoc())).str();
+    text.templateArguments =
+        writtenText(context, SourceRange(callee->getLAngleLoc(), callee->getRAngleLoc())).str();
   addExtent(text.names, context, fact, "gridDim", fact.grid);
   addExtent(text.names, context, fact, "blockDim", fact.block);
   for (size_t i = 0; i < fact.arguments.size(); ++i) {

@@ -20,9 +20,10 @@ llvm::StringRef writtenText(const PassContext &context, clang::SourceRange range
 /// functions that visibly have none.
 bool isRepeatable(const clang::Expr *expr);
 
-/// What the parameters of \p instance's template stand for, by name, where that can be written: types and
-/// integers. Empty for a function that is no instance.
-llvm::StringMap<std::string> templateArguments(const clang::FunctionDecl *instance, const clang::ASTContext &ast);
+/// What the parameters of \p instance's template stand for, by name, where that can be written:
+/// types and integers. Empty for a function that is no instance.
+llvm::StringMap<std::string> templateArguments(const clang::FunctionDecl *instance,
+                                               const clang::ASTContext &ast);
 
 /// A launch by <<<>>> that is a statement of its own.
 class LaunchText {
@@ -34,7 +35,7 @@ public:
     const clang::Expr *expr = nullptr; ///< null: a value that is not written
     bool repeatable = true;
     bool isOperand = false; ///< needs no parentheses
-    bool narrows = false; ///< the parameter has fewer bits than the argument
+    bool narrows = false;   ///< the parameter has fewer bits than the argument
   };
 
   /// An error is the reason, in the user's words. \p instance is the kernel that runs.
@@ -56,8 +57,9 @@ public:
   std::string arguments() const;
   /// The stream as it is written; empty: the default one.
   llvm::StringRef stream() const { return streamText; }
-  /// Casts the arguments for parameters whose types differ between instances of the template to those of \p instance, for
-  /// a launch of several instances: the text has to compile in all of them. False if a type cannot be cast to.
+  /// Casts the arguments for parameters whose types differ between instances of the template to
+  /// those of \p instance, for a launch of several instances: the text has to compile in all of
+  /// them. False if a type cannot be cast to.
   bool castTo(const clang::FunctionDecl *instance, const clang::ASTContext &ast);
   /// The same place with other names.
   LaunchText withMeanings(llvm::StringMap<Meaning> meanings) const;

@@ -17,7 +17,8 @@ kb::KernelOp LaunchedNest::kernel() const {
 
 LaunchedNest LaunchedNest::clone() const {
   LaunchedNest copy;
-  copy.module = mlir::OwningOpRef<mlir::ModuleOp>(mlir::cast<mlir::ModuleOp>(mlir::ModuleOp(*module)->clone()));
+  copy.module = mlir::OwningOpRef<mlir::ModuleOp>(
+      mlir::cast<mlir::ModuleOp>(mlir::ModuleOp(*module)->clone()));
   copy.module->walk([&](kb::NestOp each) { copy.nest = each; });
   copy.parameters = parameters;
   copy.launches = launches;
@@ -28,7 +29,8 @@ LaunchedNest LaunchedNest::clone() const {
 }
 
 const PassedParameter *LaunchedNest::find(StringRef name) const {
-  auto found = llvm::find_if(parameters, [&](const PassedParameter &each) { return each.parameter.getName() == name; });
+  auto found = llvm::find_if(
+      parameters, [&](const PassedParameter &each) { return each.parameter.getName() == name; });
   return found == parameters.end() ? nullptr : &*found;
 }
 
@@ -39,14 +41,16 @@ LaunchText LaunchedNest::launchText() const {
   return launches.back().withMeanings(std::move(names));
 }
 
-llvm::Expected<std::string> LaunchedNest::launchOf(const GeneratedKernel &generated, bool hasFallback) const {
+llvm::Expected<std::string> LaunchedNest::launchOf(const GeneratedKernel &generated,
+                                                   bool hasFallback) const {
   LaunchText launch = launchText();
   std::vector<std::string> arguments;
   for (const PassedParameter &each : parameters) {
     if (!each.meaning.repeatable && hasFallback)
       return llvm::createStringError("'" + each.meaning.text + "' has side effects");
     if (each.meaning.text.empty())
-      return llvm::createStringError("what is passed for '" + each.parameter.getName().str() + "' cannot be written");
+      return llvm::createStringError("what is passed for '" + each.parameter.getName().str() +
+                                     "' cannot be written");
     arguments.push_back(each.meaning.text);
   }
   for (const auto &[declaration, value] : generated.extraParameters)
@@ -55,18 +59,21 @@ llvm::Expected<std::string> LaunchedNest::launchOf(const GeneratedKernel &genera
   if (!grid)
     return grid.takeError();
   std::string stream = launch.stream().empty() ? "" : ", 0, " + launch.stream().str();
-  return launch.spelled(generated.name, false) + "<<<" + *grid + ", " + generated.blockX + stream + ">>>(" +
-         llvm::join(arguments, ", ") + ");";
+  return launch.spelled(generated.name, false) + "<<<" + *grid + ", " + generated.blockX + stream +
+         ">>>(" + llvm::join(arguments, ", ") + ");";
 }
 
-std::string kbopt::whereAllHold(llvm::ArrayRef<std::string> open, StringRef fast, StringRef original) {
+std::string kbopt::whereAllHold(llvm::ArrayRef<std::string> open, StringRef fast,
+                                StringRef original) {
   std::vector<std::string> parts;
   for (const std::string &each : open)
     parts.push_back(open.size() > 1 && StringRef(each).contains("||") ? "(" + each + ")" : each);
-  return "if (" + llvm::join(parts, " && ") + ") {\n" + fast.str() + "\n} else {\n" + original.str() + "}";
+  return "if (" + llvm::join(parts, " && ") + ") {\n" + fast.str() + "\n} else {\n" +
+         original.str() + "}";
 }
 
-LaunchedNest LaunchedNest::create(mlir::MLIRContext *context, std::vector<PassedParameter> parameters,
+LaunchedNest LaunchedNest::create(mlir::MLIRContext *context,
+                                  std::vector<PassedParameter> parameters,
                                   llvm::ArrayRef<mlir::Attribute> dims) {
   LaunchedNest result;
   mlir::OpBuilder builder(context);
@@ -80,19 +87,22 @@ LaunchedNest LaunchedNest::create(mlir::MLIRContext *context, std::vector<Passed
   llvm::SmallVector<mlir::Attribute> attributes;
   for (const PassedParameter &each : parameters)
     attributes.push_back(each.parameter);
-  auto kernel = kb::KernelOp::create(builder, place, "kernel", "kernel", builder.getArrayAttr(attributes),
-                                     builder.getArrayAttr({}), mlir::ArrayAttr(), mlir::IntegerAttr(), mlir::IntegerAttr());
+  auto kernel = kb::KernelOp::create(builder, place, "kernel", "kernel",
+                                     builder.getArrayAttr(attributes), builder.getArrayAttr({}),
+                                     mlir::ArrayAttr(), mlir::IntegerAttr(), mlir::IntegerAttr());
   kernel.getBody().emplaceBlock();
-  result.nest = kb::NestOp::create(builder, place, "kernel", builder.getArrayAttr(dims), builder.getArrayAttr({}),
-                                   builder.getArrayAttr({}), mlir::ArrayAttr(), kb::DomainAttr(), mlir::StringAttr(),
-                                   mlir::DictionaryAttr());
+  result.nest =
+      kb::NestOp::create(builder, place, "kernel", builder.getArrayAttr(dims),
+                         builder.getArrayAttr({}), builder.getArrayAttr({}), mlir::ArrayAttr(),
+                         kb::DomainAttr(), mlir::StringAttr(), mlir::DictionaryAttr());
   result.nest.getBody().emplaceBlock();
   result.parameters = std::move(parameters);
   return result;
 }
 
 /// Calls \p change for each array element that \p nest loads or stores, and keeps what it returns.
-static void changeElements(kb::NestOp nest, llvm::function_ref<kb::OperandAttr(kb::OperandAttr)> change) {
+static void changeElements(kb::NestOp nest,
+                           llvm::function_ref<kb::OperandAttr(kb::OperandAttr)> change) {
   auto changed = [&](kb::OperandAttr operand) {
     return operand.getKind() == kb::OperandKind::Element ? change(operand) : operand;
   };
@@ -142,7 +152,9 @@ static std::set<std::string> namesUsed(kb::NestOp nest) {
 
 void LaunchedNest::renameVariable(const clang::VarDecl *variable, StringRef saved) {
   auto rename = [&](std::string &text) {
-    text = replaceNames(text, [&](StringRef name) { return name == variable->getName() ? std::optional<std::string>(saved) : std::nullopt; });
+    text = replaceNames(text, [&](StringRef name) {
+      return name == variable->getName() ? std::optional<std::string>(saved) : std::nullopt;
+    });
   };
   for (std::string &each : open)
     rename(each);
@@ -157,7 +169,9 @@ void LaunchedNest::renameVariable(const clang::VarDecl *variable, StringRef save
 
 void LaunchedNest::dropUnused() {
   std::set<std::string> used = namesUsed(nest);
-  llvm::erase_if(parameters, [&](const PassedParameter &each) { return !used.count(each.parameter.getName().str()); });
+  llvm::erase_if(parameters, [&](const PassedParameter &each) {
+    return !used.count(each.parameter.getName().str());
+  });
   renumber();
 }
 
@@ -176,17 +190,20 @@ void LaunchedNest::renumber() {
     if (base.getKind() != kb::BaseKind::Argument || found == numbers.end())
       return operand;
     return kb::OperandAttr::get(context, operand.getKind(),
-                                kb::BaseAttr::get(context, base.getKind(), base.getName(), found->second, base.getByteOffset()),
-                                operand.getType(), operand.getBytes(), operand.getOffset(), operand.getIndices(),
-                                operand.getStrides());
+                                kb::BaseAttr::get(context, base.getKind(), base.getName(),
+                                                  found->second, base.getByteOffset()),
+                                operand.getType(), operand.getBytes(), operand.getOffset(),
+                                operand.getIndices(), operand.getStrides());
   });
   llvm::SmallVector<mlir::Attribute> symbols;
   for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>()) {
-    auto found = numbers.find(namesIn(symbol.getName()).empty() ? StringRef() : namesIn(symbol.getName()).front());
+    auto found = numbers.find(
+        namesIn(symbol.getName()).empty() ? StringRef() : namesIn(symbol.getName()).front());
     symbols.push_back(symbol.getOrigin() == kb::SymbolOrigin::Varying || found == numbers.end()
                           ? symbol
-                          : kb::SymbolAttr::get(context, symbol.getName(), symbol.getOrigin(), found->second,
-                                                symbol.getByteOffset(), symbol.getBits(), symbol.getIsSigned()));
+                          : kb::SymbolAttr::get(context, symbol.getName(), symbol.getOrigin(),
+                                                found->second, symbol.getByteOffset(),
+                                                symbol.getBits(), symbol.getIsSigned()));
   }
   nest.setSymbolsAttr(mlir::ArrayAttr::get(context, symbols));
 }
@@ -198,7 +215,8 @@ namespace {
 /// Makes values of the launch configuration that a nest uses into parameters.
 class ConfigurationNames {
 public:
-  ConfigurationNames(kb::KernelOp kernel, kb::NestOp nest, const LaunchText &launch) : nest(nest), launch(launch) {
+  ConfigurationNames(kb::KernelOp kernel, kb::NestOp nest, const LaunchText &launch)
+      : nest(nest), launch(launch) {
     for (auto each : kernel.getParams().getAsRange<kb::ParamAttr>())
       taken.insert(each.getName());
     nest.walk([&](mlir::Operation *op) {
@@ -215,8 +233,10 @@ public:
   std::string nameOf(unsigned position) {
     if (auto found = names.find(position); found != names.end())
       return found->second;
-    std::string base = (position < kb::gdimSymbol ? "block_" : "grid_") + std::string(1, "xyz"[position % 3]);
-    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+    std::string base =
+        (position < kb::gdimSymbol ? "block_" : "grid_") + std::string(1, "xyz"[position % 3]);
+    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(),
+                                        nest.getExtents().getAsRange<kb::ExprAttr>()))
       if (extent.getExpr() == mlir::getAffineSymbolExpr(position, nest.getContext()))
         base = dim.getValue().str() + "_count";
     std::string name = base;
@@ -226,7 +246,8 @@ public:
   }
 
   const LaunchText::Meaning *meaning(unsigned position) const {
-    return launch.meaning((position < kb::gdimSymbol ? "blockDim." : "gridDim.") + std::string(1, "xyz"[position % 3]));
+    return launch.meaning((position < kb::gdimSymbol ? "blockDim." : "gridDim.") +
+                          std::string(1, "xyz"[position % 3]));
   }
   std::map<unsigned, std::string> names;
 
@@ -256,7 +277,8 @@ static kb::KernelOp instanceOf(const KernelView &kernel, const LaunchFact &fact)
   return {};
 }
 
-llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact,
+llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context,
+                                                  const KernelView &kernel, const LaunchFact &fact,
                                                   bool mustBeInList) {
   std::string quoted = "'" + kernel.name().str() + "'";
   RaisedKernel raised = context.raised(kernel);
@@ -266,18 +288,22 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, co
     return llvm::createStringError("the points of " + quoted + " are no box");
   kb::KernelOp instance = instanceOf(kernel, fact);
   if (!instance)
-    return llvm::createStringError("the launch at " + ast::lineText(context, fact.call->getBeginLoc()) +
+    return llvm::createStringError("the launch at " +
+                                   ast::lineText(context, fact.call->getBeginLoc()) +
                                    " is of several instances of " + quoted);
   bool hasHeader = raised.nest.getHeader() && !raised.nest.getHeader()->empty();
   if (instance != raised.instance && !hasHeader)
-    return llvm::createStringError("the launch at " + ast::lineText(context, fact.call->getBeginLoc()) +
+    return llvm::createStringError("the launch at " +
+                                   ast::lineText(context, fact.call->getBeginLoc()) +
                                    " is of another instance of " + quoted);
   const clang::FunctionDecl *function = context.imported().declOf(instance);
   llvm::Expected<LaunchText> launch = LaunchText::create(context, fact, function);
   if (!launch)
     return launch.takeError();
   if (mustBeInList && !launch->isInList())
-    return llvm::createStringError("the launch at " + ast::lineText(context, fact.call->getBeginLoc()) + " stands without braces");
+    return llvm::createStringError("the launch at " +
+                                   ast::lineText(context, fact.call->getBeginLoc()) +
+                                   " stands without braces");
 
   std::vector<PassedParameter> parameters;
   for (auto each : instance.getParams().getAsRange<kb::ParamAttr>()) {
@@ -295,7 +321,8 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, co
   std::vector<mlir::StringAttr> dims, symbols;
   for (auto dim : nest.getDims().getAsRange<mlir::StringAttr>())
     dims.push_back(dim);
-  llvm::SmallVector<mlir::Attribute> symbolAttributes(nest.getSymbols().begin(), nest.getSymbols().end());
+  llvm::SmallVector<mlir::Attribute> symbolAttributes(nest.getSymbols().begin(),
+                                                      nest.getSymbols().end());
   for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
     symbols.push_back(builder.getStringAttr(symbol.getName()));
   std::string problem;
@@ -305,8 +332,10 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, co
       continue;
     std::string name = configuration.nameOf(i);
     symbols.push_back(builder.getStringAttr(name));
-    symbolAttributes.push_back(kb::SymbolAttr::get(mlirContext, name, kb::SymbolOrigin::Param, 0, 0, 32, true));
-    parameters.push_back({kb::ParamAttr::get(mlirContext, name, "int", 4, false, 0, false, false), *meaning});
+    symbolAttributes.push_back(
+        kb::SymbolAttr::get(mlirContext, name, kb::SymbolOrigin::Param, 0, 0, 32, true));
+    parameters.push_back(
+        {kb::ParamAttr::get(mlirContext, name, "int", 4, false, 0, false, false), *meaning});
   }
   LaunchedNest result = create(mlirContext, std::move(parameters), nest.getDims().getValue());
   result.nest.setSymbolsAttr(builder.getArrayAttr(symbolAttributes));
@@ -336,10 +365,12 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, co
     for (auto requirement : requirements->getAsRange<kb::ExprAttr>())
       result.requirements.push_back(copier.expression(requirement));
   result.launches.push_back(*launch);
-  result.statements.push_back(context.parsed().text().slice(launch->anchor().begin, launch->anchor().end).str());
+  result.statements.push_back(
+      context.parsed().text().slice(launch->anchor().begin, launch->anchor().end).str());
   result.dropUnused();
 
-  llvm::Expected<std::vector<HostCondition>> conditions = conditionsOf(instance, nest, GeneratedKernel());
+  llvm::Expected<std::vector<HostCondition>> conditions =
+      conditionsOf(instance, nest, GeneratedKernel());
   if (!conditions)
     return conditions.takeError();
   if (llvm::Error error = addOpenConditions(context, *launch, {}, *conditions, result.open))
@@ -348,14 +379,16 @@ llvm::Expected<LaunchedNest> LaunchedNest::create(const PassContext &context, co
 }
 
 llvm::Error kbopt::addOpenConditions(const PassContext &context, const LaunchText &launch,
-                                     llvm::ArrayRef<PassedParameter> parameters, llvm::ArrayRef<HostCondition> conditions,
+                                     llvm::ArrayRef<PassedParameter> parameters,
+                                     llvm::ArrayRef<HostCondition> conditions,
                                      std::vector<std::string> &open) {
   LaunchAlgebra algebra(context, launch);
   std::string place = ast::lineText(context, launch.fact().call->getBeginLoc());
   for (const HostCondition &condition : conditions) {
     std::optional<bool> known;
     if (condition.arguments.size() == 2) {
-      Answer overlap = hostPointersMayOverlap(context.parsed(), launch.fact(), parameters[condition.arguments[0]].meaning.expr,
+      Answer overlap = hostPointersMayOverlap(context.parsed(), launch.fact(),
+                                              parameters[condition.arguments[0]].meaning.expr,
                                               parameters[condition.arguments[1]].meaning.expr);
       if (overlap.refuted())
         known = true;
@@ -370,7 +403,8 @@ llvm::Error kbopt::addOpenConditions(const PassContext &context, const LaunchTex
       if (auto value = evaluate(condition.text, [&](StringRef name) { return launch.value(name); }))
         known = *value != 0;
     if (known && !*known)
-      return llvm::createStringError("'" + condition.text + "' does not hold for the launch at " + place);
+      return llvm::createStringError("'" + condition.text + "' does not hold for the launch at " +
+                                     place);
     if (known)
       continue;
     llvm::Expected<std::string> text = launch.translate(condition.text);

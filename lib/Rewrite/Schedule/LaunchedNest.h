@@ -1,7 +1,8 @@
 //===- LaunchedNest.h - What one or several launches compute ----*- C++ -*-===//
 //
-// Owns a copy of a raised kernel in which nothing but parameters is left of its launch, each with the value that the
-// host passes, and what the launch has to show. Several of them can become one (FuseNests.h).
+// Owns a copy of a raised kernel in which nothing but parameters is left of its launch, each with
+// the value that the host passes, and what the launch has to show. Several of them can become one
+// (FuseNests.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_LAUNCHEDNEST_H
@@ -44,27 +45,30 @@ struct LaunchedNest {
   /// The last launch with the meanings of this nest's parameters.
   LaunchText launchText() const;
 
-  /// The launch of \p generated, a kernel of this nest, as a statement. With a fallback beside it, what it passes is written
-  /// twice. An error is the reason why it cannot be written.
+  /// The launch of \p generated, a kernel of this nest, as a statement. With a fallback beside it,
+  /// what it passes is written twice. An error is the reason why it cannot be written.
   llvm::Expected<std::string> launchOf(const GeneratedKernel &generated, bool hasFallback) const;
 
-  /// What \p fact computes. An error is a reason: it is not raised, something of it cannot be written elsewhere, it does not
-  /// stand in braces where it \p mustBeInList.
-  static llvm::Expected<LaunchedNest> create(const PassContext &context, const KernelView &kernel, const LaunchFact &fact,
-                                             bool mustBeInList = true);
+  /// What \p fact computes. An error is a reason: it is not raised, something of it cannot be
+  /// written elsewhere, it does not stand in braces where it \p mustBeInList.
+  static llvm::Expected<LaunchedNest> create(const PassContext &context, const KernelView &kernel,
+                                             const LaunchFact &fact, bool mustBeInList = true);
   /// An empty program with a kernel for a nest over \p parameters.
   static LaunchedNest create(mlir::MLIRContext *context, std::vector<PassedParameter> parameters,
                              llvm::ArrayRef<mlir::Attribute> dims);
 };
 
-/// Tests \p conditions at \p launch. What neither it nor the arguments prove is added to \p open, as text of the host.
-/// An error: one of them does not hold, or cannot be written.
+/// Tests \p conditions at \p launch. What neither it nor the arguments prove is added to \p open,
+/// as text of the host. An error: one of them does not hold, or cannot be written.
 llvm::Error addOpenConditions(const PassContext &context, const LaunchText &launch,
-                              llvm::ArrayRef<PassedParameter> parameters, llvm::ArrayRef<HostCondition> conditions,
+                              llvm::ArrayRef<PassedParameter> parameters,
+                              llvm::ArrayRef<HostCondition> conditions,
                               std::vector<std::string> &open);
 
-/// \p fast where all of \p open hold, \p original elsewhere; statements, of which \p original ends with a line.
-std::string whereAllHold(llvm::ArrayRef<std::string> open, llvm::StringRef fast, llvm::StringRef original);
+/// \p fast where all of \p open hold, \p original elsewhere; statements, of which \p original ends
+/// with a line.
+std::string whereAllHold(llvm::ArrayRef<std::string> open, llvm::StringRef fast,
+                         llvm::StringRef original);
 
 } // namespace kbopt
 

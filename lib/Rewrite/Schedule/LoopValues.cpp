@@ -9,10 +9,11 @@ using namespace clang;
 using llvm::StringRef;
 using mlir::AffineExpr;
 
-LoopValues::LoopValues(const PassContext &context, const LaunchFact &fact, llvm::ArrayRef<LaunchLoop> loops,
-                       std::vector<PassedParameter> &parameters, std::vector<kb::SymbolAttr> &symbols,
-                       mlir::MLIRContext *mlirContext)
-    : context(context), fact(fact), loops(loops), parameters(parameters), symbols(symbols), mlirContext(mlirContext) {
+LoopValues::LoopValues(const PassContext &context, const LaunchFact &fact,
+                       llvm::ArrayRef<LaunchLoop> loops, std::vector<PassedParameter> &parameters,
+                       std::vector<kb::SymbolAttr> &symbols, mlir::MLIRContext *mlirContext)
+    : context(context), fact(fact), loops(loops), parameters(parameters), symbols(symbols),
+      mlirContext(mlirContext) {
   for (const LaunchLoop &each : loops)
     variables.push_back(each.counted.variable);
   ast::walk(loops.front().counted.loop, [&](const Stmt *each) {
@@ -30,7 +31,8 @@ llvm::Error LoopValues::findBegins(std::vector<AffineExpr> &counts) {
   for (const LaunchLoop &each : loops) {
     const Expr *begin = each.counted.begin, *end = each.counted.end;
     if (changes(begin) || changes(end) || isInside(begin) || isInside(end))
-      return llvm::createStringError("how often the loop over '" + each.name() + "' runs depends on another one");
+      return llvm::createStringError("how often the loop over '" + each.name() +
+                                     "' runs depends on another one");
     llvm::Expected<AffineExpr> first = valueOf(begin);
     if (!first)
       return first.takeError();
@@ -72,19 +74,23 @@ AffineExpr LoopValues::symbolAt(size_t position) const {
   return mlir::getAffineSymbolExpr(kb::firstNamedSymbol + position, mlirContext);
 }
 
-/// Whether arithmetic in \p type gives what it gives in whole numbers, in every program that is correct: where it is too narrow it
-/// either may not overflow, or, as addresses do, wraps where that makes no difference.
+/// Whether arithmetic in \p type gives what it gives in whole numbers, in every program that is
+/// correct: where it is too narrow it either may not overflow, or, as addresses do, wraps where
+/// that makes no difference.
 static bool isExact(QualType type, const ASTContext &ast) {
-  return type->isIntegralOrEnumerationType() && (type->isSignedIntegerOrEnumerationType() || ast.getIntWidth(type) >= 64);
+  return type->isIntegralOrEnumerationType() &&
+         (type->isSignedIntegerOrEnumerationType() || ast.getIntWidth(type) >= 64);
 }
 
 llvm::Expected<AffineExpr> LoopValues::valueOf(const Expr *expr) {
   const ASTContext &ast = context.parsed().context();
   const Expr *inner = ast::strip(expr);
   if (const auto *cast = dyn_cast<ExplicitCastExpr>(inner))
-    if (isExact(cast->getType(), ast) && cast->getSubExpr()->getType()->isIntegralOrEnumerationType())
+    if (isExact(cast->getType(), ast) &&
+        cast->getSubExpr()->getType()->isIntegralOrEnumerationType())
       inner = ast::strip(cast->getSubExpr());
-  if (!inner->getType()->isIntegralOrEnumerationType() || !expr->getType()->isIntegralOrEnumerationType())
+  if (!inner->getType()->isIntegralOrEnumerationType() ||
+      !expr->getType()->isIntegralOrEnumerationType())
     return refuse(expr, "is no integer");
   if (ast.getIntWidth(inner->getType()) > ast.getIntWidth(expr->getType()))
     return refuse(expr, "may lose bits");
@@ -108,8 +114,9 @@ llvm::Expected<AffineExpr> LoopValues::valueOf(const Expr *expr) {
     llvm::consumeError(value.takeError());
     return leaf(inner);
   }
-  if (const Expr *settled = ast::resolve(inner, fact.host); settled && ast::strip(settled) != inner &&
-                                                            settled->getType()->isIntegralOrEnumerationType()) {
+  if (const Expr *settled = ast::resolve(inner, fact.host);
+      settled && ast::strip(settled) != inner &&
+      settled->getType()->isIntegralOrEnumerationType()) {
     llvm::Expected<AffineExpr> value = valueOf(settled);
     if (value || isLocal)
       return value;
@@ -124,9 +131,10 @@ AffineExpr LoopValues::symbolOf(kb::ParamAttr parameter) {
   for (auto [position, symbol] : llvm::enumerate(symbols))
     if (symbol.getName() == parameter.getName())
       return symbolAt(position);
-  bool isSigned = !parameter.getType().contains("unsigned") && !parameter.getType().contains("size_t");
-  symbols.push_back(kb::SymbolAttr::get(mlirContext, parameter.getName(), kb::SymbolOrigin::Param, 0, 0,
-                                        8 * parameter.getBytes(), isSigned));
+  bool isSigned =
+      !parameter.getType().contains("unsigned") && !parameter.getType().contains("size_t");
+  symbols.push_back(kb::SymbolAttr::get(mlirContext, parameter.getName(), kb::SymbolOrigin::Param,
+                                        0, 0, 8 * parameter.getBytes(), isSigned));
   return symbolAt(symbols.size() - 1);
 }
 
@@ -163,8 +171,11 @@ llvm::Expected<AffineExpr> LoopValues::leaf(const Expr *expr) {
   meaning.text = text.str();
   meaning.expr = expr;
   meaning.value = ast::constantOf(ast::resolve(expr, fact.host), ast);
-  parameters.push_back({kb::ParamAttr::get(mlirContext, name, word, bits > 32 ? 8 : 4, false, 0, false, false), meaning});
-  symbols.push_back(kb::SymbolAttr::get(mlirContext, name, kb::SymbolOrigin::Param, 0, 0, bits > 32 ? 64 : 32, isSigned || bits != 32));
+  parameters.push_back(
+      {kb::ParamAttr::get(mlirContext, name, word, bits > 32 ? 8 : 4, false, 0, false, false),
+       meaning});
+  symbols.push_back(kb::SymbolAttr::get(mlirContext, name, kb::SymbolOrigin::Param, 0, 0,
+                                        bits > 32 ? 64 : 32, isSigned || bits != 32));
   return symbolAt(symbols.size() - 1);
 }
 
@@ -176,8 +187,9 @@ llvm::Expected<HostPointer> LoopValues::pointerOf(const Expr *expr) {
     llvm::Expected<HostPointer> from = pointerOf(pointer);
     if (!from)
       return from.takeError();
-    if (!ast.hasSameUnqualifiedType(from->base->getType()->getPointeeOrArrayElementType()->getCanonicalTypeUnqualified(),
-                                    inner->getType()->getPointeeType()->getCanonicalTypeUnqualified()))
+    if (!ast.hasSameUnqualifiedType(
+            from->base->getType()->getPointeeOrArrayElementType()->getCanonicalTypeUnqualified(),
+            inner->getType()->getPointeeType()->getCanonicalTypeUnqualified()))
       return refuse(expr, "counts in elements of another type");
     llvm::Expected<AffineExpr> offset = valueOf(by);
     if (!offset)
@@ -185,24 +197,28 @@ llvm::Expected<HostPointer> LoopValues::pointerOf(const Expr *expr) {
     from->offset = from->offset + *offset * sign;
     return from;
   };
-  if (const auto *both = dyn_cast<BinaryOperator>(inner); both && inner->getType()->isPointerType()) {
+  if (const auto *both = dyn_cast<BinaryOperator>(inner);
+      both && inner->getType()->isPointerType()) {
     if (both->getOpcode() == BO_Add && both->getRHS()->getType()->isPointerType())
       return moved(both->getRHS(), both->getLHS(), 1);
     if (both->getOpcode() == BO_Add || both->getOpcode() == BO_Sub)
       return moved(both->getLHS(), both->getRHS(), both->getOpcode() == BO_Add ? 1 : -1);
   }
-  if (const auto *address = dyn_cast<UnaryOperator>(inner); address && address->getOpcode() == UO_AddrOf)
+  if (const auto *address = dyn_cast<UnaryOperator>(inner);
+      address && address->getOpcode() == UO_AddrOf)
     if (const auto *element = dyn_cast<ArraySubscriptExpr>(address->getSubExpr()->IgnoreParens());
         element && element->getBase()->IgnoreParenImpCasts()->getType()->isPointerType())
       return moved(element->getBase(), element->getIdx(), 1);
   if (changes(inner) || isInside(inner)) {
     // What the loops declare has one value in each iteration: they assign nothing.
     const VarDecl *variable = ast::variableOf(inner);
-    if (variable && variable->hasInit() && variable->getType()->isPointerType() && inside.contains(variable))
+    if (variable && variable->hasInit() && variable->getType()->isPointerType() &&
+        inside.contains(variable))
       return pointerOf(variable->getInit());
     return refuse(expr, "is no array and a multiple of '" + loops.back().name() + "'");
   }
-  if (!inner->getType()->isPointerType() || !isRepeatable(inner) || writtenText(context, inner->getSourceRange()).empty())
+  if (!inner->getType()->isPointerType() || !isRepeatable(inner) ||
+      writtenText(context, inner->getSourceRange()).empty())
     return refuse(expr, "is no pointer that can be passed again");
   return HostPointer{inner, none};
 }

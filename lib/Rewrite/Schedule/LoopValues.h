@@ -1,7 +1,7 @@
 //===- LoopValues.h - What is passed, over variables of loops ---*- C++ -*-===//
 //
-// Owns the values that a launch in loops of the host passes, as polynomials in the loops' variables over what the kernel's
-// parameters stand for. What no parameter stands for becomes a new one.
+// Owns the values that a launch in loops of the host passes, as polynomials in the loops' variables
+// over what the kernel's parameters stand for. What no parameter stands for becomes a new one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_LOOPVALUES_H
@@ -21,13 +21,16 @@ struct HostPointer {
 
 class LoopValues {
 public:
-  /// \p loops outermost first. \p parameters and \p symbols are those that values may be written with; both grow.
+  /// \p loops outermost first. \p parameters and \p symbols are those that values may be written
+  /// with; both grow.
   LoopValues(const PassContext &context, const LaunchFact &fact, llvm::ArrayRef<LaunchLoop> loops,
-             std::vector<PassedParameter> &parameters, std::vector<kb::SymbolAttr> &symbols, mlir::MLIRContext *mlirContext);
+             std::vector<PassedParameter> &parameters, std::vector<kb::SymbolAttr> &symbols,
+             mlir::MLIRContext *mlirContext);
 
   /// Adds how often each loop runs to \p counts. Called first; an error is a reason.
   llvm::Error findBegins(std::vector<mlir::AffineExpr> &counts);
-  /// \p expr, an integer, with loop k as dimension k and symbols at their places in the list. An error is a reason.
+  /// \p expr, an integer, with loop k as dimension k and symbols at their places in the list. An
+  /// error is a reason.
   llvm::Expected<mlir::AffineExpr> valueOf(const clang::Expr *expr);
   llvm::Expected<HostPointer> pointerOf(const clang::Expr *expr);
   /// Whether \p expr has another value in another iteration of one of the loops.
@@ -54,8 +57,8 @@ private:
   std::vector<kb::SymbolAttr> &symbols;
   mlir::MLIRContext *mlirContext;
   std::vector<const clang::VarDecl *> variables;
-  std::vector<mlir::AffineExpr> begins; ///< of the variables
-  llvm::StringSet<> taken, declared;                         ///< `declared`: in the loops
+  std::vector<mlir::AffineExpr> begins;                ///< of the variables
+  llvm::StringSet<> taken, declared;                   ///< `declared`: in the loops
   llvm::SmallPtrSet<const clang::VarDecl *, 8> inside; ///< the same as variables
 };
 

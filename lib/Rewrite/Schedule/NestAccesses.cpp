@@ -8,7 +8,9 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-bool kbopt::isElement(kb::OperandAttr operand) { return operand.getKind() == kb::OperandKind::Element; }
+bool kbopt::isElement(kb::OperandAttr operand) {
+  return operand.getKind() == kb::OperandKind::Element;
+}
 
 void kbopt::forEachLoad(mlir::Operation *op, llvm::function_ref<void(kb::OperandAttr)> visit) {
   if (auto operands = op->getAttrOfType<mlir::ArrayAttr>("operands"))
@@ -20,7 +22,8 @@ void kbopt::forEachLoad(mlir::Operation *op, llvm::function_ref<void(kb::Operand
 std::set<std::string> kbopt::loadedNames(kb::NestOp nest) {
   std::set<std::string> names;
   nest.walk([&](mlir::Operation *op) {
-    forEachLoad(op, [&](kb::OperandAttr operand) { names.insert(operand.getBase().getName().str()); });
+    forEachLoad(op,
+                [&](kb::OperandAttr operand) { names.insert(operand.getBase().getName().str()); });
   });
   return names;
 }
@@ -34,19 +37,23 @@ std::vector<kb::StoreOp> kbopt::storesOf(kb::NestOp nest, StringRef name) {
   return stores;
 }
 
-bool kbopt::isUsedOnlyBy(const PassContext &context, llvm::ArrayRef<LaunchText> launches, llvm::ArrayRef<PassedParameter> parameters,
-              StringRef name) {
+bool kbopt::isUsedOnlyBy(const PassContext &context, llvm::ArrayRef<LaunchText> launches,
+                         llvm::ArrayRef<PassedParameter> parameters, StringRef name) {
   std::vector<const clang::CallExpr *> users;
   for (const LaunchText &each : launches)
     users.push_back(each.fact().call);
-  const PassedParameter *parameter = llvm::find_if(parameters, [&](const PassedParameter &each) { return each.parameter.getName() == name; });
+  const PassedParameter *parameter = llvm::find_if(
+      parameters, [&](const PassedParameter &each) { return each.parameter.getName() == name; });
   if (parameter == parameters.end() || !parameter->meaning.expr)
     return false;
   const clang::VarDecl *variable = ast::variableOf(parameter->meaning.expr->IgnoreParenCasts());
   bool isAlone = variable && llvm::none_of(parameters, [&](const PassedParameter &other) {
-    return &other != parameter && other.meaning.expr && ast::mentions(other.meaning.expr, variable);
-  });
-  return isAlone && isOnlyUsedBy(context.parsed(), launches.back().fact(), parameter->meaning.expr, users).proven();
+                   return &other != parameter && other.meaning.expr &&
+                          ast::mentions(other.meaning.expr, variable);
+                 });
+  return isAlone &&
+         isOnlyUsedBy(context.parsed(), launches.back().fact(), parameter->meaning.expr, users)
+             .proven();
 }
 
 //===-- Stores that nothing sees ---------------------------------------------===//
@@ -62,12 +69,14 @@ static void dropOverwritten(mlir::Block &block) {
     for (mlir::Operation *next = op.getNextNode(); next; next = next->getNextNode()) {
       bool isUsed = false;
       next->walk([&](mlir::Operation *each) {
-        forEachLoad(each, [&](kb::OperandAttr load) { isUsed |= load.getBase() == target.getBase(); });
+        forEachLoad(each,
+                    [&](kb::OperandAttr load) { isUsed |= load.getBase() == target.getBase(); });
       });
       auto other = mlir::dyn_cast<kb::StoreOp>(next);
       if (isUsed || (other && other.getAtomic()))
         break;
-      if (other && other.getTarget().getBase() == target.getBase() && other.getTarget().getBytes() == target.getBytes() &&
+      if (other && other.getTarget().getBase() == target.getBase() &&
+          other.getTarget().getBytes() == target.getBytes() &&
           polys.polyOf(other.getTarget().getOffset()) == polys.polyOf(target.getOffset())) {
         store.erase();
         break;
@@ -84,7 +93,8 @@ std::vector<std::string> kbopt::dropDeadStores(const PassContext &context, Launc
   for (const PassedParameter &each : fused.parameters) {
     std::string name = each.parameter.getName().str();
     std::vector<kb::StoreOp> stores = storesOf(fused.nest, name);
-    if (stores.empty() || loaded.count(name) || llvm::any_of(stores, [](kb::StoreOp store) { return store.getAtomic().has_value(); }))
+    if (stores.empty() || loaded.count(name) ||
+        llvm::any_of(stores, [](kb::StoreOp store) { return store.getAtomic().has_value(); }))
       continue;
     if (!isUsedOnlyBy(context, fused.launches, fused.parameters, name))
       continue;

@@ -1,7 +1,7 @@
 //===- NestAccesses.h - What a nest loads and stores ------------*- C++ -*-===//
 //
-// Owns questions about the array elements of a nest that several launches become: who loads them, who stores them, and whether
-// anything but the launches sees them.
+// Owns questions about the array elements of a nest that several launches become: who loads them,
+// who stores them, and whether anything but the launches sees them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_NESTACCESSES_H
@@ -23,9 +23,10 @@ std::set<std::string> loadedNames(kb::NestOp nest);
 /// The stores of \p nest to the array \p name.
 std::vector<kb::StoreOp> storesOf(kb::NestOp nest, llvm::StringRef name);
 
-/// Whether the parameter \p name points to memory that nothing but \p launches uses and no other one points to.
-bool isUsedOnlyBy(const PassContext &context, llvm::ArrayRef<LaunchText> launches, llvm::ArrayRef<PassedParameter> parameters,
-                  llvm::StringRef name);
+/// Whether the parameter \p name points to memory that nothing but \p launches uses and no other
+/// one points to.
+bool isUsedOnlyBy(const PassContext &context, llvm::ArrayRef<LaunchText> launches,
+                  llvm::ArrayRef<PassedParameter> parameters, llvm::StringRef name);
 
 } // namespace kbopt
 

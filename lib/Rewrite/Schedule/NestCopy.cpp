@@ -31,7 +31,8 @@ Poly NamedPolys::polyOf(AffineExpr expr, kb::ExprAttr space) {
     if (auto value = values.find(name); value != values.end())
       return value->second;
     auto constant = constants.find(name);
-    return constant == constants.end() ? Poly::variable(id(name)) : Poly::constant(constant->second);
+    return constant == constants.end() ? Poly::variable(id(name))
+                                       : Poly::constant(constant->second);
   }
   auto binary = mlir::cast<mlir::AffineBinaryOpExpr>(expr);
   Poly left = polyOf(binary.getLHS(), space), right = polyOf(binary.getRHS(), space);
@@ -39,7 +40,8 @@ Poly NamedPolys::polyOf(AffineExpr expr, kb::ExprAttr space) {
     return left + right;
   if (expr.getKind() == AffineExprKind::Mul)
     return left * right;
-  if (left.isConstant() && right.isConstant() && right.constantTerm() > 0 && left.constantTerm() >= 0) {
+  if (left.isConstant() && right.isConstant() && right.constantTerm() > 0 &&
+      left.constantTerm() >= 0) {
     int64_t a = left.constantTerm(), b = right.constantTerm();
     return Poly::constant(expr.getKind() == AffineExprKind::Mod       ? a % b
                           : expr.getKind() == AffineExprKind::CeilDiv ? (a + b - 1) / b
@@ -66,8 +68,9 @@ bool NamedPolys::dividesAny(const Poly &poly, llvm::ArrayRef<std::string> names)
     if (!poly.contains(each.second))
       return false;
     const Division division = each.first;
-    return !namesIn(division.dividend, names).empty() || !namesIn(division.divisor, names).empty() ||
-           dividesAny(division.dividend, names) || dividesAny(division.divisor, names);
+    return !namesIn(division.dividend, names).empty() ||
+           !namesIn(division.divisor, names).empty() || dividesAny(division.dividend, names) ||
+           dividesAny(division.divisor, names);
   });
 }
 
@@ -98,22 +101,26 @@ AffineExpr NestCopier::inNewSpace(AffineExpr expr, llvm::ArrayRef<mlir::StringAt
   for (unsigned i = 0; i < kb::firstLoopDim + loops.size(); ++i) {
     AffineExpr dim = mlir::getAffineConstantExpr(0, context); // no nest uses tid or bid
     if (i >= kb::firstLoopDim)
-      if (auto found = dimensions.find(loops[i - kb::firstLoopDim].getValue()); found != dimensions.end())
+      if (auto found = dimensions.find(loops[i - kb::firstLoopDim].getValue());
+          found != dimensions.end())
         dim = found->second;
     newDims.push_back(dim);
   }
   for (unsigned i = 0; i < kb::firstNamedSymbol + names.size(); ++i) {
     StringRef name = kb::symbolName(i, names);
-    AffineExpr value = expr.isFunctionOfSymbol(i) ? symbol(name) : mlir::getAffineConstantExpr(0, context);
+    AffineExpr value =
+        expr.isFunctionOfSymbol(i) ? symbol(name) : mlir::getAffineConstantExpr(0, context);
     if (!value)
-      value = i < kb::firstNamedSymbol ? mlir::getAffineSymbolExpr(i, context) : symbolNamed(words(name));
+      value = i < kb::firstNamedSymbol ? mlir::getAffineSymbolExpr(i, context)
+                                       : symbolNamed(words(name));
     newSymbols.push_back(value);
   }
   return expr.replaceDimsAndSymbols(newDims, newSymbols);
 }
 
 kb::ExprAttr NestCopier::expression(AffineExpr expr) {
-  auto map = mlir::AffineMap::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + symbols.size(), expr);
+  auto map = mlir::AffineMap::get(kb::firstLoopDim + dims.size(),
+                                  kb::firstNamedSymbol + symbols.size(), expr);
   return kb::ExprAttr::get(context, dims, symbols, map);
 }
 
@@ -125,22 +132,25 @@ kb::DomainAttr NestCopier::domain(kb::DomainAttr domain) {
   llvm::SmallVector<AffineExpr> constraints;
   for (AffineExpr each : domain.getSet().getConstraints())
     constraints.push_back(inNewSpace(each, domain.getLoops(), domain.getSymbols()));
-  auto set = mlir::IntegerSet::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + symbols.size(), constraints,
-                                   domain.getSet().getEqFlags());
+  auto set =
+      mlir::IntegerSet::get(kb::firstLoopDim + dims.size(), kb::firstNamedSymbol + symbols.size(),
+                            constraints, domain.getSet().getEqFlags());
   return kb::DomainAttr::get(context, dims, symbols, set, domain.getExact());
 }
 
 kb::OperandAttr NestCopier::operand(kb::OperandAttr operand) {
   kb::BaseAttr base = operand.getBase();
   if (operand.getKind() == kb::OperandKind::Element && base.getKind() == kb::BaseKind::Argument)
-    base = kb::BaseAttr::get(context, base.getKind(), words(base.getName()), base.getArgument(), base.getByteOffset());
+    base = kb::BaseAttr::get(context, base.getKind(), words(base.getName()), base.getArgument(),
+                             base.getByteOffset());
   llvm::SmallVector<kb::ExprAttr> indices, strides;
   for (kb::ExprAttr each : operand.getIndices())
     indices.push_back(expression(each));
   for (kb::ExprAttr each : operand.getStrides())
     strides.push_back(expression(each));
-  return kb::OperandAttr::get(context, operand.getKind(), base, words(operand.getType()), operand.getBytes(),
-                              expression(operand.getOffset()), indices, strides);
+  return kb::OperandAttr::get(context, operand.getKind(), base, words(operand.getType()),
+                              operand.getBytes(), expression(operand.getOffset()), indices,
+                              strides);
 }
 
 std::string NestCopier::words(StringRef text) {
@@ -159,7 +169,8 @@ std::string NestCopier::words(StringRef text) {
 
 //===-- Statements ---------------------------------------------------------===//
 
-std::pair<std::string, mlir::ArrayAttr> NestCopier::filled(StringRef text, mlir::ArrayAttr operands, mlir::Operation *op) {
+std::pair<std::string, mlir::ArrayAttr> NestCopier::filled(StringRef text, mlir::ArrayAttr operands,
+                                                           mlir::Operation *op) {
   llvm::SmallVector<mlir::Attribute> kept;
   std::vector<std::string> holes;
   for (auto each : operands.getAsRange<kb::OperandAttr>()) {
@@ -186,7 +197,8 @@ std::pair<std::string, mlir::ArrayAttr> NestCopier::filled(StringRef text, mlir:
   return {result, mlir::ArrayAttr::get(context, kept)};
 }
 
-void NestCopier::enter(StringRef name, kb::ExprAttr extent, kb::LoopOrder order, bool team, StringRef oldName) {
+void NestCopier::enter(StringRef name, kb::ExprAttr extent, kb::LoopOrder order, bool team,
+                       StringRef oldName) {
   auto over = kb::OverOp::create(builder, builder.getUnknownLoc(), name, extent, order, team);
   outside.push_back(builder.getInsertionBlock());
   builder.setInsertionPointToEnd(&over.getBody().emplaceBlock());
@@ -209,28 +221,35 @@ void NestCopier::copy(mlir::Block &block) {
 void NestCopier::copy(mlir::Operation *op) {
   before(op);
   mlir::Location place = builder.getUnknownLoc();
-  auto text = [&](mlir::StringAttr words, mlir::ArrayAttr operands) { return filled(words.getValue(), operands, op); };
+  auto text = [&](mlir::StringAttr words, mlir::ArrayAttr operands) {
+    return filled(words.getValue(), operands, op);
+  };
   if (auto let = mlir::dyn_cast<kb::LetOp>(op)) {
     auto [value, operands] = text(let.getTextAttr(), let.getOperands());
-    kb::LetOp::create(builder, place, words(let.getName()), words(let.getType()), value, operands, let.getReassigns());
+    kb::LetOp::create(builder, place, words(let.getName()), words(let.getType()), value, operands,
+                      let.getReassigns());
   } else if (auto when = mlir::dyn_cast<kb::WhenOp>(op)) {
     auto [value, operands] = text(when.getTextAttr(), when.getOperands());
-    auto copied = kb::WhenOp::create(builder, place, when.getDomain() ? domain(*when.getDomain()) : kb::DomainAttr(), value, operands);
+    auto copied = kb::WhenOp::create(
+        builder, place, when.getDomain() ? domain(*when.getDomain()) : kb::DomainAttr(), value,
+        operands);
     mlir::Block *around = builder.getInsertionBlock();
     builder.setInsertionPointToEnd(&copied.getBody().emplaceBlock());
     copy(when.getBody().front());
     builder.setInsertionPointToEnd(around);
   } else if (auto over = mlir::dyn_cast<kb::OverOp>(op)) {
-    enter(words(over.getName()), expression(over.getExtent()), over.getOrder(), over.getTeam(), over.getName());
+    enter(words(over.getName()), expression(over.getExtent()), over.getOrder(), over.getTeam(),
+          over.getName());
     copy(over.getBody().front());
     leave();
   } else if (auto reduce = mlir::dyn_cast<kb::ReduceOp>(op)) {
     auto [value, operands] = text(reduce.getTextAttr(), reduce.getOperands());
-    kb::ReduceOp::create(builder, place, words(reduce.getName()), reduce.getReduction(), words(reduce.getCombine()),
-                         words(reduce.getIdentity()), value, operands);
+    kb::ReduceOp::create(builder, place, words(reduce.getName()), reduce.getReduction(),
+                         words(reduce.getCombine()), words(reduce.getIdentity()), value, operands);
   } else if (auto store = mlir::dyn_cast<kb::StoreOp>(op)) {
     auto [value, operands] = text(store.getTextAttr(), store.getOperands());
-    kb::StoreOp::create(builder, place, operand(store.getTarget()), value, operands, store.getAtomicAttr());
+    kb::StoreOp::create(builder, place, operand(store.getTarget()), value, operands,
+                        store.getAtomicAttr());
   }
   after(op);
 }

@@ -1,7 +1,7 @@
 //===- NestCopy.h - Raised statements in another nest -----------*- C++ -*-===//
 //
-// Owns copying the statements of a nest into one with other dimensions, symbols and names, and polynomials by which
-// expressions of both are compared.
+// Owns copying the statements of a nest into one with other dimensions, symbols and names, and
+// polynomials by which expressions of both are compared.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_NESTCOPY_H
@@ -14,7 +14,8 @@
 
 namespace kbopt {
 
-/// Expressions as polynomials over names, so that those of two nests can be compared. Divisions are variables of their own.
+/// Expressions as polynomials over names, so that those of two nests can be compared. Divisions are
+/// variables of their own.
 class NamedPolys {
 public:
   analysis::VarId id(llvm::StringRef name);
@@ -47,18 +48,26 @@ private:
 /// Copies statements of one nest to the end of a block of another.
 class NestCopier {
 public:
-  NestCopier(mlir::OpBuilder &builder, std::vector<mlir::StringAttr> nestDims, std::vector<mlir::StringAttr> symbols)
-      : builder(builder), context(builder.getContext()), dims(std::move(nestDims)), symbols(std::move(symbols)) {}
+  NestCopier(mlir::OpBuilder &builder, std::vector<mlir::StringAttr> nestDims,
+             std::vector<mlir::StringAttr> symbols)
+      : builder(builder), context(builder.getContext()), dims(std::move(nestDims)),
+        symbols(std::move(symbols)) {}
 
   /// What each dimension of the old nest is in the new one.
   llvm::StringMap<mlir::AffineExpr> dimensions;
-  /// What a symbol of the old nest ("n", "gdim.x") is in the new one; null: the one of the same name.
-  std::function<mlir::AffineExpr(llvm::StringRef)> symbol = [](llvm::StringRef) { return mlir::AffineExpr(); };
+  /// What a symbol of the old nest ("n", "gdim.x") is in the new one; null: the one of the same
+  /// name.
+  std::function<mlir::AffineExpr(llvm::StringRef)> symbol = [](llvm::StringRef) {
+    return mlir::AffineExpr();
+  };
   /// The new name of a parameter, scalar or loop; none: it stays.
-  std::function<std::optional<std::string>(llvm::StringRef)> rename = [](llvm::StringRef) { return std::nullopt; };
-  /// The scalar that takes the place of \p operand, in the new nest's terms, of the old operation \p op; none: it stays.
-  std::function<std::optional<std::string>(kb::OperandAttr operand, mlir::Operation *op)> scalarFor =
-      [](kb::OperandAttr, mlir::Operation *) { return std::nullopt; };
+  std::function<std::optional<std::string>(llvm::StringRef)> rename = [](llvm::StringRef) {
+    return std::nullopt;
+  };
+  /// The scalar that takes the place of \p operand, in the new nest's terms, of the old operation
+  /// \p op; none: it stays.
+  std::function<std::optional<std::string>(kb::OperandAttr operand, mlir::Operation *op)>
+      scalarFor = [](kb::OperandAttr, mlir::Operation *) { return std::nullopt; };
   /// Called before \p op is copied.
   std::function<void(mlir::Operation *op)> before = [](mlir::Operation *) {};
   /// Called when \p op has been copied.
@@ -69,7 +78,8 @@ public:
   void copy(mlir::Block &block);
   void copy(mlir::Operation *op);
   /// A new inner dimension around what is copied until `leave`.
-  void enter(llvm::StringRef name, kb::ExprAttr extent, kb::LoopOrder order, bool team, llvm::StringRef oldName);
+  void enter(llvm::StringRef name, kb::ExprAttr extent, kb::LoopOrder order, bool team,
+             llvm::StringRef oldName);
   void leave();
 
   kb::ExprAttr expression(kb::ExprAttr expr);
@@ -80,7 +90,8 @@ public:
   mlir::AffineExpr dimNamed(llvm::StringRef name);
 
 private:
-  std::pair<std::string, mlir::ArrayAttr> filled(llvm::StringRef text, mlir::ArrayAttr operands, mlir::Operation *op);
+  std::pair<std::string, mlir::ArrayAttr> filled(llvm::StringRef text, mlir::ArrayAttr operands,
+                                                 mlir::Operation *op);
   kb::DomainAttr domain(kb::DomainAttr domain);
   mlir::AffineExpr inNewSpace(mlir::AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> loops,
                               llvm::ArrayRef<mlir::StringAttr> names);

@@ -20,8 +20,8 @@ static std::string plainType(kb::ParamAttr parameter) {
 }
 
 /// Whether both are always passed the same.
-static bool isSameArgument(const PassContext &context, const PassedParameter &a, const PassedParameter &b,
-                           const clang::FunctionDecl *host) {
+static bool isSameArgument(const PassContext &context, const PassedParameter &a,
+                           const PassedParameter &b, const clang::FunctionDecl *host) {
   if (plainType(a.parameter) != plainType(b.parameter))
     return false;
   if (a.meaning.value && b.meaning.value)
@@ -30,8 +30,10 @@ static bool isSameArgument(const PassContext &context, const PassedParameter &a,
     return false;
   const clang::ASTContext &ast = context.parsed().context();
   if (a.parameter.getIsPointer())
-    return ast::sameValue(a.meaning.expr->IgnoreParenCasts(), b.meaning.expr->IgnoreParenCasts(), host, ast);
-  return ast.hasSameUnqualifiedType(ast::strip(a.meaning.expr)->getType(), ast::strip(b.meaning.expr)->getType()) &&
+    return ast::sameValue(a.meaning.expr->IgnoreParenCasts(), b.meaning.expr->IgnoreParenCasts(),
+                          host, ast);
+  return ast.hasSameUnqualifiedType(ast::strip(a.meaning.expr)->getType(),
+                                    ast::strip(b.meaning.expr)->getType()) &&
          ast::sameValue(a.meaning.expr, b.meaning.expr, host, ast);
 }
 
@@ -43,8 +45,10 @@ static const clang::Expr *withoutWidening(const clang::Expr *expr, const clang::
     if (!cast)
       return expr;
     clang::QualType to = cast->getType(), from = cast->getSubExpr()->getType();
-    bool isLoad = cast->getCastKind() == clang::CK_LValueToRValue || cast->getCastKind() == clang::CK_NoOp;
-    bool keeps = isLoad || (to->isIntegerType() && from->isIntegerType() && ast.getIntWidth(to) >= ast.getIntWidth(from) &&
+    bool isLoad =
+        cast->getCastKind() == clang::CK_LValueToRValue || cast->getCastKind() == clang::CK_NoOp;
+    bool keeps = isLoad || (to->isIntegerType() && from->isIntegerType() &&
+                            ast.getIntWidth(to) >= ast.getIntWidth(from) &&
                             to->isSignedIntegerType() && from->isSignedIntegerType());
     if (!keeps)
       return expr;
@@ -53,15 +57,16 @@ static const clang::Expr *withoutWidening(const clang::Expr *expr, const clang::
 }
 
 /// Whether both are integers of the same value, in types that may differ.
-static bool isSameNumber(const PassContext &context, const PassedParameter &a, const PassedParameter &b,
-                         const clang::FunctionDecl *host) {
+static bool isSameNumber(const PassContext &context, const PassedParameter &a,
+                         const PassedParameter &b, const clang::FunctionDecl *host) {
   const clang::ASTContext &ast = context.parsed().context();
   auto isInteger = [](const PassedParameter &each) {
     return each.meaning.expr && !each.meaning.narrows && !each.parameter.getIsPointer() &&
            each.meaning.expr->getType()->isSignedIntegerType();
   };
   return isInteger(a) && isInteger(b) &&
-         ast::sameValue(withoutWidening(a.meaning.expr, ast), withoutWidening(b.meaning.expr, ast), host, ast);
+         ast::sameValue(withoutWidening(a.meaning.expr, ast), withoutWidening(b.meaning.expr, ast),
+                        host, ast);
 }
 
 /// What \p launched declares: parameters, dimensions, scalars.
@@ -113,7 +118,8 @@ static void takeWords(kb::NestOp nest, llvm::StringSet<> &taken) {
   });
 }
 
-JoinedNames::JoinedNames(const PassContext &context, const LaunchedNest &first, const LaunchedNest &second)
+JoinedNames::JoinedNames(const PassContext &context, const LaunchedNest &first,
+                         const LaunchedNest &second)
     : parameters(first.parameters), context(context) {
   kb::NestOp nest = first.nest;
   takeWords(nest, taken);
@@ -144,24 +150,29 @@ void JoinedNames::addSecond(const LaunchedNest &second) {
   };
   for (const PassedParameter &each : second.parameters) {
     StringRef name = each.parameter.getName();
-    auto same = llvm::find_if(parameters, [&](const PassedParameter &known) { return isSameArgument(context, known, each, host); });
+    auto same = llvm::find_if(parameters, [&](const PassedParameter &known) {
+      return isSameArgument(context, known, each, host);
+    });
     if (same != parameters.end()) {
       renamed[name] = same->parameter.getName().str();
       // What one of the kernels stores through is no pointer to const.
       if (same->parameter.getIsPointer() && !each.parameter.getIsConst())
-        same->parameter = kb::ParamAttr::get(nest.getContext(), same->parameter.getName(), each.parameter.getType(),
-                                             each.parameter.getBytes(), true, each.parameter.getElementBytes(), false, false);
+        same->parameter = kb::ParamAttr::get(nest.getContext(), same->parameter.getName(),
+                                             each.parameter.getType(), each.parameter.getBytes(),
+                                             true, each.parameter.getElementBytes(), false, false);
       continue;
     }
     rename(name);
     // What the host calls it says more than a number.
-    const clang::VarDecl *variable = each.meaning.expr ? ast::variableOf(each.meaning.expr->IgnoreParenCasts()) : nullptr;
+    const clang::VarDecl *variable =
+        each.meaning.expr ? ast::variableOf(each.meaning.expr->IgnoreParenCasts()) : nullptr;
     if (renamed.count(name) && variable && taken.insert(variable->getName()).second)
       renamed[name] = variable->getName().str();
     kb::ParamAttr old = each.parameter;
     PassedParameter added = each;
-    added.parameter = kb::ParamAttr::get(nest.getContext(), ofSecond(name), old.getType(), old.getBytes(), old.getIsPointer(),
-                                         old.getElementBytes(), old.getIsConst(), old.getIsRestrict());
+    added.parameter = kb::ParamAttr::get(nest.getContext(), ofSecond(name), old.getType(),
+                                         old.getBytes(), old.getIsPointer(), old.getElementBytes(),
+                                         old.getIsConst(), old.getIsRestrict());
     for (const PassedParameter &known : parameters)
       if (isSameNumber(context, known, each, host)) {
         polys.setSame(added.parameter.getName(), known.parameter.getName());
@@ -183,8 +194,9 @@ void JoinedNames::addSecond(const LaunchedNest &second) {
     if (llvm::is_contained(symbols, attribute))
       continue;
     symbols.push_back(attribute);
-    symbolAttributes.push_back(kb::SymbolAttr::get(nest.getContext(), name, symbol.getOrigin(), symbol.getArgument(),
-                                                   symbol.getByteOffset(), symbol.getBits(), symbol.getIsSigned()));
+    symbolAttributes.push_back(kb::SymbolAttr::get(nest.getContext(), name, symbol.getOrigin(),
+                                                   symbol.getArgument(), symbol.getByteOffset(),
+                                                   symbol.getBits(), symbol.getIsSigned()));
   }
   for (const PassedParameter &each : parameters)
     if (each.meaning.value && !each.parameter.getIsPointer())
@@ -192,33 +204,41 @@ void JoinedNames::addSecond(const LaunchedNest &second) {
   knowProducts(host);
 }
 
-/// The product that \p expr is, where it stands or as the value of a variable that does not change; null if it is none.
-static const clang::BinaryOperator *productOf(const clang::Expr *expr, const clang::FunctionDecl *host, const clang::ASTContext &ast) {
+/// The product that \p expr is, where it stands or as the value of a variable that does not change;
+/// null if it is none.
+static const clang::BinaryOperator *
+productOf(const clang::Expr *expr, const clang::FunctionDecl *host, const clang::ASTContext &ast) {
   expr = withoutWidening(expr, ast);
   const clang::FunctionDecl *definition = nullptr;
   const clang::VarDecl *variable = ast::variableOf(expr);
-  if (variable && variable->isLocalVarDecl() && !variable->isStaticLocal() && variable->hasInit() && host && host->hasBody(definition) &&
-      variable->getType()->isSignedIntegerType() && !mayModify(definition->getBody(), variable))
+  if (variable && variable->isLocalVarDecl() && !variable->isStaticLocal() && variable->hasInit() &&
+      host && host->hasBody(definition) && variable->getType()->isSignedIntegerType() &&
+      !mayModify(definition->getBody(), variable))
     expr = withoutWidening(variable->getInit(), ast);
   const auto *binary = llvm::dyn_cast<clang::BinaryOperator>(expr);
-  return binary && binary->getOpcode() == clang::BO_Mul && binary->getType()->isSignedIntegerType() ? binary : nullptr;
+  return binary && binary->getOpcode() == clang::BO_Mul && binary->getType()->isSignedIntegerType()
+             ? binary
+             : nullptr;
 }
 
 /// What is passed as `height * width` is the product of the parameters that are passed the factors.
 void JoinedNames::knowProducts(const clang::FunctionDecl *host) {
   const clang::ASTContext &ast = context.parsed().context();
   auto isNumber = [](const PassedParameter &each) {
-    return each.meaning.expr && !each.meaning.narrows && !each.parameter.getIsPointer() && each.meaning.expr->getType()->isSignedIntegerType();
+    return each.meaning.expr && !each.meaning.narrows && !each.parameter.getIsPointer() &&
+           each.meaning.expr->getType()->isSignedIntegerType();
   };
   std::function<Poly(const clang::Expr *)> valueOf = [&](const clang::Expr *expr) -> Poly {
     if (auto constant = ast::constantOf(expr, ast))
       return Poly::constant(*constant);
     for (const PassedParameter &each : parameters)
       if (isNumber(each) && !each.meaning.value && !productOf(each.meaning.expr, host, ast) &&
-          ast::sameValue(withoutWidening(each.meaning.expr, ast), withoutWidening(expr, ast), host, ast))
+          ast::sameValue(withoutWidening(each.meaning.expr, ast), withoutWidening(expr, ast), host,
+                         ast))
         return Poly::variable(polys.id(each.parameter.getName()));
     const clang::BinaryOperator *product = productOf(expr, host, ast);
-    return product ? valueOf(product->getLHS()) * valueOf(product->getRHS()) : Poly::constant(INT64_MAX) * Poly::constant(2);
+    return product ? valueOf(product->getLHS()) * valueOf(product->getRHS())
+                   : Poly::constant(INT64_MAX) * Poly::constant(2);
   };
   for (const PassedParameter &each : parameters)
     if (isNumber(each) && !each.meaning.value && productOf(each.meaning.expr, host, ast))
@@ -250,7 +270,8 @@ kb::ExprAttr JoinedNames::ofSecond(kb::ExprAttr expr) const {
       all.push_back(mlir::StringAttr::get(each.getContext(), ofSecond(each.getValue())));
     return all;
   };
-  return kb::ExprAttr::get(expr.getContext(), names(expr.getLoops()), names(expr.getSymbols()), expr.getMap());
+  return kb::ExprAttr::get(expr.getContext(), names(expr.getLoops()), names(expr.getSymbols()),
+                           expr.getMap());
 }
 
 std::string JoinedNames::fresh(StringRef wanted) {
@@ -288,8 +309,10 @@ struct Address {
 
 class Matcher {
 public:
-  Matcher(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second, const ElementLink &link)
-      : names(names), polys(names.polys), element("'" + kb::StoreOp(link.store).getTarget().getBase().getName().str() + "'") {
+  Matcher(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
+          const ElementLink &link)
+      : names(names), polys(names.polys),
+        element("'" + kb::StoreOp(link.store).getTarget().getBase().getName().str() + "'") {
     match.link = link;
     kb::StoreOp stored = link.store;
     addVariables(first.nest, stored, false, ofFirst);
@@ -304,14 +327,18 @@ public:
     if (!store || !load)
       return refuse("the index of " + element + " is not a sum of products");
     if (!(store->rest == load->rest))
-      return refuse("the second launch needs other elements of " + element + " than the first one stores at a point");
-    bool isStoreOfPoints = llvm::none_of(store->variables, [](const Variable &each) { return each.isInner; });
-    bool isLoadOfPoints = llvm::none_of(load->variables, [](const Variable &each) { return each.isInner; });
+      return refuse("the second launch needs other elements of " + element +
+                    " than the first one stores at a point");
+    bool isStoreOfPoints =
+        llvm::none_of(store->variables, [](const Variable &each) { return each.isInner; });
+    bool isLoadOfPoints =
+        llvm::none_of(load->variables, [](const Variable &each) { return each.isInner; });
     bool coversFirst = store->variables.size() == firstDims.size() && isStoreOfPoints;
     auto isLine = [](const Address &address) {
       return address.variables.size() == 1 && address.variables.front().stride == Poly::constant(1);
     };
-    if (coversFirst && isLine(*load) && isLoadOfPoints && store->variables.size() > 1 && ofSecondPoints() == 1)
+    if (coversFirst && isLine(*load) && isLoadOfPoints && store->variables.size() > 1 &&
+        ofSecondPoints() == 1)
       return flat(PointMatch::FlatSecond, store->variables, load->variables);
     if (coversFirst && isLine(*store) && load->variables.size() > 1 &&
         (inner || (isLoadOfPoints && ofSecondPoints() == load->variables.size())))
@@ -325,23 +352,33 @@ public:
 
   llvm::Expected<PointMatch> iterations() {
     if (!store || !load || !(store->rest == load->rest))
-      return refuse("the second launch needs other elements of " + element + " than the first one stores at a point");
-    bool isLoadOfPoints = llvm::none_of(load->variables, [](const Variable &each) { return each.isInner; });
-    if (store->variables.size() != ofFirst.size() || !isLoadOfPoints || load->variables.size() != ofSecondPoints())
-      return refuse("the points of the second launch are not those at which the first one stores " + element);
+      return refuse("the second launch needs other elements of " + element +
+                    " than the first one stores at a point");
+    bool isLoadOfPoints =
+        llvm::none_of(load->variables, [](const Variable &each) { return each.isInner; });
+    if (store->variables.size() != ofFirst.size() || !isLoadOfPoints ||
+        load->variables.size() != ofSecondPoints())
+      return refuse("the points of the second launch are not those at which the first one stores " +
+                    element);
     if (load->variables.size() == 1)
       return flat(PointMatch::FlatInLoop, store->variables, load->variables);
     match.form = PointMatch::InLoop;
     for (const Variable &stored : store->variables) {
-      auto partner = llvm::find_if(load->variables, [&](const Variable &each) { return each.stride == stored.stride; });
-      bool isAlone = llvm::count_if(store->variables, [&](const Variable &each) { return each.stride == stored.stride; }) == 1;
+      auto partner = llvm::find_if(
+          load->variables, [&](const Variable &each) { return each.stride == stored.stride; });
+      bool isAlone = llvm::count_if(store->variables, [&](const Variable &each) {
+                       return each.stride == stored.stride;
+                     }) == 1;
       if (partner == load->variables.end() || !isAlone)
-        return refuse("a point of the second launch does not need one element of " + element + " for each '" + stored.name + "'");
+        return refuse("a point of the second launch does not need one element of " + element +
+                      " for each '" + stored.name + "'");
       match.pairs[stored.name] = partner->name;
-      require(polys.polyOf(stored.extent), {stored.extent}, polys.polyOf(partner->extent), {partner->extent}, false);
+      require(polys.polyOf(stored.extent), {stored.extent}, polys.polyOf(partner->extent),
+              {partner->extent}, false);
     }
     if (match.pairs.size() != load->variables.size())
-      return refuse("the points of the second launch are not those at which the first one stores " + element);
+      return refuse("the points of the second launch are not those at which the first one stores " +
+                    element);
     if (!reason.empty())
       return refuse(reason);
     return match;
@@ -353,7 +390,8 @@ private:
     return llvm::count_if(ofSecond, [](const Variable &each) { return !each.isInner; });
   }
 
-  void addVariables(kb::NestOp nest, mlir::Operation *op, bool isSecond, std::vector<Variable> &to) {
+  void addVariables(kb::NestOp nest, mlir::Operation *op, bool isSecond,
+                    std::vector<Variable> &to) {
     auto add = [&](StringRef name, kb::ExprAttr extent, bool isInner) {
       Variable variable;
       variable.name = isSecond ? names.ofSecond(name) : name.str();
@@ -361,7 +399,8 @@ private:
       variable.isInner = isInner;
       to.push_back(variable);
     };
-    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(), nest.getExtents().getAsRange<kb::ExprAttr>()))
+    for (auto [dim, extent] : llvm::zip(nest.getDims().getAsRange<mlir::StringAttr>(),
+                                        nest.getExtents().getAsRange<kb::ExprAttr>()))
       add(dim.getValue(), extent, false);
     for (kb::OverOp over : oversAround(op))
       add(over.getName(), over.getExtent(), true);
@@ -389,8 +428,10 @@ private:
     return address;
   }
 
-  /// \p box, with its strides, numbers its points from 0 on without a gap, as \p line's variable does.
-  llvm::Expected<PointMatch> flat(PointMatch::Form form, llvm::ArrayRef<Variable> box, llvm::ArrayRef<Variable> line) {
+  /// \p box, with its strides, numbers its points from 0 on without a gap, as \p line's variable
+  /// does.
+  llvm::Expected<PointMatch> flat(PointMatch::Form form, llvm::ArrayRef<Variable> box,
+                                  llvm::ArrayRef<Variable> line) {
     if (!(store->rest == Poly()) || !(line.front().stride == Poly::constant(1)))
       return refuse("the elements of " + element + " are not numbered from 0 on");
     std::vector<bool> used(box.size());
@@ -407,13 +448,15 @@ private:
       extents.push_back(box[at].extent);
     }
     match.form = form;
-    require(size, extents, polys.polyOf(line.front().extent), {line.front().extent}, form == PointMatch::FlatFirst);
+    require(size, extents, polys.polyOf(line.front().extent), {line.front().extent},
+            form == PointMatch::FlatFirst);
     if (!reason.empty())
       return refuse(reason);
     return match;
   }
 
-  /// Each dimension of the second nest numbers dimensions of the first, without a gap, and has as many points as they have.
+  /// Each dimension of the second nest numbers dimensions of the first, without a gap, and has as
+  /// many points as they have.
   std::optional<PointMatch> grouped() {
     match.form = PointMatch::Grouped;
     std::set<std::string> used;
@@ -422,7 +465,9 @@ private:
       std::vector<kb::ExprAttr> factors;
       auto &group = match.groups[line.name];
       while (group.empty() || !(points == all)) {
-        auto next = llvm::find_if(store->variables, [&](const Variable &each) { return each.stride == stride && !used.count(each.name); });
+        auto next = llvm::find_if(store->variables, [&](const Variable &each) {
+          return each.stride == stride && !used.count(each.name);
+        });
         if (next == store->variables.end() || !stride.isValid())
           return std::nullopt;
         used.insert(next->name);
@@ -438,18 +483,23 @@ private:
   llvm::Expected<PointMatch> paired(bool inner) {
     match.form = PointMatch::Paired;
     for (const std::string &dim : firstDims) {
-      auto stored = llvm::find_if(store->variables, [&](const Variable &each) { return each.name == dim; });
+      auto stored =
+          llvm::find_if(store->variables, [&](const Variable &each) { return each.name == dim; });
       if (stored == store->variables.end())
         return refuse("the index of " + element + " does not depend on '" + dim + "'");
       const Variable *partner = nullptr;
       for (const Variable &each : load->variables)
         if (each.stride == stored->stride && (inner || !each.isInner))
           partner = partner ? &ambiguous : &each;
-      bool isAlone = llvm::count_if(store->variables, [&](const Variable &each) { return each.stride == stored->stride; }) == 1;
+      bool isAlone = llvm::count_if(store->variables, [&](const Variable &each) {
+                       return each.stride == stored->stride;
+                     }) == 1;
       if (!partner || partner == &ambiguous || !isAlone)
-        return refuse("a point of the second launch does not need one element of " + element + " for each '" + dim + "'");
+        return refuse("a point of the second launch does not need one element of " + element +
+                      " for each '" + dim + "'");
       match.pairs[dim] = partner->name;
-      require(polys.polyOf(stored->extent), {stored->extent}, polys.polyOf(partner->extent), {partner->extent}, false);
+      require(polys.polyOf(stored->extent), {stored->extent}, polys.polyOf(partner->extent),
+              {partner->extent}, false);
     }
     if (inner && load->variables.size() != match.pairs.size())
       return refuse("a point of the second launch needs several elements of " + element);
@@ -462,15 +512,21 @@ private:
     if (part.monomials().size() != 1 || whole.monomials().size() != 1)
       return false;
     const auto &few = part.monomials().begin()->first, &many = whole.monomials().begin()->first;
-    return few.size() < many.size() && std::includes(many.begin(), many.end(), few.begin(), few.end());
+    return few.size() < many.size() &&
+           std::includes(many.begin(), many.end(), few.begin(), few.end());
   }
 
-  /// That the extents have equal products, at the launch where that is not certain; \p swapped: \p a is of the second nest.
-  void require(const Poly &a, std::vector<kb::ExprAttr> ofA, const Poly &b, std::vector<kb::ExprAttr> ofB, bool swapped) {
+  /// That the extents have equal products, at the launch where that is not certain; \p swapped: \p
+  /// a is of the second nest.
+  void require(const Poly &a, std::vector<kb::ExprAttr> ofA, const Poly &b,
+               std::vector<kb::ExprAttr> ofB, bool swapped) {
     if (a.isValid() && a == b)
       return;
-    auto isVarying = [&](const Variable &each) { return a.contains(polys.id(each.name)) || b.contains(polys.id(each.name)); };
-    if (llvm::any_of(ofFirst, isVarying) || llvm::any_of(ofSecond, isVarying) || (a - b).isConstant() || isPartOf(a, b) || isPartOf(b, a))
+    auto isVarying = [&](const Variable &each) {
+      return a.contains(polys.id(each.name)) || b.contains(polys.id(each.name));
+    };
+    if (llvm::any_of(ofFirst, isVarying) || llvm::any_of(ofSecond, isVarying) ||
+        (a - b).isConstant() || isPartOf(a, b) || isPartOf(b, a))
       reason = "the launches differ in how many elements of " + element + " they go over";
     if (swapped)
       std::swap(ofA, ofB);
@@ -489,12 +545,14 @@ private:
 
 } // namespace
 
-llvm::Expected<PointMatch> kbopt::matchPoints(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
-                                              const ElementLink &link, bool inner) {
+llvm::Expected<PointMatch> kbopt::matchPoints(JoinedNames &names, const LaunchedNest &first,
+                                              const LaunchedNest &second, const ElementLink &link,
+                                              bool inner) {
   return Matcher(names, first, second, link).run(inner);
 }
 
-llvm::Expected<PointMatch> kbopt::matchIterations(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
+llvm::Expected<PointMatch> kbopt::matchIterations(JoinedNames &names, const LaunchedNest &first,
+                                                  const LaunchedNest &second,
                                                   const ElementLink &link) {
   return Matcher(names, first, second, link).iterations();
 }

@@ -1,7 +1,7 @@
 //===- NestJoin.h - Which points of two nests belong together ---*- C++ -*-===//
 //
-// Owns the names of two nests in one space, and the match of an element that the first nest stores with one that the second
-// loads: it says which point of the one needs which point of the other.
+// Owns the names of two nests in one space, and the match of an element that the first nest stores
+// with one that the second loads: it says which point of the one needs which point of the other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_NESTJOIN_H
@@ -35,7 +35,8 @@ public:
   std::string ofSecond(llvm::StringRef name) const;
   kb::ExprAttr ofSecond(kb::ExprAttr expr) const;
   std::string fresh(llvm::StringRef wanted);
-  /// The symbols whose product the parameter \p name, in joined names, always is; empty if that is not known.
+  /// The symbols whose product the parameter \p name, in joined names, always is; empty if that is
+  /// not known.
   std::vector<std::string> factorsOf(llvm::StringRef name) const { return factors.lookup(name); }
   NamedPolys polys;
 
@@ -46,7 +47,8 @@ private:
   llvm::StringSet<> taken;
   llvm::StringMap<std::string> renamed;
   llvm::StringMap<std::vector<std::string>> factors;
-  std::string ambiguous; ///< a name that the first nest declares and the second one uses without declaring it
+  std::string ambiguous; ///< a name that the first nest declares and the second one uses without
+                         ///< declaring it
 };
 
 /// How the points of two nests are matched.
@@ -54,29 +56,34 @@ struct PointMatch {
   enum Form {
     Paired,     ///< each dimension of the first nest is one of the second
     FlatSecond, ///< the second nest numbers the first one's points in one line
-    Grouped,    ///< a dimension of the second nest numbers in one line several of the first, and together they are all of them
+    Grouped,    ///< a dimension of the second nest numbers in one line several of the first, and
+                ///< together they are all of them
     FlatFirst,  ///< the first nest numbers what the second has in several dimensions
-    InLoop,     ///< each point of the second nest is one iteration of the first one's loops around the store
+    InLoop, ///< each point of the second nest is one iteration of the first one's loops around the
+            ///< store
     FlatInLoop, ///< and the second nest numbers them in one line
   } form = Paired;
   ElementLink link;
-  /// Dimensions, or inner dimensions, of the second nest (joined names) by dimension of the first; `InLoop`: by dimension or
-  /// inner dimension.
+  /// Dimensions, or inner dimensions, of the second nest (joined names) by dimension of the first;
+  /// `InLoop`: by dimension or inner dimension.
   std::map<std::string, std::string> pairs;
-  /// `Grouped`: by dimension of the second nest those of the first, each with the extents whose product it is multiplied by.
+  /// `Grouped`: by dimension of the second nest those of the first, each with the extents whose
+  /// product it is multiplied by.
   std::map<std::string, std::vector<std::pair<std::string, std::vector<kb::ExprAttr>>>> groups;
   /// Products of extents that must be equal: of the first nest, and of the second in joined names.
   std::vector<std::pair<std::vector<kb::ExprAttr>, std::vector<kb::ExprAttr>>> equal;
 };
 
-/// The match in which every point of the first nest belongs to one point of the second, or (\p inner) to one iteration
-/// of a loop around the load. An error is the reason why there is none.
-llvm::Expected<PointMatch> matchPoints(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
-                                       const ElementLink &link, bool inner);
+/// The match in which every point of the first nest belongs to one point of the second, or (\p
+/// inner) to one iteration of a loop around the load. An error is the reason why there is none.
+llvm::Expected<PointMatch> matchPoints(JoinedNames &names, const LaunchedNest &first,
+                                       const LaunchedNest &second, const ElementLink &link,
+                                       bool inner);
 
-/// The match in which every point of the second nest is one iteration of the first one's loops around the store.
-llvm::Expected<PointMatch> matchIterations(JoinedNames &names, const LaunchedNest &first, const LaunchedNest &second,
-                                           const ElementLink &link);
+/// The match in which every point of the second nest is one iteration of the first one's loops
+/// around the store.
+llvm::Expected<PointMatch> matchIterations(JoinedNames &names, const LaunchedNest &first,
+                                           const LaunchedNest &second, const ElementLink &link);
 
 /// The loops around \p op, outermost first.
 llvm::SmallVector<kb::OverOp> oversAround(mlir::Operation *op);

@@ -16,9 +16,10 @@ using llvm::StringRef;
 
 //===-- From a schedule to edits -------------------------------------------===//
 
-/// What the new kernel number \p number is called: the user's name and a word for the sketch, joined in the user's way.
-static std::string nameFor(const PassContext &context, const KernelView &kernel, const Schedule &schedule,
-                           size_t number) {
+/// What the new kernel number \p number is called: the user's name and a word for the sketch,
+/// joined in the user's way.
+static std::string nameFor(const PassContext &context, const KernelView &kernel,
+                           const Schedule &schedule, size_t number) {
   StringRef word = llvm::StringSwitch<StringRef>(schedule.sketch())
                        .Case("map", "wide")
                        .Cases({"contraction", "stencil"}, "tiled")
@@ -29,43 +30,52 @@ static std::string nameFor(const PassContext &context, const KernelView &kernel,
   return context.unusedName(number ? name + std::to_string(number + 1) : name);
 }
 
-/// Puts the arguments of the instance that was raised in place of the template's parameters: the new kernel is
-/// no template.
-static void nameArguments(const clang::FunctionDecl *instance, const clang::ASTContext &ast, GeneratedKernel &generated) {
+/// Puts the arguments of the instance that was raised in place of the template's parameters: the
+/// new kernel is no template.
+static void nameArguments(const clang::FunctionDecl *instance, const clang::ASTContext &ast,
+                          GeneratedKernel &generated) {
   llvm::StringMap<std::string> arguments = templateArguments(instance, ast);
   if (!arguments.empty())
-    generated.definition = replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
-      auto found = arguments.find(name);
-      return found == arguments.end() ? std::nullopt : std::optional<std::string>(found->second);
-    });
+    generated.definition =
+        replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
+          auto found = arguments.find(name);
+          return found == arguments.end() ? std::nullopt
+                                          : std::optional<std::string>(found->second);
+        });
 }
 
 /// The constants that \p definition declares, `constexpr int BM = 64, BN = 128;`.
 static std::vector<std::string> constantsOf(StringRef definition) {
   std::vector<std::string> names;
   for (size_t at = 0; (at = definition.find("constexpr int ", at)) != StringRef::npos;) {
-    StringRef line = definition.substr(at).take_until([](char c) { return c == ';'; }).drop_front(14);
+    StringRef line =
+        definition.substr(at).take_until([](char c) { return c == ';'; }).drop_front(14);
     at += 14;
     for (StringRef rest = line; !rest.empty();) {
       auto [name, after] = rest.split(" = ");
       if (after.empty())
         break;
-      names.push_back(name.rsplit(' ').second.empty() ? name.trim().str() : name.rsplit(' ').second.str());
+      names.push_back(name.rsplit(' ').second.empty() ? name.trim().str()
+                                                      : name.rsplit(' ').second.str());
       // The next name follows a comma outside of parentheses.
       int depth = 0;
-      rest = after.drop_while([&](char c) { return depth += c == '(' ? 1 : c == ')' ? -1 : 0, depth || c != ','; });
+      rest = after.drop_while([&](char c) {
+        return depth += c == '(' ? 1 : c == ')' ? -1 : 0, depth || c != ',';
+      });
     }
   }
   return names;
 }
 
-/// Gives the new kernel's constants other names where the user has a macro or a template parameter of that name, unless
-/// an expression that was copied means the user's.
-static void renameConstants(const PassContext &context, const clang::FunctionDecl *instance, kb::NestOp nest,
-                            GeneratedKernel &generated) {
+/// Gives the new kernel's constants other names where the user has a macro or a template parameter
+/// of that name, unless an expression that was copied means the user's.
+static void renameConstants(const PassContext &context, const clang::FunctionDecl *instance,
+                            kb::NestOp nest, GeneratedKernel &generated) {
   llvm::StringMap<std::string> arguments = templateArguments(instance, context.parsed().context());
   clang::Preprocessor &macros = context.parsed().preprocessor();
-  auto means = [&](StringRef name) { return macros.isMacroDefined(name) || arguments.contains(name); };
+  auto means = [&](StringRef name) {
+    return macros.isMacroDefined(name) || arguments.contains(name);
+  };
   auto isCopied = [&](StringRef name) {
     bool found = false;
     nest.walk([&](mlir::Operation *op) {
@@ -87,15 +97,17 @@ static void renameConstants(const PassContext &context, const clang::FunctionDec
       renamed[name] = other;
     }
   if (!renamed.empty())
-    generated.definition = replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
-      auto found = renamed.find(name);
-      return found == renamed.end() ? std::nullopt : std::optional<std::string>(found->second);
-    });
+    generated.definition =
+        replaceNames(generated.definition, [&](StringRef name) -> std::optional<std::string> {
+          auto found = renamed.find(name);
+          return found == renamed.end() ? std::nullopt : std::optional<std::string>(found->second);
+        });
 }
 
 namespace {
 
-/// The nest that a schedule is for: the raised one, or a copy of it with simpler sums that lives as long as this.
+/// The nest that a schedule is for: the raised one, or a copy of it with simpler sums that lives as
+/// long as this.
 class NestInUse {
 public:
   static llvm::Expected<NestInUse> create(kb::NestOp nest, const Schedule &schedule) {
@@ -143,8 +155,9 @@ static Promise promiseOf(const GeneratedKernel &generated) {
 constexpr size_t mostKernels = 3;
 
 /// The kernel called \p name that computes \p nest as \p schedule says.
-static llvm::Expected<GeneratedKernel> printNest(const PassContext &context, const Sketch &sketch, kb::NestOp nest,
-                                                 const Schedule &schedule, StringRef name) {
+static llvm::Expected<GeneratedKernel> printNest(const PassContext &context, const Sketch &sketch,
+                                                 kb::NestOp nest, const Schedule &schedule,
+                                                 StringRef name) {
   // Printers look up the kernel, so that the nest stays in its program.
   mlir::DictionaryAttr before = nest.getScheduleAttr();
   nest.setScheduleAttr(schedule.attribute(nest.getContext()));
@@ -164,15 +177,17 @@ static std::string whyNotPrinted(const PassContext &context, const Sketch &sketc
 }
 
 /// The kernel called \p name that computes \p raised as \p schedule says, in the user's names.
-static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context, const Sketch &sketch,
-                                                     const RaisedKernel &raised, const Schedule &schedule,
-                                                     StringRef name) {
+static llvm::Expected<GeneratedKernel> printSchedule(const PassContext &context,
+                                                     const Sketch &sketch,
+                                                     const RaisedKernel &raised,
+                                                     const Schedule &schedule, StringRef name) {
   kb::NestOp nest = raised.nest;
   llvm::Expected<GeneratedKernel> generated = printNest(context, sketch, nest, schedule, name);
   if (generated)
     renameConstants(context, context.imported().declOf(raised.instance), nest, *generated);
   if (generated && (!nest.getHeader() || nest.getHeader()->empty()))
-    nameArguments(context.imported().declOf(raised.instance), context.parsed().context(), *generated);
+    nameArguments(context.imported().declOf(raised.instance), context.parsed().context(),
+                  *generated);
   return generated;
 }
 
@@ -194,7 +209,8 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     size_t number = generated.size();
     do // a name that the user has taken moves all others on by one
       name = nameFor(context, kernel, schedule, number++);
-    while (llvm::any_of(generated, [&](const GeneratedKernel &other) { return other.name == name; }));
+    while (
+        llvm::any_of(generated, [&](const GeneratedKernel &other) { return other.name == name; }));
     auto printed = printSchedule(context, *sketch, raised, *each, name);
     if (!printed && generated.empty())
       return printed.takeError();
@@ -204,9 +220,11 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     }
     printed->reassociates |= schedule.integer("simplify") != 0;
     generated.push_back(std::move(*printed));
-    each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each) : std::nullopt;
+    each = each->integer("otherwise") ? sketch->otherwise(raised.nest, context.target(), *each)
+                                      : std::nullopt;
   }
-  llvm::Expected<Dispatch> dispatch = dispatchEdits(context, kernel, raised.instance, raised.nest, generated);
+  llvm::Expected<Dispatch> dispatch =
+      dispatchEdits(context, kernel, raised.instance, raised.nest, generated);
   if (!dispatch)
     return dispatch.takeError();
   Rewrite rewrite;
@@ -219,12 +237,14 @@ llvm::Expected<Rewrite> kbopt::scheduleKernel(const PassContext &context, const 
     names.push_back("'" + each.name + "'");
   }
   rewrite.schedule = schedule;
-  rewrite.summary = "added " + llvm::join(names, ", ") + " (" + scheduleText(schedule) + "), launched at " +
-                    std::to_string(dispatch->launches) + (dispatch->launches == 1 ? " place" : " places");
+  rewrite.summary = "added " + llvm::join(names, ", ") + " (" + scheduleText(schedule) +
+                    "), launched at " + std::to_string(dispatch->launches) +
+                    (dispatch->launches == 1 ? " place" : " places");
   if (dispatch->conditional)
     rewrite.summary += dispatch->conditional == dispatch->launches
                            ? " where its conditions hold"
-                           : ", at " + std::to_string(dispatch->conditional) + " of them where its conditions hold";
+                           : ", at " + std::to_string(dispatch->conditional) +
+                                 " of them where its conditions hold";
   return rewrite;
 }
 
@@ -234,7 +254,8 @@ std::vector<Site> SchedulePass::sites(const PassContext &, const KernelView &ker
   return ast::kernelSites(kernel);
 }
 
-Decision SchedulePass::prepare(const PassContext &context, const Site &site, const PassOptions &options) const {
+Decision SchedulePass::prepare(const PassContext &context, const Site &site,
+                               const PassOptions &options) const {
   llvm::Expected<Rewrite> rewrite = apply(context, site, options);
   if (!rewrite)
     return Decision::doesNotApply(llvm::toString(rewrite.takeError()));
@@ -259,10 +280,12 @@ llvm::Expected<Rewrite> SchedulePass::apply(const PassContext &context, const Si
 
 /// In how many keys \p full has the value of \p part.
 static size_t agreement(const Schedule &full, const Schedule &part) {
-  return llvm::count_if(part.all(), [&](const auto &entry) { return full.string(entry.first) == entry.second; });
+  return llvm::count_if(
+      part.all(), [&](const auto &entry) { return full.string(entry.first) == entry.second; });
 }
 
-llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp nest, const Schedule &schedule) {
+llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp nest,
+                                          const Schedule &schedule) {
   if (schedule.integer("simplify")) {
     llvm::Expected<NestInUse> simpler = NestInUse::create(nest, schedule);
     if (!simpler)
@@ -282,20 +305,24 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   if (std::string why = sketch->whyNot(nest); !why.empty())
     return llvm::createStringError(why);
   // Who names a unit that multiplies means it; nobody else gets less precision.
-  std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, schedule.has("core")});
+  std::vector<Schedule> known =
+      sketch->schedules(nest, context.target(), {}, Freedom{true, schedule.has("core")});
   if (known.empty())
     return llvm::createStringError("no schedule '" + sketch->name().str() + "' fits the chip");
-  std::multimap<size_t, Schedule, std::greater<>> inOrder; // equal keys stay in the order in which they were added
+  std::multimap<size_t, Schedule, std::greater<>>
+      inOrder; // equal keys stay in the order in which they were added
   for (Schedule &each : known)
     inOrder.emplace(agreement(each, schedule), std::move(each));
-  // What is asked for may fit the keys of one and not those of another: a thread tile for a small block tile.
+  // What is asked for may fit the keys of one and not those of another: a thread tile for a small
+  // block tile.
   std::string reason;
   for (auto &[agreed, result] : inOrder) {
     if (result.has("otherwise")) // only who asks for it gets a second kernel
       result.set("otherwise", int64_t(0));
     for (const auto &[key, value] : schedule.all()) {
       if (!result.has(key))
-        return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" + key + "'");
+        return llvm::createStringError("schedule '" + sketch->name().str() + "' has no key '" +
+                                       key + "'");
       result.set(key, StringRef(value));
     }
     std::string why = whyNotPrinted(context, *sketch, nest, result);
@@ -307,7 +334,8 @@ llvm::Expected<Schedule> kbopt::completed(const PassContext &context, kb::NestOp
   return llvm::createStringError(reason);
 }
 
-/// \p schedule without the keys whose values follow from the team, so that they are chosen anew. One row is all that a large team has.
+/// \p schedule without the keys whose values follow from the team, so that they are chosen anew.
+/// One row is all that a large team has.
 static Schedule withoutDependentKeys(const Schedule &schedule) {
   Schedule result;
   for (const auto &[key, value] : schedule.all())
@@ -316,12 +344,14 @@ static Schedule withoutDependentKeys(const Schedule &schedule) {
   return result;
 }
 
-llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
+llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::NestOp nest,
+                                              const Schedule *before,
                                               const PassOptions &options) const {
   Schedule wanted;
   if (before) {
     if (!llvm::is_contained(sketchNames, before->sketch()))
-      return llvm::createStringError("the kernel is scheduled as '" + before->sketch().str() + "' by an earlier step");
+      return llvm::createStringError("the kernel is scheduled as '" + before->sketch().str() +
+                                     "' by an earlier step");
     wanted = *before;
   } else {
     std::string reason;
@@ -340,7 +370,8 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
   }
   for (const auto &[key, value] : options.all()) {
     if (before && !before->has(key))
-      return llvm::createStringError("schedule '" + before->sketch().str() + "' has no key '" + key + "'");
+      return llvm::createStringError("schedule '" + before->sketch().str() + "' has no key '" +
+                                     key + "'");
     wanted.set(key, StringRef(value));
   }
   if (before && before->string("team") != wanted.string("team"))
@@ -348,14 +379,17 @@ llvm::Expected<Schedule> KeysPass::reschedule(const PassContext &context, kb::Ne
   return completed(context, nest, wanted);
 }
 
-/// Whether \p nest is one parallel loop for each point, with scalars before it: points in one more dimension.
+/// Whether \p nest is one parallel loop for each point, with scalars before it: points in one more
+/// dimension.
 static bool isMapOfRows(kb::NestOp nest) {
   mlir::Block &body = nest.getBody().front();
   auto over = body.empty() ? kb::OverOp() : mlir::dyn_cast<kb::OverOp>(body.back());
   bool hasMore = !over || over.getOrder() != kb::LoopOrder::Any ||
-                 llvm::any_of(llvm::drop_end(body), [](mlir::Operation &op) { return !mlir::isa<kb::LetOp>(op); });
+                 llvm::any_of(llvm::drop_end(body),
+                              [](mlir::Operation &op) { return !mlir::isa<kb::LetOp>(op); });
   nest.walk([&](mlir::Operation *op) {
-    hasMore |= mlir::isa<kb::ReduceOp>(op) || (mlir::isa<kb::OverOp>(op) && op != over.getOperation());
+    hasMore |=
+        mlir::isa<kb::ReduceOp>(op) || (mlir::isa<kb::OverOp>(op) && op != over.getOperation());
   });
   return !hasMore;
 }
@@ -376,17 +410,20 @@ static std::optional<int64_t> constantTerms(mlir::Block &body) {
   return most;
 }
 
-/// The sketches, those first that are mostly best. A thread for each point is best where it sums few terms: a window of a
-/// filter or of pooling, of which a team would have less than one term for each thread.
+/// The sketches, those first that are mostly best. A thread for each point is best where it sums
+/// few terms: a window of a filter or of pooling, of which a team would have less than one term for
+/// each thread.
 static std::vector<const Sketch *> sketchesFor(kb::NestOp nest) {
   constexpr int64_t fewTerms = 16, fewRows = 32;
   std::vector<const Sketch *> inOrder(sketches());
-  auto first = llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
+  auto first =
+      llvm::find_if(inOrder, [&](const Sketch *each) { return each->whyNot(nest).empty(); });
   if (first == inOrder.end() || ((*first)->name() != "rows" && (*first)->name() != "columns"))
     return inOrder;
   std::optional<int64_t> terms = constantTerms(nest.getBody().front());
   auto map = llvm::find(inOrder, findSketch("map"));
-  if (terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms) && (*map)->whyNot(nest).empty())
+  if (terms && *terms <= ((*first)->name() == "columns" ? fewRows : fewTerms) &&
+      (*map)->whyNot(nest).empty())
     std::rotate(inOrder.begin(), map, std::next(map));
   return inOrder;
 }
@@ -400,7 +437,8 @@ static llvm::Expected<Schedule> mostPromisingOf(const PassContext &context, kb::
   for (const Sketch *sketch : inOrder) {
     std::string why = sketch->whyNot(nest);
     if (why.empty()) {
-      std::vector<Schedule> known = sketch->schedules(nest, context.target(), {}, Freedom{true, false});
+      std::vector<Schedule> known =
+          sketch->schedules(nest, context.target(), {}, Freedom{true, false});
       if (!known.empty())
         return known.front();
       why = "no schedule '" + sketch->name().str() + "' fits the chip";
@@ -421,10 +459,12 @@ llvm::Expected<Schedule> kbopt::mostPromising(const PassContext &context, kb::Ne
   return mostPromisingOf(context, nest);
 }
 
-llvm::Expected<Schedule> kbopt::simplified(const PassContext &context, kb::NestOp nest, const Schedule *before) {
+llvm::Expected<Schedule> kbopt::simplified(const PassContext &context, kb::NestOp nest,
+                                           const Schedule *before) {
   if (before)
     return completed(context, nest, Schedule(*before).set("simplify", int64_t(1)));
-  llvm::Expected<NestInUse> simpler = NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
+  llvm::Expected<NestInUse> simpler =
+      NestInUse::create(nest, Schedule().set("simplify", int64_t(1)));
   if (!simpler)
     return simpler.takeError();
   llvm::Expected<Schedule> schedule = mostPromisingOf(context, simpler->get());
@@ -447,10 +487,12 @@ mlir::Operation *kbopt::nestWithSchedule(kb::NestOp nest, mlir::DictionaryAttr s
 }
 
 /// The schedules of all sketches for \p nest: those that should be tried early, and the rest.
-static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const PassContext &context, kb::NestOp nest, const LaunchSizes &sizes,
+static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const PassContext &context,
+                                                                         kb::NestOp nest,
+                                                                         const LaunchSizes &sizes,
                                                                          const Freedom &freedom) {
-  // A search judges few of them. The first sketch that fits is mostly the best one, but not where, say, each point sums
-  // four elements: the best of every sketch comes early.
+  // A search judges few of them. The first sketch that fits is mostly the best one, but not where,
+  // say, each point sums four elements: the best of every sketch comes early.
   constexpr size_t beforeOthers = 3;
   std::vector<Schedule> choices, rest;
   bool isFirst = true;
@@ -458,15 +500,17 @@ static std::pair<std::vector<Schedule>, std::vector<Schedule>> choicesOf(const P
     if (!sketch->whyNot(nest).empty())
       continue;
     size_t early = isFirst ? beforeOthers : 1;
-    for (auto &&[number, schedule] : llvm::enumerate(sketch->schedules(nest, context.target(), sizes, freedom)))
+    for (auto &&[number, schedule] :
+         llvm::enumerate(sketch->schedules(nest, context.target(), sizes, freedom)))
       (number < early ? choices : rest).push_back(std::move(schedule));
     isFirst = false;
   }
   return {std::move(choices), std::move(rest)};
 }
 
-std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, const KernelView &kernel,
-                                                const LaunchSizes &sizes, const Freedom &freedom) {
+std::vector<std::string> kbopt::scheduleChoices(const PassContext &context,
+                                                const KernelView &kernel, const LaunchSizes &sizes,
+                                                const Freedom &freedom) {
   std::vector<std::string> choices, rest;
   RaisedKernel raised = context.raised(kernel);
   if (!raised.nest)
@@ -477,7 +521,8 @@ std::vector<std::string> kbopt::scheduleChoices(const PassContext &context, cons
       for (Schedule &each : *list)
         text->push_back(scheduleText(isSimpler ? each.set("simplify", int64_t(1)) : each));
   };
-  if (std::optional<NestInUse> simpler = freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
+  if (std::optional<NestInUse> simpler =
+          freedom.reassociate ? withSharedSums(raised.nest) : std::nullopt)
     add(simpler->get(), true);
   add(raised.nest, false);
   choices.insert(choices.end(), rest.begin(), rest.end());

@@ -10,7 +10,8 @@ using namespace clang;
 using llvm::StringRef;
 
 std::string kbopt::asPart(StringRef condition) {
-  return condition.contains("||") || condition.contains('?') ? ("(" + condition + ")").str() : condition.str();
+  return condition.contains("||") || condition.contains('?') ? ("(" + condition + ")").str()
+                                                             : condition.str();
 }
 
 std::string kbopt::joinConditions(llvm::ArrayRef<const HostCondition *> open, StringRef with) {
@@ -25,7 +26,8 @@ std::string kbopt::joinConditions(llvm::ArrayRef<const HostCondition *> open, St
     llvm::sort(pointers);
     pointers.erase(llvm::unique(pointers), pointers.end());
     std::string together = llvm::join(pointers, " | ");
-    parts.push_back((pointers.size() > 1 ? "(" + together + ")" : together) + " % " + std::to_string(bytes) + " == 0");
+    parts.push_back((pointers.size() > 1 ? "(" + together + ")" : together) + " % " +
+                    std::to_string(bytes) + " == 0");
   }
   return llvm::join(parts, with);
 }
@@ -40,7 +42,9 @@ bool TestFunction::operator==(const TestFunction &other) const {
   return joinConditions(tested) == joinConditions(other.tested);
 }
 
-std::string TestFunction::nameFor(StringRef name) const { return context.unusedName(("can_use_" + name).str()); }
+std::string TestFunction::nameFor(StringRef name) const {
+  return context.unusedName(("can_use_" + name).str());
+}
 
 /// Parameters first, then gridDim and blockDim; template arguments are no parameters.
 llvm::SmallVector<StringRef> TestFunction::parameters(const LaunchText &launch) const {
@@ -74,7 +78,8 @@ std::string TestFunction::parameterText(const ParmVarDecl *parameter) const {
     return written.str();
   std::string text;
   llvm::raw_string_ostream out(text);
-  parameter->getType().print(out, context.parsed().context().getPrintingPolicy(), parameter->getName());
+  parameter->getType().print(out, context.parsed().context().getPrintingPolicy(),
+                             parameter->getName());
   return text;
 }
 
@@ -95,12 +100,18 @@ std::string TestFunction::declaration(StringRef name, const LaunchText &launch) 
   return "static inline bool " + nameFor(name) + "(" + llvm::join(declared, ", ") + ")";
 }
 
-std::string TestFunction::definition(llvm::ArrayRef<std::string> names, const LaunchText &launch) const {
-  std::string body = replaceNames(withArguments(joinConditions(tested, " &&\n         ")), [&](StringRef name) -> std::optional<std::string> {
-    return name.contains('.') ? std::optional<std::string>(localName(name)) : std::nullopt;
-  });
-  return "// Whether " + llvm::join(names, " and ") + (names.size() > 1 ? " compute what " : " computes what ") +
-         kernel.function()->getNameAsString() + " does.\n" + declaration(names.front(), launch) + " {\n  return " + body + ";\n}";
+std::string TestFunction::definition(llvm::ArrayRef<std::string> names,
+                                     const LaunchText &launch) const {
+  std::string body = replaceNames(withArguments(joinConditions(tested, " &&\n         ")),
+                                  [&](StringRef name) -> std::optional<std::string> {
+                                    return name.contains('.')
+                                               ? std::optional<std::string>(localName(name))
+                                               : std::nullopt;
+                                  });
+  return "// Whether " + llvm::join(names, " and ") +
+         (names.size() > 1 ? " compute what " : " computes what ") +
+         kernel.function()->getNameAsString() + " does.\n" + declaration(names.front(), launch) +
+         " {\n  return " + body + ";\n}";
 }
 
 llvm::Expected<std::string> TestFunction::call(StringRef name, const LaunchText &launch) const {

@@ -1,7 +1,7 @@
 //===- TestFunction.h - What a launch tests ---------------------*- C++ -*-===//
 //
-// Owns how the conditions of a new kernel are written at a launch: as one expression, or as a call of a function
-// `can_use_…` that stands beside the kernel.
+// Owns how the conditions of a new kernel are written at a launch: as one expression, or as a call
+// of a function `can_use_…` that stands beside the kernel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_LIB_REWRITE_SCHEDULE_TESTFUNCTION_H
@@ -16,13 +16,15 @@ namespace kbopt {
 std::string asPart(llvm::StringRef condition);
 
 /// \p open as one C++ condition over the kernel's names.
-std::string joinConditions(llvm::ArrayRef<const HostCondition *> open, llvm::StringRef with = " && ");
+std::string joinConditions(llvm::ArrayRef<const HostCondition *> open,
+                           llvm::StringRef with = " && ");
 
 /// The function that tests, for all launches of a kernel, what is open at some of them.
 class TestFunction {
 public:
   /// \p function is the instance of \p kernel that runs.
-  TestFunction(const PassContext &context, const KernelView &kernel, const clang::FunctionDecl *function)
+  TestFunction(const PassContext &context, const KernelView &kernel,
+               const clang::FunctionDecl *function)
       : context(context), kernel(kernel), function(function) {}
 
   void add(llvm::ArrayRef<const HostCondition *> conditions);
@@ -31,7 +33,8 @@ public:
   bool operator==(const TestFunction &other) const;
   /// The function for the new kernel \p name.
   std::string nameFor(llvm::StringRef name) const;
-  /// Its text, where it tests for \p names, of which the first names it. \p launch is any launch of the kernel.
+  /// Its text, where it tests for \p names, of which the first names it. \p launch is any launch of
+  /// the kernel.
   std::string definition(llvm::ArrayRef<std::string> names, const LaunchText &launch) const;
   /// What declares the function of the kernel \p name, without a semicolon.
   std::string declaration(llvm::StringRef name, const LaunchText &launch) const;

@@ -33,21 +33,25 @@ AffineExpr inNest(AffineExpr expr, llvm::ArrayRef<mlir::StringAttr> own, kb::Nes
   return expr.replaceSymbols(symbols);
 }
 
-AffineExpr inNest(kb::ExprAttr expr, kb::NestOp nest) { return inNest(expr.getExpr(), expr.getSymbols(), nest); }
+AffineExpr inNest(kb::ExprAttr expr, kb::NestOp nest) {
+  return inNest(expr.getExpr(), expr.getSymbols(), nest);
+}
 
 /// \p expr, in the symbols of \p nest, as an attribute over \p loops.
 kb::ExprAttr asAttr(AffineExpr expr, kb::NestOp nest, llvm::ArrayRef<mlir::StringAttr> loops) {
   llvm::SmallVector<mlir::StringAttr> names;
   for (auto symbol : nest.getSymbols().getAsRange<kb::SymbolAttr>())
     names.push_back(mlir::StringAttr::get(nest.getContext(), symbol.getName()));
-  auto map = mlir::AffineMap::get(kb::firstLoopDim + loops.size(), kb::firstNamedSymbol + names.size(), expr);
+  auto map = mlir::AffineMap::get(kb::firstLoopDim + loops.size(),
+                                  kb::firstNamedSymbol + names.size(), expr);
   return kb::ExprAttr::get(nest.getContext(), loops, names, map);
 }
 
 /// Dimensions are numbered by their position, symbols by their position after this.
 constexpr unsigned symbolsFrom = 1 << 16;
 
-/// Products of dimensions and symbols and their coefficients; nothing if \p expr has other operations.
+/// Products of dimensions and symbols and their coefficients; nothing if \p expr has other
+/// operations.
 using Products = std::map<std::vector<unsigned>, int64_t>;
 Products sumOf(Products left, const Products &right, int64_t factor = 1) {
   for (const auto &[product, coefficient] : right)
@@ -87,13 +91,15 @@ std::optional<Products> productsOf(AffineExpr expr) {
 /// \p expr multiplied out, longest products first, where that is possible.
 AffineExpr exprOf(const Products &products, mlir::MLIRContext *context) {
   std::vector<std::pair<std::vector<unsigned>, int64_t>> terms(products.begin(), products.end());
-  llvm::stable_sort(terms, [](const auto &a, const auto &b) { return a.first.size() > b.first.size(); });
+  llvm::stable_sort(terms,
+                    [](const auto &a, const auto &b) { return a.first.size() > b.first.size(); });
   AffineExpr sum;
   for (const auto &[symbols, factor] : terms) {
     AffineExpr term;
     for (unsigned position : symbols) {
-      AffineExpr symbol = position < symbolsFrom ? mlir::getAffineDimExpr(position, context)
-                                                 : mlir::getAffineSymbolExpr(position - symbolsFrom, context);
+      AffineExpr symbol = position < symbolsFrom
+                              ? mlir::getAffineDimExpr(position, context)
+                              : mlir::getAffineSymbolExpr(position - symbolsFrom, context);
       term = term ? term * symbol : symbol;
     }
     AffineExpr number = mlir::getAffineConstantExpr(factor, context);
@@ -109,11 +115,14 @@ AffineExpr expanded(AffineExpr expr) {
 }
 
 bool mentions(const Products &products, unsigned dim) {
-  return llvm::any_of(products, [&](const auto &term) { return llvm::is_contained(term.first, dim); });
+  return llvm::any_of(products,
+                      [&](const auto &term) { return llvm::is_contained(term.first, dim); });
 }
 
 bool hasDims(const Products &products) {
-  return llvm::any_of(products, [](const auto &term) { return !term.first.empty() && term.first.front() < symbolsFrom; });
+  return llvm::any_of(products, [](const auto &term) {
+    return !term.first.empty() && term.first.front() < symbolsFrom;
+  });
 }
 
 /// \p products with \p value in the place of \p dim.
@@ -131,21 +140,24 @@ Products substituted(const Products &products, unsigned dim, const Products &val
 /// Conditions around \p op that must not be negative.
 std::vector<Products> conditionsAround(mlir::Operation *op, kb::NestOp nest) {
   std::vector<Products> all;
-  for (mlir::Operation *up = op->getParentOp(); up && up != nest.getOperation(); up = up->getParentOp()) {
+  for (mlir::Operation *up = op->getParentOp(); up && up != nest.getOperation();
+       up = up->getParentOp()) {
     auto when = mlir::dyn_cast<kb::WhenOp>(up);
     kb::DomainAttr domain = when ? when.getDomainAttr() : kb::DomainAttr();
     if (!domain || domain.isUnknown())
       continue;
     for (unsigned i = 0; i < domain.getSet().getNumConstraints(); ++i)
       if (!domain.getSet().isEq(i))
-        if (auto products = productsOf(inNest(domain.getSet().getConstraint(i), domain.getSymbols(), nest)))
+        if (auto products =
+                productsOf(inNest(domain.getSet().getConstraint(i), domain.getSymbols(), nest)))
           all.push_back(std::move(*products));
   }
   return all;
 }
 
-/// Where conditions say 0 <= w <= most for a sum w of dimensions and \p offset depends on these by w alone: the offset with
-/// a new dimension, the next after \p dims, in the place of w. The extents of new dimensions are added to \p extents.
+/// Where conditions say 0 <= w <= most for a sum w of dimensions and \p offset depends on these by
+/// w alone: the offset with a new dimension, the next after \p dims, in the place of w. The extents
+/// of new dimensions are added to \p extents.
 AffineExpr throughWindows(mlir::Operation *op, AffineExpr offset, kb::NestOp nest, unsigned dims,
                           llvm::SmallVectorImpl<AffineExpr> &extents) {
   std::optional<Products> products = productsOf(offset);
@@ -163,7 +175,8 @@ AffineExpr throughWindows(mlir::Operation *op, AffineExpr offset, kb::NestOp nes
       Products fresh{{{unsigned(kb::firstLoopDim + dims + extents.size())}, 1}};
       Products changed = substituted(*products, dim, sumOf(fresh, rest, -1));
       bool isGone = llvm::none_of(window, [&](const auto &term) {
-        return !term.first.empty() && term.first.front() < symbolsFrom && mentions(changed, term.first.front());
+        return !term.first.empty() && term.first.front() < symbolsFrom &&
+               mentions(changed, term.first.front());
       });
       if (!isGone)
         continue;
@@ -183,7 +196,8 @@ AffineExpr throughWindows(mlir::Operation *op, AffineExpr offset, kb::NestOp nes
 /// multiplied with a dimension count as positive and are added to \p factors.
 class Extreme {
 public:
-  Extreme(kb::NestOp nest, llvm::ArrayRef<kb::OverOp> loops, unsigned dims, llvm::ArrayRef<AffineExpr> further)
+  Extreme(kb::NestOp nest, llvm::ArrayRef<kb::OverOp> loops, unsigned dims,
+          llvm::ArrayRef<AffineExpr> further)
       : nest(nest), loops(loops), further(further), dims(dims + further.size()) {}
 
   AffineExpr greatest(AffineExpr expr) {
@@ -214,7 +228,9 @@ private:
     auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
     if (at >= extents.size() + loops.size())
       return further[at - extents.size() - loops.size()];
-    return inNest(at < extents.size() ? extents[at] : kb::OverOp(loops[at - extents.size()]).getExtent(), nest);
+    return inNest(at < extents.size() ? extents[at]
+                                      : kb::OverOp(loops[at - extents.size()]).getExtent(),
+                  nest);
   }
 
   /// \p expr with dimension \p position at its greatest or least value, whichever makes it greater.
@@ -234,10 +250,12 @@ private:
     case AffineExprKind::Mul: {
       if (right.isFunctionOfDim(position))
         return {};
-      if (auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(right); number && number.getValue() < 0)
+      if (auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(right);
+          number && number.getValue() < 0)
         // The least value is at 0 where the rest is a sum of products.
-        return isNeverNegative(left) ? left.replace(dim, mlir::getAffineConstantExpr(0, expr.getContext())) * right
-                                     : AffineExpr();
+        return isNeverNegative(left)
+                   ? left.replace(dim, mlir::getAffineConstantExpr(0, expr.getContext())) * right
+                   : AffineExpr();
       AffineExpr most = isNeverNegative(right) ? atEnd(left, position, extent) : AffineExpr();
       return most ? most * right : AffineExpr();
     }
@@ -245,8 +263,9 @@ private:
       return right.isFunctionOfDim(position) ? AffineExpr() : right - 1;
     case AffineExprKind::FloorDiv:
     case AffineExprKind::CeilDiv: {
-      AffineExpr most = mlir::isa<mlir::AffineConstantExpr>(right) ? atEnd(left, position, extent) : AffineExpr();
-      return !most                                     ? AffineExpr()
+      AffineExpr most =
+          mlir::isa<mlir::AffineConstantExpr>(right) ? atEnd(left, position, extent) : AffineExpr();
+      return !most                                       ? AffineExpr()
              : expr.getKind() == AffineExprKind::CeilDiv ? most.ceilDiv(right)
                                                          : most.floorDiv(right);
     }
@@ -270,7 +289,9 @@ llvm::SmallVector<kb::OverOp> loopsAround(mlir::Operation *op) {
 }
 
 /// Calls \p visit for every element operand in \p nest and the operation it belongs to.
-void forEachElement(kb::NestOp nest, llvm::function_ref<void(mlir::Operation *, kb::OperandAttr, bool stored)> visit) {
+void forEachElement(
+    kb::NestOp nest,
+    llvm::function_ref<void(mlir::Operation *, kb::OperandAttr, bool stored)> visit) {
   nest.walk([&](mlir::Operation *op) {
     if (auto operands = op->getAttrOfType<mlir::ArrayAttr>("operands"))
       for (auto operand : operands.getAsRange<kb::OperandAttr>())
@@ -283,7 +304,8 @@ void forEachElement(kb::NestOp nest, llvm::function_ref<void(mlir::Operation *, 
 
 } // namespace
 
-/// Names of symbols at \p positions that are no extent around the access: nothing else says that they are not negative.
+/// Names of symbols at \p positions that are no extent around the access: nothing else says that
+/// they are not negative.
 static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positions, kb::NestOp nest,
                                                llvm::ArrayRef<kb::OverOp> loops) {
   auto extents = llvm::to_vector(nest.getExtents().getAsRange<kb::ExprAttr>());
@@ -293,15 +315,16 @@ static std::vector<std::string> uncertainSigns(const std::set<unsigned> &positio
   for (unsigned position : positions) {
     if (position < kb::firstNamedSymbol)
       continue;
-    StringRef name = mlir::cast<kb::SymbolAttr>(nest.getSymbols()[position - kb::firstNamedSymbol]).getName();
+    StringRef name =
+        mlir::cast<kb::SymbolAttr>(nest.getSymbols()[position - kb::firstNamedSymbol]).getName();
     if (llvm::none_of(extents, [&](kb::ExprAttr extent) { return extent.str() == name; }))
       names.push_back(name.str());
   }
   return names;
 }
 
-/// One more than the greatest offset of \p operand, an operand of \p op; null if it may lie before the pointer,
-/// or if it is not known.
+/// One more than the greatest offset of \p operand, an operand of \p op; null if it may lie before
+/// the pointer, or if it is not known.
 static AffineExpr endOf(mlir::Operation *op, kb::OperandAttr operand, kb::NestOp nest,
                         std::vector<std::string> &notNegative) {
   llvm::SmallVector<kb::OverOp> loops = loopsAround(op);
@@ -326,7 +349,8 @@ llvm::Expected<TouchedMemory> kbopt::touchedMemory(kb::NestOp nest, StringRef pa
   std::vector<std::string> ends;
   bool known = true;
   forEachElement(nest, [&](mlir::Operation *op, kb::OperandAttr operand, bool) {
-    if (!known || operand.getBase().getKind() != kb::BaseKind::Argument || operand.getBase().getName() != parameter)
+    if (!known || operand.getBase().getKind() != kb::BaseKind::Argument ||
+        operand.getBase().getName() != parameter)
       return;
     AffineExpr end = endOf(op, operand, nest, result.notNegative);
     known &= bool(end) && (!result.elementBytes || result.elementBytes == operand.getBytes());
@@ -337,10 +361,12 @@ llvm::Expected<TouchedMemory> kbopt::touchedMemory(kb::NestOp nest, StringRef pa
       ends.push_back(*text);
   });
   if (!known || ends.empty() || ends.size() > 3)
-    return llvm::createStringError("how much of '" + parameter.str() + "' the kernel touches is not known");
+    return llvm::createStringError("how much of '" + parameter.str() +
+                                   "' the kernel touches is not known");
   result.elements = ends.front();
   for (StringRef other : llvm::drop_begin(ends))
-    result.elements = "(" + result.elements + " > " + other.str() + " ? " + result.elements + " : " + other.str() + ")";
+    result.elements = "(" + result.elements + " > " + other.str() + " ? " + result.elements +
+                      " : " + other.str() + ")";
   return result;
 }
 
@@ -366,15 +392,16 @@ static std::string pointeeOf(kb::KernelOp kernel, unsigned argument) {
 
 /// Whether \p memory is counted in what the parameter points to.
 static bool isElement(kb::KernelOp kernel, unsigned argument, const TouchedMemory &memory) {
-  return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getElementBytes() == memory.elementBytes;
+  return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getElementBytes() ==
+         memory.elementBytes;
 }
 
 static bool isRestrict(kb::KernelOp kernel, unsigned argument) {
   return mlir::cast<kb::ParamAttr>(kernel.getParams()[argument]).getIsRestrict();
 }
 
-/// That the memory of parameters \p first and \p second does not overlap. What the memory's bounds rest on is
-/// added to \p others.
+/// That the memory of parameters \p first and \p second does not overlap. What the memory's bounds
+/// rest on is added to \p others.
 static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, unsigned first, unsigned second,
                               std::vector<HostCondition> &others) {
   auto nameOf = [&](unsigned argument) {
@@ -397,12 +424,16 @@ static HostCondition disjoint(kb::KernelOp kernel, kb::NestOp nest, unsigned fir
       others.push_back({asOperand(name) + " >= 0", {}, "", 0, {}, ""});
   bool sameType = isElement(kernel, first, *a) && isElement(kernel, second, *b) &&
                   pointeeOf(kernel, first) == pointeeOf(kernel, second);
-  auto begin = [&](unsigned argument) { return (sameType ? "" : "(const char *)") + nameOf(argument); };
+  auto begin = [&](unsigned argument) {
+    return (sameType ? "" : "(const char *)") + nameOf(argument);
+  };
   auto end = [&](unsigned argument, const TouchedMemory &memory) {
-    std::string bytes = "(long long)" + asOperand(memory.elements) + " * " + std::to_string(memory.elementBytes);
+    std::string bytes =
+        "(long long)" + asOperand(memory.elements) + " * " + std::to_string(memory.elementBytes);
     return begin(argument) + " + " + (sameType ? memory.elements : bytes);
   };
-  condition.text = end(first, *a) + " <= " + begin(second) + " || " + end(second, *b) + " <= " + begin(first);
+  condition.text =
+      end(first, *a) + " <= " + begin(second) + " || " + end(second, *b) + " <= " + begin(first);
   return condition;
 }
 
@@ -413,7 +444,8 @@ llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(kb::KernelOp kern
     for (auto requirement : requirements->getAsRange<kb::ExprAttr>()) {
       auto text = atLeastZero(requirement, nest);
       if (!text)
-        return llvm::createStringError("the condition " + requirement.str() + " >= 0 cannot be tested before the launch");
+        return llvm::createStringError("the condition " + requirement.str() +
+                                       " >= 0 cannot be tested before the launch");
       all.push_back({*text, requirement, "", 0, {}, ""});
     }
   for (const LaunchCondition &condition : generated.conditions) {
@@ -423,7 +455,8 @@ llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(kb::KernelOp kern
     }
     auto first = argumentNumber(kernel, condition.text);
     if (condition.kind == LaunchCondition::Aligned) {
-      std::string test = "(size_t)" + condition.text + " % " + std::to_string(condition.bytes) + " == 0";
+      std::string test =
+          "(size_t)" + condition.text + " % " + std::to_string(condition.bytes) + " == 0";
       all.push_back({test, {}, condition.text, condition.bytes, {}, ""});
       if (first)
         all.back().arguments.push_back(*first);
@@ -431,7 +464,8 @@ llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(kb::KernelOp kern
     }
     auto second = argumentNumber(kernel, condition.other);
     if (!first || !second)
-      return llvm::createStringError("whether '" + condition.text + "' and '" + condition.other + "' overlap is not known");
+      return llvm::createStringError("whether '" + condition.text + "' and '" + condition.other +
+                                     "' overlap is not known");
     if (!isRestrict(kernel, *first) && !isRestrict(kernel, *second)) {
       HostCondition test = disjoint(kernel, nest, *first, *second, all);
       all.push_back(std::move(test));
@@ -439,7 +473,9 @@ llvm::Expected<std::vector<HostCondition>> kbopt::conditionsOf(kb::KernelOp kern
   }
   std::vector<HostCondition> conditions;
   for (HostCondition &each : all)
-    if (each.text.empty() || llvm::none_of(conditions, [&](const HostCondition &other) { return other.text == each.text; }))
+    if (each.text.empty() || llvm::none_of(conditions, [&](const HostCondition &other) {
+          return other.text == each.text;
+        }))
       conditions.push_back(std::move(each));
   return conditions;
 }

@@ -18,18 +18,16 @@ namespace {
 /// Functions that have a float overload of the same name in CUDA C++.
 bool hasFloatForm(const FunctionDecl *function) {
   static constexpr llvm::StringLiteral names[] = {
-      "abs",   "acos",  "acosh", "asin",  "asinh", "atan",  "atan2", "atanh",    "cbrt",
-      "ceil",  "cos",   "cosh",  "erf",   "erfc",  "exp",   "exp2",  "expm1",    "fabs",
-      "floor", "fma",   "fmax",  "fmin",  "fmod",  "hypot", "log",   "log10",    "log1p",
-      "log2",  "max",   "min",   "pow",   "rint",  "round", "rsqrt", "sin",      "sinh",
-      "sqrt",  "tan",   "tanh",  "trunc", "copysign", "nearbyint"};
+      "abs",   "acos", "acosh", "asin",  "asinh",    "atan",     "atan2", "atanh", "cbrt",
+      "ceil",  "cos",  "cosh",  "erf",   "erfc",     "exp",      "exp2",  "expm1", "fabs",
+      "floor", "fma",  "fmax",  "fmin",  "fmod",     "hypot",    "log",   "log10", "log1p",
+      "log2",  "max",  "min",   "pow",   "rint",     "round",    "rsqrt", "sin",   "sinh",
+      "sqrt",  "tan",  "tanh",  "trunc", "copysign", "nearbyint"};
   return function->getIdentifier() && llvm::is_contained(names, function->getName()) &&
          function->getASTContext().getSourceManager().isInSystemHeader(function->getLocation());
 }
 
-bool isDouble(QualType type) {
-  return type->isSpecificBuiltinType(BuiltinType::Double);
-}
+bool isDouble(QualType type) { return type->isSpecificBuiltinType(BuiltinType::Double); }
 
 /// What one double expression is made of.
 struct Expression {
@@ -189,8 +187,8 @@ public:
         return std::move(error);
     }
     size_t count = findings.literals.size();
-    rewrite.summary = "made " + std::to_string(count) + " double literal" + (count == 1 ? "" : "s") +
-                      " float";
+    rewrite.summary =
+        "made " + std::to_string(count) + " double literal" + (count == 1 ? "" : "s") + " float";
     return rewrite;
   }
 };

@@ -89,11 +89,13 @@ private:
       visit(choice->getTrueExpr(), true);
       return visit(choice->getFalseExpr(), true);
     }
-    if (const auto *logical = dyn_cast<BinaryOperator>(statement); logical && logical->isLogicalOp()) {
+    if (const auto *logical = dyn_cast<BinaryOperator>(statement);
+        logical && logical->isLogicalOp()) {
       visit(logical->getLHS(), conditional);
       return visit(logical->getRHS(), true);
     }
-    bool inner = conditional || isa<ForStmt, WhileStmt, DoStmt, SwitchStmt, CXXForRangeStmt>(statement);
+    bool inner =
+        conditional || isa<ForStmt, WhileStmt, DoStmt, SwitchStmt, CXXForRangeStmt>(statement);
     for (const Stmt *child : statement->children())
       visit(child, inner);
   }
@@ -177,9 +179,9 @@ public:
     Findings findings = Finder(context, loop, bodyOf(loop)).result;
     keepSafe(context, site, findings);
     if (findings.invariants.empty())
-      return Decision::doesNotApply(findings.obstacle.empty()
-                                        ? "nothing that is worth moving is the same in every iteration"
-                                        : findings.obstacle);
+      return Decision::doesNotApply(
+          findings.obstacle.empty() ? "nothing that is worth moving is the same in every iteration"
+                                    : findings.obstacle);
     if (!blockOf(context, loop, statement))
       return Decision::doesNotApply("the loop does not stand in a block of its own without labels");
     return Decision::applies();
@@ -220,7 +222,8 @@ public:
         return std::move(error);
     }
     rewrite.summary += " before the loop";
-    if (llvm::Error error = rewrite.edits.insertAt(*anchor, startOf(context, statement), declarations))
+    if (llvm::Error error =
+            rewrite.edits.insertAt(*anchor, startOf(context, statement), declarations))
       return std::move(error);
     return rewrite;
   }
@@ -237,7 +240,8 @@ private:
     llvm::erase_if(findings.invariants, [&](const Invariant &each) {
       if (!each.speculatable && findings.obstacle.empty())
         findings.obstacle = "the loop may run no iteration, and then '" +
-                            context.text(each.expr->getSourceRange()).str() + "' must not be touched";
+                            context.text(each.expr->getSourceRange()).str() +
+                            "' must not be touched";
       return !each.speculatable;
     });
   }
@@ -271,7 +275,8 @@ private:
   }
 
   static std::string typeOf(const ASTContext &ast, const Expr *expr) {
-    return expr->getType().getCanonicalType().getUnqualifiedType().getAsString(ast.getPrintingPolicy());
+    return expr->getType().getCanonicalType().getUnqualifiedType().getAsString(
+        ast.getPrintingPolicy());
   }
 
   /// `hoistedA` for a[…], `hoisted` for anything else.

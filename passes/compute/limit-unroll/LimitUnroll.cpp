@@ -19,7 +19,8 @@ namespace {
 
 /// The pragmas of \p loop; null if it has none.
 const AttributedStmt *pragmasOf(const PassContext &context, const Stmt *loop) {
-  for (const DynTypedNode &parent : context.parsed().context().getParentMapContext().getParents(*loop))
+  for (const DynTypedNode &parent :
+       context.parsed().context().getParentMapContext().getParents(*loop))
     if (const auto *attributed = parent.get<AttributedStmt>())
       return attributed;
   return nullptr;
@@ -27,12 +28,16 @@ const AttributedStmt *pragmasOf(const PassContext &context, const Stmt *loop) {
 
 /// The factor of an unroll pragma: 0 for no limit, 1 for nounroll; none for another attribute.
 std::optional<int64_t> unrollFactor(const PassContext &context, const AttributedStmt *pragmas) {
-  const auto *hint = pragmas->getAttrs().size() == 1 ? dyn_cast<LoopHintAttr>(pragmas->getAttrs()[0]) : nullptr;
-  if (!hint || (hint->getOption() != LoopHintAttr::Unroll && hint->getOption() != LoopHintAttr::UnrollCount))
+  const auto *hint =
+      pragmas->getAttrs().size() == 1 ? dyn_cast<LoopHintAttr>(pragmas->getAttrs()[0]) : nullptr;
+  if (!hint ||
+      (hint->getOption() != LoopHintAttr::Unroll && hint->getOption() != LoopHintAttr::UnrollCount))
     return std::nullopt;
   if (hint->getState() == LoopHintAttr::Disable)
     return 1;
-  return hint->getValue() ? ast::constantOf(hint->getValue(), context.parsed().context()).value_or(0) : 0;
+  return hint->getValue()
+             ? ast::constantOf(hint->getValue(), context.parsed().context()).value_or(0)
+             : 0;
 }
 
 /// What stands behind `#pragma` on its line; none if there is no such line.
@@ -62,13 +67,14 @@ const VarDecl *arrayByCounter(const ForStmt *loop) {
     if (std::optional<ast::CountedLoop> counted = ast::countedLoop(inner))
       counters.push_back(counted->variable);
   auto follows = [&](const Stmt *expr) {
-    return expr && llvm::any_of(following, [&](const VarDecl *each) { return ast::mentions(expr, each); });
+    return expr &&
+           llvm::any_of(following, [&](const VarDecl *each) { return ast::mentions(expr, each); });
   };
   // Whatever else the loop changes has another value in each iteration.
   for (const auto *reference : ast::findAll<DeclRefExpr>(loop))
     if (const auto *variable = dyn_cast<VarDecl>(reference->getDecl());
-        variable && variable->getType()->isIntegerType() && !llvm::is_contained(counters, variable) &&
-        mayModify(loop, variable))
+        variable && variable->getType()->isIntegerType() &&
+        !llvm::is_contained(counters, variable) && mayModify(loop, variable))
       following.push_back(variable);
   for (const auto *declaration : ast::findAll<DeclStmt>(loop->getBody()))
     for (const Decl *each : declaration->decls())
@@ -101,19 +107,24 @@ public:
       if (!present || !pragmaText(context, pragmas))
         return Decision::doesNotApply("the loop carries something else than one unroll pragma");
       if (*present && *present <= factor)
-        return Decision::doesNotApply("the loop is limited to " + llvm::Twine(*present) +
-                                      (*present == 1 ? " iteration per trip already" : " iterations per trip already"));
+        return Decision::doesNotApply(
+            "the loop is limited to " + llvm::Twine(*present) +
+            (*present == 1 ? " iteration per trip already" : " iterations per trip already"));
     } else if (ops.empty()) {
       return Decision::doesNotApply("the loop is not in the device code, or runs once at most");
     }
     for (kb::LoopOp op : ops) {
       if (!op.getTrip() && !op.getTripCount() && !pragmasOf(context, loop))
-        return Decision::doesNotApply("the compiler does not unroll the loop: it cannot compute the number of iterations");
+        return Decision::doesNotApply(
+            "the compiler does not unroll the loop: it cannot compute the number of iterations");
       if (op.getTripCount() && int64_t(*op.getTripCount()) <= factor)
-        return Decision::doesNotApply("the loop runs no more than " + llvm::Twine(*op.getTripCount()) + " times");
+        return Decision::doesNotApply("the loop runs no more than " +
+                                      llvm::Twine(*op.getTripCount()) + " times");
     }
     if (const VarDecl *array = arrayByCounter(loop))
-      return Decision::doesNotApply("'" + array->getName() + "' is indexed by the loop's counter and would move from registers to local memory");
+      return Decision::doesNotApply(
+          "'" + array->getName() +
+          "' is indexed by the loop's counter and would move from registers to local memory");
     return Decision::applies();
   }
 
@@ -127,13 +138,16 @@ public:
     if (!anchor)
       return llvm::createStringError(anchor.reason());
     Rewrite rewrite;
-    rewrite.summary = "left " + factor + (factor == "1" ? " iteration per trip" : " iterations per trip");
+    rewrite.summary =
+        "left " + factor + (factor == "1" ? " iteration per trip" : " iterations per trip");
     if (pragmas) {
       ByteRange text = *pragmaText(context, pragmas);
-      if (llvm::Error error = rewrite.edits.replace(*anchor, text.begin, text.end - text.begin, "unroll " + factor))
+      if (llvm::Error error =
+              rewrite.edits.replace(*anchor, text.begin, text.end - text.begin, "unroll " + factor))
         return std::move(error);
-    } else if (llvm::Error error = rewrite.edits.insertBefore(
-                   *anchor, ast::ownLine(context, loop->getBeginLoc(), "#pragma unroll " + factor))) {
+    } else if (llvm::Error error =
+                   rewrite.edits.insertBefore(*anchor, ast::ownLine(context, loop->getBeginLoc(),
+                                                                    "#pragma unroll " + factor))) {
       return std::move(error);
     }
     return rewrite;

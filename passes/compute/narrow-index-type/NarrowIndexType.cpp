@@ -23,7 +23,8 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     const KernelView &kernel = *site.kernel;
     if (kernel.launches.empty())
       return Decision::doesNotApply("no launch of the kernel is in sight");
@@ -56,7 +57,9 @@ public:
       return llvm::createStringError(text.obstacle());
     Rewrite rewrite;
     rewrite.summary = "counted in 32 bits where the sizes allow it";
-    if (llvm::Error error = writeKernel(context, kernel, text, name, "'" + own + "' for indices that fit 31 bits.", rewrite.edits))
+    if (llvm::Error error =
+            writeKernel(context, kernel, text, name, "'" + own + "' for indices that fit 31 bits.",
+                        rewrite.edits))
       return std::move(error);
     for (const LaunchFact *launch : launches) {
       NarrowTypes types(context, kernel, *launch);
@@ -73,7 +76,8 @@ public:
   }
 
 private:
-  static std::string whyNot(const PassContext &context, const KernelView &kernel, const LaunchFact &launch) {
+  static std::string whyNot(const PassContext &context, const KernelView &kernel,
+                            const LaunchFact &launch) {
     std::string why = dispatchObstacle(context, kernel, launch);
     return why.empty() ? NarrowTypes(context, kernel, launch).obstacle() : why;
   }

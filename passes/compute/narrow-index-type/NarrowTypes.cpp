@@ -8,7 +8,8 @@ using namespace clang;
 /// Without parentheses and what the compiler added. Such casts are added anew.
 static const Expr *bare(const Expr *expr) { return ast::strip(expr); }
 
-NarrowTypes::NarrowTypes(const PassContext &context, const KernelView &kernel, const LaunchFact &launch)
+NarrowTypes::NarrowTypes(const PassContext &context, const KernelView &kernel,
+                         const LaunchFact &launch)
     : context(&context), kernel(&kernel), launch(&launch) {
   choose();
   if (!why.empty())
@@ -21,7 +22,8 @@ NarrowTypes::NarrowTypes(const PassContext &context, const KernelView &kernel, c
     subscripts.insert(bare(subscript->getIdx()));
   IndexBounds bounds(context, kernel, launch);
   for (const auto *reference : ast::findAll<DeclRefExpr>(kernel.function()->getBody()))
-    if (const auto *variable = dyn_cast<VarDecl>(reference->getDecl()); variable && narrow.count(variable))
+    if (const auto *variable = dyn_cast<VarDecl>(reference->getDecl());
+        variable && narrow.count(variable))
       bounds.require(reference);
   ast::walk(kernel.function()->getBody(), [&](const Stmt *each) {
     check(each, bounds);
@@ -75,8 +77,8 @@ void NarrowTypes::choose() {
     bool all = true, any = false;
     for (const Decl *each : declaration->decls()) {
       const auto *variable = dyn_cast<VarDecl>(each);
-      all &= variable && isWide(variable->getType()) && variable->hasInit() && variable->hasLocalStorage() &&
-             !variable->getType()->getContainedAutoType();
+      all &= variable && isWide(variable->getType()) && variable->hasInit() &&
+             variable->hasLocalStorage() && !variable->getType()->getContainedAutoType();
       any |= variable && isWide(variable->getType());
       if (!all)
         continue;
@@ -92,7 +94,8 @@ void NarrowTypes::choose() {
       narrow.insert(cast<VarDecl>(each));
   }
   for (const auto *cast : ast::findAll<ExplicitCastExpr>(body))
-    if (isWide(cast->getType()) && cast->getSubExpr()->getType()->isIntegerType() && isBounded(cast->getSubExpr()) &&
+    if (isWide(cast->getType()) && cast->getSubExpr()->getType()->isIntegerType() &&
+        isBounded(cast->getSubExpr()) &&
         add(cast->getTypeInfoAsWritten()->getTypeLoc().getUnqualifiedLoc().getSourceRange()))
       narrowCasts.insert(cast);
 }
@@ -106,15 +109,16 @@ NarrowTypes::Kind NarrowTypes::kindOf(const Expr *expr) const {
       return Kind::Signed;
   if (narrowCasts.count(expr))
     return Kind::Signed;
-  if (const auto *binary = dyn_cast<BinaryOperator>(expr); binary && !binary->isAssignmentOp() &&
-                                                            !binary->isComparisonOp() && !binary->isLogicalOp()) {
+  if (const auto *binary = dyn_cast<BinaryOperator>(expr);
+      binary && !binary->isAssignmentOp() && !binary->isComparisonOp() && !binary->isLogicalOp()) {
     Kind left = kindOf(binary->getLHS());
     return binary->isShiftOp() ? left : std::max(left, kindOf(binary->getRHS()));
   }
   if (const auto *choice = dyn_cast<ConditionalOperator>(expr))
     return std::max(kindOf(choice->getTrueExpr()), kindOf(choice->getFalseExpr()));
   if (const auto *unary = dyn_cast<UnaryOperator>(expr);
-      unary && (unary->getOpcode() == UO_Plus || unary->getOpcode() == UO_Minus || unary->getOpcode() == UO_Not))
+      unary && (unary->getOpcode() == UO_Plus || unary->getOpcode() == UO_Minus ||
+                unary->getOpcode() == UO_Not))
     return kindOf(unary->getSubExpr());
   QualType type = expr->getType();
   if (isWide(type))
@@ -148,7 +152,8 @@ bool NarrowTypes::mentionsNarrow(const Expr *expr) const {
       return false;
     const auto *part = dyn_cast<Expr>(each);
     // The result of another cast, or with a fraction, has the type that it had.
-    if (part && !narrowCasts.count(part) && (isa<ExplicitCastExpr>(part) || part->getType()->isFloatingType()))
+    if (part && !narrowCasts.count(part) &&
+        (isa<ExplicitCastExpr>(part) || part->getType()->isFloatingType()))
       return false;
     const VarDecl *variable = part && isa<DeclRefExpr>(part) ? ast::variableOf(part) : nullptr;
     found |= part && (narrowCasts.count(part) || (variable && narrow.count(variable)));
@@ -161,15 +166,18 @@ bool NarrowTypes::mentionsNarrow(const Expr *expr) const {
 
 void NarrowTypes::checkBinary(const BinaryOperator *binary, IndexBounds &bounds) {
   const Expr *left = binary->getLHS(), *right = binary->getRHS();
-  if (binary->isLogicalOp() || binary->isCommaOp() || (!mentionsNarrow(left) && !mentionsNarrow(right)))
+  if (binary->isLogicalOp() || binary->isCommaOp() ||
+      (!mentionsNarrow(left) && !mentionsNarrow(right)))
     return;
-  if (binary->getOpcode() == BO_Assign || left->getType()->isPointerType() || right->getType()->isPointerType())
+  if (binary->getOpcode() == BO_Assign || left->getType()->isPointerType() ||
+      right->getType()->isPointerType())
     return; // the value that is assigned or added is the same
   if (binary->isTypeDependent() || left->isTypeDependent() || right->isTypeDependent())
     return stop(binary, "depends on the template's parameters");
   if (binary->isCompoundAssignmentOp()) {
     const VarDecl *counter = ast::variableOf(left);
-    bool modular = binary->getOpcode() == BO_AddAssign || binary->getOpcode() == BO_SubAssign || binary->getOpcode() == BO_MulAssign;
+    bool modular = binary->getOpcode() == BO_AddAssign || binary->getOpcode() == BO_SubAssign ||
+                   binary->getOpcode() == BO_MulAssign;
     if (!(counter && narrow.count(counter)) && !modular && left->getType()->isIntegerType())
       stop(binary, "would be computed in another type");
     return; // a counter's last step is part of its bound
@@ -183,13 +191,14 @@ void NarrowTypes::checkBinary(const BinaryOperator *binary, IndexBounds &bounds)
   Kind kind = binary->isShiftOp() ? kindOf(left) : std::max(kindOf(left), kindOf(right));
   if (kind == Kind::Wide) {
     QualType after = wideTypeOf(left), other = binary->isShiftOp() ? QualType() : wideTypeOf(right);
-    bool isUnsigned = (!after.isNull() && after->isUnsignedIntegerType()) || (!other.isNull() && other->isUnsignedIntegerType());
+    bool isUnsigned = (!after.isNull() && after->isUnsignedIntegerType()) ||
+                      (!other.isNull() && other->isUnsignedIntegerType());
     if (isUnsigned != before->isUnsignedIntegerType())
       stop(binary, "would be computed with another sign");
     return;
   }
-  if (binary->getOpcode() == BO_Sub && kind == Kind::Signed && isBounded(left) && isBounded(right) &&
-      (before->isSignedIntegerType() || subscripts.count(binary))) {
+  if (binary->getOpcode() == BO_Sub && kind == Kind::Signed && isBounded(left) &&
+      isBounded(right) && (before->isSignedIntegerType() || subscripts.count(binary))) {
     // The difference fits 32 bits, and as an index it is taken for what it is. Nothing else may be
     // computed from it: that has no bound.
     bounds.require(left);
@@ -201,7 +210,8 @@ void NarrowTypes::checkBinary(const BinaryOperator *binary, IndexBounds &bounds)
       stop(binary, "is not known to be bounded and not negative");
     return;
   }
-  // Signed numbers of 32 bits compare as those of 64 bits do; with unsigned ones only if none is negative.
+  // Signed numbers of 32 bits compare as those of 64 bits do; with unsigned ones only if none is
+  // negative.
   if (before->isUnsignedIntegerType() || kind == Kind::Unsigned)
     for (const Expr *side : {left, right})
       if (!bare(side)->getType()->isUnsignedIntegerType() || kindOf(side) == Kind::Signed)
@@ -221,7 +231,8 @@ void NarrowTypes::check(const Stmt *node, IndexBounds &bounds) {
     return;
   }
   if (const auto *unary = dyn_cast<UnaryOperator>(node)) {
-    bool changesType = unary->getOpcode() == UO_Minus || unary->getOpcode() == UO_Not || unary->getOpcode() == UO_AddrOf;
+    bool changesType = unary->getOpcode() == UO_Minus || unary->getOpcode() == UO_Not ||
+                       unary->getOpcode() == UO_AddrOf;
     if (changesType && mentionsNarrow(unary->getSubExpr()) && unary->getOpcode() == UO_AddrOf
             ? isa<DeclRefExpr>(bare(unary->getSubExpr()))
             : changesType && mentionsNarrow(unary->getSubExpr()) && isWide(unary->getType()))
@@ -238,7 +249,8 @@ void NarrowTypes::check(const Stmt *node, IndexBounds &bounds) {
       if (const auto *variable = dyn_cast<VarDecl>(each)) {
         if (narrow.count(variable) && !bounds.require(variable->getInit()))
           stop(variable->getInit(), "is not known to be bounded and not negative");
-        if (variable->getInit() && variable->getType()->getContainedAutoType() && mentionsNarrow(variable->getInit()))
+        if (variable->getInit() && variable->getType()->getContainedAutoType() &&
+            mentionsNarrow(variable->getInit()))
           stop(variable->getInit(), "decides the type of a variable");
       }
     return;
@@ -249,7 +261,8 @@ void NarrowTypes::check(const Stmt *node, IndexBounds &bounds) {
   const FunctionDecl *callee = call->getDirectCallee();
   for (const Expr *argument : call->arguments())
     if (mentionsNarrow(argument)) {
-      bool one = callee && !callee->isVariadic() && !callee->isTemplateInstantiation() && callee->getIdentifier() &&
+      bool one = callee && !callee->isVariadic() && !callee->isTemplateInstantiation() &&
+                 callee->getIdentifier() &&
                  callee->getDeclContext()->lookup(callee->getDeclName()).isSingleResult();
       if (!one)
         stop(argument, "is passed to a function that may depend on its type");

@@ -1,6 +1,7 @@
 //===- SimplifyReduction.cpp - Form sums of fewer terms --------------------===//
 //
-//   y[j] = sum over k of x[k] * ((k == j) - x[j])   ==>   s = sum over k of x[k];  y[j] = x[j] * (1 - s)
+//   y[j] = sum over k of x[k] * ((k == j) - x[j])   ==>   s = sum over k of x[k];  y[j] = x[j] * (1
+//   - s)
 //
 // Owns no more than which key of a schedule the pass sets: simplify.
 //
@@ -13,8 +14,8 @@ using namespace kbopt;
 namespace {
 
 class SimplifyReduction : public SchedulePass {
-  llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *before,
-                                      const PassOptions &) const override {
+  llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest,
+                                      const Schedule *before, const PassOptions &) const override {
     return simplified(context, nest, before);
   }
 };
@@ -22,5 +23,7 @@ class SimplifyReduction : public SchedulePass {
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createSimplifyReduction() { return std::make_unique<SimplifyReduction>(); }
+std::unique_ptr<RewritePass> createSimplifyReduction() {
+  return std::make_unique<SimplifyReduction>();
+}
 } // namespace kbopt

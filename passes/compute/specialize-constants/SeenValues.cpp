@@ -66,7 +66,8 @@ void collect(const PassContext &context, const Expr *expr, const FunctionDecl *h
 
 } // namespace
 
-std::set<int64_t> kbopt::seenValues(const PassContext &context, const Expr *expr, const FunctionDecl *host) {
+std::set<int64_t> kbopt::seenValues(const PassContext &context, const Expr *expr,
+                                    const FunctionDecl *host) {
   std::set<int64_t> values;
   collect(context, expr, host, 0, values);
   return values;
@@ -89,7 +90,8 @@ static bool changesInLoop(const LaunchFact &launch, const Expr *argument) {
   return changes;
 }
 
-std::optional<int64_t> kbopt::recordedValue(const PassContext &context, const KernelView &kernel, unsigned index) {
+std::optional<int64_t> kbopt::recordedValue(const PassContext &context, const KernelView &kernel,
+                                            unsigned index) {
   for (const LaunchFact &launch : kernel.launches)
     if (index < launch.arguments.size() && changesInLoop(launch, launch.arguments[index]))
       return std::nullopt;
@@ -104,7 +106,8 @@ std::optional<int64_t> kbopt::recordedValue(const PassContext &context, const Ke
     uint64_t value = 0; // the machines that CUDA runs on are little-endian
     std::memcpy(&value, bytes.data(), bytes.size());
     unsigned unused = 64 - 8 * bytes.size();
-    return isSigned && unused ? static_cast<int64_t>(value << unused) >> unused : static_cast<int64_t>(value);
+    return isSigned && unused ? static_cast<int64_t>(value << unused) >> unused
+                              : static_cast<int64_t>(value);
   }
   return std::nullopt;
 }

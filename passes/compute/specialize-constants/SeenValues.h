@@ -1,8 +1,7 @@
 //===- SeenValues.h - Which constants reach a launch -------------*- C++ -*-===//
 //
-// Owns following an argument through variables and callers to the constants that it may be, and what a
-// workload passed for it.
-// These are guesses for a dispatch, never a proof.
+// Owns following an argument through variables and callers to the constants that it may be, and
+// what a workload passed for it. These are guesses for a dispatch, never a proof.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_PASSES_SPECIALIZECONSTANTS_SEENVALUES_H
@@ -17,9 +16,11 @@ namespace kbopt {
 std::set<int64_t> seenValues(const PassContext &context, const clang::Expr *expr,
                              const clang::FunctionDecl *host);
 
-/// The integer that the workload passed for parameter \p index of \p kernel at its largest launch; nothing
-/// where nothing was recorded, or where the launch stands in a loop that changes the argument.
-std::optional<int64_t> recordedValue(const PassContext &context, const KernelView &kernel, unsigned index);
+/// The integer that the workload passed for parameter \p index of \p kernel at its largest launch;
+/// nothing where nothing was recorded, or where the launch stands in a loop that changes the
+/// argument.
+std::optional<int64_t> recordedValue(const PassContext &context, const KernelView &kernel,
+                                     unsigned index);
 
 } // namespace kbopt
 

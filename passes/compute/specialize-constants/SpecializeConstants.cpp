@@ -19,7 +19,8 @@ using namespace clang;
 
 namespace {
 
-/// Of what a workload passed, larger values are its sizes; those above the second are not offered without the others.
+/// Of what a workload passed, larger values are its sizes; those above the second are not offered
+/// without the others.
 constexpr int64_t largestRecorded = 4096, largestProperty = 64;
 
 struct Fixed {
@@ -34,7 +35,8 @@ struct Fixed {
 
 /// Whether a constant in place of \p parameter makes the code of \p kernel simpler, beyond a
 /// guard on its threads.
-bool isWorthFixing(const PassContext &context, const KernelView &kernel, const ParmVarDecl *parameter) {
+bool isWorthFixing(const PassContext &context, const KernelView &kernel,
+                   const ParmVarDecl *parameter) {
   std::vector<SourceRange> guards;
   for (kb::KernelOp op : kernel.ops)
     for (const Guard &guard : findGuards(context.imported(), op))
@@ -53,7 +55,8 @@ bool isWorthFixing(const PassContext &context, const KernelView &kernel, const P
     else if (const auto *loop = dyn_cast<DoStmt>(each))
       found |= uses(loop->getCond());
     else if (const auto *branch = dyn_cast<IfStmt>(each))
-      found |= !llvm::is_contained(guards, branch->getCond()->getSourceRange()) && uses(branch->getCond());
+      found |= !llvm::is_contained(guards, branch->getCond()->getSourceRange()) &&
+               uses(branch->getCond());
     else if (const auto *choice = dyn_cast<ConditionalOperator>(each))
       found |= uses(choice->getCond());
     else if (const auto *choice = dyn_cast<SwitchStmt>(each))
@@ -66,26 +69,32 @@ bool isWorthFixing(const PassContext &context, const KernelView &kernel, const P
 }
 
 /// The constant that \p argument of \p launch certainly is.
-std::optional<int64_t> certainValue(const PassContext &context, const LaunchFact &launch, unsigned argument) {
+std::optional<int64_t> certainValue(const PassContext &context, const LaunchFact &launch,
+                                    unsigned argument) {
   if (launch.instances > 1 || argument >= launch.arguments.size())
     return std::nullopt;
-  return ast::constantOf(ast::resolve(launch.arguments[argument], launch.host), context.parsed().context());
+  return ast::constantOf(ast::resolve(launch.arguments[argument], launch.host),
+                         context.parsed().context());
 }
 
 /// Whether \p parameter can be a constant at all.
 bool isInteger(const ParmVarDecl *parameter) {
   QualType type = parameter->getType();
-  return !type->isDependentType() && type->isIntegerType() && !type->isEnumeralType() && !parameter->getName().empty();
+  return !type->isDependentType() && type->isIntegerType() && !type->isEnumeralType() &&
+         !parameter->getName().empty();
 }
 
-/// The parameters of \p text, "taps=5 stride=2", with their values; with \p why, if it cannot be followed.
+/// The parameters of \p text, "taps=5 stride=2", with their values; with \p why, if it cannot be
+/// followed.
 std::vector<Fixed> chosenByName(const KernelView &kernel, llvm::StringRef text, std::string &why) {
   std::vector<Fixed> chosen;
   llvm::SmallVector<llvm::StringRef> words;
   text.split(words, ' ', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef word : words) {
     auto [name, value] = word.split('=');
-    const auto *found = llvm::find_if(kernel.function()->parameters(), [name = name](const ParmVarDecl *each) { return each->getName() == name; });
+    const auto *found =
+        llvm::find_if(kernel.function()->parameters(),
+                      [name = name](const ParmVarDecl *each) { return each->getName() == name; });
     int64_t number = 0;
     if (value.getAsInteger(10, number) || number < 0)
       why = "'" + word.str() + "' is not of the form 'parameter=value'";
@@ -107,13 +116,14 @@ std::vector<Fixed> chosenByName(const KernelView &kernel, llvm::StringRef text, 
 }
 
 /// What to fix; with \p why, if nothing is.
-std::vector<Fixed> choose(const PassContext &context, const KernelView &kernel, const PassOptions &options,
-                          std::string &why) {
+std::vector<Fixed> choose(const PassContext &context, const KernelView &kernel,
+                          const PassOptions &options, std::string &why) {
   std::vector<Fixed> chosen;
   llvm::StringRef only = options.string("parameter");
   if (!options.string(choiceOption).empty())
     return chosenByName(kernel, options.string(choiceOption), why);
-  why = "no launch shows a constant for an integer argument that loops, products or branches depend on";
+  why = "no launch shows a constant for an integer argument that loops, products or branches "
+        "depend on";
   if (only.empty() && options.integer("value"))
     why = "value is given without a parameter";
   bool found = false;
@@ -134,14 +144,17 @@ std::vector<Fixed> choose(const PassContext &context, const KernelView &kernel, 
     else
       for (const LaunchFact &launch : kernel.launches)
         if (parameter->getFunctionScopeIndex() < launch.arguments.size())
-          values.merge(seenValues(context, launch.arguments[parameter->getFunctionScopeIndex()], launch.host));
+          values.merge(seenValues(context, launch.arguments[parameter->getFunctionScopeIndex()],
+                                  launch.host));
     if (!isWorthFixing(context, kernel, parameter))
       why = only.empty() ? why : "nothing but a guard depends on " + name;
     else if (values.size() > 1)
       why = name + " is " + std::to_string(*values.begin()) + " at one launch and " +
             std::to_string(*values.rbegin()) + " at another";
-    else if (!values.empty() && *values.begin() > options.integer("limit") && !options.integer("value"))
-      why = "the " + std::to_string(*values.begin()) + " of " + name + " is the size of a workload rather than a property of the program";
+    else if (!values.empty() && *values.begin() > options.integer("limit") &&
+             !options.integer("value"))
+      why = "the " + std::to_string(*values.begin()) + " of " + name +
+            " is the size of a workload rather than a property of the program";
     else if (!values.empty() && *values.begin() >= 0)
       chosen.push_back({parameter, *values.begin()});
     else if (!only.empty())
@@ -174,7 +187,8 @@ Test testOf(const PassContext &context, const KernelView &kernel, const LaunchFa
     }
     std::string argument = argumentText(context, launch, index);
     if (argument.empty()) {
-      test.obstacle = "the argument for '" + each.name() + "'" + where + " cannot be computed twice";
+      test.obstacle =
+          "the argument for '" + each.name() + "'" + where + " cannot be computed twice";
       continue;
     }
     QualType type = each.parameter->getType().getCanonicalType().getUnqualifiedType();
@@ -193,7 +207,8 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override {
     const KernelView &kernel = *site.kernel;
     if (kernel.launches.empty())
       return Decision::doesNotApply("no launch of the kernel is in sight");
@@ -222,9 +237,11 @@ public:
       std::string text;
       for (const ParmVarDecl *parameter : kernel.function()->parameters())
         if (isInteger(parameter) && isWorthFixing(context, kernel, parameter))
-          if (std::optional<int64_t> value = recordedValue(context, kernel, parameter->getFunctionScopeIndex());
+          if (std::optional<int64_t> value =
+                  recordedValue(context, kernel, parameter->getFunctionScopeIndex());
               value && *value >= 0 && *value <= limit)
-            text += (text.empty() ? "" : " ") + parameter->getNameAsString() + "=" + std::to_string(*value);
+            text += (text.empty() ? "" : " ") + parameter->getNameAsString() + "=" +
+                    std::to_string(*value);
       if (!text.empty() && !llvm::is_contained(found, text))
         found.push_back(text);
     }
@@ -273,7 +290,8 @@ public:
   }
 
 private:
-  static KernelText textOf(const PassContext &context, const KernelView &kernel, llvm::ArrayRef<Fixed> fixed) {
+  static KernelText textOf(const PassContext &context, const KernelView &kernel,
+                           llvm::ArrayRef<Fixed> fixed) {
     KernelText text(context, kernel);
     std::vector<const ParmVarDecl *> dropped;
     std::string constants;
@@ -281,8 +299,9 @@ private:
       QualType type = each.parameter->getType().getUnqualifiedType();
       bool changes = mayModify(kernel.function()->getBody(), each.parameter);
       dropped.push_back(each.parameter);
-      constants += (changes ? "" : "constexpr ") + type.getAsString(context.parsed().context().getPrintingPolicy()) +
-                   " " + each.name() + " = " + each.text() + ";\n";
+      constants += (changes ? "" : "constexpr ") +
+                   type.getAsString(context.parsed().context().getPrintingPolicy()) + " " +
+                   each.name() + " = " + each.text() + ";\n";
     }
     text.changeParameters(dropped);
     text.insertAtBody(llvm::StringRef(constants).rtrim());
@@ -293,5 +312,7 @@ private:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createSpecializeConstants() { return std::make_unique<SpecializeConstants>(); }
+std::unique_ptr<RewritePass> createSpecializeConstants() {
+  return std::make_unique<SpecializeConstants>();
+}
 } // namespace kbopt

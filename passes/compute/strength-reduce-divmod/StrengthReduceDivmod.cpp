@@ -19,7 +19,8 @@ using namespace clang;
 namespace {
 
 /// The text of the type, under the name @.
-constexpr llvm::StringLiteral divisorText = R"(// A divisor that the host prepares, for dividends below 2^31: a multiplication and a shift.
+constexpr llvm::StringLiteral divisorText =
+    R"(// A divisor that the host prepares, for dividends below 2^31: a multiplication and a shift.
 struct @ {
   unsigned value, multiplier, shift = 0;
   explicit @(unsigned value) : value(value) {
@@ -87,7 +88,8 @@ Plan planOf(const PassContext &context, const KernelView &kernel, const LaunchFa
     }
     // A trial, so that a dividend without a bound leaves no demands behind.
     IndexBounds trial(context, kernel, launch);
-    if (!trial.require(division->getLHS()) || !trial.require(division->getRHS()) || !trial.obstacle().empty()) {
+    if (!trial.require(division->getLHS()) || !trial.require(division->getRHS()) ||
+        !trial.obstacle().empty()) {
       reject(trial.obstacle());
       continue;
     }
@@ -105,7 +107,8 @@ Plan planOf(const PassContext &context, const KernelView &kernel, const LaunchFa
 }
 
 /// `byColumns` for columns, `byProduct` for anything longer.
-std::string divisorName(const PassContext &context, const KernelView &kernel, const BinaryOperator *division) {
+std::string divisorName(const PassContext &context, const KernelView &kernel,
+                        const BinaryOperator *division) {
   const VarDecl *variable = ast::variableOf(division->getRHS());
   std::string name = variable ? variable->getNameAsString() : "product";
   bool snake = name.find('_') != std::string::npos || kernel.function()->getName().contains('_');
@@ -124,17 +127,20 @@ std::string divided(const PassContext &context, const Expr *expr,
   if (!name.empty()) {
     std::string dividend = divided(context, division->getLHS()->IgnoreImpCasts(), nameOf);
     const ASTContext &ast = context.parsed().context();
-    QualType own = division->getLHS()->IgnoreParenImpCasts()->getType(), result = division->getType();
+    QualType own = division->getLHS()->IgnoreParenImpCasts()->getType(),
+             result = division->getType();
     // The original divides in the wider type of both.
     if (!ast.hasSameUnqualifiedType(own, result))
-      dividend = "(" + result.getUnqualifiedType().getAsString(ast.getPrintingPolicy()) + ")(" + dividend + ")";
+      dividend = "(" + result.getUnqualifiedType().getAsString(ast.getPrintingPolicy()) + ")(" +
+                 dividend + ")";
     return dividend + " " + division->getOpcodeStr().str() + " " + name;
   }
   std::string result;
   unsigned at = whole.begin;
   for (const Stmt *child : expr->children()) {
     const auto *part = dyn_cast_or_null<Expr>(child);
-    std::optional<ByteRange> range = part ? byteRange(context.parsed(), part->getSourceRange()) : std::nullopt;
+    std::optional<ByteRange> range =
+        part ? byteRange(context.parsed(), part->getSourceRange()) : std::nullopt;
     if (!range || range->begin < at || range->end > whole.end)
       continue;
     result += text.slice(at, range->begin).str() + divided(context, part, nameOf);
@@ -149,7 +155,8 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     const KernelView &kernel = *site.kernel;
     if (kernel.launches.empty())
       return Decision::doesNotApply("no launch of the kernel is in sight");
@@ -187,7 +194,8 @@ public:
         bool inside = llvm::any_of(first.groups, [&](const Group &other) {
           return llvm::any_of(other.divisions, [&](const BinaryOperator *outer) {
             return outer != division &&
-                   !sources.isBeforeInTranslationUnit(division->getBeginLoc(), outer->getBeginLoc()) &&
+                   !sources.isBeforeInTranslationUnit(division->getBeginLoc(),
+                                                      outer->getBeginLoc()) &&
                    !sources.isBeforeInTranslationUnit(outer->getEndLoc(), division->getEndLoc());
           });
         });
@@ -198,10 +206,11 @@ public:
       return llvm::createStringError(text.obstacle());
     std::string newName = derivedName(context, own, "divided");
     Rewrite rewrite;
-    rewrite.summary = "prepared the divisors of " + std::to_string(count) + (count == 1 ? " division" : " divisions") +
-                      " on the host";
-    if (llvm::Error error = writeKernel(context, kernel, text, newName, "'" + own + "' with divisors that the host prepares.", rewrite.edits,
-                                        llvm::join(llvm::split(divisorText, "@"), type)))
+    rewrite.summary = "prepared the divisors of " + std::to_string(count) +
+                      (count == 1 ? " division" : " divisions") + " on the host";
+    if (llvm::Error error = writeKernel(
+            context, kernel, text, newName, "'" + own + "' with divisors that the host prepares.",
+            rewrite.edits, llvm::join(llvm::split(divisorText, "@"), type)))
       return std::move(error);
     for (const LaunchFact &launch : kernel.launches) {
       Plan plan = planOf(context, kernel, launch);
@@ -240,5 +249,7 @@ private:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createStrengthReduceDivmod() { return std::make_unique<StrengthReduceDivmod>(); }
+std::unique_ptr<RewritePass> createStrengthReduceDivmod() {
+  return std::make_unique<StrengthReduceDivmod>();
+}
 } // namespace kbopt

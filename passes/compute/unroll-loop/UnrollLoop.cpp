@@ -26,13 +26,14 @@ public:
     const auto *loop = site.as<clang::ForStmt>();
     if (!loop)
       return Decision::doesNotApply("only 'for' loops are unrolled");
-    for (const auto *attributed : ast::findAll<clang::AttributedStmt>(site.kernel->function()->getBody()))
+    for (const auto *attributed :
+         ast::findAll<clang::AttributedStmt>(site.kernel->function()->getBody()))
       if (attributed->getSubStmt() == loop)
         return Decision::doesNotApply("the loop carries a pragma already");
     bool hasInner = false;
     ast::walk(loop->getBody(), [&](const clang::Stmt *each) {
-      hasInner |= llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt,
-                            clang::CXXForRangeStmt>(each);
+      hasInner |=
+          llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(each);
       return !hasInner;
     });
     if (hasInner)
@@ -42,7 +43,8 @@ public:
       return Decision::doesNotApply("the loop is not in the device code, or runs once at most");
     for (kb::LoopOp op : ops) {
       if (!op.getTrip() && !op.getTripCount())
-        return Decision::doesNotApply("the number of iterations cannot be computed before the loop");
+        return Decision::doesNotApply(
+            "the number of iterations cannot be computed before the loop");
       if (op.getTripCount() && *op.getTripCount() <= 1)
         return Decision::doesNotApply("the loop runs once at most");
     }

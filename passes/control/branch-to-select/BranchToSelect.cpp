@@ -38,7 +38,8 @@ public:
       : context(context), kernel(kernel), most(most) {
     for (kb::KernelOp op : kernel.ops)
       op->walk([&](kb::BranchOp branch) {
-        if (const Stmt *statement = context.imported().stmtOf(branch); statement && branch.getUniformity() == kb::Uniformity::Divergent)
+        if (const Stmt *statement = context.imported().stmtOf(branch);
+            statement && branch.getUniformity() == kb::Uniformity::Divergent)
           divergent.insert(statement->getBeginLoc().getRawEncoding());
       });
   }
@@ -57,7 +58,9 @@ public:
 
 private:
   std::string text(const Expr *expr) const { return context.text(expr->getSourceRange()).str(); }
-  std::string line(const Stmt *statement) const { return ast::lineText(context, statement->getBeginLoc()); }
+  std::string line(const Stmt *statement) const {
+    return ast::lineText(context, statement->getBeginLoc());
+  }
 
   void visit(const Stmt *statement, Found &found) {
     if (const auto *choice = dyn_cast<IfStmt>(statement)) {
@@ -81,7 +84,8 @@ private:
       why = "threads agree on the branch at " + line(choice);
     else if (choice->hasInitStorage() || choice->hasVarStorage() || choice->isConstexpr())
       why = "the branch at " + line(choice) + " declares a variable";
-    else if (std::string macro; !byteRange(context.parsed(), choice->getSourceRange(), &macro) || text(choice->getCond()).empty())
+    else if (std::string macro; !byteRange(context.parsed(), choice->getSourceRange(), &macro) ||
+                                text(choice->getCond()).empty())
       why = macro.empty() ? "the condition at " + line(choice) + " comes from a macro" : macro;
     if (!why.empty())
       return branch;
@@ -90,7 +94,8 @@ private:
     if (choice->getElse() && !branch.elseIf)
       readArm(choice->getElse(), branch.otherwise, branch);
     if (why.empty() && branch.operations > most)
-      why = "the arms at " + line(choice) + " take " + std::to_string(branch.operations) + " operations, more than a select should";
+      why = "the arms at " + line(choice) + " take " + std::to_string(branch.operations) +
+            " operations, more than a select should";
     return branch;
   }
 
@@ -106,18 +111,21 @@ private:
   }
 
   void readAssignment(const Stmt *statement, std::vector<Assignment> &into, Branch &branch) {
-    auto stop = [&](const llvm::Twine &what) { branch.obstacle = (what + " at " + line(statement)).str(); };
+    auto stop = [&](const llvm::Twine &what) {
+      branch.obstacle = (what + " at " + line(statement)).str();
+    };
     const auto *expr = dyn_cast<Expr>(statement);
     expr = expr ? ast::strip(expr) : nullptr;
     const auto *binary = dyn_cast_or_null<BinaryOperator>(expr);
     const auto *unary = dyn_cast_or_null<UnaryOperator>(expr);
-    const Expr *target = binary && binary->isAssignmentOp()        ? binary->getLHS()
+    const Expr *target = binary && binary->isAssignmentOp()         ? binary->getLHS()
                          : unary && unary->isIncrementDecrementOp() ? unary->getSubExpr()
                                                                     : nullptr;
     if (!target)
       return stop("an arm does more than set variables");
     const VarDecl *variable = ast::variableOf(target);
-    if (!variable || !variable->isLocalVarDeclOrParm() || variable->hasGlobalStorage() || variable->getType()->isReferenceType())
+    if (!variable || !variable->isLocalVarDeclOrParm() || variable->hasGlobalStorage() ||
+        variable->getType()->isReferenceType())
       return stop("'" + text(target) + "' is stored to memory");
     QualType type = variable->getType();
     if (type->isDependentType() || !type->isArithmeticType() || type.isVolatileQualified())
@@ -139,19 +147,27 @@ private:
         return stop("a value comes from a macro");
       QualType own = right->IgnoreParenImpCasts()->getType();
       if (const auto *compound = dyn_cast<CompoundAssignOperator>(binary)) {
-        bool atom = isa<DeclRefExpr, IntegerLiteral, FloatingLiteral, ParenExpr, CallExpr>(right->IgnoreImpCasts());
+        bool atom = isa<DeclRefExpr, IntegerLiteral, FloatingLiteral, ParenExpr, CallExpr>(
+            right->IgnoreImpCasts());
         if (const auto *product = dyn_cast<BinaryOperator>(right->IgnoreImpCasts()))
-          atom |= product->isMultiplicativeOp() && (compound->getOpcode() == BO_AddAssign || compound->getOpcode() == BO_SubAssign);
+          atom |= product->isMultiplicativeOp() &&
+                  (compound->getOpcode() == BO_AddAssign || compound->getOpcode() == BO_SubAssign);
         if (binary->getOpcode() == BO_DivAssign || binary->getOpcode() == BO_RemAssign)
           return stop("an arm reads memory, calls or divides");
-        std::string sign = BinaryOperator::getOpcodeStr(BinaryOperator::getOpForCompoundAssignment(binary->getOpcode())).str();
+        std::string sign = BinaryOperator::getOpcodeStr(
+                               BinaryOperator::getOpForCompoundAssignment(binary->getOpcode()))
+                               .str();
         value = name + " " + sign + " " + (atom ? value : "(" + value + ")");
         own = compound->getComputationResultType();
       }
-      sameType = own.getCanonicalType().getUnqualifiedType() == type.getCanonicalType().getUnqualifiedType();
+      sameType = own.getCanonicalType().getUnqualifiedType() ==
+                 type.getCanonicalType().getUnqualifiedType();
     }
     if (!sameType)
-      value = "static_cast<" + type.getUnqualifiedType().getAsString(context.parsed().context().getPrintingPolicy()) + ">(" + value + ")";
+      value =
+          "static_cast<" +
+          type.getUnqualifiedType().getAsString(context.parsed().context().getPrintingPolicy()) +
+          ">(" + value + ")";
     into.push_back({variable, value});
   }
 
@@ -169,7 +185,8 @@ private:
         ++branch.operations;
       if (const auto *call = dyn_cast<CallExpr>(each)) {
         const FunctionDecl *callee = call->getDirectCallee();
-        static constexpr llvm::StringRef known[] = {"min", "max", "fminf", "fmaxf", "fmin", "fmax", "fabsf", "fabs", "abs", "fmaf", "fma"};
+        static constexpr llvm::StringRef known[] = {
+            "min", "max", "fminf", "fmaxf", "fmin", "fmax", "fabsf", "fabs", "abs", "fmaf", "fma"};
         cheap &= callee && callee->getIdentifier() && llvm::is_contained(known, callee->getName());
         ++branch.operations;
       }
@@ -180,17 +197,22 @@ private:
 
   std::string condition(const IfStmt *choice) const {
     const Expr *written = choice->getCond()->IgnoreImpCasts();
-    bool loose = isa<AbstractConditionalOperator>(written) ||
-                 (isa<BinaryOperator>(written) && (cast<BinaryOperator>(written)->isAssignmentOp() || cast<BinaryOperator>(written)->isCommaOp()));
+    bool loose =
+        isa<AbstractConditionalOperator>(written) ||
+        (isa<BinaryOperator>(written) && (cast<BinaryOperator>(written)->isAssignmentOp() ||
+                                          cast<BinaryOperator>(written)->isCommaOp()));
     return loose ? "(" + text(choice->getCond()) + ")" : text(choice->getCond());
   }
 
-  /// The value of \p variable after \p branch where it is all that the branch sets; empty where it sets others or several times.
+  /// The value of \p variable after \p branch where it is all that the branch sets; empty where it
+  /// sets others or several times.
   std::string valueOf(const VarDecl *variable, const Branch &branch) {
     auto arm = [&](const std::vector<Assignment> &assignments) -> std::string {
       if (assignments.empty())
         return variable->getNameAsString();
-      return assignments.size() == 1 && assignments.front().variable == variable ? assignments.front().value : "";
+      return assignments.size() == 1 && assignments.front().variable == variable
+                 ? assignments.front().value
+                 : "";
     };
     std::string then = arm(branch.then), otherwise = arm(branch.otherwise);
     if (branch.elseIf) {
@@ -199,7 +221,9 @@ private:
         return "";
       otherwise = valueOf(variable, next);
     }
-    return then.empty() || otherwise.empty() ? "" : condition(branch.statement) + " ? " + then + " : " + otherwise;
+    return then.empty() || otherwise.empty()
+               ? ""
+               : condition(branch.statement) + " ? " + then + " : " + otherwise;
   }
 
   /// The selects for \p branch; sets its obstacle and returns nothing where there is no such form.
@@ -208,10 +232,12 @@ private:
     if (std::string value = first ? valueOf(first, branch) : ""; !value.empty())
       return first->getNameAsString() + " = " + value + ";";
     if (branch.elseIf) {
-      branch.obstacle = "the arms of the chain at " + line(branch.statement) + " do not set one variable each";
+      branch.obstacle =
+          "the arms of the chain at " + line(branch.statement) + " do not set one variable each";
       return "";
     }
-    std::string taken = givesNames ? context.freshName("taken") : "taken", out = "const bool " + taken + " = " + text(branch.statement->getCond()) + ";";
+    std::string taken = givesNames ? context.freshName("taken") : "taken",
+                out = "const bool " + taken + " = " + text(branch.statement->getCond()) + ";";
     for (const Assignment &each : branch.then) {
       std::string name = each.variable->getNameAsString();
       out += "\n" + name + " = " + taken + " ? " + each.value + " : " + name + ";";
@@ -235,13 +261,15 @@ public:
   std::vector<Site> sites(const PassContext &, const KernelView &kernel) const override {
     // One `if` around everything is a bounds check.
     auto choices = ast::findAll<IfStmt>(kernel.function()->getBody());
-    bool isCandidate = llvm::any_of(choices, [](const IfStmt *choice) { return choice->getElse(); });
+    bool isCandidate =
+        llvm::any_of(choices, [](const IfStmt *choice) { return choice->getElse(); });
     for (const Stmt *loop : ast::findAll<ForStmt>(kernel.function()->getBody()))
       isCandidate |= !ast::findAll<IfStmt>(loop).empty();
     return isCandidate || choices.size() > 1 ? ast::kernelSites(kernel) : std::vector<Site>();
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override {
     if (site.kernel->ops.empty())
       return Decision::doesNotApply("nothing is known about the kernel's device code");
     auto found = Selector(context, *site.kernel, options.integer("operations")).run(false);
@@ -250,10 +278,12 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &options) const override {
     auto found = Selector(context, *site.kernel, options.integer("operations")).run(true);
     Rewrite rewrite;
-    rewrite.summary = "selected in place of " + std::to_string(found.selects.size()) + (found.selects.size() == 1 ? " branch" : " branches");
+    rewrite.summary = "selected in place of " + std::to_string(found.selects.size()) +
+                      (found.selects.size() == 1 ? " branch" : " branches");
     for (const auto &[choice, text] : found.selects) {
       AnchorOrReason anchor = anchorOf(context.parsed(), choice, site.kernel->function());
       if (!anchor)

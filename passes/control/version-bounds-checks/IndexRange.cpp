@@ -23,7 +23,9 @@ std::string Sum::text(int64_t more) const {
   int64_t value = constant + more;
   if (out.empty())
     return std::to_string(value);
-  return out + (value > 0 ? " + " + std::to_string(value) : value < 0 ? " - " + std::to_string(-value) : "");
+  return out + (value > 0   ? " + " + std::to_string(value)
+                : value < 0 ? " - " + std::to_string(-value)
+                            : "");
 }
 
 namespace {
@@ -58,7 +60,8 @@ public:
     expr = ast::strip(expr);
     if (std::optional<int64_t> value = ast::constantOf(expr, ast))
       return IndexRange{{{}, *value}, {{}, *value}, false};
-    if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr); ref && ref->builtin == GridBuiltin::ThreadIdx) {
+    if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr);
+        ref && ref->builtin == GridBuiltin::ThreadIdx) {
       std::string extent = std::string("+ blockDim.") + "xyz"[ref->dimension];
       return IndexRange{{{}, 0}, {{extent}, -1}, true};
     }
@@ -70,9 +73,11 @@ public:
         return leaf(expr);
       bool minus = binary->getOpcode() == BO_Sub;
       return IndexRange{added(left->least, minus ? negated(right->greatest) : right->least),
-                        added(left->greatest, minus ? negated(right->least) : right->greatest), left->varies || right->varies};
+                        added(left->greatest, minus ? negated(right->least) : right->greatest),
+                        left->varies || right->varies};
     }
-    if (const auto *unary = dyn_cast<UnaryOperator>(expr); unary && unary->getOpcode() == UO_Minus) {
+    if (const auto *unary = dyn_cast<UnaryOperator>(expr);
+        unary && unary->getOpcode() == UO_Minus) {
       auto inner = find(unary->getSubExpr(), depth + 1);
       if (!inner)
         return std::nullopt;
@@ -94,9 +99,11 @@ private:
   }
 
   /// A conversion keeps the value modulo 2^32; to 64 bits only where nothing has wrapped before.
-  std::optional<IndexRange> converted(const CastExpr *cast, const Expr *inner, unsigned depth) const {
+  std::optional<IndexRange> converted(const CastExpr *cast, const Expr *inner,
+                                      unsigned depth) const {
     QualType to = cast->getType(), from = inner->getType();
-    if (to->isDependentType() || from->isDependentType() || !to->isIntegerType() || !from->isIntegerType())
+    if (to->isDependentType() || from->isDependentType() || !to->isIntegerType() ||
+        !from->isIntegerType())
       return std::nullopt;
     unsigned wide = ast.getIntWidth(to), narrow = ast.getIntWidth(from);
     bool isLeaf = ast::gridRefOf(inner) || ast::constantOf(inner, ast) || ast::variableOf(inner);
@@ -111,15 +118,18 @@ private:
       return false;
     bool uniform = true;
     ast::walk(expr, [&](const Stmt *each) {
-      if (const auto *inner = dyn_cast<Expr>(each); inner && isa<MSPropertyRefExpr, MemberExpr>(inner)) {
+      if (const auto *inner = dyn_cast<Expr>(each);
+          inner && isa<MSPropertyRefExpr, MemberExpr>(inner)) {
         std::optional<ast::GridRef> ref = ast::gridRefOf(inner);
         uniform &= ref && ref->builtin != GridBuiltin::ThreadIdx;
         return false;
       }
       if (const auto *reference = dyn_cast<DeclRefExpr>(each))
         if (const auto *variable = dyn_cast<VarDecl>(reference->getDecl()))
-          uniform &= isa<ParmVarDecl>(variable) ? !mayModify(function->getBody(), variable)
-                                                : variable->hasGlobalStorage() && variable->isConstexpr() && !variable->isLocalVarDecl();
+          uniform &= isa<ParmVarDecl>(variable)
+                         ? !mayModify(function->getBody(), variable)
+                         : variable->hasGlobalStorage() && variable->isConstexpr() &&
+                               !variable->isLocalVarDecl();
       uniform &= !isa<CallExpr>(each);
       return uniform;
     });
@@ -127,12 +137,13 @@ private:
   }
 
   std::optional<IndexRange> ofVariable(const VarDecl *variable, unsigned depth) const {
-    if (!variable->hasInit() || variable->hasGlobalStorage() || variable->getType()->isDependentType() ||
-        !variable->getType()->isIntegerType() || ast.getIntWidth(variable->getType()) < 32)
+    if (!variable->hasInit() || variable->hasGlobalStorage() ||
+        variable->getType()->isDependentType() || !variable->getType()->isIntegerType() ||
+        ast.getIntWidth(variable->getType()) < 32)
       return std::nullopt;
     for (const auto *loop : ast::findAll<ForStmt>(function->getBody()))
-      if (const auto *declaration = dyn_cast_or_null<DeclStmt>(loop->getInit()); declaration && declaration->isSingleDecl() &&
-                                                                                 declaration->getSingleDecl() == variable)
+      if (const auto *declaration = dyn_cast_or_null<DeclStmt>(loop->getInit());
+          declaration && declaration->isSingleDecl() && declaration->getSingleDecl() == variable)
         return ofLoop(loop, variable, depth);
     if (mayModify(function->getBody(), variable))
       return std::nullopt;
@@ -140,18 +151,24 @@ private:
   }
 
   /// `for (int k = b; k < e; ++k)`, also with <= and a constant step.
-  std::optional<IndexRange> ofLoop(const ForStmt *loop, const VarDecl *variable, unsigned depth) const {
-    const auto *test = dyn_cast_or_null<BinaryOperator>(loop->getCond() ? ast::strip(loop->getCond()) : nullptr);
-    if (!test || (test->getOpcode() != BO_LT && test->getOpcode() != BO_LE) || ast::variableOf(test->getLHS()) != variable ||
-        !loop->getInc() || !variable->getType()->isSignedIntegerType() || !test->getRHS()->IgnoreImpCasts()->getType()->isSignedIntegerType() ||
+  std::optional<IndexRange> ofLoop(const ForStmt *loop, const VarDecl *variable,
+                                   unsigned depth) const {
+    const auto *test =
+        dyn_cast_or_null<BinaryOperator>(loop->getCond() ? ast::strip(loop->getCond()) : nullptr);
+    if (!test || (test->getOpcode() != BO_LT && test->getOpcode() != BO_LE) ||
+        ast::variableOf(test->getLHS()) != variable || !loop->getInc() ||
+        !variable->getType()->isSignedIntegerType() ||
+        !test->getRHS()->IgnoreImpCasts()->getType()->isSignedIntegerType() ||
         mayModify(loop->getBody(), variable))
       return std::nullopt;
     const Expr *step = ast::strip(loop->getInc());
     const auto *unary = dyn_cast<UnaryOperator>(step);
     const auto *compound = dyn_cast<CompoundAssignOperator>(step);
-    bool counts = (unary && unary->isIncrementOp() && ast::variableOf(unary->getSubExpr()) == variable) ||
-                  (compound && compound->getOpcode() == BO_AddAssign && ast::variableOf(compound->getLHS()) == variable &&
-                   ast::constantOf(compound->getRHS(), ast).value_or(0) > 0);
+    bool counts =
+        (unary && unary->isIncrementOp() && ast::variableOf(unary->getSubExpr()) == variable) ||
+        (compound && compound->getOpcode() == BO_AddAssign &&
+         ast::variableOf(compound->getLHS()) == variable &&
+         ast::constantOf(compound->getRHS(), ast).value_or(0) > 0);
     auto begin = find(variable->getInit(), depth + 1), end = find(test->getRHS(), depth + 1);
     if (!counts || !begin || !end)
       return std::nullopt;
@@ -167,6 +184,7 @@ private:
 
 } // namespace
 
-std::optional<IndexRange> bounds::rangeOf(const PassContext &context, const KernelView &kernel, const Expr *expr) {
+std::optional<IndexRange> bounds::rangeOf(const PassContext &context, const KernelView &kernel,
+                                          const Expr *expr) {
   return RangeFinder(context, kernel).find(expr);
 }

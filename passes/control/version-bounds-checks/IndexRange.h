@@ -25,8 +25,10 @@ struct IndexRange {
   bool varies = false; ///< differs between threads or iterations
 };
 
-/// What \p expr, which stands in \p kernel, can be in one block, if arithmetic does not wrap; none if that is not known.
-std::optional<IndexRange> rangeOf(const PassContext &context, const KernelView &kernel, const clang::Expr *expr);
+/// What \p expr, which stands in \p kernel, can be in one block, if arithmetic does not wrap; none
+/// if that is not known.
+std::optional<IndexRange> rangeOf(const PassContext &context, const KernelView &kernel,
+                                  const clang::Expr *expr);
 
 } // namespace kbopt::bounds
 

@@ -26,13 +26,13 @@ struct Check {
   bool isUpper;
   IndexRange index;
   Sum bound;
-  std::string boundText; ///< the bound where the test stands
+  std::string boundText;   ///< the bound where the test stands
   bool isUnsigned, isWide; ///< the comparison; the bound has more bits than the index
 };
 
 struct Guard {
   const Expr *condition;
-  bool isExit; ///< `if (…) return;`: the condition is that of leaving
+  bool isExit;  ///< `if (…) return;`: the condition is that of leaving
   bool isInner; ///< in a loop, or chooses a value
   unsigned parts = 0;
   std::vector<Check> checks;
@@ -62,7 +62,8 @@ bool isRoundedFreely(const Expr *value) {
 
 class Versioner {
 public:
-  Versioner(const PassContext &context, const KernelView &kernel) : context(context), kernel(kernel) {
+  Versioner(const PassContext &context, const KernelView &kernel)
+      : context(context), kernel(kernel) {
     visit(kernel.function()->getBody(), false);
     dropHalfChecks();
   }
@@ -81,7 +82,8 @@ public:
     auto add = [&](const Sum &sum, const std::string &bound, bool isUpper) {
       for (Test &test : tests)
         if (test.sum.terms == sum.terms && test.bound == bound && test.isUpper == isUpper) {
-          test.sum.constant = isUpper ? std::max(test.sum.constant, sum.constant) : std::min(test.sum.constant, sum.constant);
+          test.sum.constant = isUpper ? std::max(test.sum.constant, sum.constant)
+                                      : std::min(test.sum.constant, sum.constant);
           return;
         }
       tests.push_back({sum, bound, isUpper});
@@ -90,7 +92,8 @@ public:
       for (const Check &check : guard.checks) {
         if (!check.isUpper)
           add(check.index.least, check.boundText, false);
-        else if (check.isUnsigned && !(check.index.least.terms.empty() && check.index.least.constant >= 0))
+        else if (check.isUnsigned &&
+                 !(check.index.least.terms.empty() && check.index.least.constant >= 0))
           add(check.index.least, "0", false);
         if (check.isUpper)
           add(check.index.greatest, " < " + check.boundText, true);
@@ -118,7 +121,9 @@ private:
       if (isRoundedFreely(select->getTrueExpr()) && isRoundedFreely(select->getFalseExpr()))
         read(select->getCond(), false, true);
       else
-        obstacle = "the product behind the guard at " + ast::lineText(context, select->getBeginLoc()) + " could be rounded in another way";
+        obstacle = "the product behind the guard at " +
+                   ast::lineText(context, select->getBeginLoc()) +
+                   " could be rounded in another way";
     }
     for (const Stmt *child : statement->children())
       if (child)
@@ -129,14 +134,17 @@ private:
   bool keepsRounding(const IfStmt *choice) {
     bool keeps = true;
     for (const auto *assign : ast::findAll<BinaryOperator>(choice)) {
-      const VarDecl *variable = assign->isAssignmentOp() ? ast::variableOf(assign->getLHS()) : nullptr;
-      if (!variable || (!variable->getType()->isDependentType() && !variable->getType()->isFloatingType()))
+      const VarDecl *variable =
+          assign->isAssignmentOp() ? ast::variableOf(assign->getLHS()) : nullptr;
+      if (!variable ||
+          (!variable->getType()->isDependentType() && !variable->getType()->isFloatingType()))
         continue;
       bool sums = assign->getOpcode() == BO_AddAssign || assign->getOpcode() == BO_SubAssign;
       keeps &= sums || (assign->getOpcode() == BO_Assign && isRoundedFreely(assign->getRHS()));
     }
     if (!keeps)
-      obstacle = "the product behind the guard at " + ast::lineText(context, choice->getBeginLoc()) + " could be rounded in another way";
+      obstacle = "the product behind the guard at " +
+                 ast::lineText(context, choice->getBeginLoc()) + " could be rounded in another way";
     return keeps;
   }
 
@@ -147,7 +155,8 @@ private:
     for (const Expr *part : parts)
       if (std::optional<Check> check = checkAt(part, isExit))
         guard.checks.push_back(*check);
-    if (!guard.checks.empty() && !byteRange(context.parsed(), condition->getSourceRange(), &obstacle))
+    if (!guard.checks.empty() &&
+        !byteRange(context.parsed(), condition->getSourceRange(), &obstacle))
       return;
     if (!guard.checks.empty())
       guards.push_back(guard);
@@ -156,13 +165,17 @@ private:
   std::optional<Check> checkAt(const Expr *part, bool isExit) {
     const auto *binary = dyn_cast<BinaryOperator>(part);
     if (!binary || !binary->isRelationalOp() || binary->getLHS()->getType()->isDependentType() ||
-        !binary->getLHS()->getType()->isIntegerType() || context.text(part->getSourceRange()).empty())
+        !binary->getLHS()->getType()->isIntegerType() ||
+        context.text(part->getSourceRange()).empty())
       return std::nullopt;
-    BinaryOperatorKind opcode = isExit ? BinaryOperator::negateComparisonOp(binary->getOpcode()) : binary->getOpcode();
-    auto left = rangeOf(context, kernel, binary->getLHS()), right = rangeOf(context, kernel, binary->getRHS());
+    BinaryOperatorKind opcode =
+        isExit ? BinaryOperator::negateComparisonOp(binary->getOpcode()) : binary->getOpcode();
+    auto left = rangeOf(context, kernel, binary->getLHS()),
+         right = rangeOf(context, kernel, binary->getRHS());
     if (!left || !right || left->varies == right->varies)
       return std::nullopt;
-    const Expr *indexExpr = left->varies ? binary->getLHS() : binary->getRHS(), *boundExpr = left->varies ? binary->getRHS() : binary->getLHS();
+    const Expr *indexExpr = left->varies ? binary->getLHS() : binary->getRHS(),
+               *boundExpr = left->varies ? binary->getRHS() : binary->getLHS();
     if (right->varies) { // n > i
       std::swap(left, right);
       opcode = BinaryOperator::reverseComparisonOp(opcode);
@@ -176,14 +189,20 @@ private:
     if (opcode == BO_LE || opcode == BO_GT)
       ++check.bound.constant;
     const Expr *plain = boundExpr->IgnoreParenImpCasts();
-    bool isName = isa<DeclRefExpr>(plain) && plain->getType()->isSpecificBuiltinType(BuiltinType::Int) && check.bound.constant == 0;
-    check.boundText = isName && check.bound.terms.size() == 1 ? context.text(plain->getSourceRange()).str() : check.bound.text();
+    bool isName = isa<DeclRefExpr>(plain) &&
+                  plain->getType()->isSpecificBuiltinType(BuiltinType::Int) &&
+                  check.bound.constant == 0;
+    check.boundText = isName && check.bound.terms.size() == 1
+                          ? context.text(plain->getSourceRange()).str()
+                          : check.bound.text();
     check.isUnsigned = binary->getLHS()->getType()->isUnsignedIntegerType();
-    check.isWide = ast.getIntWidth(boundExpr->IgnoreImpCasts()->getType()) > ast.getIntWidth(indexExpr->IgnoreImpCasts()->getType());
+    check.isWide = ast.getIntWidth(boundExpr->IgnoreImpCasts()->getType()) >
+                   ast.getIntWidth(indexExpr->IgnoreImpCasts()->getType());
     return check;
   }
 
-  /// Without an upper bound arithmetic might wrap at the top: a lower check needs one of the same index.
+  /// Without an upper bound arithmetic might wrap at the top: a lower check needs one of the same
+  /// index.
   void dropHalfChecks() {
     std::set<std::string> bounded;
     for (const Guard &guard : guards)
@@ -191,7 +210,9 @@ private:
         if (check.isUpper)
           bounded.insert(check.index.greatest.text());
     for (Guard &guard : guards)
-      llvm::erase_if(guard.checks, [&](const Check &check) { return !check.isUpper && !bounded.count(check.index.greatest.text()); });
+      llvm::erase_if(guard.checks, [&](const Check &check) {
+        return !check.isUpper && !bounded.count(check.index.greatest.text());
+      });
     llvm::erase_if(guards, [](const Guard &guard) { return guard.checks.empty(); });
   }
 
@@ -205,7 +226,8 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     const FunctionDecl *function = site.kernel->function();
     Versioner versioner(context, *site.kernel);
     bool pays = false;
@@ -215,30 +237,37 @@ public:
       beyond += guard.isExit ? 0 : guard.checks.size();
     }
     if (versioner.guards.empty())
-      return Decision::doesNotApply(versioner.obstacle.empty() ? "no guard compares an index whose values in a block are known before"
-                                                               : versioner.obstacle);
+      return Decision::doesNotApply(
+          versioner.obstacle.empty()
+              ? "no guard compares an index whose values in a block are known before"
+              : versioner.obstacle);
     if (!pays && beyond < 3)
       return Decision::doesNotApply("a single guard per thread costs less than a second body");
     for (const auto *declaration : ast::findAll<DeclStmt>(function->getBody()))
       for (const Decl *each : declaration->decls())
-        if (const auto *variable = dyn_cast<VarDecl>(each); variable && (variable->hasAttr<CUDASharedAttr>() || variable->isStaticLocal()))
+        if (const auto *variable = dyn_cast<VarDecl>(each);
+            variable && (variable->hasAttr<CUDASharedAttr>() || variable->isStaticLocal()))
           return Decision::doesNotApply("'" + variable->getName() + "' would exist twice");
     for (const ParmVarDecl *parameter : function->parameters())
       if (parameter->getName().empty() || context.text(parameter->getSourceRange()).empty())
         return Decision::doesNotApply("a parameter has no name, or comes from a macro");
     if (const FunctionTemplateDecl *pattern = function->getDescribedFunctionTemplate())
       for (const NamedDecl *parameter : *pattern->getTemplateParameters())
-        if (parameter->getName().empty() || parameter->isParameterPack() || isa<TemplateTemplateParmDecl>(parameter))
-          return Decision::doesNotApply("the template has a parameter that cannot be named in a call");
+        if (parameter->getName().empty() || parameter->isParameterPack() ||
+            isa<TemplateTemplateParmDecl>(parameter))
+          return Decision::doesNotApply(
+              "the template has a parameter that cannot be named in a call");
     if (!function->isGlobal())
       return Decision::doesNotApply("the kernel is a member of a class");
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     const FunctionDecl *function = site.kernel->function();
     Versioner versioner(context, *site.kernel);
-    AnchorOrReason body = anchorOfBody(context.parsed(), function), front = anchorBefore(context.parsed(), function);
+    AnchorOrReason body = anchorOfBody(context.parsed(), function),
+                   front = anchorBefore(context.parsed(), function);
     if (!body || !front)
       return llvm::createStringError((body ? front : body).reason());
     std::string flag = context.freshName("kInside"), inside = context.freshName("inside");
@@ -251,14 +280,19 @@ public:
         types += ", " + parameter->getNameAsString();
     }
     for (const ParmVarDecl *parameter : function->parameters()) {
-      parameters += (parameters.empty() ? "" : ", ") + context.text(parameter->getSourceRange()).str();
+      parameters +=
+          (parameters.empty() ? "" : ", ") + context.text(parameter->getSourceRange()).str();
       arguments += (arguments.empty() ? "" : ", ") + parameter->getNameAsString();
     }
-    std::string clone = "// What a thread does. " + flag + ": no index of its block lies outside.\n" + header +
-                        "__device__ __forceinline__ void " + name + "(" + parameters + ") {" + guarded(context, *body, versioner, flag) + "}\n\n";
-    std::string dispatch = "\n// The smallest and the largest index that the block can form: the same for all its threads.\nconst bool " +
-                           inside + " = " + llvm::join(versioner.tests(), " && ") + ";\nif (" + inside + ")\n" + name + "<true" + types +
-                           ">(" + arguments + ");\nelse\n" + name + "<false" + types + ">(" + arguments + ");\n";
+    std::string clone = "// What a thread does. " + flag +
+                        ": no index of its block lies outside.\n" + header +
+                        "__device__ __forceinline__ void " + name + "(" + parameters + ") {" +
+                        guarded(context, *body, versioner, flag) + "}\n\n";
+    std::string dispatch = "\n// The smallest and the largest index that the block can form: the "
+                           "same for all its threads.\nconst bool " +
+                           inside + " = " + llvm::join(versioner.tests(), " && ") + ";\nif (" +
+                           inside + ")\n" + name + "<true" + types + ">(" + arguments +
+                           ");\nelse\n" + name + "<false" + types + ">(" + arguments + ");\n";
     Rewrite rewrite;
     unsigned checks = 0;
     for (const Guard &guard : versioner.guards)
@@ -273,13 +307,15 @@ public:
 
 private:
   /// The body with the flag in its guards.
-  static std::string guarded(const PassContext &context, const Anchor &body, const Versioner &versioner, const std::string &flag) {
+  static std::string guarded(const PassContext &context, const Anchor &body,
+                             const Versioner &versioner, const std::string &flag) {
     std::vector<std::pair<ByteRange, std::string>> changes;
     StringRef program = context.parsed().text();
     auto change = [&](const Expr *expr, bool isExit, bool isWhole) {
       ByteRange range = *byteRange(context.parsed(), expr->getSourceRange());
       std::string text = program.slice(range.begin, range.end).str();
-      bool isOne = !isa<BinaryOperator>(ast::strip(expr)) || !cast<BinaryOperator>(ast::strip(expr))->isLogicalOp();
+      bool isOne = !isa<BinaryOperator>(ast::strip(expr)) ||
+                   !cast<BinaryOperator>(ast::strip(expr))->isLogicalOp();
       text = (isExit ? "!" + flag + " && " : flag + " || ") + (isOne ? text : "(" + text + ")");
       changes.emplace_back(range, isWhole ? text : "(" + text + ")");
     };
@@ -301,5 +337,7 @@ private:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createVersionBoundsChecks() { return std::make_unique<VersionBoundsChecks>(); }
+std::unique_ptr<RewritePass> createVersionBoundsChecks() {
+  return std::make_unique<VersionBoundsChecks>();
+}
 } // namespace kbopt

@@ -17,9 +17,12 @@ using namespace kbopt;
 namespace {
 
 class BatchLaunches : public LaunchPass {
-  bool isSite(const PassContext &context, const LaunchFact &fact) const override { return standsInLoop(context, fact); }
+  bool isSite(const PassContext &context, const LaunchFact &fact) const override {
+    return standsInLoop(context, fact);
+  }
 
-  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel,
+                                  const LaunchFact &fact) const override {
     return batchLaunches(context, kernel, fact);
   }
 };

@@ -31,9 +31,9 @@ struct Buffer {
 };
 
 struct Plan {
-  const Stmt *wait = nullptr;     ///< goes
+  const Stmt *wait = nullptr;      ///< goes
   const Stmt *waitAfter = nullptr; ///< the loop behind which it stands then; null: nowhere
-  const Stmt *loop = nullptr;     ///< of the buffers
+  const Stmt *loop = nullptr;      ///< of the buffers
   std::vector<Buffer> buffers;
   std::string obstacle;
 };
@@ -46,9 +46,12 @@ std::string whyNotInOrder(const PassContext &context) {
     const Expr *stream = launch.stream ? ast::strip(launch.stream) : nullptr;
     while (const auto *cast = dyn_cast_or_null<CastExpr>(stream))
       stream = ast::strip(cast->getSubExpr());
-    std::optional<int64_t> number = stream ? ast::constantOf(stream, context.parsed().context()) : std::optional<int64_t>(0);
-    if (number != std::optional<int64_t>(0) && !isa_and_nonnull<CXXNullPtrLiteralExpr, CXXDefaultArgExpr>(stream))
-      return "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " has a stream of its own";
+    std::optional<int64_t> number =
+        stream ? ast::constantOf(stream, context.parsed().context()) : std::optional<int64_t>(0);
+    if (number != std::optional<int64_t>(0) &&
+        !isa_and_nonnull<CXXNullPtrLiteralExpr, CXXDefaultArgExpr>(stream))
+      return "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
+             " has a stream of its own";
   }
   for (StringRef word : {"cudaStreamCreate", "cudaStreamPerThread", "cuStreamCreate"})
     if (context.parsed().text().contains(word))
@@ -57,12 +60,15 @@ std::string whyNotInOrder(const PassContext &context) {
     bool prints = false;
     kernel->walk([&](kb::CallOp call) { prints |= call.getCallee() == "vprintf"; });
     if (prints)
-      return "kernel '" + kernel.getName().str() + "' prints, and the host shows that when it waits";
+      return "kernel '" + kernel.getName().str() +
+             "' prints, and the host shows that when it waits";
   }
   return "";
 }
 
-bool launches(const Stmt *statement) { return !ast::findAll<CUDAKernelCallExpr>(statement).empty(); }
+bool launches(const Stmt *statement) {
+  return !ast::findAll<CUDAKernelCallExpr>(statement).empty();
+}
 
 /// The wait that follows \p launch before another one does.
 const Stmt *waitAfter(const HostFunction &host, const Stmt *launch) {
@@ -101,8 +107,10 @@ const Expr *sizeOf(const Stmt *statement, const VarDecl *variable) {
   while (const auto *cast = dyn_cast_or_null<CastExpr>(target))
     target = ast::strip(cast->getSubExpr());
   const auto *address = dyn_cast_or_null<UnaryOperator>(target);
-  return address && address->getOpcode() == UO_AddrOf && ast::variableOf(address->getSubExpr()) == variable ? call->getArg(1)
-                                                                                                              : nullptr;
+  return address && address->getOpcode() == UO_AddrOf &&
+                 ast::variableOf(address->getSubExpr()) == variable
+             ? call->getArg(1)
+             : nullptr;
 }
 
 /// Whether \p size is the same in every iteration of \p loop.
@@ -121,16 +129,20 @@ bool isInvariant(const HostFunction &host, const Expr *size, const Stmt *loop) {
 }
 
 /// The buffers of \p loop that one allocation can serve; \p why of the last one that cannot be.
-std::vector<Buffer> buffersOf(const PassContext &context, const HostFunction &host, const Stmt *loop, std::string &why) {
+std::vector<Buffer> buffersOf(const PassContext &context, const HostFunction &host,
+                              const Stmt *loop, std::string &why) {
   std::vector<Buffer> buffers;
   const auto *body = dyn_cast<CompoundStmt>(bodyOf(loop));
   if (!body)
     return buffers;
-  bool leaves = !ast::findAll<BreakStmt>(loop).empty() || !ast::findAll<ContinueStmt>(loop).empty() ||
+  bool leaves = !ast::findAll<BreakStmt>(loop).empty() ||
+                !ast::findAll<ContinueStmt>(loop).empty() ||
                 !ast::findAll<ReturnStmt>(loop).empty() || !ast::findAll<GotoStmt>(loop).empty();
   for (const Stmt *statement : body->body()) {
     const auto *declaration = dyn_cast<DeclStmt>(statement);
-    const auto *variable = declaration && declaration->isSingleDecl() ? dyn_cast<VarDecl>(declaration->getSingleDecl()) : nullptr;
+    const auto *variable = declaration && declaration->isSingleDecl()
+                               ? dyn_cast<VarDecl>(declaration->getSingleDecl())
+                               : nullptr;
     if (!variable || !variable->getType()->isPointerType())
       continue;
     Buffer buffer{declaration, variable, nullptr, nullptr};
@@ -157,7 +169,8 @@ std::vector<Buffer> buffersOf(const PassContext &context, const HostFunction &ho
     for (const auto *binary : ast::findAll<BinaryOperator>(loop))
       writes += binary->isAssignmentOp() && ast::variableOf(binary->getLHS()) == variable;
     for (const auto *unary : ast::findAll<UnaryOperator>(loop))
-      writes += (unary->getOpcode() == UO_AddrOf || unary->isIncrementDecrementOp()) && ast::variableOf(unary->getSubExpr()) == variable;
+      writes += (unary->getOpcode() == UO_AddrOf || unary->isIncrementDecrementOp()) &&
+                ast::variableOf(unary->getSubExpr()) == variable;
     HostFunction::Answer seen = host.after(buffer.release, loop);
     if (leaves)
       why = "the loop at " + ast::lineText(context, loop->getBeginLoc()) + " is left early";
@@ -168,7 +181,8 @@ std::vector<Buffer> buffersOf(const PassContext &context, const HostFunction &ho
     else if (writes != 1 || allocations != 1)
       why = name + " is also set elsewhere in the loop";
     else if (seen.reader)
-      why = "the host may read results at " + ast::lineText(context, seen.reader->getBeginLoc()) + ", which cudaFree waits for";
+      why = "the host may read results at " + ast::lineText(context, seen.reader->getBeginLoc()) +
+            ", which cudaFree waits for";
     else
       buffers.push_back(buffer);
   }
@@ -190,25 +204,30 @@ Plan planFor(const PassContext &context, const LaunchFact &launch) {
     return plan;
   }
   plan.obstacle = "no cudaDeviceSynchronize stands alone between this launch and the next one";
-  auto isEditable = [&](const Stmt *statement) { return bool(byteRange(context.parsed(), statement->getSourceRange(), &plan.obstacle)); };
+  auto isEditable = [&](const Stmt *statement) {
+    return bool(byteRange(context.parsed(), statement->getSourceRange(), &plan.obstacle));
+  };
   if (const Stmt *wait = waitAfter(host, launch.call); wait && isEditable(wait)) {
     HostFunction::Answer next = host.after(wait);
     const Stmt *loop = innermostLoop(host, wait);
     if (next.isSafe()) {
       plan.wait = wait;
-    } else if (loop && host.parentOf(host.parentOf(wait)) == loop && isa_and_nonnull<CompoundStmt>(host.parentOf(loop)) &&
-               isEditable(loop) && host.after(wait, loop).isSafe()) {
+    } else if (loop && host.parentOf(host.parentOf(wait)) == loop &&
+               isa_and_nonnull<CompoundStmt>(host.parentOf(loop)) && isEditable(loop) &&
+               host.after(wait, loop).isSafe()) {
       plan.wait = wait;
       plan.waitAfter = loop;
     } else {
-      plan.obstacle = next.reader ? "the host may read results at " + ast::lineText(context, next.reader->getBeginLoc())
-                                  : "the function returns after the wait, and its caller may read results";
+      plan.obstacle =
+          next.reader
+              ? "the host may read results at " + ast::lineText(context, next.reader->getBeginLoc())
+              : "the function returns after the wait, and its caller may read results";
     }
   }
   // The first launch of a loop answers for its buffers.
   const Stmt *loop = innermostLoop(host, launch.call);
-  if (loop && isa_and_nonnull<CompoundStmt>(host.parentOf(loop)) && ast::findAll<CUDAKernelCallExpr>(loop).front() == launch.call &&
-      isEditable(loop)) {
+  if (loop && isa_and_nonnull<CompoundStmt>(host.parentOf(loop)) &&
+      ast::findAll<CUDAKernelCallExpr>(loop).front() == launch.call && isEditable(loop)) {
     plan.buffers = buffersOf(context, host, loop, plan.obstacle);
     plan.loop = loop;
   }
@@ -225,21 +244,26 @@ const LaunchFact &launchOf(const Site &site) {
 /// Edits of the body of one function.
 class Writer {
 public:
-  Writer(const PassContext &context, const Anchor &body, Edits &edits) : context(context), body(body), edits(edits) {}
+  Writer(const PassContext &context, const Anchor &body, Edits &edits)
+      : context(context), body(body), edits(edits) {}
 
   /// Removes \p statement with its semicolon, and its line where it has one to itself.
   llvm::Error remove(const Stmt *statement) {
     StringRef text = context.parsed().text();
     ByteRange range = rangeOf(statement);
-    StringRef left = text.take_front(range.begin).rtrim(" \t"), right = text.drop_front(range.end).ltrim(" \t");
+    StringRef left = text.take_front(range.begin).rtrim(" \t"),
+              right = text.drop_front(range.end).ltrim(" \t");
     if (left.ends_with("\n") && right.starts_with("\n"))
-      return edits.replace(body, left.size() - 1, text.size() - right.size() - (left.size() - 1), "");
+      return edits.replace(body, left.size() - 1, text.size() - right.size() - (left.size() - 1),
+                           "");
     return edits.replace(body, range.begin, range.end - range.begin, "");
   }
   llvm::Error before(const Stmt *statement, const std::string &text) {
     return edits.insertAt(body, rangeOf(statement).begin, text);
   }
-  llvm::Error after(const Stmt *statement, const std::string &text) { return edits.insertAt(body, rangeOf(statement).end, text); }
+  llvm::Error after(const Stmt *statement, const std::string &text) {
+    return edits.insertAt(body, rangeOf(statement).end, text);
+  }
 
 private:
   /// With the semicolon.
@@ -266,14 +290,16 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     Plan plan = planFor(context, launchOf(site));
     if (plan.wait || !plan.buffers.empty())
       return Decision::applies();
     return Decision::doesNotApply(plan.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     const LaunchFact &launch = launchOf(site);
     Plan plan = planFor(context, launch);
     AnchorOrReason body = anchorOfBody(context.parsed(), launch.host);
@@ -283,7 +309,8 @@ public:
     Writer writer(context, *body, rewrite.edits);
     std::string behind;
     if (plan.wait) {
-      rewrite.summary = plan.waitAfter ? "moved cudaDeviceSynchronize behind the loop" : "removed a cudaDeviceSynchronize";
+      rewrite.summary = plan.waitAfter ? "moved cudaDeviceSynchronize behind the loop"
+                                       : "removed a cudaDeviceSynchronize";
       if (llvm::Error error = writer.remove(plan.wait))
         return std::move(error);
       if (plan.waitAfter && plan.waitAfter != plan.loop)
@@ -296,9 +323,11 @@ public:
     for (const Buffer &buffer : plan.buffers) {
       std::string name = buffer.variable->getNameAsString();
       PrintingPolicy policy = context.parsed().context().getPrintingPolicy();
-      front += buffer.variable->getType().getUnqualifiedType().getAsString(policy) + name + " = nullptr;\n";
+      front += buffer.variable->getType().getUnqualifiedType().getAsString(policy) + name +
+               " = nullptr;\n";
       behind += "\ncudaFree(" + name + ");";
-      rewrite.summary += (rewrite.summary.empty() ? "" : ", ") + ("allocated '" + name + "' once for all iterations");
+      rewrite.summary += (rewrite.summary.empty() ? "" : ", ") +
+                         ("allocated '" + name + "' once for all iterations");
       for (const Stmt *gone : {static_cast<const Stmt *>(buffer.declaration), buffer.release})
         if (llvm::Error error = writer.remove(gone))
           return std::move(error);
@@ -318,5 +347,7 @@ public:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createCleanHostLaunches() { return std::make_unique<CleanHostLaunches>(); }
+std::unique_ptr<RewritePass> createCleanHostLaunches() {
+  return std::make_unique<CleanHostLaunches>();
+}
 } // namespace kbopt

@@ -18,7 +18,8 @@ StringRef hostpath::calledAlone(const Stmt *statement) {
   return call && !isa<CUDAKernelCallExpr>(call) ? nameOf(call) : StringRef();
 }
 
-HostFunction::HostFunction(const PassContext &context, const FunctionDecl *function) : context(context), host(function) {
+HostFunction::HostFunction(const PassContext &context, const FunctionDecl *function)
+    : context(context), host(function) {
   ast::walk(function->getBody(), [&](const Stmt *each) {
     for (const Stmt *child : each->children())
       if (child)
@@ -35,7 +36,8 @@ HostFunction::HostFunction(const PassContext &context, const FunctionDecl *funct
       }
     if (const auto *declaration = dyn_cast<DeclStmt>(each))
       for (const Decl *decl : declaration->decls())
-        if (const auto *variable = dyn_cast<VarDecl>(decl); variable && variable->getType()->isReferenceType() && variable->getInit())
+        if (const auto *variable = dyn_cast<VarDecl>(decl);
+            variable && variable->getType()->isReferenceType() && variable->getInit())
           for (const auto *reference : ast::findAll<DeclRefExpr>(variable->getInit()))
             if (const auto *target = dyn_cast<VarDecl>(reference->getDecl()))
               addressTaken.insert(target);
@@ -47,7 +49,9 @@ HostFunction::HostFunction(const PassContext &context, const FunctionDecl *funct
   });
 }
 
-const Stmt *HostFunction::parentOf(const Stmt *statement) const { return parents.lookup(statement); }
+const Stmt *HostFunction::parentOf(const Stmt *statement) const {
+  return parents.lookup(statement);
+}
 
 const Stmt *HostFunction::inBlock(const Stmt *inner) const {
   for (const Stmt *up = parentOf(inner); up; inner = up, up = parentOf(up))
@@ -63,12 +67,15 @@ static bool isArithmetic(const FunctionDecl *callee, unsigned depth) {
   for (const ParmVarDecl *parameter : callee->parameters())
     if (!parameter->getType().getNonReferenceType()->isArithmeticType())
       return false;
-  if (callee->getIdentifier() && callee->getASTContext().getSourceManager().isInSystemHeader(callee->getLocation())) {
-    static constexpr StringRef known[] = {"min", "max", "ceil", "ceilf", "floor", "floorf", "sqrt", "sqrtf", "abs"};
+  if (callee->getIdentifier() &&
+      callee->getASTContext().getSourceManager().isInSystemHeader(callee->getLocation())) {
+    static constexpr StringRef known[] = {"min",    "max",  "ceil",  "ceilf", "floor",
+                                          "floorf", "sqrt", "sqrtf", "abs"};
     return llvm::is_contained(known, callee->getName());
   }
   const FunctionDecl *definition = nullptr;
-  const auto *body = callee->hasBody(definition) ? dyn_cast<CompoundStmt>(definition->getBody()) : nullptr;
+  const auto *body =
+      callee->hasBody(definition) ? dyn_cast<CompoundStmt>(definition->getBody()) : nullptr;
   if (!body || body->size() != 1 || depth > 3 || !isa<ReturnStmt>(body->body_front()))
     return false;
   bool pure = true;
@@ -92,7 +99,8 @@ bool HostFunction::readsNoMemory(const Expr *expr) const {
     if (const auto *call = dyn_cast<CallExpr>(each))
       clean &= isArithmetic(call->getDirectCallee(), 0);
     else if (const auto *construct = dyn_cast<CXXConstructExpr>(each))
-      clean &= construct->getConstructor()->getParent()->getName() == "dim3" || construct->getConstructor()->isTrivial();
+      clean &= construct->getConstructor()->getParent()->getName() == "dim3" ||
+               construct->getConstructor()->isTrivial();
     else if (const auto *unary = dyn_cast<UnaryOperator>(each))
       clean &= unary->getOpcode() != UO_Deref && unary->getOpcode() != UO_AddrOf;
     else if (const auto *member = dyn_cast<MemberExpr>(each))
@@ -106,7 +114,8 @@ bool HostFunction::readsNoMemory(const Expr *expr) const {
                            !variable->getType().isVolatileQualified()
                      : variable->getType().isConstQualified() && variable->hasInit();
     } else {
-      clean &= !isa<ArraySubscriptExpr, LambdaExpr, CXXNewExpr, CXXDeleteExpr, CXXThisExpr, StmtExpr, AtomicExpr>(each);
+      clean &= !isa<ArraySubscriptExpr, LambdaExpr, CXXNewExpr, CXXDeleteExpr, CXXThisExpr,
+                    StmtExpr, AtomicExpr>(each);
     }
     return clean;
   });
@@ -121,7 +130,8 @@ HostFunction::Effect HostFunction::effectOfCall(const CallExpr *call) const {
     return true;
   };
   if (const auto *launch = dyn_cast<CUDAKernelCallExpr>(call))
-    return argumentsAreClean(0) && readsNoMemory(launch->getConfig()->getArg(0)) && readsNoMemory(launch->getConfig()->getArg(1))
+    return argumentsAreClean(0) && readsNoMemory(launch->getConfig()->getArg(0)) &&
+                   readsNoMemory(launch->getConfig()->getArg(1))
                ? Effect::Quiet
                : Effect::Reads;
   StringRef name = nameOf(call);
@@ -181,7 +191,9 @@ HostFunction::Effect HostFunction::effectOf(const Stmt *statement, const Stmt *&
     return read(); // break, return, …
   if (const auto *call = dyn_cast<CallExpr>(ast::strip(expr))) {
     Effect effect = effectOfCall(call);
-    return effect == Effect::Reads && !readsNoMemory(expr) ? read() : effect == Effect::Reads ? Effect::Quiet : effect;
+    return effect == Effect::Reads && !readsNoMemory(expr) ? read()
+           : effect == Effect::Reads                       ? Effect::Quiet
+                                                           : effect;
   }
   return readsNoMemory(expr) ? Effect::Quiet : read();
 }
@@ -202,11 +214,14 @@ HostFunction::Answer HostFunction::after(const Stmt *statement, const Stmt *with
       // The next iteration, up to where this one began. Its own synchronisation closes the circle.
       Effect header = Effect::Quiet;
       if (const auto *loop = dyn_cast<ForStmt>(parent)) {
-        for (const Stmt *part : {static_cast<const Stmt *>(loop->getInc()), static_cast<const Stmt *>(loop->getCond())})
+        for (const Stmt *part : {static_cast<const Stmt *>(loop->getInc()),
+                                 static_cast<const Stmt *>(loop->getCond())})
           if (part && header == Effect::Quiet)
             header = effectOf(part, answer.reader);
       } else {
-        header = effectOf(isa<WhileStmt>(parent) ? cast<WhileStmt>(parent)->getCond() : cast<DoStmt>(parent)->getCond(), answer.reader);
+        header = effectOf(isa<WhileStmt>(parent) ? cast<WhileStmt>(parent)->getCond()
+                                                 : cast<DoStmt>(parent)->getCond(),
+                          answer.reader);
       }
       if (header == Effect::Reads)
         return answer;

@@ -24,12 +24,14 @@ public:
   const clang::Stmt *parentOf(const clang::Stmt *statement) const;
   /// The statement of a block that is \p inner or contains it; null if there is none.
   const clang::Stmt *inBlock(const clang::Stmt *inner) const;
-  /// Whether evaluating \p expr calls nothing and reads no memory but local variables that only the host writes.
+  /// Whether evaluating \p expr calls nothing and reads no memory but local variables that only the
+  /// host writes.
   bool readsNoMemory(const clang::Expr *expr) const;
 
   /// What may happen from a place on, before the host waits for the device.
   struct Answer {
-    /// The first statement that may see what the device writes; null: none before the end of the function.
+    /// The first statement that may see what the device writes; null: none before the end of the
+    /// function.
     const clang::Stmt *reader = nullptr;
     bool reachesEnd = false; ///< the function may return without a wait
     bool isSafe() const { return !reader && !reachesEnd; }

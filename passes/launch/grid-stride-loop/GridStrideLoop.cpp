@@ -24,11 +24,16 @@ namespace {
 /// SMs of the largest chip of a compute capability; a few more or fewer do not matter.
 unsigned smsOf(unsigned chip) {
   switch (chip) {
-  case 75: return 72;
-  case 80: return 108;
-  case 86: return 84;
-  case 89: return 142;
-  default: return chip >= 100 ? 148 : 132;
+  case 75:
+    return 72;
+  case 80:
+    return 108;
+  case 86:
+    return 84;
+  case 89:
+    return 142;
+  default:
+    return chip >= 100 ? 148 : 132;
   }
 }
 
@@ -36,7 +41,8 @@ unsigned smsOf(unsigned chip) {
 constexpr int64_t safeCount = int64_t(1) << 30;
 
 /// The returns of the kernel's own in \p root; \p inLoop whether one stands in a loop.
-void collectReturns(const Stmt *root, bool below, std::vector<const ReturnStmt *> &returns, bool &inLoop) {
+void collectReturns(const Stmt *root, bool below, std::vector<const ReturnStmt *> &returns,
+                    bool &inLoop) {
   if (!root || isa<LambdaExpr>(root))
     return;
   if (const auto *leave = dyn_cast<ReturnStmt>(root)) {
@@ -69,8 +75,7 @@ std::string whyOrderMatters(const PassContext &context, const KernelView &kernel
           for (const Stmt *child : each->children())
             if (const auto *expr = dyn_cast_or_null<Expr>(child);
                 expr && expr->getSourceRange() == call->getSourceRange())
-              unseen |= isa<CompoundStmt, IfStmt, ForStmt>(each) ||
-                        (isa<ExprWithCleanups>(each));
+              unseen |= isa<CompoundStmt, IfStmt, ForStmt>(each) || (isa<ExprWithCleanups>(each));
           return true;
         });
       if (!unseen && result.proven())
@@ -95,7 +100,8 @@ Shape shapeOf(const PassContext &context, const KernelView &kernel) {
   Shape shape;
   std::optional<GuardedElements> guarded = guardedElements(kernel);
   if (!guarded) {
-    shape.obstacle = ("'" + kernel.name() + "' does not end in a body guarded by 'if (i < n)'").str();
+    shape.obstacle =
+        ("'" + kernel.name() + "' does not end in a body guarded by 'if (i < n)'").str();
     return shape;
   }
   shape.guarded = *guarded;
@@ -114,15 +120,20 @@ Shape shapeOf(const PassContext &context, const KernelView &kernel) {
       if (variable == guarded->index) {
         shape.index = declaration;
         if (!declaration->isSingleDecl())
-          shape.obstacle = ("'" + variable->getName() + "' is declared together with other variables").str();
+          shape.obstacle =
+              ("'" + variable->getName() + "' is declared together with other variables").str();
         continue;
       }
-      isInside |= variable->getType()->isArrayType() ||
-                  llvm::any_of(moving, [&](const VarDecl *other) { return ast::mentions(variable->getInit(), other); });
+      isInside |=
+          variable->getType()->isArrayType() || llvm::any_of(moving, [&](const VarDecl *other) {
+            return ast::mentions(variable->getInit(), other);
+          });
       for (const Stmt *part : guarded->body)
         isInside |= mayModify(part, variable);
       if (ast::mentions(guarded->count, variable) && isInside)
-        shape.obstacle = ("the bound depends on '" + variable->getName() + "', which differs between elements").str();
+        shape.obstacle =
+            ("the bound depends on '" + variable->getName() + "', which differs between elements")
+                .str();
     }
     if (!isInside)
       continue;
@@ -162,9 +173,11 @@ KernelText textOf(const PassContext &context, const KernelView &kernel, const Sh
   const VarDecl *index = shape.guarded.index;
   std::string name = index->getNameAsString(), type = typeName(context, index->getType());
   std::string stride = context.freshName("stride");
-  std::string header = type + " " + stride + " = gridDim.x * blockDim.x;\nfor (" + type + " " + name + " = " +
-                       context.text(index->getInit()->getSourceRange()).str() + "; " + name + " < " +
-                       context.text(shape.guarded.count->getSourceRange()).str() + "; " + name + " += " + stride + ")";
+  std::string header = type + " " + stride + " = gridDim.x * blockDim.x;\nfor (" + type + " " +
+                       name + " = " + context.text(index->getInit()->getSourceRange()).str() +
+                       "; " + name + " < " +
+                       context.text(shape.guarded.count->getSourceRange()).str() + "; " + name +
+                       " += " + stride + ")";
   text.replace(shape.index->getSourceRange(), "");
   std::string inside;
   for (const DeclStmt *declaration : shape.inside) {
@@ -184,7 +197,8 @@ KernelText textOf(const PassContext &context, const KernelView &kernel, const Sh
   } else {
     bool braces = !inside.empty();
     text.replace(SourceRange(guard->getBeginLoc(), guard->getRParenLoc()),
-                 header + (braces ? " {\n" + inside : "") + (others.empty() ? "" : "\nif (" + others + ")"));
+                 header + (braces ? " {\n" + inside : "") +
+                     (others.empty() ? "" : "\nif (" + others + ")"));
     if (braces)
       text.closeBody();
   }
@@ -197,8 +211,8 @@ struct Fit {
   bool isConstant = false; ///< so many blocks, whatever the arguments
 };
 
-Fit fitOf(const PassContext &context, const KernelView &kernel, const Shape &shape, const LaunchFact &launch,
-          int64_t mostBlocks) {
+Fit fitOf(const PassContext &context, const KernelView &kernel, const Shape &shape,
+          const LaunchFact &launch, int64_t mostBlocks) {
   Fit fit;
   const ASTContext &ast = context.parsed().context();
   fit.obstacle = dispatchObstacle(context, kernel, launch);
@@ -213,9 +227,12 @@ Fit fitOf(const PassContext &context, const KernelView &kernel, const Shape &sha
   // A negative number of blocks must stay one, so that the launch still fails.
   bool known = false;
   const Expr *written = ast::launchComponent(launch.grid, 0, launch.host, known);
-  bool isSigned = known && written && ast::strip(written)->getType()->isSignedIntegerType() && !llvm::StringRef(fit.grid).ends_with(".x");
-  fit.type = isSigned ? typeName(context, ast::strip(written)->getType().getCanonicalType()) : "unsigned";
-  std::optional<int64_t> blocks = ast::constantOf(ast::resolve(written ? written : launch.grid, launch.host), ast);
+  bool isSigned = known && written && ast::strip(written)->getType()->isSignedIntegerType() &&
+                  !llvm::StringRef(fit.grid).ends_with(".x");
+  fit.type =
+      isSigned ? typeName(context, ast::strip(written)->getType().getCanonicalType()) : "unsigned";
+  std::optional<int64_t> blocks =
+      ast::constantOf(ast::resolve(written ? written : launch.grid, launch.host), ast);
   if (blocks && *blocks <= mostBlocks)
     fit.obstacle = where + " has no more than " + std::to_string(*blocks) + " blocks already";
   fit.isConstant = blocks.has_value();
@@ -226,12 +243,14 @@ Fit fitOf(const PassContext &context, const KernelView &kernel, const Shape &sha
     conditions.push_back(count + " >= 0");
   if (!coverageOf(context, kernel, launch)) {
     if (count.empty())
-      fit.obstacle = "the host cannot compute '" + context.text(shape.guarded.count->getSourceRange()).str() + "' at " + where;
+      fit.obstacle = "the host cannot compute '" +
+                     context.text(shape.guarded.count->getSourceRange()).str() + "' at " + where;
     conditions.push_back("(long long)" + fit.grid + " * " + block + " >= " + count);
   }
   if (ast.getIntWidth(shape.guarded.index->getType()) < 64) {
     if (count.empty())
-      fit.obstacle = "the host cannot compute '" + context.text(shape.guarded.count->getSourceRange()).str() + "' at " + where;
+      fit.obstacle = "the host cannot compute '" +
+                     context.text(shape.guarded.count->getSourceRange()).str() + "' at " + where;
     else if (!isNumber)
       conditions.push_back(count + " <= 1 << 30");
     else if (std::stoll(count) > safeCount)
@@ -247,7 +266,8 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override {
     const KernelView &kernel = *site.kernel;
     Shape shape = shapeOf(context, kernel);
     if (!shape.obstacle.empty())
@@ -260,7 +280,8 @@ public:
       return Decision::doesNotApply("no launch of the kernel is in sight");
     std::string first;
     for (const LaunchFact &launch : kernel.launches) {
-      Fit fit = fitOf(context, kernel, shape, launch, smsOf(context.chip()) * options.integer("perSM"));
+      Fit fit =
+          fitOf(context, kernel, shape, launch, smsOf(context.chip()) * options.integer("perSM"));
       if (fit.obstacle.empty())
         return Decision::applies();
       first = first.empty() ? fit.obstacle : first;
@@ -274,22 +295,27 @@ public:
     Shape shape = shapeOf(context, kernel);
     bool certain = !isNamedOutsideLaunches(context.parsed(), kernel.function());
     for (const LaunchFact &launch : kernel.launches) {
-      Fit fit = fitOf(context, kernel, shape, launch, smsOf(context.chip()) * options.integer("perSM"));
+      Fit fit =
+          fitOf(context, kernel, shape, launch, smsOf(context.chip()) * options.integer("perSM"));
       certain &= fit.obstacle.empty() && fit.condition.empty();
     }
     std::string own = kernel.function()->getNameAsString();
     std::string name = certain ? own : derivedName(context, own, "strided");
-    std::string sms = std::to_string(smsOf(context.chip())), perSm = std::to_string(options.integer("perSM"));
+    std::string sms = std::to_string(smsOf(context.chip())),
+                perSm = std::to_string(options.integer("perSM"));
     Rewrite rewrite;
-    rewrite.summary = "looped over the elements with " + perSm + " blocks for each of " + sms + " SMs";
+    rewrite.summary =
+        "looped over the elements with " + perSm + " blocks for each of " + sms + " SMs";
     KernelText text = textOf(context, kernel, shape);
     if (!text.obstacle().empty())
       return llvm::createStringError(text.obstacle());
-    if (llvm::Error error = writeKernel(context, kernel, text, name, "'" + own + "' with a grid of any size.", rewrite.edits))
+    if (llvm::Error error = writeKernel(context, kernel, text, name,
+                                        "'" + own + "' with a grid of any size.", rewrite.edits))
       return std::move(error);
     std::string blocks = context.freshName("blocks");
     for (const LaunchFact &launch : kernel.launches) {
-      Fit fit = fitOf(context, kernel, shape, launch, smsOf(context.chip()) * options.integer("perSM"));
+      Fit fit =
+          fitOf(context, kernel, shape, launch, smsOf(context.chip()) * options.integer("perSM"));
       if (!fit.obstacle.empty())
         continue;
       std::string y = extentText(context, launch, false, 1),
@@ -301,8 +327,9 @@ public:
       const std::string &x = fit.isConstant ? most : blocks;
       choice.grid = y == "1" && z == "1" ? x : "dim3(" + x + ", " + y + ", " + z + ")";
       if (!fit.isConstant)
-        choice.before = fit.type + " " + blocks + " = " + bare(fit.grid).str() + ";\nif (" + blocks + " > " + most +
-                        ")\n  " + blocks + " = " + most + "; // blocks per SM, SMs\n";
+        choice.before = fit.type + " " + blocks + " = " + bare(fit.grid).str() + ";\nif (" +
+                        blocks + " > " + most + ")\n  " + blocks + " = " + most +
+                        "; // blocks per SM, SMs\n";
       if (llvm::Error error = writeDispatch(context, launch, choice, rewrite.edits))
         return std::move(error);
     }

@@ -36,13 +36,15 @@ public:
       return Decision::doesNotApply("the kernel has a limit of registers already");
     AnchorOrReason anchor = anchorBeforeName(context.parsed(), kernel.function());
     if (!anchor)
-      return Decision::doesNotApply("nothing can be written at the kernel's name: " + anchor.reason());
+      return Decision::doesNotApply("nothing can be written at the kernel's name: " +
+                                    anchor.reason());
     LargestBlock block = largestBlock(context, kernel);
     if (!block.obstacle.empty())
       return Decision::doesNotApply(block.obstacle);
     int64_t blocks = options.integer("blocks");
     if (block.threads > 1024)
-      return Decision::doesNotApply("a launch has " + llvm::Twine(block.threads) + " threads per block, which no chip allows");
+      return Decision::doesNotApply("a launch has " + llvm::Twine(block.threads) +
+                                    " threads per block, which no chip allows");
     if (block.threads == 1024 && blocks <= 1)
       return Decision::doesNotApply("the compiler assumes blocks of 1024 threads anyway");
     if (blocks * block.threads > threadsPerSm(context.chip()))
@@ -60,7 +62,8 @@ public:
       return llvm::createStringError(anchor.reason());
     Rewrite rewrite;
     rewrite.summary = "bounded to " + std::to_string(block.threads) + " threads per block";
-    std::string text = "__launch_bounds__(" + (block.name.empty() ? std::to_string(block.threads) : block.name);
+    std::string text =
+        "__launch_bounds__(" + (block.name.empty() ? std::to_string(block.threads) : block.name);
     if (blocks != "0") {
       rewrite.summary += ", " + blocks + (blocks == "1" ? " block" : " blocks") + " per SM";
       text += ", " + blocks;

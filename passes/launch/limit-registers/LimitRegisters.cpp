@@ -31,7 +31,8 @@ public:
       return Decision::doesNotApply("the kernel has a limit of registers already");
     AnchorOrReason anchor = anchorBeforeName(context.parsed(), kernel.function());
     if (!anchor)
-      return Decision::doesNotApply("nothing can be written at the kernel's name: " + anchor.reason());
+      return Decision::doesNotApply("nothing can be written at the kernel's name: " +
+                                    anchor.reason());
     int64_t registers = options.integer("registers");
     int64_t allotted = (registers + registerUnit - 1) / registerUnit * registerUnit;
     if (allotted * 1024 <= registersPerBlock)
@@ -40,8 +41,9 @@ public:
     if (!block.obstacle.empty())
       return Decision::doesNotApply(block.obstacle);
     if (allotted * block.threads > registersPerBlock)
-      return Decision::doesNotApply("a block of " + llvm::Twine(block.threads) + " threads cannot have " +
-                                    llvm::Twine(registers) + " registers each");
+      return Decision::doesNotApply("a block of " + llvm::Twine(block.threads) +
+                                    " threads cannot have " + llvm::Twine(registers) +
+                                    " registers each");
     return Decision::applies();
   }
 

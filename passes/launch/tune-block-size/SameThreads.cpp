@@ -13,7 +13,8 @@ using namespace clang;
 
 namespace {
 
-/// Blocks that a grid may have along y and z (CUDA C++ Programming Guide, "Technical Specifications").
+/// Blocks that a grid may have along y and z (CUDA C++ Programming Guide, "Technical
+/// Specifications").
 constexpr int64_t mostBlocksAlong = 65535;
 
 /// Extent of a grid or a block along one dimension.
@@ -29,16 +30,20 @@ struct Configuration {
   bool isLine() const { return block[1].value == 1 && block[2].value == 1; }
 };
 
-Extent extentOf(const PassContext &context, const LaunchFact &launch, bool block, unsigned dimension) {
+Extent extentOf(const PassContext &context, const LaunchFact &launch, bool block,
+                unsigned dimension) {
   const ASTContext &ast = context.parsed().context();
   bool known = false;
-  const Expr *written = ast::launchComponent(block ? launch.block : launch.grid, dimension, launch.host, known);
+  const Expr *written =
+      ast::launchComponent(block ? launch.block : launch.grid, dimension, launch.host, known);
   Extent extent;
   if (known && written && !ast::strip(written)->getType()->isIntegralOrEnumerationType())
     return extent; // a fraction, which the launch cuts off
   if (known)
-    extent.value = written ? ast::constantOf(ast::resolve(written, launch.host), ast) : std::optional<int64_t>(1);
-  extent.text = extent.value ? std::to_string(*extent.value) : extentText(context, launch, block, dimension);
+    extent.value = written ? ast::constantOf(ast::resolve(written, launch.host), ast)
+                           : std::optional<int64_t>(1);
+  extent.text =
+      extent.value ? std::to_string(*extent.value) : extentText(context, launch, block, dimension);
   return extent;
 }
 
@@ -86,7 +91,8 @@ std::string cut(Configuration &launch, int64_t threads, int64_t parts) {
     block.text = smaller;
     return "";
   }
-  return "a block of " + text(threads) + " threads cannot be cut into " + text(parts) + " along one dimension";
+  return "a block of " + text(threads) + " threads cannot be cut into " + text(parts) +
+         " along one dimension";
 }
 
 /// Joins \p parts blocks of one dimension to one.
@@ -96,7 +102,8 @@ std::string join(Configuration &launch, int64_t parts, int64_t wanted) {
     return "a grid of " + text(*grid.value) + " blocks is no multiple of " + text(parts);
   std::string even = grid.value ? "" : grid.text + " % " + text(parts) + " == 0 ? ";
   block.text = even + text(wanted) + (grid.value ? "" : " : " + block.text);
-  grid.text = grid.value ? text(*grid.value / parts) : even + grid.text + " / " + text(parts) + " : " + grid.text;
+  grid.text = grid.value ? text(*grid.value / parts)
+                         : even + grid.text + " / " + text(parts) + " : " + grid.text;
   return "";
 }
 
@@ -116,8 +123,8 @@ std::string joined(const Extent (&extents)[3]) {
 
 } // namespace
 
-SameThreads kbopt::sameThreads(const PassContext &context, const KernelView &kernel, const LaunchFact &launch,
-                               int64_t wanted) {
+SameThreads kbopt::sameThreads(const PassContext &context, const KernelView &kernel,
+                               const LaunchFact &launch, int64_t wanted) {
   SameThreads result;
   Configuration configuration = configurationOf(context, launch);
   result.obstacle = configuration.obstacle;
@@ -133,10 +140,12 @@ SameThreads kbopt::sameThreads(const PassContext &context, const KernelView &ker
     else if (wanted % threads == 0 && configuration.isLine())
       result.obstacle = join(configuration, wanted / threads, wanted);
     else
-      result.obstacle = "blocks of " + text(threads) + " threads cannot be made blocks of " + text(wanted);
+      result.obstacle =
+          "blocks of " + text(threads) + " threads cannot be made blocks of " + text(wanted);
   } else if (!configuration.isLine()) {
     result.obstacle = "the block of the launch is not written where it can be seen";
-  } else if (std::optional<int64_t> now = recordedBlock(context, kernel); now && (*now == wanted || *now % wanted != 0)) {
+  } else if (std::optional<int64_t> now = recordedBlock(context, kernel);
+             now && (*now == wanted || *now % wanted != 0)) {
     result.obstacle = "the workload launches blocks of " + text(*now) + " threads";
   } else {
     cutUnknown(configuration, wanted);

@@ -5,7 +5,8 @@
 //
 //   k<<<ceil_div(n, size), size>>>(x, n);   ==>   k<<<(n + 255) / 256, 256>>>(x, n);
 //
-// Where the grid's count is not the guard's, or nothing is guarded, the threads stay as many (SameThreads.h).
+// Where the grid's count is not the guard's, or nothing is guarded, the threads stay as many
+// (SameThreads.h).
 //
 // Owns finding the constant behind a launch's block size, or else what to write
 // at the launch, and the proof that the grid follows it and the kernel does not
@@ -101,13 +102,15 @@ Constant examineConstant(const PassContext &context, const LaunchFact &launch) {
     return stop("the launch stands outside of a function");
   for (const VarDecl *variable : variables) {
     if (!variable->isLocalVarDecl()) {
-      if (!isa<ParmVarDecl>(variable) && variable->getInit() && ast::resolve(variable->getInit(), launch.host) == result.block)
+      if (!isa<ParmVarDecl>(variable) && variable->getInit() &&
+          ast::resolve(variable->getInit(), launch.host) == result.block)
         return stop("'" + variable->getName() + "' is a constant of the whole program");
       continue;
     }
     if (!variable->getInit() || !ast::findAll<IntegerLiteral>(variable->getInit()).size())
       continue;
-    bool holdsBlock = llvm::is_contained(ast::findAll<IntegerLiteral>(variable->getInit()), result.block);
+    bool holdsBlock =
+        llvm::is_contained(ast::findAll<IntegerLiteral>(variable->getInit()), result.block);
     bool holdsGrid = false;
     if (result.gridExpr)
       ast::walk(variable->getInit(), [&](const Stmt *each) {
@@ -167,7 +170,8 @@ Constant examineConstant(const PassContext &context, const LaunchFact &launch) {
   return result;
 }
 
-/// Where the parts between <<< and >>> stand in the file; empty if that is not clear. They may be macros.
+/// Where the parts between <<< and >>> stand in the file; empty if that is not clear. They may be
+/// macros.
 std::vector<ByteRange> configurationOf(const PassContext &context, const LaunchFact &launch) {
   std::vector<ByteRange> parts;
   std::optional<ByteRange> call = byteRange(context.parsed(), launch.call->getSourceRange());
@@ -175,12 +179,14 @@ std::vector<ByteRange> configurationOf(const PassContext &context, const LaunchF
     return parts;
   llvm::StringRef text = context.parsed().text();
   size_t begin = text.find("<<<", call->begin), end = text.find(">>>", call->begin);
-  if (begin == llvm::StringRef::npos || end == llvm::StringRef::npos || end < begin || end > call->end)
+  if (begin == llvm::StringRef::npos || end == llvm::StringRef::npos || end < begin ||
+      end > call->end)
     return parts;
   begin += 3;
   llvm::StringRef inside = text.slice(begin, end);
   // Comments and literals could hold commas.
-  if (inside.contains("//") || inside.contains("/*") || inside.find_first_of("\"'#") != llvm::StringRef::npos)
+  if (inside.contains("//") || inside.contains("/*") ||
+      inside.find_first_of("\"'#") != llvm::StringRef::npos)
     return parts;
   int depth = 0;
   size_t first = 0;
@@ -210,7 +216,8 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
     const Expr *extent = ast::launchComponent(launch.block, dimension, launch.host, known);
     if (!known)
       return stop("the block of the launch is not written where it can be seen");
-    if (extent && ast::constantOf(ast::resolve(extent, launch.host), ast) != std::optional<int64_t>(1))
+    if (extent &&
+        ast::constantOf(ast::resolve(extent, launch.host), ast) != std::optional<int64_t>(1))
       return stop("the block has more than one dimension");
   }
   if (Coverage covered = coverageOf(context, *site.kernel, launch); !covered)
@@ -222,7 +229,8 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
   result.size = constant.size;
   result.atLaunch = true;
   if (launch.call->getBeginLoc().isMacroID())
-    return stop("the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " stands in a macro");
+    return stop("the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
+                " stands in a macro");
   if (launch.byApi || configurationOf(context, launch).size() < 2)
     return stop(constant.obstacle);
   result.elements = hostText(context, *site.kernel, launch, guardedElements(*site.kernel)->count);
@@ -233,10 +241,12 @@ Constant examine(const PassContext &context, const Site &site, const LaunchFact 
 }
 
 /// `sameThreads`, where it can be written at \p launch.
-SameThreads threadsKept(const PassContext &context, const Site &site, const LaunchFact &launch, int64_t wanted) {
+SameThreads threadsKept(const PassContext &context, const Site &site, const LaunchFact &launch,
+                        int64_t wanted) {
   SameThreads result;
   if (launch.call->getBeginLoc().isMacroID())
-    result.obstacle = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " stands in a macro";
+    result.obstacle = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
+                      " stands in a macro";
   else if (launch.byApi || configurationOf(context, launch).size() < 2)
     result.obstacle = "the grid and the block of the launch are not written between <<< and >>>";
   else
@@ -268,8 +278,9 @@ public:
     Constant constant = examine(context, site, launchOf(site));
     if (!constant.obstacle.empty()) {
       SameThreads kept = threadsKept(context, site, launchOf(site), wanted);
-      return kept.obstacle.empty() ? Decision::applies()
-                                   : Decision::doesNotApply(constant.obstacle + ", and " + kept.obstacle);
+      return kept.obstacle.empty()
+                 ? Decision::applies()
+                 : Decision::doesNotApply(constant.obstacle + ", and " + kept.obstacle);
     }
     if (constant.size == wanted)
       return Decision::doesNotApply("the launch has " + llvm::Twine(wanted) +
@@ -285,16 +296,22 @@ public:
     Rewrite rewrite;
     if (!constant.obstacle.empty()) {
       SameThreads kept = threadsKept(context, site, launch, options.integer("size"));
-      rewrite.summary = "launched the same threads in blocks of " + size + " instead of " +
-                        (kept.size ? std::to_string(kept.size) : "'" + context.text(launch.block->getSourceRange()).str() + "'");
-      if (llvm::Error error = writeConfiguration(context, launch, kept.grid, kept.block, rewrite.edits))
+      rewrite.summary =
+          "launched the same threads in blocks of " + size + " instead of " +
+          (kept.size ? std::to_string(kept.size)
+                     : "'" + context.text(launch.block->getSourceRange()).str() + "'");
+      if (llvm::Error error =
+              writeConfiguration(context, launch, kept.grid, kept.block, rewrite.edits))
         return std::move(error);
       return rewrite;
     }
-    rewrite.summary = "launched with " + size + " threads per block instead of " +
-                      (constant.size ? std::to_string(constant.size) : "'" + context.text(launch.block->getSourceRange()).str() + "'");
+    rewrite.summary =
+        "launched with " + size + " threads per block instead of " +
+        (constant.size ? std::to_string(constant.size)
+                       : "'" + context.text(launch.block->getSourceRange()).str() + "'");
     if (constant.atLaunch) {
-      if (llvm::Error error = writeAtLaunch(context, launch, constant.elements, options.integer("size"), rewrite.edits))
+      if (llvm::Error error = writeAtLaunch(context, launch, constant.elements,
+                                            options.integer("size"), rewrite.edits))
         return std::move(error);
       return rewrite;
     }
@@ -317,17 +334,19 @@ public:
 
 private:
   /// The grid and the block, in place of what is written in the launch.
-  static llvm::Error writeAtLaunch(const PassContext &context, const LaunchFact &launch, const std::string &elements,
-                                   int64_t size, Edits &edits) {
+  static llvm::Error writeAtLaunch(const PassContext &context, const LaunchFact &launch,
+                                   const std::string &elements, int64_t size, Edits &edits) {
     int64_t number = 0;
-    std::string grid = llvm::StringRef(elements).getAsInteger(10, number)
-                           ? "(" + elements + " + " + std::to_string(size - 1) + ") / " + std::to_string(size)
-                           : std::to_string((number + size - 1) / size);
+    std::string grid =
+        llvm::StringRef(elements).getAsInteger(10, number)
+            ? "(" + elements + " + " + std::to_string(size - 1) + ") / " + std::to_string(size)
+            : std::to_string((number + size - 1) / size);
     auto other = [&](unsigned dimension) {
       bool known = false;
       const Expr *extent = ast::launchComponent(launch.grid, dimension, launch.host, known);
       bool isOne = known && (!extent || ast::constantOf(ast::resolve(extent, launch.host),
-                                                        context.parsed().context()) == std::optional<int64_t>(1));
+                                                        context.parsed().context()) ==
+                                            std::optional<int64_t>(1));
       return isOne ? std::string("1") : extentText(context, launch, false, dimension);
     };
     std::string y = other(1), z = other(2);
@@ -336,13 +355,14 @@ private:
     return writeConfiguration(context, launch, grid, std::to_string(size), edits);
   }
 
-  static llvm::Error writeConfiguration(const PassContext &context, const LaunchFact &launch, llvm::StringRef grid,
-                                        llvm::StringRef block, Edits &edits) {
+  static llvm::Error writeConfiguration(const PassContext &context, const LaunchFact &launch,
+                                        llvm::StringRef grid, llvm::StringRef block, Edits &edits) {
     AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
     if (!anchor)
       return llvm::createStringError(anchor.reason());
     std::vector<ByteRange> parts = configurationOf(context, launch);
-    if (llvm::Error error = edits.replace(*anchor, parts[0].begin, parts[0].end - parts[0].begin, grid))
+    if (llvm::Error error =
+            edits.replace(*anchor, parts[0].begin, parts[0].end - parts[0].begin, grid))
       return error;
     return edits.replace(*anchor, parts[1].begin, parts[1].end - parts[1].begin, block);
   }

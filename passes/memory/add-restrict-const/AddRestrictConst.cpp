@@ -117,8 +117,8 @@ public:
           return llvm::createStringError("a macro writes the pointer's '*'");
         unsigned after = sources.getFileOffset(pointer.getStarLoc()) + 1;
         bool spaced = context.parsed().text().substr(after, 1).trim().empty();
-        if (llvm::Error error = rewrite.edits.insertAt(
-                *anchor, after, spaced ? " __restrict__" : "__restrict__ "))
+        if (llvm::Error error =
+                rewrite.edits.insertAt(*anchor, after, spaced ? " __restrict__" : "__restrict__ "))
           return std::move(error);
       }
     }

@@ -21,10 +21,11 @@ bool hasHint(QualType type) {
   type = type.getCanonicalType().getUnqualifiedType();
   if (const auto *builtin = type->getAs<BuiltinType>()) {
     using Kind = BuiltinType::Kind;
-    static constexpr Kind kinds[] = {BuiltinType::Char_S, BuiltinType::SChar,    BuiltinType::UChar, BuiltinType::Short,
-                                     BuiltinType::UShort, BuiltinType::Int,      BuiltinType::UInt,  BuiltinType::Long,
-                                     BuiltinType::ULong,  BuiltinType::LongLong, BuiltinType::ULongLong,
-                                     BuiltinType::Float,  BuiltinType::Double};
+    static constexpr Kind kinds[] = {
+        BuiltinType::Char_S, BuiltinType::SChar,    BuiltinType::UChar,     BuiltinType::Short,
+        BuiltinType::UShort, BuiltinType::Int,      BuiltinType::UInt,      BuiltinType::Long,
+        BuiltinType::ULong,  BuiltinType::LongLong, BuiltinType::ULongLong, BuiltinType::Float,
+        BuiltinType::Double};
     return llvm::is_contained(kinds, builtin->getKind());
   }
   const auto *record = type->getAsCXXRecordDecl();
@@ -32,17 +33,18 @@ bool hasHint(QualType type) {
     return false;
   StringRef name = record->getName();
   static constexpr StringRef halves[] = {"__half", "__half2", "__nv_bfloat16", "__nv_bfloat162"};
-  static constexpr StringRef vectors[] = {"char2",   "char4",   "short2",     "short4",  "int2",    "int4",
-                                          "uchar2",  "uchar4",  "ushort2",    "ushort4", "uint2",   "uint4",
-                                          "float2",  "float4",  "longlong2",  "double2", "ulonglong2"};
+  static constexpr StringRef vectors[] = {"char2",   "char4",     "short2", "short4",  "int2",
+                                          "int4",    "uchar2",    "uchar4", "ushort2", "ushort4",
+                                          "uint2",   "uint4",     "float2", "float4",  "longlong2",
+                                          "double2", "ulonglong2"};
   return llvm::is_contained(halves, name) || llvm::is_contained(vectors, name);
 }
 
 /// One mention of the parameter in the kernel's text.
 struct Use {
-  const Expr *element = nullptr;            ///< `x[i]`, `*x`, `*reinterpret_cast<float4 *>(&x[i])`
-  const Expr *store = nullptr;              ///< `x[i] = v`; null for a load
-  const Expr *value = nullptr;              ///< v
+  const Expr *element = nullptr; ///< `x[i]`, `*x`, `*reinterpret_cast<float4 *>(&x[i])`
+  const Expr *store = nullptr;   ///< `x[i] = v`; null for a load
+  const Expr *value = nullptr;   ///< v
 };
 
 struct Uses {
@@ -53,7 +55,8 @@ struct Uses {
 /// Sorts the places that reach memory through one parameter.
 class UseFinder {
 public:
-  UseFinder(const PassContext &context, const ParmVarDecl *parameter) : context(context), parameter(parameter) {}
+  UseFinder(const PassContext &context, const ParmVarDecl *parameter)
+      : context(context), parameter(parameter) {}
 
   Uses run(const Stmt *body) {
     visit(body, false);
@@ -83,7 +86,8 @@ private:
     if (const auto *unary = dyn_cast<UnaryOperator>(expr))
       return unary->getOpcode() == UO_AddrOf && isElement(ast::strip(unary->getSubExpr()));
     const auto *sum = dyn_cast<BinaryOperator>(expr);
-    return sum && sum->getOpcode() == BO_Add && isPointer(sum->getLHS()) && !ast::mentions(sum->getRHS(), parameter);
+    return sum && sum->getOpcode() == BO_Add && isPointer(sum->getLHS()) &&
+           !ast::mentions(sum->getRHS(), parameter);
   }
 
   struct Assignment {
@@ -92,7 +96,8 @@ private:
   };
   /// Of a built-in type, or of a struct such as float4.
   static std::optional<Assignment> assignmentAt(const Stmt *statement) {
-    if (const auto *binary = dyn_cast<BinaryOperator>(statement); binary && binary->isAssignmentOp())
+    if (const auto *binary = dyn_cast<BinaryOperator>(statement);
+        binary && binary->isAssignmentOp())
       return Assignment{binary->getLHS(), binary->getRHS(), binary->getOpcode() == BO_Assign};
     const auto *call = dyn_cast<CXXOperatorCallExpr>(statement);
     if (call && call->isAssignmentOp() && call->getNumArgs() == 2)
@@ -103,7 +108,8 @@ private:
   /// The indices in \p element, whose pointer is understood.
   void visitIndices(const Stmt *element) {
     ast::walk(element, [&](const Stmt *each) {
-      if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(each); subscript && ast::mentions(subscript->getIdx(), parameter))
+      if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(each);
+          subscript && ast::mentions(subscript->getIdx(), parameter))
         stop(each, "used as its own index");
       return true;
     });
@@ -128,22 +134,26 @@ private:
         visitIndices(target);
         return visit(assignment->value, false);
       }
-      if (const auto *member = dyn_cast<MemberExpr>(target); member && ast::mentions(member, parameter))
+      if (const auto *member = dyn_cast<MemberExpr>(target);
+          member && ast::mentions(member, parameter))
         return stop(statement, "assigned in part");
     }
     if (const auto *unary = dyn_cast<UnaryOperator>(statement))
       if (unary->isIncrementDecrementOp() || unary->getOpcode() == UO_AddrOf)
-        if (ast::mentions(unary->getSubExpr(), parameter) && isElement(ast::strip(unary->getSubExpr())))
+        if (ast::mentions(unary->getSubExpr(), parameter) &&
+            isElement(ast::strip(unary->getSubExpr())))
           return stop(unary, unary->getOpcode() == UO_AddrOf ? "passed on" : "read and written");
     if (const auto *expr = dyn_cast<Expr>(statement); expr && isElement(expr)) {
       uses.list.push_back({expr, nullptr, nullptr});
       return visitIndices(expr);
     }
-    if (const auto *reference = dyn_cast<DeclRefExpr>(statement); reference && reference->getDecl() == parameter)
+    if (const auto *reference = dyn_cast<DeclRefExpr>(statement);
+        reference && reference->getDecl() == parameter)
       return stop(reference, "passed on or moved");
     for (const Stmt *child : statement->children())
-      visit(child, isa<CompoundStmt, IfStmt, ForStmt, WhileStmt, DoStmt, AttributedStmt>(statement) ||
-                       (discards && isa<ExprWithCleanups>(statement)));
+      visit(child,
+            isa<CompoundStmt, IfStmt, ForStmt, WhileStmt, DoStmt, AttributedStmt>(statement) ||
+                (discards && isa<ExprWithCleanups>(statement)));
   }
 
   const PassContext &context;
@@ -161,7 +171,8 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     const auto *parameter = site.as<ParmVarDecl>();
     std::string name = "'" + parameter->getNameAsString() + "'";
     Uses uses = UseFinder(context, parameter).run(site.kernel->function()->getBody());
@@ -173,26 +184,32 @@ public:
     bool stores = uses.list.front().store;
     for (const Use &use : uses.list) {
       if (bool(use.store) != stores)
-        return Decision::doesNotApply(name + " is read and written, so that what it writes is in the cache already");
+        return Decision::doesNotApply(
+            name + " is read and written, so that what it writes is in the cache already");
       SourceRange range = use.store ? use.store->getSourceRange() : use.element->getSourceRange();
       if (std::string why; !byteRange(context.parsed(), range, &why))
-        return Decision::doesNotApply(name + " cannot be changed at " + ast::lineText(context, range.getBegin()) + ": " + why);
+        return Decision::doesNotApply(name + " cannot be changed at " +
+                                      ast::lineText(context, range.getBegin()) + ": " + why);
       if (!use.element->getType()->isDependentType() && !hasHint(use.element->getType()))
-        return Decision::doesNotApply("elements of type '" + use.element->getType().getUnqualifiedType().getAsString(printing) +
-                                      "' have no load or store with a hint");
+        return Decision::doesNotApply(
+            "elements of type '" +
+            use.element->getType().getUnqualifiedType().getAsString(printing) +
+            "' have no load or store with a hint");
     }
     unsigned index = parameter->getFunctionScopeIndex();
     for (const KernelFact::Instance &instance : site.kernel->fact.instances) {
       QualType pointee = instance.function->getParamDecl(index)->getType()->getPointeeType();
       if (pointee.isVolatileQualified() || !hasHint(pointee))
-        return Decision::doesNotApply("elements of type '" + pointee.getAsString(printing) + "' have no load or store with a hint");
+        return Decision::doesNotApply("elements of type '" + pointee.getAsString(printing) +
+                                      "' have no load or store with a hint");
       if (!stores && !pointee.isConstQualified())
         return Decision::doesNotApply(name + " is not declared const; add-restrict-const may help");
     }
     return judgeMemory(context, site, stores);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     const auto *parameter = site.as<ParmVarDecl>();
     const FunctionDecl *function = site.kernel->function();
     Uses uses = UseFinder(context, parameter).run(function->getBody());
@@ -200,21 +217,25 @@ public:
     Rewrite rewrite;
     for (const Use &use : uses.list) {
       const Expr *whole = use.store ? use.store : use.element;
-      AnchorOrReason anchor = anchorOfRange(context.parsed(), whole->getSourceRange(), function, "Expr");
+      AnchorOrReason anchor =
+          anchorOfRange(context.parsed(), whole->getSourceRange(), function, "Expr");
       std::optional<ByteRange> element = byteRange(context.parsed(), use.element->getSourceRange());
       if (!anchor || !element)
-        return llvm::createStringError(anchor ? "the element is not written where it can be changed" : anchor.reason().str());
+        return llvm::createStringError(anchor ? "the element is not written where it can be changed"
+                                              : anchor.reason().str());
       if (!use.store) {
-        if (llvm::Error error = rewrite.edits.replace(*anchor, element->begin, element->end - element->begin,
-                                                      "__ldcs(" + address(context, use.element) + ")"))
+        if (llvm::Error error =
+                rewrite.edits.replace(*anchor, element->begin, element->end - element->begin,
+                                      "__ldcs(" + address(context, use.element) + ")"))
           return std::move(error);
         continue;
       }
       std::optional<ByteRange> value = byteRange(context.parsed(), use.value->getSourceRange());
       if (!value)
         return llvm::createStringError("the value is not written where it can be changed");
-      if (llvm::Error error = rewrite.edits.replace(*anchor, anchor->begin, value->begin - anchor->begin,
-                                                    "__stcs(" + address(context, use.element) + ", "))
+      if (llvm::Error error =
+              rewrite.edits.replace(*anchor, anchor->begin, value->begin - anchor->begin,
+                                    "__stcs(" + address(context, use.element) + ", "))
         return std::move(error);
       if (llvm::Error error = rewrite.edits.insertAt(*anchor, value->end, ")"))
         return std::move(error);
@@ -242,7 +263,8 @@ private:
     std::vector<kb::AccessOp> own; // the text has no other way to the parameter's memory
     for (kb::KernelOp kernel : site.kernel->ops)
       kernel->walk([&](kb::AccessOp access) {
-        if (access.getBase().getKind() == kb::BaseKind::Argument && access.getBase().getArgument() == index)
+        if (access.getBase().getKind() == kb::BaseKind::Argument &&
+            access.getBase().getArgument() == index)
           own.push_back(access);
       });
     if (own.empty())
@@ -252,7 +274,8 @@ private:
         auto kernel = first->getParentOfType<kb::KernelOp>();
         if (kernel != second->getParentOfType<kb::KernelOp>())
           continue;
-        if (first.getSpace() != kb::MemorySpace::Global && first.getSpace() != kb::MemorySpace::Generic)
+        if (first.getSpace() != kb::MemorySpace::Global &&
+            first.getSpace() != kb::MemorySpace::Generic)
           return Decision::doesNotApply(name + " does not lead to global memory");
         if (Answer again = isTouchedAgain(first, second); !again.refuted())
           return Decision::doesNotApply(name + " is not known to be touched once: " + again.reason);
@@ -265,11 +288,13 @@ private:
         if (mlir::isa<kb::OpaqueOp, kb::CallOp>(op))
           why = "the kernel does something that is not understood, which may write " + name;
         auto store = mlir::dyn_cast<kb::AccessOp>(op);
-        if (!store || store.getKind() == kb::AccessKind::Load || store.getSpace() == kb::MemorySpace::Shared ||
+        if (!store || store.getKind() == kb::AccessKind::Load ||
+            store.getSpace() == kb::MemorySpace::Shared ||
             store.getSpace() == kb::MemorySpace::Local)
           return;
         if (Answer alias = basesMayAlias(context.imported(), load, store); !alias.refuted())
-          why = name + " and '" + store.getBase().getName().str() + "' may overlap; add-restrict-const may help";
+          why = name + " and '" + store.getBase().getName().str() +
+                "' may overlap; add-restrict-const may help";
       });
       if (!why.empty())
         return Decision::doesNotApply(why);
@@ -281,5 +306,7 @@ private:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createCacheHintStreaming() { return std::make_unique<CacheHintStreaming>(); }
+std::unique_ptr<RewritePass> createCacheHintStreaming() {
+  return std::make_unique<CacheHintStreaming>();
+}
 } // namespace kbopt

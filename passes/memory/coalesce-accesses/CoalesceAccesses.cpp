@@ -35,7 +35,9 @@ std::optional<std::array<int64_t, 3>> commonBlock(const PassContext &context,
   if (kernel.launches.empty())
     why = "no launch of the kernel is in sight";
   if (isNamedOutsideLaunches(context.parsed(), kernel.function())) {
-    why = ("the program names '" + kernel.name() + "' outside launches, so that not all of them are in sight").str();
+    why = ("the program names '" + kernel.name() +
+           "' outside launches, so that not all of them are in sight")
+              .str();
     return std::nullopt;
   }
   for (const LaunchFact &launch : kernel.launches) {
@@ -129,9 +131,11 @@ std::string whyOrderMatters(kb::KernelOp kernel) {
     else if (auto opaque = mlir::dyn_cast<kb::OpaqueOp>(op))
       why = "the kernel does something that is not understood: " + opaque.getReason().str();
     else if (auto call = mlir::dyn_cast<kb::CallOp>(op))
-      why = "the kernel calls '" + call.getCallee().str() + "', which may depend on the order of threads";
+      why = "the kernel calls '" + call.getCallee().str() +
+            "', which may depend on the order of threads";
     else if (auto barrier = mlir::dyn_cast<kb::BarrierOp>(op)) {
-      if (barrier.getScope() != kb::BarrierScope::Block && barrier.getScope() != kb::BarrierScope::Fence)
+      if (barrier.getScope() != kb::BarrierScope::Block &&
+          barrier.getScope() != kb::BarrierScope::Fence)
         why = "the kernel synchronizes parts of a block";
     } else if (auto access = mlir::dyn_cast<kb::AccessOp>(op)) {
       if (access.getKind() == kb::AccessKind::Atomic)
@@ -183,7 +187,8 @@ Uses collectUses(const PassContext &context, const KernelView &kernel) {
       return uses.obstacle.empty();
     if (isa<MSPropertyRefExpr, MemberExpr>(expr))
       if (std::optional<ast::GridRef> ref = ast::gridRefOf(expr)) {
-        bool inBlock = ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim;
+        bool inBlock =
+            ref->builtin == GridBuiltin::ThreadIdx || ref->builtin == GridBuiltin::BlockDim;
         if (inBlock && ref->dimension < 2) {
           if (expr->getBeginLoc().isMacroID() || context.text(expr->getSourceRange()).empty())
             uses.obstacle = "a thread index comes from a macro";
@@ -239,7 +244,8 @@ public:
     if (!block)
       return Decision::doesNotApply(why);
     if ((*block)[0] == 1 || (*block)[1] == 1)
-      return Decision::doesNotApply("the block has one dimension, so there are no roles to exchange");
+      return Decision::doesNotApply(
+          "the block has one dimension, so there are no roles to exchange");
     Uses uses = collectUses(context, kernel);
     if (!uses.obstacle.empty())
       return Decision::doesNotApply(uses.obstacle);
@@ -250,7 +256,8 @@ public:
     for (kb::KernelOp op : kernel.ops)
       op->walk([&](kb::AccessOp access) { accesses.push_back(access); });
     for (kb::AccessOp access : accesses) {
-      std::optional<double> now = costOf(access, *block, false), then = costOf(access, *block, true);
+      std::optional<double> now = costOf(access, *block, false),
+                            then = costOf(access, *block, true);
       if (now && then) {
         before += *now;
         after += *then;
@@ -259,9 +266,9 @@ public:
     if (before == 0)
       return Decision::doesNotApply("no access has an address that is understood");
     if (after > worthwhileShare * before)
-      return Decision::doesNotApply(after >= before
-                                        ? "lanes touch consecutive elements already"
-                                        : "exchanging x and y would save less than a fifth of the sectors");
+      return Decision::doesNotApply(
+          after >= before ? "lanes touch consecutive elements already"
+                          : "exchanging x and y would save less than a fifth of the sectors");
     return Decision::applies();
   }
 
@@ -276,8 +283,8 @@ public:
     for (const auto &[expr, ref] : collectUses(context, kernel).exchanged) {
       if (square && ref.builtin == GridBuiltin::BlockDim)
         continue; // both are the same number
-      AnchorOrReason anchor = anchorOfRange(context.parsed(), expr->getSourceRange(),
-                                            kernel.function(), "MemberExpr");
+      AnchorOrReason anchor =
+          anchorOfRange(context.parsed(), expr->getSourceRange(), kernel.function(), "MemberExpr");
       if (!anchor)
         return llvm::createStringError(anchor.reason());
       std::string name = ref.builtin == GridBuiltin::ThreadIdx ? "threadIdx" : "blockDim";
@@ -290,8 +297,7 @@ public:
     for (const LaunchFact &launch : kernel.launches)
       if (llvm::Error error = exchangeBlock(context, launch, rewrite.edits))
         return std::move(error);
-    rewrite.summary += ", and of the block's extents at " +
-                       std::to_string(kernel.launches.size()) +
+    rewrite.summary += ", and of the block's extents at " + std::to_string(kernel.launches.size()) +
                        (kernel.launches.size() == 1 ? " launch" : " launches");
     return rewrite;
   }

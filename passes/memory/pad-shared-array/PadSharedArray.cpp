@@ -75,8 +75,8 @@ bool onlyElements(const ASTContext &context, const Stmt *body, const VarDecl *va
 /// Whether \p element may be a walk through the whole array, as in tile[0][i] with i
 /// beyond the row: the other indices are constants, and the last is not known to
 /// lie within \p extent.
-bool mayLeaveRow(const PassContext &context, const KernelView &kernel, const ArraySubscriptExpr *element,
-                 int64_t extent) {
+bool mayLeaveRow(const PassContext &context, const KernelView &kernel,
+                 const ArraySubscriptExpr *element, int64_t extent) {
   const ASTContext &ast = context.parsed().context();
   const auto *outer = dyn_cast<ArraySubscriptExpr>(ast::strip(element->getBase()));
   for (; outer; outer = dyn_cast<ArraySubscriptExpr>(ast::strip(outer->getBase())))
@@ -138,7 +138,8 @@ public:
       return Decision::doesNotApply(name + " has fewer than two dimensions");
     ArrayTypeLoc extent = lastExtent(variable);
     if (extent.isNull() || !extent.getSizeExpr())
-      return Decision::doesNotApply("the last extent of " + name + " is not written in its declaration");
+      return Decision::doesNotApply("the last extent of " + name +
+                                    " is not written in its declaration");
     std::vector<const ArraySubscriptExpr *> elements;
     if (!onlyElements(ast, site.kernel->function()->getBody(), variable, elements))
       return Decision::doesNotApply(name + " is also used as a pointer, so its layout may matter");
@@ -176,16 +177,16 @@ public:
     const auto *variable = site.as<VarDecl>();
     ArrayTypeLoc extent = lastExtent(variable);
     // As written: the extent may be a macro.
-    AnchorOrReason anchor =
-        anchorOfRange(context.parsed(), extent.getBracketsRange(), site.kernel->function(), "ArrayExtent");
+    AnchorOrReason anchor = anchorOfRange(context.parsed(), extent.getBracketsRange(),
+                                          site.kernel->function(), "ArrayExtent");
     if (!anchor)
       return llvm::createStringError(anchor.reason());
     llvm::StringRef written =
         context.parsed().text().slice(anchor->begin + 1, anchor->end - 1).trim();
     bool simple = llvm::all_of(written, [](char c) { return llvm::isAlnum(c) || c == '_'; });
     std::string pad = std::to_string(options.integer("pad"));
-    std::string extended =
-        simple ? "[" + written.str() + " + " + pad + "]" : "[(" + written.str() + ") + " + pad + "]";
+    std::string extended = simple ? "[" + written.str() + " + " + pad + "]"
+                                  : "[(" + written.str() + ") + " + pad + "]";
     Rewrite rewrite;
     rewrite.summary = "padded the rows of '" + variable->getNameAsString() + "' by " + pad +
                       (pad == "1" ? " element" : " elements");

@@ -1,4 +1,5 @@
-//===- SharedMemoryTiling.cpp - Load a tile into shared memory once and let the whole block read it ===//
+//===- SharedMemoryTiling.cpp - Load a tile into shared memory once and let the whole block read it
+//===//
 //
 // Owns no more than which keys of a schedule the pass sets: bm, bn, bk.
 //

@@ -1,4 +1,5 @@
-//===- SwizzleBlockOrder.cpp - Order the tiles so that blocks running together share operands in the cache ===//
+//===- SwizzleBlockOrder.cpp - Order the tiles so that blocks running together share operands in the
+// cache ===//
 //
 // Owns no more than which keys of a schedule the pass sets: group.
 //

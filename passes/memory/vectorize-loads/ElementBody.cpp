@@ -121,7 +121,8 @@ private:
     }
     const auto *subscript = dyn_cast<ArraySubscriptExpr>(target);
     if (!subscript)
-      return stop("'" + context.text(target->getSourceRange()) + "' is stored in a way that is not understood");
+      return stop("'" + context.text(target->getSourceRange()) +
+                  "' is stored in a way that is not understood");
     if (element.shape == Shape::Serial)
       return stop("the loop stores to memory, '" + context.text(target->getSourceRange()) + "'");
     accesses.push_back({subscript, reads, true, conditional});
@@ -195,7 +196,8 @@ private:
                   "', which is not known");
     if (callee->hasAttr<ConvergentAttr>() || call->getNumArgs() == 0 ||
         (callee->getIdentifier() && callee->getName().starts_with("__sync")))
-      return stop("the body calls '" + callee->getNameAsString() + "', which concerns other threads");
+      return stop("the body calls '" + callee->getNameAsString() +
+                  "', which concerns other threads");
     for (const ParmVarDecl *parameter : callee->parameters()) {
       QualType type = parameter->getType();
       bool writes = (type->isReferenceType() && !type->getPointeeType().isConstQualified()) ||
@@ -224,7 +226,8 @@ private:
   /// constant part, if it has just that.
   bool isConsecutive(const Expr *expr, std::optional<int64_t> &offset) const {
     expr = ast::strip(expr);
-    if (const auto *cast = dyn_cast<ExplicitCastExpr>(expr); cast && cast->getType()->isIntegerType())
+    if (const auto *cast = dyn_cast<ExplicitCastExpr>(expr);
+        cast && cast->getType()->isIntegerType())
       expr = ast::strip(cast->getSubExpr());
     if (ast::variableOf(expr) == element.index) {
       offset = 0;
@@ -331,8 +334,10 @@ private:
       }
     for (const VarDecl *base : stored)
       for (const auto &[other, bases] : memory)
-        if (other != base && llvm::any_of(bases, [&](const void *each) { return memory[base].count(each); }))
-          return stop("'" + base->getName() + "' and '" + other->getName() + "' are the same memory");
+        if (other != base &&
+            llvm::any_of(bases, [&](const void *each) { return memory[base].count(each); }))
+          return stop("'" + base->getName() + "' and '" + other->getName() +
+                      "' are the same memory");
   }
 
   /// What the IR knows: nothing stored may be seen by another access, and
@@ -387,13 +392,15 @@ private:
         if (store.getBase().getKind() != kb::BaseKind::Argument)
           return stop("'" + store.getBase().getName() + "' is stored to");
       if (knownStores.empty() && !stores.empty())
-        return stop("a function that the body calls stores to '" + stores.front().getBase().getName() + "'");
+        return stop("a function that the body calls stores to '" +
+                    stores.front().getBase().getName() + "'");
       if (element.shape == Shape::Serial)
         for (const VectorArray &array : element.arrays)
           for (const ArraySubscriptExpr *expr : array.accesses)
             for (kb::AccessOp access : context.imported().accessesOf(expr))
               if (auto loop = mlir::dyn_cast<kb::LoopOp>(region); loop && loop->isAncestor(access))
-                if (Answer stable = isLoadStable(context.imported(), access, loop); !stable.proven())
+                if (Answer stable = isLoadStable(context.imported(), access, loop);
+                    !stable.proven())
                   return stop(stable.reason);
     }
   }
@@ -458,7 +465,8 @@ void shapeGuarded(const PassContext &context, const Site &site, ElementBody &ele
   if (site.kernel->launches.empty())
     element.obstacle = "no launch of the kernel is in sight";
   for (const LaunchFact &launch : site.kernel->launches)
-    if (Coverage covered = coverageOf(context, *site.kernel, launch); !covered && element.obstacle.empty())
+    if (Coverage covered = coverageOf(context, *site.kernel, launch);
+        !covered && element.obstacle.empty())
       element.obstacle = covered.reason().str();
 }
 
@@ -506,14 +514,17 @@ ElementBody vectorize::analyse(const PassContext &context, const Site &site, uns
     shapeLoop(context, site, element);
   // A thread's number that wraps skips elements; their vectors must not come back.
   const ASTContext &ast = context.parsed().context();
-  if (element.obstacle.empty() && element.shape != Shape::Serial && !ast::constantOf(element.count, ast)) {
+  if (element.obstacle.empty() && element.shape != Shape::Serial &&
+      !ast::constantOf(element.count, ast)) {
     const QualType count = ast::strip(element.count)->getType(), index = element.index->getType();
     const std::string countText = context.text(element.count->getSourceRange()).str();
     if (count->isDependentType() || index->isDependentType())
-      element.obstacle = "the type of '" + (count->isDependentType() ? countText : element.index->getNameAsString()) +
+      element.obstacle = "the type of '" +
+                         (count->isDependentType() ? countText : element.index->getNameAsString()) +
                          "' depends on an argument of the template";
     else if (ast.getTypeSize(count) > ast.getTypeSize(index))
-      element.obstacle = "'" + element.index->getNameAsString() + "' is narrower than '" + countText + "' and may wrap";
+      element.obstacle = "'" + element.index->getNameAsString() + "' is narrower than '" +
+                         countText + "' and may wrap";
   }
   if (element.obstacle.empty())
     BodyJudge(context, element, *site.kernel, width).run();

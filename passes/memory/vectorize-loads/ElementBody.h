@@ -37,10 +37,10 @@ struct ElementBody {
   std::vector<const clang::Stmt *> body;
   const clang::VarDecl *index = nullptr;
   const clang::Expr *count = nullptr;
-  const clang::Expr *begin = nullptr;              ///< GridStride
-  const clang::Expr *step = nullptr;               ///< GridStride
+  const clang::Expr *begin = nullptr;               ///< GridStride
+  const clang::Expr *step = nullptr;                ///< GridStride
   std::vector<const clang::Expr *> otherConditions; ///< Guarded
-  bool earlyReturn = false;                        ///< Guarded
+  bool earlyReturn = false;                         ///< Guarded
   std::vector<VectorArray> arrays;
   /// Why it cannot be done; then nothing else need be set.
   std::string obstacle;

@@ -117,7 +117,8 @@ private:
   bool mayWrapInside(const VectorArray &array) const {
     const Expr *subscript = ast::strip(array.accesses.front()->getIdx());
     const ASTContext &ast = context.parsed().context();
-    return ast::variableOf(subscript) != element.index && subscript->getType()->isUnsignedIntegerType() &&
+    return ast::variableOf(subscript) != element.index &&
+           subscript->getType()->isUnsignedIntegerType() &&
            ast.getIntWidth(subscript->getType()) < 64;
   }
 
@@ -125,13 +126,15 @@ private:
     std::map<unsigned, std::string> byBytes; // bytes of the vector: addresses
     for (const VectorArray &array : element.arrays) {
       std::string &terms = byBytes[array.bytes * laneCount];
-      terms += (terms.empty() ? "" : " | ") + ("reinterpret_cast<size_t>(" + address(array, "0") + ")");
+      terms +=
+          (terms.empty() ? "" : " | ") + ("reinterpret_cast<size_t>(" + address(array, "0") + ")");
       if (mayWrapInside(array))
         terms += " | reinterpret_cast<size_t>(" + array.base->getNameAsString() + ")";
     }
     std::string tests;
     for (const auto &[bytes, terms] : byBytes)
-      tests += (tests.empty() ? "" : " && ") + ("(" + terms + ") % " + std::to_string(bytes) + " == 0");
+      tests +=
+          (tests.empty() ? "" : " && ") + ("(" + terms + ") % " + std::to_string(bytes) + " == 0");
     return "const bool " + aligned + " = " + tests + ";\n";
   }
 
@@ -143,7 +146,8 @@ private:
     for (size_t i = 0; i < element.arrays.size(); ++i) {
       const VectorArray &array = element.arrays[i];
       std::string wide = vectorType(array.element, laneCount);
-      std::string scalar = array.element.getAsString(context.parsed().context().getPrintingPolicy());
+      std::string scalar =
+          array.element.getAsString(context.parsed().context().getPrintingPolicy());
       out += "alignas(" + std::to_string(array.bytes * laneCount) + ") " + scalar + " " + names[i] +
              "[" + lanes + "];\n";
       if (array.loaded)

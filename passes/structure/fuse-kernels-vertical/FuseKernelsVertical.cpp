@@ -15,7 +15,8 @@ using namespace kbopt;
 namespace {
 
 class FuseKernelsVertical : public LaunchPass {
-  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel, const LaunchFact &fact) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel,
+                                  const LaunchFact &fact) const override {
     return fuseLaunches(context, kernel, fact);
   }
 };
@@ -23,5 +24,7 @@ class FuseKernelsVertical : public LaunchPass {
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createFuseKernelsVertical() { return std::make_unique<FuseKernelsVertical>(); }
+std::unique_ptr<RewritePass> createFuseKernelsVertical() {
+  return std::make_unique<FuseKernelsVertical>();
+}
 } // namespace kbopt

@@ -40,17 +40,20 @@ HeaderText textOf(const ParsedProgram &program, const FunctionDecl *kernel) {
   const FunctionTemplateDecl *pattern = kernel->getDescribedFunctionTemplate();
   SourceLocation begin = pattern ? pattern->getBeginLoc() : kernel->getBeginLoc();
   SourceLocation name = kernel->getLocation(), end = kernel->getEndLoc();
-  if (begin.isMacroID() && !Lexer::isAtStartOfMacroExpansion(begin, sources, program.language(), &begin))
+  if (begin.isMacroID() &&
+      !Lexer::isAtStartOfMacroExpansion(begin, sources, program.language(), &begin))
     return refuse("the kernel comes from a macro");
   if (begin.isMacroID() || name.isMacroID() || end.isMacroID() ||
-      sources.getFileID(begin) != sources.getFileID(name) || sources.getFileID(begin) != sources.getFileID(end))
+      sources.getFileID(begin) != sources.getFileID(name) ||
+      sources.getFileID(begin) != sources.getFileID(end))
     return refuse("a part of the kernel comes from a macro or from another file");
   bool invalid = false;
   StringRef file = sources.getBufferData(sources.getFileID(begin), &invalid);
   if (invalid)
     return refuse("the text of the kernel cannot be read");
   HeaderText text;
-  unsigned from = sources.getFileOffset(begin), at = sources.getFileOffset(name), to = sources.getFileOffset(end) + 1;
+  unsigned from = sources.getFileOffset(begin), at = sources.getFileOffset(name),
+           to = sources.getFileOffset(end) + 1;
   text.name = kernel->getName();
   text.before = file.slice(from, at);
   text.after = file.slice(at + text.name.size(), to);
@@ -63,7 +66,8 @@ HeaderText textOf(const ParsedProgram &program, const FunctionDecl *kernel) {
 std::string macroObstacle(const ParsedProgram &program, const HeaderText &text) {
   Preprocessor &preprocessor = program.preprocessor();
   std::string whole = text.named(text.name);
-  Lexer lexer(SourceLocation(), program.language(), whole.data(), whole.data(), whole.data() + whole.size());
+  Lexer lexer(SourceLocation(), program.language(), whole.data(), whole.data(),
+              whole.data() + whole.size());
   Token token;
   bool ended = false;
   while (!ended) {
@@ -71,13 +75,16 @@ std::string macroObstacle(const ParsedProgram &program, const HeaderText &text) 
     if (!token.is(tok::raw_identifier))
       continue;
     IdentifierInfo *identifier = preprocessor.getIdentifierInfo(token.getRawIdentifier());
-    for (const MacroDirective *each = preprocessor.getLocalMacroDirectiveHistory(identifier); each; each = each->getPrevious()) {
+    for (const MacroDirective *each = preprocessor.getLocalMacroDirectiveHistory(identifier); each;
+         each = each->getPrevious()) {
       if (each->getMacroInfo() && each->getMacroInfo()->isBuiltinMacro())
         return "'" + identifier->getName().str() + "' depends on where it stands";
       // What the command line defines stands in front of everything, wherever a preamble puts it.
-      bool given = each->getLocation().isValid() && (program.sources().isWrittenInCommandLineFile(each->getLocation()) ||
-                                                     program.sources().isWrittenInBuiltinFile(each->getLocation()));
-      if (each->getLocation().isValid() && !given && program.isBefore(text.end, each->getLocation()))
+      bool given = each->getLocation().isValid() &&
+                   (program.sources().isWrittenInCommandLineFile(each->getLocation()) ||
+                    program.sources().isWrittenInBuiltinFile(each->getLocation()));
+      if (each->getLocation().isValid() && !given &&
+          program.isBefore(text.end, each->getLocation()))
         return "the macro '" + identifier->getName().str() + "' is defined anew after the kernel";
     }
   }
@@ -98,7 +105,8 @@ std::string nameObstacle(const ParsedProgram &program, const FunctionDecl *kerne
       found = "the file declares '" + name.getAsString() + "' too, which the kernel uses";
   };
   ast::walk(kernel->getBody(), [&](const Stmt *each) {
-    if (const auto *reference = dyn_cast<DeclRefExpr>(each); reference && reference->getDecl()->getDeclContext()->isFileContext())
+    if (const auto *reference = dyn_cast<DeclRefExpr>(each);
+        reference && reference->getDecl()->getDeclContext()->isFileContext())
       look(reference->getDecl()->getDeclName());
     else if (const auto *overloaded = dyn_cast<OverloadExpr>(each))
       look(overloaded->getName());
@@ -112,7 +120,8 @@ std::string kernelObstacle(const PassContext &context, const FunctionDecl *kerne
   const FunctionTemplateDecl *pattern = kernel->getDescribedFunctionTemplate();
   if (!kernel->getLexicalDeclContext()->isTranslationUnit())
     return "the kernel stands in a namespace or a class";
-  if (kernel->isTemplateInstantiation() || kernel->getTemplateSpecializationKind() == TSK_ExplicitSpecialization)
+  if (kernel->isTemplateInstantiation() ||
+      kernel->getTemplateSpecializationKind() == TSK_ExplicitSpecialization)
     return "the kernel is a specialisation of a template";
   if (pattern)
     for (const FunctionDecl *each : pattern->specializations())
@@ -122,7 +131,8 @@ std::string kernelObstacle(const PassContext &context, const FunctionDecl *kerne
     for (const Decl *each : declaration->decls())
       if (const auto *variable = dyn_cast<VarDecl>(each);
           variable && variable->isStaticLocal() && !variable->hasAttr<CUDASharedAttr>())
-        return "'" + variable->getNameAsString() + "' lives as long as the program, so that two kernels cannot share it";
+        return "'" + variable->getNameAsString() +
+               "' lives as long as the program, so that two kernels cannot share it";
   HeaderText text = textOf(context.parsed(), kernel);
   if (!text.obstacle.empty())
     return text.obstacle;
@@ -131,7 +141,8 @@ std::string kernelObstacle(const PassContext &context, const FunctionDecl *kerne
 }
 
 /// Why \p launch cannot take the copy; empty if it can.
-std::string launchObstacle(const PassContext &context, const KernelView &kernel, const LaunchFact &launch) {
+std::string launchObstacle(const PassContext &context, const KernelView &kernel,
+                           const LaunchFact &launch) {
   std::string obstacle = dispatchObstacle(context, kernel, launch);
   if (!obstacle.empty())
     return obstacle;
@@ -139,16 +150,20 @@ std::string launchObstacle(const PassContext &context, const KernelView &kernel,
   if (!launch.host->getLexicalDeclContext()->isTranslationUnit())
     return where + " stands in a namespace or a class";
   AnchorOrReason place = anchorBefore(context.parsed(), launch.host);
-  return place ? "" : "nothing can be added before '" + launch.host->getNameAsString() + "': " + place.reason().str();
+  return place ? ""
+               : "nothing can be added before '" + launch.host->getNameAsString() +
+                     "': " + place.reason().str();
 }
 
 class ImportKernel : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &, const KernelView &kernel) const override {
-    return kernel.isInHeader() && !kernel.launches.empty() ? ast::kernelSites(kernel) : std::vector<Site>();
+    return kernel.isInHeader() && !kernel.launches.empty() ? ast::kernelSites(kernel)
+                                                           : std::vector<Site>();
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     const KernelView &kernel = *site.kernel;
     if (std::string obstacle = kernelObstacle(context, kernel.function()); !obstacle.empty())
       return Decision::doesNotApply(obstacle);
@@ -162,9 +177,11 @@ public:
     return Decision::doesNotApply(first);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     const KernelView &kernel = *site.kernel;
-    std::string own = kernel.function()->getNameAsString(), name = derivedName(context, own, "here");
+    std::string own = kernel.function()->getNameAsString(),
+                name = derivedName(context, own, "here");
     HeaderText text = textOf(context.parsed(), kernel.function());
     Rewrite rewrite;
     rewrite.summary = "copied '" + own + "' from '" + text.file + "' as '" + name + "'";
@@ -176,13 +193,15 @@ public:
       choice.kernel = name;
       if (llvm::Error error = writeDispatch(context, launch, choice, rewrite.edits))
         return std::move(error);
-      if (!firstHost || context.parsed().sources().isBeforeInTranslationUnit(launch.host->getLocation(), firstHost->getLocation()))
+      if (!firstHost || context.parsed().sources().isBeforeInTranslationUnit(
+                            launch.host->getLocation(), firstHost->getLocation()))
         firstHost = launch.host;
     }
     AnchorOrReason place = anchorBefore(context.parsed(), firstHost);
     if (!place)
       return llvm::createStringError(place.reason());
-    std::string definition = "// '" + own + "' of '" + text.file + "'.\n" + text.named(name) + "\n\n";
+    std::string definition =
+        "// '" + own + "' of '" + text.file + "'.\n" + text.named(name) + "\n\n";
     if (llvm::Error error = rewrite.edits.insertBefore(*place, definition))
       return std::move(error);
     return rewrite;

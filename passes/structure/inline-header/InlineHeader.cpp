@@ -1,7 +1,9 @@
 //===- InlineHeader.cpp - The text of a header in place of its #include ----===//
 //
-//   #include "scale.h" // scale, and runScale, which launches it     ==>   __global__ void scale(…) { … }
-//                                                                          void runScale(…) { scale<<<g, b>>>(…); }
+//   #include "scale.h" // scale, and runScale, which launches it     ==>   __global__ void scale(…)
+//   { … }
+//                                                                          void runScale(…) {
+//                                                                          scale<<<g, b>>>(…); }
 //
 // Owns finding the directive, and the proof that the text means the same in the file.
 //
@@ -28,9 +30,10 @@ struct Inclusion {
 };
 
 /// Names by which a text asks where it stands.
-constexpr StringRef placeNames[] = {"__FILE__",        "__LINE__",        "__COUNTER__", "__INCLUDE_LEVEL__",
-                                    "__BASE_FILE__",   "__FILE_NAME__",   "assert",      "source_location",
-                                    "__builtin_FILE", "__builtin_LINE", "include_next"};
+constexpr StringRef placeNames[] = {
+    "__FILE__",       "__LINE__",       "__COUNTER__", "__INCLUDE_LEVEL__",
+    "__BASE_FILE__",  "__FILE_NAME__",  "assert",      "source_location",
+    "__builtin_FILE", "__builtin_LINE", "include_next"};
 
 std::string folderOf(StringRef file) {
   llvm::SmallString<256> whole;
@@ -39,8 +42,8 @@ std::string folderOf(StringRef file) {
   return llvm::sys::path::parent_path(whole).str();
 }
 
-/// The directives in the user's files that include a file called \p name. Those that a guard or `#pragma once` turns into
-/// nothing count: they would be something where the first one is gone.
+/// The directives in the user's files that include a file called \p name. Those that a guard or
+/// `#pragma once` turns into nothing count: they would be something where the first one is gone.
 unsigned directivesFor(const ParsedProgram &program, StringRef name) {
   const SourceManager &sources = program.sources();
   std::set<const SrcMgr::ContentCache *> seen;
@@ -62,7 +65,8 @@ unsigned directivesFor(const ParsedProgram &program, StringRef name) {
     OptionalFileEntryRef file = entry.getFile().getContentCache().OrigEntry;
     if (!file || file->getName() == main) // the preamble has the main file, too
       return;
-    if (auto buffer = entry.getFile().getContentCache().getBufferOrNone(sources.getDiagnostics(), sources.getFileManager()))
+    if (auto buffer = entry.getFile().getContentCache().getBufferOrNone(sources.getDiagnostics(),
+                                                                        sources.getFileManager()))
       search(buffer->getBuffer());
   };
   for (unsigned index = 0; index < sources.local_sloc_entry_size(); ++index)
@@ -72,7 +76,8 @@ unsigned directivesFor(const ParsedProgram &program, StringRef name) {
   return count;
 }
 
-/// The line of the main file at \p directive, also where that was parsed as a part of the preamble; 0 if it stands elsewhere.
+/// The line of the main file at \p directive, also where that was parsed as a part of the preamble;
+/// 0 if it stands elsewhere.
 unsigned mainLineOf(const ParsedProgram &program, SourceLocation directive) {
   const SourceManager &sources = program.sources();
   if (directive.isInvalid())
@@ -94,7 +99,8 @@ std::string textObstacle(const ParsedProgram &program, const Inclusion &header, 
   for (bool ended = false; !ended && found.empty();) {
     ended = lexer.LexFromRawLexer(token) || token.is(tok::eof);
     if (token.is(tok::raw_identifier) && llvm::is_contained(placeNames, token.getRawIdentifier()))
-      found = "'" + token.getRawIdentifier().str() + "' in '" + header.file + "' depends on where it stands";
+      found = "'" + token.getRawIdentifier().str() + "' in '" + header.file +
+              "' depends on where it stands";
     bool wasInclude = before.is(tok::raw_identifier) && before.getRawIdentifier() == "include";
     includesBeside |= wasInclude && token.is(tok::string_literal);
     before = token;
@@ -143,8 +149,12 @@ public:
   /// The first kernel of each header that launches its kernels by itself.
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override {
     const SourceManager &sources = context.parsed().sources();
-    auto fileOf = [&](const KernelView &view) { return sources.getFileID(sources.getExpansionLoc(view.function()->getLocation())); };
-    auto isOfHeader = [](const KernelView &view) { return view.isInHeader() && view.launches.empty(); };
+    auto fileOf = [&](const KernelView &view) {
+      return sources.getFileID(sources.getExpansionLoc(view.function()->getLocation()));
+    };
+    auto isOfHeader = [](const KernelView &view) {
+      return view.isInHeader() && view.launches.empty();
+    };
     if (!isOfHeader(kernel))
       return {};
     for (const KernelView &each : context.kernels())
@@ -163,15 +173,18 @@ public:
     return {site};
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     Inclusion header = inclusionOf(context.parsed(), site.kernel->function());
     return header.obstacle.empty() ? Decision::applies() : Decision::doesNotApply(header.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     Inclusion header = inclusionOf(context.parsed(), site.kernel->function());
-    AnchorOrReason anchor = anchorOfRange(context.parsed(), placeOf(context.parsed(), header),
-                                          context.parsed().context().getTranslationUnitDecl(), "Include");
+    AnchorOrReason anchor =
+        anchorOfRange(context.parsed(), placeOf(context.parsed(), header),
+                      context.parsed().context().getTranslationUnitDecl(), "Include");
     if (!anchor)
       return llvm::createStringError(anchor.reason());
     std::string text;

@@ -21,15 +21,18 @@ namespace {
 class ScheduleKernel : public SchedulePass {
   std::vector<std::string> choices(const PassContext &context, const Site &site) const override {
     RaisedKernel raised = context.raised(*site.kernel);
-    const RecordedLaunch *launch = raised.instance ? context.recordedLaunch(raised.instance) : nullptr;
+    const RecordedLaunch *launch =
+        raised.instance ? context.recordedLaunch(raised.instance) : nullptr;
     LaunchSizes sizes = raised.nest && launch ? launchSizes(raised.nest, *launch) : LaunchSizes();
-    return scheduleChoices(context, *site.kernel, sizes, Freedom{true, context.acceptsLowerPrecision()});
+    return scheduleChoices(context, *site.kernel, sizes,
+                           Freedom{true, context.acceptsLowerPrecision()});
   }
 
   llvm::Expected<Schedule> reschedule(const PassContext &context, kb::NestOp nest, const Schedule *,
                                       const PassOptions &options) const override {
     llvm::StringRef text = options.string("as");
-    llvm::Expected<Schedule> schedule = text.empty() ? mostPromising(context, nest) : parseSchedule(text);
+    llvm::Expected<Schedule> schedule =
+        text.empty() ? mostPromising(context, nest) : parseSchedule(text);
     if (!schedule)
       return schedule.takeError();
     return completed(context, nest, *schedule);

@@ -26,7 +26,8 @@ std::string laneText(const PassContext &context, const KernelView &kernel) {
   for (kb::KernelOp op : kernel.ops) {
     LaunchValues values = LaunchValues::common(op);
     bool wholeWarps = values.block[0] && *values.block[0] % 32 == 0;
-    bool flat = values.block[1] == std::optional<int64_t>(1) && values.block[2] == std::optional<int64_t>(1);
+    bool flat = values.block[1] == std::optional<int64_t>(1) &&
+                values.block[2] == std::optional<int64_t>(1);
     oneAxis &= wholeWarps || flat;
   }
   return oneAxis ? "threadIdx.x % 32"
@@ -37,7 +38,8 @@ std::string laneText(const PassContext &context, const KernelView &kernel) {
 class Writer {
 public:
   Writer(const PassContext &context, const KernelView &kernel, const AtomicCall &atomic)
-      : context(context), atomic(atomic), lane(laneText(context, kernel)), lanes(context.freshName("lanes")) {}
+      : context(context), atomic(atomic), lane(laneText(context, kernel)),
+        lanes(context.freshName("lanes")) {}
 
   std::string write() {
     std::string out, address = text(atomic.address());
@@ -45,7 +47,8 @@ public:
     if (!atomic.hasUniformAddress) {
       std::string target = context.freshName("target");
       out += atomic.type + " *const " + target + " = " + address + ";\n";
-      together = "__match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(" + target + "))";
+      together =
+          "__match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(" + target + "))";
       address = target;
     }
     out += "const unsigned " + lanes + " = " + together + ";\n";
@@ -58,7 +61,8 @@ public:
       out += "const " + atomic.type + " " + total + " = " + reduced() + ";\n";
       return "{\n" + out + leads + call + total + ");\n}";
     }
-    std::string leader = context.freshName("leader"), first = context.freshName("first"), own = context.freshName("lane");
+    std::string leader = context.freshName("leader"), first = context.freshName("first"),
+                own = context.freshName("lane");
     out += "const int " + own + " = " + lane + ", " + leader + " = __ffs(" + lanes + ") - 1;\n";
     out += atomic.type + " " + first + " = 0;\n";
     out += "if (" + own + " == " + leader + ")\n" + first + " = " + call + times(lanes) + ");\n";
@@ -86,7 +90,8 @@ private:
     llvm::StringRef operation = atomic.operation == "Sub" ? "Add" : atomic.operation;
     bool bits = operation == "And" || operation == "Or" || operation == "Xor";
     std::string cast = bits ? "unsigned" : atomic.type;
-    return "__reduce_" + operation.lower() + "_sync(" + lanes + ", " + as(cast, text(atomic.value())) + ")";
+    return "__reduce_" + operation.lower() + "_sync(" + lanes + ", " +
+           as(cast, text(atomic.value())) + ")";
   }
 
   /// Whether the value is of \p type as it is written.
@@ -100,10 +105,13 @@ private:
 
   /// The statement with \p result in place of the call.
   std::string around(const std::string &result) const {
-    std::optional<ByteRange> whole = byteRange(context.parsed(), atomic.statement->getSourceRange());
+    std::optional<ByteRange> whole =
+        byteRange(context.parsed(), atomic.statement->getSourceRange());
     std::optional<ByteRange> call = byteRange(context.parsed(), atomic.call->getSourceRange());
     llvm::StringRef program = context.parsed().text();
-    std::string out = (program.slice(whole->begin, call->begin) + result + program.slice(call->end, whole->end)).str();
+    std::string out =
+        (program.slice(whole->begin, call->begin) + result + program.slice(call->end, whole->end))
+            .str();
     return llvm::StringRef(out).ends_with(";") ? out : out + ";";
   }
 
@@ -121,7 +129,8 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override {
     AtomicCall atomic = atomicAt(context, *site.kernel, site.as<CallExpr>());
     if (!atomic.obstacle.empty())
       return Decision::doesNotApply(atomic.obstacle);
@@ -131,7 +140,8 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     const FunctionDecl *function = site.kernel->function();
     AtomicCall atomic = atomicAt(context, *site.kernel, site.as<CallExpr>());
     AnchorOrReason body = anchorOfBody(context.parsed(), function);
@@ -140,11 +150,13 @@ public:
       return llvm::createStringError((body ? place : body).reason());
     // A block that an `if` or a loop gets begins on its line.
     llvm::StringRef left = context.parsed().text().take_front(place->begin).rtrim();
-    bool isAlone = left.ends_with("{") || left.ends_with("}") || left.ends_with(";") || atomic.usesResult;
+    bool isAlone =
+        left.ends_with("{") || left.ends_with("}") || left.ends_with(";") || atomic.usesResult;
     unsigned begin = isAlone ? place->begin : left.size();
     Rewrite rewrite;
-    rewrite.summary = "let one lane do atomic" + atomic.operation.str() + " for the lanes " +
-                      (atomic.hasUniformAddress ? "of its warp" : "of its warp that share its address");
+    rewrite.summary =
+        "let one lane do atomic" + atomic.operation.str() + " for the lanes " +
+        (atomic.hasUniformAddress ? "of its warp" : "of its warp that share its address");
     std::string text = (isAlone ? "" : " ") + Writer(context, *site.kernel, atomic).write();
     if (llvm::Error error = rewrite.edits.replace(*body, begin, place->end - begin, text))
       return std::move(error);
@@ -155,5 +167,7 @@ public:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createAggregateAtomicsInWarp() { return std::make_unique<AggregateAtomicsInWarp>(); }
+std::unique_ptr<RewritePass> createAggregateAtomicsInWarp() {
+  return std::make_unique<AggregateAtomicsInWarp>();
+}
 } // namespace kbopt

@@ -12,7 +12,8 @@ static StringRef operationOf(const CallExpr *call) {
   StringRef name;
   if (const FunctionDecl *callee = call->getDirectCallee(); callee && callee->getIdentifier())
     name = callee->getName();
-  else if (const auto *unresolved = dyn_cast<UnresolvedLookupExpr>(call->getCallee()->IgnoreParenImpCasts());
+  else if (const auto *unresolved =
+               dyn_cast<UnresolvedLookupExpr>(call->getCallee()->IgnoreParenImpCasts());
            unresolved && unresolved->getName().isIdentifier())
     name = unresolved->getName().getAsIdentifierInfo()->getName();
   if (call->getNumArgs() != 2 || !name.consume_front("atomic"))
@@ -33,7 +34,8 @@ std::vector<const CallExpr *> aggregate::atomicCallsOf(const KernelView &kernel)
 static bool isLaneNumber(const Expr *expr, const FunctionDecl *function) {
   bool found = false, other = false;
   ast::walk(ast::resolve(expr, function), [&](const Stmt *each) {
-    if (const auto *inner = dyn_cast<Expr>(each); inner && isa<MSPropertyRefExpr, MemberExpr>(inner))
+    if (const auto *inner = dyn_cast<Expr>(each);
+        inner && isa<MSPropertyRefExpr, MemberExpr>(inner))
       if (std::optional<ast::GridRef> ref = ast::gridRefOf(inner)) {
         found |= ref->builtin == GridBuiltin::ThreadIdx;
         return false;
@@ -70,15 +72,18 @@ bool aggregate::isBlockUniform(const KernelView &kernel, const Expr *expr) {
   expr = ast::strip(expr);
   bool uniform = true;
   // The outermost `&p[i]` and `p + i` load nothing.
-  if (const auto *address = dyn_cast<UnaryOperator>(expr); address && address->getOpcode() == UO_AddrOf) {
+  if (const auto *address = dyn_cast<UnaryOperator>(expr);
+      address && address->getOpcode() == UO_AddrOf) {
     const Expr *element = ast::strip(address->getSubExpr());
     if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(element))
-      return isBlockUniform(kernel, subscript->getBase()) && isBlockUniform(kernel, subscript->getIdx());
+      return isBlockUniform(kernel, subscript->getBase()) &&
+             isBlockUniform(kernel, subscript->getIdx());
     const VarDecl *variable = ast::variableOf(element);
     return variable && variable->hasGlobalStorage();
   }
   ast::walk(expr, [&](const Stmt *each) {
-    if (const auto *inner = dyn_cast<Expr>(each); inner && isa<MSPropertyRefExpr, MemberExpr>(inner))
+    if (const auto *inner = dyn_cast<Expr>(each);
+        inner && isa<MSPropertyRefExpr, MemberExpr>(inner))
       if (std::optional<ast::GridRef> ref = ast::gridRefOf(inner)) {
         uniform &= ref->builtin != GridBuiltin::ThreadIdx;
         return false;
@@ -117,19 +122,24 @@ static const Stmt *statementOf(const Stmt *body, const CallExpr *call, bool &use
     for (const Stmt *child : each->children()) {
       if (!child || (!isa<CompoundStmt>(each) && !isLoop))
         continue;
-      if (const auto *expr = dyn_cast<Expr>(child); expr && isCall(expr) && !(isa<ForStmt>(each) && child == cast<ForStmt>(each)->getCond())) {
+      if (const auto *expr = dyn_cast<Expr>(child);
+          expr && isCall(expr) &&
+          !(isa<ForStmt>(each) && child == cast<ForStmt>(each)->getCond())) {
         found = child;
         usesResult = false;
       }
       if (!isa<CompoundStmt>(each))
         continue;
-      if (const auto *declaration = dyn_cast<DeclStmt>(child); declaration && declaration->isSingleDecl())
-        if (const auto *variable = dyn_cast<VarDecl>(declaration->getSingleDecl()); variable && isCall(variable->getInit())) {
+      if (const auto *declaration = dyn_cast<DeclStmt>(child);
+          declaration && declaration->isSingleDecl())
+        if (const auto *variable = dyn_cast<VarDecl>(declaration->getSingleDecl());
+            variable && isCall(variable->getInit())) {
           found = child;
           usesResult = true;
         }
       if (const auto *assign = dyn_cast<BinaryOperator>(child);
-          assign && assign->getOpcode() == BO_Assign && isCall(assign->getRHS()) && ast::variableOf(assign->getLHS())) {
+          assign && assign->getOpcode() == BO_Assign && isCall(assign->getRHS()) &&
+          ast::variableOf(assign->getLHS())) {
         found = child;
         usesResult = true;
       }
@@ -139,7 +149,8 @@ static const Stmt *statementOf(const Stmt *body, const CallExpr *call, bool &use
   return found;
 }
 
-/// The type of the element in every instance; empty with a reason where the rule has no form for it.
+/// The type of the element in every instance; empty with a reason where the rule has no form for
+/// it.
 static std::string elementType(const KernelView &kernel, const CallExpr *call, std::string &why) {
   std::string common;
   for (const KernelFact::Instance &instance : kernel.fact.instances)
@@ -167,7 +178,8 @@ static std::string elementType(const KernelView &kernel, const CallExpr *call, s
   return common;
 }
 
-AtomicCall aggregate::atomicAt(const PassContext &context, const KernelView &kernel, const CallExpr *call) {
+AtomicCall aggregate::atomicAt(const PassContext &context, const KernelView &kernel,
+                               const CallExpr *call) {
   AtomicCall atomic;
   const FunctionDecl *function = kernel.function();
   atomic.call = call;
@@ -177,7 +189,9 @@ AtomicCall aggregate::atomicAt(const PassContext &context, const KernelView &ker
   if (!atomic.obstacle.empty())
     return atomic;
   const ASTContext &ast = context.parsed().context();
-  atomic.hasConstantValue = atomic.operation == "Add" || atomic.operation == "Sub" ? bool(ast::constantOf(atomic.value(), ast)) : false;
+  atomic.hasConstantValue = atomic.operation == "Add" || atomic.operation == "Sub"
+                                ? bool(ast::constantOf(atomic.value(), ast))
+                                : false;
   atomic.hasUniformAddress = isBlockUniform(kernel, atomic.address());
   if (!atomic.statement)
     atomic.obstacle = "the atomic is part of a larger expression";

@@ -9,7 +9,8 @@ using namespace kbopt::privatize;
 using namespace clang;
 using llvm::StringRef;
 
-/// What every launch may have without asking for more (CUDA C++ Programming Guide, "Shared Memory").
+/// What every launch may have without asking for more (CUDA C++ Programming Guide, "Shared
+/// Memory").
 static constexpr int64_t sharedBytes = 48 * 1024;
 
 static bool isAdd(const CallExpr *call) {
@@ -25,7 +26,8 @@ static bool isAdd(const CallExpr *call) {
 static const ParmVarDecl *targetOf(const Expr *address, const Expr *&index) {
   address = ast::strip(address);
   index = nullptr;
-  if (const auto *unary = dyn_cast<UnaryOperator>(address); unary && unary->getOpcode() == UO_AddrOf)
+  if (const auto *unary = dyn_cast<UnaryOperator>(address);
+      unary && unary->getOpcode() == UO_AddrOf)
     if (const auto *subscript = dyn_cast<ArraySubscriptExpr>(ast::strip(unary->getSubExpr()))) {
       index = subscript->getIdx();
       return dyn_cast_or_null<ParmVarDecl>(ast::variableOf(subscript->getBase()));
@@ -42,14 +44,16 @@ static std::optional<int64_t> rangeOf(const Expr *index, const ASTContext &conte
   if (!index)
     return 1;
   index = ast::strip(index);
-  if (const auto *cast = dyn_cast<ExplicitCastExpr>(index); cast && cast->getType()->isIntegerType() &&
-                                                             !cast->getType()->isDependentType() && context.getIntWidth(cast->getType()) >= 32)
+  if (const auto *cast = dyn_cast<ExplicitCastExpr>(index);
+      cast && cast->getType()->isIntegerType() && !cast->getType()->isDependentType() &&
+      context.getIntWidth(cast->getType()) >= 32)
     if (std::optional<int64_t> inner = rangeOf(cast->getSubExpr(), context))
       return inner;
   if (index->getType()->isDependentType())
     return std::nullopt;
   if (const auto *binary = dyn_cast<BinaryOperator>(index)) {
-    std::optional<int64_t> right = ast::constantOf(binary->getRHS(), context), left = ast::constantOf(binary->getLHS(), context);
+    std::optional<int64_t> right = ast::constantOf(binary->getRHS(), context),
+                           left = ast::constantOf(binary->getLHS(), context);
     if (binary->getOpcode() == BO_Rem && right && *right > 0 &&
         (binary->getType()->isUnsignedIntegerType() || rangeOf(binary->getLHS(), context)))
       return *right;
@@ -65,20 +69,23 @@ static std::optional<int64_t> rangeOf(const Expr *index, const ASTContext &conte
 }
 
 /// The element's type in all instances; empty with a reason where it is none that the rule takes.
-static std::string elementType(const KernelView &kernel, const ParmVarDecl *array, std::string &why) {
+static std::string elementType(const KernelView &kernel, const ParmVarDecl *array,
+                               std::string &why) {
   std::string common;
   for (const KernelFact::Instance &instance : kernel.fact.instances) {
     QualType type = instance.function->getParamDecl(array->getFunctionScopeIndex())->getType();
-    const auto *builtin = type->isPointerType() ? type->getPointeeType()->getAs<BuiltinType>() : nullptr;
-    std::string name = !builtin                                           ? ""
-                       : builtin->getKind() == BuiltinType::Int           ? "int"
-                       : builtin->getKind() == BuiltinType::UInt          ? "unsigned"
-                       : builtin->getKind() == BuiltinType::ULongLong     ? "unsigned long long"
-                       : builtin->getKind() == BuiltinType::Float         ? "float"
-                       : builtin->getKind() == BuiltinType::Double        ? "double"
-                                                                          : "";
+    const auto *builtin =
+        type->isPointerType() ? type->getPointeeType()->getAs<BuiltinType>() : nullptr;
+    std::string name = !builtin                                       ? ""
+                       : builtin->getKind() == BuiltinType::Int       ? "int"
+                       : builtin->getKind() == BuiltinType::UInt      ? "unsigned"
+                       : builtin->getKind() == BuiltinType::ULongLong ? "unsigned long long"
+                       : builtin->getKind() == BuiltinType::Float     ? "float"
+                       : builtin->getKind() == BuiltinType::Double    ? "double"
+                                                                      : "";
     if (name.empty())
-      why = "'" + array->getNameAsString() + "' does not point to numbers that shared memory can add to";
+      why = "'" + array->getNameAsString() +
+            "' does not point to numbers that shared memory can add to";
     else if (!common.empty() && common != name)
       why = "instances of the template differ in the type of '" + array->getNameAsString() + "'";
     common = name;
@@ -87,23 +94,28 @@ static std::string elementType(const KernelView &kernel, const ParmVarDecl *arra
 }
 
 /// The pointer parameter that \p access goes through, whole; null if it is none.
-static const ParmVarDecl *pointerOf(kb::KernelOp kernel, const KernelView &view, kb::AccessOp access) {
+static const ParmVarDecl *pointerOf(kb::KernelOp kernel, const KernelView &view,
+                                    kb::AccessOp access) {
   kb::BaseAttr base = access.getBase();
-  bool isPointer = base.getKind() == kb::BaseKind::Argument && size_t(base.getArgument()) < view.function()->getNumParams() &&
+  bool isPointer = base.getKind() == kb::BaseKind::Argument &&
+                   size_t(base.getArgument()) < view.function()->getNumParams() &&
                    mlir::cast<kb::ParamAttr>(kernel.getParams()[base.getArgument()]).getIsPointer();
   return isPointer ? view.function()->getParamDecl(base.getArgument()) : nullptr;
 }
 
-/// Why somebody could see when a sum arrives; empty if nobody can, or nobody where \p apart, pointers, lie elsewhere.
-static std::string whyOrderMatters(const PassContext &context, const KernelView &view, kb::KernelOp kernel,
-                                   const ParmVarDecl *array, std::vector<const ParmVarDecl *> &apart) {
+/// Why somebody could see when a sum arrives; empty if nobody can, or nobody where \p apart,
+/// pointers, lie elsewhere.
+static std::string whyOrderMatters(const PassContext &context, const KernelView &view,
+                                   kb::KernelOp kernel, const ParmVarDecl *array,
+                                   std::vector<const ParmVarDecl *> &apart) {
   std::string name = "'" + array->getNameAsString() + "'", why;
   std::vector<kb::AccessOp> updates, before, after;
   bool hasBarrier = false;
   kernel->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
     if (auto barrier = mlir::dyn_cast<kb::BarrierOp>(op)) {
       hasBarrier = true;
-      if (barrier.getScope() != kb::BarrierScope::Block && barrier.getScope() != kb::BarrierScope::Warp)
+      if (barrier.getScope() != kb::BarrierScope::Block &&
+          barrier.getScope() != kb::BarrierScope::Warp)
         why = "the kernel fences, so that others may wait for what it adds to " + name;
     } else if (auto call = mlir::dyn_cast<kb::CallOp>(op); call && call.getCallee() != "vprintf") {
       why = "the kernel calls '" + call.getCallee().str() + "', which is not known";
@@ -116,14 +128,17 @@ static std::string whyOrderMatters(const PassContext &context, const KernelView 
         why = "the kernel also reads or writes " + name + " directly";
       if (own)
         updates.push_back(access);
-      else if (access.getSpace() == kb::MemorySpace::Global || access.getSpace() == kb::MemorySpace::Generic)
+      else if (access.getSpace() == kb::MemorySpace::Global ||
+               access.getSpace() == kb::MemorySpace::Generic)
         (updates.empty() ? before : after).push_back(access);
     }
   });
   if (updates.empty() && why.empty())
     why = "nothing is known about the device code that adds to " + name;
   // A thread that reads the memory first, once, and adds then sees what it would have seen.
-  bool isOnce = !hasBarrier && llvm::all_of(updates, [](kb::AccessOp update) { return kb::enclosingLoops(update).empty(); });
+  bool isOnce = !hasBarrier && llvm::all_of(updates, [](kb::AccessOp update) {
+    return kb::enclosingLoops(update).empty();
+  });
   for (const auto &[accesses, isBefore] : {std::pair(&before, true), std::pair(&after, false)})
     for (kb::AccessOp access : *accesses) {
       if (!why.empty() || (isBefore && isOnce && access.getKind() == kb::AccessKind::Load))
@@ -142,7 +157,8 @@ static std::string whyOrderMatters(const PassContext &context, const KernelView 
 }
 
 /// The exits at the top of the kernel's body; a return anywhere else is an obstacle.
-static std::vector<const IfStmt *> exitsOf(const PassContext &context, const KernelView &kernel, std::string &why) {
+static std::vector<const IfStmt *> exitsOf(const PassContext &context, const KernelView &kernel,
+                                           std::string &why) {
   std::vector<const IfStmt *> exits;
   const auto *body = cast<CompoundStmt>(kernel.function()->getBody());
   size_t understood = 0;
@@ -170,7 +186,8 @@ static std::vector<const IfStmt *> exitsOf(const PassContext &context, const Ker
 }
 
 /// Whether \p bins elements of \p bytes fit beside what the kernel has.
-static std::string whyTooLarge(const PassContext &context, const KernelView &kernel, int64_t bins, int64_t bytes) {
+static std::string whyTooLarge(const PassContext &context, const KernelView &kernel, int64_t bins,
+                               int64_t bytes) {
   int64_t used = 0, dynamic = 0;
   bool isSizedByLaunch = false;
   for (kb::KernelOp op : kernel.ops) {
@@ -184,23 +201,29 @@ static std::string whyTooLarge(const PassContext &context, const KernelView &ker
     });
     used = std::max(used, own);
   }
-  if (isSizedByLaunch && (kernel.launches.empty() || isNamedOutsideLaunches(context.parsed(), kernel.function())))
+  if (isSizedByLaunch &&
+      (kernel.launches.empty() || isNamedOutsideLaunches(context.parsed(), kernel.function())))
     return "launches size the kernel's shared memory, and not all of them are in sight";
   for (const LaunchFact &launch : kernel.launches)
     if (launch.shared) {
-      std::optional<int64_t> value = ast::constantOf(ast::resolve(launch.shared, launch.host), context.parsed().context());
+      std::optional<int64_t> value =
+          ast::constantOf(ast::resolve(launch.shared, launch.host), context.parsed().context());
       if (!value)
-        return "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " asks for shared memory of its own";
+        return "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
+               " asks for shared memory of its own";
       dynamic = std::max(dynamic, *value);
     }
   if (used + dynamic + bins * bytes > sharedBytes)
-    return std::to_string(bins) + " counters of " + std::to_string(bytes) + " bytes do not fit the 48 KB of shared memory" +
-           (used + dynamic ? ", of which " + std::to_string(used + dynamic) + " bytes are taken" : "");
+    return std::to_string(bins) + " counters of " + std::to_string(bytes) +
+           " bytes do not fit the 48 KB of shared memory" +
+           (used + dynamic ? ", of which " + std::to_string(used + dynamic) + " bytes are taken"
+                           : "");
   return "";
 }
 
 /// What the updates in \p counters, of one array, come to.
-static void judge(const PassContext &context, const KernelView &kernel, int64_t bins, Counters &counters) {
+static void judge(const PassContext &context, const KernelView &kernel, int64_t bins,
+                  Counters &counters) {
   const ASTContext &ast = context.parsed().context();
   std::string name = "'" + counters.array->getNameAsString() + "'";
   std::string &why = counters.obstacle;
@@ -224,7 +247,8 @@ static void judge(const PassContext &context, const KernelView &kernel, int64_t 
   if (!counters.isProven)
     counters.bins = bins;
   if (why.empty())
-    why = whyTooLarge(context, kernel, counters.bins, counters.type == "unsigned long long" || counters.type == "double" ? 8 : 4);
+    why = whyTooLarge(context, kernel, counters.bins,
+                      counters.type == "unsigned long long" || counters.type == "double" ? 8 : 4);
   for (kb::KernelOp op : kernel.ops)
     if (why.empty())
       why = whyOrderMatters(context, kernel, op, counters.array, counters.apart);
@@ -234,8 +258,10 @@ static void judge(const PassContext &context, const KernelView &kernel, int64_t 
     choosingLaunches(context, kernel, counters, why);
 }
 
-std::vector<const LaunchFact *> privatize::choosingLaunches(const PassContext &context, const KernelView &kernel,
-                                                            const Counters &counters, std::string &why) {
+std::vector<const LaunchFact *> privatize::choosingLaunches(const PassContext &context,
+                                                            const KernelView &kernel,
+                                                            const Counters &counters,
+                                                            std::string &why) {
   std::vector<const LaunchFact *> result;
   std::string obstacle = KernelText(context, kernel).obstacle().str();
   if (obstacle.empty() && !AllocationTest(context, kernel.function()).isPossible())
@@ -249,15 +275,16 @@ std::vector<const LaunchFact *> privatize::choosingLaunches(const PassContext &c
       return argumentText(context, launch, pointer->getFunctionScopeIndex()).empty();
     };
     if (here.empty() && (isUnwritten(counters.array) || llvm::any_of(counters.apart, isUnwritten)))
-      here = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) + " has arguments that cannot be evaluated twice";
+      here = "the launch at " + ast::lineText(context, launch.call->getBeginLoc()) +
+             " has arguments that cannot be evaluated twice";
     if (here.empty() && isPossible)
       result.push_back(&launch);
     else if (obstacle.empty())
       obstacle = here;
   }
   if (result.empty())
-    why = "'" + counters.apart.front()->getNameAsString() + "' and '" + counters.array->getNameAsString() +
-          "' may overlap, and " + obstacle;
+    why = "'" + counters.apart.front()->getNameAsString() + "' and '" +
+          counters.array->getNameAsString() + "' may overlap, and " + obstacle;
   return result;
 }
 

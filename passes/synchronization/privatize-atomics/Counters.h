@@ -27,17 +27,20 @@ struct Counters {
   bool isProven = false;
   /// `if (…) return;` of the kernel's body, in source order.
   std::vector<const clang::IfStmt *> exits;
-  /// Other pointers of the kernel that may point at the counters. Where they do not, nobody sees when the sums arrive.
+  /// Other pointers of the kernel that may point at the counters. Where they do not, nobody sees
+  /// when the sums arrive.
   std::vector<const clang::ParmVarDecl *> apart;
   std::string obstacle; ///< why there can be no copy
 };
 
-/// The launches of \p kernel that can test whether the pointers of \p counters lie apart, and take another kernel then. If
-/// there are none, \p why becomes the reason.
-std::vector<const LaunchFact *> choosingLaunches(const PassContext &context, const KernelView &kernel, const Counters &counters,
+/// The launches of \p kernel that can test whether the pointers of \p counters lie apart, and take
+/// another kernel then. If there are none, \p why becomes the reason.
+std::vector<const LaunchFact *> choosingLaunches(const PassContext &context,
+                                                 const KernelView &kernel, const Counters &counters,
                                                  std::string &why);
 
-/// The first array of \p kernel that can have a copy, of \p bins counters where the range is not known; else the reason.
+/// The first array of \p kernel that can have a copy, of \p bins counters where the range is not
+/// known; else the reason.
 Counters countersOf(const PassContext &context, const KernelView &kernel, int64_t bins);
 
 } // namespace kbopt::privatize

@@ -6,7 +6,8 @@
 //                                             __syncthreads();
 //                                             … atomicAdd(&bins[bin], own[bin]);
 //
-// Where another pointer of the kernel may point at the counters this is a second kernel, and launches choose.
+// Where another pointer of the kernel may point at the counters this is a second kernel, and
+// launches choose.
 //
 // Owns the text that is written. Counters.h owns which arrays can have a copy.
 //
@@ -26,8 +27,9 @@ namespace {
 class Writer {
 public:
   Writer(const PassContext &context, const KernelView &kernel, const Counters &counters)
-      : context(context), kernel(kernel), counters(counters), size(context.freshName("privateBins")),
-        own(context.freshName("own")), bin(context.freshName("bin")) {}
+      : context(context), kernel(kernel), counters(counters),
+        size(context.freshName("privateBins")), own(context.freshName("own")),
+        bin(context.freshName("bin")) {}
 
   /// In the kernel itself.
   llvm::Error write(Edits &edits) const {
@@ -43,7 +45,8 @@ public:
     }
     // What follows an exit is indented anew, so that it is one edit.
     llvm::StringRef program = context.parsed().text();
-    unsigned start = byteRange(context.parsed(), counters.exits.front()->getSourceRange())->begin, at = start;
+    unsigned start = byteRange(context.parsed(), counters.exits.front()->getSourceRange())->begin,
+             at = start;
     std::string text;
     for (const Piece &piece : pieces) {
       if (piece.begin < start) {
@@ -57,7 +60,8 @@ public:
     return edits.replace(*body, start, at - start, text);
   }
 
-  /// In a second kernel, which launches take where the counters lie apart from what else the kernel touches.
+  /// In a second kernel, which launches take where the counters lie apart from what else the kernel
+  /// touches.
   llvm::Error writeBeside(Edits &edits) const {
     AnchorOrReason body = anchorOfBody(context.parsed(), kernel.function());
     if (!body)
@@ -69,9 +73,12 @@ public:
       return llvm::createStringError(copy.obstacle());
     AllocationTest test(context, kernel.function());
     std::string helper = llvm::StringRef(test.missingDefinition()).trim().str(), why;
-    std::string original = kernel.function()->getNameAsString(), name = derivedName(context, original, "private");
-    std::string comment = "'" + original + "' where '" + counters.array->getNameAsString() + "' overlaps nothing else: a block counts by itself.";
-    if (llvm::Error error = writeKernel(context, kernel, copy, name, comment, edits, helper.empty() ? "" : helper + "\n\n"))
+    std::string original = kernel.function()->getNameAsString(),
+                name = derivedName(context, original, "private");
+    std::string comment = "'" + original + "' where '" + counters.array->getNameAsString() +
+                          "' overlaps nothing else: a block counts by itself.";
+    if (llvm::Error error = writeKernel(context, kernel, copy, name, comment, edits,
+                                        helper.empty() ? "" : helper + "\n\n"))
       return error;
     for (const LaunchFact *launch : choosingLaunches(context, kernel, counters, why)) {
       auto argument = [&](const ParmVarDecl *pointer) {
@@ -80,7 +87,8 @@ public:
       LaunchChoice choice;
       choice.kernel = name;
       for (const ParmVarDecl *other : counters.apart)
-        choice.condition += (choice.condition.empty() ? "" : " && ") + test.name() + "(" + argument(counters.array) + ", " + argument(other) + ")";
+        choice.condition += (choice.condition.empty() ? "" : " && ") + test.name() + "(" +
+                            argument(counters.array) + ", " + argument(other) + ")";
       if (llvm::Error error = writeDispatch(context, *launch, choice, edits))
         return error;
     }
@@ -98,7 +106,8 @@ private:
   std::vector<Piece> changes(const Anchor &body) const {
     std::vector<Piece> pieces;
     for (const IfStmt *exit : counters.exits)
-      pieces.push_back(pieceFor(exit->getSourceRange(), "if (" + negated(exit->getCond()) + ") {", true));
+      pieces.push_back(
+          pieceFor(exit->getSourceRange(), "if (" + negated(exit->getCond()) + ") {", true));
     for (const Update &update : counters.updates)
       pieces.push_back(pieceFor(rangeOf(update), updateText(update), !counters.isProven));
     llvm::sort(pieces, [](const Piece &x, const Piece &y) { return x.begin < y.begin; });
@@ -113,7 +122,8 @@ private:
     return edits.replace(body, piece.begin, piece.end - piece.begin, piece.text);
   }
 
-  /// \p text in place of \p range; \p isStatement: with its semicolon, and on the line that it belongs to.
+  /// \p text in place of \p range; \p isStatement: with its semicolon, and on the line that it
+  /// belongs to.
   Piece pieceFor(SourceRange range, const std::string &text, bool isStatement) const {
     std::optional<ByteRange> bytes = byteRange(context.parsed(), range);
     assert(bytes && "the analysis asked for it");
@@ -123,7 +133,8 @@ private:
       return piece;
     piece.end += program.substr(piece.end).starts_with(";");
     llvm::StringRef left = program.take_front(piece.begin).rtrim();
-    if (!left.ends_with("{") && !left.ends_with("}") && !left.ends_with(";") && !left.ends_with("/")) {
+    if (!left.ends_with("{") && !left.ends_with("}") && !left.ends_with(";") &&
+        !left.ends_with("/")) {
       piece.begin = left.size();
       piece.text = " " + text;
     }
@@ -136,8 +147,9 @@ private:
     if (binary && binary->isRelationalOp() && binary->getLHS()->getType()->isIntegerType() &&
         binary->getRHS()->getType()->isIntegerType())
       return text(binary->getLHS()) + " " +
-             BinaryOperator::getOpcodeStr(BinaryOperator::negateComparisonOp(binary->getOpcode())).str() + " " +
-             text(binary->getRHS());
+             BinaryOperator::getOpcodeStr(BinaryOperator::negateComparisonOp(binary->getOpcode()))
+                 .str() +
+             " " + text(binary->getRHS());
     return "!(" + text(condition) + ")";
   }
 
@@ -146,17 +158,22 @@ private:
     bool flat = !isNamedOutsideLaunches(context.parsed(), kernel.function());
     for (kb::KernelOp op : kernel.ops) {
       LaunchValues values = LaunchValues::common(op);
-      flat &= values.block[1] == std::optional<int64_t>(1) && values.block[2] == std::optional<int64_t>(1);
+      flat &= values.block[1] == std::optional<int64_t>(1) &&
+              values.block[2] == std::optional<int64_t>(1);
     }
-    std::string first = flat ? "threadIdx.x" : "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)";
+    std::string first = flat
+                            ? "threadIdx.x"
+                            : "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)";
     std::string step = flat ? "blockDim.x" : "blockDim.x * blockDim.y * blockDim.z";
-    return "for (int " + bin + " = " + first + "; " + bin + " < " + size + "; " + bin + " += " + step + ")\n";
+    return "for (int " + bin + " = " + first + "; " + bin + " < " + size + "; " + bin +
+           " += " + step + ")\n";
   }
 
   std::string begin() const {
-    return "\n// A block counts in shared memory, and adds its counts to the others' once.\nconstexpr int " + size + " = " +
-           std::to_string(counters.bins) + ";\n__shared__ " + counters.type + " " + own + "[" + size + "];\n" + overBins() + own +
-           "[" + bin + "] = 0;\n__syncthreads();";
+    return "\n// A block counts in shared memory, and adds its counts to the others' "
+           "once.\nconstexpr int " +
+           size + " = " + std::to_string(counters.bins) + ";\n__shared__ " + counters.type + " " +
+           own + "[" + size + "];\n" + overBins() + own + "[" + bin + "] = 0;\n__syncthreads();";
   }
   std::string end() const {
     return "__syncthreads();\n" + overBins() + "if (" + own + "[" + bin + "] != 0)\natomicAdd(&" +
@@ -164,7 +181,8 @@ private:
   }
 
   SourceRange rangeOf(const Update &update) const {
-    return counters.isProven ? update.call->getArg(0)->getSourceRange() : update.call->getSourceRange();
+    return counters.isProven ? update.call->getArg(0)->getSourceRange()
+                             : update.call->getSourceRange();
   }
   std::string updateText(const Update &update) const {
     std::string index = update.index ? text(update.index) : "0";
@@ -172,9 +190,10 @@ private:
       return "&" + own + "[" + index + "]";
     std::string value = text(update.call->getArg(1)), number = context.freshName("bin");
     // An index that is negative lies outside, too.
-    return "{\nconst auto " + number + " = " + index + ";\nif (static_cast<unsigned long long>(" + number + ") < " + size +
-           ")\natomicAdd(&" + own + "[" + number + "], " + value + ");\nelse\natomicAdd(&" +
-           counters.array->getNameAsString() + "[" + number + "], " + value + ");\n}";
+    return "{\nconst auto " + number + " = " + index + ";\nif (static_cast<unsigned long long>(" +
+           number + ") < " + size + ")\natomicAdd(&" + own + "[" + number + "], " + value +
+           ");\nelse\natomicAdd(&" + counters.array->getNameAsString() + "[" + number + "], " +
+           value + ");\n}";
   }
 
   const PassContext &context;
@@ -187,24 +206,29 @@ class PrivatizeAtomics : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &, const KernelView &kernel) const override {
     // Kernels without atomics are no candidates.
-    if (!ast::callsAny(kernel.function()->getBody(), {"atomicAdd", "atomicMax", "atomicMin", "atomicOr", "atomicAnd",
-                                                      "atomicXor", "atomicInc"}))
+    if (!ast::callsAny(kernel.function()->getBody(),
+                       {"atomicAdd", "atomicMax", "atomicMin", "atomicOr", "atomicAnd", "atomicXor",
+                        "atomicInc"}))
       return {};
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override {
     Counters counters = countersOf(context, *site.kernel, options.integer("bins"));
-    return counters.obstacle.empty() ? Decision::applies() : Decision::doesNotApply(counters.obstacle);
+    return counters.obstacle.empty() ? Decision::applies()
+                                     : Decision::doesNotApply(counters.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &options) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &options) const override {
     Counters counters = countersOf(context, *site.kernel, options.integer("bins"));
     Rewrite rewrite;
-    rewrite.summary = "gave each block " + std::to_string(counters.bins) + " counters of its own for '" +
-                      counters.array->getNameAsString() + "'";
+    rewrite.summary = "gave each block " + std::to_string(counters.bins) +
+                      " counters of its own for '" + counters.array->getNameAsString() + "'";
     Writer writer(context, *site.kernel, counters);
-    if (llvm::Error error = counters.apart.empty() ? writer.write(rewrite.edits) : writer.writeBeside(rewrite.edits))
+    if (llvm::Error error = counters.apart.empty() ? writer.write(rewrite.edits)
+                                                   : writer.writeBeside(rewrite.edits))
       return std::move(error);
     return rewrite;
   }
@@ -213,5 +237,7 @@ public:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createPrivatizeAtomics() { return std::make_unique<PrivatizeAtomics>(); }
+std::unique_ptr<RewritePass> createPrivatizeAtomics() {
+  return std::make_unique<PrivatizeAtomics>();
+}
 } // namespace kbopt

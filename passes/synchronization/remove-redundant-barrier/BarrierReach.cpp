@@ -12,7 +12,8 @@ static bool isBarrier(const Stmt *statement) {
          call->getDirectCallee()->getName() == "__syncthreads";
 }
 
-/// The barriers at and below \p statement. \p always: each run of the region around passes \p statement.
+/// The barriers at and below \p statement. \p always: each run of the region around passes \p
+/// statement.
 static void collect(const Stmt *statement, bool always, bool inBlock, std::vector<Barrier> &found) {
   if (!statement)
     return;
@@ -41,7 +42,8 @@ std::vector<Barrier> barriers::barriersOf(const KernelView &kernel) {
 /// A way out of the middle of a loop at or below \p statement that has a barrier; null without one.
 static const Stmt *leavesLoopEarly(const Stmt *statement, bool inLoop) {
   const Stmt *found = nullptr;
-  if (isa<GotoStmt, IndirectGotoStmt, LabelStmt>(statement) || (inLoop && isa<BreakStmt, ContinueStmt>(statement)))
+  if (isa<GotoStmt, IndirectGotoStmt, LabelStmt>(statement) ||
+      (inLoop && isa<BreakStmt, ContinueStmt>(statement)))
     return statement;
   bool isLoop = isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(statement);
   if (isLoop) {
@@ -60,8 +62,8 @@ namespace {
 /// Walks from a barrier's operation to those that run next, forward or backward.
 class Walk {
 public:
-  Walk(const PassContext &context, const KernelView &kernel, kb::KernelOp op, const std::vector<const CallExpr *> &gone,
-       std::string &obstacle)
+  Walk(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
+       const std::vector<const CallExpr *> &gone, std::string &obstacle)
       : obstacle(obstacle) {
     for (const Barrier &barrier : barriersOf(kernel))
       if (barrier.isUnconditional && !llvm::is_contained(gone, barrier.call))
@@ -70,11 +72,13 @@ public:
 
   static bool isAt(mlir::Operation *op, LineColumn place) {
     auto range = mlir::dyn_cast<mlir::FileLineColRange>(op->getLoc());
-    return mlir::isa<kb::BarrierOp>(op) && range && range.getStartLine() == place.line && range.getStartColumn() == place.column;
+    return mlir::isa<kb::BarrierOp>(op) && range && range.getStartLine() == place.line &&
+           range.getStartColumn() == place.column;
   }
 
   void run(mlir::Operation *barrier, bool forward, std::vector<kb::AccessOp> &found) {
-    for (mlir::Operation *at = barrier; at && mlir::isa<kb::BarrierOp, kb::LoopOp>(at); at = at->getParentOp()) {
+    for (mlir::Operation *at = barrier; at && mlir::isa<kb::BarrierOp, kb::LoopOp>(at);
+         at = at->getParentOp()) {
       if (scan(forward ? at->getNextNode() : at->getPrevNode(), forward, found))
         return;
       if (auto loop = mlir::dyn_cast<kb::LoopOp>(at->getParentOp()))
@@ -104,13 +108,15 @@ private:
         if (call.getCallee() != "vprintf")
           obstacle = "'" + call.getCallee().str() + "' is called beside it, which is not known";
       } else if (auto opaque = mlir::dyn_cast<kb::OpaqueOp>(op)) {
-        obstacle = "the kernel does something beside it that is not understood: " + opaque.getReason().str();
+        obstacle = "the kernel does something beside it that is not understood: " +
+                   opaque.getReason().str();
       }
     }
     return false;
   }
 
-  /// Both ends of \p loop, up to the first and from the last barrier in it: its condition may stand at either.
+  /// Both ends of \p loop, up to the first and from the last barrier in it: its condition may stand
+  /// at either.
   void enter(kb::LoopOp loop, std::vector<kb::AccessOp> &found) {
     if (loop.getBody().front().empty())
       return;
@@ -124,11 +130,12 @@ private:
 
 } // namespace
 
-Reach barriers::reachOf(const PassContext &context, const KernelView &kernel, kb::KernelOp op, const Barrier &barrier,
-                        const std::vector<const CallExpr *> &gone) {
+Reach barriers::reachOf(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
+                        const Barrier &barrier, const std::vector<const CallExpr *> &gone) {
   Reach reach;
   if (const Stmt *leave = leavesLoopEarly(kernel.function()->getBody(), false)) {
-    reach.obstacle = "a loop with barriers is left early at " + ast::lineText(context, leave->getBeginLoc());
+    reach.obstacle =
+        "a loop with barriers is left early at " + ast::lineText(context, leave->getBeginLoc());
     return reach;
   }
   std::vector<const CallExpr *> transparent = gone;
@@ -145,11 +152,15 @@ Reach barriers::reachOf(const PassContext &context, const KernelView &kernel, kb
   });
   if (!seen)
     reach.obstacle = "the barrier is not found in the device code";
-  bool publishes = llvm::any_of(reach.before, [](kb::AccessOp access) {
-    return access.getKind() != kb::AccessKind::Load && access.getSpace() != kb::MemorySpace::Shared;
-  }) && llvm::any_of(reach.after, [](kb::AccessOp access) {
-    return access.getKind() == kb::AccessKind::Atomic && access.getSpace() != kb::MemorySpace::Shared;
-  });
+  bool publishes = llvm::any_of(reach.before,
+                                [](kb::AccessOp access) {
+                                  return access.getKind() != kb::AccessKind::Load &&
+                                         access.getSpace() != kb::MemorySpace::Shared;
+                                }) &&
+                   llvm::any_of(reach.after, [](kb::AccessOp access) {
+                     return access.getKind() == kb::AccessKind::Atomic &&
+                            access.getSpace() != kb::MemorySpace::Shared;
+                   });
   if (publishes && reach.obstacle.empty())
     reach.obstacle = "an atomic after it may tell other blocks what was stored before it";
   return reach;

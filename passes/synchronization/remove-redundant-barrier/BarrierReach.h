@@ -27,10 +27,10 @@ struct Reach {
   std::string obstacle; ///< why they are not known
 };
 
-/// What \p barrier alone stands between in \p op, an instance of \p kernel, as if the calls in \p gone were not there.
-/// More than there is, never less: only unconditional barriers end a walk.
-Reach reachOf(const PassContext &context, const KernelView &kernel, kb::KernelOp op, const Barrier &barrier,
-              const std::vector<const clang::CallExpr *> &gone);
+/// What \p barrier alone stands between in \p op, an instance of \p kernel, as if the calls in \p
+/// gone were not there. More than there is, never less: only unconditional barriers end a walk.
+Reach reachOf(const PassContext &context, const KernelView &kernel, kb::KernelOp op,
+              const Barrier &barrier, const std::vector<const clang::CallExpr *> &gone);
 
 } // namespace kbopt::barriers
 

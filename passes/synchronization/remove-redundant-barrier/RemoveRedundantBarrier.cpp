@@ -23,7 +23,8 @@ Decision judgePair(const PassContext &context, kb::AccessOp before, kb::AccessOp
   if (before.getKind() == kb::AccessKind::Load && after.getKind() == kb::AccessKind::Load)
     return Decision::applies();
   auto isPrivate = [](kb::AccessOp access) {
-    return access.getSpace() == kb::MemorySpace::Local || access.getSpace() == kb::MemorySpace::Constant ||
+    return access.getSpace() == kb::MemorySpace::Local ||
+           access.getSpace() == kb::MemorySpace::Constant ||
            access.getSpace() == kb::MemorySpace::Param;
   };
   if (isPrivate(before) || isPrivate(after))
@@ -33,8 +34,9 @@ Decision judgePair(const PassContext &context, kb::AccessOp before, kb::AccessOp
     Answer alias = basesMayAlias(context.imported(), before, after);
     if (alias.refuted())
       return Decision::applies();
-    return Decision::doesNotApply("'" + first + "' and '" + second +
-                                  "' may overlap, and the barrier orders their accesses; add-restrict-const may help");
+    return Decision::doesNotApply(
+        "'" + first + "' and '" + second +
+        "' may overlap, and the barrier orders their accesses; add-restrict-const may help");
   }
   Answer meet = threadsMayOverlap(before, after, {}, /*sameBlock=*/true);
   if (meet.refuted())
@@ -43,8 +45,8 @@ Decision judgePair(const PassContext &context, kb::AccessOp before, kb::AccessOp
     const Expr *expr = context.imported().exprOf(access);
     return expr ? ast::lineText(context, expr->getBeginLoc()) : std::string("another place");
   };
-  return Decision::doesNotApply("threads may exchange '" + first + "' between " + place(before) + " and " + place(after) +
-                                (meet.proven() ? "" : ": " + meet.reason));
+  return Decision::doesNotApply("threads may exchange '" + first + "' between " + place(before) +
+                                " and " + place(after) + (meet.proven() ? "" : ": " + meet.reason));
 }
 
 /// Whether \p barrier can go, given that those in \p gone do.
@@ -71,16 +73,19 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &) const override {
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &) const override {
     const KernelView &kernel = *site.kernel;
     if (kernel.ops.empty())
       return Decision::doesNotApply("nothing is known about the kernel's device code");
-    // Two neighbours may each be superfluous because of the other one: what goes is decided in the order of the text.
+    // Two neighbours may each be superfluous because of the other one: what goes is decided in the
+    // order of the text.
     std::vector<const CallExpr *> gone;
     for (const Barrier &barrier : barriersOf(kernel)) {
-      Decision decision = barrier.isStatement
-                              ? judge(context, kernel, barrier, gone)
-                              : Decision::doesNotApply("the barrier is no statement of its own in a block");
+      Decision decision =
+          barrier.isStatement
+              ? judge(context, kernel, barrier, gone)
+              : Decision::doesNotApply("the barrier is no statement of its own in a block");
       std::string why;
       if (decision && !byteRange(context.parsed(), barrier.call->getSourceRange(), &why))
         decision = Decision::doesNotApply(why);
@@ -92,7 +97,8 @@ public:
     llvm_unreachable("a site of this pass is a barrier");
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &) const override {
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &) const override {
     const FunctionDecl *function = site.kernel->function();
     AnchorOrReason body = anchorOfBody(context.parsed(), function);
     AnchorOrReason call = anchorOf(context.parsed(), site.as<Stmt>(), function);
@@ -101,7 +107,8 @@ public:
     // With its line, where it has one to itself.
     llvm::StringRef text = context.parsed().text();
     unsigned begin = call->begin, end = call->end;
-    llvm::StringRef left = text.take_front(begin).rtrim(" \t"), right = text.drop_front(end).ltrim(" \t");
+    llvm::StringRef left = text.take_front(begin).rtrim(" \t"),
+                    right = text.drop_front(end).ltrim(" \t");
     if (left.ends_with("\n") && right.starts_with("\n")) {
       begin = left.size() - 1;
       end = text.size() - right.size();
@@ -117,5 +124,7 @@ public:
 } // namespace
 
 namespace kbopt {
-std::unique_ptr<RewritePass> createRemoveRedundantBarrier() { return std::make_unique<RemoveRedundantBarrier>(); }
+std::unique_ptr<RewritePass> createRemoveRedundantBarrier() {
+  return std::make_unique<RemoveRedundantBarrier>();
+}
 } // namespace kbopt

@@ -1,4 +1,5 @@
-//===- WarpShuffleReduction.cpp - Let the last steps of a block's reduction run through warp shuffles ===//
+//===- WarpShuffleReduction.cpp - Let the last steps of a block's reduction run through warp
+// shuffles ===//
 //
 // Owns no more than which keys of a schedule the pass sets: team.
 //

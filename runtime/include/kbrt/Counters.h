@@ -80,8 +80,8 @@ struct TrafficCounters {
       0; ///< distinct sectors read by the launch × 32, extrapolated (see uniqueIsExact)
   double uniqueWrittenBytes = 0;
   double uniqueAtomicBytes = 0; ///< of them, updated by atomics
-  bool uniqueIsExact = false; ///< all blocks were sampled
-  double dramReadBytes = 0;   ///< estimate: between uniqueReadBytes and l2ReadBytes
+  bool uniqueIsExact = false;   ///< all blocks were sampled
+  double dramReadBytes = 0;     ///< estimate: between uniqueReadBytes and l2ReadBytes
   double dramWriteBytes = 0;
 };
 

@@ -31,10 +31,10 @@ struct DeviceReading {
   unsigned smMHz = 0, memoryMHz = 0;
   int celsius = -1;
   double watts = -1;
-  int utilisationPercent = -1;           ///< over the last second or so, ours included
-  std::vector<unsigned> otherProcesses;  ///< process ids with a compute context, without ours
-  std::optional<uint64_t> eccErrors;     ///< uncorrected, since the driver was loaded
-  std::optional<uint64_t> clockReasons;  ///< NVML's bit mask of what holds the clocks down
+  int utilisationPercent = -1;          ///< over the last second or so, ours included
+  std::vector<unsigned> otherProcesses; ///< process ids with a compute context, without ours
+  std::optional<uint64_t> eccErrors;    ///< uncorrected, since the driver was loaded
+  std::optional<uint64_t> clockReasons; ///< NVML's bit mask of what holds the clocks down
 };
 
 struct DeviceFacts {
@@ -61,7 +61,8 @@ public:
     unsigned index = 0;
     /// "sm_90" or "sm_90a": another compute capability is a problem; empty takes any.
     std::string arch;
-    /// Called once the facts are known (free memory apart) and before the device's memory is touched.
+    /// Called once the facts are known (free memory apart) and before the device's memory is
+    /// touched.
     std::function<void(const DeviceFacts &)> beforeContext;
   };
   static std::unique_ptr<Device> open(const Options &options, Problem &problem);
@@ -89,7 +90,7 @@ void warmUp(Device &device);
 
 /// CUDA C++ for one device, in NVRTC's terms.
 struct NvrtcRequest {
-  std::string source, name; ///< the text, and what messages call it
+  std::string source, name;                   ///< the text, and what messages call it
   std::map<std::string, std::string> headers; ///< by the name in #include
   std::vector<std::string> instances;         ///< kernels to instantiate, "k<float, 4>"
   std::string arch;                           ///< "sm_90"

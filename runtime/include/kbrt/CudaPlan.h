@@ -64,7 +64,8 @@ struct ReadContents {
   /// Start of the digests: nobody who could shape the bytes may know it.
   uint64_t salts[2] = {0, 0};
   std::set<std::string> known; ///< digests
-  std::string folder;          ///< gets a file for each digest that is not known, named by it; empty: none is written
+  std::string folder; ///< gets a file for each digest that is not known, named by it; empty: none
+                      ///< is written
 };
 
 /// What becomes of the bytes that a plan reads back.
@@ -137,9 +138,11 @@ struct TimingOptions {
   uint64_t seed = 1; ///< order of A and B
   uint8_t poison = 0xCB;
   double wallSeconds = 60; ///< for one iteration
-  /// Called when memory and inputs are in place and nobody else may use the device, and when others may.
+  /// Called when memory and inputs are in place and nobody else may use the device, and when others
+  /// may.
   std::function<void()> begins = [] {}, ends = [] {};
-  /// RunResult::readHash of the candidate when it was verified; every iteration's is compared with it.
+  /// RunResult::readHash of the candidate when it was verified; every iteration's is compared with
+  /// it.
   std::optional<uint64_t> outputHash;
 };
 

@@ -28,11 +28,11 @@ struct Dim {
 /// State of the running block; constant while it runs.
 struct Block {
   Dim ctaid, ntid, nctaid;
-  uint32_t threads;            ///< ntid.x * ntid.y * ntid.z
+  uint32_t threads; ///< ntid.x * ntid.y * ntid.z
   uint32_t dynamicSharedBytes;
   uint32_t smid, gridId;
-  char *shared;                ///< KernelInfo::sharedSpan bytes, aligned to 1024
-  char *dynamicShared;         ///< shared + sharedSpan
+  char *shared;        ///< KernelInfo::sharedSpan bytes, aligned to 1024
+  char *dynamicShared; ///< shared + sharedSpan
   /// [sharedBegin, sharedEnd) answers isspacep.shared and cvta; includes both.
   char *sharedBegin, *sharedEnd;
   const KernelInfo *kernel;
@@ -41,23 +41,35 @@ struct Block {
 /// State of one thread.
 struct Thread {
   Dim tid;
-  uint32_t linear;       ///< tid.x + ntid.x * (tid.y + ntid.y * tid.z)
-  uint32_t lane, warp;   ///< linear % 32, linear / 32
+  uint32_t linear;     ///< tid.x + ntid.x * (tid.y + ntid.y * tid.z)
+  uint32_t lane, warp; ///< linear % 32, linear / 32
   const Block *block;
   /// Counted bodies: ImageInfo::blockCount counters, zeroed by the runtime
   /// before the thread starts, read when it has ended. Sum over lanes: thread
   /// instructions; maximum over the lanes of a warp: warp instructions. Null
   /// when the block is not sampled.
   uint32_t *blockCounts;
-  uint64_t iteration;    ///< key of the caller's loops, kept by image code around calls
-  void *runtime;         ///< the runtime's own
+  uint64_t iteration; ///< key of the caller's loops, kept by image code around calls
+  void *runtime;      ///< the runtime's own
 };
 
 enum class BarrierReduction : uint32_t { Popcount, And, Or };
 enum class ShuffleMode : uint32_t { Idx, Up, Down, Bfly };
 enum class VoteMode : uint32_t { All, Any, Uni, Ballot };
-enum class ReduxOp : uint32_t { Add, MinSigned, MaxSigned, MinUnsigned, MaxUnsigned, And, Or, Xor,
-                                MinFloat, MaxFloat, MinAbsFloat, MaxAbsFloat };
+enum class ReduxOp : uint32_t {
+  Add,
+  MinSigned,
+  MaxSigned,
+  MinUnsigned,
+  MaxUnsigned,
+  And,
+  Or,
+  Xor,
+  MinFloat,
+  MaxFloat,
+  MinAbsFloat,
+  MaxAbsFloat
+};
 
 /// Element types of matrix fragments. Fragments are passed in memory, packed:
 /// `count` elements per lane, sub-byte types with element 0 in the low bits.
@@ -106,11 +118,25 @@ inline void fragmentPosition(const MmaShape &s, MmaOperand operand, uint32_t lan
   // Elements per 32-bit register (F64: one per 64-bit register).
   uint32_t bits = 32;
   switch (type) {
-  case MmaType::F16: case MmaType::BF16: bits = 16; break;
-  case MmaType::S8: case MmaType::U8: case MmaType::E4M3: case MmaType::E5M2: bits = 8; break;
-  case MmaType::S4: case MmaType::U4: bits = 4; break;
-  case MmaType::B1: bits = 1; break;
-  default: break;
+  case MmaType::F16:
+  case MmaType::BF16:
+    bits = 16;
+    break;
+  case MmaType::S8:
+  case MmaType::U8:
+  case MmaType::E4M3:
+  case MmaType::E5M2:
+    bits = 8;
+    break;
+  case MmaType::S4:
+  case MmaType::U4:
+    bits = 4;
+    break;
+  case MmaType::B1:
+    bits = 1;
+    break;
+  default:
+    break;
   }
   uint32_t per = operand == MmaOperand::Accumulator ? 2 : 32 / bits;
   uint32_t unit = index / per, within = index % per;
@@ -194,15 +220,16 @@ void kbrt_check_atomic(uint32_t site, void *pointer, uint64_t bytes);
 /// Memory copied without being looked at (struct copies): bounds and races
 /// are checked, initialisation travels from \p source to \p destination.
 void kbrt_check_copy(uint32_t site, void *destination, const void *source, uint64_t bytes);
-/// membar / fence of any scope but the thread's own (mode Check only). Fence, then atomic or volatile
-/// store, is what orders blocks for the race check: without this call, every program that hands
-/// data from block to block would be said to race.
+/// membar / fence of any scope but the thread's own (mode Check only). Fence, then atomic or
+/// volatile store, is what orders blocks for the race check: without this call, every program that
+/// hands data from block to block would be said to race.
 void kbrt_fence(uint32_t site);
-/// cp.async (mode Check only): the bytes at \p destination in shared memory have been copied, and count as
-/// in flight until the thread waits for the group that the next commit closes.
+/// cp.async (mode Check only): the bytes at \p destination in shared memory have been copied, and
+/// count as in flight until the thread waits for the group that the next commit closes.
 void kbrt_async_copy(uint32_t site, void *destination, uint64_t bytes);
 void kbrt_async_commit();
-/// Until at most \p groups of the thread's latest groups are in flight; ~0: until nothing is, committed or not.
+/// Until at most \p groups of the thread's latest groups are in flight; ~0: until nothing is,
+/// committed or not.
 void kbrt_async_wait(uint32_t groups);
 /// A local array of the current thread comes to life, uninitialised, and ends.
 void kbrt_local_begin(uint32_t site, void *pointer, uint64_t bytes);

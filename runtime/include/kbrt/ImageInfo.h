@@ -31,12 +31,12 @@ enum class ImageMode : uint32_t {
 enum class AccessKind : uint8_t {
   Load,
   Store,
-  Atomic,       ///< read-modify-write
-  Barrier,      ///< block barrier, sync or arrive (bytes = 0)
-  WarpOp,       ///< shuffle, vote, match, reduce, warp barrier, mma (bytes = 0)
-  LocalArray,   ///< creation of a local array (bytes = its size)
-  Spin,         ///< a loop that waits for another thread
-  Trap,         ///< trap, failed assertion, unreachable code
+  Atomic,     ///< read-modify-write
+  Barrier,    ///< block barrier, sync or arrive (bytes = 0)
+  WarpOp,     ///< shuffle, vote, match, reduce, warp barrier, mma (bytes = 0)
+  LocalArray, ///< creation of a local array (bytes = its size)
+  Spin,       ///< a loop that waits for another thread
+  Trap,       ///< trap, failed assertion, unreachable code
 };
 
 /// What is statically known of the memory an access touches.
@@ -47,30 +47,33 @@ enum class MemorySpace : uint8_t { Generic, Global, Shared, Constant, Local, Par
 struct SiteInfo {
   AccessKind kind;
   MemorySpace space;
-  uint8_t isVolatile;  ///< volatile or relaxed-atomic: never part of a data race report's "plain" side
-  uint8_t isReadOnly;  ///< through the read-only path (__ldg, const __restrict__)
-  uint32_t bytes;      ///< per lane; 0 if it varies or does not apply
-  uint32_t function;   ///< index into `kernels` of the kernel it was inlined into, ~0u if shared
-  uint32_t line, column; ///< innermost location that lies in the main file, else innermost; 0 unknown
-  const char *file;    ///< "" if unknown
-  const char *array;   ///< variable or parameter the address derives from; "" if unknown
-  const char *detail;  ///< mnemonic: "ld.v4", "atom.add.f32", "shfl.bfly", "bar.sync", …
+  uint8_t
+      isVolatile; ///< volatile or relaxed-atomic: never part of a data race report's "plain" side
+  uint8_t isReadOnly; ///< through the read-only path (__ldg, const __restrict__)
+  uint32_t bytes;     ///< per lane; 0 if it varies or does not apply
+  uint32_t function;  ///< index into `kernels` of the kernel it was inlined into, ~0u if shared
+  uint32_t line,
+      column;         ///< innermost location that lies in the main file, else innermost; 0 unknown
+  const char *file;   ///< "" if unknown
+  const char *array;  ///< variable or parameter the address derives from; "" if unknown
+  const char *detail; ///< mnemonic: "ld.v4", "atom.add.f32", "shfl.bfly", "bar.sync", …
   /// Mode Count, loads: those with one number can wait together, 0: unknown.
   uint32_t loadGroup;
-  uint32_t isAlone;    ///< 1: loads of several iterations cannot wait together
+  uint32_t isAlone; ///< 1: loads of several iterations cannot wait together
 };
 
 /// One kernel parameter; its argument is read through `args[index]`.
 struct ParamInfo {
-  const char *name;        ///< "" if unknown
-  const char *type;        ///< source type as debug info spells it; "" if unknown
-  const char *elementType; ///< for pointers: pointee without cv ("float", "int", "__half", …); else ""
+  const char *name; ///< "" if unknown
+  const char *type; ///< source type as debug info spells it; "" if unknown
+  const char
+      *elementType; ///< for pointers: pointee without cv ("float", "int", "__half", …); else ""
   uint32_t offset, bytes, align; ///< in the parameter buffer, by CUDA's layout rules
-  uint32_t elementBytes;   ///< for pointers: sizeof pointee; 0 unknown
+  uint32_t elementBytes;         ///< for pointers: sizeof pointee; 0 unknown
   uint8_t isPointer;
-  uint8_t isConst;         ///< pointer to const
+  uint8_t isConst; ///< pointer to const
   uint8_t isRestrict;
-  uint8_t isByValue;       ///< struct passed by value
+  uint8_t isByValue;              ///< struct passed by value
   const uint32_t *pointerOffsets; ///< byte offsets within the parameter of its pointers
   uint32_t pointerCount;
 };
@@ -101,8 +104,16 @@ using LoopFunction = void (*)(void **args, const Block *block, Thread *thread, u
                               uint32_t last);
 
 /// Where a thread of a split kernel waits for others.
-enum class StopKind : uint8_t { Barrier, BarrierReduction, WarpSync, Shuffle, Vote, MatchAny,
-                                MatchAll, Redux };
+enum class StopKind : uint8_t {
+  Barrier,
+  BarrierReduction,
+  WarpSync,
+  Shuffle,
+  Vote,
+  MatchAny,
+  MatchAll,
+  Redux
+};
 
 struct StopInfo {
   StopKind kind;
@@ -114,9 +125,9 @@ struct StopInfo {
 /// it when they go on, by linear id; the first bytes of the slots.
 struct Exchange {
   static constexpr uint32_t done = ~0u;
-  uint32_t next[1024]; ///< the region to go on with: 1 + index of the stop; or done
-  uint32_t mask[1024]; ///< of a warp operation
-  uint64_t value[1024]; ///< operand or predicate
+  uint32_t next[1024];              ///< the region to go on with: 1 + index of the stop; or done
+  uint32_t mask[1024];              ///< of a warp operation
+  uint64_t value[1024];             ///< operand or predicate
   uint32_t lane[1024], clamp[1024]; ///< of a shuffle, as in kbrt_shuffle
   uint32_t result[1024], flag[1024];
 };
@@ -136,32 +147,33 @@ struct SplitInfo {
   const RegionFunction *regions;
   const StopInfo *stops;
   uint32_t stopCount;
-  uint32_t hasWarpStops; ///< then a region is run for threads of one warp at a time
+  uint32_t hasWarpStops;          ///< then a region is run for threads of one warp at a time
   uint64_t slotBytes, arrayBytes; ///< for 1024 threads
   uint64_t uniformBytes;
 };
 
 struct KernelInfo {
-  const char *name;        ///< mangled, as the host registers it
-  const char *displayName; ///< demangled
-  BodyFunction body;       ///< one thread; null where `loop` or `split` does without
-  LoopFunction loop;       ///< null if threads wait for each other
-  const SplitInfo *split;  ///< null if `loop` is not or the kernel needs fibers
+  const char *name;         ///< mangled, as the host registers it
+  const char *displayName;  ///< demangled
+  BodyFunction body;        ///< one thread; null where `loop` or `split` does without
+  LoopFunction loop;        ///< null if threads wait for each other
+  const SplitInfo *split;   ///< null if `loop` is not or the kernel needs fibers
   BodyFunction countedBody; ///< null unless mode is Count
   const ParamInfo *params;
   uint32_t paramCount;
-  uint32_t paramBytes;     ///< size of the parameter buffer
+  uint32_t paramBytes; ///< size of the parameter buffer
   const SharedInfo *shared;
   uint32_t sharedCount;
   uint32_t staticSharedBytes; ///< what the program declares (occupancy)
-  uint32_t sharedSpan;     ///< bytes to allocate at Block::shared; Block::dynamicShared = shared + sharedSpan
-  uint8_t usesBarrier;     ///< block or named barriers
-  uint8_t usesWarpOps;     ///< shuffles, votes, warp barriers, mma, …
-  uint8_t needsFibers;     ///< either of the above, a spin loop, or exit in a called function
+  uint32_t sharedSpan; ///< bytes to allocate at Block::shared; Block::dynamicShared = shared +
+                       ///< sharedSpan
+  uint8_t usesBarrier; ///< block or named barriers
+  uint8_t usesWarpOps; ///< shuffles, votes, warp barriers, mma, …
+  uint8_t needsFibers; ///< either of the above, a spin loop, or exit in a called function
   uint8_t usesDynamicShared;
   uint8_t usesAtomics;
   uint8_t usesIndirectCalls;
-  uint32_t maxThreads;     ///< __launch_bounds__, 0 if none
+  uint32_t maxThreads; ///< __launch_bounds__, 0 if none
   uint32_t minBlocks;
   const uint32_t *unsupported; ///< indices into ImageInfo::unsupported that this kernel can reach
   uint32_t unsupportedCount;
@@ -204,26 +216,55 @@ struct VariableInfo {
 
 /// Per-lane instruction counts of one basic block.
 enum class Op : uint8_t {
-  FAdd, FMul, FFma, FDiv, FOther,  // fp32; FDiv also sqrt
-  DAdd, DMul, DFma, DDiv, DOther,  // fp64
-  HAdd, HMul, HFma, HOther,        // half and bf16; packed counts as two
-  IntAdd, IntMul, IntDiv, IntOther, // integer ALU, compares and selects included
-  Special,                         // ex2, lg2, sin, cos, rsqrt, rcp, tanh
+  FAdd,
+  FMul,
+  FFma,
+  FDiv,
+  FOther, // fp32; FDiv also sqrt
+  DAdd,
+  DMul,
+  DFma,
+  DDiv,
+  DOther, // fp64
+  HAdd,
+  HMul,
+  HFma,
+  HOther, // half and bf16; packed counts as two
+  IntAdd,
+  IntMul,
+  IntDiv,
+  IntOther, // integer ALU, compares and selects included
+  Special,  // ex2, lg2, sin, cos, rsqrt, rcp, tanh
   Convert,
-  LoadGlobal, LoadShared, LoadConstant, LoadLocal, LoadGeneric,
-  StoreGlobal, StoreShared, StoreLocal, StoreGeneric,
-  AtomicGlobal, AtomicShared,
-  Branch, Call, Barrier, WarpOp, Tensor,
-  TensorFlops,                     // multiply-adds x 2 per warp / 32
+  LoadGlobal,
+  LoadShared,
+  LoadConstant,
+  LoadLocal,
+  LoadGeneric,
+  StoreGlobal,
+  StoreShared,
+  StoreLocal,
+  StoreGeneric,
+  AtomicGlobal,
+  AtomicShared,
+  Branch,
+  Call,
+  Barrier,
+  WarpOp,
+  Tensor,
+  TensorFlops, // multiply-adds x 2 per warp / 32
   Other,
 };
 constexpr uint32_t opCount = uint32_t(Op::Other) + 1;
 constexpr const char *const opNames[opCount] = {
-    "fadd", "fmul", "ffma", "fdiv", "fother", "dadd", "dmul", "dfma", "ddiv", "dother",
-    "hadd", "hmul", "hfma", "hother", "iadd", "imul", "idiv", "iother", "special", "convert",
-    "load.global", "load.shared", "load.constant", "load.local", "load.generic",
-    "store.global", "store.shared", "store.local", "store.generic", "atomic.global", "atomic.shared",
-    "branch", "call", "barrier", "warp", "tensor", "tensorflops", "other"};
+    "fadd",          "fmul",         "ffma",          "fdiv",          "fother",
+    "dadd",          "dmul",         "dfma",          "ddiv",          "dother",
+    "hadd",          "hmul",         "hfma",          "hother",        "iadd",
+    "imul",          "idiv",         "iother",        "special",       "convert",
+    "load.global",   "load.shared",  "load.constant", "load.local",    "load.generic",
+    "store.global",  "store.shared", "store.local",   "store.generic", "atomic.global",
+    "atomic.shared", "branch",       "call",          "barrier",       "warp",
+    "tensor",        "tensorflops",  "other"};
 
 /// The instructions of one basic block that share a source line.
 struct MixInfo {
@@ -235,9 +276,9 @@ struct MixInfo {
 /// One basic block of a counted function. Its index is the index into
 /// Thread::blockCounts.
 struct BlockInfo {
-  uint32_t function;  ///< index into `kernels`, ~0u for a function that is not inlined
+  uint32_t function;           ///< index into `kernels`, ~0u for a function that is not inlined
   uint32_t firstMix, mixCount; ///< into ImageInfo::mixes
-  uint32_t instructions; ///< sum of all ops
+  uint32_t instructions;       ///< sum of all ops
   uint32_t line;
   const char *file;
   uint32_t loopDepth;

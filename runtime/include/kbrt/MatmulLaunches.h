@@ -31,7 +31,9 @@ inline std::vector<MatmulLaunch> matmulLaunches(const MatmulStep &step) {
   for (uint32_t matrix = 0; step.m && matrix < step.batch; matrix += mostBlocks)
     for (uint32_t column = 0; column < step.n; column += mostColumns) {
       uint32_t columns = std::min(step.n - column, mostColumns);
-      launches.push_back({matrix, column, columns,
+      launches.push_back({matrix,
+                          column,
+                          columns,
                           {tiles(step.m, matmulBlock.x), tiles(columns, matmulBlock.y),
                            std::min(step.batch - matrix, mostBlocks)}});
     }

@@ -125,7 +125,8 @@ struct AllocStep {
 struct FreeStep {
   uint32_t buffer = 0;
 };
-/// Of the host memory that an upload reads: it begins `offset` bytes behind that of an earlier upload, and they overlap.
+/// Of the host memory that an upload reads: it begins `offset` bytes behind that of an earlier
+/// upload, and they overlap.
 struct SharedSource {
   uint32_t upload = 0; ///< its number among the uploads
   int64_t offset = 0;

@@ -65,7 +65,8 @@ protected:
   size_t index = 0;              ///< of the step at hand
   LaunchStatus status = LaunchStatus::Ok;
   std::string message;
-  /// Whether what the plan reads is gathered in `observables`: it may be many times what the device holds.
+  /// Whether what the plan reads is gathered in `observables`: it may be many times what the device
+  /// holds.
   bool keepsObservables = true;
   std::string observables;
 

@@ -7,19 +7,19 @@
 #ifndef KBRT_RECORDCHANNEL_H
 #define KBRT_RECORDCHANNEL_H
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 
 namespace kbrt {
 
 class RecordKeeper;
 
 enum class Message : uint32_t {
-  Data,         ///< bytes
-  Observables,  ///< bytes
-  Holds,        ///< bytes, `value` is their place; answered by a Reply of 1 or 0
-  Oracle,       ///< answered by an OracleSize
-  Answer,       ///< `value` is a count; answered by a Reply of that count and so many bytes, or of 0
+  Data,        ///< bytes
+  Observables, ///< bytes
+  Holds,       ///< bytes, `value` is their place; answered by a Reply of 1 or 0
+  Oracle,      ///< answered by an OracleSize
+  Answer,      ///< `value` is a count; answered by a Reply of that count and so many bytes, or of 0
   OracleDevice, ///< answered by a Reply of a count and so many bytes
   Device,       ///< bytes
   Step,         ///< `value` is a step's digest
@@ -41,7 +41,8 @@ struct Reply {
 bool sendAll(int socket, const void *bytes, uint64_t count);
 bool receiveAll(int socket, void *bytes, uint64_t count);
 
-/// Does what comes from \p socket with \p keeper until the other side ends or says what is no message. Each file takes at most
+/// Does what comes from \p socket with \p keeper until the other side ends or says what is no
+/// message. Each file takes at most
 /// \p mostBytes, the plan as well.
 void serveRecording(int socket, RecordKeeper &keeper, uint64_t mostBytes);
 

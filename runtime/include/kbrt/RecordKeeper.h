@@ -46,13 +46,15 @@ public:
   virtual bool finish(const std::string &plan) = 0;
 };
 
-/// What of a step is settled when it is made: all but the place of its data and the pointers in them.
+/// What of a step is settled when it is made: all but the place of its data and the pointers in
+/// them.
 uint64_t stepDigest(const Step &step);
 
 /// Keeps a recording in a folder.
 class FolderKeeper : public RecordKeeper {
 public:
-  /// Creates the files. Without \p hasObservables what the host reads is not kept. \p oracleFolder may be empty. Null and
+  /// Creates the files. Without \p hasObservables what the host reads is not kept. \p oracleFolder
+  /// may be empty. Null and
   /// \p error on failure.
   static std::unique_ptr<FolderKeeper> create(const std::string &folder, bool hasObservables,
                                               const std::string &oracleFolder, std::string &error);
@@ -68,7 +70,8 @@ public:
   bool finish(const std::string &plan) override;
 
   bool flush();
-  /// Whether \p plan has the steps that were noted, and its reads are what was answered; \p why if not.
+  /// Whether \p plan has the steps that were noted, and its reads are what was answered; \p why if
+  /// not.
   bool fits(const Plan &plan, std::string &why) const;
 
 private:

@@ -43,17 +43,18 @@ struct ClockFilter {
 /// \p leastShare is of the usual clock.
 ClockFilter filterByClock(std::span<const TimedSample> samples, double leastShare = 0.75);
 
-/// Samples of each image without which nothing is decided, however long they take: those of three blocks.
+/// Samples of each image without which nothing is decided, however long they take: those of three
+/// blocks.
 inline constexpr size_t leastSamples = 6;
 
 /// When enough samples are there.
 struct StopRule {
-  size_t minSamples = 30;  ///< of each image
-  size_t fewSamples = 8;   ///< of each that suffice where they are quiet and took `longSeconds`
+  size_t minSamples = 30; ///< of each image
+  size_t fewSamples = 8;  ///< of each that suffice where they are quiet and took `longSeconds`
   double longSeconds = 0.5;
   double minSeconds = 0.5; ///< of measuring
   double maxSeconds = 15;
-  double patience = 3;     ///< times `maxSeconds` for the first `leastSamples`
+  double patience = 3; ///< times `maxSeconds` for the first `leastSamples`
   /// Relative standard deviation at which to stop.
   double noise = 0.005;
   /// The same of the mean: with enough samples a noisy time is known as well.
@@ -61,14 +62,14 @@ struct StopRule {
   /// The noise counts as stable when its last values differ by at most this share.
   double stability = 0.05;
   size_t stabilityWindow = 8;
-  /// `fewSamples` of each suffice when all of one image are at least so many times as long as all of the
-  /// other (from three times on `leastSamples`); 0: never.
+  /// `fewSamples` of each suffice when all of one image are at least so many times as long as all
+  /// of the other (from three times on `leastSamples`); 0: never.
   double apartRatio = 0;
 };
 enum class StopReason : uint8_t { GoOn, Quiet, Narrow, Stable, Apart, TimeOut };
 const char *toString(StopReason reason);
-/// \p noiseHistory has one relative deviation (the larger one of both images) per look; \p apart is the
-/// shortest sample of the slower image over the longest of the faster one.
+/// \p noiseHistory has one relative deviation (the larger one of both images) per look; \p apart is
+/// the shortest sample of the slower image over the longest of the faster one.
 StopReason whetherToStop(const StopRule &rule, size_t samplesOfEach, double seconds,
                          std::span<const double> noiseHistory, double apart = 1);
 
@@ -85,15 +86,15 @@ struct AcceptRule {
 
 struct Decision {
   Comparison comparison = Comparison::Inconclusive;
-  double ratio = 1; ///< median over blocks of baseline time over candidate time
+  double ratio = 1;            ///< median over blocks of baseline time over candidate time
   double lower = 1, upper = 1; ///< bounds of the ratio by the paired bootstrap
   std::string reason;
 };
 
 /// Whether the candidate is faster: its interval [min, q3] lies below the baseline's, the medians
 /// differ by `leastCentreShift`, and the lower bound of a paired bootstrap of the median ratio
-/// exceeds `leastRatio`. Of fewer than eight blocks, all samples must lie apart, and the least ratio exceed `leastRatio`.
-/// Slower is the mirror image; anything else is inconclusive, with the
+/// exceeds `leastRatio`. Of fewer than eight blocks, all samples must lie apart, and the least
+/// ratio exceed `leastRatio`. Slower is the mirror image; anything else is inconclusive, with the
 /// reason. Blocks that lack a sample of either image do not count.
 Decision decide(std::span<const TimedSample> samples, const AcceptRule &rule = {});
 

@@ -31,7 +31,8 @@ struct Rule {
 
 struct Settings {
   std::map<std::string, Rule> rules;
-  std::map<std::string, unsigned long> numbers = {{"devices", 1}, {"arch", 90}, {"memory", 1 << 30}};
+  std::map<std::string, unsigned long> numbers = {
+      {"devices", 1}, {"arch", 90}, {"memory", 1 << 30}};
 
   Settings() {
     std::string text = std::getenv("KB_FAKE_CUDA") ? std::getenv("KB_FAKE_CUDA") : "";
@@ -220,8 +221,10 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 }
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *move, CUstream) {
   ANSWER();
-  auto *to = static_cast<char *>(move->dstMemoryType == CU_MEMORYTYPE_HOST ? move->dstHost : pointer(move->dstDevice));
-  auto *from = static_cast<const char *>(move->srcMemoryType == CU_MEMORYTYPE_HOST ? move->srcHost : pointer(move->srcDevice));
+  auto *to = static_cast<char *>(
+      move->dstMemoryType == CU_MEMORYTYPE_HOST ? move->dstHost : pointer(move->dstDevice));
+  auto *from = static_cast<const char *>(
+      move->srcMemoryType == CU_MEMORYTYPE_HOST ? move->srcHost : pointer(move->srcDevice));
   for (size_t row = 0; row < move->Height; ++row)
     std::memcpy(to + row * move->dstPitch, from + row * move->srcPitch, move->WidthInBytes);
   return CUDA_SUCCESS;
@@ -239,7 +242,8 @@ CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, si
   return CUDA_SUCCESS;
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *,
+                            void **) {
   ANSWER();
   auto *text = static_cast<const char *>(image);
   bool isCubin = std::memcmp(text, "\177ELF", 4) == 0;

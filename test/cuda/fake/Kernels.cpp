@@ -26,7 +26,8 @@ Ending sumBlocks(const Launch &launch) {
   auto *sums = launch.get<int *>(2);
   for (unsigned block = 0; block < launch.blocks; ++block) {
     sums[block] = 0;
-    for (int i = static_cast<int>(256 * block); i < static_cast<int>(256 * block + 256) && i < n; ++i)
+    for (int i = static_cast<int>(256 * block); i < static_cast<int>(256 * block + 256) && i < n;
+         ++i)
       sums[block] += x[i];
   }
   return Ending::Done;

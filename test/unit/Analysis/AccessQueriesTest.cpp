@@ -17,8 +17,12 @@ struct AccessQueries : testing::Test {
   std::vector<kb::AccessOp> accesses(StringRef body) {
     module = parseSourceString<ModuleOp>(
         ("kb.program \"a.cu\" { kb.kernel @k \"k\" params [#kb.param<\"x\" : \"float *\" bytes 8 "
-         "pointer true element 4>, #kb.param<\"n\" : \"int\" bytes 4>] symbols [#kb.symbol<\"n\" param "
-         "argument 1>, #kb.symbol<\"u\" varying>] {\n" + body + "\n} }").str(), &context);
+         "pointer true element 4>, #kb.param<\"n\" : \"int\" bytes 4>] symbols [#kb.symbol<\"n\" "
+         "param "
+         "argument 1>, #kb.symbol<\"u\" varying>] {\n" +
+         body + "\n} }")
+            .str(),
+        &context);
     std::vector<kb::AccessOp> result;
     if (module)
       module->walk([&](kb::AccessOp op) { result.push_back(op); });
@@ -26,7 +30,8 @@ struct AccessQueries : testing::Test {
   }
   kb::AccessOp access(StringRef address, int bytes = 4, StringRef space = "global") {
     auto all = accesses(("kb.access load " + space + " <argument \"x\" argument 0> bytes " +
-                         Twine(bytes) + " uniformity divergent at " + address).str());
+                         Twine(bytes) + " uniformity divergent at " + address)
+                            .str());
     EXPECT_EQ(all.size(), 1u) << address.str();
     return all.at(0);
   }
@@ -50,7 +55,8 @@ TEST_F(AccessQueries, ClassifiesStrides) {
   LaneStride row = laneStride(access("<with [n] : (tid.x + bid.x * bdim.x) * n * 4 + tid.y * 4>"));
   EXPECT_EQ(row.kind, StrideClass::Symbolic);
   EXPECT_EQ(row.text, "n * 4");
-  EXPECT_EQ(laneStride(access("<with [n] : tid.x * n * 4 + tid.y * 4>"), 1).kind, StrideClass::Unit);
+  EXPECT_EQ(laneStride(access("<with [n] : tid.x * n * 4 + tid.y * 4>"), 1).kind,
+            StrideClass::Unit);
   EXPECT_EQ(laneStride(access("<: (tid.x floordiv 2) * 4>")).kind, StrideClass::Unknown);
 }
 
@@ -63,14 +69,16 @@ TEST_F(AccessQueries, KnownSymbolsMakeStridesConstant) {
 }
 
 TEST_F(AccessQueries, StrideOfALoop) {
-  auto all = accesses("kb.loop \"i\" uniform { kb.access load global <argument \"x\" argument 0> bytes 4 "
-                      "uniformity divergent at <over [i] with [n] : i * n * 4 + tid.x * 4> }");
+  auto all =
+      accesses("kb.loop \"i\" uniform { kb.access load global <argument \"x\" argument 0> bytes 4 "
+               "uniformity divergent at <over [i] with [n] : i * n * 4 + tid.x * 4> }");
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(loopStride(all[0], "i").text, "n * 4");
   EXPECT_EQ(loopStride(all[0], "j").kind, StrideClass::Unknown);
   // u may be another value in the next iteration.
-  all = accesses("kb.loop \"i\" uniform { kb.access load global <argument \"x\" argument 0> bytes 4 "
-                 "uniformity divergent at <over [i] with [u] : u * 4 + tid.x * 4> }");
+  all =
+      accesses("kb.loop \"i\" uniform { kb.access load global <argument \"x\" argument 0> bytes 4 "
+               "uniformity divergent at <over [i] with [u] : u * 4 + tid.x * 4> }");
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(loopStride(all[0], "i").kind, StrideClass::Unknown);
 }
@@ -151,7 +159,8 @@ TEST_F(AccessQueries, ReuseAndFootprint) {
 }
 
 TEST_F(AccessQueries, EvaluatesAtAPoint) {
-  kb::ExprAttr expr = access("<with [n] : (tid.x mod 8) * n + (bid.x floordiv 2)>").getAddressAttr();
+  kb::ExprAttr expr =
+      access("<with [n] : (tid.x mod 8) * n + (bid.x floordiv 2)>").getAddressAttr();
   llvm::StringMap<int64_t> point;
   point["tid.x"] = 19;
   point["n"] = 10;
@@ -161,8 +170,10 @@ TEST_F(AccessQueries, EvaluatesAtAPoint) {
 }
 
 TEST_F(AccessQueries, ThreadsOverlapByPresburger) {
-  auto pair = [&](StringRef first, StringRef second, bool sameBlock = false, StringRef domain = "") {
-    std::string line = "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity divergent at ";
+  auto pair = [&](StringRef first, StringRef second, bool sameBlock = false,
+                  StringRef domain = "") {
+    std::string line =
+        "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity divergent at ";
     auto all = accesses((line + first + " " + domain + "\n" + line + second + " " + domain).str());
     EXPECT_EQ(all.size(), 2u);
     LaunchValues values;
@@ -184,7 +195,8 @@ TEST_F(AccessQueries, ThreadsOverlapByPresburger) {
 }
 
 TEST_F(AccessQueries, RowsOfUnknownLengthAreDisjoint) {
-  std::string line = "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity divergent at <with [n] : "
+  std::string line = "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity "
+                     "divergent at <with [n] : "
                      "(tid.y + bid.y * bdim.y) * n * 4 + (tid.x + bid.x * bdim.x) * 4>";
   LaunchValues values;
   values.block[2] = values.grid[2] = 1;
@@ -198,9 +210,12 @@ TEST_F(AccessQueries, RowsOfUnknownLengthAreDisjoint) {
 
 TEST_F(AccessQueries, IterationsOfOneThread) {
   auto all = accesses("kb.loop \"i\" uniform trip_count 8 {\n"
-                      "kb.access load global <argument \"x\" argument 0> bytes 4 uniformity divergent at <over [i] : i * 4>\n"
-                      "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity divergent at <over [i] : i * 4 + 4>\n"
-                      "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity divergent at <over [i] : i * 4 + 32>\n}");
+                      "kb.access load global <argument \"x\" argument 0> bytes 4 uniformity "
+                      "divergent at <over [i] : i * 4>\n"
+                      "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity "
+                      "divergent at <over [i] : i * 4 + 4>\n"
+                      "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity "
+                      "divergent at <over [i] : i * 4 + 32>\n}");
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(sameThreadMayOverlap(all[0], all[1], false).truth, Truth::Refuted);
   EXPECT_EQ(sameThreadMayOverlap(all[0], all[1], true).truth, Truth::Proven);
@@ -210,7 +225,8 @@ TEST_F(AccessQueries, IterationsOfOneThread) {
 TEST_F(AccessQueries, SignatureWeighsLoops) {
   accesses("kb.shared \"tile\" : \"float\" element 4 extents [16, 17]\n"
            "kb.loop \"i\" uniform trip_count 8 {\n"
-           "kb.access load global <argument \"x\" argument 0> bytes 4 uniformity divergent at <over [i] : tid.x * 4>\n"
+           "kb.access load global <argument \"x\" argument 0> bytes 4 uniformity divergent at "
+           "<over [i] : tid.x * 4>\n"
            "kb.compute {ffma.f32 = 2 : i64, iadd.i32 = 3 : i64}\n}\n"
            "kb.access store global <argument \"x\" argument 0> bytes 4 uniformity divergent\n"
            "kb.branch divergent\nkb.barrier block uniform");

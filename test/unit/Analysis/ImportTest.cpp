@@ -4,8 +4,8 @@
 #include "kb-opt/Source/CodeEmission.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "mlir/IR/Verifier.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 #include <gtest/gtest.h>
 
 using namespace kbopt;
@@ -112,7 +112,8 @@ struct Imported {
     CompileCommand command = llvm::cantFail(findCompileCommand(query, *toolkit));
     command.shownFile = "program.cu";
     parsed = llvm::cantFail(parser.parse(command, programText));
-    std::string bitcode = llvm::cantFail(CodeEmitter(realProcessRunner()).emitDeviceBitcode(command, programText));
+    std::string bitcode =
+        llvm::cantFail(CodeEmitter(realProcessRunner()).emitDeviceBitcode(command, programText));
     program.emplace(llvm::cantFail(importProgram(*parsed, bitcode, context)));
   }
   mlir::MLIRContext context;
@@ -149,7 +150,8 @@ struct Import : testing::Test {
     });
     return result;
   }
-  std::string address(StringRef name, StringRef base, kb::AccessKind kind = kb::AccessKind::Load, size_t number = 0) {
+  std::string address(StringRef name, StringRef base, kb::AccessKind kind = kb::AccessKind::Load,
+                      size_t number = 0) {
     auto all = accesses(name, base, kind);
     if (number >= all.size())
       return "no such access";
@@ -168,7 +170,8 @@ struct Import : testing::Test {
   }
 };
 
-constexpr auto load = kb::AccessKind::Load, store = kb::AccessKind::Store, atomic = kb::AccessKind::Atomic;
+constexpr auto load = kb::AccessKind::Load, store = kb::AccessKind::Store,
+               atomic = kb::AccessKind::Atomic;
 
 TEST_F(Import, IsValidAndReadsBack) {
   EXPECT_TRUE(succeeded(mlir::verify(*program().module)));
@@ -243,7 +246,8 @@ TEST_F(Import, FollowsStructArgumentsAndInlinedFunctions) {
   EXPECT_EQ(text(program().exprOf(loads[1])), "p[i + 1]");
   ASSERT_TRUE(program().functionOf(loads[0]));
   EXPECT_EQ(program().functionOf(loads[0])->getNameAsString(), "pick");
-  EXPECT_EQ(domainText(loads[0]), std::vector<std::string>{"p.n - tid.x - bid.x * bdim.x - 1 >= 0"});
+  EXPECT_EQ(domainText(loads[0]),
+            std::vector<std::string>{"p.n - tid.x - bid.x * bdim.x - 1 >= 0"});
   auto count = accesses("byval", "cnt", atomic);
   ASSERT_EQ(count.size(), 1u);
   EXPECT_EQ(count[0].getUniformity(), kb::Uniformity::Uniform);
@@ -280,7 +284,8 @@ TEST_F(Import, UniformValuesBecomeSymbols) {
   });
   EXPECT_EQ(divergent, 2u);
   EXPECT_EQ(uniform, 0u);
-  kernel("reduce").walk([&](kb::BarrierOp op) { EXPECT_EQ(op.getUniformity(), kb::Uniformity::Uniform); });
+  kernel("reduce").walk(
+      [&](kb::BarrierOp op) { EXPECT_EQ(op.getUniformity(), kb::Uniformity::Uniform); });
 }
 
 TEST_F(Import, WideAccessesStayWide) {

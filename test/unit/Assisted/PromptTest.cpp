@@ -85,19 +85,20 @@ TEST(Prompt, PlannerSeesSitesLinesAndHistory) {
   window.leaders = {{"leader", "correct", "", "int leader;"}};
   ModelRequest request = plannerRequest(window);
   EXPECT_EQ(request.role, ModelRole::Planner);
-  for (const char *part : {"- unroll-loop on 'gemm': Unroll (untried)", "  - site 2, line 14: loop over 'k'",
-                           "- schedule on 'gemm': Schedule\n  The compiler writes this one", "  - contraction bm=64", "kb.nest @gemm",
-                           "    2| second line", "- uncoalesced_access", "sectors per request",
-                           "line 14: 61 %", "6 of 8 tries", "what it became", "- child → incorrect",
-                           "int leader;"})
+  for (const char *part :
+       {"- unroll-loop on 'gemm': Unroll (untried)", "  - site 2, line 14: loop over 'k'",
+        "- schedule on 'gemm': Schedule\n  The compiler writes this one", "  - contraction bm=64",
+        "kb.nest @gemm", "    2| second line", "- uncoalesced_access", "sectors per request",
+        "line 14: 61 %", "6 of 8 tries", "what it became", "- child → incorrect", "int leader;"})
     EXPECT_THAT(user(request), HasSubstr(part));
 }
 
 TEST(Prompt, CoderSeesItsAnchorsAndTheRules) {
   ModelRequest request = coderRequest(coderWindow());
   EXPECT_EQ(request.role, ModelRole::Coder);
-  for (const char *part : {"- a1: the body of kernel 'gemm'. tile it", "Stage tiles.", "stage 'a'",
-                           "TILE: edge", "- tiling → incorrect", "- cousin → correct", "<<<KB:BEGIN a1>>>"})
+  for (const char *part :
+       {"- a1: the body of kernel 'gemm'. tile it", "Stage tiles.", "stage 'a'", "TILE: edge",
+        "- tiling → incorrect", "- cousin → correct", "<<<KB:BEGIN a1>>>"})
     EXPECT_THAT(user(request), HasSubstr(part));
   for (const EditRuleInfo &info : editRules())
     EXPECT_THAT(request.system, HasSubstr(("- " + info.name + ": ").str()));
@@ -121,8 +122,8 @@ TEST(Prompt, DebuggerSeesWhatFailedAndWhy) {
   window.siblings = {{"sibling", "correct", "", ""}};
   ModelRequest request = debuggerRequest(window);
   EXPECT_EQ(request.role, ModelRole::Debugger);
-  for (const char *part : {"failing text", "does not compile", "error: expected ';'", "- sibling → correct",
-                           "TILE: one of 16, 32; default 16"})
+  for (const char *part : {"failing text", "does not compile", "error: expected ';'",
+                           "- sibling → correct", "TILE: one of 16, 32; default 16"})
     EXPECT_THAT(user(request), HasSubstr(part));
   EXPECT_THAT(user(request), Not(HasSubstr("- tiling → incorrect")));
 }
@@ -135,14 +136,16 @@ TEST(Prompt, VerifierSeesBothPrograms) {
   window.steps = {"unroll-loop: unrolled"};
   ModelRequest request = verifierRequest(window);
   EXPECT_EQ(request.role, ModelRole::Verifier);
-  for (const char *part : {"int original;", "int candidate;", "Promise: bitwise. Results are the same bits.", "unroll-loop: unrolled"})
+  for (const char *part : {"int original;", "int candidate;",
+                           "Promise: bitwise. Results are the same bits.", "unroll-loop: unrolled"})
     EXPECT_THAT(user(request), HasSubstr(part));
 }
 
 TEST(Prompt, MinimalAgentHasNoMemoryAndNoProfile) {
   std::string text = user(minimalRequest(coderWindow()));
   EXPECT_THAT(text, HasSubstr("<<<KB:BEGIN a1>>>"));
-  for (const char *part : {"sectors per request", "6 of 8 tries", "Stage tiles.", "tiling → incorrect", "uncoalesced"})
+  for (const char *part :
+       {"sectors per request", "6 of 8 tries", "Stage tiles.", "tiling → incorrect", "uncoalesced"})
     EXPECT_THAT(text, Not(HasSubstr(part)));
 }
 
@@ -173,15 +176,19 @@ TEST(Prompt, PlannerAnswersAreChecked) {
   EXPECT_EQ(reply.places[0].site, 2u);
   EXPECT_EQ(reply.places[1].last, 3u);
   const char *start = R"({"pass":"p","kernel":"k","why":"w","instruction":"i","places":)";
-  for (const char *places : {R"([{"instruction":"a"}]})", R"([{"site":1,"first":2,"last":3,"instruction":"a"}]})",
-                             R"([{"first":5,"last":3,"instruction":"a"}]})"})
+  for (const char *places :
+       {R"([{"instruction":"a"}]})", R"([{"site":1,"first":2,"last":3,"instruction":"a"}]})",
+        R"([{"first":5,"last":3,"instruction":"a"}]})"})
     EXPECT_THAT(plannerFault(start + std::string(places)), HasSubstr("needs either 'site' or"));
-  EXPECT_THAT(plannerFault(start + std::string(R"([{"first":-1,"instruction":"a"}]})")), HasSubstr("is no count"));
+  EXPECT_THAT(plannerFault(start + std::string(R"([{"first":-1,"instruction":"a"}]})")),
+              HasSubstr("is no count"));
   EXPECT_THAT(plannerFault(R"({"pass":"p"})"), HasSubstr("'kernel' is missing"));
 }
 
 TEST(Prompt, VerifierMayAcceptOrReject) {
-  auto read = [](llvm::StringRef text) { return readVerifierReply(llvm::cantFail(json::parse(text))); };
+  auto read = [](llvm::StringRef text) {
+    return readVerifierReply(llvm::cantFail(json::parse(text)));
+  };
   EXPECT_TRUE(llvm::cantFail(read(R"({"verdict":"accept","reason":""})")).accepted);
   EXPECT_FALSE(llvm::cantFail(read(R"({"verdict":"reject","reason":"caches"})")).accepted);
   auto other = read(R"({"verdict":"accept with changes","reason":""})");

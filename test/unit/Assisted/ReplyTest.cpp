@@ -52,7 +52,8 @@ TEST(Reply, ThePageOnSecurityHasEveryRule) {
   std::string page =
       llvm::cantFail(realFileSystem().read(std::string(KBOPT_SOURCE_DIR) + "/docs/Security.md"));
   for (const EditRuleInfo &info : editRules())
-    EXPECT_NE(page.find(("\n| `" + info.name + "` | ").str()), std::string::npos) << info.name.str();
+    EXPECT_NE(page.find(("\n| `" + info.name + "` | ").str()), std::string::npos)
+        << info.name.str();
 }
 
 TEST(Reply, PrintsWhatItReads) {
@@ -84,7 +85,8 @@ TEST(Reply, ChangedMissingAndForeignFilesAreRefused) {
   auto missing = store.get(digestOf("no such reply"));
   ASSERT_FALSE(missing);
   EXPECT_NE(llvm::toString(missing.takeError()).find("there is no reply"), std::string::npos);
-  for (const char *path : {"", "../../etc/passwd", "../replies/0123456789abcdef0123", "ABCDEFABCDEFABCDEFABCDEFABCDEFAB"}) {
+  for (const char *path : {"", "../../etc/passwd", "../replies/0123456789abcdef0123",
+                           "ABCDEFABCDEFABCDEFABCDEFABCDEFAB"}) {
     auto foreign = store.get(path);
     ASSERT_FALSE(foreign);
     EXPECT_NE(llvm::toString(foreign.takeError()).find("is no name of a reply"), std::string::npos);
@@ -109,21 +111,33 @@ TEST(Reply, AFullDiskIsAnError) {
 }
 
 TEST(Reply, CoderAnswersAreChecked) {
-  EXPECT_EQ(coderFault(R"({"summary":"s","edits":[{"anchor":"a1","text":"x"}],"promise":"bitwise","assumes":["aligned"],
+  EXPECT_EQ(
+      coderFault(
+          R"({"summary":"s","edits":[{"anchor":"a1","text":"x"}],"promise":"bitwise","assumes":["aligned"],
                           "parameters":[{"name":"T","values":[16,"32"],"default":16}]})"),
-            "");
+      "");
   EXPECT_NE(coderFault(R"([])").find("is not an object"), std::string::npos);
   EXPECT_NE(coderFault(R"({"edits":[]})").find("'summary' is missing"), std::string::npos);
-  EXPECT_NE(coderFault(R"({"summary":" ","edits":[]})").find("'summary' is empty"), std::string::npos);
-  EXPECT_NE(coderFault(R"({"summary":"s","edits":{}})").find("'edits' is not a list"), std::string::npos);
-  EXPECT_NE(coderFault(R"({"summary":"s","edits":[{"anchor":"a1"}]})").find("'edits[0].text' is missing"), std::string::npos);
-  EXPECT_NE(coderFault(R"({"summary":"s","edits":[],"command":"rm"})").find("'command' is unknown"), std::string::npos);
-  EXPECT_NE(coderFault(R"({"summary":"s","edits":[],"promise":"exact"})").find("'promise' is none of"), std::string::npos);
-  EXPECT_NE(coderFault(R"({"summary":"s","edits":[],"assumes":["luck"]})").find("'assumes' may hold"), std::string::npos);
+  EXPECT_NE(coderFault(R"({"summary":" ","edits":[]})").find("'summary' is empty"),
+            std::string::npos);
+  EXPECT_NE(coderFault(R"({"summary":"s","edits":{}})").find("'edits' is not a list"),
+            std::string::npos);
+  EXPECT_NE(
+      coderFault(R"({"summary":"s","edits":[{"anchor":"a1"}]})").find("'edits[0].text' is missing"),
+      std::string::npos);
+  EXPECT_NE(coderFault(R"({"summary":"s","edits":[],"command":"rm"})").find("'command' is unknown"),
+            std::string::npos);
+  EXPECT_NE(
+      coderFault(R"({"summary":"s","edits":[],"promise":"exact"})").find("'promise' is none of"),
+      std::string::npos);
+  EXPECT_NE(
+      coderFault(R"({"summary":"s","edits":[],"assumes":["luck"]})").find("'assumes' may hold"),
+      std::string::npos);
 }
 
 TEST(Reply, SummariesAreOneLine) {
-  auto answer = readCoderReply(llvm::cantFail(json::parse(R"({"summary":"a\n\u001b[31mb","edits":[]})")));
+  auto answer =
+      readCoderReply(llvm::cantFail(json::parse(R"({"summary":"a\n\u001b[31mb","edits":[]})")));
   EXPECT_EQ(llvm::cantFail(std::move(answer)).summary, "a  [31mb");
 }
 
@@ -178,10 +192,13 @@ TEST(ReplyTemplate, DeclaredAndUsedAgree) {
   EXPECT_NE(fault({{"A", {"1"}, "2"}}, "{{A}}").find("none of its values"), std::string::npos);
   EXPECT_NE(fault({{"A", {}, "1"}}, "{{A}}").find("needs 1 to 16"), std::string::npos);
   EXPECT_NE(fault({{"A", {"1", "1"}, "1"}}, "{{A}}").find("twice"), std::string::npos);
-  EXPECT_NE(fault({{"A", {"1"}, "1"}, {"A", {"1"}, "1"}}, "{{A}}").find("declared twice"), std::string::npos);
+  EXPECT_NE(fault({{"A", {"1"}, "1"}, {"A", {"1"}, "1"}}, "{{A}}").find("declared twice"),
+            std::string::npos);
   EXPECT_NE(fault({{"a", {"1"}, "1"}}, "{{a}}").find("upper-case"), std::string::npos);
   for (const char *value : {"1;}", "x y", "", "1.5", "-", "a-b", "system(\"rm\")"})
-    EXPECT_NE(fault({{"A", {value}, value}}, "{{A}}").find("neither an integer nor"), std::string::npos) << value;
+    EXPECT_NE(fault({{"A", {value}, value}}, "{{A}}").find("neither an integer nor"),
+              std::string::npos)
+        << value;
 }
 
 TEST(ReplyTemplate, FillsValues) {
@@ -192,7 +209,8 @@ TEST(ReplyTemplate, FillsValues) {
   EXPECT_EQ(values["TILE"], "16");
   auto outside = templateValues(reply(), {{"TILE", "64"}});
   ASSERT_FALSE(outside);
-  EXPECT_NE(llvm::toString(outside.takeError()).find("'64' is no value for parameter 'TILE'"), std::string::npos);
+  EXPECT_NE(llvm::toString(outside.takeError()).find("'64' is no value for parameter 'TILE'"),
+            std::string::npos);
   auto unknown = templateValues(reply(), {{"EDGE", "16"}});
   ASSERT_FALSE(unknown);
   EXPECT_NE(llvm::toString(unknown.takeError()).find("has no parameter 'EDGE'"), std::string::npos);

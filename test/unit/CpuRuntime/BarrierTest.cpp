@@ -12,7 +12,8 @@ void reverse(void **args, const Block *block, Thread *thread) {
   auto *shared = reinterpret_cast<int *>(block->dynamicShared);
   shared[thread->linear] = int(thread->linear + block->ctaid.x);
   kbrt_barrier(0, 0, 0);
-  out[block->ctaid.x * block->threads + thread->linear] = shared[block->threads - 1 - thread->linear];
+  out[block->ctaid.x * block->threads + thread->linear] =
+      shared[block->threads - 1 - thread->linear];
 }
 
 void reduce(void **args, const Block *block, Thread *thread) {
@@ -137,9 +138,10 @@ TEST(Barrier, ReportsThreadsAtDifferentBarriers) {
   image.kernel("k", apart);
   LaunchResult result = image.launch("k", {1}, {64}, 0, nullptr);
   EXPECT_EQ(result.status, LaunchStatus::DivergentBarrier);
-  EXPECT_EQ(result.message, "threads wait at different barriers and can never meet: 32 threads wait at barrier 0 "
-                            "(k.cu:1), the first is thread (0,0,0); 32 threads wait at barrier 1 (k.cu:2), the "
-                            "first is thread (32,0,0) (kernel k, block (0,0,0))");
+  EXPECT_EQ(result.message,
+            "threads wait at different barriers and can never meet: 32 threads wait at barrier 0 "
+            "(k.cu:1), the first is thread (0,0,0); 32 threads wait at barrier 1 (k.cu:2), the "
+            "first is thread (32,0,0) (kernel k, block (0,0,0))");
 }
 
 TEST(Barrier, CheckModeRefusesOneBarrierFromTwoLines) {
@@ -149,9 +151,11 @@ TEST(Barrier, CheckModeRefusesOneBarrierFromTwoLines) {
     image.site(AccessKind::Barrier);
     image.kernel("k", twoLines);
     LaunchResult result = image.launch("k", {1}, {64}, 0, nullptr);
-    EXPECT_EQ(result.status, mode == ImageMode::Plain ? LaunchStatus::Ok : LaunchStatus::DivergentBarrier);
+    EXPECT_EQ(result.status,
+              mode == ImageMode::Plain ? LaunchStatus::Ok : LaunchStatus::DivergentBarrier);
     if (mode == ImageMode::Check)
-      EXPECT_NE(result.message.find("k.cu:1, others at the one at k.cu:2"), std::string::npos) << result.message;
+      EXPECT_NE(result.message.find("k.cu:1, others at the one at k.cu:2"), std::string::npos)
+          << result.message;
   }
 }
 
@@ -161,7 +165,8 @@ TEST(Barrier, ReportsADeadlock) {
   image.kernel("k", waitForNobody);
   LaunchResult result = image.launch("k", {1}, {64}, 0, nullptr);
   EXPECT_EQ(result.status, LaunchStatus::Deadlock);
-  EXPECT_NE(result.message.find("32 threads wait at barrier 3 (k.cu:1)"), std::string::npos) << result.message;
+  EXPECT_NE(result.message.find("32 threads wait at barrier 3 (k.cu:1)"), std::string::npos)
+      << result.message;
   EXPECT_NE(result.message.find("32 threads have ended"), std::string::npos) << result.message;
 }
 

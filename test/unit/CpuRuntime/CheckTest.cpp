@@ -99,9 +99,9 @@ TEST(Check, FindsReadsPastTheEnd) {
   LaunchResult result = image.launch("copy", {2}, {64}, 0, in.data, out.data, 2);
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].kind, FindingKind::OutOfBounds);
-  EXPECT_EQ(toText(result.findings[0]),
-            "out-of-bounds in copy at dir/k.cu:1, array in: load of 4 bytes 0 bytes past the end of in (512 bytes) "
-            "(block (1,0,0), thread (62,0,0)), 2 times");
+  EXPECT_EQ(toText(result.findings[0]), "out-of-bounds in copy at dir/k.cu:1, array in: load of 4 "
+                                        "bytes 0 bytes past the end of in (512 bytes) "
+                                        "(block (1,0,0), thread (62,0,0)), 2 times");
 }
 
 TEST(Check, FindsReadsBeforeTheStart) {
@@ -175,7 +175,8 @@ TEST(Check, FindsStoresPastTheNamedSharedArray) {
   LaunchResult result = image.launch("k", {1}, {9}, 0, nullptr);
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].kind, FindingKind::OutOfBounds);
-  EXPECT_NE(result.findings[0].message.find("0 bytes past the end of tile (32 bytes)"), std::string::npos);
+  EXPECT_NE(result.findings[0].message.find("0 bytes past the end of tile (32 bytes)"),
+            std::string::npos);
 }
 
 TEST(Check, FindsMisuseOfLocalArrays) {
@@ -196,7 +197,8 @@ TEST(Check, FindsMisuseOfLocalArrays) {
 TEST(Check, LetsPaddingTravelInStructCopies) {
   CheckImage image;
   for (int i = 0; i < 4; ++i)
-    image.site(i < 1 ? AccessKind::Store : AccessKind::Load, MemorySpace::Global, i == 3 ? 1 : 4, "s");
+    image.site(i < 1 ? AccessKind::Store : AccessKind::Load, MemorySpace::Global, i == 3 ? 1 : 4,
+               "s");
   image.kernel("k", copyStruct, {8, 8});
   DeviceArray<Pair> in(1), out(1);
   LaunchResult result = image.launch("k", {1}, {1}, 0, in.data, out.data);
@@ -219,7 +221,8 @@ TEST(Check, FindsMisalignedVectors) {
 TEST(Check, FindsStoresToConstantMemory) {
   CheckImage image;
   static void *slot;
-  image.variables.push_back({"c", VariableKind::Constant, 0, 4, 256, nullptr, &slot, nullptr, 0, "int", 1});
+  image.variables.push_back(
+      {"c", VariableKind::Constant, 0, 4, 256, nullptr, &slot, nullptr, 0, "int", 1});
   image.copyKernel();
   int *constant = static_cast<int *>(slot);
   LaunchResult result = image.launch("copy", {1}, {1}, 0, constant, constant, 0);

@@ -42,7 +42,9 @@ void sharedStride(void **args, const Block *block, Thread *thread) {
   kbrt_count_access(2, block->shared + thread->lane * stride, noLoop);
 }
 
-void atomicToOne(void **args, const Block *, Thread *) { kbrt_count_access(3, argument<int *>(args, 0), noLoop); }
+void atomicToOne(void **args, const Block *, Thread *) {
+  kbrt_count_access(3, argument<int *>(args, 0), noLoop);
+}
 
 /// All threads read the same 4 KiB twice: the second time hits L1.
 void readTwice(void **args, const Block *, Thread *thread) {
@@ -69,7 +71,8 @@ struct CountImage : TestImage {
     blocks.push_back({0, 0, 1, 3, 7, "dir/k.cu", 1});
     branches.push_back({0, 8, 1, "dir/k.cu", 1, 0});
   }
-  KernelCounters count(BodyFunction body, Dim3 grid, Dim3 block, std::vector<uint32_t> bytes, auto... args) {
+  KernelCounters count(BodyFunction body, Dim3 grid, Dim3 block, std::vector<uint32_t> bytes,
+                       auto... args) {
     kernel("k", body, bytes).sharedSpan = 16384;
     LaunchResult result = launch("k", grid, block, 0, args...);
     EXPECT_EQ(result.status, LaunchStatus::Ok) << result.message;
@@ -103,12 +106,20 @@ TEST(Count, MisalignedRequestsNeedOneSectorMore) {
 }
 
 TEST(Count, WideLanesTakeTheirLinesInPasses) {
-  // Every lane has a line of its own but for the width: 16 lanes of 8 bytes and 8 of 16 go together.
+  // Every lane has a line of its own but for the width: 16 lanes of 8 bytes and 8 of 16 go
+  // together.
   struct Case {
     uint32_t stride, bytes;
     double lines;
   };
-  for (Case t : {Case{1, 4, 1}, {32, 4, 32}, {2, 8, 2}, {32, 8, 32}, {4, 16, 4}, {32, 16, 32}, {0, 4, 1}, {0, 16, 4}}) {
+  for (Case t : {Case{1, 4, 1},
+                 {32, 4, 32},
+                 {2, 8, 2},
+                 {32, 8, 32},
+                 {4, 16, 4},
+                 {32, 16, 32},
+                 {0, 4, 1},
+                 {0, 16, 4}}) {
     CountImage image;
     for (auto &site : image.sites)
       site.bytes = t.bytes;
@@ -170,8 +181,16 @@ TEST(Count, BankConflicts) {
     double wavefronts, ideal;
   };
   // Stride in bytes. Odd word strides are free; 8 and 16 bytes go by halves and quarters of a warp.
-  for (Case t : {Case{4, 4, 1, 1}, {8, 4, 2, 1}, {128, 4, 32, 1}, {132, 4, 1, 1}, {0, 4, 1, 1}, {1, 1, 1, 1},
-                 {8, 8, 2, 2}, {16, 16, 4, 4}, {32, 16, 8, 4}, {16, 8, 4, 2}}) {
+  for (Case t : {Case{4, 4, 1, 1},
+                 {8, 4, 2, 1},
+                 {128, 4, 32, 1},
+                 {132, 4, 1, 1},
+                 {0, 4, 1, 1},
+                 {1, 1, 1, 1},
+                 {8, 8, 2, 2},
+                 {16, 16, 4, 4},
+                 {32, 16, 8, 4},
+                 {16, 8, 4, 2}}) {
     CountImage image;
     image.sites[2].bytes = t.bytes;
     KernelCounters c = image.count(sharedStride, {1}, {32}, {4}, t.stride);

@@ -13,7 +13,8 @@ void writeIndex(void **args, const Block *block, Thread *thread) {
   out[i] = int(i) * 3;
 }
 
-void writeIndexLoop(void **args, const Block *block, Thread *thread, uint32_t first, uint32_t last) {
+void writeIndexLoop(void **args, const Block *block, Thread *thread, uint32_t first,
+                    uint32_t last) {
   for (uint32_t i = first; i < last; ++i) {
     thread->tid = {i, 0, 0};
     thread->linear = i;
@@ -139,7 +140,8 @@ TEST(Launch, RefusesWhatCudaRefuses) {
   image.kernel("k", writeIndex);
   image.kernel("bounded", writeIndex).maxThreads = 128;
   int *none = nullptr;
-  for (auto [grid, block] : {std::pair<Dim3, Dim3>{{1}, {1025}}, {{0}, {32}}, {{1, 65536}, {32}}, {{1}, {1, 1, 65}}}) {
+  for (auto [grid, block] :
+       {std::pair<Dim3, Dim3>{{1}, {1025}}, {{0}, {32}}, {{1, 65536}, {32}}, {{1}, {1, 1, 65}}}) {
     LaunchResult result = image.launch("k", grid, block, 0, none);
     EXPECT_EQ(result.status, LaunchStatus::InvalidLaunch);
     EXPECT_FALSE(result.message.empty());
@@ -154,7 +156,8 @@ TEST(Launch, ReportsANullPointer) {
   LaunchResult result = image.launch("k", {1}, {32}, 0, nullptr);
   EXPECT_EQ(result.status, LaunchStatus::Fault);
   EXPECT_NE(result.message.find("null pointer"), std::string::npos) << result.message;
-  EXPECT_NE(result.message.find("block (0,0,0), thread (0,0,0)"), std::string::npos) << result.message;
+  EXPECT_NE(result.message.find("block (0,0,0), thread (0,0,0)"), std::string::npos)
+      << result.message;
 }
 
 TEST(Launch, ReportsAStackOverflow) {
@@ -274,8 +277,10 @@ TEST(Image, PlacesAndResetsVariables) {
   static void *slots[2];
   static const int initial[3] = {1, 2, 3};
   static const VariableRelocation relocation{0, 0, 8};
-  image.variables.push_back({"table", VariableKind::Device, 0, 4, 12, initial, &slots[0], nullptr, 0, "int", 1});
-  image.variables.push_back({"pointer", VariableKind::Device, 0, 8, 8, nullptr, &slots[1], &relocation, 1, "int", 2});
+  image.variables.push_back(
+      {"table", VariableKind::Device, 0, 4, 12, initial, &slots[0], nullptr, 0, "int", 1});
+  image.variables.push_back(
+      {"pointer", VariableKind::Device, 0, 8, 8, nullptr, &slots[1], &relocation, 1, "int", 2});
   Image &loaded = image.load();
   const SymbolInfo *table = loaded.findSymbol("table");
   ASSERT_TRUE(table);

@@ -43,7 +43,8 @@ TEST(DeviceMemory, PlacesABufferAtAnAddressOnce) {
   EXPECT_EQ(memory.allocateAt(reinterpret_cast<uint64_t>(where) + 4096, 10), nullptr);
   EXPECT_EQ(memory.lastError(), "two buffers of the plan overlap");
   EXPECT_TRUE(memory.free(where));
-  ASSERT_EQ(memory.allocateAt(reinterpret_cast<uint64_t>(where), 5000), where) << memory.lastError();
+  ASSERT_EQ(memory.allocateAt(reinterpret_cast<uint64_t>(where), 5000), where)
+      << memory.lastError();
   EXPECT_TRUE(memory.free(where));
   EXPECT_EQ(memory.allocateAt(reinterpret_cast<uint64_t>(where) + 1, 10), nullptr);
   EXPECT_EQ(memory.allocateAt(4096, 10), nullptr);

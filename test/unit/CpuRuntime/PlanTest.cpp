@@ -18,7 +18,9 @@ void addTo(void **args, const Block *block, Thread *thread) {
 }
 
 /// Writes through its pointer to const.
-void cheat(void **args, const Block *, Thread *thread) { argument<int *>(args, 0)[thread->linear] += 1; }
+void cheat(void **args, const Block *, Thread *thread) {
+  argument<int *>(args, 0)[thread->linear] += 1;
+}
 
 constexpr uint64_t place = arenaBase + (uint64_t(1) << 30);
 
@@ -29,7 +31,8 @@ template <typename T> std::vector<uint8_t> bytesOf(T value) {
 
 struct PlanTest : testing::Test {
   PlanTest() {
-    image.variables.push_back({"calls", VariableKind::Device, 0, 4, 4, nullptr, &callsSlot, nullptr, 0, "int", 1});
+    image.variables.push_back(
+        {"calls", VariableKind::Device, 0, 4, 4, nullptr, &callsSlot, nullptr, 0, "int", 1});
     image.kernel("addTo", addTo, {8, 8, 4});
     // The first parameter is `const int *in`.
     image.parameters.back()[0].isConst = 1;
@@ -51,8 +54,13 @@ struct PlanTest : testing::Test {
     launch.arguments = {{bytesOf(plan.buffers[0].address), {{0, {0, 0}}}},
                         {bytesOf(plan.buffers[1].address), {{0, {1, 0}}}},
                         {bytesOf(int(5)), {}}};
-    plan.steps = {AllocStep{0}, AllocStep{1}, UploadStep{Region::linear({0, 0}, 256), 0, 0}, launch, launch,
-                  ReadStep{Region::linear({1, 0}, 256), 0, 0}, ReadStep{Region::linear({2, 0}, 4), 256, 0},
+    plan.steps = {AllocStep{0},
+                  AllocStep{1},
+                  UploadStep{Region::linear({0, 0}, 256), 0, 0},
+                  launch,
+                  launch,
+                  ReadStep{Region::linear({1, 0}, 256), 0, 0},
+                  ReadStep{Region::linear({2, 0}, 4), 256, 0},
                   FreeStep{0}};
     options.inputs.data = {reinterpret_cast<const char *>(input), sizeof input};
   }
@@ -114,9 +122,13 @@ TEST_F(PlanTest, ReplacesUploads) {
 
 TEST_F(PlanTest, FillsCopiesAndPitches) {
   Region rows{{0, 0}, 4, 4, 16};
-  plan.steps = {AllocStep{0}, AllocStep{1}, FillStep{Region::linear({0, 0}, 256), 1, 0},
-                FillStep{rows, 2, 0}, CopyStep{Region{{1, 0}, 4, 4, 4}, rows, 0},
-                ReadStep{Region::linear({1, 0}, 16), 0, 0}, ReadStep{Region{{0, 0}, 8, 2, 16}, 16, 0}};
+  plan.steps = {AllocStep{0},
+                AllocStep{1},
+                FillStep{Region::linear({0, 0}, 256), 1, 0},
+                FillStep{rows, 2, 0},
+                CopyStep{Region{{1, 0}, 4, 4, 4}, rows, 0},
+                ReadStep{Region::linear({1, 0}, 16), 0, 0},
+                ReadStep{Region{{0, 0}, 8, 2, 16}, 16, 0}};
   PlanResult result = executePlan(plan, image.load(), options);
   ASSERT_EQ(result.status, LaunchStatus::Ok) << result.message;
   EXPECT_EQ(result.observables, std::string(16, '\2') + "\2\2\2\2\1\1\1\1\2\2\2\2\1\1\1\1");
@@ -152,7 +164,8 @@ TEST_F(PlanTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(executePlan(plan, loaded, options).message,
             "the image has no variable 'missing' of 4 bytes, which the plan uses");
   plan.steps = {ReadStep{Region::linear({0, 0}, 4), 0, 0}};
-  EXPECT_EQ(executePlan(plan, loaded, options).message, "the plan uses buffer 0 while it is not allocated");
+  EXPECT_EQ(executePlan(plan, loaded, options).message,
+            "the plan uses buffer 0 while it is not allocated");
 }
 
 TEST_F(PlanTest, EndsWhenMemoryRunsOut) {

@@ -172,7 +172,8 @@ TEST(Race, MissingBarrierIsFoundAcrossAndInsideWarps) {
 }
 
 TEST(Race, SameValueIsBenign) {
-  for (auto [body, severity] : {std::pair{&sameValue, Severity::Benign}, {&otherValue, Severity::Error}}) {
+  for (auto [body, severity] :
+       {std::pair{&sameValue, Severity::Benign}, {&otherValue, Severity::Error}}) {
     RaceImage image;
     image.add(body);
     DeviceArray<int> a(1);

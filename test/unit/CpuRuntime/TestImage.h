@@ -28,11 +28,13 @@ public:
     return n;
   }
 
-  KernelInfo &kernel(const char *name, BodyFunction body, std::vector<uint32_t> parameterBytes = {8}) {
+  KernelInfo &kernel(const char *name, BodyFunction body,
+                     std::vector<uint32_t> parameterBytes = {8}) {
     auto &list = parameters.emplace_back();
     uint32_t offset = 0;
     for (uint32_t bytes : parameterBytes) {
-      list.push_back({"p", "float *", "float", offset, bytes, bytes, 4, bytes == 8, 0, 0, 0, nullptr, 0});
+      list.push_back(
+          {"p", "float *", "float", offset, bytes, bytes, 4, bytes == 8, 0, 0, 0, nullptr, 0});
       offset += bytes;
     }
     KernelInfo info{};
@@ -76,7 +78,8 @@ public:
   }
 
   template <typename... Args>
-  LaunchResult launch(const char *name, Dim3 grid, Dim3 block, uint64_t dynamicShared, Args... args) {
+  LaunchResult launch(const char *name, Dim3 grid, Dim3 block, uint64_t dynamicShared,
+                      Args... args) {
     Image &loaded = load();
     const KernelInfo *found = loaded.findKernel(name);
     EXPECT_TRUE(found);

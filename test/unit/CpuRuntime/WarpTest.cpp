@@ -88,8 +88,9 @@ void spinLock(void **args, const Block *block, Thread *) {
   *lock = 0;
 }
 
-const MmaShape wmma16{16, 16, 16, MmaLayout::Wmma, MmaType::F16, MmaType::F16, MmaType::F32, MmaType::F32,
-                      16, 16, 8, 8, 0, 0};
+const MmaShape wmma16{
+    16, 16, 16, MmaLayout::Wmma, MmaType::F16, MmaType::F16, MmaType::F32, MmaType::F32, 16, 16, 8,
+    8,  0,  0};
 
 /// A = row, B = identity, C = 0.5: D(r, c) = r + 0.5.
 void mma(void **args, const Block *, Thread *thread) {
@@ -99,8 +100,9 @@ void mma(void **args, const Block *, Thread *thread) {
   uint32_t row, column;
   for (uint32_t i = 0; i < 16; ++i) {
     fragmentPosition(wmma16, MmaOperand::A, thread->lane, i, row, column);
-    static const uint16_t halves[16] = {0x0000, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700,
-                                        0x4800, 0x4880, 0x4900, 0x4980, 0x4a00, 0x4a80, 0x4b00, 0x4b80};
+    static const uint16_t halves[16] = {0x0000, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500,
+                                        0x4600, 0x4700, 0x4800, 0x4880, 0x4900, 0x4980,
+                                        0x4a00, 0x4a80, 0x4b00, 0x4b80};
     a[i] = halves[row];
     fragmentPosition(wmma16, MmaOperand::B, thread->lane, i, row, column);
     b[i] = row == column ? 0x3c00 : 0;
@@ -114,7 +116,8 @@ void mma(void **args, const Block *, Thread *thread) {
   }
 }
 
-template <typename T> std::vector<T> run(BodyFunction body, size_t n, uint32_t threads, uint64_t seed = 0) {
+template <typename T>
+std::vector<T> run(BodyFunction body, size_t n, uint32_t threads, uint64_t seed = 0) {
   TestImage image;
   image.site(AccessKind::WarpOp);
   image.site(AccessKind::WarpOp);
@@ -189,7 +192,8 @@ TEST(Warp, ReportsALaneOutsideItsMask) {
   image.kernel("k", notInMask);
   LaunchResult result = image.launch("k", {1}, {32}, 0, nullptr);
   EXPECT_EQ(result.status, LaunchStatus::DivergentBarrier);
-  EXPECT_NE(result.message.find("lane 1 is not in the mask 0x00000001"), std::string::npos) << result.message;
+  EXPECT_NE(result.message.find("lane 1 is not in the mask 0x00000001"), std::string::npos)
+      << result.message;
 }
 
 TEST(Warp, ReportsALaneThatWaitsElsewhere) {
@@ -199,7 +203,8 @@ TEST(Warp, ReportsALaneThatWaitsElsewhere) {
   image.kernel("k", laneAtBarrier);
   LaunchResult result = image.launch("k", {1}, {32}, 0, nullptr);
   EXPECT_EQ(result.status, LaunchStatus::DivergentBarrier);
-  EXPECT_NE(result.message.find("31 threads wait for the lanes of mask 0xffffffff (k.cu:2)"), std::string::npos)
+  EXPECT_NE(result.message.find("31 threads wait for the lanes of mask 0xffffffff (k.cu:2)"),
+            std::string::npos)
       << result.message;
 }
 

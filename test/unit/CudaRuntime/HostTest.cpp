@@ -42,9 +42,8 @@ TEST(SlabLayout, UsesFreedPlacesAgain) {
 
 TEST(SlabLayout, JoinsNeighbouringHoles) {
   SlabLayout layout =
-      SlabLayout::of(planOf({4096, 4096, 4096, 8192},
-                            {AllocStep{0}, AllocStep{1}, AllocStep{2}, FreeStep{1}, FreeStep{0},
-                             AllocStep{3}}));
+      SlabLayout::of(planOf({4096, 4096, 4096, 8192}, {AllocStep{0}, AllocStep{1}, AllocStep{2},
+                                                       FreeStep{1}, FreeStep{0}, AllocStep{3}}));
   EXPECT_EQ(layout.offset[3], layout.offset[0]);
 }
 
@@ -85,7 +84,8 @@ TEST(ImageKind, ChecksTheArchitectureAgainstTheDevice) {
 }
 
 TEST(ImageKind, ShowsTheDeviceRuntime) {
-  EXPECT_TRUE(canLaunchFromDevice(elf(8, 0x5a00) + std::string("\0.text.__cudaCDP2LaunchDeviceV2", 31)));
+  EXPECT_TRUE(
+      canLaunchFromDevice(elf(8, 0x5a00) + std::string("\0.text.__cudaCDP2LaunchDeviceV2", 31)));
   EXPECT_TRUE(canLaunchFromDevice(".extern .func cudaGraphLaunch"));
   EXPECT_FALSE(canLaunchFromDevice(elf(8, 0x5a00) + "_Z6launchv"));
 }
@@ -165,7 +165,8 @@ TEST(StoredPointers, AreFoundInWhatKernelsDoNotTakeForNumbers) {
 }
 
 TEST(KernelTypes, TellPointersToConst) {
-  EXPECT_EQ(constPointerParameters("_Z5saxpyifPKfPf"), (std::vector<bool>{false, false, true, false}));
+  EXPECT_EQ(constPointerParameters("_Z5saxpyifPKfPf"),
+            (std::vector<bool>{false, false, true, false}));
   EXPECT_EQ(constPointerParameters("saxpy"), std::nullopt);
 }
 

@@ -31,8 +31,9 @@ TEST(SanitizerLog, MergesThreadsOfOneDefect) {
   EXPECT_EQ(finding.file, "a folder/kernels.cu");
   EXPECT_EQ(finding.line, 58u);
   EXPECT_EQ(finding.count, 2u);
-  EXPECT_EQ(finding.text, "Invalid __global__ write of size 4 bytes; at _Z12writeOutsideiPi+0xb0 in "
-                          "a folder/kernels.cu:58");
+  EXPECT_EQ(finding.text,
+            "Invalid __global__ write of size 4 bytes; at _Z12writeOutsideiPi+0xb0 in "
+            "a folder/kernels.cu:58");
 }
 
 TEST(SanitizerLog, TakesTheFirstPlaceOfARace) {

@@ -25,8 +25,8 @@ std::string compileKernel(const std::string &flags) {
                            "}\n";
   const char *toolkit = std::getenv("CUDA_PATH");
   std::string nvcc = std::string(toolkit ? toolkit : "/usr/local/cuda") + "/bin/nvcc";
-  std::string command = nvcc + " -cubin -arch=sm_90 " + flags + " " + source + " -o " + cubin +
-                        " >/dev/null 2>&1";
+  std::string command =
+      nvcc + " -cubin -arch=sm_90 " + flags + " " + source + " -o " + cubin + " >/dev/null 2>&1";
   std::ostringstream bytes;
   if (std::system(command.c_str()) == 0)
     bytes << std::ifstream(cubin, std::ios::binary).rdbuf();
@@ -46,8 +46,8 @@ std::set<unsigned> linesOf(const std::string &cubin, Problem &problem) {
 TEST(SourceLines, FollowTheLineTableOfACubin) {
   std::string cubin = compileKernel("-lineinfo");
   Problem problem;
-  if (cubin.empty() || (!sourcePlace(cubin, "_Z5twiceiPf", 0, problem) &&
-                        problem.message.starts_with("no CUPTI")))
+  if (cubin.empty() ||
+      (!sourcePlace(cubin, "_Z5twiceiPf", 0, problem) && problem.message.starts_with("no CUPTI")))
     GTEST_SKIP() << "needs nvcc and CUPTI " << problem.message;
   std::set<unsigned> lines = linesOf(cubin, problem);
   EXPECT_TRUE(lines.count(2) && lines.count(4)) << problem.message;

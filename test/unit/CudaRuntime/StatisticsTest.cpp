@@ -103,7 +103,8 @@ TEST(Statistics, LongProgramsAreMeasuredWithFewSamples) {
   rule.minSeconds = 0.1;
   EXPECT_EQ(whetherToStop(rule, 8, 0.4, quiet), StopReason::GoOn) << "short samples are cheap";
   EXPECT_EQ(whetherToStop(rule, 8, 1, noisy), StopReason::GoOn);
-  EXPECT_EQ(whetherToStop(rule, 4, rule.maxSeconds, noisy), StopReason::GoOn) << "too few to decide anything";
+  EXPECT_EQ(whetherToStop(rule, 4, rule.maxSeconds, noisy), StopReason::GoOn)
+      << "too few to decide anything";
   EXPECT_EQ(whetherToStop(rule, 6, rule.maxSeconds, noisy), StopReason::TimeOut);
   EXPECT_EQ(whetherToStop(rule, 2, 3 * rule.maxSeconds, noisy), StopReason::TimeOut);
 }
@@ -141,14 +142,14 @@ TEST(Statistics, StopsWhereAllSamplesLieApart) {
   EXPECT_EQ(whetherToStop(rule, 8, 1, noisy, 1.2), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 6, 1, noisy, 1.3), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 6, 1, noisy, 3.5), StopReason::Apart);
-  EXPECT_EQ(whetherToStop(rule, 4, 1, noisy, 100), StopReason::GoOn) << "nothing is decided of two blocks";
+  EXPECT_EQ(whetherToStop(rule, 4, 1, noisy, 100), StopReason::GoOn)
+      << "nothing is decided of two blocks";
   EXPECT_EQ(whetherToStop(rule, 8, 0.1, noisy, 1.3), StopReason::GoOn) << "short samples are cheap";
 }
 
 TEST(Statistics, StopsWhenQuietOrStableOrLate) {
   StopRule rule;
-  std::vector<double> loud = {0.1, 0.08, 0.05, 0.04}, quiet = {0.1, 0.004},
-                      stable(8, 0.03);
+  std::vector<double> loud = {0.1, 0.08, 0.05, 0.04}, quiet = {0.1, 0.004}, stable(8, 0.03);
   EXPECT_EQ(whetherToStop(rule, 100, 1, loud), StopReason::GoOn);
   EXPECT_EQ(whetherToStop(rule, 100, 1, quiet), StopReason::Quiet);
   EXPECT_EQ(whetherToStop(rule, 100, 1, stable), StopReason::Stable);

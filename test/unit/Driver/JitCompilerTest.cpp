@@ -12,7 +12,8 @@ namespace {
 struct JitCompilerTest : testing::Test {
   TemporaryDirectory folder = llvm::cantFail(TemporaryDirectory::create("kb-opt-jit"));
   NvccCompiler nvcc{realProcessRunner(), folder.path().str()};
-  JitCompiler jit{nvcc, realProcessRunner(), findProgram("kb-run").value_or(""), folder.path().str(), false};
+  JitCompiler jit{nvcc, realProcessRunner(), findProgram("kb-run").value_or(""),
+                  folder.path().str(), false};
   ProgramParser parser;
 
   void SetUp() override {
@@ -136,8 +137,9 @@ TEST_F(JitCompilerTest, NewVariablesAreForNvcc) {
   ProgramArtefacts counting = program("__device__ int calls;\n__global__ void k(float *x) {\n"
                                       "  atomicAdd(&calls, 1);\n  x[threadIdx.x] = calls;\n}\n");
   EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(counting)).producer).starts_with("nvcc"));
-  ProgramArtefacts keeping = program("__global__ void k(float *x) {\n  auto *kept = static_cast<float *>(malloc(4));\n"
-                                     "  *kept = x[threadIdx.x];\n  x[threadIdx.x] = *kept + 1;\n  free(kept);\n}\n");
+  ProgramArtefacts keeping =
+      program("__global__ void k(float *x) {\n  auto *kept = static_cast<float *>(malloc(4));\n"
+              "  *kept = x[threadIdx.x];\n  x[threadIdx.x] = *kept + 1;\n  free(kept);\n}\n");
   EXPECT_TRUE(llvm::StringRef(llvm::cantFail(jit.compile(keeping)).producer).starts_with("nvcc"));
 }
 
@@ -155,7 +157,8 @@ TEST_F(JitCompilerTest, ASliceOfAnotherProgramIsNone) {
 TEST_F(JitCompilerTest, FlagsThatOnlyNvccHasMeanNvcc) {
   EXPECT_FALSE(nvrtcOptions({"-rdc=true"}));
   EXPECT_FALSE(nvrtcOptions({"-G"}));
-  std::vector<std::string> options = *nvrtcOptions({"-DA=1", "-std=c++17", "-fmad=false", "-O2", "-lineinfo"});
+  std::vector<std::string> options =
+      *nvrtcOptions({"-DA=1", "-std=c++17", "-fmad=false", "-O2", "-lineinfo"});
   for (const char *each : {"-DA=1", "--std=c++17", "--fmad=false", "--generate-line-info"})
     EXPECT_TRUE(llvm::is_contained(options, each)) << each;
 }

@@ -19,7 +19,8 @@ TEST(MeasuredSpeed, OnlyFasterIsAGain) {
   EXPECT_DOUBLE_EQ(acceptedUs(series(TimingDecision::Inconclusive, 0), 10), 10) << "no ratio";
 }
 
-static LaunchMetrics launch(const char *kernel, double us, std::map<std::string, double> metrics, unsigned grid = 1) {
+static LaunchMetrics launch(const char *kernel, double us, std::map<std::string, double> metrics,
+                            unsigned grid = 1) {
   LaunchMetrics result;
   result.kernel = kernel;
   result.us = us;
@@ -30,7 +31,8 @@ static LaunchMetrics launch(const char *kernel, double us, std::map<std::string,
 
 static GpuProfile twoKernels() {
   GpuProfile profile;
-  profile.launches = {launch("a", 3, {{"x.sum", 10}, {"x.pct", 50}}), launch("a", 1, {{"x.sum", 30}, {"x.pct", 90}}, 2),
+  profile.launches = {launch("a", 3, {{"x.sum", 10}, {"x.pct", 50}}),
+                      launch("a", 1, {{"x.sum", 30}, {"x.pct", 90}}, 2),
                       launch("a", 99, {}), // like the first one, which was counted
                       launch("b", 4, {})};
   return profile;
@@ -47,8 +49,12 @@ TEST(MeasuredSpeed, CountersByKernel) {
 }
 
 static json::Object modelled() {
-  return json::Object{{"kernels", json::Object{{"a", json::Object{{"us", 1}, {"metrics", json::Object{
-      {"kbopt__waves", 2}, {"kbopt__time_us", 7}, {"x.pct", 1}, {"y.pct", 2}}}}}}}};
+  return json::Object{
+      {"kernels", json::Object{{"a", json::Object{{"us", 1},
+                                                  {"metrics", json::Object{{"kbopt__waves", 2},
+                                                                           {"kbopt__time_us", 7},
+                                                                           {"x.pct", 1},
+                                                                           {"y.pct", 2}}}}}}}};
 }
 
 TEST(MeasuredSpeed, SharesOfTheProgramAndStaticFacts) {
@@ -69,10 +75,12 @@ TEST(MeasuredSpeed, DegradedMeansModelledMetrics) {
   profile.degraded = "no permission";
   json::Object speed = measuredSpeed(countersJson(profile), modelled(), 22);
   EXPECT_EQ(speed.getString("degraded"), llvm::StringRef("no permission"));
-  EXPECT_DOUBLE_EQ(*speed.getObject("kernels")->getObject("a")->getObject("metrics")->getNumber("y.pct"), 2);
+  EXPECT_DOUBLE_EQ(
+      *speed.getObject("kernels")->getObject("a")->getObject("metrics")->getNumber("y.pct"), 2);
 }
 
 TEST(MeasuredSpeed, NothingModelledIsNoTrouble) {
   json::Object speed = measuredSpeed(countersJson(twoKernels()), json::Object(), 22);
-  EXPECT_FALSE(speed.getObject("kernels")->getObject("a")->getObject("metrics")->get("kbopt__waves"));
+  EXPECT_FALSE(
+      speed.getObject("kernels")->getObject("a")->getObject("metrics")->get("kbopt__waves"));
 }

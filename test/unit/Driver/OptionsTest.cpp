@@ -34,12 +34,15 @@ TEST(Options, AFileGetsTheProgram) {
 
 TEST(Options, AReportIsOfASearch) {
   EXPECT_EQ(parseOptions({"-passes=auto", "--report=r.html", "a.cu"})->reportFile, "r.html");
-  EXPECT_NE(errorOf({"-passes=a", "--report=r.html", "a.cu"}).find("'--report' is of a search"), std::string::npos);
-  EXPECT_NE(errorOf({"-passes=auto", "--report=", "a.cu"}).find("'--report=' names no file"), std::string::npos);
+  EXPECT_NE(errorOf({"-passes=a", "--report=r.html", "a.cu"}).find("'--report' is of a search"),
+            std::string::npos);
+  EXPECT_NE(errorOf({"-passes=auto", "--report=", "a.cu"}).find("'--report=' names no file"),
+            std::string::npos);
 }
 
 TEST(Options, OneAndTwoDashes) {
-  auto options = parseOptions({"--passes=a,b{width=4}", "-budget-seconds=1.5", "--seed=7", "-j4", "a.cu"});
+  auto options =
+      parseOptions({"--passes=a,b{width=4}", "-budget-seconds=1.5", "--seed=7", "-j4", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
   EXPECT_EQ(options->passes, "a,b{width=4}");
   EXPECT_EQ(options->budgetSeconds, 1.5);
@@ -61,7 +64,8 @@ TEST(Options, StrategiesAndAblations) {
   ASSERT_TRUE(static_cast<bool>(options));
   EXPECT_EQ(options->strategy, "rollout");
   EXPECT_TRUE(options->memory && options->profile && !options->crossover && !options->minimalAgent);
-  options = parseOptions({"-passes=auto", "--strategy=tree", "--crossover", "--no-memory", "--no-profile", "a.cu"});
+  options = parseOptions(
+      {"-passes=auto", "--strategy=tree", "--crossover", "--no-memory", "--no-profile", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
   EXPECT_EQ(options->strategy, "tree");
   EXPECT_TRUE(options->crossover && !options->memory && !options->profile);
@@ -84,12 +88,14 @@ TEST(Options, Devices) {
   EXPECT_EQ(spool->device, DeviceKind::Spool);
   EXPECT_EQ(spool->spoolFolder, "/a/b");
   EXPECT_TRUE(spool->hasGpu());
-  EXPECT_EQ(errorOf({"-passes=auto", "--device=spool:", "a.cu"}),
-            "kb-opt: error: '--device=spool:' names no folder\n"
-            "kb-opt: note: write --device=spool:DIR, and start 'kb-run serve DIR' where the GPU is\n");
+  EXPECT_EQ(
+      errorOf({"-passes=auto", "--device=spool:", "a.cu"}),
+      "kb-opt: error: '--device=spool:' names no folder\n"
+      "kb-opt: note: write --device=spool:DIR, and start 'kb-run serve DIR' where the GPU is\n");
   EXPECT_EQ(errorOf({"-passes=auto", "--device=gpu", "a.cu"}),
             "kb-opt: error: unknown device 'gpu'\n"
-            "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine) or spool:DIR (a kb-run "
+            "kb-opt: note: it is cpu (times are modelled), cuda (a GPU of this machine) or "
+            "spool:DIR (a kb-run "
             "elsewhere)\n");
 }
 
@@ -114,15 +120,15 @@ TEST(Options, ValuesAreChecked) {
             "kb-opt: note: give a number that is at least 0\n");
   EXPECT_EQ(errorOf({"--emit=ptx", "a.cu"}),
             "kb-opt: error: unknown kind 'ptx' for '--emit'\n"
-            "kb-opt: note: it is one of diff, source, kb-ir, kb-nest, plan, job, workload, profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif\n");
+            "kb-opt: note: it is one of diff, source, kb-ir, kb-nest, plan, job, workload, "
+            "profile, profile-json, anchors, findings, findings-yaml, findings-json, sarif\n");
 }
 
 TEST(Options, InputsAreCounted) {
   EXPECT_EQ(errorOf({"-passes=auto"}),
             "kb-opt: error: no input file\n"
             "kb-opt: note: name a CUDA file: kb-opt -passes=auto kernel.cu\n");
-  EXPECT_EQ(errorOf({"-passes=auto", "a.cu", "b.cu"}),
-            "");
+  EXPECT_EQ(errorOf({"-passes=auto", "a.cu", "b.cu"}), "");
   EXPECT_EQ(errorOf({"-passes=auto", "-o", "c.cu", "a.cu", "b.cu"}),
             "kb-opt: error: '-o' is for one program, and several are named\n"
             "kb-opt: note: run kb-opt once for each file\n");
@@ -138,7 +144,8 @@ TEST(Options, InputsAreCounted) {
             "kb-opt: note: try -passes=auto, or name passes: kb-opt --list-passes\n");
   EXPECT_EQ(errorOf({"-passes=", "a.cu"}),
             "kb-opt: error: the pipeline is empty\n"
-            "kb-opt: note: name at least one pass, as in -passes=unroll-loop; kb-opt --list-passes shows them\n");
+            "kb-opt: note: name at least one pass, as in -passes=unroll-loop; kb-opt --list-passes "
+            "shows them\n");
 }
 
 TEST(Options, FixExcludesOutput) {
@@ -156,8 +163,9 @@ TEST(Options, HelpStaysShort) {
 }
 
 TEST(Options, Models) {
-  auto options = parseOptions({"-passes=auto", "--llm=openai", "--llm-model=m", "--llm-base-url=http://localhost:1/v1",
-                               "--llm-record=t.jsonl", "--llm-prices=p.yaml", "--budget-dollars=0.5",
+  auto options = parseOptions({"-passes=auto", "--llm=openai", "--llm-model=m",
+                               "--llm-base-url=http://localhost:1/v1", "--llm-record=t.jsonl",
+                               "--llm-prices=p.yaml", "--budget-dollars=0.5",
                                "--budget-tokens=1000", "--budget-calls=0", "a.cu"});
   ASSERT_TRUE(static_cast<bool>(options));
   FakeFileSystem files;
@@ -175,13 +183,15 @@ TEST(Options, Models) {
 TEST(Options, ModelsAreOffUnlessAsked) {
   FakeFileSystem files;
   auto provider = [&](std::vector<const char *> arguments) {
-    return llvm::cantFail(modelSettings(llvm::cantFail(parseOptions(arguments)), files)).provider.text();
+    return llvm::cantFail(modelSettings(llvm::cantFail(parseOptions(arguments)), files))
+        .provider.text();
   };
   files.files["c.yaml"] = "provider: mailbox:box\nmodel: theirs\nroles: {coder: {model: own}}\n";
   EXPECT_EQ(provider({"-passes=auto", "a.cu"}), "off");
   EXPECT_EQ(provider({"-passes=auto", "--llm-config=c.yaml", "a.cu"}), "mailbox:box");
   EXPECT_EQ(provider({"-passes=auto", "--llm-config=c.yaml", "--llm=off", "a.cu"}), "off");
-  auto options = llvm::cantFail(parseOptions({"-passes=auto", "--llm-config=c.yaml", "--llm-model=mine", "a.cu"}));
+  auto options = llvm::cantFail(
+      parseOptions({"-passes=auto", "--llm-config=c.yaml", "--llm-model=mine", "a.cu"}));
   ModelSettings settings = llvm::cantFail(modelSettings(options, files));
   EXPECT_EQ(settings.forRole(ModelRole::Planner).model, "mine");
   EXPECT_EQ(settings.forRole(ModelRole::Coder).model, "own");

@@ -134,7 +134,8 @@ TEST(Comparator, SubnormalSumsMayRoundWhereTheOriginalDidNot) {
   EXPECT_TRUE(test.compare({-1.0200549e-38f, 1e-39f}, reassociates()).accepted);
   EXPECT_FALSE(test.compare({-1.0200549e-38f, 1e-39f}, {}).accepted) << "bitwise is bitwise";
   EXPECT_FALSE(test.compare({0.0f, 1e-39f}, reassociates()).accepted) << "flushed to zero";
-  // Three times a sum of numbers of both signs, of which some partial sums are normal: 6 units of the smallest number off.
+  // Three times a sum of numbers of both signs, of which some partial sums are normal: 6 units of
+  // the smallest number off.
   FloatCase scaled{{2.3203367e-38f}, {}};
   EXPECT_TRUE(scaled.compare({2.32033586e-38f}, reassociates()).accepted);
   EXPECT_FALSE(scaled.compare({2.3204e-38f}, reassociates()).accepted);
@@ -174,8 +175,7 @@ TEST(Comparator, IntegersAreExactUnderEveryPromise) {
 TEST(Comparator, UnknownTypesAreComparedByteByByte) {
   std::vector<uint8_t> oracle{1, 2, 255}, candidate{1, 2, 254};
   OutputView view{"raw", ElementType::Unknown, oracle, oracle, {}};
-  EXPECT_EQ(compareOutput(view, candidate, reassociates(1000)).reason,
-            "raw[2] is fe, expected ff");
+  EXPECT_EQ(compareOutput(view, candidate, reassociates(1000)).reason, "raw[2] is fe, expected ff");
 }
 
 TEST(Comparator, SizesMustBeEqual) {

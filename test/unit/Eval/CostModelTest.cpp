@@ -64,7 +64,8 @@ TEST_F(CostModelTest, AStreamIsLimitedByDramNearItsFloor) {
   EXPECT_GT(launch.us, launch.floorUs);
   EXPECT_LT(launch.us, 1.3 * launch.floorUs);
   EXPECT_GT(launch.metrics.at("dram__throughput.avg.pct_of_peak_sustained_elapsed"), 75);
-  EXPECT_EQ(launch.metrics.at("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"), 100);
+  EXPECT_EQ(launch.metrics.at("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"),
+            100);
 }
 
 TEST_F(CostModelTest, UncoalescedAccessCostsMoreAndIsSeenInTheMetrics) {
@@ -72,7 +73,8 @@ TEST_F(CostModelTest, UncoalescedAccessCostsMoreAndIsSeenInTheMetrics) {
   stream(32);
   ModelledLaunch launch = model();
   EXPECT_GT(launch.us, 2 * coalesced);
-  EXPECT_EQ(launch.metrics.at("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"), 12.5);
+  EXPECT_EQ(launch.metrics.at("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"),
+            12.5);
   EXPECT_EQ(launch.metrics.at("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 32 * 32768.0);
   EXPECT_EQ(launch.metrics.at("kbopt__ideal_sectors_per_request"), 4);
 }
@@ -84,9 +86,12 @@ TEST_F(CostModelTest, BankConflictsBecomeSharedWavefronts) {
   EXPECT_EQ(launch.limiter, Limiter::SharedWavefronts);
   EXPECT_EQ(launch.metrics.at("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
             31 * 10 * 32768.0);
-  EXPECT_GT(launch.metrics.at("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"), 60);
-  EXPECT_GT(launch.metrics.at("smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio"),
-            launch.metrics.at("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"));
+  EXPECT_GT(launch.metrics.at("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"),
+            60);
+  EXPECT_GT(
+      launch.metrics.at("smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio"),
+      launch.metrics.at(
+          "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"));
 }
 
 TEST_F(CostModelTest, DoublePrecisionTakesItsOwnPipe) {
@@ -128,8 +133,9 @@ TEST_F(CostModelTest, FewWarpsCannotHideLatency) {
   counters.sites.push_back(load);
   ModelledLaunch launch = model();
   EXPECT_EQ(launch.limiter, Limiter::Latency);
-  EXPECT_GT(launch.metrics.at("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"),
-            1);
+  EXPECT_GT(
+      launch.metrics.at("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"),
+      1);
   counters.traffic.dramReadBytes /= 100;
   EXPECT_NEAR(model().us, launch.us, 0.1 * launch.us) << "all wait for whoever reads first";
 }
@@ -178,7 +184,8 @@ TEST_F(CostModelTest, UnrolledSourceHasAsManyLoadsInFlightAsItSays) {
     load.elementBytes = 4;
     counters.sites.assign(copies, load);
     counters.globalLoad.sectors = counters.globalLoad.lineWavefronts = 32 * 512.0 * 32;
-    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes = 32 * counters.globalLoad.sectors;
+    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes =
+        32 * counters.globalLoad.sectors;
     return model().us;
   };
   double asItIs = looped(1);
@@ -206,7 +213,8 @@ TEST_F(CostModelTest, LoadsThatAStoreOrAPragmaKeepsApartWaitOneAfterTheOther) {
     counters.sites[1].line = 1;
     counters.globalLoad.lineWavefronts = 512 * 32;
     counters.globalLoad.sectors = 4 * counters.globalLoad.lineWavefronts;
-    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes = 32 * counters.globalLoad.sectors;
+    counters.traffic.l2ReadBytes = counters.traffic.dramReadBytes =
+        32 * counters.globalLoad.sectors;
     return model().us;
   };
   double unrolled = looped(1, 1, false), pair = looped(1, 1, true), inTurn = looped(1, 2, true);
@@ -259,7 +267,8 @@ TEST_F(CostModelTest, APlanAddsItsLaunchesAndNamesTheLongestKernel) {
   ASSERT_TRUE(bool(plan));
   EXPECT_EQ(plan->launches.size(), 3u);
   EXPECT_EQ(plan->longestKernel, "slow");
-  EXPECT_NEAR(plan->us, plan->launches[0].us * 2 + plan->launches[2].us + 3 * chip.launchOverheadUs, 1e-9);
+  EXPECT_NEAR(plan->us, plan->launches[0].us * 2 + plan->launches[2].us + 3 * chip.launchOverheadUs,
+              1e-9);
   EXPECT_NEAR(plan->floorUs, 3 * (plan->launches[0].floorUs + chip.launchOverheadUs), 1e-9);
   auto metrics = kernelMetrics(*plan, "k");
   EXPECT_NEAR(metrics.at("kbopt__time_us"), plan->launches[0].us, 1e-9) << "per launch";

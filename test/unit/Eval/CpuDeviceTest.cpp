@@ -46,8 +46,7 @@ struct CpuDeviceTest : testing::Test {
     plan.buffers[0].address = 0x600000000000;
     plan.steps.push_back(kbrt::AllocStep{0});
     for (uint64_t i = 0; i < 2; ++i)
-      plan.steps.push_back(
-          kbrt::ReadStep{kbrt::Region::linear({0, 4 * i}, 4), 4 * i, 0, false});
+      plan.steps.push_back(kbrt::ReadStep{kbrt::Region::linear({0, 4 * i}, 4), 4 * i, 0, false});
     plan.outcome.ending = kbrt::Ending::Exit;
     std::string error;
     ASSERT_TRUE(kbrt::writePlan(plan, folder->path().str(), error)) << error;
@@ -108,7 +107,7 @@ TEST_F(CpuDeviceTest, FindingsAndCountersAreRead) {
 TEST_F(CpuDeviceTest, StatusesAreTheJudges) {
   kbRun.exitStatus = 1;
   const std::pair<const char *, RunStatus> expected[] = {
-      {"timeout", RunStatus::Timeout},   {"unsupported", RunStatus::Unsupported},
+      {"timeout", RunStatus::Timeout},           {"unsupported", RunStatus::Unsupported},
       {"out-of-memory", RunStatus::OutOfMemory}, {"crash", RunStatus::Fault},
       {"divergent-barrier", RunStatus::Fault},   {"invalid-launch", RunStatus::Fault}};
   for (const auto &[status, meaning] : expected) {

@@ -10,22 +10,23 @@ const char *const deviceText =
        "l2Bytes": 52428800, "memoryBytes": 150754820096, "noise": []})";
 
 std::string okResult(const std::string &more) {
-  return std::string(R"({"version": 1, "status": "ok", "message": "", "kernels": [], )") + deviceText +
-         (more.empty() ? "" : ", " + more) + "}";
+  return std::string(R"({"version": 1, "status": "ok", "message": "", "kernels": [], )") +
+         deviceText + (more.empty() ? "" : ", " + more) + "}";
 }
 
 const char *const summary = R"({"count": 30, "minUs": 9, "q1Us": 9.5, "medianUs": 10, "q3Us": 11,
                                 "maxUs": 12, "meanUs": 10, "relativeDeviation": 0.01})";
 
 std::string series(const std::string &comparison) {
-  return std::string(R"({"stop": "quiet", "seconds": 1, "usualMHz": 1980, "discardedShare": 0.02, "candidate": )") +
-         summary + R"(, "baseline": )" + summary + R"(, "decision": {"comparison": ")" + comparison +
-         R"(", "ratio": 1.5, "lower": 1.4, "upper": 1.6, "reason": "because"}})";
+  return std::string(
+             R"({"stop": "quiet", "seconds": 1, "usualMHz": 1980, "discardedShare": 0.02, "candidate": )") +
+         summary + R"(, "baseline": )" + summary + R"(, "decision": {"comparison": ")" +
+         comparison + R"(", "ratio": 1.5, "lower": 1.4, "upper": 1.6, "reason": "because"}})";
 }
 
 std::string timing(const std::string &comparison) {
-  return okResult(R"("launches": [], "timing": {"status": "ok", "message": "", "cold": )" + series(comparison) +
-                  R"(, "hot": )" + series(comparison) +
+  return okResult(R"("launches": [], "timing": {"status": "ok", "message": "", "cold": )" +
+                  series(comparison) + R"(, "hot": )" + series(comparison) +
                   R"(, "outputs": {"candidate": {"checked": 40, "different": 2},
                       "baseline": {"checked": 40, "different": 0}},
                       "emptyKernelUs": 1.5, "batchedUs": {"baseline": 8, "candidate": 6}})");
@@ -44,7 +45,8 @@ struct FakeChannel : JobChannel {
     std::string text = answers.front();
     if (answers.size() > 1)
       answers.erase(answers.begin());
-    return JobAnswer{std::move(*llvm::cantFail(llvm::json::parse(text)).getAsObject()), observables, contents};
+    return JobAnswer{std::move(*llvm::cantFail(llvm::json::parse(text)).getAsObject()), observables,
+                     contents};
   }
 };
 
@@ -95,7 +97,8 @@ TEST_F(CudaDeviceTest, FactsAreAskedOnce) {
 }
 
 TEST_F(CudaDeviceTest, MissingDriverIsTheMachinesFault) {
-  channel->answers = {R"({"version": 1, "status": "environment", "message": "no CUDA driver", "note": "install it"})"};
+  channel->answers = {
+      R"({"version": 1, "status": "environment", "message": "no CUDA driver", "note": "install it"})"};
   auto facts = device->facts();
   ASSERT_FALSE(bool(facts));
   std::string text;
@@ -108,9 +111,11 @@ TEST_F(CudaDeviceTest, MissingDriverIsTheMachinesFault) {
 TEST_F(CudaDeviceTest, BuildsMachineCodeAndNothingElse) {
   compiler.cubin = "a.cubin";
   EXPECT_EQ(llvm::cantFail(device->build({}, RunMode::Plain)).path, "a.cubin");
-  EXPECT_NE(errorOf(device->build({}, RunMode::Check).takeError()).find("mode 'check'"), std::string::npos);
+  EXPECT_NE(errorOf(device->build({}, RunMode::Check).takeError()).find("mode 'check'"),
+            std::string::npos);
   compiler.cubin.clear();
-  EXPECT_NE(errorOf(device->build({}, RunMode::Plain).takeError()).find("CUDA_PATH"), std::string::npos);
+  EXPECT_NE(errorOf(device->build({}, RunMode::Plain).takeError()).find("CUDA_PATH"),
+            std::string::npos);
 }
 
 TEST_F(CudaDeviceTest, BytesThatSomebodyHoldsDoNotComeAgain) {
@@ -121,7 +126,8 @@ TEST_F(CudaDeviceTest, BytesThatSomebodyHoldsDoNotComeAgain) {
   EXPECT_EQ(first->outputs, (std::vector<SharedBytes>{std::string("abcd"), std::string("efgh")}));
   auto known = [&] {
     std::string text;
-    for (const llvm::json::Value &digest : *channel->requests.back().fields.getObject("contents")->getArray("known"))
+    for (const llvm::json::Value &digest :
+         *channel->requests.back().fields.getObject("contents")->getArray("known"))
       text += digest.getAsString()->str() + " ";
     return text;
   };
@@ -132,20 +138,24 @@ TEST_F(CudaDeviceTest, BytesThatSomebodyHoldsDoNotComeAgain) {
   EXPECT_EQ(known(), "aa-4 bb-4 ");
   EXPECT_EQ(second->outputs[1].data(), first->outputs[1].data());
   // The salt is the device's own, and stays.
-  auto salt = [&](size_t i) { return channel->requests[i].fields.getObject("contents")->getString("salt")->str(); };
+  auto salt = [&](size_t i) {
+    return channel->requests[i].fields.getObject("contents")->getString("salt")->str();
+  };
   EXPECT_EQ(salt(0).size(), 32u);
   EXPECT_EQ(salt(0), salt(1));
   first.reset();
   llvm::cantFail(device->run(image, folder.path(), RunOptions()));
   EXPECT_EQ(known(), "bb-4 ");
   second.reset();
-  EXPECT_NE(errorOf(device->run(image, folder.path(), RunOptions()).takeError()).find("no bytes for the read 'bb-4'"),
+  EXPECT_NE(errorOf(device->run(image, folder.path(), RunOptions()).takeError())
+                .find("no bytes for the read 'bb-4'"),
             std::string::npos);
   EXPECT_EQ(known(), "");
 }
 
 TEST_F(CudaDeviceTest, RunCutsOutputsAndTellsOfVariation) {
-  channel->answers = {okResult(R"("launches": [{"kernel": "k", "grid": [2, 1, 1], "block": [32, 1, 1],
+  channel->answers = {
+      okResult(R"("launches": [{"kernel": "k", "grid": [2, 1, 1], "block": [32, 1, 1],
       "dynamicSharedBytes": 4, "wallSeconds": 1e-6, "findings": []}],
       "findings": [{"kind": "guard-zone-changed", "severity": "error", "kernel": "k", "message": "guard zone of x",
                     "buffer": "x", "offset": 8}],
@@ -187,21 +197,27 @@ TEST_F(CudaDeviceTest, JobsAboutOneImageShareASession) {
 }
 
 TEST_F(CudaDeviceTest, FaultsAreTheCandidates) {
-  const std::pair<const char *, RunStatus> expected[] = {
-      {"fault", RunStatus::Fault},   {"timeout", RunStatus::Timeout},     {"out-of-memory", RunStatus::OutOfMemory},
-      {"crash", RunStatus::Fault},   {"unsupported", RunStatus::Unsupported}};
+  const std::pair<const char *, RunStatus> expected[] = {{"fault", RunStatus::Fault},
+                                                         {"timeout", RunStatus::Timeout},
+                                                         {"out-of-memory", RunStatus::OutOfMemory},
+                                                         {"crash", RunStatus::Fault},
+                                                         {"unsupported", RunStatus::Unsupported}};
   for (const auto &[status, meaning] : expected) {
-    channel->answers = {std::string(R"({"version": 1, "status": ")") + status + R"(", "message": "m"})"};
+    channel->answers = {std::string(R"({"version": 1, "status": ")") + status +
+                        R"(", "message": "m"})"};
     RunResult result = llvm::cantFail(device->run(image, folder.path(), {}));
     EXPECT_EQ(result.status, meaning) << status;
     EXPECT_EQ(result.message, "m");
-    TimingReport report = llvm::cantFail(device->measure(subject, {subject.cubinPath, subject.planFolder}, TimingRequest{.seed = uint64_t(meaning) + 9}));
+    TimingReport report =
+        llvm::cantFail(device->measure(subject, {subject.cubinPath, subject.planFolder},
+                                       TimingRequest{.seed = uint64_t(meaning) + 9}));
     EXPECT_EQ(report.status, meaning) << status;
   }
 }
 
 TEST_F(CudaDeviceTest, ALostDeviceThatComesBackCostsARepetition) {
-  std::string lost = R"({"version": 1, "status": "environment", "message": "the device is lost", "kernels": []})";
+  std::string lost =
+      R"({"version": 1, "status": "environment", "message": "the device is lost", "kernels": []})";
   channel->answers = {lost, okResult(""), okResult(R"("launches": [])")};
   RunResult result = llvm::cantFail(device->run(image, folder.path(), {}));
   EXPECT_EQ(result.status, RunStatus::Ok);
@@ -209,7 +225,8 @@ TEST_F(CudaDeviceTest, ALostDeviceThatComesBackCostsARepetition) {
 }
 
 TEST_F(CudaDeviceTest, AJobThatLosesTheDeviceTwiceIsLostAndNoError) {
-  std::string lost = R"({"version": 1, "status": "environment", "message": "the device is lost", "kernels": []})";
+  std::string lost =
+      R"({"version": 1, "status": "environment", "message": "the device is lost", "kernels": []})";
   channel->answers = {lost, okResult(""), lost, okResult("")};
   RunResult result = llvm::cantFail(device->run(image, folder.path(), {}));
   EXPECT_EQ(result.status, RunStatus::Lost);
@@ -217,22 +234,26 @@ TEST_F(CudaDeviceTest, AJobThatLosesTheDeviceTwiceIsLostAndNoError) {
 }
 
 TEST_F(CudaDeviceTest, ADeviceThatAnswersNobodyEndsTheRun) {
-  channel->answers = {R"({"version": 1, "status": "environment", "message": "no device", "note": "reset it"})"};
+  channel->answers = {
+      R"({"version": 1, "status": "environment", "message": "no device", "note": "reset it"})"};
   std::string text = errorOf(device->run(image, folder.path(), {}).takeError());
   EXPECT_NE(text.find("no device"), std::string::npos) << text;
   EXPECT_NE(text.find("reset it"), std::string::npos) << text;
 }
 
 TEST_F(CudaDeviceTest, AMissingFileIsNotTheCandidates) {
-  std::string missing = std::string(R"({"version": 1, "status": "environment", "message": "x: no such file", )") +
-                        deviceText + "}";
+  std::string missing =
+      std::string(R"({"version": 1, "status": "environment", "message": "x: no such file", )") +
+      deviceText + "}";
   channel->answers = {missing};
-  EXPECT_NE(errorOf(device->run(image, folder.path(), {}).takeError()).find("no such file"), std::string::npos);
+  EXPECT_NE(errorOf(device->run(image, folder.path(), {}).takeError()).find("no such file"),
+            std::string::npos);
 }
 
 TEST_F(CudaDeviceTest, TimingIsReadAndAskedOnce) {
   channel->answers = {timing("faster")};
-  TimingReport report = llvm::cantFail(device->measure(subject, subject, TimingRequest::forSearch()));
+  TimingReport report =
+      llvm::cantFail(device->measure(subject, subject, TimingRequest::forSearch()));
   EXPECT_EQ(report.cold.decision, TimingDecision::Faster);
   EXPECT_EQ(report.cold.ratio, 1.5);
   EXPECT_EQ(report.cold.ratioLowerBound, 1.4);
@@ -255,15 +276,18 @@ TEST_F(CudaDeviceTest, TimingIsReadAndAskedOnce) {
 
 TEST_F(CudaDeviceTest, SlowerAndInconclusiveAreRead) {
   channel->answers = {timing("slower"), timing("inconclusive")};
-  EXPECT_EQ(llvm::cantFail(device->measure(subject, subject, {})).cold.decision, TimingDecision::Slower);
-  EXPECT_EQ(llvm::cantFail(device->measure(subject, subject, TimingRequest{.seed = 3})).cold.decision,
-            TimingDecision::Inconclusive);
+  EXPECT_EQ(llvm::cantFail(device->measure(subject, subject, {})).cold.decision,
+            TimingDecision::Slower);
+  EXPECT_EQ(
+      llvm::cantFail(device->measure(subject, subject, TimingRequest{.seed = 3})).cold.decision,
+      TimingDecision::Inconclusive);
 }
 
 TEST_F(CudaDeviceTest, FiguresThatAreMissingAreErrors) {
   std::string whole = timing("faster");
-  const std::string without[] = {"\"medianUs\"", "\"ratio\"", "\"lower\"", "\"comparison\"", "\"cold\"",
-                                 "\"outputs\"", "\"timing\"", "\"discardedShare\"", "\"name\""};
+  const std::string without[] = {"\"medianUs\"",   "\"ratio\"",          "\"lower\"",
+                                 "\"comparison\"", "\"cold\"",           "\"outputs\"",
+                                 "\"timing\"",     "\"discardedShare\"", "\"name\""};
   for (const std::string &field : without) {
     std::string text = whole;
     for (size_t at = 0; (at = text.find(field, at)) != std::string::npos;)
@@ -274,7 +298,8 @@ TEST_F(CudaDeviceTest, FiguresThatAreMissingAreErrors) {
     EXPECT_NE(errorOf(report.takeError()).find("is not understood"), std::string::npos) << field;
   }
   channel->answers = {timing("quicker")};
-  EXPECT_NE(errorOf(device->measure(subject, subject, {}).takeError()).find("faster, slower or inconclusive"),
+  EXPECT_NE(errorOf(device->measure(subject, subject, {}).takeError())
+                .find("faster, slower or inconclusive"),
             std::string::npos);
 }
 
@@ -297,7 +322,8 @@ TEST_F(CudaDeviceTest, ProfileJoinsLaunchesCountersAndLines) {
 }
 
 TEST_F(CudaDeviceTest, ADegradedProfileSaysWhy) {
-  channel->answers = {okResult(R"("launches": [], "profile": {"isDegraded": true, "degraded": "no permission",
+  channel->answers = {
+      okResult(R"("launches": [], "profile": {"isDegraded": true, "degraded": "no permission",
                                    "launches": [], "noLines": "no permission either"})")};
   GpuProfile profile = llvm::cantFail(device->profile(subject, "A", false));
   EXPECT_EQ(profile.degraded, "no permission");
@@ -305,7 +331,8 @@ TEST_F(CudaDeviceTest, ADegradedProfileSaysWhy) {
 }
 
 TEST_F(CudaDeviceTest, AuditAndSanitizerAreRead) {
-  channel->answers = {okResult(R"("launches": [], "audit": {"launches": [{"kernel": "k", "grid": [1, 2, 3],
+  channel->answers = {
+      okResult(R"("launches": [], "audit": {"launches": [{"kernel": "k", "grid": [1, 2, 3],
                                    "block": [4, 5, 6], "dynamicSharedBytes": 7, "stream": 13}],
                                    "changedAfterReturn": true})")};
   ExecutionAudit audit = llvm::cantFail(device->audit(subject));
@@ -313,13 +340,15 @@ TEST_F(CudaDeviceTest, AuditAndSanitizerAreRead) {
   EXPECT_EQ(audit.launches[0].grid[2], 3u);
   EXPECT_EQ(audit.launches[0].stream, 13u);
   EXPECT_TRUE(audit.changedAfterReturn);
-  channel->answers = {okResult(R"("launches": [], "sanitizer": {"findings": [{"kind": "memcheck", "kernel": "k",
+  channel->answers = {
+      okResult(R"("launches": [], "sanitizer": {"findings": [{"kind": "memcheck", "kernel": "k",
                                    "file": "a.cu", "line": 8, "text": "invalid write"}]})")};
   SanitizerReport report = llvm::cantFail(device->sanitize(subject, {"memcheck"}, 20));
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].line, 8u);
   channel->answers = {okResult("")};
-  EXPECT_NE(errorOf(device->audit(subject).takeError()).find("is not understood"), std::string::npos);
+  EXPECT_NE(errorOf(device->audit(subject).takeError()).find("is not understood"),
+            std::string::npos);
 }
 
 TEST_F(CudaDeviceTest, NoiseIsToldOnce) {
@@ -336,7 +365,8 @@ TEST_F(CudaDeviceTest, AnotherGpuInTheMiddleIsAnError) {
   other.replace(other.find("H200"), 4, "L40S");
   channel->answers = {okResult(""), other};
   (void)llvm::cantFail(device->facts());
-  EXPECT_NE(errorOf(device->run(image, folder.path(), {}).takeError()).find("NVIDIA L40S"), std::string::npos);
+  EXPECT_NE(errorOf(device->run(image, folder.path(), {}).takeError()).find("NVIDIA L40S"),
+            std::string::npos);
 }
 
 } // namespace

@@ -25,7 +25,9 @@ struct DecoysTest : testing::Test {
   AdmissionOutput output() const {
     AdmissionOutput result;
     result.view = {"out", ElementType::F32, bytesOf(oracle), bytesOf(oracle), {}};
-    result.before = [this](size_t begin, size_t end) { return bytesOf(before).slice(begin, end - begin).vec(); };
+    result.before = [this](size_t begin, size_t end) {
+      return bytesOf(before).slice(begin, end - begin).vec();
+    };
     result.inputs = {bytesOf(input)};
     result.otherSeed = bytesOf(other);
     return result;
@@ -105,9 +107,7 @@ TEST_F(DecoysTest, OneOutputThatRejectsIsEnough) {
   EXPECT_TRUE(admitCase({scalar, output()}).admitted);
 }
 
-TEST_F(DecoysTest, NoOutputsIsNotEvidence) {
-  EXPECT_EQ(admitCase({}).reason, "it has no output");
-}
+TEST_F(DecoysTest, NoOutputsIsNotEvidence) { EXPECT_EQ(admitCase({}).reason, "it has no output"); }
 
 TEST_F(DecoysTest, EachDecoyIsWhatItSays) {
   AdmissionOutput out = output();

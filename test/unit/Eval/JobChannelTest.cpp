@@ -46,7 +46,8 @@ struct ProcessChannelTest : ChannelTest {
   std::unique_ptr<JobChannel> channel(const std::string &body) {
     std::string script = folder.file("server/bin/kb-run");
     llvm::cantFail(realFileSystem().createDirectories(folder.file("server/bin")));
-    llvm::cantFail(realFileSystem().write(script, "#!/bin/sh\ncd " + folder.path().str() + "\n" + body + "\n"));
+    llvm::cantFail(realFileSystem().write(script, "#!/bin/sh\ncd " + folder.path().str() + "\n" +
+                                                      body + "\n"));
     llvm::sys::fs::setPermissions(script, llvm::sys::fs::perms::all_all);
     options.directory = folder.file("exchange");
     options.kbRun = script;
@@ -56,18 +57,21 @@ struct ProcessChannelTest : ChannelTest {
   }
 };
 
-const char *const answering = R"(while read -r line; do echo '{"version": 1, "status": "ok"}'; done)";
+const char *const answering =
+    R"(while read -r line; do echo '{"version": 1, "status": "ok"}'; done)";
 
 TEST_F(ProcessChannelTest, OneServerAnswersManyJobs) {
   auto channel = this->channel("echo start >> starts\n" + std::string(answering));
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("ok"));
+    EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+              llvm::StringRef("ok"));
   EXPECT_EQ(llvm::cantFail(realFileSystem().read(folder.file("starts"))), "start\n");
   EXPECT_TRUE(notices.empty());
 }
 
 TEST_F(ProcessChannelTest, TheJobNamesItsFilesAndNotTheExpectedValues) {
-  auto channel = this->channel(R"(read -r line; echo "$line" > job; ls exchange/in0 exchange/in0/baseline > files
+  auto channel = this->channel(
+      R"(read -r line; echo "$line" > job; ls exchange/in0 exchange/in0/baseline > files
 cp exchange/in0/data.bin data; mkdir -p exchange/out/0; echo abc > exchange/out/0/observables.bin
 echo '{"version": 1, "status": "ok"}'; cat)");
   request.baseline = request.subject;
@@ -77,7 +81,8 @@ echo '{"version": 1, "status": "ok"}'; cat)");
   std::string files = llvm::cantFail(realFileSystem().read(folder.file("files")));
   EXPECT_EQ(files.find("observables"), std::string::npos) << files;
   EXPECT_EQ(llvm::cantFail(realFileSystem().read(folder.file("data"))), "input");
-  auto job = llvm::cantFail(llvm::json::parse(llvm::cantFail(realFileSystem().read(folder.file("job")))));
+  auto job =
+      llvm::cantFail(llvm::json::parse(llvm::cantFail(realFileSystem().read(folder.file("job")))));
   EXPECT_EQ(job.getAsObject()->getString("plan"), llvm::StringRef(folder.file("exchange/in0")));
   EXPECT_TRUE(job.getAsObject()->getObject("timing")->getObject("baseline"));
   EXPECT_FALSE(fs::exists(folder.file("exchange/in0"))) << "files of a job go with it";
@@ -85,7 +90,8 @@ echo '{"version": 1, "status": "ok"}'; cat)");
 }
 
 TEST_F(ProcessChannelTest, ContentsStayReadableAfterTheirFolder) {
-  auto channel = this->channel(R"(read -r line; mkdir -p exchange/out/0; head -c 100000 /dev/zero > exchange/out/0/aa-100000
+  auto channel = this->channel(
+      R"(read -r line; mkdir -p exchange/out/0; head -c 100000 /dev/zero > exchange/out/0/aa-100000
 echo abc > exchange/out/0/bb-4; echo '{"version": 1, "status": "ok", "contents": ["aa-100000", "bb-4"]}'; cat)");
   EXPECT_TRUE(channel->takesContents());
   request.wantsOutputs = true;
@@ -97,9 +103,11 @@ echo abc > exchange/out/0/bb-4; echo '{"version": 1, "status": "ok", "contents":
 }
 
 TEST_F(ProcessChannelTest, AServerThatDiesIsStartedAgainAndTheJobRepeated) {
-  auto channel = this->channel("if [ ! -e died ]; then read -r line; echo oops >&2; touch died; kill -9 $$; fi\n" +
-                               std::string(answering));
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("ok"));
+  auto channel = this->channel(
+      "if [ ! -e died ]; then read -r line; echo oops >&2; touch died; kill -9 $$; fi\n" +
+      std::string(answering));
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("ok"));
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_NE(notices[0].find("signal 9"), std::string::npos) << notices[0];
   EXPECT_NE(notices[0].find("oops"), std::string::npos) << notices[0];
@@ -114,7 +122,8 @@ case "$line" in *deadly*) exit 5;; *) echo '{"version": 1, "status": "ok"}';; es
   EXPECT_NE(answer.result.getString("message")->find("took down 2 servers"), llvm::StringRef::npos);
   EXPECT_NE(answer.result.getString("message")->find("exit status 5"), llvm::StringRef::npos);
   request.fields["id"] = "harmless";
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("ok"));
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("ok"));
 }
 
 TEST_F(ProcessChannelTest, AServerThatHangsIsATimeoutAndTheNextJobRuns) {
@@ -123,46 +132,56 @@ TEST_F(ProcessChannelTest, AServerThatHangsIsATimeoutAndTheNextJobRuns) {
 case "$line" in *endless*) sleep 100;; *) echo '{"version": 1, "status": "ok"}';; esac; done)");
   request.fields["id"] = "endless";
   request.limitSeconds = 0.1;
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("timeout"));
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("timeout"));
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_NE(notices[0].find("no answer"), std::string::npos) << notices[0];
   request.limitSeconds = 0;
   request.fields["id"] = "short";
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("ok"));
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("ok"));
 }
 
 TEST_F(ProcessChannelTest, GarbageIsAnErrorAndTheNextJobAsksANewServer) {
-  auto channel = this->channel("if [ ! -e once ]; then touch once; read -r line; echo 'no json'; cat; fi\n" +
-                               std::string(answering));
+  auto channel =
+      this->channel("if [ ! -e once ]; then touch once; read -r line; echo 'no json'; cat; fi\n" +
+                    std::string(answering));
   EXPECT_NE(errorOf(channel->run(request).takeError()).find("gave no result"), std::string::npos);
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("ok"));
-  std::unique_ptr<JobChannel> other = this->channel(R"(while read -r line; do echo '{"version": 2, "status": "ok"}'; done)");
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("ok"));
+  std::unique_ptr<JobChannel> other =
+      this->channel(R"(while read -r line; do echo '{"version": 2, "status": "ok"}'; done)");
   EXPECT_NE(errorOf(other->run(request).takeError()).find("no version 1"), std::string::npos);
 }
 
 TEST_F(ProcessChannelTest, AnswersAreBounded) {
   options.mostResultBytes = 1000;
   options.attempts = 1;
-  auto channel = this->channel("read -r line; while :; do echo -n aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done");
+  auto channel =
+      this->channel("read -r line; while :; do echo -n aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done");
   JobAnswer answer = llvm::cantFail(channel->run(request));
   EXPECT_EQ(answer.result.getString("status"), llvm::StringRef("crash"));
-  EXPECT_NE(answer.result.getString("message")->find("more than 1000 bytes"), llvm::StringRef::npos);
+  EXPECT_NE(answer.result.getString("message")->find("more than 1000 bytes"),
+            llvm::StringRef::npos);
 }
 
 TEST_F(ProcessChannelTest, NoServerIsAnError) {
   auto channel = this->channel("");
   fs::remove(folder.file("server/bin/kb-run"));
-  EXPECT_NE(errorOf(channel->run(request).takeError()).find("kb-run does not start"), std::string::npos);
+  EXPECT_NE(errorOf(channel->run(request).takeError()).find("kb-run does not start"),
+            std::string::npos);
 }
 
 TEST_F(ProcessChannelTest, WallsHideTheRecording) {
   if (llvm::Error error = checkSandbox(realProcessRunner()))
     GTEST_SKIP() << llvm::toString(std::move(error));
-  (void)this->channel("exec 2>/dev/null; read -r line; here=$(cat exchange/in0/data.bin); there=$(cat recording/data.bin)\n"
+  (void)this->channel("exec 2>/dev/null; read -r line; here=$(cat exchange/in0/data.bin); "
+                      "there=$(cat recording/data.bin)\n"
                       R"(echo "{\"version\": 1, \"status\": \"$here/$there\"}"; cat)");
   options.sandboxed = true;
   auto channel = llvm::cantFail(createProcessChannel(options));
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("input/"));
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("input/"));
 }
 
 TEST_F(ProcessChannelTest, ManyThreadsWaitForEachOther) {
@@ -172,7 +191,8 @@ TEST_F(ProcessChannelTest, ManyThreadsWaitForEachOther) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       JobRequest mine = request;
-      answered += llvm::cantFail(channel->run(mine)).result.getString("status") == llvm::StringRef("ok");
+      answered +=
+          llvm::cantFail(channel->run(mine)).result.getString("status") == llvm::StringRef("ok");
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -204,7 +224,8 @@ private:
         fs::rename(entry.path(), root + "/claims/" + name + ".json", code);
         if (!drops) {
           fs::create_directories(root + "/outputs/" + name, code);
-          llvm::cantFail(realFileSystem().write(root + "/outputs/" + name + "/observables.bin", "seen"));
+          llvm::cantFail(
+              realFileSystem().write(root + "/outputs/" + name + "/observables.bin", "seen"));
           llvm::cantFail(realFileSystem().write(root + "/results/" + name + ".json", result));
           ++answered;
         }
@@ -279,7 +300,8 @@ TEST_F(SpoolChannelTest, AnOldAnswerAboutTheMachineIsAskedAgain) {
   llvm::cantFail(realFileSystem().write(options.directory + "/results/" + job,
                                         R"({"version": 1, "status": "environment"})"));
   Server server(options.directory, okText);
-  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"), llvm::StringRef("ok"));
+  EXPECT_EQ(llvm::cantFail(channel->run(request)).result.getString("status"),
+            llvm::StringRef("ok"));
 }
 
 TEST_F(SpoolChannelTest, EqualJobsAtOnceAreTwoJobs) {
@@ -324,7 +346,8 @@ TEST(SpoolChannel, NeedsItsFolder) {
   options.directory = "no/such/folder";
   auto channel = createSpoolChannel(options);
   ASSERT_FALSE(bool(channel));
-  EXPECT_NE(llvm::toString(channel.takeError()).find("no spool folder 'no/such/folder'"), std::string::npos);
+  EXPECT_NE(llvm::toString(channel.takeError()).find("no spool folder 'no/such/folder'"),
+            std::string::npos);
 }
 
 } // namespace

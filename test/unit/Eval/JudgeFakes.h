@@ -45,12 +45,13 @@ struct FakeCompiler : DeviceCompiler {
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override {
     ++compiles;
     if (broken.count(program.text))
-      return llvm::make_error<ToolError>("k.cu does not compile", std::vector<std::string>{"nvcc"}, 1,
-                                         "k.cu(3): error: no", "", ExitStatus::Diagnostics);
+      return llvm::make_error<ToolError>("k.cu does not compile", std::vector<std::string>{"nvcc"},
+                                         1, "k.cu(3): error: no", "", ExitStatus::Diagnostics);
     DeviceCode code;
     code.producer = "fake";
-    code.ptx = ptx.count(program.text) ? ptx[program.text]
-                                       : ".visible .entry k()\n{\nadd.f32 %f1, %f2, %f3;\nret;\n}\n";
+    code.ptx = ptx.count(program.text)
+                   ? ptx[program.text]
+                   : ".visible .entry k()\n{\nadd.f32 %f1, %f2, %f3;\nret;\n}\n";
     code.digest = digestPtx(code.ptx, code.kernels);
     return code;
   }
@@ -80,7 +81,8 @@ struct FakeDevice : Device {
     for (unsigned i = 1; i < options.repetitions; ++i) {
       next.seed = options.seed + i;
       if (programs.at(image.path)(image.mode, folder, next).outputs != first.outputs)
-        first.variation = "execution " + std::to_string(i + 1) + " gives other results than the first";
+        first.variation =
+            "execution " + std::to_string(i + 1) + " gives other results than the first";
     }
     return first;
   }
@@ -89,13 +91,13 @@ struct FakeDevice : Device {
 struct FakeCases : CaseSource {
   std::string folder;
   std::vector<TestCase> list;
-  std::map<std::string, WholeRun> whole; ///< by text
-  std::optional<WholeRun> wholeRerounded; ///< of the original with another image
+  std::map<std::string, WholeRun> whole;                  ///< by text
+  std::optional<WholeRun> wholeRerounded;                 ///< of the original with another image
   std::map<std::string, std::vector<WholeRun>> wholeRuns; ///< one after the other; the last stays
   std::map<std::string, size_t> wholeCalls;
   std::mutex mutex;
-  std::string asked; ///< the case last asked for
-  std::set<std::string> planned; ///< all that were
+  std::string asked;                          ///< the case last asked for
+  std::set<std::string> planned;              ///< all that were
   std::map<std::string, std::string> folders; ///< of cases with a plan of their own
   const std::string &folderOf(const TestCase &test) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -105,10 +107,9 @@ struct FakeCases : CaseSource {
     return own == folders.end() ? folder : own->second;
   }
   std::vector<TestCase> cases() override { return list; }
-  llvm::Expected<std::string> original(const TestCase &test) override {
-    return folderOf(test);
-  }
-  llvm::Expected<std::string> candidate(const ProgramArtefacts &program, const TestCase &test) override {
+  llvm::Expected<std::string> original(const TestCase &test) override { return folderOf(test); }
+  llvm::Expected<std::string> candidate(const ProgramArtefacts &program,
+                                        const TestCase &test) override {
     if (program.text == "crashes")
       return llvm::make_error<UsageError>("the program crashed: signal 11", "",
                                           ExitStatus::Diagnostics);
@@ -116,11 +117,12 @@ struct FakeCases : CaseSource {
   }
   double seconds = 0; ///< of the whole program
   double wholeSeconds() override { return seconds; }
-  std::optional<llvm::Expected<WholeRun>> wholeProgram(const ProgramArtefacts &program,
-                                                       llvm::StringRef image = "",
-                                                       Rounding rounding = Rounding::Nearest) override {
+  std::optional<llvm::Expected<WholeRun>>
+  wholeProgram(const ProgramArtefacts &program, llvm::StringRef image = "",
+               Rounding rounding = Rounding::Nearest) override {
     if (!image.empty() || rounding != Rounding::Nearest)
-      return wholeRerounded ? std::optional<llvm::Expected<WholeRun>>(*wholeRerounded) : std::nullopt;
+      return wholeRerounded ? std::optional<llvm::Expected<WholeRun>>(*wholeRerounded)
+                            : std::nullopt;
     if (!wholeRuns.empty()) {
       const std::vector<WholeRun> &runs = wholeRuns.at(program.text);
       size_t call = wholeCalls[program.text]++;
@@ -150,7 +152,8 @@ struct JudgeTest : testing::Test {
     temporary.emplace(std::move(*created));
     cases.folder = temporary->path().str();
     writeRecording(cases.folder, 1);
-    cases.list = {{"n=64", false, true, false}, {"recorded", true, false, false},
+    cases.list = {{"n=64", false, true, false},
+                  {"recorded", true, false, false},
                   {"n=65", false, true, true}};
     program("original", [](const RunOptions &) { return right(); });
   }
@@ -166,7 +169,9 @@ struct JudgeTest : testing::Test {
       buffer.element = kbrt::ElementType::F32;
       plan.buffers.push_back(buffer);
     }
-    auto all = [](uint32_t buffer) { return kbrt::Region::linear({buffer, 0}, count * sizeof(float)); };
+    auto all = [](uint32_t buffer) {
+      return kbrt::Region::linear({buffer, 0}, count * sizeof(float));
+    };
     plan.steps.push_back(kbrt::AllocStep{0});
     plan.steps.push_back(kbrt::AllocStep{1});
     plan.steps.push_back(kbrt::UploadStep{all(0), 0, 0});

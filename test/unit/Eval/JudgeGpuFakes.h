@@ -22,7 +22,7 @@ struct FakeGpu : GpuDevice {
     log.push_back(std::move(line));
   }
   bool takesPtx = true;
-  double ownUs = 100; ///< of the original by itself
+  double ownUs = 100;                                        ///< of the original by itself
   std::function<TimingReport(const TimingRequest &)> timing; ///< of a candidate
   std::function<TimingReport(const TimingRequest &)> own;    ///< of the original against itself
   ExecutionAudit trace;
@@ -69,7 +69,8 @@ struct FakeGpu : GpuDevice {
       actual.seed = options.seed + i;
       actual.memoryPoison = i % 2 ? ~options.memoryPoison : options.memoryPoison;
       if (programs.at(text)(RunMode::Plain, folder, actual).outputs != first.outputs)
-        first.variation = "execution " + std::to_string(i + 1) + " gives other results than the first";
+        first.variation =
+            "execution " + std::to_string(i + 1) + " gives other results than the first";
     }
     return first;
   }
@@ -80,7 +81,8 @@ struct FakeGpu : GpuDevice {
     report.cold.candidate = {30, candidateUs, candidateUs, candidateUs, 0.001};
     report.cold.ratio = baselineUs / candidateUs;
     report.cold.ratioLowerBound = report.cold.ratio * 0.99;
-    report.cold.decision = report.cold.ratio > 1.01 ? TimingDecision::Faster : TimingDecision::Inconclusive;
+    report.cold.decision =
+        report.cold.ratio > 1.01 ? TimingDecision::Faster : TimingDecision::Inconclusive;
     report.outputsChecked = 60;
     return report;
   }
@@ -97,8 +99,8 @@ struct FakeGpu : GpuDevice {
     return counters;
   }
   llvm::Expected<ExecutionAudit> audit(const GpuSubject &) override { return trace; }
-  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject, llvm::ArrayRef<llvm::StringRef>,
-                                           double) override {
+  llvm::Expected<SanitizerReport> sanitize(const GpuSubject &subject,
+                                           llvm::ArrayRef<llvm::StringRef>, double) override {
     note("sanitize " + subject.cubinPath);
     return sanitizer[subject.cubinPath];
   }
@@ -124,7 +126,8 @@ struct JudgeGpuTest : JudgeTest {
   }
   void good(std::string text) {
     // Machine code of its own.
-    compiler.ptx[text] = ".visible .entry k()\n{\nadd.f32 %f1, %f2, %f3;\nadd.s32 %r1, %r1, %r2;\nret;\n}\n";
+    compiler.ptx[text] =
+        ".visible .entry k()\n{\nadd.f32 %f1, %f2, %f3;\nadd.s32 %r1, %r1, %r2;\nret;\n}\n";
     program(text, [](const RunOptions &) { return right(); });
   }
   GateRecord gate(GateId id, std::string text = "good") {
@@ -138,7 +141,8 @@ struct JudgeGpuTest : JudgeTest {
   /// The original does not end on the CPU device's checks and counts.
   void slowOnCpu(RunStatus status = RunStatus::Timeout) {
     Behaviour plain = device.programs["original"];
-    device.programs["original"] = [=](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    device.programs["original"] = [=](RunMode mode, llvm::StringRef folder,
+                                      const RunOptions &options) {
       RunResult result = plain(mode, folder, options);
       if (mode != RunMode::Plain) {
         result.status = status;

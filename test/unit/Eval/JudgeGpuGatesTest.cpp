@@ -29,7 +29,8 @@ TEST_F(JudgeGpuTest, FindingsThatTheOriginalHasAreNobodysFault) {
   EXPECT_EQ(verdict("good").summary(),
             "inconclusive (G9 sanitizer): the original has such findings, too: reads x in k");
   fake.sanitizer["good"].findings.push_back({"memcheck", false, "k", "", "k.cu", 4, "x[64] in k"});
-  EXPECT_EQ(verdict("good").summary(), "incorrect (runtime, G9 sanitizer): x[64] in k on case n=64");
+  EXPECT_EQ(verdict("good").summary(),
+            "incorrect (runtime, G9 sanitizer): x[64] in k on case n=64");
 }
 
 TEST_F(JudgeGpuTest, WithoutASanitizerG9SaysSo) {
@@ -78,13 +79,16 @@ TEST_F(JudgeGpuTest, TheTraceMustBeThePlan) {
   EXPECT_EQ(judged([](ExecutionAudit &a) { a.launches.clear(); }),
             g11 + "1 of 1 launches are not in the trace, first _Z1kPKfPf" + shape);
   EXPECT_EQ(judged([](ExecutionAudit &a) { a.launches[0].kernel = "other"; }),
-            g11 + "launch 1 is other" + shape + " in the trace and _Z1kPKfPf" + shape + " in the plan");
+            g11 + "launch 1 is other" + shape + " in the trace and _Z1kPKfPf" + shape +
+                " in the plan");
   for (auto change : std::initializer_list<void (*)(TracedLaunch &)>{
            [](TracedLaunch &l) { l.grid[1] = 2; }, [](TracedLaunch &l) { l.block[0] = 32; },
            [](TracedLaunch &l) { l.dynamicSharedBytes = 16; }})
-    EXPECT_EQ(judged([&](ExecutionAudit &a) { change(a.launches[0]); }).find(g11 + "launch 1 is"), 0u);
+    EXPECT_EQ(judged([&](ExecutionAudit &a) { change(a.launches[0]); }).find(g11 + "launch 1 is"),
+              0u);
   EXPECT_EQ(judged([](ExecutionAudit &a) { a.changedAfterReturn = true; }),
-            "incorrect (correctness, G11 execution audit): memory changed after the last launch had ended");
+            "incorrect (correctness, G11 execution audit): memory changed after the last launch "
+            "had ended");
   EXPECT_EQ(judged([](ExecutionAudit &a) {
               a.status = RunStatus::Fault;
               a.message = "a trap in k";
@@ -126,9 +130,10 @@ TEST_F(JudgeGpuTest, OutputsOfTimedIterationsCount) {
     return verdict("good").summary();
   };
   EXPECT_EQ(judged([](TimingReport &) {}), "correct");
-  EXPECT_EQ(judged([](TimingReport &r) { r.outputsDifferent = 7; }),
-            "incorrect (correctness, G12 timed outputs): 7 of 60 timed iterations gave other outputs "
-            "than the verified run");
+  EXPECT_EQ(
+      judged([](TimingReport &r) { r.outputsDifferent = 7; }),
+      "incorrect (correctness, G12 timed outputs): 7 of 60 timed iterations gave other outputs "
+      "than the verified run");
   EXPECT_EQ(judged([](TimingReport &r) { r.outputsChecked = 0; }),
             "inconclusive (G12 timed outputs): the outputs of no timed iteration were compared");
   EXPECT_EQ(judged([](TimingReport &r) {
@@ -192,7 +197,8 @@ TEST_F(JudgeGpuTest, TimesBelowTheFloorAreNotBelieved) {
   EXPECT_EQ(judged(0.01).find("inconclusive (G13 physics): 0.01 us cannot be"), 0u);
   fake.counters.degraded = "no permission";
   EXPECT_EQ(judged(13), "correct");
-  EXPECT_EQ(gate(GateId::G13).details.front(), "operations and bytes read are unknown: no permission");
+  EXPECT_EQ(gate(GateId::G13).details.front(),
+            "operations and bytes read are unknown: no permission");
   options.chip = nullptr;
   EXPECT_EQ(gate(GateId::G13).details.front(), "no floor: nothing is known of this chip");
 }
@@ -212,7 +218,8 @@ TEST_F(JudgeGpuTest, InputsThatTheOriginalReadsMustBeRead) {
   EXPECT_EQ(judged(470), "correct"); // 0.9 x 512 us
   EXPECT_EQ(judged(450), "inconclusive (G13 physics): 450.00 us cannot be: 512 bytes of inputs and "
                          "outputs take 512.00 us on this chip");
-  fake.counters.launches[0].metrics["dram__bytes_read.sum"] = 128; // a kernel that looks at half of it
+  fake.counters.launches[0].metrics["dram__bytes_read.sum"] =
+      128; // a kernel that looks at half of it
   EXPECT_EQ(judged(450), "correct");
   chip.l2Bytes = 1e6; // what is written may stay there
   EXPECT_EQ(judged(130), "correct");
@@ -246,8 +253,9 @@ TEST_F(JudgeGpuTest, TenTimesIsBelievedAlone) {
 
 TEST_F(JudgeGpuTest, ASlowedOriginalIsSeen) {
   fake.timing = [](const TimingRequest &) { return FakeGpu::report(200, 100); };
-  EXPECT_EQ(verdict("good").summary(), "inconclusive (G13 physics): the original takes 200.00 us beside "
-                                       "this candidate and 100.00 us by itself");
+  EXPECT_EQ(verdict("good").summary(),
+            "inconclusive (G13 physics): the original takes 200.00 us beside "
+            "this candidate and 100.00 us by itself");
   // It is asked twice before that is said: a machine has good and bad days.
   fake.own = [](const TimingRequest &request) {
     return FakeGpu::report(request.seed == 1 ? 100 : 190, request.seed == 1 ? 100 : 190);

@@ -7,7 +7,8 @@ namespace {
 
 TEST_F(JudgeGpuTest, NumbersThatOtherRoundingsMoveMayBeAsLarge) {
   good("prints");
-  cases.whole = {{"original", {0, "largest error 1.2e-07 of 64"}}, {"prints", {0, "largest error 3.6e-07 of 64"}}};
+  cases.whole = {{"original", {0, "largest error 1.2e-07 of 64"}},
+                 {"prints", {0, "largest error 3.6e-07 of 64"}}};
   promise.result = Promise::Reassociates;
   EXPECT_EQ(verdict("prints").gate, GateId::G14);
   cases.wholeRerounded = CaseSource::WholeRun{0, "largest error 2.4e-07 of 64"};
@@ -33,14 +34,16 @@ TEST_F(JudgeGpuTest, RoundingIsDirectedInPtxWhereTheGpuRuns) {
   program("good", scaled(1.0001f));
   EXPECT_EQ(verdict("good").gate, GateId::G6);
   EXPECT_GE(fake.count("ptx up"), 1);
-  EXPECT_EQ(llvm::count(device.log, "original plain"), 8) << "only the orders of the baseline, twice";
+  EXPECT_EQ(llvm::count(device.log, "original plain"), 8)
+      << "only the orders of the baseline, twice";
   // Where the driver refuses it, four roundings are allowed, and the record says so.
   fake.takesPtx = false;
   program("good", scaled(1.000015f));
   GateRecord record = gate(GateId::G6);
   EXPECT_TRUE(record.stops());
   ASSERT_EQ(record.details.size(), 3u);
-  EXPECT_NE(record.details[2].find("no runs under other roundings: the driver is older"), std::string::npos)
+  EXPECT_NE(record.details[2].find("no runs under other roundings: the driver is older"),
+            std::string::npos)
       << record.details[2];
 }
 
@@ -59,7 +62,10 @@ TEST_F(JudgeGpuTest, WhatTheCountedRoundingsAllowAsksForNoOtherRunsOfTheOriginal
     program("good", scaled(1.0000001f));
     fake.log.clear();
     EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
-    EXPECT_EQ(llvm::count_if(fake.log, [](const std::string &line) { return llvm::StringRef(line).starts_with("ptx"); }), 0);
+    EXPECT_EQ(llvm::count_if(
+                  fake.log,
+                  [](const std::string &line) { return llvm::StringRef(line).starts_with("ptx"); }),
+              0);
     program("good", scaled(1.000015f));
     EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
     EXPECT_GE(fake.count("ptx up"), 1);
@@ -104,7 +110,8 @@ TEST_F(JudgeGpuTest, ANearMissIsHeldAgainstDrawnDirections) {
   // One element does not move in the usual runs, and a right rewrite moves it by 4 bounds.
   auto off = [](std::set<unsigned> which, float factor) {
     return [=](const RunOptions &) {
-      return floats([=](unsigned i) { return (which.count(i) ? factor : 1.0f) * (2.0f * (i + 1)); });
+      return floats(
+          [=](unsigned i) { return (which.count(i) ? factor : 1.0f) * (2.0f * (i + 1)); });
     };
   };
   program("original", [off](const RunOptions &options) {
@@ -147,8 +154,10 @@ TEST_F(JudgeGpuTest, NarrowedRunsAreForLowerPrecisionAndFloat64Alone) {
   EXPECT_EQ(fake.count("ptx narrow-up"), 0);
   auto wide = [&](llvm::StringRef more) {
     compiler.ptx["original"] = compiler.ptx["good"] =
-        (".visible .entry k()\n{\n\tcvt.f64.f32 \t%fd1, %f1;\n\tfma.rn.f64 \t%fd2, %fd1, 0d3FC999999999999A, %fd1;\n" +
-         more + "\tcvt.rn.f32.f64 \t%f2, %fd2;\n\tret;\n}\n").str();
+        (".visible .entry k()\n{\n\tcvt.f64.f32 \t%fd1, %f1;\n\tfma.rn.f64 \t%fd2, %fd1, "
+         "0d3FC999999999999A, %fd1;\n" +
+         more + "\tcvt.rn.f32.f64 \t%f2, %fd2;\n\tret;\n}\n")
+            .str();
   };
   wide("");
   promise.result = Promise::Reassociates;
@@ -158,13 +167,16 @@ TEST_F(JudgeGpuTest, NarrowedRunsAreForLowerPrecisionAndFloat64Alone) {
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
   EXPECT_GE(fake.count("ptx narrow-up"), 1);
   for (const char *more :
-       {"\tmov.b64 \t{%r1, %r2}, %fd2;\n", "\tadd.f64 \t%fd2, %fd2, %fd1;\n", "\tst.global.f64 \t[%rd1], %fd2;\n",
-        "\tld.global.f64 \t%fd3, [%rd1];\n\tadd.f64 \t%fd4, %fd2, %fd3;\n", "\t@%p1 mov.f64 \t%fd2, 0d0000000000000000;\n",
-        "\trsqrt.approx.ftz.f64 \t%fd3, %fd2;\n", "\t{ mov.b64 %rd3, %fd2; }\n", "\tst.param.f64 \t[param0+0], %fd2;\n"}) {
+       {"\tmov.b64 \t{%r1, %r2}, %fd2;\n", "\tadd.f64 \t%fd2, %fd2, %fd1;\n",
+        "\tst.global.f64 \t[%rd1], %fd2;\n",
+        "\tld.global.f64 \t%fd3, [%rd1];\n\tadd.f64 \t%fd4, %fd2, %fd3;\n",
+        "\t@%p1 mov.f64 \t%fd2, 0d0000000000000000;\n", "\trsqrt.approx.ftz.f64 \t%fd3, %fd2;\n",
+        "\t{ mov.b64 %rd3, %fd2; }\n", "\tst.param.f64 \t[param0+0], %fd2;\n"}) {
     wide(more);
     EXPECT_EQ(verdict("good").gate, GateId::G6) << more;
   }
-  wide("\tneg.f64 \t%fd3, %fd2;\n\tsetp.lt.f64 \t%p1, %fd3, 0d0000000000000000;\n\tselp.f64 \t%fd4, %fd1, %fd3, %p1;\n");
+  wide("\tneg.f64 \t%fd3, %fd2;\n\tsetp.lt.f64 \t%p1, %fd3, 0d0000000000000000;\n\tselp.f64 "
+       "\t%fd4, %fd1, %fd3, %p1;\n");
   EXPECT_TRUE(verdict("good").isCorrect()) << verdict("good").summary();
 }
 

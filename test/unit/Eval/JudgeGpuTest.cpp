@@ -41,7 +41,8 @@ TEST_F(JudgeGpuTest, ThreadsMakeTheSameRunsAndVerdicts) {
     EXPECT_EQ(llvm::count(one, "sanitize good"), llvm::count(four, "sanitize good"));
   }
   program("wrong", [](const RunOptions &) { return input(); });
-  program("varies", [](const RunOptions &options) { return options.memoryPoison & 1 ? right() : input(); });
+  program("varies",
+          [](const RunOptions &options) { return options.memoryPoison & 1 ? right() : input(); });
   device.programs["faults"] = [](RunMode mode, llvm::StringRef, const RunOptions &) {
     RunResult result;
     result.outputs = {right()};
@@ -88,11 +89,14 @@ TEST_F(JudgeGpuTest, WhatDoesNotFitIntoTheTimeLeftIsSaidAndNotRun) {
   EXPECT_EQ(fake.count("sanitize good"), 1);
   // A case takes 0.08 s: 0.4 of 2 s are enough for ten of them.
   Verdict few = judged(2);
-  EXPECT_EQ(few.gates[9].reason, "a run under the sanitizer takes about 6 s, and 2 s are left of the time budget");
-  EXPECT_EQ(few.gates[14].reason, "running the whole program takes about 18 s, and 2 s are left of the time budget");
+  EXPECT_EQ(few.gates[9].reason,
+            "a run under the sanitizer takes about 6 s, and 2 s are left of the time budget");
+  EXPECT_EQ(few.gates[14].reason,
+            "running the whole program takes about 18 s, and 2 s are left of the time budget");
   EXPECT_EQ(few.gates[7].cases, 9u);
   ASSERT_FALSE(few.gates[7].details.empty());
-  EXPECT_EQ(few.gates[7].details.back(), "12 further cases do not fit into the 2 s that are left of the time budget");
+  EXPECT_EQ(few.gates[7].details.back(),
+            "12 further cases do not fit into the 2 s that are left of the time budget");
   EXPECT_EQ(fake.count("sanitize good"), 0);
 }
 
@@ -169,10 +173,13 @@ TEST_F(JudgeGpuTest, WhatTheOriginalDoesNotEndIsCheckedInPart) {
   options.effort = JudgeEffort::Search;
   GateRecord clean = checked({});
   EXPECT_EQ(clean.outcome, GateOutcome::NotRun);
-  EXPECT_EQ(clean.reason, "case recorded does not end on the CPU device within 3 s; 1 s of it in another order show no defect");
+  EXPECT_EQ(clean.reason, "case recorded does not end on the CPU device within 3 s; 1 s of it in "
+                          "another order show no defect");
   options.effort = JudgeEffort::Final;
-  EXPECT_EQ(checked({}).reason, "case recorded does not end on the CPU device within 3 s; 3 s of it in two orders show no defect");
-  GateRecord defect = checked({{"out-of-bounds", false, "k", "a", "k.cu", 4, "a store past the end"}});
+  EXPECT_EQ(checked({}).reason, "case recorded does not end on the CPU device within 3 s; 3 s of "
+                                "it in two orders show no defect");
+  GateRecord defect =
+      checked({{"out-of-bounds", false, "k", "a", "k.cu", 4, "a store past the end"}});
   EXPECT_EQ(defect.outcome, GateOutcome::Failed);
   EXPECT_EQ(defect.reason, "a store past the end on case recorded");
 }
@@ -189,7 +196,8 @@ TEST_F(JudgeGpuTest, OtherInputsOfALargeCaseAreNotMadeToFindThatItIsLarge) {
   auto baseline = judge.baseline();
   ASSERT_TRUE(bool(baseline));
   EXPECT_EQ(baseline->unchecked, "case recorded does not end on the CPU device within 3 s");
-  EXPECT_EQ(cases.planned, (std::set<std::string>{"recorded", "seed=1", "seed=2", "seed=3"})) << "those of a search";
+  EXPECT_EQ(cases.planned, (std::set<std::string>{"recorded", "seed=1", "seed=2", "seed=3"}))
+      << "those of a search";
 }
 
 TEST_F(JudgeGpuTest, ASmallerCaseIsCheckedInPlaceOfALargeOne) {
@@ -198,7 +206,8 @@ TEST_F(JudgeGpuTest, ASmallerCaseIsCheckedInPlaceOfALargeOne) {
   cases.folders["n=64"] = temporary->file("large");
   writeRecording(cases.folders["n=64"], 1000);
   Behaviour plain = device.programs["original"];
-  device.programs["original"] = [=, this](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+  device.programs["original"] = [=, this](RunMode mode, llvm::StringRef folder,
+                                          const RunOptions &options) {
     RunResult result = plain(mode, folder, options);
     if (mode != RunMode::Plain && folder == cases.folders["n=64"]) {
       result.status = RunStatus::Timeout;
@@ -219,13 +228,15 @@ TEST_F(JudgeGpuTest, ASearchChecksAShorterCaseAndTheFinalCheckThemAll) {
   std::vector<std::string> checked; // of the candidate: "large" or "small", with the order
   for (const char *text : {"original", "good"}) {
     Behaviour plain = device.programs[text];
-    device.programs[text] = [=, this, &mutex, &checked](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    device.programs[text] = [=, this, &mutex, &checked](RunMode mode, llvm::StringRef folder,
+                                                        const RunOptions &options) {
       RunResult result = plain(mode, folder, options);
       const bool isLarge = folder == cases.folders["n=64"];
       result.wallSeconds = isLarge ? 5 : 0.1;
       if (mode == RunMode::Check && text == std::string("good")) {
         std::lock_guard<std::mutex> lock(mutex);
-        checked.push_back(std::string(isLarge ? "large" : "small") + (options.seed ? " shuffled" : ""));
+        checked.push_back(std::string(isLarge ? "large" : "small") +
+                          (options.seed ? " shuffled" : ""));
       }
       return result;
     };
@@ -240,7 +251,8 @@ TEST_F(JudgeGpuTest, ASearchChecksAShorterCaseAndTheFinalCheckThemAll) {
   };
   EXPECT_EQ(checksOf(JudgeEffort::Search), (std::vector<std::string>{"small", "small shuffled"}));
   EXPECT_EQ(checksOf(JudgeEffort::Final),
-            (std::vector<std::string>{"large", "large shuffled", "large shuffled", "small", "small shuffled", "small shuffled"}));
+            (std::vector<std::string>{"large", "large shuffled", "large shuffled", "small",
+                                      "small shuffled", "small shuffled"}));
   // Where all cases take long, a search leaves the natural order to the final check.
   cases.list.erase(cases.list.begin() + 1);
   EXPECT_EQ(checksOf(JudgeEffort::Search), std::vector<std::string>{"large shuffled"});
@@ -274,7 +286,8 @@ TEST_F(JudgeGpuTest, ACaseThatTakesTheOriginalAsLongSaysNothingAboutACandidate) 
   writeRecording(cases.folders["n=32"], 1); // as much work as the others, but for the values
   for (const char *text : {"original", "good"}) {
     Behaviour plain = device.programs[text];
-    device.programs[text] = [=, this](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    device.programs[text] = [=, this](RunMode mode, llvm::StringRef folder,
+                                      const RunOptions &options) {
       RunResult result = plain(mode, folder, options);
       if (mode == RunMode::Check && folder == cases.folders["n=32"])
         result.status = RunStatus::Timeout;
@@ -284,7 +297,8 @@ TEST_F(JudgeGpuTest, ACaseThatTakesTheOriginalAsLongSaysNothingAboutACandidate) 
   GateRecord record = gate(GateId::G4);
   EXPECT_EQ(record.outcome, GateOutcome::Passed) << record.reason;
   EXPECT_EQ(record.cases, 1u);
-  EXPECT_EQ(record.details, std::vector<std::string>{"case n=32 takes the original as long on the CPU device"});
+  EXPECT_EQ(record.details,
+            std::vector<std::string>{"case n=32 takes the original as long on the CPU device"});
 }
 
 TEST_F(JudgeGpuTest, AnOriginalThatFailsOnTheGpuIsLeftAlone) {

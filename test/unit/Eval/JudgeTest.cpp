@@ -27,9 +27,10 @@ TEST_F(JudgeTest, EditsStayInsideTheirAnchors) {
             g0 + "pass p: the edit at line 1 leaves its anchor, the a1");
   EXPECT_EQ(judged({{2, 2, "a1", 2, 5}, {3, 2, "a1", 2, 5}}),
             g0 + "pass p: the edit at line 1 overlaps another one or leaves the file");
-  const std::string outside = g0 + "pass p changes the program outside its anchors, at or after line 1";
-  EXPECT_EQ(judged({{4, 2, "a1", 4, 6}}), outside); // the text before it
-  EXPECT_EQ(judged({{2, 1, "a1", 2, 3}}), outside); // the text after it
+  const std::string outside =
+      g0 + "pass p changes the program outside its anchors, at or after line 1";
+  EXPECT_EQ(judged({{4, 2, "a1", 4, 6}}), outside);                     // the text before it
+  EXPECT_EQ(judged({{2, 1, "a1", 2, 3}}), outside);                     // the text after it
   EXPECT_EQ(judged({{0, 1, "a1", 0, 1}, {6, 2, "a2", 6, 8}}), outside); // between two
   EXPECT_EQ(judged({}), outside);
 }
@@ -44,7 +45,8 @@ TEST_F(JudgeTest, StepsMustLeadFromTheOriginalToTheCandidate) {
             "pass p was applied to another text than the one before it left");
   EXPECT_EQ(verdict("third", {step("original", "second")}).reason,
             "the candidate is not what its last rewrite left");
-  EXPECT_EQ(verdict("third", {}).reason, "the candidate differs from the original without a rewrite");
+  EXPECT_EQ(verdict("third", {}).reason,
+            "the candidate differs from the original without a rewrite");
 }
 
 TEST_F(JudgeTest, WhatTheOriginalRanOnMustNotChange) {
@@ -109,10 +111,12 @@ TEST_F(JudgeTest, DenyListAndCensusStopBeforeAnythingRuns) {
 TEST_F(JudgeTest, FindingsOfTheCheckedRunFailG4) {
   program("racy", [](const RunOptions &) { return right(); });
   Behaviour plain = device.programs["racy"];
-  device.programs["racy"] = [plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+  device.programs["racy"] = [plain](RunMode mode, llvm::StringRef folder,
+                                    const RunOptions &options) {
     RunResult result = plain(mode, folder, options);
     if (mode == RunMode::Check && options.seed != 0)
-      result.launches[0].findings.push_back({"race-shared", false, "k", "s", "k.cu", 4, "race on s"});
+      result.launches[0].findings.push_back(
+          {"race-shared", false, "k", "s", "k.cu", 4, "race on s"});
     return result;
   };
   EXPECT_EQ(verdict("racy").summary(),
@@ -122,7 +126,8 @@ TEST_F(JudgeTest, FindingsOfTheCheckedRunFailG4) {
 TEST_F(JudgeTest, BenignFindingsDoNotFail) {
   program("benign", [](const RunOptions &) { return right(); });
   Behaviour plain = device.programs["benign"];
-  device.programs["benign"] = [plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+  device.programs["benign"] = [plain](RunMode mode, llvm::StringRef folder,
+                                      const RunOptions &options) {
     RunResult result = plain(mode, folder, options);
     result.launches[0].findings.push_back({"race-shared", true, "k", "s", "k.cu", 4, "same value"});
     return result;
@@ -157,8 +162,9 @@ TEST_F(JudgeTest, AWrongElementFailsG6) {
   program("wrong", [](const RunOptions &) {
     return floats([](unsigned i) { return i == 63 ? 1.0f : 2.0f * (i + 1); });
   });
-  EXPECT_EQ(verdict("wrong").summary(),
-            "incorrect (correctness, G6 numerics): output 0[63] is 1, expected 128 on case recorded");
+  EXPECT_EQ(
+      verdict("wrong").summary(),
+      "incorrect (correctness, G6 numerics): output 0[63] is 1, expected 128 on case recorded");
 }
 
 TEST_F(JudgeTest, ReassociationIsHeldToTheOriginalsOwnSpread) {
@@ -181,7 +187,8 @@ TEST_F(JudgeTest, ReassociationIsHeldToTheOriginalsOwnSpread) {
 TEST_F(JudgeTest, ALongSumMayMoveFurther) {
   Behaviour plain = device.programs["original"];
   double additions = 0;
-  device.programs["original"] = [&, plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+  device.programs["original"] = [&, plain](RunMode mode, llvm::StringRef folder,
+                                           const RunOptions &options) {
     RunResult result = plain(mode, folder, options);
     if (mode == RunMode::Count) {
       kbrt::KernelCounters &counters = result.launches[0].counters.emplace();
@@ -263,8 +270,9 @@ TEST_F(JudgeTest, WhatChangesBetweenRunsOfTheOriginalIsNotCompared) {
     return verdict("prints");
   };
   EXPECT_TRUE(prints("sum 12 in 12.5 ms").isCorrect());
-  EXPECT_EQ(prints("sum 12 in 12.5 ms").gates[14].details,
-            std::vector<std::string>{"1 words and 0 lines that change by themselves are not compared"});
+  EXPECT_EQ(
+      prints("sum 12 in 12.5 ms").gates[14].details,
+      std::vector<std::string>{"1 words and 0 lines that change by themselves are not compared"});
   EXPECT_EQ(prints("sum 13 in 3.1 ms").reason, "line 1 of the program's output differs");
   EXPECT_EQ(prints("sum 12 in 3.1 us").gate, GateId::G14);
   EXPECT_EQ(prints("sum 12").gate, GateId::G14);
@@ -285,7 +293,8 @@ TEST_F(JudgeTest, CasesThatBreakAssumptionsCountIfTheOriginalAllowsThem) {
   promise.assumes = {Assumption::Aligned};
   auto faultsWhenMisaligned = [&](std::string text) {
     Behaviour plain = device.programs[text];
-    device.programs[text] = [=, this](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+    device.programs[text] = [=, this](RunMode mode, llvm::StringRef folder,
+                                      const RunOptions &options) {
       RunResult result = plain(mode, folder, options);
       if (mode == RunMode::Check && cases.asked == "misaligned")
         result.launches[0].findings.push_back({"misaligned", false, "k", "x", "k.cu", 4, "x[1]"});
@@ -294,7 +303,8 @@ TEST_F(JudgeTest, CasesThatBreakAssumptionsCountIfTheOriginalAllowsThem) {
   };
   EXPECT_TRUE(verdict("vector").isCorrect());
   faultsWhenMisaligned("vector");
-  EXPECT_EQ(verdict("vector").summary(), "incorrect (runtime, G7 breadth): x[1] on case misaligned");
+  EXPECT_EQ(verdict("vector").summary(),
+            "incorrect (runtime, G7 breadth): x[1] on case misaligned");
   faultsWhenMisaligned("original");
   Verdict result = verdict("vector");
   EXPECT_TRUE(result.isCorrect()) << result.summary();
@@ -304,15 +314,17 @@ TEST_F(JudgeTest, CasesThatBreakAssumptionsCountIfTheOriginalAllowsThem) {
 
 TEST_F(JudgeTest, AnOriginalThatRacesIsLeftAlone) {
   Behaviour plain = device.programs["original"];
-  device.programs["original"] = [plain](RunMode mode, llvm::StringRef folder, const RunOptions &options) {
+  device.programs["original"] = [plain](RunMode mode, llvm::StringRef folder,
+                                        const RunOptions &options) {
     RunResult result = plain(mode, folder, options);
     if (mode == RunMode::Check)
       result.launches[0].findings.push_back({"out-of-bounds", false, "k", "x", "k.cu", 4, "x[64]"});
     return result;
   };
   program("good", [](const RunOptions &) { return right(); });
-  EXPECT_EQ(verdict("good").summary(), "inconclusive (runtime, G4 CPU device checks): the original is "
-                                       "left alone: x[64] on case n=64");
+  EXPECT_EQ(verdict("good").summary(),
+            "inconclusive (runtime, G4 CPU device checks): the original is "
+            "left alone: x[64] on case n=64");
 }
 
 TEST_F(JudgeTest, ACaseThatCannotTellIsNotEnough) {
@@ -326,7 +338,8 @@ TEST_F(JudgeTest, ACaseThatCannotTellIsNotEnough) {
 TEST_F(JudgeTest, ANondeterministicOriginalIsComparedWithItsOwnVariance) {
   auto noisy = [](float amplitude) {
     return [amplitude](const RunOptions &options) {
-      return floats([&](unsigned i) { return 2.0f * (i + 1) * (1 + amplitude * (options.seed % 3)); });
+      return floats(
+          [&](unsigned i) { return 2.0f * (i + 1) * (1 + amplitude * (options.seed % 3)); });
     };
   };
   program("original", noisy(1e-5f));

@@ -1,5 +1,5 @@
-#include "kb-opt/Eval/DirectedRounding.h"
 #include "kb-opt/Eval/NvccImage.h"
+#include "kb-opt/Eval/DirectedRounding.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Process.h"
@@ -11,19 +11,20 @@ using namespace kbopt;
 namespace {
 
 TEST(PtxasReport, ReadsResourcesPerKernel) {
-  auto kernels = parsePtxasReport(
-      "ptxas info    : 7 bytes gmem\n"
-      "ptxas info    : Compiling entry function '_Z1hv' for 'sm_90'\n"
-      "ptxas info    : Function properties for _Z1hv\n"
-      "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
-      "ptxas info    : Used 24 registers, used 1 barriers, 256 bytes smem, 380 bytes cmem[0], 8 bytes cmem[2]\n"
-      "ptxas info    : Compile time = 18.846 ms\n"
-      "ptxas info    : Function properties for _Z6helperf\n"
-      "    99 bytes stack frame, 99 bytes spill stores, 99 bytes spill loads\n"
-      "ptxas info    : Compiling entry function '_Z1kv' for 'sm_90'\n"
-      "ptxas info    : Function properties for _Z1kv\n"
-      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-      "ptxas info    : Used 8 registers, used 0 barriers\n");
+  auto kernels =
+      parsePtxasReport("ptxas info    : 7 bytes gmem\n"
+                       "ptxas info    : Compiling entry function '_Z1hv' for 'sm_90'\n"
+                       "ptxas info    : Function properties for _Z1hv\n"
+                       "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+                       "ptxas info    : Used 24 registers, used 1 barriers, 256 bytes smem, 380 "
+                       "bytes cmem[0], 8 bytes cmem[2]\n"
+                       "ptxas info    : Compile time = 18.846 ms\n"
+                       "ptxas info    : Function properties for _Z6helperf\n"
+                       "    99 bytes stack frame, 99 bytes spill stores, 99 bytes spill loads\n"
+                       "ptxas info    : Compiling entry function '_Z1kv' for 'sm_90'\n"
+                       "ptxas info    : Function properties for _Z1kv\n"
+                       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                       "ptxas info    : Used 8 registers, used 0 barriers\n");
   ASSERT_EQ(kernels.size(), 2u);
   const KernelResources &h = kernels.at("_Z1hv");
   EXPECT_EQ(h.registers, 24u);
@@ -42,9 +43,10 @@ TEST(PtxasReport, TextWithoutKernelsIsEmpty) {
 
 TEST(PtxDigest, IgnoresLinesAndComments) {
   std::map<std::string, KernelResources> a, b, c;
-  Digest first = digestPtx(".visible .entry k(\n)\n{\n\t.loc 1 2 3\n\tadd.f32 %f1, %f2, %f3;\n}\n", a);
-  Digest second =
-      digestPtx("// other\n.visible .entry k(\n)\n{\n\t.loc 1 9 9\n\tadd.f32 %f1, %f2, %f3; // x\n}\n", b);
+  Digest first =
+      digestPtx(".visible .entry k(\n)\n{\n\t.loc 1 2 3\n\tadd.f32 %f1, %f2, %f3;\n}\n", a);
+  Digest second = digestPtx(
+      "// other\n.visible .entry k(\n)\n{\n\t.loc 1 9 9\n\tadd.f32 %f1, %f2, %f3; // x\n}\n", b);
   Digest third = digestPtx(".visible .entry k(\n)\n{\n\tmul.f32 %f1, %f2, %f3;\n}\n", c);
   EXPECT_EQ(first, second);
   EXPECT_EQ(a.at("k").code, b.at("k").code);
@@ -80,16 +82,17 @@ struct NvccTest : testing::Test {
 };
 
 TEST_F(NvccTest, ReroundedPtxAssembles) {
-  auto code = compile("__global__ void k(float *x, double *y, int n) {\n"
-                      "  int i = threadIdx.x; float a = x[i]; double b = y[i];\n"
-                      "  if (n > 3) a = a * x[n] + 2.5f;\n"
-                      "  x[i] = (a + 1.5f) / x[i + 1] - sqrtf(a) + __saturatef(a - x[i + 2]) + 1 / x[i + 3] + n;\n"
-                      "  y[i] = (b * 0.1 - y[i + 1]) / y[i + 2] + sqrt(b) + 1 / b; x[i + 4] = (float)b; }\n");
+  auto code = compile(
+      "__global__ void k(float *x, double *y, int n) {\n"
+      "  int i = threadIdx.x; float a = x[i]; double b = y[i];\n"
+      "  if (n > 3) a = a * x[n] + 2.5f;\n"
+      "  x[i] = (a + 1.5f) / x[i + 1] - sqrtf(a) + __saturatef(a - x[i + 2]) + 1 / x[i + 3] + n;\n"
+      "  y[i] = (b * 0.1 - y[i + 1]) / y[i + 2] + sqrt(b) + 1 / b; x[i + 4] = (float)b; }\n");
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   std::string ptxas = llvm::sys::path::parent_path(*findNvcc()).str() + "/ptxas";
   for (const Rerounding &rounding :
-       {Rerounding(Rounding::Up), Rerounding::mixed(1), Rerounding::mixed(1).narrowed(), Rerounding::drawn(1),
-        Rerounding::drawn(1).narrowed()}) {
+       {Rerounding(Rounding::Up), Rerounding::mixed(1), Rerounding::mixed(1).narrowed(),
+        Rerounding::drawn(1), Rerounding::drawn(1).narrowed()}) {
     std::string path = folder->file(rounding.name() + ".ptx");
     ASSERT_FALSE(bool(realFileSystem().write(path, withRounding(code->ptx, rounding))));
     ProcessRequest request;
@@ -103,8 +106,8 @@ TEST_F(NvccTest, CodeIsNamedByWhatItDoes) {
   auto text = [](std::string operation) {
     return "__device__ int total; static __device__ float scale = 2;\n"
            "__global__ void k(float *x) { __shared__ float s[32]; s[threadIdx.x] = x[threadIdx.x]; "
-           "__syncthreads(); x[threadIdx.x] = scale * (s[31 - threadIdx.x] " + operation +
-           " 3.0f); atomicAdd(&total, 1); }\n";
+           "__syncthreads(); x[threadIdx.x] = scale * (s[31 - threadIdx.x] " +
+           operation + " 3.0f); atomicAdd(&total, 1); }\n";
   };
   auto plain = compile(text("*"));
   ASSERT_TRUE(bool(plain)) << llvm::toString(plain.takeError());
@@ -133,7 +136,8 @@ TEST_F(NvccTest, ErrorsCarryTheCompilersWordsAndTheUsersFile) {
     EXPECT_EQ(error.status, ExitStatus::Diagnostics);
     EXPECT_NE(error.message.find("k.cu does not compile"), std::string::npos);
     EXPECT_NE(error.stderrTail.find("k.cu(1): error: identifier \"y\" is undefined"),
-              std::string::npos) << error.stderrTail;
+              std::string::npos)
+        << error.stderrTail;
   });
   EXPECT_TRUE(seen);
 }

@@ -23,7 +23,8 @@ std::string precision(const std::string &base, const std::string &candidate,
 }
 
 TEST(PtxCensus, TablesThatNobodyWritesAreNoState) {
-  auto isState = [](std::string body, std::string declaration = ".global .align 4 .b8 table[16] = {1, 2, 3};\n") {
+  auto isState = [](std::string body,
+                    std::string declaration = ".global .align 4 .b8 table[16] = {1, 2, 3};\n") {
     return !census(std::move(body), declaration).globals.empty();
   };
   const std::string address = "mov.u64 %rd1, table;\nadd.s64 %rd2, %rd1, %rd9;\n";
@@ -33,8 +34,11 @@ TEST(PtxCensus, TablesThatNobodyWritesAreNoState) {
   EXPECT_TRUE(isState(address + "st.global.u64 [%rd7], %rd2;\n")) << "its address goes away";
   EXPECT_TRUE(isState(address + "atom.global.add.u32 %r1, [%rd2], 1;\n"));
   EXPECT_TRUE(isState(address + "call.uni (%rd3), f, (%rd2);\n"));
-  EXPECT_TRUE(isState("ld.global.u64 %rd1, [other];\n", ".global .align 4 .b8 table[16];\n.global .u64 other = generic(table);\n"));
-  EXPECT_TRUE(isState("ld.global.f32 %f1, [table+8];\n", ".global .align 4 .b8 table[8192] = {1};\n")) << "a large one";
+  EXPECT_TRUE(isState("ld.global.u64 %rd1, [other];\n",
+                      ".global .align 4 .b8 table[16];\n.global .u64 other = generic(table);\n"));
+  EXPECT_TRUE(
+      isState("ld.global.f32 %f1, [table+8];\n", ".global .align 4 .b8 table[8192] = {1};\n"))
+      << "a large one";
 }
 
 TEST(PtxCensus, CountsArithmeticByPrecision) {
@@ -61,12 +65,14 @@ TEST(PtxCensus, MatrixInstructionsCountByOperandType) {
 }
 
 TEST(PrecisionCensus, ProductsOfHalvesInFloatAreExactWhereHalvesAreRead) {
-  std::string product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
-                        "{%r4,%r5}, {%f0,%f1,%f2,%f3};";
+  std::string product =
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
+      "{%r4,%r5}, {%f0,%f1,%f2,%f3};";
   EXPECT_EQ(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", product), "");
   EXPECT_EQ(precision("fma.rn.f32 %f1, %f2, %f3, %f0;", product),
             "k has new half operations: 1 x mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
-  std::string sumsInHalf = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r6,%r7}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7};";
+  std::string sumsInHalf = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r6,%r7}, "
+                           "{%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7};";
   EXPECT_NE(precision("cvt.f32.f16 %f1, %rs1;\nfma.rn.f32 %f1, %f2, %f3, %f0;", sumsInHalf), "");
 }
 
@@ -82,10 +88,12 @@ TEST(DenyList, NamesWhatIsNew) {
   EXPECT_EQ(deny("", "ld.global.L1::evict_last.f32 %f1, [%rd1];"),
             "k uses cache-policy (1 instruction)");
   EXPECT_EQ(deny("", "griddepcontrol.launch_dependents;"), "k uses griddepcontrol (1 instruction)");
-  EXPECT_EQ(deny("", "nanosleep.u32 %r1;\nnanosleep.u32 %r1;"), "k uses nanosleep (2 instructions)");
+  EXPECT_EQ(deny("", "nanosleep.u32 %r1;\nnanosleep.u32 %r1;"),
+            "k uses nanosleep (2 instructions)");
   EXPECT_EQ(deny("", "call.uni (retval0), vprintf, (param0, param1);"),
             "k uses printf (1 instruction)");
-  EXPECT_EQ(deny("", "call.uni (retval0), malloc, (param0);"), "k uses device-heap (1 instruction)");
+  EXPECT_EQ(deny("", "call.uni (retval0), malloc, (param0);"),
+            "k uses device-heap (1 instruction)");
   EXPECT_EQ(deny("", "call.uni (retval0), cudaLaunchDeviceV2, (param0, param1);"),
             "k uses device-launch (1 instruction)");
 }
@@ -105,22 +113,32 @@ TEST(DenyList, NewMutableGlobalsFail) {
   EXPECT_EQ(checkDenyList(none, globals(".visible .global .align 4 .b8 cache[64] = {1, 2};\n"), {})
                 .reason,
             "new mutable global variable cache");
-  EXPECT_EQ(checkDenyList(none, globals(".global .align 4 .u32 calls;\n"), {"global-state"}).outcome,
-            GateOutcome::Passed);
+  EXPECT_EQ(
+      checkDenyList(none, globals(".global .align 4 .u32 calls;\n"), {"global-state"}).outcome,
+      GateOutcome::Passed);
   EXPECT_EQ(checkDenyList(globals(".global .align 4 .u32 calls;\n"),
-                          globals(".global .align 4 .u32 calls;\n"), {}).outcome,
+                          globals(".global .align 4 .u32 calls;\n"), {})
+                .outcome,
             GateOutcome::Passed);
-  EXPECT_EQ(checkDenyList(none, globals(".global .align 1 .b8 $str[3] = {104, 105};\n"
-                                        ".const .align 4 .b8 table[16];\n"), {}).outcome,
+  EXPECT_EQ(checkDenyList(none,
+                          globals(".global .align 1 .b8 $str[3] = {104, 105};\n"
+                                  ".const .align 4 .b8 table[16];\n"),
+                          {})
+                .outcome,
             GateOutcome::Passed)
       << "literals and constants are no state";
   EXPECT_EQ(checkDenyList(none, globals(".global .align 4 .u32 kTile = 16;\n"), {}).outcome,
             GateOutcome::Passed)
       << "a constant whose uses are folded is no state";
-  EXPECT_EQ(checkDenyList(none, globals(".global .align 1 .b8 piecewise_construct[1];\n"), {}).outcome, GateOutcome::Passed)
+  EXPECT_EQ(
+      checkDenyList(none, globals(".global .align 1 .b8 piecewise_construct[1];\n"), {}).outcome,
+      GateOutcome::Passed)
       << "nor is what nobody uses";
-  EXPECT_EQ(checkDenyList(none, census("st.global.u32 [kTile], %r1;", ".global .align 4 .u32 kTile = 16;\n"), {}).reason,
-            "new mutable global variable kTile");
+  EXPECT_EQ(
+      checkDenyList(
+          none, census("st.global.u32 [kTile], %r1;", ".global .align 4 .u32 kTile = 16;\n"), {})
+          .reason,
+      "new mutable global variable kTile");
 }
 
 TEST(DenyList, SpinsThatWaitForAnotherThreadFail) {
@@ -133,8 +151,9 @@ TEST(DenyList, SpinsThatWaitForAnotherThreadFail) {
 }
 
 TEST(DenyList, SpinsAreNamedWhereTheOriginalHasNone) {
-  const std::string spin = "$L__BB0_1:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.s32 %p1, %r1, 0;\n"
-                           "@%p1 bra $L__BB0_1;";
+  const std::string spin =
+      "$L__BB0_1:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.s32 %p1, %r1, 0;\n"
+      "@%p1 bra $L__BB0_1;";
   EXPECT_EQ(deny("", spin, {"spin"}), "");
   EXPECT_EQ(addedSpin(census(""), census(spin)), "k");
   EXPECT_EQ(addedSpin(census(spin), census(spin)), "");
@@ -154,7 +173,8 @@ TEST(Precision, NewNarrowOperationsFailUnlessDeclared) {
   EXPECT_EQ(precision("add.f32 %f1, %f2, %f3;", "cvt.rn.f16.f32 %rs1, %f1;"),
             "k has new half operations: 1 x cvt.rn.f16.f32");
   EXPECT_EQ(precision("add.f32 %f1, %f2, %f3;", "cvt.rn.f16.f32 %rs1, %f1;", {"half"}), "");
-  EXPECT_EQ(precision("", "{ mul.bf16 %rs4,%rs5,%rs5; }"), "k has new bf16 operations: 1 x mul.bf16");
+  EXPECT_EQ(precision("", "{ mul.bf16 %rs4,%rs5,%rs5; }"),
+            "k has new bf16 operations: 1 x mul.bf16");
   EXPECT_EQ(precision("", "cvt.rna.tf32.f32 %r1, %f1;"),
             "k has new tf32 operations: 1 x cvt.rna.tf32.f32");
   EXPECT_EQ(precision("div.rn.f32 %f1, %f2, %f3;", "div.full.f32 %f1, %f2, %f3;"),
@@ -167,7 +187,8 @@ TEST(Precision, TwoHalvesAtOnceAreNoLessPreciseThanOne) {
 }
 
 TEST(Precision, OtherFunctionsOfTheLibraryAreLetWhereDeclared) {
-  const std::string original = "sqrt.rn.f32 %f1, %f2;\nrcp.rn.f32 %f3, %f1;", candidate = "rsqrt.approx.ftz.f32 %f1, %f2;";
+  const std::string original = "sqrt.rn.f32 %f1, %f2;\nrcp.rn.f32 %f3, %f1;",
+                    candidate = "rsqrt.approx.ftz.f32 %f1, %f2;";
   EXPECT_NE(precision(original, candidate), "");
   EXPECT_EQ(precision(original, candidate, {"rsqrt"}), "");
   EXPECT_NE(precision("", "ex2.approx.ftz.f16 %h1, %h2;", {"ex2"}), "");
@@ -186,7 +207,8 @@ static std::string kernelOf(llvm::StringRef name, llvm::StringRef body) {
 }
 
 TEST(Precision, ANewKernelIsHeldAgainstThoseOfItsParameters) {
-  std::string half = kernelOf("_Z1aPd", "add.f16 %h1, %h2, %h3;"), precise = kernelOf("_Z1bPf", "add.f32 %f1, %f2, %f3;");
+  std::string half = kernelOf("_Z1aPd", "add.f16 %h1, %h2, %h3;"),
+              precise = kernelOf("_Z1bPf", "add.f32 %f1, %f2, %f3;");
   std::string unrolled = kernelOf("_Z6a_widePd", "add.f16 %h1, %h2, %h3;\nadd.f16 %h4, %h2, %h3;");
   std::string narrowed = kernelOf("_Z6b_widePf", "add.f16 %h1, %h2, %h3;\nadd.f16 %h4, %h2, %h3;");
   PtxCensus baseline = takePtxCensus(half + precise);

@@ -25,11 +25,26 @@ inline std::string compileDevice(const std::string &file,
   std::string root = toolkit ? toolkit : "/usr/local/cuda";
   std::string output = directory->file("device.bc");
   ProcessRequest request;
-  request.argv = {"clang++-22", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90",
-                  "--cuda-path=" + root, "-I" + root + "/include/cccl",
-                  "-Wno-unknown-cuda-version", "-std=c++17", "-emit-llvm", "-c", "-O2", "-Xclang",
-                  "-disable-llvm-passes", "-g", "-Xclang", "-debug-info-kind=constructor",
-                  std::string(KBOPT_SOURCE_DIR) + "/test/unit/EvalCpu/Inputs/" + file, "-o", output};
+  request.argv = {"clang++-22",
+                  "-x",
+                  "cuda",
+                  "--cuda-device-only",
+                  "--cuda-gpu-arch=sm_90",
+                  "--cuda-path=" + root,
+                  "-I" + root + "/include/cccl",
+                  "-Wno-unknown-cuda-version",
+                  "-std=c++17",
+                  "-emit-llvm",
+                  "-c",
+                  "-O2",
+                  "-Xclang",
+                  "-disable-llvm-passes",
+                  "-g",
+                  "-Xclang",
+                  "-debug-info-kind=constructor",
+                  std::string(KBOPT_SOURCE_DIR) + "/test/unit/EvalCpu/Inputs/" + file,
+                  "-o",
+                  output};
   request.argv.insert(request.argv.end(), more.begin(), more.end());
   llvm::Expected<ProcessResult> result = realProcessRunner().run(request);
   if (!result) {
@@ -58,7 +73,8 @@ public:
     options.mode = mode;
     options.splitBarriers = splitBarriers;
     std::string path = directory->file("image.so");
-    llvm::Expected<CpuImage> result = buildCpuImage(bitcode.bytes, options, realProcessRunner(), path);
+    llvm::Expected<CpuImage> result =
+        buildCpuImage(bitcode.bytes, options, realProcessRunner(), path);
     if (!result) {
       ADD_FAILURE() << llvm::toString(result.takeError());
       return;

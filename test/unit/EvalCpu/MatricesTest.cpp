@@ -20,8 +20,9 @@ uint16_t brainBits(float x) {
 
 /// Small integers, exact in every type.
 template <typename T, typename Result = float, typename Encode = T (*)(int)>
-void check(CudaProgram &program, const char *kernel, int m, int n, int k, bool bRows, int start,
-           int factor, Encode encode = [](int x) { return T(x); }) {
+void check(
+    CudaProgram &program, const char *kernel, int m, int n, int k, bool bRows, int start,
+    int factor, Encode encode = [](int x) { return T(x); }) {
   std::vector<T> a(m * k), b(k * n);
   // Unsigned elements reach beyond what a signed byte holds.
   int lowA = std::is_unsigned_v<T> && sizeof(T) == 1 ? -240 : 3, lowB = lowA < 0 ? -190 : 2;

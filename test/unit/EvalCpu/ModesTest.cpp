@@ -9,8 +9,8 @@ namespace {
 
 /// Line of \p marker in Inputs/faults.cu.
 unsigned lineOf(const std::string &marker) {
-  std::string text = llvm::cantFail(realFileSystem().read(
-      std::string(KBOPT_SOURCE_DIR) + "/test/unit/EvalCpu/Inputs/faults.cu"));
+  std::string text = llvm::cantFail(
+      realFileSystem().read(std::string(KBOPT_SOURCE_DIR) + "/test/unit/EvalCpu/Inputs/faults.cu"));
   return llvm::StringRef(text).take_front(text.find(marker)).count('\n') + 1;
 }
 
@@ -31,9 +31,9 @@ struct Checks : testing::Test {
 
 TEST_F(Checks, FindDefectsAtTheirLine) {
   std::vector<float> x(65, 1.f);
-  expectFinding(program.launch("outOfBounds", {2}, {64}, program.upload(x),
-                               program.allocate<float>(64), 64),
-                FindingKind::OutOfBounds, lineOf("// defect: out of bounds"), "out");
+  expectFinding(
+      program.launch("outOfBounds", {2}, {64}, program.upload(x), program.allocate<float>(64), 64),
+      FindingKind::OutOfBounds, lineOf("// defect: out of bounds"), "out");
   expectFinding(program.launch("sharedRace", {1}, {64}, program.allocate<int>(64)),
                 FindingKind::RaceShared, lineOf("// defect: race"), "box");
   expectFinding(program.launch("uninitialisedLocal", {1}, {1}, program.allocate<int>(1), 4),
@@ -54,7 +54,8 @@ TEST_F(Checks, FindBarriersThatSomeThreadsGoAround) {
     std::string place = "faults.cu:" + std::to_string(lineOf(marker));
     EXPECT_TRUE(llvm::StringRef(result.message).contains(place)) << result.message;
   };
-  expectDivergent(program.launch("barrierSkipped", {1}, {64}, out, 6), "// defect: skipped barrier");
+  expectDivergent(program.launch("barrierSkipped", {1}, {64}, out, 6),
+                  "// defect: skipped barrier");
   expectDivergent(program.launch("barrierLeft", {1}, {64}, out), "// defect: left loop");
 }
 
@@ -82,8 +83,8 @@ TEST(CheckedBasics, RunLikePlainOnes) {
 TEST(Counts, TellRequestsOperationsAndDivergence) {
   CudaProgram program("faults.cu", kbrt::ImageMode::Count);
   std::vector<float> x(64 * 8, 1.f);
-  kbrt::LaunchResult result = program.expectRun("copies", {2}, {32}, program.upload(x),
-                                                program.allocate<float>(64 * 4), 1);
+  kbrt::LaunchResult result =
+      program.expectRun("copies", {2}, {32}, program.upload(x), program.allocate<float>(64 * 4), 1);
   ASSERT_TRUE(result.counters);
   std::string text = toJson(result, 1);
   const kbrt::ImageInfo &info = program.image->getInfo();
@@ -112,15 +113,19 @@ TEST(Counts, TellWhichLoadsCanWaitTogether) {
   std::map<std::string, std::vector<const kbrt::SiteInfo *>> loads;
   for (uint32_t i = 0; i < info.siteCount; ++i)
     if (info.sites[i].kind == kbrt::AccessKind::Load && info.sites[i].function < info.kernelCount)
-      loads[std::string(info.kernels[info.sites[i].function].displayName)].push_back(&info.sites[i]);
+      loads[std::string(info.kernels[info.sites[i].function].displayName)].push_back(
+          &info.sites[i]);
   auto of = [&](llvm::StringRef kernel) -> std::vector<const kbrt::SiteInfo *> {
     for (auto &[name, sites] : loads)
       if (llvm::StringRef(name).starts_with((kernel + "(").str()))
         return sites;
     return {};
   };
-  const std::pair<const char *, bool> loops[] = {
-      {"apart", false}, {"mayMeet", true}, {"keptAsItIs", true}, {"inPlaceByOne", false}, {"inPlaceByBlocks", true}};
+  const std::pair<const char *, bool> loops[] = {{"apart", false},
+                                                 {"mayMeet", true},
+                                                 {"keptAsItIs", true},
+                                                 {"inPlaceByOne", false},
+                                                 {"inPlaceByBlocks", true}};
   for (auto [kernel, isAlone] : loops) {
     ASSERT_EQ(of(kernel).size(), 1u) << kernel;
     EXPECT_EQ(of(kernel)[0]->isAlone != 0, isAlone) << kernel;

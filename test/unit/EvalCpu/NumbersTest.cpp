@@ -61,9 +61,10 @@ TEST_F(Numbers, BrainFloatRoundsOnce) {
 TEST_F(Numbers, FunctionsAreClose) {
   double x = 0.8125;
   std::vector<float> out = run("approximations", {float(x)}, 13);
-  double expected[] = {std::exp(x), std::log(x), std::sin(x), x * x, x / 3, 1 / std::sqrt(x),
-                       std::tanh(x), std::exp(x), std::sin(812500.0), std::erf(x), std::exp(x),
-                       std::pow(x, 1.7), std::tanh(x)};
+  double expected[] = {
+      std::exp(x),  std::log(x), std::sin(x),        x * x,       x / 3,       1 / std::sqrt(x),
+      std::tanh(x), std::exp(x), std::sin(812500.0), std::erf(x), std::exp(x), std::pow(x, 1.7),
+      std::tanh(x)};
   for (int i = 0; i < 13; ++i)
     EXPECT_NEAR(out[i], expected[i], 2e-6 * std::fabs(expected[i])) << i;
 }

@@ -79,14 +79,27 @@ void expectSame(const char *file, kbrt::ImageMode mode, const std::vector<Launch
   }
 }
 
-const std::initializer_list<const char *> barrierKernels = {
-    "uniformLoop",          "bothBranches", "earlyReturn", "localArrays",    "breaks",
-    "nested",               "callsFunctions", "remembersTypes", "structures", "meetsElsewhere",
-    "endsAtDifferentTimes", "reductions",   "switches",    "recursesBetween", "counts",
-    "tiles",                "prints",       "asserts"};
+const std::initializer_list<const char *> barrierKernels = {"uniformLoop",
+                                                            "bothBranches",
+                                                            "earlyReturn",
+                                                            "localArrays",
+                                                            "breaks",
+                                                            "nested",
+                                                            "callsFunctions",
+                                                            "remembersTypes",
+                                                            "structures",
+                                                            "meetsElsewhere",
+                                                            "endsAtDifferentTimes",
+                                                            "reductions",
+                                                            "switches",
+                                                            "recursesBetween",
+                                                            "counts",
+                                                            "tiles",
+                                                            "prints",
+                                                            "asserts"};
 
-const std::initializer_list<const char *> warpKernels = {"sumsWarps", "asksWarps", "partsWarps", "endsLanes",
-                          "sharesBetweenLanes", "waitsForever"};
+const std::initializer_list<const char *> warpKernels = {
+    "sumsWarps", "asksWarps", "partsWarps", "endsLanes", "sharesBetweenLanes", "waitsForever"};
 
 TEST(SplitWarps, DoWhatFibersDo) {
   std::vector<Launch> launches = launchesOf(warpKernels);
@@ -114,8 +127,7 @@ TEST(SplitBarriers, EndAtTheTimeLimit) {
   program.options.wallSeconds = 0.05;
   int *in = program.allocate<int>(64), *out = program.allocate<int>(64);
   program.expectRun("neverEnds", {1}, {64}, in, out, 0);
-  EXPECT_EQ(program.launch("neverEnds", {1}, {64}, in, out, 1).status,
-            kbrt::LaunchStatus::Timeout);
+  EXPECT_EQ(program.launch("neverEnds", {1}, {64}, in, out, 1).status, kbrt::LaunchStatus::Timeout);
 }
 
 // What a loop's vector form leaves unknown is not guessed.

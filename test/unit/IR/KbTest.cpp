@@ -24,7 +24,8 @@ struct Kb : testing::Test {
     return text;
   }
   std::string inKernel(StringRef body) {
-    return ("kb.program \"a.cu\" { kb.kernel @k \"k\" params [#kb.param<\"x\" : \"float *\" bytes 8 "
+    return ("kb.program \"a.cu\" { kb.kernel @k \"k\" params [#kb.param<\"x\" : \"float *\" bytes "
+            "8 "
             "pointer true element 4>] symbols [#kb.symbol<\"n\" param argument 0>] {\n" +
             body + "\n} }")
         .str();
@@ -57,7 +58,8 @@ TEST_F(Kb, RoundTripsEveryOperation) {
   auto again = parse(text);
   ASSERT_TRUE(again) << messages << text;
   EXPECT_EQ(print(*again), text);
-  EXPECT_NE(text.find("at <over [i] with [n] : i * n * 4 + (tid.x floordiv 32) * 8"), std::string::npos)
+  EXPECT_NE(text.find("at <over [i] with [n] : i * n * 4 + (tid.x floordiv 32) * 8"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("n - tid.x - 1 >= 0, i == 0 exact"), std::string::npos) << text;
 }
@@ -65,7 +67,8 @@ TEST_F(Kb, RoundTripsEveryOperation) {
 TEST_F(Kb, RejectsLoopNamesThatDoNotStandAround) {
   EXPECT_FALSE(parse(inKernel("kb.access load global <argument \"x\" argument 0> bytes 4 "
                               "uniformity divergent at <over [j] : j * 4>")));
-  EXPECT_NE(messages.find("address is over 1 loops, but stands in 0"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("address is over 1 loops, but stands in 0"), std::string::npos)
+      << messages;
 }
 
 TEST_F(Kb, RejectsUndeclaredSymbols) {

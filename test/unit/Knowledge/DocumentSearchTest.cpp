@@ -8,7 +8,8 @@ namespace {
 
 DocumentIndex library() {
   DocumentIndex index;
-  index.add("shared-memory-tiling", "Loads a tile into shared memory.\n\nThe tile needs a barrier.");
+  index.add("shared-memory-tiling",
+            "Loads a tile into shared memory.\n\nThe tile needs a barrier.");
   index.add("pad-shared-array", "Adds a column to a shared array, so that banks differ.");
   index.add("unroll-loop", "Repeats the body of a loop. A loop in a loop is left alone.");
   return index;
@@ -33,6 +34,8 @@ TEST(DocumentSearch, NothingSharedIsNothingFound) {
   EXPECT_TRUE(DocumentIndex().search("loop", 8).empty());
 }
 
-TEST(DocumentSearch, NoMoreThanAskedFor) { EXPECT_EQ(library().search("a loop tile array", 1).size(), 1u); }
+TEST(DocumentSearch, NoMoreThanAskedFor) {
+  EXPECT_EQ(library().search("a loop tile array", 1).size(), 1u);
+}
 
 } // namespace

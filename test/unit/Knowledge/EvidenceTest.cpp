@@ -129,8 +129,7 @@ TEST(Evidence, BadRecordsSayWhatIsWrong) {
   EXPECT_EQ(errorOf("{}"), "field 'v' is missing");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":3")),
             "it was written by a newer kb-opt (version 3)");
-  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")),
-            "field 'v' does not match the content");
+  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")), "field 'v' does not match the content");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"kind\":\"lesson\",\"v\":1")),
             "field 'kind' is not 'attempt'");
   EXPECT_EQ(errorOf(replaced(line, "\"pass\":", "\"pazz\":")), "field 'pazz' is unknown");

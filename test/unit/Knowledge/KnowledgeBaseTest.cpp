@@ -176,7 +176,8 @@ TEST(KnowledgeBase, LogsOfSeveralFoldersAreUnited) {
   KnowledgeBase base = llvm::cantFail(loadKnowledge(llvm::cantFail(loadChip("h200")), "cuda", files,
                                                     {"shared", "mine", "absent"}, bad));
   std::vector<BadLine> none;
-  KnowledgeBase builtin = llvm::cantFail(loadKnowledge(llvm::cantFail(loadChip("h200")), "cuda", files, {}, none));
+  KnowledgeBase builtin =
+      llvm::cantFail(loadKnowledge(llvm::cantFail(loadChip("h200")), "cuda", files, {}, none));
   EXPECT_TRUE(none.empty()); // evidence that comes with the tool has no bad lines
   EXPECT_EQ(base.evidence().size(), builtin.evidence().size() + 5);
   ASSERT_EQ(bad.size(), 1u);
@@ -186,7 +187,8 @@ TEST(KnowledgeBase, LogsOfSeveralFoldersAreUnited) {
 
 TEST(KnowledgeBase, CountersRuleOutWhatCannotGain) {
   KnowledgeBase base = baseFor("h200");
-  MetricMap full{{"kbopt__limited_by_registers", 0}, {"kbopt__waves", 4},
+  MetricMap full{{"kbopt__limited_by_registers", 0},
+                 {"kbopt__waves", 4},
                  {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 0},
                  {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 1000}};
   EXPECT_TRUE(base.isPointless("launch-bounds", full));

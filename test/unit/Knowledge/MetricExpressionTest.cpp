@@ -69,8 +69,8 @@ TEST(MetricExpression, ErrorsSayWhere) {
   EXPECT_EQ(error("1 +"), "expression '1 +', column 4: expected a number or a name");
   EXPECT_EQ(error("(1"), "expression '(1', column 3: expected ')'");
   EXPECT_EQ(error("a b"), "expression 'a b', column 3: unexpected 'b'");
-  EXPECT_EQ(error("1 + avg(a)"),
-            "expression '1 + avg(a)', column 5: no function 'avg' (there are min, max, sum, default, known)");
+  EXPECT_EQ(error("1 + avg(a)"), "expression '1 + avg(a)', column 5: no function 'avg' (there are "
+                                 "min, max, sum, default, known)");
   EXPECT_EQ(error("1.2.3"), "expression '1.2.3', column 1: '1.2.3' is no number");
   EXPECT_EQ(error(""), "expression '', column 1: expected a number or a name");
 }

@@ -227,6 +227,7 @@ TEST(State, ErrorsInRulesNameFileAndPlace) {
             "state rules 'r.json': rules[0]: unknown state 'b'");
   EXPECT_EQ(error(rule("a", "magic", "x > 1")),
             "state rules 'r.json': rules[0]: kind must be 'elimination' or 'hiding'");
-  EXPECT_EQ(error(rule("a", "hiding", "x >")), "state rules 'r.json': rules[0]: expression 'x >', column 4: "
-                                               "expected a number or a name");
+  EXPECT_EQ(error(rule("a", "hiding", "x >")),
+            "state rules 'r.json': rules[0]: expression 'x >', column 4: "
+            "expected a number or a name");
 }

@@ -66,7 +66,8 @@ TEST(Budget, UnknownPricesAreSaidToBeUnknown) {
   EXPECT_EQ(fixture.budget->total().describe(), "1 call, 15 tokens, cost unknown");
   fixture.prices = llvm::cantFail(PriceTable::read("big: {input: 1, output: 1}\n", "p"));
   llvm::cantFail(fixture.model->complete(question("a")));
-  EXPECT_EQ(fixture.budget->total().describe(), "2 calls, 30 tokens, $0.0000 and 1 call of unknown cost");
+  EXPECT_EQ(fixture.budget->total().describe(),
+            "2 calls, 30 tokens, $0.0000 and 1 call of unknown cost");
 }
 
 TEST(Budget, ZeroAllowsNothing) {
@@ -74,10 +75,11 @@ TEST(Budget, ZeroAllowsNothing) {
   dollars.dollars = 0;
   tokens.tokens = 0;
   seconds.seconds = 0;
-  for (const auto &[limits, words] : {std::pair{callsOnly(0), "the budget of 0 calls for the model is spent"},
-                                      {dollars, "the budget of $0.00 for the model does not cover the next call"},
-                                      {tokens, "the budget of 0 tokens for the model"},
-                                      {seconds, "the budget of 0 s for the model is spent"}}) {
+  for (const auto &[limits, words] :
+       {std::pair{callsOnly(0), "the budget of 0 calls for the model is spent"},
+        {dollars, "the budget of $0.00 for the model does not cover the next call"},
+        {tokens, "the budget of 0 tokens for the model"},
+        {seconds, "the budget of 0 s for the model is spent"}}) {
     Fixture fixture(always(replyWith("x")), limits);
     ExitStatus status;
     std::string text = errorText(fixture.model->complete(question("a")), &status);
@@ -91,7 +93,8 @@ TEST(Budget, RolesHaveTheirOwn) {
   Fixture fixture(always(replyWith("x")), callsOnly(10), {{ModelRole::Planner, callsOnly(1)}});
   llvm::cantFail(fixture.model->complete(question("a", ModelRole::Planner)));
   std::string text = errorText(fixture.model->complete(question("b", ModelRole::Planner)));
-  EXPECT_NE(text.find("the budget of 1 call for the role 'planner' is spent"), std::string::npos) << text;
+  EXPECT_NE(text.find("the budget of 1 call for the role 'planner' is spent"), std::string::npos)
+      << text;
   llvm::cantFail(fixture.model->complete(question("b")));
 }
 
@@ -104,7 +107,8 @@ TEST(Budget, ReservesPromptAndMostTokensBeforeSending) {
   ASSERT_LT(most, 200u);
   llvm::cantFail(fixture.model->complete(request)); // 50 are used
   std::string text = errorText(fixture.model->complete(request));
-  EXPECT_NE(text.find("50 are used, it can take " + std::to_string(most)), std::string::npos) << text;
+  EXPECT_NE(text.find("50 are used, it can take " + std::to_string(most)), std::string::npos)
+      << text;
   EXPECT_EQ(fixture.inner->asked.size(), 1u);
 }
 
@@ -118,7 +122,8 @@ TEST(Budget, MostTokensIsAboveWhatTokenizersMake) {
 }
 
 TEST(Budget, ParallelCallsNeverOvershoot) {
-  // Each call claims far more than it turns out to use: all have to be tried, none may be sent too much.
+  // Each call claims far more than it turns out to use: all have to be tried, none may be sent too
+  // much.
   BudgetLimits limits;
   limits.tokens = 1000;
   limits.calls = 12;
@@ -196,7 +201,9 @@ TEST(Budget, SecondsLimitTheCallUnderWay) {
   fixture.clock.sleepSeconds(100); // nothing is asked meanwhile: it does not count
   ExitStatus status;
   std::string text = errorText(fixture.model->complete(question("b")), &status);
-  EXPECT_NE(text.find("the budget of 10 s for the model was spent before the reply came"), std::string::npos) << text;
+  EXPECT_NE(text.find("the budget of 10 s for the model was spent before the reply came"),
+            std::string::npos)
+      << text;
   EXPECT_EQ(status, ExitStatus::Budget);
   EXPECT_EQ(fixture.budget->total().seconds, 10);
 }

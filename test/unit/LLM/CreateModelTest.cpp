@@ -1,5 +1,5 @@
-#include "TestModels.h"
 #include "kb-opt/LLM/CreateModel.h"
+#include "TestModels.h"
 #include "kb-opt/LLM/FailedCall.h"
 #include "kb-opt/LLM/Keys.h"
 #include "gtest/gtest.h"
@@ -32,11 +32,16 @@ TEST(CreateModel, SaysAtOnceWhatCannotWork) {
   settings.defaults.model = "m";
   EXPECT_EQ(errorText(createModel(settings), &status),
             "kb-opt: error: no key for 'api.anthropic.com'\n"
-            "kb-opt: note: export ANTHROPIC_API_KEY, or write a line 'api.anthropic.com KEY' into a private file (docs/Privacy.md)\n");
+            "kb-opt: note: export ANTHROPIC_API_KEY, or write a line 'api.anthropic.com KEY' into "
+            "a private file (docs/Privacy.md)\n");
   EXPECT_EQ(status, ExitStatus::Environment);
   settings.budget.dollars = 1;
-  EXPECT_NE(errorText(createModel(settings), &status).find("a budget of dollars cannot be kept: the price of 'm' is unknown"), std::string::npos);
-  EXPECT_NE(errorText(createModel(settingsFor("replay:none.jsonl"))).find("cannot read 'none.jsonl'"), std::string::npos);
+  EXPECT_NE(errorText(createModel(settings), &status)
+                .find("a budget of dollars cannot be kept: the price of 'm' is unknown"),
+            std::string::npos);
+  EXPECT_NE(
+      errorText(createModel(settingsFor("replay:none.jsonl"))).find("cannot read 'none.jsonl'"),
+      std::string::npos);
   settings.pricesFile = "none.yaml";
   EXPECT_NE(errorText(createModel(settings)).find("cannot read 'none.yaml'"), std::string::npos);
 }
@@ -58,7 +63,8 @@ TEST(CreateModel, WithoutLibcurl) {
   auto model = llvm::cantFail(createModel(settings, ModelWorld{.clock = clock, .http = http}));
   EXPECT_EQ(errorText(model->complete(question("a"))),
             "kb-opt: error: 'llm.example.com' cannot be asked: libcurl is not installed\n"
-            "kb-opt: note: install the package 'libcurl4', or use --llm=command:CMD, mailbox:DIR or replay:FILE\n");
+            "kb-opt: note: install the package 'libcurl4', or use --llm=command:CMD, mailbox:DIR "
+            "or replay:FILE\n");
   EXPECT_TRUE(clock.waits().empty());
 }
 
@@ -89,7 +95,8 @@ TEST(Keys, HostsOfUrls) {
   EXPECT_EQ(hostOf("https://api.openai.com:8443").host, "api.openai.com:8443");
   for (const char *local : {"http://localhost:8000/v1", "http://127.0.0.1", "http://[::1]:1/"})
     EXPECT_TRUE(hostOf(local).loopback) << local;
-  for (const char *remote : {"http://localhost.example.com", "http://127.example.com", "http://10.0.0.1", "http://[::2]"})
+  for (const char *remote : {"http://localhost.example.com", "http://127.example.com",
+                             "http://10.0.0.1", "http://[::2]"})
     EXPECT_FALSE(hostOf(remote).loopback) << remote;
 }
 
@@ -97,19 +104,24 @@ TEST(Keys, BelongToTheirHosts) {
   forgetKeys();
   ::setenv("OPENAI_API_KEY", "sk-openai", 1);
   ::setenv("KBOPT_LLM_KEY", "llm.example.com sk-example", 1);
-  auto key = [](const char *url, const ModelSettings &settings = {}) { return llvm::cantFail(findKey(settings, url)); };
+  auto key = [](const char *url, const ModelSettings &settings = {}) {
+    return llvm::cantFail(findKey(settings, url));
+  };
   EXPECT_EQ(key("https://api.openai.com/v1").reveal(), "sk-openai");
   EXPECT_EQ(key("https://api.openai.com/v1").origin(), "OPENAI_API_KEY");
   EXPECT_EQ(key("https://llm.example.com/v1").reveal(), "sk-example");
-  for (const char *other : {"https://api.openai.com.evil.org/v1", "https://api.anthropic.com", "https://evil.org/api.openai.com",
-                            "https://api.openai.com:8443/v1", "http://localhost:8000/v1"})
+  for (const char *other : {"https://api.openai.com.evil.org/v1", "https://api.anthropic.com",
+                            "https://evil.org/api.openai.com", "https://api.openai.com:8443/v1",
+                            "http://localhost:8000/v1"})
     EXPECT_FALSE(key(other)) << other;
   ::setenv("MY_KEY", "sk-mine", 1);
   ModelSettings mine;
   mine.keyVariable = "MY_KEY";
   EXPECT_EQ(key("https://anywhere.org", mine).reveal(), "sk-mine") << "the settings say so";
   ::unsetenv("MY_KEY");
-  EXPECT_NE(errorText(llvm::Expected<int>(findKey(mine, "https://anywhere.org").takeError())).find("the variable 'MY_KEY' holds no key"), std::string::npos);
+  EXPECT_NE(errorText(llvm::Expected<int>(findKey(mine, "https://anywhere.org").takeError()))
+                .find("the variable 'MY_KEY' holds no key"),
+            std::string::npos);
 }
 
 static std::string keyError(const ModelSettings &settings, const char *url) {
@@ -121,7 +133,9 @@ TEST(Keys, GoNowhereUnencrypted) {
   forgetKeys();
   ::setenv("KBOPT_LLM_KEY", "llm.example.com sk-example", 1);
   std::string error = keyError({}, "http://llm.example.com/v1");
-  EXPECT_NE(error.find("the key of KBOPT_LLM_KEY would go to 'llm.example.com' without encryption"), std::string::npos) << error;
+  EXPECT_NE(error.find("the key of KBOPT_LLM_KEY would go to 'llm.example.com' without encryption"),
+            std::string::npos)
+      << error;
   EXPECT_EQ(error.find("sk-"), std::string::npos);
   ::setenv("KBOPT_LLM_KEY", "localhost:8000 sk-local", 1);
   EXPECT_EQ(keyError({}, "http://localhost:8000/v1"), "no error");
@@ -145,12 +159,18 @@ TEST(Keys, FilesArePrivate) {
   auto folder = llvm::cantFail(TemporaryDirectory::create("kbopt-keys"));
   ModelSettings settings;
   settings.keyFile = folder.file("keys");
-  EXPECT_NE(keyError(settings, "https://a.org").find("cannot read the keys in '" + settings.keyFile + "'"), std::string::npos);
-  llvm::cantFail(realFileSystem().write(settings.keyFile, "# mine\na.org sk-a\n\nb.org:8443 sk-b\n"));
+  EXPECT_NE(keyError(settings, "https://a.org")
+                .find("cannot read the keys in '" + settings.keyFile + "'"),
+            std::string::npos);
+  llvm::cantFail(
+      realFileSystem().write(settings.keyFile, "# mine\na.org sk-a\n\nb.org:8443 sk-b\n"));
   for (mode_t mode : {0644, 0640, 0604, 0660}) {
     ::chmod(settings.keyFile.c_str(), mode);
     std::string error = keyError(settings, "https://a.org");
-    EXPECT_NE(error.find("others can read the keys in '" + settings.keyFile + "'\nkb-opt: note: chmod 600"), std::string::npos) << error;
+    EXPECT_NE(error.find("others can read the keys in '" + settings.keyFile +
+                         "'\nkb-opt: note: chmod 600"),
+              std::string::npos)
+        << error;
   }
   ::chmod(settings.keyFile.c_str(), 0600);
   EXPECT_EQ(llvm::cantFail(findKey(settings, "https://a.org/v1")).reveal(), "sk-a");

@@ -34,7 +34,8 @@ void ServedConnection::reply(int status, StringRef body, const std::vector<std::
 }
 
 void ServedConnection::beginChunks(StringRef type, const std::vector<std::string> &headers) {
-  send(head(200, headers) + "Content-Type: " + type.str() + "\r\nTransfer-Encoding: chunked\r\n\r\n");
+  send(head(200, headers) + "Content-Type: " + type.str() +
+       "\r\nTransfer-Encoding: chunked\r\n\r\n");
 }
 
 bool ServedConnection::chunk(StringRef bytes) {

@@ -31,7 +31,8 @@ public:
   /// A whole reply. \p headers are lines "Name: value".
   void reply(int status, llvm::StringRef body, const std::vector<std::string> &headers = {});
   /// The head of a stream; then `chunk`s; then `endChunks`, or nothing: the connection is cut off.
-  void beginChunks(llvm::StringRef type = "text/event-stream", const std::vector<std::string> &headers = {});
+  void beginChunks(llvm::StringRef type = "text/event-stream",
+                   const std::vector<std::string> &headers = {});
   bool chunk(llvm::StringRef bytes);
   void endChunks() { send("0\r\n\r\n"); }
   /// Until the client goes away; at most ten seconds.

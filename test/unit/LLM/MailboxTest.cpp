@@ -1,7 +1,7 @@
 #include "kb-opt/LLM/Mailbox.h"
 #include "TestModels.h"
-#include "gtest/gtest.h"
 #include "llvm/Support/FileSystem.h"
+#include "gtest/gtest.h"
 #include <atomic>
 #include <thread>
 
@@ -24,12 +24,15 @@ struct Box {
     options.folder = path;
     options.model = "me";
     options.totalSeconds = totalSeconds;
-    model = llvm::cantFail(makeMailbox(options, realFileSystem(), clock, [this](llvm::StringRef text) {
-      std::lock_guard<std::mutex> lock(mutex);
-      notices.push_back(text.str());
-    }));
+    model =
+        llvm::cantFail(makeMailbox(options, realFileSystem(), clock, [this](llvm::StringRef text) {
+          std::lock_guard<std::mutex> lock(mutex);
+          notices.push_back(text.str());
+        }));
   }
-  std::vector<PendingRequest> pending() { return llvm::cantFail(pendingRequests(realFileSystem(), path)); }
+  std::vector<PendingRequest> pending() {
+    return llvm::cantFail(pendingRequests(realFileSystem(), path));
+  }
   PendingRequest waitForOne() {
     for (;;)
       if (auto all = pending(); !all.empty())
@@ -39,7 +42,9 @@ struct Box {
   }
 };
 
-void put(llvm::StringRef file, llvm::StringRef text) { llvm::cantFail(realFileSystem().write(file, text)); }
+void put(llvm::StringRef file, llvm::StringRef text) {
+  llvm::cantFail(realFileSystem().write(file, text));
+}
 std::string get(llvm::StringRef file) { return llvm::cantFail(realFileSystem().read(file)); }
 
 /// Asks on a thread of its own.
@@ -70,8 +75,12 @@ TEST(Mailbox, ARequestIsAReadableFileAndItsReplyOneBesideIt) {
   EXPECT_EQ(waiting.requestFile, box.path + "/0001-coder-" + request.digest() + ".request.md");
   std::string text = get(waiting.requestFile), mark = request.digest().substr(0, 8);
   EXPECT_EQ(text.find("# kb-opt asks its coder\n"), 0u);
-  EXPECT_NE(text.find("\n=== system " + mark + " ===\nYou write CUDA.\n\n=== user " + mark + " ===\nMake it fast.\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n=== end of reply ===\n"), std::string::npos) << "it says how to close a reply";
+  EXPECT_NE(text.find("\n=== system " + mark + " ===\nYou write CUDA.\n\n=== user " + mark +
+                      " ===\nMake it fast.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n=== end of reply ===\n"), std::string::npos)
+      << "it says how to close a reply";
   put(waiting.replyFile, "Use shared memory.\n=== end of reply ===\n");
   EXPECT_EQ(asking.join(), "Use shared memory.");
   EXPECT_TRUE(box.pending().empty());
@@ -81,7 +90,8 @@ TEST(Mailbox, ARequestIsAReadableFileAndItsReplyOneBesideIt) {
 }
 
 TEST(Mailbox, HalfAReplyIsNotTaken) {
-  for (const char *half : {"", "\n", "x", "x\n=== end of rep", "x === end of reply ===", "=== end of reply ===\nmore"})
+  for (const char *half :
+       {"", "\n", "x", "x\n=== end of rep", "x === end of reply ===", "=== end of reply ===\nmore"})
     EXPECT_FALSE(completeMailboxReply(half)) << half;
   EXPECT_EQ(completeMailboxReply("x\n=== end of reply ===")->text, "x");
   EXPECT_EQ(completeMailboxReply("a\r\n=== end of reply ===\r\n \n")->text, "a");
@@ -97,7 +107,8 @@ TEST(Mailbox, HalfAReplyIsNotTaken) {
     if (box.notices.size() >= 2)
       break;
   }
-  EXPECT_NE(box.notices[1].find("is not taken yet: its last line is not '=== end of reply ==='"), std::string::npos);
+  EXPECT_NE(box.notices[1].find("is not taken yet: its last line is not '=== end of reply ==='"),
+            std::string::npos);
   EXPECT_EQ(box.pending().size(), 1u);
   put(waiting.replyFile, "half of it\n=== end of reply ===\n");
   EXPECT_EQ(asking.join(), "half of it");
@@ -127,7 +138,9 @@ TEST(Mailbox, ManyAreOutstandingAtOnce) {
   Box box;
   std::vector<std::unique_ptr<Asking>> all;
   for (int i = 0; i < 12; ++i)
-    all.push_back(std::make_unique<Asking>(*box.model, question(std::to_string(i), i % 2 ? ModelRole::GapAnalyst : ModelRole::Planner)));
+    all.push_back(std::make_unique<Asking>(
+        *box.model,
+        question(std::to_string(i), i % 2 ? ModelRole::GapAnalyst : ModelRole::Planner)));
   while (box.pending().size() < 12)
     std::this_thread::yield();
   auto pending = box.pending();
@@ -137,7 +150,8 @@ TEST(Mailbox, ManyAreOutstandingAtOnce) {
   for (const PendingRequest &request : pending) {
     llvm::StringRef mark = llvm::StringRef(request.digest).take_front(8);
     std::string text = get(request.requestFile);
-    llvm::StringRef asked = llvm::StringRef(text).split(("=== user " + mark + " ===\n").str()).second.split('\n').first;
+    llvm::StringRef asked =
+        llvm::StringRef(text).split(("=== user " + mark + " ===\n").str()).second.split('\n').first;
     put(request.replyFile, ("re " + asked + "\n=== end of reply ===\n").str());
   }
   for (int i = 0; i < 12; ++i)
@@ -150,15 +164,19 @@ TEST(Mailbox, RemovedInTheMiddle) {
   box.waitForOne();
   llvm::sys::fs::rename(box.path, box.path + "-elsewhere");
   std::string text = asking.join();
-  EXPECT_NE(text.find("the mailbox '" + box.path + "' was removed while 0001-coder-"), std::string::npos) << text;
+  EXPECT_NE(text.find("the mailbox '" + box.path + "' was removed while 0001-coder-"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("note: make the folder again and run the same command"), std::string::npos);
-  EXPECT_NE(errorText(pendingRequests(realFileSystem(), box.path)).find("there is no mailbox"), std::string::npos);
+  EXPECT_NE(errorText(pendingRequests(realFileSystem(), box.path)).find("there is no mailbox"),
+            std::string::npos);
 }
 
 TEST(Mailbox, TimeHasAnEndWhereOneIsSet) {
   Box box(30.0);
   std::string text = errorText(box.model->complete(question("go")));
-  EXPECT_NE(text.find("no reply within 30 s: '" + box.path + "/0001-coder-"), std::string::npos) << text;
+  EXPECT_NE(text.find("no reply within 30 s: '" + box.path + "/0001-coder-"), std::string::npos)
+      << text;
   ModelRequest hurried = question("go");
   hurried.limitSeconds = 3;
   EXPECT_NE(errorText(box.model->complete(hurried)).find("no reply within 3 s"), std::string::npos);
@@ -170,5 +188,7 @@ TEST(Mailbox, AFileIsNoFolder) {
   FakeWaitingClock clock;
   MailboxOptions options;
   options.folder = folder.file("f/box");
-  EXPECT_NE(errorText(makeMailbox(options, realFileSystem(), clock, [](llvm::StringRef) {})).find("cannot create folder"), std::string::npos);
+  EXPECT_NE(errorText(makeMailbox(options, realFileSystem(), clock, [](llvm::StringRef) {}))
+                .find("cannot create folder"),
+            std::string::npos);
 }

@@ -74,7 +74,8 @@ TEST(Mutations, OfReplies) {
       http.bytes = mutated(spoken.stream(), random);
       auto reply = model->complete(question("a"));
       if (!reply)
-        EXPECT_NE(errorText(reply.takeError()).find("kb-opt: error: 'localhost' "), std::string::npos);
+        EXPECT_NE(errorText(reply.takeError()).find("kb-opt: error: 'localhost' "),
+                  std::string::npos);
       ++(reply ? replies : errors);
     }
     ModelSpend total = model->total();
@@ -86,7 +87,8 @@ TEST(Mutations, OfReplies) {
 
 TEST(Mutations, OfObjectsInText) {
   Random random(2);
-  const char *good = "Sure:\n```json\n{\"edits\":[{\"anchor\":\"a1\",\"text\":\"for (int i = 0; i < n; ++i) { x[i] = \\\"}\\\"; }\\n\"}]}\n```\nDone.";
+  const char *good = "Sure:\n```json\n{\"edits\":[{\"anchor\":\"a1\",\"text\":\"for (int i = 0; i "
+                     "< n; ++i) { x[i] = \\\"}\\\"; }\\n\"}]}\n```\nDone.";
   unsigned found = 0;
   for (int i = 0; i < 3000; ++i) {
     std::string problem;
@@ -102,7 +104,8 @@ TEST(Mutations, OfObjectsInText) {
 TEST(Mutations, OfTranscriptsAndSettings) {
   Random random(3);
   std::string line = text(toJson({question("a"), replyWith("b")}));
-  const char *yaml = "provider: openai\nmodel: m\ntimeouts: {total: 5}\nroles:\n  coder: {temperature: 0.5, budget: {calls: 3}}\n";
+  const char *yaml = "provider: openai\nmodel: m\ntimeouts: {total: 5}\nroles:\n  coder: "
+                     "{temperature: 0.5, budget: {calls: 3}}\n";
   unsigned good = 0, bad = 0;
   for (int i = 0; i < 2000; ++i) {
     if (auto entry = transcriptEntryFromJson(mutated(line, random), "t.jsonl:1"))

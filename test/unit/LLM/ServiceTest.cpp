@@ -13,11 +13,15 @@ protected:
   Service() { spoken.openAi = GetParam(); }
   Spoken spoken;
   LoopbackServer::Handler answers() {
-    return [this](const ServedRequest &, size_t, ServedConnection &connection) { spoken.answer(connection); };
+    return [this](const ServedRequest &, size_t, ServedConnection &connection) {
+      spoken.answer(connection);
+    };
   }
 };
 
-json::Object bodyOf(const ServedRequest &request) { return *llvm::cantFail(json::parse(request.body)).getAsObject(); }
+json::Object bodyOf(const ServedRequest &request) {
+  return *llvm::cantFail(json::parse(request.body)).getAsObject();
+}
 
 } // namespace
 
@@ -26,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(Protocols, Service, testing::Values(true, false),
 
 TEST_P(Service, StreamsAReply) {
   LoopbackServer server(answers());
-  Client client(server, GetParam(), [](ModelSettings &settings) { settings.defaults.temperature = 0.5; });
+  Client client(server, GetParam(),
+                [](ModelSettings &settings) { settings.defaults.temperature = 0.5; });
   ModelRequest request = question("Make it fast.");
   request.messages.push_back({ModelMessage::Speaker::Model, "What?"});
   request.messages.push_back({ModelMessage::Speaker::User, "The kernel \xff."});
@@ -72,7 +77,8 @@ TEST_P(Service, StreamsInAnyPieces) {
       connection.chunk(llvm::StringRef(&c, 1));
     connection.endChunks();
   });
-  EXPECT_EQ(llvm::cantFail(Client(server, GetParam()).model->complete(question("a"))).text, spoken.reply);
+  EXPECT_EQ(llvm::cantFail(Client(server, GetParam()).model->complete(question("a"))).text,
+            spoken.reply);
 }
 
 TEST_P(Service, TakesCarriageReturns) {
@@ -84,13 +90,17 @@ TEST_P(Service, TakesCarriageReturns) {
     connection.chunk(stream);
     connection.waitForHangUp(); // the reply is complete: nobody waits for more
   });
-  EXPECT_EQ(llvm::cantFail(Client(server, GetParam()).model->complete(question("a"))).text, spoken.reply);
+  EXPECT_EQ(llvm::cantFail(Client(server, GetParam()).model->complete(question("a"))).text,
+            spoken.reply);
 }
 
 TEST_P(Service, TakesAReplyThatIsNoStream) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
-    connection.reply(200, GetParam() ? R"({"id":"c-9","model":"m","choices":[{"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}})"
-                                     : R"({"id":"m-9","model":"m","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"whole"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}})");
+    connection.reply(
+        200,
+        GetParam()
+            ? R"({"id":"c-9","model":"m","choices":[{"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}})"
+            : R"({"id":"m-9","model":"m","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"whole"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}})");
   });
   ModelReply reply = llvm::cantFail(Client(server, GetParam()).model->complete(question("a")));
   EXPECT_EQ(reply.text, "whole");
@@ -109,8 +119,10 @@ TEST_P(Service, TruncatedAndRefusedAreReplies) {
 
 TEST_P(Service, RefusedContentIsNotAskedAgain) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
-    connection.reply(400, GetParam() ? R"({"error":{"code":"content_filter","message":"no such content"}})"
-                                     : spoken.fault("invalid_request_error", "Output blocked by content filtering policy"));
+    connection.reply(400, GetParam()
+                              ? R"({"error":{"code":"content_filter","message":"no such content"}})"
+                              : spoken.fault("invalid_request_error",
+                                             "Output blocked by content filtering policy"));
   });
   ModelReply reply = llvm::cantFail(Client(server, GetParam()).model->complete(question("a")));
   EXPECT_EQ(reply.end, ReplyEnd::Refused);
@@ -121,7 +133,8 @@ TEST_P(Service, RefusedContentIsNotAskedAgain) {
 TEST_P(Service, CountsForServicesThatDoNot) {
   spoken.counts = false;
   LoopbackServer server(answers());
-  ModelReply reply = llvm::cantFail(Client(server, GetParam()).model->complete(question("12345678")));
+  ModelReply reply =
+      llvm::cantFail(Client(server, GetParam()).model->complete(question("12345678")));
   EXPECT_TRUE(reply.usage.estimated);
   EXPECT_GT(reply.usage.prompt, 0u);
   EXPECT_GT(reply.usage.completion, 0u);
@@ -142,18 +155,24 @@ TEST_P(Service, AReplyCutOffInTheMiddleIsAskedForAgain) {
   EXPECT_TRUE(total.usage.estimated);
   ASSERT_EQ(client.notices.size(), 1u);
   EXPECT_NE(client.notices[0].find("in the middle"), std::string::npos) << client.notices[0];
-  EXPECT_NE(client.notices[0].find("; trying again in 1 s"), std::string::npos) << client.notices[0];
+  EXPECT_NE(client.notices[0].find("; trying again in 1 s"), std::string::npos)
+      << client.notices[0];
 }
 
 TEST_P(Service, AStreamThatEndsWithoutItsEnd) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
     connection.beginChunks();
-    connection.chunk(llvm::StringRef(spoken.stream()).take_front(spoken.stream().size() * 3 / 5).rsplit("\n\n").first.str() + "\n\n");
+    connection.chunk(llvm::StringRef(spoken.stream())
+                         .take_front(spoken.stream().size() * 3 / 5)
+                         .rsplit("\n\n")
+                         .first.str() +
+                     "\n\n");
     connection.endChunks();
   });
   Client client(server, GetParam(), [](ModelSettings &settings) { settings.retries = 1; });
   std::string error = errorText(client.model->complete(question("a")));
-  EXPECT_NE(error.find("'" + server.host() + "' ended its reply in the middle"), std::string::npos) << error;
+  EXPECT_NE(error.find("'" + server.host() + "' ended its reply in the middle"), std::string::npos)
+      << error;
   EXPECT_NE(error.find("(tried 2 times)"), std::string::npos) << error;
 }
 
@@ -181,18 +200,24 @@ TEST_P(Service, DripsWithoutEnd) {
     while (connection.chunk(": still here\n\n"))
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   });
-  Client client(server, GetParam(), [](ModelSettings &settings) { settings.timeouts.total = 0.15; });
+  Client client(server, GetParam(),
+                [](ModelSettings &settings) { settings.timeouts.total = 0.15; });
   std::string error = errorText(client.model->complete(question("a")));
   EXPECT_NE(error.find("did not finish its reply in time"), std::string::npos) << error;
   EXPECT_EQ(server.requests().size(), 1u) << "once more would take as long";
 }
 
 TEST_P(Service, ABudgetOfSecondsEndsTheCall) {
-  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) { connection.waitForHangUp(); });
-  Client client(server, GetParam(), [](ModelSettings &settings) { settings.budget.seconds = 0.15; }, &realWaitingClock());
+  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
+    connection.waitForHangUp();
+  });
+  Client client(
+      server, GetParam(), [](ModelSettings &settings) { settings.budget.seconds = 0.15; },
+      &realWaitingClock());
   ExitStatus status;
   std::string error = errorText(client.model->complete(question("a")), &status);
-  EXPECT_NE(error.find(" s for the model was spent before the reply came"), std::string::npos) << error;
+  EXPECT_NE(error.find(" s for the model was spent before the reply came"), std::string::npos)
+      << error;
   EXPECT_EQ(status, ExitStatus::Budget);
 }
 
@@ -200,7 +225,9 @@ TEST_P(Service, ServersThatFailAreTriedAgainMoreAndMoreSlowly) {
   LoopbackServer server([&](const ServedRequest &, size_t number, ServedConnection &connection) {
     static const int statuses[] = {500, 529, 503};
     if (number < 3)
-      return connection.reply(statuses[number], number == 2 ? "<html>upstream</html>" : spoken.fault("overloaded_error", "Overloaded"));
+      return connection.reply(statuses[number],
+                              number == 2 ? "<html>upstream</html>"
+                                          : spoken.fault("overloaded_error", "Overloaded"));
     spoken.answer(connection);
   });
   Client client(server, GetParam());
@@ -217,21 +244,26 @@ TEST_P(Service, ServersThatFailAreTriedAgainMoreAndMoreSlowly) {
 
 TEST_P(Service, AfterAllRetriesTheErrorNamesTheRequest) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
-    connection.reply(529, spoken.fault("overloaded_error", "Overloaded"), {GetParam() ? "x-request-id: req_77" : "request-id: req_77"});
+    connection.reply(529, spoken.fault("overloaded_error", "Overloaded"),
+                     {GetParam() ? "x-request-id: req_77" : "request-id: req_77"});
   });
   Client client(server, GetParam());
   ExitStatus status;
   std::string error = errorText(client.model->complete(question("a")), &status);
-  EXPECT_NE(error.find("is overloaded (HTTP 529, request req_77): Overloaded (tried 4 times)"), std::string::npos) << error;
+  EXPECT_NE(error.find("is overloaded (HTTP 529, request req_77): Overloaded (tried 4 times)"),
+            std::string::npos)
+      << error;
   EXPECT_EQ(status, ExitStatus::Environment);
   EXPECT_EQ(server.requests().size(), 4u);
 }
 
 TEST_P(Service, WaitsAsLongAsItIsAskedTo) {
   LoopbackServer server([&](const ServedRequest &, size_t number, ServedConnection &connection) {
-    static const char *const headers[] = {"Retry-After: 7", "retry-after: Sat, 01 Jan 2000 00:01:00 GMT", "retry-after-ms: 250"};
+    static const char *const headers[] = {
+        "Retry-After: 7", "retry-after: Sat, 01 Jan 2000 00:01:00 GMT", "retry-after-ms: 250"};
     if (number < 3)
-      return connection.reply(429, spoken.fault("rate_limit_error", "slow down"), {headers[number]});
+      return connection.reply(429, spoken.fault("rate_limit_error", "slow down"),
+                              {headers[number]});
     spoken.answer(connection);
   });
   Client client(server, GetParam());
@@ -248,7 +280,8 @@ TEST_P(Service, WaitsAsLongAsItIsAskedTo) {
 
 TEST_P(Service, DoesNotWaitForHours) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
-    connection.reply(429, spoken.fault("rate_limit_error", "come back tomorrow"), {"retry-after: 86400"});
+    connection.reply(429, spoken.fault("rate_limit_error", "come back tomorrow"),
+                     {"retry-after: 86400"});
   });
   Client client(server, GetParam());
   std::string error = errorText(client.model->complete(question("a")));
@@ -261,13 +294,14 @@ TEST_P(Service, NothingIsTriedAgainWhereItCannotHelp) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
     connection.reply(status, spoken.fault("some_error", "because"));
   });
-  for (auto [code, words] : {std::pair{400, "refused the request (HTTP 400): because"},
-                             {401, "refused the key of KBOPT_LLM_KEY (HTTP 401): because"},
-                             {403, "refused the key of KBOPT_LLM_KEY (HTTP 403)"},
-                             {402, "wants to be paid first (HTTP 402)"},
-                             {404, "does not know the model 'big', or the address is wrong (HTTP 404)"},
-                             {413, "finds the request too large (HTTP 413)"},
-                             {422, "refused the request (HTTP 422)"}}) {
+  for (auto [code, words] :
+       {std::pair{400, "refused the request (HTTP 400): because"},
+        {401, "refused the key of KBOPT_LLM_KEY (HTTP 401): because"},
+        {403, "refused the key of KBOPT_LLM_KEY (HTTP 403)"},
+        {402, "wants to be paid first (HTTP 402)"},
+        {404, "does not know the model 'big', or the address is wrong (HTTP 404)"},
+        {413, "finds the request too large (HTTP 413)"},
+        {422, "refused the request (HTTP 422)"}}) {
     status = code;
     Client client(server, GetParam());
     size_t before = server.requests().size();
@@ -280,21 +314,29 @@ TEST_P(Service, NothingIsTriedAgainWhereItCannotHelp) {
 
 TEST_P(Service, Garbage) {
   std::string body;
-  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) { connection.reply(200, body); });
-  for (const char *garbage : {"", "<html>Welcome</html>", "{\"half\":", "[]", "{}", "data: {{{\n\n", "data: 3\n\n", "{\"choices\":[7],\"content\":3}",
+  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
+    connection.reply(200, body);
+  });
+  for (const char *garbage : {"", "<html>Welcome</html>", "{\"half\":", "[]", "{}", "data: {{{\n\n",
+                              "data: 3\n\n", "{\"choices\":[7],\"content\":3}",
                               "data: {\"choices\":\"no\",\"type\":5}\n\n", "\xff\xfe\x00\x01"}) {
     body = garbage;
     Client client(server, GetParam(), [](ModelSettings &settings) { settings.retries = 0; });
     std::string error = errorText(client.model->complete(question("a")));
-    EXPECT_NE(error.find("is no reply of its protocol"), std::string::npos) << garbage << ": " << error;
+    EXPECT_NE(error.find("is no reply of its protocol"), std::string::npos)
+        << garbage << ": " << error;
   }
 }
 
 TEST_P(Service, NoHttpAtAll) {
-  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) { connection.send("220 mail ready\r\n"); });
+  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
+    connection.send("220 mail ready\r\n");
+  });
   Client client(server, GetParam(), [](ModelSettings &settings) { settings.retries = 0; });
   std::string error = errorText(client.model->complete(question("a")));
-  EXPECT_NE(error.find("'" + server.host() + "' ended the connection in the middle"), std::string::npos) << error;
+  EXPECT_NE(error.find("'" + server.host() + "' ended the connection in the middle"),
+            std::string::npos)
+      << error;
 }
 
 TEST_P(Service, AHugeReplyIsNotRead) {
@@ -307,7 +349,8 @@ TEST_P(Service, AHugeReplyIsNotRead) {
   });
   Client client(server, GetParam(), [](ModelSettings &settings) { settings.replyBytes = 100000; });
   std::string error = errorText(client.model->complete(question("a")));
-  EXPECT_NE(error.find("sent too large a reply: more than 100000 bytes"), std::string::npos) << error;
+  EXPECT_NE(error.find("sent too large a reply: more than 100000 bytes"), std::string::npos)
+      << error;
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
@@ -322,7 +365,8 @@ TEST_P(Service, AnErrorInTheMiddleOfAStream) {
   Client client(server, GetParam());
   EXPECT_EQ(llvm::cantFail(client.model->complete(question("a"))).text, spoken.reply);
   ASSERT_EQ(client.notices.size(), 1u);
-  EXPECT_NE(client.notices[0].find("broke off with an error: Overloaded"), std::string::npos) << client.notices[0];
+  EXPECT_NE(client.notices[0].find("broke off with an error: Overloaded"), std::string::npos)
+      << client.notices[0];
 }
 
 TEST_P(Service, RedirectionsAreNotFollowed) {
@@ -331,13 +375,16 @@ TEST_P(Service, RedirectionsAreNotFollowed) {
     connection.reply(307, "", {"Location: " + thief.url() + "/v1/messages"});
   });
   std::string error = errorText(Client(server, GetParam()).model->complete(question("a")));
-  EXPECT_NE(error.find("answered with a redirection, which is not followed (HTTP 307)"), std::string::npos) << error;
+  EXPECT_NE(error.find("answered with a redirection, which is not followed (HTTP 307)"),
+            std::string::npos)
+      << error;
   EXPECT_TRUE(thief.requests().empty());
 }
 
 TEST_P(Service, AKeyGoesToItsHostOnlyAndIntoNoMessage) {
   LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
-    connection.reply(401, spoken.fault("authentication_error", "Incorrect API key provided: secret-key-42."));
+    connection.reply(
+        401, spoken.fault("authentication_error", "Incorrect API key provided: secret-key-42."));
   });
   Client client(server, GetParam());
   std::string error = errorText(client.model->complete(question("a")));
@@ -369,12 +416,16 @@ TEST_P(Service, NobodyListens) {
   });
   std::string error = errorText(client.model->complete(question("a")));
   EXPECT_NE(error.find("cannot be reached: "), std::string::npos) << error;
-  EXPECT_NE(error.find("(tried 2 times)\nkb-opt: note: check the network and --llm-base-url"), std::string::npos) << error;
+  EXPECT_NE(error.find("(tried 2 times)\nkb-opt: note: check the network and --llm-base-url"),
+            std::string::npos)
+      << error;
   EXPECT_EQ(client.model->total().calls, 0u);
 }
 
 TEST_P(Service, EncryptionThatIsNone) {
-  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) { connection.reply(200, "{}"); });
+  LoopbackServer server([&](const ServedRequest &, size_t, ServedConnection &connection) {
+    connection.reply(200, "{}");
+  });
   // The server waits for a head that never comes: a TLS greeting is none.
   Client client(server, GetParam(), [&](ModelSettings &settings) {
     settings.baseUrl = "https://" + server.host();
@@ -411,7 +462,8 @@ TEST_P(Service, ParallelCallsShareABudget) {
 
 TEST_P(Service, RecordedThenReplayedWithItsCost) {
   auto folder = llvm::cantFail(TemporaryDirectory::create("kbopt-record"));
-  llvm::cantFail(realFileSystem().write(folder.file("p.yaml"), "big-*: {input: 1, output: 10, cached: 0.1}\n"));
+  llvm::cantFail(realFileSystem().write(folder.file("p.yaml"),
+                                        "big-*: {input: 1, output: 10, cached: 0.1}\n"));
   double cost = (20 * 1 + 100 * 0.1 + 30 * 10) / 1e6;
   {
     LoopbackServer server(answers());
@@ -421,7 +473,8 @@ TEST_P(Service, RecordedThenReplayedWithItsCost) {
     });
     EXPECT_DOUBLE_EQ(llvm::cantFail(client.model->complete(question("a"))).cost.value_or(0), cost);
   }
-  EXPECT_EQ(llvm::cantFail(realFileSystem().read(folder.file("t.jsonl"))).find("secret-key"), std::string::npos);
+  EXPECT_EQ(llvm::cantFail(realFileSystem().read(folder.file("t.jsonl"))).find("secret-key"),
+            std::string::npos);
   ModelSettings settings;
   settings.provider = {ProviderKind::Replay, folder.file("t.jsonl")};
   settings.budget.dollars = 1;

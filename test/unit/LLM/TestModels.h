@@ -21,7 +21,8 @@ inline ModelRequest question(llvm::StringRef text, ModelRole role = ModelRole::C
 /// Answers with a function and keeps what it was asked.
 class FunctionModel : public Model {
 public:
-  using Answer = std::function<llvm::Expected<ModelReply>(const ModelRequest &request, size_t number)>;
+  using Answer =
+      std::function<llvm::Expected<ModelReply>(const ModelRequest &request, size_t number)>;
   explicit FunctionModel(Answer answer) : answer(std::move(answer)) {}
   llvm::Expected<ModelReply> complete(const ModelRequest &request) override {
     size_t number;

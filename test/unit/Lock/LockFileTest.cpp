@@ -49,11 +49,13 @@ static std::string refusalOf(llvm::StringRef text) {
 }
 
 TEST(LockFile, Refusals) {
-  EXPECT_EQ("kbopt.lock: it was written by a newer kb-opt (version 99)", refusalOf("version: 99\nentries: []\n"));
+  EXPECT_EQ("kbopt.lock: it was written by a newer kb-opt (version 99)",
+            refusalOf("version: 99\nentries: []\n"));
   EXPECT_EQ("kbopt.lock:1:1: missing required key 'version'", refusalOf("entries: []\n"));
   EXPECT_NE("", refusalOf("version: 1\nentries:\n  - file: a.cu\n    colour: red\n"));
   EXPECT_NE("", refusalOf(""));
-  EXPECT_EQ("'kbopt.lock' is no lock file: it nests too deeply", refusalOf(std::string(100000, '[')));
+  EXPECT_EQ("'kbopt.lock' is no lock file: it nests too deeply",
+            refusalOf(std::string(100000, '[')));
 }
 
 TEST(LockFile, NamesAreRelativeToTheLock) {

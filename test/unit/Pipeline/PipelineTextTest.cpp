@@ -59,10 +59,10 @@ TEST(PipelineText, AcceptsMlirsFullForm) {
 }
 
 TEST(PipelineText, PrintingRoundTrips) {
-  for (llvm::StringRef text :
-       {"unroll-loop", "unroll-loop,unroll-loop{factor=8 full=0}",
-        "tune-block-size{size=512 kernel=ns::add site=1}",
-        "add-restrict-const{const=false},hoist-loop-invariant{kernel='(anonymous namespace)::a b'}"}) {
+  for (llvm::StringRef text : {"unroll-loop", "unroll-loop,unroll-loop{factor=8 full=0}",
+                               "tune-block-size{size=512 kernel=ns::add site=1}",
+                               "add-restrict-const{const=false},hoist-loop-invariant{kernel='("
+                               "anonymous namespace)::a b'}"}) {
     std::string printed = printPipeline(parsed(text));
     EXPECT_EQ(parsed(printed), parsed(text)) << printed;
     EXPECT_EQ(printPipeline(parsed(printed)), printed);

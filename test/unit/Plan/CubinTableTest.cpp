@@ -9,7 +9,8 @@ using namespace kbrt;
 namespace {
 
 CubinTable example() {
-  return {{{"_Z5scalePfif", {8, 4, 4}, 24, 400, 128}, {"_Z2stPi", {8}, 8, 0, 0},
+  return {{{"_Z5scalePfif", {8, 4, 4}, 24, 400, 128},
+           {"_Z2stPi", {8}, 8, 0, 0},
            {"_ZN35_GLOBAL__N__583c18fa_4_t_cu_counter2anEPi", {}, 10, 0, 0}},
           {{"table", 32, true, false}, {"hidden", 16, false, false}, {"all", 4, false, true}}};
 }

@@ -83,17 +83,19 @@ TEST(GeneratedMain, OutputsMayHaveTheMemoryOfInputs) {
                              "  - {name: x, type: f32, shape: n, role: in}\n"
                              "  - {name: z, type: f32, shape: n, role: out}\n");
   auto pairsWith = [&](std::string input, std::string output) {
-    Signature signature{"k", true, "void", {{"y", output}, {"x", input}, {"z", output}}, "k.cu:1:1"};
+    Signature signature{
+        "k", true, "void", {{"y", output}, {"x", input}, {"z", output}}, "k.cu:1:1"};
     return llvm::cantFail(overlappingBuffers(workload, signature, workload.sizes)).size();
   };
   EXPECT_EQ(pairsWith("const float *", "float *"), 1u); // x serves one of them
   EXPECT_EQ(pairsWith("const float *__restrict", "float *"), 0u);
   EXPECT_EQ(pairsWith("const float *", "float *__restrict"), 0u);
-  Signature signature{"k", true, "void", {{"y", "float *"}, {"x", "const float *"}, {"z", "float *"}},
-                      "k.cu:1:1"};
-  std::string text = llvm::cantFail(generateMain(workload, signature, "/src/k.cu", workload.sizes, 1,
-                                                 BufferLayout::Overlapping));
-  EXPECT_LT(text.find("float *buffer1 = kb_driver::device("), text.find("float *buffer0 = buffer1;"));
+  Signature signature{
+      "k", true, "void", {{"y", "float *"}, {"x", "const float *"}, {"z", "float *"}}, "k.cu:1:1"};
+  std::string text = llvm::cantFail(
+      generateMain(workload, signature, "/src/k.cu", workload.sizes, 1, BufferLayout::Overlapping));
+  EXPECT_LT(text.find("float *buffer1 = kb_driver::device("),
+            text.find("float *buffer0 = buffer1;"));
   EXPECT_TRUE(contains(text, "float *buffer2 = kb_driver::deviceUnset<float>(8, \"z\", 0)"));
   EXPECT_FALSE(contains(text, "cudaFree(buffer0"));
 }
@@ -112,11 +114,14 @@ TEST(GeneratedMain, LaterCallsHaveOtherDataInTheSameBuffers) {
                              "  - {name: x, type: f32, shape: n, role: inout}\n"
                              "  - {name: a, cxx: \"1.5f\"}\n"
                              "  - {name: s, cxx: \"0\"}\n");
-  Signature signature{"f", false, "int", {{"x", "float *"}, {"a", "float"}, {"s", "CUstream_st *"}}, ""};
+  Signature signature{
+      "f", false, "int", {{"x", "float *"}, {"a", "float"}, {"s", "CUstream_st *"}}, ""};
   EXPECT_TRUE(hasOtherScalars(workload));
   EXPECT_TRUE(takesStream(workload, signature));
-  DriverRun twice{{{{{"n", 5}}, 1}, {{{"n", 9}}, 2, /*otherScalars=*/true}}, BufferLayout::Separate, true};
-  std::string text = llvm::cantFail(generateMain(workload, signature, "/src/k.cu", {DriverRun{{{workload.sizes, 1}}}, twice}));
+  DriverRun twice{
+      {{{{"n", 5}}, 1}, {{{"n", 9}}, 2, /*otherScalars=*/true}}, BufferLayout::Separate, true};
+  std::string text = llvm::cantFail(
+      generateMain(workload, signature, "/src/k.cu", {DriverRun{{{workload.sizes, 1}}}, twice}));
   EXPECT_TRUE(contains(text, "deviceUnset<float>(9, \"x\", 0)")) << text; // the larger of the two
   EXPECT_TRUE(contains(text, "refill(buffer0, kb_driver::uniform<float>(5,"));
   EXPECT_TRUE(contains(text, "(1.5f * 0.75f),\n      kb_stream"));

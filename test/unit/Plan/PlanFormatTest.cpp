@@ -31,8 +31,16 @@ Plan makePlan() {
                 SyncStep{},
                 ReadStep{Region::linear({0, 0}, 4096), 0, 0, true},
                 ErrorStep{"cudaLaunchKernel", 9, "cudaErrorInvalidConfiguration"},
-                MatmulStep{3, 2, 4, 2, 0.5f, 1, {{0, 0}, 4, 12, true}, {{0, 256}, 4, 8, false},
-                           {{0, 512}, 3, 6, false}, 1},
+                MatmulStep{3,
+                           2,
+                           4,
+                           2,
+                           0.5f,
+                           1,
+                           {{0, 0}, 4, 12, true},
+                           {{0, 256}, 4, 8, false},
+                           {{0, 512}, 3, 6, false},
+                           1},
                 FreeStep{0}};
   plan.outcome = {Ending::Exit, "", 3, "abcd"};
   return plan;

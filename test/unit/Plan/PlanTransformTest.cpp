@@ -143,7 +143,8 @@ TEST(NudgedInputs, AreTheNeighboursOfNormalNumbers) {
   values[4] = std::numeric_limits<float>::denorm_min();
   std::string data(4096 + 256, '\1');
   std::memcpy(data.data(), values.data(), 4096);
-  auto nudged = nudgeInputs(makePlan(), data, 1), again = nudgeInputs(makePlan(), data, 1), other = nudgeInputs(makePlan(), data, 2);
+  auto nudged = nudgeInputs(makePlan(), data, 1), again = nudgeInputs(makePlan(), data, 1),
+       other = nudgeInputs(makePlan(), data, 2);
   ASSERT_TRUE(nudged && again && other);
   EXPECT_EQ(*nudged, *again);
   EXPECT_NE(*nudged, *other);
@@ -154,7 +155,8 @@ TEST(NudgedInputs, AreTheNeighboursOfNormalNumbers) {
     EXPECT_EQ(results[kept], values[kept]);
   unsigned larger = 0;
   for (size_t i = 5; i < results.size(); ++i) {
-    EXPECT_TRUE(results[i] == std::nextafter(1.0f, 2.0f) || results[i] == std::nextafter(1.0f, 0.0f));
+    EXPECT_TRUE(results[i] == std::nextafter(1.0f, 2.0f) ||
+                results[i] == std::nextafter(1.0f, 0.0f));
     larger += results[i] > 1;
   }
   EXPECT_GT(larger, 400u);
@@ -163,7 +165,8 @@ TEST(NudgedInputs, AreTheNeighboursOfNormalNumbers) {
 }
 
 /// The integers of the second buffer after \p distribution.
-std::vector<int32_t> variedWords(std::vector<int32_t> words, InputDistribution distribution, Plan plan = makePlan()) {
+std::vector<int32_t> variedWords(std::vector<int32_t> words, InputDistribution distribution,
+                                 Plan plan = makePlan()) {
   words.resize(64, words.back());
   std::string data(4096, '\1');
   data.append(reinterpret_cast<const char *>(words.data()), 256);
@@ -185,10 +188,12 @@ TEST(VariedInputs, OffsetsOfPartsStayOffsets) {
     EXPECT_TRUE(std::is_sorted(other.begin(), other.end()));
     EXPECT_EQ(other.front(), 0);
     EXPECT_EQ(other.back(), 1024);
-    EXPECT_NE(std::vector(other.begin(), other.begin() + 6), std::vector(offsets.begin(), offsets.begin() + 6));
+    EXPECT_NE(std::vector(other.begin(), other.begin() + 6),
+              std::vector(offsets.begin(), offsets.begin() + 6));
   }
   // Sorted numbers that end anywhere else are any numbers.
-  std::vector<int32_t> other = variedWords({0, 3, 3, 10, 700, 1000, 1023}, InputDistribution::Shuffled);
+  std::vector<int32_t> other =
+      variedWords({0, 3, 3, 10, 700, 1000, 1023}, InputDistribution::Shuffled);
   EXPECT_FALSE(std::is_sorted(other.begin(), other.end()));
 }
 
@@ -204,7 +209,8 @@ TEST(VariedInputs, MovedIntegersThatWereEqualStayEqual) {
   EXPECT_EQ(std::vector(same.begin(), same.begin() + 7), offsets);
 }
 
-/// A plan that uploads the first and the second half of 4096 bytes, which are alike, to the first buffer.
+/// A plan that uploads the first and the second half of 4096 bytes, which are alike, to the first
+/// buffer.
 Plan inHalves() {
   Plan plan = makePlan();
   plan.steps[2] = UploadStep{Region::linear({0, 0}, 2048), 0, 0};
@@ -214,7 +220,8 @@ Plan inHalves() {
 
 TEST(VariedInputs, EqualHalvesTakeThePlaceOfTheirOwn) {
   const std::string before = std::string(4096, '\1') + std::string(256, '\2');
-  const std::string after = std::string(2048, '\3') + std::string(2048, '\4') + std::string(256, '\5');
+  const std::string after =
+      std::string(2048, '\3') + std::string(2048, '\4') + std::string(256, '\5');
   Plan plan = inHalves();
   auto data = varyLike(makePlan(), before, after, plan, std::string(2048, '\1'));
   ASSERT_TRUE(bool(data));
@@ -245,10 +252,12 @@ TEST(VariedInputs, HalfTypesAreRoundedAndBounded) {
 
 TEST(VariedInputs, LargeValuesAreMadeSmallerByRoots) {
   std::vector<float> values(100);
-  llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(values.data()), values.size() * sizeof(float));
+  llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(values.data()),
+                                       values.size() * sizeof(float));
   const InputDistribution large = InputDistribution::LargeMagnitude;
-  for (auto [lessenings, least, most] : {std::tuple(0u, 0x1p60f, 0x1p63f), std::tuple(1u, 0x1p29f, 0x1p32f),
-                                         std::tuple(mostLessenings(large), 0.5f, 4.0f)}) {
+  for (auto [lessenings, least, most] :
+       {std::tuple(0u, 0x1p60f, 0x1p63f), std::tuple(1u, 0x1p29f, 0x1p32f),
+        std::tuple(mostLessenings(large), 0.5f, 4.0f)}) {
     fillDistribution(bytes, ElementType::F32, large, 3, lessenings);
     for (float value : values) {
       EXPECT_GT(std::fabs(value), least);
@@ -260,7 +269,8 @@ TEST(VariedInputs, LargeValuesAreMadeSmallerByRoots) {
 
 TEST(VariedInputs, NarrowTypesHaveTheNearestOfTheSameValues) {
   const size_t count = 20000;
-  for (InputDistribution distribution : {InputDistribution::Normal, InputDistribution::OutlierRows, InputDistribution::NonFinite})
+  for (InputDistribution distribution :
+       {InputDistribution::Normal, InputDistribution::OutlierRows, InputDistribution::NonFinite})
     for (auto [element, semantics] : {std::pair(ElementType::BF16, &llvm::APFloat::BFloat()),
                                       std::pair(ElementType::F16, &llvm::APFloat::IEEEhalf())}) {
       std::vector<uint8_t> wide(count * 8), narrow(count * 2);
@@ -288,8 +298,10 @@ TEST(VariedInputs, LargeBuffersHaveTheValuesOfOneStream) {
       std::vector<uint8_t> one(whole * size), many(more * size);
       fillDistribution(one, element, distribution, 5);
       fillDistribution(many, element, distribution, 5);
-      EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size()), 0) << toString(distribution).str();
-      EXPECT_NE(std::memcmp(many.data() + one.size(), std::string(5 * size, 0).data(), 5 * size), 0);
+      EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size()), 0)
+          << toString(distribution).str();
+      EXPECT_NE(std::memcmp(many.data() + one.size(), std::string(5 * size, 0).data(), 5 * size),
+                0);
     }
 }
 

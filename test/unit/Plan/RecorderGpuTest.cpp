@@ -74,9 +74,9 @@ void expectSame(const Recording &one, const Recording &other) {
 }
 
 TEST_F(RecorderOnGpu, WritesWhatTheCpuDeviceWrites) {
-  for (const char *program : {"simple", "symbols", "managed", "pinned", "pitched", "streams",
-                              "decide", "memory-pointers", "product", "repeat", "refill",
-                              "threads"}) {
+  for (const char *program :
+       {"simple", "symbols", "managed", "pinned", "pitched", "streams", "decide", "memory-pointers",
+        "product", "repeat", "refill", "threads"}) {
     SCOPED_TRACE(program);
     Recording cpu = record(program, KBOPT_TEST_IMAGE), gpu = record(program, cubin);
     expectSame(cpu, gpu);
@@ -115,8 +115,9 @@ TEST_F(RecorderOnGpu, OracleFedRunsSeeTheRecordedDevice) {
 TEST_F(RecorderOnGpu, AFaultyKernelIsNamed) {
   Recording recording = record("fault", cubin);
   EXPECT_EQ(recording.status, RecordStatus::KernelFault);
-  EXPECT_EQ(recording.message, "program 'planTestPrograms' goes wrong by itself: kernel '_Z4trapPf' "
-                               "(launch 1): CUDA_ERROR_LAUNCH_FAILED");
+  EXPECT_EQ(recording.message,
+            "program 'planTestPrograms' goes wrong by itself: kernel '_Z4trapPf' "
+            "(launch 1): CUDA_ERROR_LAUNCH_FAILED");
   EXPECT_EQ(recording.out, record("fault", KBOPT_TEST_IMAGE).out);
 }
 

@@ -349,7 +349,8 @@ TEST_F(Recorder, WhatTheProgramItselfTellsTheKeeperIsFoundOut) {
   auto fed = recordOracleFed(realProcessRunner(), request, original.folder);
   ASSERT_TRUE(static_cast<bool>(fed));
   EXPECT_EQ(fed->status, RecordStatus::Mismatch);
-  EXPECT_EQ(fed->message, "program 'planTestPrograms': read 1: the original's results end too early");
+  EXPECT_EQ(fed->message,
+            "program 'planTestPrograms': read 1: the original's results end too early");
 }
 
 TEST_F(Recorder, HostWritesToManagedMemoryAreSeenInEveryMode) {

@@ -83,7 +83,8 @@ TEST(Workload, ReadsAnEntry) {
 
 TEST(Workload, RefusesAnOracleThatDoesNotExist) {
   std::string message = errorOf("program: {}\noracle: float64\n");
-  EXPECT_TRUE(llvm::StringRef(message).contains("an oracle in float64 is not implemented")) << message;
+  EXPECT_TRUE(llvm::StringRef(message).contains("an oracle in float64 is not implemented"))
+      << message;
   EXPECT_TRUE(llvm::StringRef(message).starts_with("w.yaml:2:9")) << message;
 }
 
@@ -195,8 +196,8 @@ TEST(Workload, FileBesideTheSourceWins) {
   ASSERT_FALSE(
       realFileSystem().write(folder->file("other.yaml"), "program: {arguments: [explicit]}\n"));
   EXPECT_EQ(argument(folder->file("other.yaml")), "explicit");
-  ASSERT_FALSE(realFileSystem().write(folder->file("other.yaml"),
-                                      "program: {working-directory: data}\n"));
+  ASSERT_FALSE(
+      realFileSystem().write(folder->file("other.yaml"), "program: {working-directory: data}\n"));
   auto found = findWorkload(source, folder->file("other.yaml"));
   ASSERT_TRUE(found && *found);
   EXPECT_EQ((*found)->workingDirectory, folder->file("data"));
@@ -205,11 +206,13 @@ TEST(Workload, FileBesideTheSourceWins) {
 }
 
 TEST(WorkloadComment, CanBeLeftOut) {
-  llvm::StringRef source = "// A kernel.\n// kb-workload:\n//   entry: f\n//   unseen-sizes: [{n: 7}]\nint f();\n";
+  llvm::StringRef source =
+      "// A kernel.\n// kb-workload:\n//   entry: f\n//   unseen-sizes: [{n: 7}]\nint f();\n";
   std::string blanked = withoutWorkload(source);
   EXPECT_EQ(blanked, "// A kernel.\n// kb-workload:\n//\n//\nint f();\n");
 
-  std::string block = withoutWorkload("/* kb-workload:\n * entry: f\n * unseen-sizes: [{n: 7}] */ int f();\n");
+  std::string block =
+      withoutWorkload("/* kb-workload:\n * entry: f\n * unseen-sizes: [{n: 7}] */ int f();\n");
   EXPECT_EQ(block.find("unseen"), std::string::npos) << block;
   EXPECT_TRUE(llvm::StringRef(block).ends_with("*/ int f();\n")) << block;
   EXPECT_EQ(withoutWorkload("int f();\n"), "int f();\n");

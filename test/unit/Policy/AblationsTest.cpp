@@ -20,8 +20,10 @@ TEST(Ablations, WithoutMemoryNothingIsKnown) {
     std::map<std::string, unsigned> drawn;
     for (uint64_t seed = 0; seed != 200; ++seed) {
       FakeEnvironment world;
-      world.passes = {{"unroll-loop", {{"", 0.9}}}, {"coalesce-accesses", {{"", 0.9}}},
-                      {"invent-nothing", {{"", 0.9}}}, {"fast-math", {{"", 0.9}}}};
+      world.passes = {{"unroll-loop", {{"", 0.9}}},
+                      {"coalesce-accesses", {{"", 0.9}}},
+                      {"invent-nothing", {{"", 0.9}}},
+                      {"fast-math", {{"", 0.9}}}};
       KnowledgeBase knowledge = seedKnowledge();
       knowledge.learn(earlier);
       SearchOptions options;

@@ -406,7 +406,8 @@ TEST(Asking, ShownKnowledgeIsOfWhatMayBeChosen) {
   std::vector<std::string> shown;
   for (const PromptEntry &entry : run.world.questions[0].second.knowledge.entries)
     shown.push_back(entry.pass);
-  EXPECT_EQ(shown, (std::vector<std::string>{"aos-to-soa", "invent"})) << "what a rule does is no choice of a planner's";
+  EXPECT_EQ(shown, (std::vector<std::string>{"aos-to-soa", "invent"}))
+      << "what a rule does is no choice of a planner's";
 }
 
 TEST(Asking, AWindowHasAtMostFivePrograms) {

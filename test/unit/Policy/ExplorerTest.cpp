@@ -107,9 +107,11 @@ TEST(Explorer, RecordsWhatTheModelSaysOfMeasuredSteps) {
   fillWorld(world);
   for (const Evidence &record : search(world).evidence)
     EXPECT_FALSE(record.modelledGain);
-  // The model takes every program for half as long as it is, and one without coalesced accesses for longer.
+  // The model takes every program for half as long as it is, and one without coalesced accesses for
+  // longer.
   world.adjust = [](const FakeEnvironment::Moves &moves, NodeJudgement &judgement) {
-    bool coalesced = llvm::any_of(moves, [](const Step &move) { return move.pass == "coalesce-accesses"; });
+    bool coalesced =
+        llvm::any_of(moves, [](const Step &move) { return move.pass == "coalesce-accesses"; });
     judgement.modelledUs = judgement.timeUs / 2 * (coalesced ? 1 : std::exp(0.25));
   };
   unsigned coalescing = 0;
@@ -119,7 +121,8 @@ TEST(Explorer, RecordsWhatTheModelSaysOfMeasuredSteps) {
       continue;
     bool coalesces = record.pass == "coalesce-accesses";
     coalescing += coalesces;
-    EXPECT_NEAR(*record.modelledGain, *record.achievedGain + (coalesces ? 0.25 : 0), 1e-9) << record.pass;
+    EXPECT_NEAR(*record.modelledGain, *record.achievedGain + (coalesces ? 0.25 : 0), 1e-9)
+        << record.pass;
   }
   EXPECT_GT(coalescing, 0u);
 }

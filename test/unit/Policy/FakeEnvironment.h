@@ -44,7 +44,7 @@ struct FakePass {
   /// Of the debugger, by the digest of what failed, one after the other.
   std::map<std::string, std::vector<FakeReply>> repairs = {};
   std::string kernel = "k";
-  bool sketch = false; ///< its values are whole schedules
+  bool sketch = false;                         ///< its values are whole schedules
   std::map<std::string, double> modelled = {}; ///< time by value that the cost model tells
 
   const FakeReply *reply(llvm::StringRef digest) const {
@@ -73,11 +73,12 @@ public:
   std::map<Digest, unsigned> judged;
   std::map<NodeId, Moves> programs;
   std::mutex mutex;
-  Model *model = nullptr; ///< thinks batches over
+  Model *model = nullptr;            ///< thinks batches over
   std::vector<ReplayBuffer> buffers; ///< that were thought over
   std::vector<SuggestionRequest> suggestions;
   /// The state of a program, if not that of `judgementOf`.
-  std::function<void(const Moves &, NodeJudgement &)> adjust = [](const Moves &, NodeJudgement &) {};
+  std::function<void(const Moves &, NodeJudgement &)> adjust = [](const Moves &, NodeJudgement &) {
+  };
   /// Every question, as "pass/ask" or "pass/ask/repair" and the request itself.
   std::vector<std::pair<std::string, ProposalRequest>> questions;
 
@@ -113,7 +114,9 @@ public:
     }
     result.applied = true;
     if (pass.sketch) // a later schedule of a kernel takes the place of an earlier one
-      llvm::erase_if(moves, [&](const Step &earlier) { return earlier.pass == move.pass && earlier.kernel == move.kernel; });
+      llvm::erase_if(moves, [&](const Step &earlier) {
+        return earlier.pass == move.pass && earlier.kernel == move.kernel;
+      });
     moves.push_back(move);
     const FakeReply *reply = pass.reply(move.reply);
     if (!pass.compiles || (reply && reply->failure == "compile")) {
@@ -313,8 +316,8 @@ inline SearchResult search(Environment &world, const SearchOptions &options = {}
                            llvm::StringRef strategy = "rollout", SearchObserver *observer = nullptr,
                            const KnowledgeBase &knowledge = seedKnowledge()) {
   FakeClock clock;
-  return llvm::cantFail(llvm::cantFail(createStrategy(strategy))
-                            ->run(world, knowledge, options, clock, observer));
+  return llvm::cantFail(
+      llvm::cantFail(createStrategy(strategy))->run(world, knowledge, options, clock, observer));
 }
 
 inline std::string textOf(llvm::ArrayRef<Step> pipeline) {

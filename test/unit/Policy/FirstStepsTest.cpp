@@ -34,7 +34,8 @@ TEST(FirstSteps, AreOneCandidate) {
 }
 
 TEST(FirstSteps, AreTriedWithoutWideAccessesAsWell) {
-  World world({{"add-restrict-const", 0.9}, {"specialize-constants", 0.8}, {"vectorize-loads", 1.5}});
+  World world(
+      {{"add-restrict-const", 0.9}, {"specialize-constants", 0.8}, {"vectorize-loads", 1.5}});
   std::vector<Attempt> attempts = attemptsOf(world);
   ASSERT_GE(attempts.size(), 2u);
   EXPECT_EQ(attempts[0].before.size(), 2u);
@@ -44,13 +45,15 @@ TEST(FirstSteps, AreTriedWithoutWideAccessesAsWell) {
 }
 
 TEST(FirstSteps, GoOnFromCopiesOfKernelsInHeaders) {
-  World world({{"import-kernel", 1.001}, {"add-restrict-const", 0.9}, {"specialize-constants", 0.8}});
+  World world(
+      {{"import-kernel", 1.001}, {"add-restrict-const", 0.9}, {"specialize-constants", 0.8}});
   for (FakePass &pass : world.passes)
     if (pass.name != "import-kernel")
       pass.requires_ = "import-kernel";
   std::vector<Attempt> attempts = attemptsOf(world);
   ASSERT_GE(attempts.size(), 1u);
-  EXPECT_EQ(attempts[0].text(), "import-kernel{kernel=k},add-restrict-const{kernel=k},specialize-constants{kernel=k}");
+  EXPECT_EQ(attempts[0].text(),
+            "import-kernel{kernel=k},add-restrict-const{kernel=k},specialize-constants{kernel=k}");
   EXPECT_NEAR(attempts[0].timeUs, 72.072, 1e-9);
 }
 
@@ -77,7 +80,8 @@ TEST(FirstSteps, AreNotTriedWhereCandidatesAreModelledAndTimeIsFree) {
 }
 
 TEST(FirstSteps, ThatBroughtNothingTogetherAreDrawnLast) {
-  World world({{"add-restrict-const", 1}, {"specialize-constants", 1}, {"cache-row", 1}, {"peel", 1}});
+  World world(
+      {{"add-restrict-const", 1}, {"specialize-constants", 1}, {"cache-row", 1}, {"peel", 1}});
   SearchOptions options;
   options.trajectories = 1;
   options.steps = 1;

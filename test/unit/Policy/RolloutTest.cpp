@@ -225,4 +225,3 @@ TEST(Rollout, StrategyNames) {
     EXPECT_EQ(error.note, "known strategies: rollout, tree, beam, minimal");
   });
 }
-

@@ -99,7 +99,8 @@ TEST(Sketches, TheFirstCandidateSchedulesEveryKernelThatTakesTime) {
   options.budgetCandidates = 1;
   SearchResult result = search(world, options);
   ASSERT_EQ(result.attempts.size(), 1u);
-  EXPECT_EQ(result.attempts.front().text(), "schedule-other{n=0 kernel=other},schedule{n=0 kernel=k}");
+  EXPECT_EQ(result.attempts.front().text(),
+            "schedule-other{n=0 kernel=other},schedule{n=0 kernel=k}");
   EXPECT_NEAR(result.bestUs, 25, 1e-9);
   EXPECT_EQ(result.pipeline.size(), 2u);
   EXPECT_TRUE(result.evidence.empty()); // of which of the two is the gain?
@@ -202,8 +203,8 @@ TEST(Sketches, JoinsLaunchesFirstWhereTheirScheduleGains) {
 
 TEST(Sketches, MakesOneLaunchOfALoopBeforeItJoinsLaunches) {
   FakeEnvironment world;
-  world.passes = {FakePass{"fuse-kernels-vertical", {{"", 0.8}}}, FakePass{"batch-launches", {{"", 0.5}}},
-                  sketches("schedule", "k")};
+  world.passes = {FakePass{"fuse-kernels-vertical", {{"", 0.8}}},
+                  FakePass{"batch-launches", {{"", 0.5}}}, sketches("schedule", "k")};
   SearchOptions options;
   options.tune = false;
   SearchResult result = search(world, options);

@@ -11,7 +11,8 @@ namespace {
 /// the usual failures beside them. The best is 100 * 0.5 * 0.7 * 0.6 * 0.8 = 16.8 us.
 void fillLandscape(FakeEnvironment &world) {
   FakePass coalesce{"coalesce-accesses", {{"", 0.5}}};
-  FakePass vectorize{"vectorize-loads", {{"2", 0.95}, {"4", 0.8}, {"8", 0.7}}, {"2", "4", "8"}, "4"};
+  FakePass vectorize{
+      "vectorize-loads", {{"2", 0.95}, {"4", 0.8}, {"8", 0.7}}, {"2", "4", "8"}, "4"};
   vectorize.requires_ = "coalesce-accesses";
   FakePass unroll{"unroll-loop", {{"2", 0.9}, {"4", 0.75}, {"8", 0.6}}, {"2", "4", "8"}, "4"};
   FakePass fuse{"warp-shuffle-reduction", {{"", 0.8}}};
@@ -207,9 +208,9 @@ TEST(Tree, EpsilonIsThePartThatExplores) {
 TEST(Beam, FamiliesAreKeptApart) {
   // One family would fill the beam; the others lead to the best.
   FakeEnvironment world;
-  world.passes = {{"coalesce-accesses", {{"", 0.5}}},     {"unroll-loop", {{"", 0.8}}},
+  world.passes = {{"coalesce-accesses", {{"", 0.5}}},      {"unroll-loop", {{"", 0.8}}},
                   {"warp-shuffle-reduction", {{"", 0.8}}}, {"fast-math", {{"", 0.8}}},
-                  {"thread-coarsening", {{"", 0.8}}},     {"pad-shared-array", {{"", 0.8}}}};
+                  {"thread-coarsening", {{"", 0.8}}},      {"pad-shared-array", {{"", 0.8}}}};
   SearchOptions options;
   options.crossover = false;
   options.steps = 2;

@@ -10,8 +10,8 @@ namespace {
 
 /// Text of an element of the float array \p base at \p offset.
 std::string at(StringRef space, StringRef base, StringRef offset, StringRef split = "") {
-  std::string text = ("<element <argument \"" + base + "\" argument 0> : \"float\" bytes 4 at <" + space + " : " +
-                      offset + ">")
+  std::string text = ("<element <argument \"" + base + "\" argument 0> : \"float\" bytes 4 at <" +
+                      space + " : " + offset + ">")
                          .str();
   if (!split.empty()) {
     text += " split [";
@@ -56,17 +56,22 @@ struct Legality : testing::Test {
   OwningOpRef<ModuleOp> module;
 };
 
-const std::string row = "over [p] with [m, n]", inner = "over [p, i] with [m, n]", stencil = "over [p] with [m, n]";
+const std::string row = "over [p] with [m, n]", inner = "over [p, i] with [m, n]",
+                  stencil = "over [p] with [m, n]";
 
 std::string over(StringRef order, const std::string &body, StringRef name = "i") {
-  return ("kb.over \"" + name + "\" " + order + " extent <over [p] with [n] : n> {" + body + "}").str();
+  return ("kb.over \"" + name + "\" " + order + " extent <over [p] with [n] : n> {" + body + "}")
+      .str();
 }
 
 TEST_F(Legality, TakesAMapAndARowReduction) {
-  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" + at(row, "x", "p + 1") + "]"), "legal");
+  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" +
+                   at(row, "x", "p + 1") + "]"),
+            "legal");
   EXPECT_EQ(reason("kb.let \"s\" : \"float\" \"0\" []" +
-                   over("reduction", "kb.reduce \"s\" \"add\" \"%a + %b\" identity \"0\" \"$0\" [#kb.operand" +
-                                         at(inner, "x", "p * n + i", "p;i") + "]") +
+                   over("reduction",
+                        "kb.reduce \"s\" \"add\" \"%a + %b\" identity \"0\" \"$0\" [#kb.operand" +
+                            at(inner, "x", "p * n + i", "p;i") + "]") +
                    "kb.store " + at(row, "y", "p") + " \"s\" []"),
             "legal");
 }
@@ -76,17 +81,22 @@ TEST_F(Legality, RefusesPointsThatMeet) {
             "two points may store to the same element of 'y'");
   EXPECT_EQ(reason("kb.store " + at(row, "y", "p floordiv 2") + " \"1\" []"),
             "two points may store to the same element of 'y'");
-  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" + at(stencil, "y", "p + 1") + "]"),
+  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" +
+                   at(stencil, "y", "p + 1") + "]"),
             "a point may store to an element that another point loads, of 'y'");
   EXPECT_EQ(reason("kb.store " + at("over [p] with [m, n, j]", "y", "j") + " \"1\" []"),
             "two points may store to the same element of 'y'");
 }
 
 TEST_F(Legality, TellsDisjointElementsApart) {
-  EXPECT_EQ(reason("kb.store " + at(row, "y", "2 * p") + " \"$0\" [#kb.operand" + at(row, "y", "2 * p + 1") + "]"),
+  EXPECT_EQ(reason("kb.store " + at(row, "y", "2 * p") + " \"$0\" [#kb.operand" +
+                   at(row, "y", "2 * p + 1") + "]"),
             "legal");
-  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" + at(row, "y", "p + m") + "]"), "legal");
-  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" + at(row, "y", "p + m - 1") + "]"),
+  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" +
+                   at(row, "y", "p + m") + "]"),
+            "legal");
+  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" +
+                   at(row, "y", "p + m - 1") + "]"),
             "a point may store to an element that another point loads, of 'y'");
 }
 
@@ -103,7 +113,8 @@ TEST_F(Legality, TellsRowsOfUnknownLengthApart) {
 TEST_F(Legality, TellsDigitsOfSeveralKindsApart) {
   std::string whole = "over [p, i, k] with [m, n]";
   auto deep = [&](StringRef offset) {
-    return reason(over("any", "kb.over \"k\" any extent <over [p, i] : 3> {kb.store " + at(whole, "y", offset) + " \"1\" []}"));
+    return reason(over("any", "kb.over \"k\" any extent <over [p, i] : 3> {kb.store " +
+                                  at(whole, "y", offset) + " \"1\" []}"));
   };
   EXPECT_EQ(deep("(p * n + i) * 3 + k"), "legal");
   EXPECT_EQ(deep("(k * m + p) * n + i"), "legal");
@@ -132,16 +143,19 @@ TEST_F(Legality, LetsOneAtomicMeetItself) {
 TEST_F(Legality, RefusesScalarsThatIterationsHandOn) {
   std::string let = "kb.let \"s\" : \"float\" \"0\" []";
   std::string reduce = "kb.reduce \"s\" \"add\" \"%a + %b\" identity \"0\" \"1\" []";
-  EXPECT_EQ(reason(let + over("any", reduce)), "iterations of 'i' combine into 's', but are called independent");
+  EXPECT_EQ(reason(let + over("any", reduce)),
+            "iterations of 'i' combine into 's', but are called independent");
   EXPECT_EQ(reason(let + over("reduction", reduce + "kb.let \"t\" : \"float\" \"s\" []")),
             "iterations of 'i' use the partial value of 's'");
   EXPECT_EQ(reason(let + over("reduction", "kb.let \"s\" : \"float\" \"s + 1\" [] reassigns")),
             "iterations of 'i' change 's' in turn");
-  EXPECT_EQ(reason(let + over("ascending", "kb.let \"s\" : \"float\" \"s + 1\" [] reassigns")), "legal");
+  EXPECT_EQ(reason(let + over("ascending", "kb.let \"s\" : \"float\" \"s + 1\" [] reassigns")),
+            "legal");
   EXPECT_EQ(reason(over("any", let + "kb.let \"s\" : \"float\" \"s + 1\" [] reassigns")), "legal");
   EXPECT_EQ(reason(let + over("reduction", reduce + reduce)), "legal");
-  EXPECT_EQ(reason(let + over("reduction", reduce + "kb.reduce \"s\" \"max\" \"fmaxf(%a, %b)\" identity \"0\" "
-                                                    "\"1\" []")),
+  EXPECT_EQ(reason(let + over("reduction",
+                              reduce + "kb.reduce \"s\" \"max\" \"fmaxf(%a, %b)\" identity \"0\" "
+                                       "\"1\" []")),
             "iterations of 'i' use the partial value of 's'");
 }
 
@@ -151,22 +165,32 @@ TEST_F(Legality, RefusesMemoryThatIsNoParameter) {
   };
   EXPECT_EQ(reason("kb.store " + global("global") + " \"1\" []"),
             "it stores to the variable 'table', which parameters may refer to as well");
-  EXPECT_EQ(reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" + global("loaded") + "]"),
-            "it loads 'table', which is not a parameter, and stores may change that");
+  EXPECT_EQ(
+      reason("kb.store " + at(row, "y", "p") + " \"$0\" [#kb.operand" + global("loaded") + "]"),
+      "it loads 'table', which is not a parameter, and stores may change that");
 }
 
 TEST_F(Legality, FindsElementsThatThreadsOfATeamExchange) {
   auto first = [](StringRef index) {
-    return over("any", "kb.store " + at("over [p, a] with [m, n]", "y", ("p * n + " + index).str(), ("p;" + index).str()) +
-                           " \"1\" []", "a");
+    return over(
+        "any",
+        "kb.store " +
+            at("over [p, a] with [m, n]", "y", ("p * n + " + index).str(), ("p;" + index).str()) +
+            " \"1\" []",
+        "a");
   };
   auto second = [](StringRef index) {
-    return over("any", "kb.let \"v\" : \"float\" \"$0\" [#kb.operand" +
-                           at("over [p, b] with [m, n]", "y", ("p * n + " + index).str(), ("p;" + index).str()) + "]", "b");
+    return over(
+        "any",
+        "kb.let \"v\" : \"float\" \"$0\" [#kb.operand" +
+            at("over [p, b] with [m, n]", "y", ("p * n + " + index).str(), ("p;" + index).str()) +
+            "]",
+        "b");
   };
   EXPECT_EQ(owners(first("a") + second("b")), "one owner");
   EXPECT_EQ(owners(first("a") + second("n - 1 - b")), "threads of a team exchange elements of 'y'");
-  EXPECT_EQ(owners(first("a") + "kb.let \"v\" : \"float\" \"$0\" [#kb.operand" + at(row, "y", "p * n", "p;0") + "]"),
+  EXPECT_EQ(owners(first("a") + "kb.let \"v\" : \"float\" \"$0\" [#kb.operand" +
+                   at(row, "y", "p * n", "p;0") + "]"),
             "threads of a team exchange elements of 'y'");
 }
 

@@ -56,7 +56,8 @@ class Recording : public testing::Test {
 protected:
   void SetUp() override {
     const char *temporary = std::getenv("TMPDIR");
-    std::string name = std::string(temporary && *temporary ? temporary : "/tmp") + "/kb-record-XXXXXX";
+    std::string name =
+        std::string(temporary && *temporary ? temporary : "/tmp") + "/kb-record-XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     sequence.mode = Mode::Record;
     folder = name;

@@ -33,28 +33,30 @@ static std::string textOf(const ProfilePage &page) {
 TEST(ProfilePage, ShowsSectionsStallsLinesAndPasses) {
   ProfilePage page{"a.cu", "h200", "modelled", "", {"no GPU"}, 10, {kernel()}};
   page.kernels[0].measure = "stalls";
-  page.kernels[0].lines = {{"a.cu", 3, "y[i] = x[i];", 0.75, "8.0 sectors per request", {"p{kernel=k site=2}"}}};
+  page.kernels[0].lines = {
+      {"a.cu", 3, "y[i] = x[i];", 0.75, "8.0 sectors per request", {"p{kernel=k site=2}"}}};
   page.kernels[0].advice = {{"vectorize-loads", true, "", 1.5, "seed"},
                             {"tune-block-size", false, "two dimensions", 1, ""}};
-  EXPECT_EQ(textOf(page),
-            "a.cu: 10.00 us in kernels, modelled for h200\n"
-            "note: no GPU\n"
-            "\n"
-            "scale: 80.0 % of the kernel time, 8.00 us in 2 launches; grid (2, 1, 1), block (64, 1, 1)\n"
-            "  state: memory_latency_bound\n"
-            "  limited by: latency; 25.0 % of the roofline (2.00 us)\n"
-            "  Speed Of Light\n"
-            "    Duration                        us              4.00\n"
-            "  Warp State (cycles per issue)\n"
-            "    Stall Long Scoreboard           cycle           9.00\n"
-            "    Stall Wait                      cycle           0.90\n"
-            "  Source (share of stalls)\n"
-            "     75.0 %  a.cu:3: y[i] = x[i];\n"
-            "             8.0 sectors per request\n"
-            "             sites: p{kernel=k site=2}\n"
-            "  Passes (estimated speedup of this kernel)\n"
-            "    vectorize-loads         1.50 x  seed\n"
-            "    tune-block-size         does not apply: two dimensions\n");
+  EXPECT_EQ(
+      textOf(page),
+      "a.cu: 10.00 us in kernels, modelled for h200\n"
+      "note: no GPU\n"
+      "\n"
+      "scale: 80.0 % of the kernel time, 8.00 us in 2 launches; grid (2, 1, 1), block (64, 1, 1)\n"
+      "  state: memory_latency_bound\n"
+      "  limited by: latency; 25.0 % of the roofline (2.00 us)\n"
+      "  Speed Of Light\n"
+      "    Duration                        us              4.00\n"
+      "  Warp State (cycles per issue)\n"
+      "    Stall Long Scoreboard           cycle           9.00\n"
+      "    Stall Wait                      cycle           0.90\n"
+      "  Source (share of stalls)\n"
+      "     75.0 %  a.cu:3: y[i] = x[i];\n"
+      "             8.0 sectors per request\n"
+      "             sites: p{kernel=k site=2}\n"
+      "  Passes (estimated speedup of this kernel)\n"
+      "    vectorize-loads         1.50 x  seed\n"
+      "    tune-block-size         does not apply: two dimensions\n");
 }
 
 TEST(ProfilePage, WrapsLongReasons) {

@@ -12,7 +12,8 @@ using llvm::StringRef;
 
 namespace {
 
-ReportAttempt attempt(StringRef move, StringRef parent, StringRef node, ReportOutcome outcome, double us) {
+ReportAttempt attempt(StringRef move, StringRef parent, StringRef node, ReportOutcome outcome,
+                      double us) {
   ReportAttempt result;
   result.trajectory = 1;
   result.pass = move.split('{').first.str();
@@ -70,9 +71,15 @@ ReportPage fullPage() {
                                  {"helper.h", 7, "", 0.25, "", {}}};
   page.kernelsAfter = {kernel(4)};
   page.ceilings = {{{"DRAM", 4.8e12}, {"L2", 6e12}}, {{"fp32", 67e12}}, {"issue", 1e12}};
-  page.gates = {{"G6", "outputs", "passed", "", 12, 0.5}, {"G9", "sanitizer", "not run", "needs a GPU", 0, 0}};
+  page.gates = {{"G6", "outputs", "passed", "", 12, 0.5},
+                {"G9", "sanitizer", "not run", "needs a GPU", 0, 0}};
   page.roles = {{"coder", "m", 3, 1000, 200, 0.25}, {"planner", "m", 1, 10, 2, std::nullopt}};
-  page.lessons = {{"tile first", "memory_latency_bound", "p", "h200", "updater", {{"0123456789abcdef", "p", "s", "correct", 2.0}}}};
+  page.lessons = {{"tile first",
+                   "memory_latency_bound",
+                   "p",
+                   "h200",
+                   "updater",
+                   {{"0123456789abcdef", "p", "s", "correct", 2.0}}}};
   page.missed = {{RemarkKind::Missed, "r", "scale", 1, "a.cu", 3, 1, "no loop", {}}};
   page.facts = {{"seed", "0"}};
   return page;
@@ -105,7 +112,8 @@ std::string wrongMarkup(StringRef text) {
       continue;
     }
     bool closes = text.starts_with("</");
-    StringRef name = text.drop_front(closes ? 2 : 1).take_while([](char c) { return llvm::isAlnum(c); });
+    StringRef name =
+        text.drop_front(closes ? 2 : 1).take_while([](char c) { return llvm::isAlnum(c); });
     if (name.empty())
       return "bare < at: " + text.take_front(40).str();
     size_t at = 1 + closes + name.size();
@@ -130,20 +138,50 @@ std::string wrongMarkup(StringRef text) {
 /// All texts of a page replaced by \p text.
 ReportPage poisoned(const std::string &text) {
   ReportPage page = fullPage();
-  for (std::string *each : {&page.program, &page.chip, &page.source, &page.end, &page.replay, &page.steps[0].summary,
-                            &page.ablated[0], &page.attempts[0].verdict, &page.attempts[0].reason,
-                            &page.attempts[0].shortcut, &page.attempts[0].state, &page.attempts[3].step,
-                            &page.attempts[3].pass, &page.before, &page.kernelsBefore[0].kernel,
-                            &page.kernelsBefore[0].launch, &page.kernelsBefore[0].limiter, &page.kernelsBefore[0].state,
-                            &page.kernelsBefore[0].why, &page.kernelsBefore[0].measure,
-                            &page.kernelsBefore[0].lines[0].note, &page.kernelsBefore[0].lines[1].file,
-                            &page.kernelsBefore[0].lines[1].text, &page.ceilings.bytes[0].name,
-                            &page.ceilings.flops[0].name, &page.gates[0].gate, &page.gates[0].title,
-                            &page.gates[0].outcome, &page.gates[0].reason, &page.roles[0].role, &page.roles[0].model,
-                            &page.lessons[0].text, &page.lessons[0].state, &page.lessons[0].pass, &page.lessons[0].chip,
-                            &page.lessons[0].author, &page.lessons[0].evidence[0].id, &page.lessons[0].evidence[0].pass,
-                            &page.lessons[0].evidence[0].state, &page.lessons[0].evidence[0].verdict,
-                            &page.missed[0].pass, &page.missed[0].kernel, &page.missed[0].message, &page.facts[0].first,
+  for (std::string *each : {&page.program,
+                            &page.chip,
+                            &page.source,
+                            &page.end,
+                            &page.replay,
+                            &page.steps[0].summary,
+                            &page.ablated[0],
+                            &page.attempts[0].verdict,
+                            &page.attempts[0].reason,
+                            &page.attempts[0].shortcut,
+                            &page.attempts[0].state,
+                            &page.attempts[3].step,
+                            &page.attempts[3].pass,
+                            &page.before,
+                            &page.kernelsBefore[0].kernel,
+                            &page.kernelsBefore[0].launch,
+                            &page.kernelsBefore[0].limiter,
+                            &page.kernelsBefore[0].state,
+                            &page.kernelsBefore[0].why,
+                            &page.kernelsBefore[0].measure,
+                            &page.kernelsBefore[0].lines[0].note,
+                            &page.kernelsBefore[0].lines[1].file,
+                            &page.kernelsBefore[0].lines[1].text,
+                            &page.ceilings.bytes[0].name,
+                            &page.ceilings.flops[0].name,
+                            &page.gates[0].gate,
+                            &page.gates[0].title,
+                            &page.gates[0].outcome,
+                            &page.gates[0].reason,
+                            &page.roles[0].role,
+                            &page.roles[0].model,
+                            &page.lessons[0].text,
+                            &page.lessons[0].state,
+                            &page.lessons[0].pass,
+                            &page.lessons[0].chip,
+                            &page.lessons[0].author,
+                            &page.lessons[0].evidence[0].id,
+                            &page.lessons[0].evidence[0].pass,
+                            &page.lessons[0].evidence[0].state,
+                            &page.lessons[0].evidence[0].verdict,
+                            &page.missed[0].pass,
+                            &page.missed[0].kernel,
+                            &page.missed[0].message,
+                            &page.facts[0].first,
                             &page.facts[0].second})
     *each = text;
   page.after = text + "\nmore\n";
@@ -214,7 +252,8 @@ TEST(ReportPage, LoadsNothingAndRunsItsOwnScriptAlone) {
   StringRef script = rest.split("</script>").first;
   llvm::SHA256 hash;
   hash.update(script);
-  std::string policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + llvm::encodeBase64(hash.final()) + "'";
+  std::string policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+                       llvm::encodeBase64(hash.final()) + "'";
   EXPECT_NE(text.find(policy), std::string::npos);
   for (StringRef loading : {"src=", "url(", "@import", "<link", "<iframe", "<object"})
     EXPECT_EQ(text.find(loading.str()), std::string::npos) << loading.str();
@@ -228,12 +267,14 @@ TEST(ReportPage, LeavesOutWhatHasNoDataAndSaysWhy) {
   page.originalUs = 10;
   page.limits = {"no GPU was used"};
   std::string text = htmlOf(page);
-  for (StringRef section : {"pipeline", "gain", "roofline", "patch", "kernels", "source", "proof", "tree", "lessons",
-                            "cost", "missed", "run"})
+  for (StringRef section : {"pipeline", "gain", "roofline", "patch", "kernels", "source", "proof",
+                            "tree", "lessons", "cost", "missed", "run"})
     EXPECT_EQ(text.find("id=\"" + section.str() + "\""), std::string::npos) << section.str();
-  for (StringRef reason : {"<li>cost: no model was asked</li>", "<li>lessons: no model was asked</li>",
-                           "<li>patch: nothing better was found</li>", "<li>search tree: nothing was tried</li>",
-                           "<li>roofline: no kernel has counters for bytes, work and time</li>", "<li>no GPU was used</li>"})
+  for (StringRef reason :
+       {"<li>cost: no model was asked</li>", "<li>lessons: no model was asked</li>",
+        "<li>patch: nothing better was found</li>", "<li>search tree: nothing was tried</li>",
+        "<li>roofline: no kernel has counters for bytes, work and time</li>",
+        "<li>no GPU was used</li>"})
     EXPECT_NE(text.find(reason.str()), std::string::npos) << reason.str();
   EXPECT_NE(text.find("stays as it is"), std::string::npos);
   std::string full = htmlOf(fullPage());
@@ -253,7 +294,8 @@ TEST(ReportPage, SaysHowSureItIs) {
   EXPECT_NE(text.find("measured on NVIDIA H200"), std::string::npos);
   EXPECT_NE(text.find("at least 2.410 × (95 %)"), std::string::npos);
   EXPECT_NE(text.find("not yet verified on every case"), std::string::npos);
-  EXPECT_NE(text.find("<li>proof: the run was stopped before the final check</li>"), std::string::npos);
+  EXPECT_NE(text.find("<li>proof: the run was stopped before the final check</li>"),
+            std::string::npos);
 }
 
 TEST(ReportPage, MarksTheWinnersWay) {
@@ -277,14 +319,15 @@ TEST(ReportPage, ShowsRefusedProposalsRepairsAndTokens) {
   EXPECT_NE(text.find("not so, repair</text>"), std::string::npos);
   // One role's price is unknown, so the sum is.
   EXPECT_NE(text.find("$0.2500"), std::string::npos);
-  EXPECT_EQ(count(text, "<td class=\"n\">cost unknown</td>"), 3u); // that role, the sum, the attempt
+  EXPECT_EQ(count(text, "<td class=\"n\">cost unknown</td>"),
+            3u); // that role, the sum, the attempt
 }
 
 TEST(ReportPage, HoldsThreeHundredAttempts) {
   ReportPage page = fullPage();
   for (unsigned i = 0; page.attempts.size() < 300; ++i)
-    page.attempts.push_back(attempt("p", i % 3 ? "n" + std::to_string(i - 1) : "root", "n" + std::to_string(i),
-                                    ReportOutcome::Correct, 8));
+    page.attempts.push_back(attempt("p", i % 3 ? "n" + std::to_string(i - 1) : "root",
+                                    "n" + std::to_string(i), ReportOutcome::Correct, 8));
   std::string text = htmlOf(page);
   EXPECT_EQ(count(text, "<tr id=\"a"), 300u);
   EXPECT_EQ(count(text, "href=\"#a300\""), 2u); // from the chart and from the tree
@@ -294,9 +337,11 @@ TEST(ReportPage, HoldsThreeHundredAttempts) {
 
 TEST(ReportPage, PutsThePatchSideBySide) {
   std::string text = htmlOf(fullPage());
-  EXPECT_NE(text.find("<td class=\"no\">2</td><td class=\"line minus\">int <b>x</b> = 1;</td>"
-                      "<td class=\"no right\">2</td><td class=\"line plus right\">int <b>y</b> = 1;</td>"),
-            std::string::npos);
+  EXPECT_NE(
+      text.find(
+          "<td class=\"no\">2</td><td class=\"line minus\">int <b>x</b> = 1;</td>"
+          "<td class=\"no right\">2</td><td class=\"line plus right\">int <b>y</b> = 1;</td>"),
+      std::string::npos);
   EXPECT_NE(text.find("<td class=\"no void\"></td><td class=\"void\"></td>"
                       "<td class=\"no right\">3</td><td class=\"line plus right\">new</td>"),
             std::string::npos);
@@ -304,7 +349,8 @@ TEST(ReportPage, PutsThePatchSideBySide) {
 
 TEST(ReportPage, PutsCostsBesideLines) {
   std::string text = htmlOf(fullPage());
-  EXPECT_NE(text.find("<span>75.0 %</span></td><td class=\"line\">int x = 1;<span class=\"note\">8.0 sectors per request</span>"),
+  EXPECT_NE(text.find("<span>75.0 %</span></td><td class=\"line\">int x = 1;<span "
+                      "class=\"note\">8.0 sectors per request</span>"),
             std::string::npos);
   EXPECT_NE(text.find("<td colspan=\"3\">helper.h</td>"), std::string::npos);
 }

@@ -29,7 +29,8 @@ inline std::vector<PlacedEdit> placed(const ParsedProgram &program, const Ground
 }
 
 /// What the rules say of \p texts in place of the anchors of kernel 'k' in \p program.
-inline std::optional<Refusal> judged(llvm::StringRef text, const Texts &texts, const Names &allow = {}) {
+inline std::optional<Refusal> judged(llvm::StringRef text, const Texts &texts,
+                                     const Names &allow = {}) {
   auto program = parse(text);
   GroundingRequest request;
   request.kernel = "k";

@@ -30,7 +30,8 @@ void run(float *out, const float *in, int n) {
 
 /// A body that is right, with \p extra before it.
 std::string body(const std::string &extra) {
-  return extra + "\n int i = blockIdx.x * blockDim.x + threadIdx.x;\n if (i < n) out[i] = helper(in[i]);";
+  return extra +
+         "\n int i = blockIdx.x * blockDim.x + threadIdx.x;\n if (i < n) out[i] = helper(in[i]);";
 }
 std::string inBody(const std::string &extra, const Names &allow = {}) {
   return rule(program, {{"a1", body(extra)}}, allow);
@@ -43,29 +44,41 @@ std::string inLaunch(const std::string &extra, const Names &allow = {}) {
 }
 
 TEST(EditRules, OrdinaryRewritesPass) {
-  EXPECT_EQ(inBody("__shared__ float tile[32][33];\n  __syncthreads();\n#pragma unroll 4\n for (int q = 0; q < 4; ++q) tile[0][q] = 1;"), "");
-  EXPECT_EQ(inBody("extern __shared__ float dynamicTile[]; float4 v = make_float4(0, 0, 0, 0); v.x = __ldg(in);"), "");
-  EXPECT_EQ(inBody("float s = __shfl_down_sync(0xffffffffu, 1.0f, 4); s = sqrtf(s) + expf(s) + fmaxf(s, 1.0f); atomicAdd(out, s);"), "");
-  EXPECT_EQ(inBody("[[maybe_unused]] alignas(16) float v[4]; auto f = [=](float x) { return x * 2; }; v[0] = f(1);"), "");
-  EXPECT_EQ(inDecls("constexpr int tileEdge = 32;\n"
-                    "static __device__ __forceinline__ float twice(float x) { return 2 * x; }\n"
-                    "template <int N> __device__ float times(float x) { return N * x; }\n"
-                    "struct Pair { float a, b; };\n"
-                    "__device__ Pair operator+(Pair x, Pair y) { return {x.a + y.a, x.b + y.b}; }\n"
-                    "namespace mine { __device__ float helper(float x) { return x; } }\n"
-                    "__device__ float later(float); __device__ float later(float x) { return x; }\n"
-                    "static_assert(sizeof(Pair) == 8);\n"
-                    "__host__ __device__ constexpr int ceilDivide(int a, int b) { return (a + b - 1) / b; }"),
+  EXPECT_EQ(inBody("__shared__ float tile[32][33];\n  __syncthreads();\n#pragma unroll 4\n for "
+                   "(int q = 0; q < 4; ++q) tile[0][q] = 1;"),
             "");
+  EXPECT_EQ(inBody("extern __shared__ float dynamicTile[]; float4 v = make_float4(0, 0, 0, 0); v.x "
+                   "= __ldg(in);"),
+            "");
+  EXPECT_EQ(inBody("float s = __shfl_down_sync(0xffffffffu, 1.0f, 4); s = sqrtf(s) + expf(s) + "
+                   "fmaxf(s, 1.0f); atomicAdd(out, s);"),
+            "");
+  EXPECT_EQ(inBody("[[maybe_unused]] alignas(16) float v[4]; auto f = [=](float x) { return x * 2; "
+                   "}; v[0] = f(1);"),
+            "");
+  EXPECT_EQ(
+      inDecls(
+          "constexpr int tileEdge = 32;\n"
+          "static __device__ __forceinline__ float twice(float x) { return 2 * x; }\n"
+          "template <int N> __device__ float times(float x) { return N * x; }\n"
+          "struct Pair { float a, b; };\n"
+          "__device__ Pair operator+(Pair x, Pair y) { return {x.a + y.a, x.b + y.b}; }\n"
+          "namespace mine { __device__ float helper(float x) { return x; } }\n"
+          "__device__ float later(float); __device__ float later(float x) { return x; }\n"
+          "static_assert(sizeof(Pair) == 8);\n"
+          "__host__ __device__ constexpr int ceilDivide(int a, int b) { return (a + b - 1) / b; }"),
+      "");
   EXPECT_EQ(inLaunch("dim3 block(128); int blocks = (n + 127) / 128;"), "");
-  EXPECT_EQ(rule(program, {{"includes", "#include <cuda_fp16.h>\n\n # include <mma.h>"},
-                           {"a1", body("__half h = __float2half(1.0f); out[0] = __half2float(h);")}}),
-            "");
+  EXPECT_EQ(
+      rule(program, {{"includes", "#include <cuda_fp16.h>\n\n # include <mma.h>"},
+                     {"a1", body("__half h = __float2half(1.0f); out[0] = __half2float(h);")}}),
+      "");
 }
 
 TEST(EditRules, SeveralStatementsTakeThePlaceOfOne) {
   // The second launch is the body of an if: both statements belong to it.
-  EXPECT_EQ(rule(program, {{"launch2", "int blocks = counted(n); k<<<blocks, 256>>>(out, in, n);"}}), "");
+  EXPECT_EQ(
+      rule(program, {{"launch2", "int blocks = counted(n); k<<<blocks, 256>>>(out, in, n);"}}), "");
 }
 
 TEST(EditRules, InstantiatedTemplatesAreTheirPatterns) {
@@ -98,7 +111,8 @@ TEST(EditRules, NothingChanged) {
   request.kernel = "k";
   GroundedSource source = llvm::cantFail(ground(*parsed, request));
   const Anchor &anchor = source.anchor("a1")->anchor;
-  EXPECT_EQ(rule(program, {{"a1", program.slice(anchor.begin, anchor.end).str()}}), "nothing-changed");
+  EXPECT_EQ(rule(program, {{"a1", program.slice(anchor.begin, anchor.end).str()}}),
+            "nothing-changed");
 }
 
 TEST(EditRules, Marks) {
@@ -107,8 +121,8 @@ TEST(EditRules, Marks) {
 }
 
 TEST(EditRules, Unbalanced) {
-  for (const char *text : {"}", "{", ")", "(", "]", "[1", "({)}", "/* comment", "\"text", "'", "R\"(raw",
-                           "/*/", "} __global__ void k2() {", "\\"})
+  for (const char *text : {"}", "{", ")", "(", "]", "[1", "({)}", "/* comment", "\"text", "'",
+                           "R\"(raw", "/*/", "} __global__ void k2() {", "\\"})
     EXPECT_EQ(rule(program, {{"a1", std::string("out[0] = 1;") + text}}), "unbalanced") << text;
   // A comment at the end swallows nothing.
   EXPECT_EQ(rule(program, {{"launch1", "k<<<1, 256>>>(out, in, n); // one block"}}), "");
@@ -127,8 +141,9 @@ TEST(EditRules, IncludesAndDirectives) {
   EXPECT_EQ(rule(program, {{"includes", "int x;"}}), "include");
   EXPECT_EQ(inDecls("#include <cuda_fp16.h>"), "include");
   EXPECT_EQ(inBody("%:include <cuda_fp16.h>"), "include");
-  for (const char *line : {"#define helper(x) 0", "#undef CHECK", "#if 1", "#line 1 \"x\"", "#pragma once",
-                           "#pragma clang attribute push", "#error x", "#embed \"x\"", "#"})
+  for (const char *line :
+       {"#define helper(x) 0", "#undef CHECK", "#if 1", "#line 1 \"x\"", "#pragma once",
+        "#pragma clang attribute push", "#error x", "#embed \"x\"", "#"})
     EXPECT_EQ(inDecls(std::string(line) + "\n"), "directive") << line;
   EXPECT_EQ(inDecls("#def\\\nine X 1\n"), "directive");
   EXPECT_EQ(inBody("const char *s = \"\\n#define\"; /* \n#define X\n */"), "");
@@ -147,8 +162,9 @@ TEST(EditRules, InlineAsm) {
 }
 
 TEST(EditRules, Libraries) {
-  for (const char *text : {"cublasSgemm();", "cudnnCreate(0);", "thrust::sort(out, out);", "cub::WarpReduce<float> w;",
-                           "cutlass::half_t h;", "dlopen(0, 0);", "curand(0);"})
+  for (const char *text :
+       {"cublasSgemm();", "cudnnCreate(0);", "thrust::sort(out, out);", "cub::WarpReduce<float> w;",
+        "cutlass::half_t h;", "dlopen(0, 0);", "curand(0);"})
     EXPECT_EQ(inBody(text), "library") << text;
   EXPECT_EQ(inBody("int cubes = 0, thrusts = cubes;"), "");
 }
@@ -172,8 +188,10 @@ TEST(EditRules, KernelsAndLaunches) {
 TEST(EditRules, Signatures) {
   std::string two = "float *out, const float *in, int n, int stride";
   EXPECT_EQ(rule(program, {{"parameters", two}}, {"signatures"}), "parse");
-  EXPECT_EQ(rule(program, {{"parameters", two}, {"launch1", "k<<<1, 256>>>(out, in, n, 1);"},
-                           {"launch2", "k<<<1, 256>>>(out, in, n, 1);"}},
+  EXPECT_EQ(rule(program,
+                 {{"parameters", two},
+                  {"launch1", "k<<<1, 256>>>(out, in, n, 1);"},
+                  {"launch2", "k<<<1, 256>>>(out, in, n, 1);"}},
                  {"signatures"}),
             "");
 }
@@ -184,10 +202,11 @@ TEST(EditRules, Outputs) {
 }
 
 TEST(EditRules, Declarations) {
-  for (const char *text : {"extern \"C\" int system(const char *);", "extern \"C\" { int atoi2(const char *); }",
-                           "int undefined(int);", "using namespace std;", "namespace std { struct Mine {}; }",
-                           "__device__ float2 operator+(float2 a, float2 b) { return a; }",
-                           "extern __device__ int elsewhere;"}) {
+  for (const char *text :
+       {"extern \"C\" int system(const char *);", "extern \"C\" { int atoi2(const char *); }",
+        "int undefined(int);", "using namespace std;", "namespace std { struct Mine {}; }",
+        "__device__ float2 operator+(float2 a, float2 b) { return a; }",
+        "extern __device__ int elsewhere;"}) {
     std::string name = inDecls(text);
     EXPECT_TRUE(name == "declaration" || name == "mutable-state") << text << ": " << name;
   }
@@ -199,18 +218,21 @@ TEST(EditRules, Declarations) {
 TEST(EditRules, RedefinedNames) {
   // 'helper' and 'counted' mean something to code that stays.
   EXPECT_EQ(inDecls("__device__ double helper(double x) { return x; }"), "redefined-name");
-  EXPECT_EQ(inDecls("struct counted_ {}; inline int counted(counted_) { return 0; }"), "redefined-name");
+  EXPECT_EQ(inDecls("struct counted_ {}; inline int counted(counted_) { return 0; }"),
+            "redefined-name");
   EXPECT_EQ(inDecls("struct puts { int x; };"), "redefined-name");
   EXPECT_EQ(inDecls("constexpr int __reserved = 3;"), "redefined-name");
   EXPECT_EQ(inDecls("constexpr int _Reserved = 3;"), "redefined-name");
 }
 
 TEST(EditRules, MutableState) {
-  for (const char *text : {"__device__ int calls;", "static int calls = 0;", "int calls;", "const int *calls = nullptr;",
-                           "__managed__ int calls;", "thread_local int calls;", "struct S { static int calls; };",
-                           "inline int next() { static int calls; return ++calls; }",
-                           "__device__ int next() { static int calls; return ++calls; }",
-                           "template <int N> __device__ int next() { static int calls; return ++calls; }"})
+  for (const char *text :
+       {"__device__ int calls;", "static int calls = 0;", "int calls;",
+        "const int *calls = nullptr;", "__managed__ int calls;", "thread_local int calls;",
+        "struct S { static int calls; };",
+        "inline int next() { static int calls; return ++calls; }",
+        "__device__ int next() { static int calls; return ++calls; }",
+        "template <int N> __device__ int next() { static int calls; return ++calls; }"})
     EXPECT_EQ(inDecls(text), "mutable-state") << text;
   EXPECT_EQ(inBody("static int calls; ++calls;"), "mutable-state");
   EXPECT_EQ(inLaunch("static int calls; ++calls;"), "mutable-state");
@@ -221,8 +243,9 @@ TEST(EditRules, MutableState) {
 TEST(EditRules, ConstantMemory) {
   EXPECT_EQ(inDecls("__constant__ float weights[16];"), "constant-memory");
   EXPECT_EQ(inDecls("__constant__ float weights[16];", {"constant-memory"}), "");
-  EXPECT_EQ(rule(program, {{"decls", "__constant__ float weights[16];"},
-                           {"launch1", "cudaMemcpyToSymbol(weights, in, 64); k<<<1, 256>>>(out, in, n);"}},
+  EXPECT_EQ(rule(program,
+                 {{"decls", "__constant__ float weights[16];"},
+                  {"launch1", "cudaMemcpyToSymbol(weights, in, 64); k<<<1, 256>>>(out, in, n);"}},
                  {"constant-memory"}),
             "");
   EXPECT_EQ(inLaunch("cudaMemcpyToSymbol(out, in, 64);"), "host-call");
@@ -236,23 +259,29 @@ TEST(EditRules, Attributes) {
 }
 
 TEST(EditRules, DeviceCalls) {
-  for (const char *text : {"printf(\"%d\", n);", "clock64();", "clock();", "__trap();", "malloc(4);",
-                           "__nanosleep(9);", "__builtin_trap();", "__nvvm_read_ptx_sreg_clock();",
-                           "delete new int;", "auto f = &__trap; f();"})
+  for (const char *text :
+       {"printf(\"%d\", n);", "clock64();", "clock();", "__trap();", "malloc(4);",
+        "__nanosleep(9);", "__builtin_trap();", "__nvvm_read_ptx_sreg_clock();", "delete new int;",
+        "auto f = &__trap; f();"})
     EXPECT_EQ(inBody(text), "device-call") << text;
-  EXPECT_EQ(inDecls("template <class T> __device__ void show(T x) { printf(\"%d\", x); }"), "device-call");
+  EXPECT_EQ(inDecls("template <class T> __device__ void show(T x) { printf(\"%d\", x); }"),
+            "device-call");
   EXPECT_EQ(inBody("__builtin_assume(n > 0);"), "");
-  EXPECT_EQ(rule("#include <cassert>\n__global__ void k(int *out) { *out = 1; }\nvoid run(int *x) { k<<<1, 1>>>(x); }\n",
+  EXPECT_EQ(rule("#include <cassert>\n__global__ void k(int *out) { *out = 1; }\nvoid run(int *x) "
+                 "{ k<<<1, 1>>>(x); }\n",
                  {{"a1", "assert(threadIdx.x == 0); *out = 1;"}}),
             "device-call");
 }
 
 TEST(EditRules, HostCalls) {
-  for (const char *text : {"puts(\"hello\");", "cudaMalloc(&out, 4);", "float *t = new float[4];", "abort();",
-                           "cudaDeviceSynchronize();", "run(out, in, n);", "cudaMemcpy(out, in, 4, cudaMemcpyDeviceToDevice);"})
+  for (const char *text : {"puts(\"hello\");", "cudaMalloc(&out, 4);", "float *t = new float[4];",
+                           "abort();", "cudaDeviceSynchronize();", "run(out, in, n);",
+                           "cudaMemcpy(out, in, 4, cudaMemcpyDeviceToDevice);"})
     EXPECT_EQ(inLaunch(text), "host-call") << text;
   EXPECT_EQ(inLaunch("float *t; cudaMalloc(&t, 4); cudaFree(t);", {"allocations"}), "");
-  EXPECT_EQ(inLaunch("cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);"), "host-call");
+  EXPECT_EQ(
+      inLaunch("cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);"),
+      "host-call");
   EXPECT_EQ(inLaunch("cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);",
                      {"function-attributes"}),
             "");
@@ -268,20 +297,25 @@ TEST(EditRules, HostCalls) {
 TEST(EditRules, SentencesNameTheThing) {
   std::optional<Refusal> refusal = judged(program, {{"decls", "__device__ int calls;"}});
   ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->text(), "refused by rule 'mutable-state' in decls: the variable 'calls' outlives a launch and "
-                             "can change");
+  EXPECT_EQ(refusal->text(),
+            "refused by rule 'mutable-state' in decls: the variable 'calls' outlives a launch and "
+            "can change");
 }
 
 /// Texts that get past the rules on texts are compared as programs.
 TEST(EditRules, WhatStandsOutsideIsCompared) {
-  auto before = parse("__global__ void k(float *out) { *out = 1; }\nvoid run(float *x) { k<<<1, 1>>>(x); }\n");
-  auto after = parse("__global__ void k(float *out) { *out = 1; }\nvoid ran(float *x) { k<<<1, 1>>>(x); }\n");
+  auto before = parse(
+      "__global__ void k(float *out) { *out = 1; }\nvoid run(float *x) { k<<<1, 1>>>(x); }\n");
+  auto after = parse(
+      "__global__ void k(float *out) { *out = 1; }\nvoid ran(float *x) { k<<<1, 1>>>(x); }\n");
   auto refusal = checkProgram(*before, *after, {}, {});
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->rule, EditRule::Signature);
-  after = parse("__global__ void k(float *out) { *out = 1; } void run(float *x) { k<<<1, 1>>>(x); }\n\n");
+  after = parse(
+      "__global__ void k(float *out) { *out = 1; } void run(float *x) { k<<<1, 1>>>(x); }\n\n");
   EXPECT_FALSE(checkProgram(*before, *after, {}, {}));
-  after = parse("__global__ void k(float *out) { *out = 1;  }\nvoid run(float *x) { k<<<1, 1>>>(x); }\n");
+  after = parse(
+      "__global__ void k(float *out) { *out = 1;  }\nvoid run(float *x) { k<<<1, 1>>>(x); }\n");
   refusal = checkProgram(*before, *after, {}, {});
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->rule, EditRule::OutsideAnchor);

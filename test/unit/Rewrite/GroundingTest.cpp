@@ -50,7 +50,8 @@ std::vector<std::string> ids(const GroundedSource &source) {
   return names;
 }
 
-GroundedSource grounded(const ParsedProgram &parsed, std::vector<LineSpan> lines = {}, std::string kernel = "k") {
+GroundedSource grounded(const ParsedProgram &parsed, std::vector<LineSpan> lines = {},
+                        std::string kernel = "k") {
   GroundingRequest request;
   request.kernel = kernel;
   request.lines = lines;
@@ -86,8 +87,11 @@ TEST(Grounding, MarksTheText) {
   std::string marked = grounded(*parsed).marked();
   EXPECT_THAT(marked, HasSubstr("k(float *out, int n) {/* <<<KB:BEGIN a1>>> */\n  int i"));
   EXPECT_THAT(marked, HasSubstr("out[i] = 1;\n/* <<<KB:END a1>>> */}"));
-  EXPECT_THAT(marked, HasSubstr("/* <<<KB:BEGIN decls>>> */ /* <<<KB:END decls>>> */\n__global__ void k"));
-  EXPECT_THAT(marked, HasSubstr("/* <<<KB:BEGIN launch1>>> */ns::k<<<1, 32>>>(out, n);/* <<<KB:END launch1>>> */"));
+  EXPECT_THAT(marked,
+              HasSubstr("/* <<<KB:BEGIN decls>>> */ /* <<<KB:END decls>>> */\n__global__ void k"));
+  EXPECT_THAT(
+      marked,
+      HasSubstr("/* <<<KB:BEGIN launch1>>> */ns::k<<<1, 32>>>(out, n);/* <<<KB:END launch1>>> */"));
 }
 
 TEST(Grounding, LongTextsKeepWhatIsNearTheAnchors) {
@@ -141,7 +145,8 @@ TEST(Grounding, KernelsToBeJoined) {
   request.kernel = "k";
   request.alsoKernels = {"t"};
   GroundedSource source = llvm::cantFail(ground(*parsed, request));
-  EXPECT_THAT(ids(source), ElementsAre("includes", "decls", "a1", "a2", "launch1", "launch2", "launch3"));
+  EXPECT_THAT(ids(source),
+              ElementsAre("includes", "decls", "a1", "a2", "launch1", "launch2", "launch3"));
   EXPECT_EQ(textOf(source, "a2"), " *out = T(); ");
   EXPECT_EQ(textOf(source, "launch2"), "t<float><<<1, 1>>>(out);");
 }
@@ -160,8 +165,10 @@ TEST(Grounding, Failures) {
   request.lines = {{7, 7}};
   EXPECT_THAT(failure(program, request), HasSubstr("there is no statement at lines 7 to 7"));
   request.lines = {};
-  EXPECT_THAT(failure("// /* <<<KB:BEGIN a1>>> */\n__global__ void k() {}\n", request), HasSubstr("line 1 of"));
-  EXPECT_THAT(failure("__global__ void k() {}\n__global__ void k(int) {}\n", request), HasSubstr("several kernels"));
+  EXPECT_THAT(failure("// /* <<<KB:BEGIN a1>>> */\n__global__ void k() {}\n", request),
+              HasSubstr("line 1 of"));
+  EXPECT_THAT(failure("__global__ void k() {}\n__global__ void k(int) {}\n", request),
+              HasSubstr("several kernels"));
 }
 
 TEST(Grounding, AnswersAreTiedToAnchors) {
@@ -218,9 +225,12 @@ TEST(Grounding, ChangedPlacesAreNotFound) {
   EXPECT_THAT(found(source, "a1", other), HasSubstr("the program has changed at 'a1'"));
   EXPECT_THAT(found(whole, "a1", other), HasSubstr("the program has changed at 'a1'"));
   EXPECT_EQ(found(whole, "launch1", other), "ns::k<<<1, 32>>>(out, n);");
-  EXPECT_THAT(found(whole, "launch1", replaced(program, "<<<1, 32>>>(out, n)", "<<<3, 32>>>(out, n)")),
-              HasSubstr("has changed at 'launch1'"));
-  EXPECT_THAT(found(whole, "a1", replaced(program, "void k(", "void renamed(").replace(0, 0, "namespace ns { __global__ void k(float *, int); }\n")),
+  EXPECT_THAT(
+      found(whole, "launch1", replaced(program, "<<<1, 32>>>(out, n)", "<<<3, 32>>>(out, n)")),
+      HasSubstr("has changed at 'launch1'"));
+  EXPECT_THAT(found(whole, "a1",
+                    replaced(program, "void k(", "void renamed(")
+                        .replace(0, 0, "namespace ns { __global__ void k(float *, int); }\n")),
               HasSubstr("has changed at 'a1'"));
 }
 
@@ -229,7 +239,8 @@ TEST(Grounding, OfEqualPlacesTheOneThatDidNotMove) {
   auto parsed = parse(twice);
   GroundedSource source = grounded(*parsed, {{3, 3}});
   EXPECT_EQ(found(source, "a1", twice), "{ *out = 1; }");
-  EXPECT_THAT(found(source, "a1", std::string("\n") + twice), HasSubstr("there are 2 places like 'a1'"));
+  EXPECT_THAT(found(source, "a1", std::string("\n") + twice),
+              HasSubstr("there are 2 places like 'a1'"));
 }
 
 } // namespace

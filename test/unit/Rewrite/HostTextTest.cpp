@@ -50,7 +50,8 @@ TEST(HostText, EvaluatesAsCxxDoes) {
 }
 
 TEST(HostText, SaysNothingOfWhatItDoesNotKnow) {
-  for (StringRef text : {"m + 1", "n / 0", "f(n)", "n +", "n << 2", "n ? 1 : 2", "n.size", "9223372036854775807 + 1", ""})
+  for (StringRef text : {"m + 1", "n / 0", "f(n)", "n +", "n << 2", "n ? 1 : 2", "n.size",
+                         "9223372036854775807 + 1", ""})
     EXPECT_EQ(evaluate(text, valueOf), std::nullopt) << text.str();
 }
 

@@ -1,8 +1,8 @@
 //===- PassFileTest.cpp - Passes without C++, read and compiled in ----------===//
 
+#include "kb-opt/Rewrite/PassFile.h"
 #include "../Source/SourceTestUtils.h"
 #include "kb-opt/Rewrite/DataPass.h"
-#include "kb-opt/Rewrite/PassFile.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
@@ -117,7 +117,8 @@ TEST(PassFile, PassesWithoutCppAreMadeAndDoNotApply) {
 TEST(PassFile, MatchersAreCheckedInClangQuerysWords) {
   EXPECT_EQ(checkMatcher("forStmt().bind(\"site\")"), "");
   EXPECT_EQ(checkMatcher("forStmt(hasDescendant(\n  callExpr()))\n  .bind( \"site\" )"), "");
-  EXPECT_TRUE(StringRef(checkMatcher("fourStmt().bind(\"site\")")).contains("Matcher not found: fourStmt"));
+  EXPECT_TRUE(
+      StringRef(checkMatcher("fourStmt().bind(\"site\")")).contains("Matcher not found: fourStmt"));
   EXPECT_TRUE(StringRef(checkMatcher("forStmt(hasBody(42)).bind(\"site\")")).contains("1:"));
   EXPECT_TRUE(StringRef(checkMatcher("forStmt()")).contains("binds no node as \"site\""));
 }

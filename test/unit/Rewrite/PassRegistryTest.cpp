@@ -76,7 +76,8 @@ TEST(PassOptions, DefaultsAndValues) {
 TEST(PassOptions, RefusesWhatIsWrong) {
   PassOptions options(*builtinPasses().lookup("unroll-loop")->info);
   std::string note;
-  EXPECT_EQ(messageOf(options.set("facter", "8"), &note), "pass 'unroll-loop' has no option 'facter'");
+  EXPECT_EQ(messageOf(options.set("facter", "8"), &note),
+            "pass 'unroll-loop' has no option 'facter'");
   EXPECT_EQ(note, "did you mean 'factor'?");
   EXPECT_EQ(messageOf(options.set("factor", "many"), &note),
             "'many' is no value for option 'factor' of 'unroll-loop'");

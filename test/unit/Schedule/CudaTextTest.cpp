@@ -8,14 +8,17 @@ namespace {
 
 struct CudaTexts : Nests {
   kb::NestOp nest(llvm::StringRef offset) {
-    return parse(program(R"(#kb.param<"y" : "float *" bytes 8 pointer true element 4>,
+    return parse(program(
+        R"(#kb.param<"y" : "float *" bytes 8 pointer true element 4>,
         #kb.param<"x" : "float *__restrict" bytes 8 pointer true element 4 restrict true>,
         #kb.param<"A" : "float (*)[16]" bytes 8 pointer true element 64>, #kb.param<"n" : "int" bytes 4>)",
-                         (R"(kb.nest @k dims ["i", "j"] extents [#kb.expr<over [i, j] with [n] : n>, #kb.expr<over [i, j] with [n] : 8>]
+        (R"(kb.nest @k dims ["i", "j"] extents [#kb.expr<over [i, j] with [n] : n>, #kb.expr<over [i, j] with [n] : 8>]
           symbols [#kb.symbol<"n" param argument 3>] {
         kb.store <element <argument "y" argument 0> : "float" bytes 4 at <over [i, j] with [n] : )" +
-                          offset + R"x(>> "f($0, row)" [#kb.operand<element <argument "x" argument 1> : "float" bytes 4 at <over [i, j] with [n] : j * 4 + 1>>]
-      })x").str()));
+         offset +
+         R"x(>> "f($0, row)" [#kb.operand<element <argument "x" argument 1> : "float" bytes 4 at <over [i, j] with [n] : j * 4 + 1>>]
+      })x")
+            .str()));
   }
   std::string stored(llvm::StringRef offset) {
     CudaText text(nest(offset));
@@ -38,7 +41,9 @@ TEST_F(CudaTexts, FillsHolesAndKeepsNamesApart) {
   kb::StoreOp store;
   text.nest().walk([&](kb::StoreOp each) { store = each; });
   EXPECT_EQ(text.fill(store.getText(), store.getOperands()), "f(x[j * 4 + 1], row)");
-  EXPECT_EQ(text.fill(store.getText(), store.getOperands(), [](kb::OperandAttr) { return "xs[k]"; }), "f(xs[k], row)");
+  EXPECT_EQ(
+      text.fill(store.getText(), store.getOperands(), [](kb::OperandAttr) { return "xs[k]"; }),
+      "f(xs[k], row)");
   EXPECT_EQ(text.freshName("row"), "row2");
   EXPECT_EQ(text.freshName("lane"), "lane");
   EXPECT_EQ(text.freshName("lane"), "lane2");
@@ -47,10 +52,13 @@ TEST_F(CudaTexts, FillsHolesAndKeepsNamesApart) {
 
 TEST_F(CudaTexts, ListsParametersAndValuesOfTheRaisedLaunch) {
   CudaText text(nest("i + gdim.x"));
-  text.nest().walk([&](kb::StoreOp store) { EXPECT_EQ(text.operand(store.getTarget()), "y[i + oldGridX]"); });
-  EXPECT_EQ(text.parameters(), "float *y, const float *__restrict__ x, float (*A)[16], int n, int oldGridX");
+  text.nest().walk(
+      [&](kb::StoreOp store) { EXPECT_EQ(text.operand(store.getTarget()), "y[i + oldGridX]"); });
+  EXPECT_EQ(text.parameters(),
+            "float *y, const float *__restrict__ x, float (*A)[16], int n, int oldGridX");
   ASSERT_EQ(text.extraParameters().size(), 1u);
-  EXPECT_EQ(text.extraParameters().front(), (std::pair<std::string, std::string>("int oldGridX", "gridDim.x")));
+  EXPECT_EQ(text.extraParameters().front(),
+            (std::pair<std::string, std::string>("int oldGridX", "gridDim.x")));
 }
 
 } // namespace

@@ -29,7 +29,9 @@ struct Nests : testing::Test {
 
   /// A kernel `k` with \p params (a list of attributes) and its nest.
   static std::string program(llvm::StringRef params, llvm::StringRef nest) {
-    return ("kb.program \"a.cu\" { kb.kernel @k \"k\" params [" + params + "] symbols [] {}\n" + nest + "\n}").str();
+    return ("kb.program \"a.cu\" { kb.kernel @k \"k\" params [" + params + "] symbols [] {}\n" +
+            nest + "\n}")
+        .str();
   }
 
   mlir::MLIRContext context;

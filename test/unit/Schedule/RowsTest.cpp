@@ -9,7 +9,8 @@ struct Rows : Nests {
   /// A sum of `inp[i * C + j]` and a store of the centred row; \p extent is that of the row.
   kb::NestOp centred(const Schedule &schedule, llvm::StringRef extent = "C") {
     std::string over = "over [i, j] with [N, C]";
-    auto element = [&](llvm::StringRef name, int argument, llvm::StringRef at, llvm::StringRef loops) {
+    auto element = [&](llvm::StringRef name, int argument, llvm::StringRef at,
+                       llvm::StringRef loops) {
       return ("<element <argument \"" + name + "\" argument " + llvm::Twine(argument) +
               "> : \"float\" bytes 4 at <over [" + loops + "] with [N, C] : " + at + ">>")
           .str();
@@ -28,7 +29,8 @@ struct Rows : Nests {
         kb.over "j2" any extent <over [i] with [N, C] : )" +
                              extent.str() + R"(> {
           kb.store )" + element("out", 0, "i * C + j2", "i, j2") +
-                             R"( "$0 - sum / C" [#kb.operand)" + element("inp", 1, "i * C + j2", "i, j2") + R"(]
+                             R"( "$0 - sum / C" [#kb.operand)" +
+                             element("inp", 1, "i * C + j2", "i, j2") + R"(]
         }
       })"),
                  schedule);
@@ -41,7 +43,8 @@ struct Rows : Nests {
     return {};
   }
   static bool has(const GeneratedKernel &kernel, llvm::StringRef condition) {
-    return llvm::any_of(kernel.conditions, [&](const LaunchCondition &each) { return each.text == condition; });
+    return llvm::any_of(kernel.conditions,
+                        [&](const LaunchCondition &each) { return each.text == condition; });
   }
 };
 
@@ -53,7 +56,8 @@ Schedule rows(int64_t team, int64_t rows, int64_t vector, int64_t chunks) {
 
 TEST_F(Rows, KeepsARowInTheRegistersOfAWarp) {
   GeneratedKernel kernel = print(centred(rows(32, 8, 4, 6)));
-  EXPECT_EQ(kernel.definition, R"(// The lanes of a warp share one 'i', so that neighbouring threads read neighbouring
+  EXPECT_EQ(kernel.definition,
+            R"(// The lanes of a warp share one 'i', so that neighbouring threads read neighbouring
 // elements; what is read again waits in registers.
 __global__ void __launch_bounds__(256) fast(float *__restrict__ out, const float *__restrict__ inp, int N, int C) {
   constexpr int lanes = 32, rows = 8, width = 4, chunks = 6;
@@ -105,8 +109,11 @@ __global__ void __launch_bounds__(256) fast(float *__restrict__ out, const float
 TEST_F(Rows, LoopsWithAStepWithoutACache) {
   GeneratedKernel kernel = print(centred(rows(8, 16, 1, 0)));
   llvm::StringRef text = kernel.definition;
-  EXPECT_TRUE(text.contains("const unsigned mates = 0xffu << threadIdx.y * lanes % 32;")) << text.str();
-  EXPECT_TRUE(text.contains("for (int j = lane; j < C; j += lanes)\n    sum += inp[(size_t)i * C + j];")) << text.str();
+  EXPECT_TRUE(text.contains("const unsigned mates = 0xffu << threadIdx.y * lanes % 32;"))
+      << text.str();
+  EXPECT_TRUE(
+      text.contains("for (int j = lane; j < C; j += lanes)\n    sum += inp[(size_t)i * C + j];"))
+      << text.str();
   EXPECT_TRUE(text.contains("sum += __shfl_xor_sync(mates, sum, offset);")) << text.str();
   EXPECT_FALSE(has(kernel, "C % 4 == 0"));
 }
@@ -114,7 +121,9 @@ TEST_F(Rows, LoopsWithAStepWithoutACache) {
 TEST_F(Rows, CombinesInSharedMemoryAcrossWarps) {
   GeneratedKernel kernel = print(centred(rows(256, 1, 4, 1)));
   llvm::StringRef text = kernel.definition;
-  EXPECT_TRUE(text.contains("__device__ float fast_sum(float value) {\n  __shared__ float ofWarp[8];")) << text.str();
+  EXPECT_TRUE(
+      text.contains("__device__ float fast_sum(float value) {\n  __shared__ float ofWarp[8];"))
+      << text.str();
   EXPECT_TRUE(text.contains("sum = fast_sum(sum);")) << text.str();
   EXPECT_EQ(kernel.gridX, "N");
 }
@@ -131,13 +140,15 @@ TEST_F(Rows, RefusesWhatDoesNotFit) {
     auto kernel = findSketch("rows")->print(centred(schedule), "fast", chip);
     return kernel ? std::string() : llvm::toString(kernel.takeError());
   };
-  EXPECT_EQ(reasonFor(rows(32, 64, 1, 0)), "the keys 'team' and 'rows' do not make whole warps of one block");
+  EXPECT_EQ(reasonFor(rows(32, 64, 1, 0)),
+            "the keys 'team' and 'rows' do not make whole warps of one block");
   EXPECT_EQ(reasonFor(rows(24, 4, 1, 0)), "the key 'team' must be a power of two from 2 to 1024");
 }
 
 TEST_F(Rows, RefusesSumsThatAreReadWhileTheyAreFormed) {
-  auto nest = parse(program(R"(#kb.param<"y" : "float *" bytes 8 pointer true element 4>, #kb.param<"n" : "int" bytes 4>)",
-                            R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 1>] {
+  auto nest = parse(program(
+      R"(#kb.param<"y" : "float *" bytes 8 pointer true element 4>, #kb.param<"n" : "int" bytes 4>)",
+      R"(kb.nest @k dims ["i"] extents [#kb.expr<over [i] with [n] : n>] symbols [#kb.symbol<"n" param argument 1>] {
         kb.let "sum" : "float" "0.0f" []
         kb.over "j" reduction extent <over [i] with [n] : n> {
           kb.reduce "sum" "add" "%a + %b" identity "0.0f" "1.0f" []
@@ -158,8 +169,10 @@ TEST_F(Rows, PrefersAWarpForShortRowsAndABlockForLongOnes) {
   EXPECT_EQ(best.front().integer("chunks"), 6);
   EXPECT_EQ(best.front().integer("vector"), 4);
   sizes["C"] = 4096;
-  EXPECT_GT(findSketch("rows")->schedules(centred({}), chip, sizes, {}).front().integer("team"), 32);
-  EXPECT_TRUE(findSketch("rows")->schedules(centred({}), chip, sizes, {.reassociate = false}).empty());
+  EXPECT_GT(findSketch("rows")->schedules(centred({}), chip, sizes, {}).front().integer("team"),
+            32);
+  EXPECT_TRUE(
+      findSketch("rows")->schedules(centred({}), chip, sizes, {.reassociate = false}).empty());
 }
 
 } // namespace

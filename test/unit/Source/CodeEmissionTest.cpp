@@ -250,12 +250,14 @@ TEST_F(CodeEmissionTest, BombsStayInTheirWalls) {
   }
   EXPECT_EQ(failureOf(limited.emitDeviceBitcode(command(), tokens + "int x = A11 0;\n")).status,
             ExitStatus::Diagnostics);
-  EXPECT_EQ(failureOf(limited.emitDeviceBitcode(
-                          command(), "template <int a, int b> struct T : T<a - 1, 2 * b>, T<a - 1, 2 * b + 1> {};\n"
-                                     "template <int b> struct T<0, b> {};\n"
-                                     "T<26, 1> t;\n"))
-                .status,
-            ExitStatus::Diagnostics);
+  EXPECT_EQ(
+      failureOf(limited.emitDeviceBitcode(
+                    command(),
+                    "template <int a, int b> struct T : T<a - 1, 2 * b>, T<a - 1, 2 * b + 1> {};\n"
+                    "template <int b> struct T<0, b> {};\n"
+                    "T<26, 1> t;\n"))
+          .status,
+      ExitStatus::Diagnostics);
 }
 
 TEST_F(CodeEmissionTest, LinkedProgramRuns) {

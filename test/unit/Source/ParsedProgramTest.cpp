@@ -184,8 +184,8 @@ template <class T, int N> __global__ void k(T *a, const T *b) {
 template __global__ void k<float, 4>(float *, const float *);
 )"));
   EXPECT_EQ(failure.status, ExitStatus::Diagnostics);
-  EXPECT_EQ(failure.note,
-            "kernel.cu:6: say that 'all' is a template: 'Copy<T>::template all<N>', which nvcc takes too");
+  EXPECT_EQ(failure.note, "kernel.cu:6: say that 'all' is a template: 'Copy<T>::template all<N>', "
+                          "which nvcc takes too");
   failure = failureOf(sharedParser().parse(sharedCommand(), R"(
 #include <cuda_fp16.h>
 __global__ void k(half2 *a) {
@@ -194,7 +194,8 @@ __global__ void k(half2 *a) {
   *a = zero;
 }
 )"));
-  EXPECT_EQ(failure.note, "kernel.cu:5: name the type of what is assigned: 'half2{}' in the place of '{}', which nvcc takes too");
+  EXPECT_EQ(failure.note, "kernel.cu:5: name the type of what is assigned: 'half2{}' in the place "
+                          "of '{}', which nvcc takes too");
 }
 
 TEST(ParsedProgramTest, ErrorsInTheLeadingIncludesAreReported) {

@@ -102,7 +102,8 @@ TEST(Process, AMissingProgramIsAToolError) {
   std::string text;
   llvm::raw_string_ostream os(text);
   EXPECT_EQ(reportError(os, "kb-opt", result.takeError()), ExitStatus::Environment);
-  EXPECT_EQ(text, "kb-opt: error: cannot start 'no-such-program-anywhere': no such program in PATH\n");
+  EXPECT_EQ(text,
+            "kb-opt: error: cannot start 'no-such-program-anywhere': no such program in PATH\n");
 }
 
 TEST(Sandbox, ShowsCompilersEveryFileAndLetsThemWriteTheirOutput) {
@@ -113,7 +114,8 @@ TEST(Sandbox, ShowsCompilersEveryFileAndLetsThemWriteTheirOutput) {
   auto outputs = llvm::cantFail(TemporaryDirectory::create("kb-test"));
   llvm::cantFail(realFileSystem().write(inputs.file("header.h"), "text"));
   ProcessRequest request;
-  request.argv = {"sh", "-c", "cat header.h; echo x > \"$0/out\"; echo x > other", outputs.path().str()};
+  request.argv = {"sh", "-c", "cat header.h; echo x > \"$0/out\"; echo x > other",
+                  outputs.path().str()};
   request.workingDirectory = inputs.path().str();
   request.sandbox = Sandbox{{}, {outputs.path().str()}, /*seesAllFiles=*/true};
   auto result = llvm::cantFail(realProcessRunner().run(request));
@@ -158,7 +160,8 @@ TEST(Sandbox, ShowsNoKeys) {
     EXPECT_NE(result.out.find("\nend\n"), std::string::npos) << result.err;
   }
   request.sandbox.reset();
-  EXPECT_NE(llvm::cantFail(realProcessRunner().run(request)).out.find("secret-2"), std::string::npos)
+  EXPECT_NE(llvm::cantFail(realProcessRunner().run(request)).out.find("secret-2"),
+            std::string::npos)
       << "a command that asks a model gets the user's";
   ::unsetenv("XDG_CONFIG_HOME");
   ::unsetenv("SOME_API_KEY");

@@ -9,7 +9,8 @@
 using namespace kbopt;
 
 TEST(Digest, FieldsAreDelimited) {
-  EXPECT_NE(DigestBuilder().add("ab").add("c").finish(), DigestBuilder().add("a").add("bc").finish());
+  EXPECT_NE(DigestBuilder().add("ab").add("c").finish(),
+            DigestBuilder().add("a").add("bc").finish());
   EXPECT_EQ(digestOf("x"), digestOf("x"));
   EXPECT_EQ(digestOf("").size(), 32u);
 }
@@ -133,7 +134,8 @@ TEST(Progress, ObeysNoTextAndCutsNoCharacter) {
   llvm::raw_string_ostream stream(terminal);
   {
     Progress progress(stream, /*isTerminal=*/true);
-    progress.line("a\x1b[2Jb\xC2\x9B" "31m\tc");
+    progress.line("a\x1b[2Jb\xC2\x9B"
+                  "31m\tc");
     progress.status(std::string(78, 'x') + "\xE2\x82\xAC");
   }
   EXPECT_EQ(terminal, "a?[2Jb?31m\tc\n" + std::string(78, 'x') + "\r\x1b[K");
@@ -142,8 +144,9 @@ TEST(Progress, ObeysNoTextAndCutsNoCharacter) {
 TEST(Error, GravestStatusWins) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  llvm::Error both = llvm::joinErrors(llvm::make_error<UsageError>("unknown pass 'x'", "see --list-passes"),
-                                      llvm::make_error<StoreError>("cannot read 'y'"));
+  llvm::Error both =
+      llvm::joinErrors(llvm::make_error<UsageError>("unknown pass 'x'", "see --list-passes"),
+                       llvm::make_error<StoreError>("cannot read 'y'"));
   EXPECT_EQ(reportError(os, "kb-opt", std::move(both)), ExitStatus::Environment);
   EXPECT_EQ(text, "kb-opt: error: unknown pass 'x'\nkb-opt: note: see --list-passes\n"
                   "kb-opt: error: cannot read 'y'\n");

@@ -9,9 +9,9 @@
 #ifndef KBOPT_REWRITE_ASSISTED_ASSISTEDREPLY_H
 #define KBOPT_REWRITE_ASSISTED_ASSISTEDREPLY_H
 
+#include "kb-opt/Core/PassInfo.h"
 #include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Support/Digest.h"
-#include "kb-opt/Core/PassInfo.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <map>

@@ -44,7 +44,7 @@ struct GroundedAnchor {
 
 /// A program with the places that may be filled. Valid without the program.
 struct GroundedSource {
-  std::string kernel; ///< qualified
+  std::string kernel;                  ///< qualified
   std::vector<GroundedAnchor> anchors; ///< by place in the text
   std::string text;                    ///< of the program
   /// Places that got no anchor, and why: "the launch at line 40: it comes from the macro 'RUN'".

@@ -33,13 +33,13 @@ struct PromptExample {
 
 /// What every role is shown.
 struct PromptTask {
-  std::string file;                   ///< as the user wrote it
-  std::string chip;                   ///< "NVIDIA H200, sm_90"
-  std::vector<std::string> facts;     ///< of the workload and the launches, a line each
-  std::vector<std::string> state;     ///< performance state, bottlenecks, headroom
-  std::vector<std::string> metrics;   ///< "31.9 sectors per request", the few that matter
-  std::vector<std::string> hotLines;  ///< "line 14: 61 % of samples, long_scoreboard"
-  std::string nest;                   ///< the kernel's raised form (docs/Raising.md); empty: it has none
+  std::string file;                  ///< as the user wrote it
+  std::string chip;                  ///< "NVIDIA H200, sm_90"
+  std::vector<std::string> facts;    ///< of the workload and the launches, a line each
+  std::vector<std::string> state;    ///< performance state, bottlenecks, headroom
+  std::vector<std::string> metrics;  ///< "31.9 sectors per request", the few that matter
+  std::vector<std::string> hotLines; ///< "line 14: 61 % of samples, long_scoreboard"
+  std::string nest; ///< the kernel's raised form (docs/Raising.md); empty: it has none
   std::vector<std::string> knowledge; ///< the few entries and lessons that matter
   std::optional<PromptExample> example;
 };
@@ -54,11 +54,11 @@ struct PromptSite {
 /// One pass that the planner may choose.
 struct PromptPass {
   std::string name, summary;
-  std::string kernel; ///< that it may be applied to
+  std::string kernel;   ///< that it may be applied to
   std::string expected; ///< "1.4 times as fast in 6 of 8 tries"; empty: untried
   std::vector<PromptSite> sites;
-  /// Schedules that fit, most promising first. Where there are some, the planner answers with one of them or with
-  /// another of the same keys, and no code is asked for.
+  /// Schedules that fit, most promising first. Where there are some, the planner answers with one
+  /// of them or with another of the same keys, and no code is asked for.
   std::vector<std::string> schedules;
 };
 
@@ -94,9 +94,9 @@ struct CoderWindow {
 /// STARK: the node, the root, its siblings. `coder` is the window that the reply was asked with.
 struct DebuggerWindow {
   CoderWindow coder;
-  CoderReply reply;       ///< the one that failed
-  std::string verdict;    ///< "refused by rule 'mutable-state'", "does not compile", "incorrect"
-  std::string words;      ///< the rule's, the compiler's or the judge's
+  CoderReply reply;    ///< the one that failed
+  std::string verdict; ///< "refused by rule 'mutable-state'", "does not compile", "incorrect"
+  std::string words;   ///< the rule's, the compiler's or the judge's
   std::vector<PromptAttempt> siblings;
 };
 
@@ -128,7 +128,7 @@ struct PlannedPlace {
 struct PlannerReply {
   std::string pass, kernel;
   std::string why;
-  std::string instruction; ///< for the whole change
+  std::string instruction;          ///< for the whole change
   std::vector<PlannedPlace> places; ///< empty: the kernel's whole body
   std::string schedule; ///< of a pass with `PromptPass::schedules`: "rows team=32 rows=8"
 };

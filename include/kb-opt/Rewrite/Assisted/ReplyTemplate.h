@@ -32,9 +32,8 @@ std::optional<Refusal> checkTemplate(llvm::ArrayRef<TemplateParameter> parameter
 
 /// The values that a step gives, completed by the defaults. Fails with a `UsageError` for a
 /// name that \p reply does not have or a value outside its range.
-llvm::Expected<TemplateValues>
-templateValues(const AssistedReply &reply,
-               const std::map<std::string, std::string> &given);
+llvm::Expected<TemplateValues> templateValues(const AssistedReply &reply,
+                                              const std::map<std::string, std::string> &given);
 
 /// \p text with \p values in place of its placeholders; others stay.
 std::string instantiate(llvm::StringRef text, const TemplateValues &values);

@@ -17,8 +17,8 @@ namespace kbopt {
 struct Dispatch {
   Edits edits;
   std::vector<std::string> kernels; ///< names of those that were added
-  unsigned launches = 0;    ///< at which the new kernel may run
-  unsigned conditional = 0; ///< of these, where the original may run, too
+  unsigned launches = 0;            ///< at which the new kernel may run
+  unsigned conditional = 0;         ///< of these, where the original may run, too
 };
 
 /// Adds \p generated, kernels that compute \p nest, after the definition of \p kernel and
@@ -29,8 +29,9 @@ struct Dispatch {
 ///     else
 ///       scale<<<(n + 255) / 256, 256>>>(x, n);
 ///
-/// Of several kernels the first one whose conditions hold is launched; where a later one could do as well, its
-/// `preferences` count as conditions. A kernel that no launch could reach is not added. A condition that the launch proves is left out; without any only the new kernel is
+/// Of several kernels the first one whose conditions hold is launched; where a later one could do
+/// as well, its `preferences` count as conditions. A kernel that no launch could reach is not
+/// added. A condition that the launch proves is left out; without any only the new kernel is
 /// launched. \p instance is the kernel that \p nest was raised from. Launches that cannot
 /// be changed stay as they are; an error is the reason why none can.
 llvm::Expected<Dispatch> dispatchEdits(const PassContext &context, const KernelView &kernel,

@@ -19,9 +19,11 @@ namespace kbopt {
 ///       bias<<<…>>>(…);
 ///     }
 ///
-/// Conditions that are proven are left out. The new kernel stands after the last of the joined ones, without a schedule. An
-/// error is the reason why the launch cannot be joined with the next one.
-llvm::Expected<Rewrite> fuseLaunches(const PassContext &context, const KernelView &kernel, const LaunchFact &fact);
+/// Conditions that are proven are left out. The new kernel stands after the last of the joined
+/// ones, without a schedule. An error is the reason why the launch cannot be joined with the next
+/// one.
+llvm::Expected<Rewrite> fuseLaunches(const PassContext &context, const KernelView &kernel,
+                                     const LaunchFact &fact);
 
 } // namespace kbopt
 

@@ -1,6 +1,7 @@
 //===- LaunchPass.h - Passes that change launches ---------------*- C++ -*-===//
 //
-// Owns what passes have in common whose sites are launches, and whose rewrite is tried to know whether it applies.
+// Owns what passes have in common whose sites are launches, and whose rewrite is tried to know
+// whether it applies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_REWRITE_SCHEDULE_LAUNCHPASS_H
@@ -13,8 +14,10 @@ namespace kbopt {
 class LaunchPass : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override;
-  Decision prepare(const PassContext &context, const Site &site, const PassOptions &options) const override;
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site, const PassOptions &options) const override;
+  Decision prepare(const PassContext &context, const Site &site,
+                   const PassOptions &options) const override;
+  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
+                                const PassOptions &options) const override;
 
 private:
   /// Whether \p fact is a place for the pass at all. By default every launch is.

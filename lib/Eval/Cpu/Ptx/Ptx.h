@@ -17,17 +17,17 @@ namespace kbopt::cpu {
 struct PtxOperand {
   enum Kind { Register, AsmOperand, Immediate, Float32, Float64, Vector, Address, Ignored };
   Kind kind = Register;
-  std::string name;                  ///< Register; Address with a register as base
-  unsigned index = 0;                ///< AsmOperand; Address with an operand as base
-  int64_t value = 0;                 ///< immediate, bits of a float, offset of an address
-  bool baseIsOperand = false;        ///< Address
-  bool negated = false;              ///< !p
-  std::vector<PtxOperand> elements;  ///< Vector; the second of "p|q"
+  std::string name;                 ///< Register; Address with a register as base
+  unsigned index = 0;               ///< AsmOperand; Address with an operand as base
+  int64_t value = 0;                ///< immediate, bits of a float, offset of an address
+  bool baseIsOperand = false;       ///< Address
+  bool negated = false;             ///< !p
+  std::vector<PtxOperand> elements; ///< Vector; the second of "p|q"
 };
 
 struct PtxInstruction {
-  std::string mnemonic;              ///< "setp.gt.f16"
-  std::vector<std::string> parts;    ///< between the dots
+  std::string mnemonic;           ///< "setp.gt.f16"
+  std::vector<std::string> parts; ///< between the dots
   std::vector<PtxOperand> operands;
   bool predicated = false;
   PtxOperand predicate;

@@ -84,14 +84,15 @@ bool PtxTranslator::translateInteger(const Instruction &i) {
   Value *result = nullptr;
   if (op == "neg" || op == "abs") {
     Value *negative = b.CreateNeg(x);
-    result = op == "neg"
-                 ? negative
-                 : b.CreateSelect(b.CreateICmpSLT(x, Constant::getNullValue(type.type)), negative, x);
+    result = op == "neg" ? negative
+                         : b.CreateSelect(b.CreateICmpSLT(x, Constant::getNullValue(type.type)),
+                                          negative, x);
   } else if (!y) {
     return false;
   } else if (op == "add" || op == "sub") {
     if (i.has("sat"))
-      result = b.CreateBinaryIntrinsic(op == "add" ? Intrinsic::sadd_sat : Intrinsic::ssub_sat, x, y);
+      result =
+          b.CreateBinaryIntrinsic(op == "add" ? Intrinsic::sadd_sat : Intrinsic::ssub_sat, x, y);
     else
       result = op == "add" ? b.CreateAdd(x, y) : b.CreateSub(x, y);
   } else if (op == "mul" || op == "mad") {
@@ -216,9 +217,8 @@ bool PtxTranslator::translateBits(const Instruction &i) {
     Type *i64 = b.getInt64Ty();
     Value *pair = b.CreateOr(b.CreateShl(b.CreateZExt(y, i64), 32), b.CreateZExt(x, i64));
     Value *by = b.CreateZExt(amount, i64);
-    result = b.CreateTrunc(i.has("l") ? b.CreateLShr(b.CreateShl(pair, by), 32)
-                                      : b.CreateLShr(pair, by),
-                           i32);
+    result = b.CreateTrunc(
+        i.has("l") ? b.CreateLShr(b.CreateShl(pair, by), 32) : b.CreateLShr(pair, by), i32);
   } else if (op == "prmt" && i.operands.size() == 4 && i.parts.size() == 2) {
     y = input(2);
     Value *selector = input(3, i32);
@@ -251,11 +251,13 @@ bool PtxTranslator::translateBits(const Instruction &i) {
       return false;
     // In twice the width, so that every position and length up to 255 works.
     Type *wide = b.getIntNTy(512);
-    auto extend = [&](Value *v, bool s) { return s ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
-    Value *shifted = b.CreateAShr(extend(x, type.isSigned),
-                                  b.CreateZExt(b.CreateAnd(position, 255), wide));
-    Value *left = b.CreateSub(ConstantInt::get(wide, 511),
-                              b.CreateZExt(b.CreateAnd(length, 255), wide));
+    auto extend = [&](Value *v, bool s) {
+      return s ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide);
+    };
+    Value *shifted =
+        b.CreateAShr(extend(x, type.isSigned), b.CreateZExt(b.CreateAnd(position, 255), wide));
+    Value *left =
+        b.CreateSub(ConstantInt::get(wide, 511), b.CreateZExt(b.CreateAnd(length, 255), wide));
     Value *up = b.CreateShl(b.CreateShl(shifted, left), 1);
     Value *down = type.isSigned ? b.CreateAShr(b.CreateAShr(up, left), 1)
                                 : b.CreateLShr(b.CreateLShr(up, left), 1);

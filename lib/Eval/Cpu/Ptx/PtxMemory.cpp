@@ -125,11 +125,13 @@ bool PtxTranslator::translateAtomic(const Instruction &i) {
     return false;
   unsigned bytes = type.type->getPrimitiveSizeInBits().getFixedValue() / 8;
   if (i.has("cas")) {
-    Value *desired = i.operands.size() > first + 2 ? read(i.operands[first + 2], type.type) : nullptr;
+    Value *desired =
+        i.operands.size() > first + 2 ? read(i.operands[first + 2], type.type) : nullptr;
     if (!desired)
       return false;
-    Value *pair = b.CreateAtomicCmpXchg(address, value, desired, Align(bytes), AtomicOrdering::Monotonic,
-                                        AtomicOrdering::Monotonic, scopeOf(i, b));
+    Value *pair =
+        b.CreateAtomicCmpXchg(address, value, desired, Align(bytes), AtomicOrdering::Monotonic,
+                              AtomicOrdering::Monotonic, scopeOf(i, b));
     if (!isReduction)
       write(i.operands[0], b.CreateExtractValue(pair, 0));
     return true;
@@ -140,8 +142,12 @@ bool PtxTranslator::translateAtomic(const Instruction &i) {
   for (const std::string &part : i.parts) {
     auto found = StringSwitch<Rmw::BinOp>(part)
                      .Case("add", isFloat ? Rmw::FAdd : Rmw::Add)
-                     .Case("min", isFloat ? Rmw::FMin : isSigned ? Rmw::Min : Rmw::UMin)
-                     .Case("max", isFloat ? Rmw::FMax : isSigned ? Rmw::Max : Rmw::UMax)
+                     .Case("min", isFloat    ? Rmw::FMin
+                                  : isSigned ? Rmw::Min
+                                             : Rmw::UMin)
+                     .Case("max", isFloat    ? Rmw::FMax
+                                  : isSigned ? Rmw::Max
+                                             : Rmw::UMax)
                      .Case("and", Rmw::And)
                      .Case("or", Rmw::Or)
                      .Case("xor", Rmw::Xor)
@@ -154,7 +160,8 @@ bool PtxTranslator::translateAtomic(const Instruction &i) {
   }
   if (operation == Rmw::BAD_BINOP)
     return false;
-  Value *old = b.CreateAtomicRMW(operation, address, value, Align(bytes), orderingOf(i), scopeOf(i, b));
+  Value *old =
+      b.CreateAtomicRMW(operation, address, value, Align(bytes), orderingOf(i), scopeOf(i, b));
   if (!isReduction)
     write(i.operands[0], old);
   return true;
@@ -188,10 +195,11 @@ bool PtxTranslator::translateAsyncCopy(const Instruction &i) {
   unsigned total = constant->getZExtValue();
   if (total != 4 && total != 8 && total != 16)
     return false;
-  Type *type = total == 16 ? (Type *)FixedVectorType::get(b.getInt64Ty(), 2)
-                           : b.getIntNTy(total * 8);
+  Type *type =
+      total == 16 ? (Type *)FixedVectorType::get(b.getInt64Ty(), 2) : b.getIntNTy(total * 8);
   if (i.operands.size() == 3 || i.has("L2::cache_hint")) {
-    b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(total)), destination, Align(total));
+    b.CreateAlignedStore(b.CreateAlignedLoad(type, source, Align(total)), destination,
+                         Align(total));
     noteAsyncCopy(context, b, call, destination, total);
     return true;
   }

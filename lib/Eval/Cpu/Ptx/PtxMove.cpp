@@ -74,8 +74,8 @@ bool PtxTranslator::translateConvert(const Instruction &i) {
     if (!high || !low)
       return false;
     Type *element = cast<VectorType>(to.type)->getElementType();
-    Value *pair = b.CreateInsertElement(PoisonValue::get(to.type), ops.convert(low, element, m),
-                                        uint64_t(0));
+    Value *pair =
+        b.CreateInsertElement(PoisonValue::get(to.type), ops.convert(low, element, m), uint64_t(0));
     write(i.operands[0], b.CreateInsertElement(pair, ops.convert(high, element, m), uint64_t(1)));
     return true;
   }

@@ -210,8 +210,8 @@ Error Parser::statement(StringRef statement) {
       return error;
     statement = statement.ltrim();
   }
-  StringRef mnemonic = statement.take_while(
-      [](char c) { return isAlnum(c) || c == '_' || c == '.' || c == ':'; });
+  StringRef mnemonic =
+      statement.take_while([](char c) { return isAlnum(c) || c == '_' || c == '.' || c == ':'; });
   StringRef rest = statement.drop_front(mnemonic.size());
   if (mnemonic.ends_with(":") || rest.ltrim().starts_with(":"))
     return notUnderstood("label " + mnemonic);

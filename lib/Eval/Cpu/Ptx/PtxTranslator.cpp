@@ -124,8 +124,8 @@ Value *PtxTranslator::read(const Operand &operand, Type *type) {
       Value *part = read(operand.elements[n], element);
       if (!part)
         return nullptr;
-      packed = b.CreateOr(packed, b.CreateShl(b.CreateZExt(part, whole),
-                                              n * element->getIntegerBitWidth()));
+      packed = b.CreateOr(
+          packed, b.CreateShl(b.CreateZExt(part, whole), n * element->getIntegerBitWidth()));
     }
     return coerce(packed, type);
   }
@@ -142,9 +142,7 @@ Value *PtxTranslator::read(const Operand &operand, Type *type) {
   }
 }
 
-Value *PtxTranslator::readPredicate(const Operand &operand) {
-  return read(operand, b.getInt1Ty());
-}
+Value *PtxTranslator::readPredicate(const Operand &operand) { return read(operand, b.getInt1Ty()); }
 
 /// Shared memory that the driver keeps for itself; cooperative groups use it.
 Value *PtxTranslator::reservedShared() {
@@ -153,8 +151,8 @@ Value *PtxTranslator::reservedShared() {
   if (!global) {
     auto *type = ArrayType::get(b.getInt8Ty(), 1024);
     global = new GlobalVariable(context.module, type, false, GlobalValue::ExternalLinkage,
-                                UndefValue::get(type), name, nullptr,
-                                GlobalValue::NotThreadLocal, Shared, true);
+                                UndefValue::get(type), name, nullptr, GlobalValue::NotThreadLocal,
+                                Shared, true);
   }
   return global;
 }
@@ -162,8 +160,8 @@ Value *PtxTranslator::reservedShared() {
 /// The flat pointer of a 32-bit shared address, which is the low half of one.
 /// Lowering.cpp completes it from where shared memory lies.
 Value *PtxTranslator::sharedPointer(Value *address) {
-  FunctionCallee helper = context.module.getOrInsertFunction(
-      sharedPointerFunction, b.getPtrTy(Shared), b.getInt32Ty());
+  FunctionCallee helper =
+      context.module.getOrInsertFunction(sharedPointerFunction, b.getPtrTy(Shared), b.getInt32Ty());
   auto *function = cast<Function>(helper.getCallee());
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
@@ -196,8 +194,8 @@ Value *PtxTranslator::readAddress(const Operand &operand, unsigned space) {
   } else {
     pointer = coerce(value, b.getPtrTy());
     if (space != Flat)
-      pointer = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(pointer, b.getPtrTy(space)),
-                                      b.getPtrTy());
+      pointer =
+          b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(pointer, b.getPtrTy(space)), b.getPtrTy());
   }
   return b.CreateGEP(b.getInt8Ty(), pointer, offset);
 }
@@ -256,8 +254,8 @@ bool PtxTranslator::bindOperands() {
     Value *value = call.getArgOperand(argument++);
     values[key] = value;
     types[key] = value->getType();
-    if (constraint.hasMatchingInput() || (!constraint.Codes.empty() &&
-                                          isDigit(constraint.Codes[0][0]))) {
+    if (constraint.hasMatchingInput() ||
+        (!constraint.Codes.empty() && isDigit(constraint.Codes[0][0]))) {
       std::string tied = "$" + constraint.Codes[0];
       values[tied] = coerce(value, types[tied]);
     }

@@ -20,7 +20,8 @@ bool PtxTranslator::translateSynchronisation(const Instruction &i) {
     if (i.has("proxy") || i.has("mbarrier_init"))
       return false;
     b.CreateFence(AtomicOrdering::SequentiallyConsistent,
-                  i.has("cta") ? b.getContext().getOrInsertSyncScopeID("block") : SyncScope::System);
+                  i.has("cta") ? b.getContext().getOrInsertSyncScopeID("block")
+                               : SyncScope::System);
     return true;
   }
   if (op == "createpolicy") {
@@ -40,8 +41,9 @@ bool PtxTranslator::translateSynchronisation(const Instruction &i) {
   }
   if (op == "isspacep" && i.operands.size() == 2) {
     Value *address = input(1, b.getPtrTy());
-    Value *is = address ? nvvm("isspacep." + StringRef(i.parts[1]).split("::").first.str(), {address})
-                        : nullptr;
+    Value *is = address
+                    ? nvvm("isspacep." + StringRef(i.parts[1]).split("::").first.str(), {address})
+                    : nullptr;
     if (is)
       write(i.operands[0], is);
     return is;
@@ -143,8 +145,7 @@ bool PtxTranslator::translateSynchronisation(const Instruction &i) {
       return false;
     Value *leader = b.CreateBinaryIntrinsic(Intrinsic::cttz, mask, b.getFalse());
     if (!i.operands[0].elements.empty())
-      write(i.operands[0].elements[0],
-            b.CreateICmpEQ(leader, nvvm("read.ptx.sreg.laneid", {})));
+      write(i.operands[0].elements[0], b.CreateICmpEQ(leader, nvvm("read.ptx.sreg.laneid", {})));
     Operand target = i.operands[0];
     target.elements.clear();
     write(target, leader);

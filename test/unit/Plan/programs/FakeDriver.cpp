@@ -127,8 +127,8 @@ CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp 
 }
 CUresult cuMemAddressReserve(CUdeviceptr *place, size_t bytes, size_t, CUdeviceptr wanted,
                              unsigned long long) {
-  void *got = mmap(pointer(wanted), bytes, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *got =
+      mmap(pointer(wanted), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   *place = reinterpret_cast<CUdeviceptr>(got);
   return got == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -55,8 +55,8 @@ int cublasDestroy_v2(void *);
 int cublasSgemm_v2(void *, int, int, int, int, int, const float *, const float *, int,
                    const float *, int, const float *, float *, int);
 int cublasSgemmStridedBatched(void *, int, int, int, int, int, const float *, const float *, int,
-                              long long, const float *, int, long long, const float *, float *,
-                              int, long long, int);
+                              long long, const float *, int, long long, const float *, float *, int,
+                              long long, int);
 }
 
 namespace {
@@ -380,9 +380,11 @@ bool tellKeeper(unsigned message, unsigned long long value, const std::string &b
       unsigned long long value, bytes;
     } header{message, 0, value, bytes.size()};
     char answer[12]; // a count and a float
-    bool good = send(descriptor, &header, sizeof header, 0) == sizeof header &&
-                send(descriptor, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
-    return good && (message != 4 || recv(descriptor, answer, sizeof answer, MSG_WAITALL) == sizeof answer);
+    bool good =
+        send(descriptor, &header, sizeof header, 0) == sizeof header &&
+        send(descriptor, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+    return good &&
+           (message != 4 || recv(descriptor, answer, sizeof answer, MSG_WAITALL) == sizeof answer);
   }
   return false;
 }
@@ -422,7 +424,8 @@ const Command commands[] = {
     {"notes-a-step", [] { return simple() + !tellKeeper(7, 1, ""); }},
     {"takes-results", [] { return !tellKeeper(4, 4, "") + simple(); }},
     {"leaves-a-plan", [] { return simple() + !tellKeeper(8, 0, "{}"); }},
-    {"leaves-another", [] { return simple(), tellKeeper(8, 0, R"({"version": 1, "steps": []})"), _exit(0), 0; }},
+    {"leaves-another",
+     [] { return simple(), tellKeeper(8, 0, R"({"version": 1, "steps": []})"), _exit(0), 0; }},
     {"graph", [] { return cudaGraphCreate(nullptr, 0); }},
     {"fail", [] { return std::fputs("wrong input\n", stderr), 7; }},
     {"exit", [] { return simple(), std::exit(0), 0; }},
