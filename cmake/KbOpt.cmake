@@ -17,6 +17,9 @@ endif()
 
 # One precompiled header per family of headers, shared by all its users. That of a name
 # that ends in Tests is compiled as unit tests are.
+#
+# A precompiled header holds the paths of its folder, so that it is compiled anew in each; ccache takes the digest
+# beside it in its place, and finds what another clone of the project compiled with the like.
 function(kbopt_add_pch name)
   file(WRITE "${PROJECT_BINARY_DIR}/pch/${name}.cpp.in" "")
   configure_file("${PROJECT_BINARY_DIR}/pch/${name}.cpp.in" "${PROJECT_BINARY_DIR}/pch/${name}.cpp" COPYONLY)
@@ -26,6 +29,19 @@ function(kbopt_add_pch name)
     kbopt_set_test_flags(kbPch${name})
   endif()
   target_precompile_headers(kbPch${name} PRIVATE ${ARGN})
+  set_target_properties(kbPch${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
+  set(own)
+  if("${ARGN}" MATCHES "kb-opt/IR/Kb.h")
+    file(GLOB own CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/kb-opt/IR/*")
+  endif()
+  set(sum "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/kbPch${name}.dir/cmake_pch.hxx.pch.sum")
+  string(REPLACE ";" " " headers "${ARGN}")
+  add_custom_command(OUTPUT "${sum}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUT=${sum}" "-DTEXT=${headers} ${LLVM_PACKAGE_VERSION} ${CMAKE_CXX_COMPILER_VERSION}"
+            "-DFILES=${own}" -P "${PROJECT_SOURCE_DIR}/cmake/DigestFiles.cmake"
+    DEPENDS ${own} "${PROJECT_SOURCE_DIR}/cmake/DigestFiles.cmake" VERBATIM)
+  add_custom_target(kbPchSum${name} DEPENDS "${sum}")
+  add_dependencies(kbPch${name} kbPchSum${name})
 endfunction()
 
 # A test's own code is not optimised: compiling it takes more than half of the time otherwise.
@@ -42,20 +58,19 @@ function(kbopt_set_llvm_flags target)
   target_include_directories(${target} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 endfunction()
 
-# kbopt_add_library(Source PCH Clang LINK kbSupport clang-cpp)
-# builds lib/Source/**.cpp into libkbSource.a.
+# The library of a row of cmake/Layers.cmake: kbopt_add_library(Source) builds lib/Source/**.cpp into
+# libkbSource.a and links it with what the row names.
 function(kbopt_add_library name)
-  cmake_parse_arguments(ARG "" "PCH" "LINK;DEPENDS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/${name}/*.cpp")
   add_library(kb${name} STATIC ${sources})
   kbopt_set_llvm_flags(kb${name})
-  if(ARG_PCH)
-    target_precompile_headers(kb${name} REUSE_FROM kbPch${ARG_PCH})
-  endif()
-  target_link_libraries(kb${name} PUBLIC ${ARG_LINK})
-  if(ARG_DEPENDS)
-    add_dependencies(kb${name} ${ARG_DEPENDS})
-  endif()
+  foreach(field PCH USES PACKAGES)
+    get_property(${field} GLOBAL PROPERTY "KBOPT_${field}_${name}")
+  endforeach()
+  target_precompile_headers(kb${name} REUSE_FROM kbPch${PCH})
+  list(TRANSFORM USES PREPEND kb)
+  list(TRANSFORM USES REPLACE "^kbkbrt$" kbrtPlan)
+  target_link_libraries(kb${name} PUBLIC ${USES} ${PACKAGES})
 endfunction()
 
 # kbopt_add_tool(kb-opt LINK kbDriver) builds tools/kb-opt/*.cpp.
@@ -79,8 +94,7 @@ function(kbopt_add_unittest name)
   kbopt_set_llvm_flags(${name}Tests)
   kbopt_set_test_flags(${name}Tests)
   target_precompile_headers(${name}Tests REUSE_FROM kbPch${ARG_PCH}Tests)
-  target_link_libraries(${name}Tests PRIVATE ${ARG_LINK} GTest::gtest_main)
-  target_compile_definitions(${name}Tests PRIVATE "KBOPT_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+  target_link_libraries(${name}Tests PRIVATE ${ARG_LINK} kbTestSourceDir GTest::gtest_main)
   set_target_properties(${name}Tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   if(ARG_DEPENDS)
     add_dependencies(${name}Tests ${ARG_DEPENDS})

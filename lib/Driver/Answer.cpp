@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
+#include "kb-opt/Assisted/ReplyStore.h"
 #include "kb-opt/Pipeline/PipelineText.h"
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
-#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
 
 using namespace kbopt;
 

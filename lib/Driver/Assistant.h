@@ -8,13 +8,13 @@
 #ifndef KBOPT_LIB_DRIVER_ASSISTANT_H
 #define KBOPT_LIB_DRIVER_ASSISTANT_H
 
+#include "kb-opt/Assisted/PromptBuilder.h"
+#include "kb-opt/Assisted/ReplyStore.h"
 #include "kb-opt/Knowledge/DocumentSearch.h"
 #include "kb-opt/LLM/StructuredReply.h"
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Policy/Proposal.h"
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
-#include "kb-opt/Rewrite/Assisted/PromptBuilder.h"
-#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
 #include <mutex>
 
 namespace kbopt {

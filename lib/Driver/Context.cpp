@@ -29,7 +29,19 @@ static llvm::Error receiveInput(Context &context, CommandQuery &query) {
   return context.files.write(query.file, (*buffer)->getBuffer());
 }
 
+/// The compiles of earlier runs.
+static std::unique_ptr<CompileCache> openCompileCache(Context &context) {
+  CompileCache::Options options;
+  options.folder = userCacheDirectory() + "/compiles";
+  options.maxBytes = context.options.compileCacheMiB << 20;
+  options.onTrouble = [&context](const std::string &message) {
+    context.err << "kb-opt: warning: " << message << "\n";
+  };
+  return std::make_unique<CompileCache>(std::move(options));
+}
+
 llvm::Error kbopt::openInput(Context &context) {
+  context.compiles = openCompileCache(context);
   auto toolkit = findCudaToolkit(ToolkitSearch::fromEnvironment());
   if (!toolkit)
     return toolkit.takeError();
@@ -67,6 +79,7 @@ std::string kbopt::repliesFolder(const Context &context) {
 CompileLimits kbopt::compileLimits(const Context &context) {
   CompileLimits limits;
   limits.sandboxed = context.options.sandbox;
+  limits.compiles = context.compiles.get();
   return limits;
 }
 

@@ -32,7 +32,8 @@ struct Context {
   TimedProcessRunner timedRunner{realProcessRunner(), timings};
   ProcessRunner &runner = timedRunner;
   Clock &clock = realClock();
-  ProgramParser parser; ///< keeps preambles between parses
+  ProgramParser parser;                   ///< keeps preambles between parses
+  std::unique_ptr<CompileCache> compiles; ///< made by `openInput`
   Progress &progress;
   llvm::raw_fd_ostream &out; ///< results
   llvm::raw_ostream &err;    ///< everything else
@@ -48,8 +49,8 @@ llvm::Error openInput(Context &context);
 /// Where models' replies are kept.
 std::string repliesFolder(const Context &context);
 
-/// Limits of the compilers that see candidates; walls around them unless the
-/// user does without.
+/// Limits of the compilers that see candidates, and where their compiles are kept; walls around
+/// them unless the user does without.
 CompileLimits compileLimits(const Context &context);
 
 /// The workload that the user gave, wrote into the source, or that a `main`

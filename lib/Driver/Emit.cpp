@@ -18,7 +18,8 @@ static llvm::Expected<ExitStatus> emitIr(Context &context,
   auto parsed = context.parser.parse(context.command, context.text);
   if (!parsed)
     return parsed.takeError();
-  auto bitcode = CodeEmitter(context.runner).emitDeviceBitcode(context.command, context.text);
+  auto bitcode = CodeEmitter(context.runner, compileLimits(context))
+                     .emitDeviceBitcode(context.command, context.text);
   if (!bitcode)
     return bitcode.takeError();
   mlir::MLIRContext mlirContext;

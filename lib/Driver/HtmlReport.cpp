@@ -127,6 +127,7 @@ static std::vector<KernelPage> kernelsOf(const NodeJudgement &judgement) {
 /// The original's launches, limiters and lines, which only a profile of its own knows.
 static llvm::Error addProfile(Session &session, ReportPage &page) {
   PipelineOptions options;
+  options.registry = &session.context.passes;
   options.parser = &session.context.parser;
   auto rewrites = RewriteSession::create(session.context.text, session.context.command, options);
   if (!rewrites)

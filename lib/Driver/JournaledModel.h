@@ -8,7 +8,7 @@
 #define KBOPT_LIB_DRIVER_JOURNALEDMODEL_H
 
 #include "kb-opt/LLM/Settings.h"
-#include "kb-opt/Pipeline/Journal.h"
+#include "kb-opt/Store/Journal.h"
 
 namespace kbopt {
 

@@ -2,7 +2,7 @@
 #include "LockRun.h"
 #include "JudgeRewrite.h"
 #include "LockEntries.h"
-#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
+#include "kb-opt/Assisted/ReplyStore.h"
 #include "llvm/Support/Path.h"
 
 using namespace kbopt;

@@ -149,6 +149,7 @@ llvm::Expected<ExitStatus> kbopt::runProfile(Context &context) {
   if (!knowledge)
     return knowledge.takeError();
   PipelineOptions options;
+  options.registry = &context.passes;
   options.parser = &context.parser;
   auto rewrites = RewriteSession::create(context.text, context.command, options);
   if (!rewrites)

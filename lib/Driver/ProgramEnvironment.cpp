@@ -250,10 +250,13 @@ llvm::Expected<json::Value> ProgramEnvironment::computeActions(const NodeId &id)
   auto open = session(of);
   if (!open)
     return open.takeError();
-  // Passes that compose see the program before the first of them, the others do not ask.
-  llvm::StringRef before = of.run ? of.run->base : of.text;
+  // Passes that compose see the program before the first of them, the others do not ask. The
+  // session keeps the answerer for later rewrites, which other calls than this one make: it owns
+  // its text.
+  std::string before = of.run ? of.run->base : of.text;
   auto opportunities = open->opportunities(
-      /*assisted=*/languageModel, [&](llvm::StringRef kernel) { return launchIn(before, kernel); });
+      /*assisted=*/languageModel,
+      [this, before](llvm::StringRef kernel) { return launchIn(before, kernel); });
   if (!opportunities)
     return opportunities.takeError();
   std::set<std::string> left =

@@ -195,6 +195,7 @@ static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const Sea
   std::vector<Remark> remarks;
   if (!result.pipeline.empty()) {
     PipelineOptions options;
+    options.registry = &context.passes;
     options.parser = &context.parser;
     auto replayed =
         runPipeline(context.text, context.command, printPipeline(result.pipeline), options);

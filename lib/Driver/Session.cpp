@@ -12,7 +12,8 @@ using namespace kbopt;
 /// The original as the judge sees it, with its bitcode on disk.
 static llvm::Error compileOriginal(Session &session) {
   Context &context = session.context;
-  auto bitcode = CodeEmitter(context.runner).emitDeviceBitcode(context.command, context.text);
+  auto bitcode = CodeEmitter(context.runner, compileLimits(context))
+                     .emitDeviceBitcode(context.command, context.text);
   if (!bitcode)
     return bitcode.takeError();
   ProgramArtefacts &original = session.original;
@@ -240,6 +241,7 @@ llvm::Expected<std::unique_ptr<Session>> kbopt::openSession(Context &context) {
   deviceOptions.sandboxed = context.options.sandbox;
   deviceOptions.staysRunning = true;
   deviceOptions.timings = &context.timings;
+  deviceOptions.compiles = context.compiles.get();
   auto device = CpuDevice::create(context.runner, deviceOptions);
   if (!device)
     return device.takeError();

@@ -12,7 +12,7 @@
 #include "kb-opt/Eval/CudaDevice.h"
 #include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Eval/Judge.h"
-#include "kb-opt/Pipeline/Journal.h"
+#include "kb-opt/Store/Journal.h"
 #include "kb-opt/Support/Installation.h"
 #include "kb-opt/Target/ChipInfo.h"
 
@@ -22,9 +22,10 @@ namespace kbopt {
 struct Session {
   Session(Context &context, TemporaryDirectory folder)
       : context(context), folder(std::move(folder)),
-        nvcc(context.runner, this->folder.path().str(), context.options.sandbox),
+        nvcc(context.runner, this->folder.path().str(), context.options.sandbox,
+             context.compiles.get()),
         compiler(nvcc, context.runner, findKbRun().value_or(""), this->folder.path().str(),
-                 context.options.sandbox) {}
+                 context.options.sandbox, context.compiles.get()) {}
 
   Context &context;
   TemporaryDirectory folder;

@@ -6,14 +6,21 @@
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/Installation.h"
 #include "kbrt/Plan.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace llvm;
 
 namespace kbopt {
 namespace {
+
+/// Digest of the code that makes images.
+constexpr StringRef imageBuilder =
+#include "CpuImageBuilder.inc"
+    ;
 
 /// Address space that kb-run needs before the first buffer: the arena of
 /// device memory (docs/JobFormat.md asks for 80 GiB).
@@ -89,15 +96,42 @@ Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &dig
   imageOptions.timings = options.timings;
   TimedPart timed(options.timings, "CPU images", toString(mode).str());
   std::string path = options.directory + "/" + digest + ".so";
-  Expected<CpuImage> built = buildCpuImage(bitcode, imageOptions, runner, path);
-  if (!built)
-    return built.takeError();
+  FileSystem &files = realFileSystem();
+  auto make = [&]() -> Expected<NewCompile> {
+    Expected<CpuImage> built = buildCpuImage(bitcode, imageOptions, runner, path);
+    if (!built)
+      return built.takeError();
+    Expected<std::string> bytes = files.read(path);
+    if (!bytes)
+      return bytes.takeError();
+    NewCompile made;
+    made.outcome.outputs["image"] = std::move(*bytes);
+    std::vector<std::string> unsupported;
+    for (const UnsupportedConstruct &construct : built->unsupported)
+      unsupported.push_back(construct.describe());
+    made.outcome.messages = join(unsupported, "\n");
+    return made;
+  };
+  Digest key = DigestBuilder()
+                   .add("CPU image")
+                   .add(imageBuilder)
+                   .add(sys::getHostCPUName())
+                   .add(digest)
+                   .finish();
+  Expected<CompileOutcome> outcome = compileThrough(options.compiles, key, make);
+  if (!outcome)
+    return outcome.takeError();
+  if (!files.exists(path))
+    if (Error error = files.write(path, outcome->outputs["image"]))
+      return std::move(error);
   DeviceImage image;
-  image.path = built->path;
+  image.path = path;
   image.digest = digest;
   image.mode = mode;
-  for (const UnsupportedConstruct &construct : built->unsupported)
-    image.unsupported.push_back(construct.describe());
+  SmallVector<StringRef> unsupported;
+  StringRef(outcome->messages).split(unsupported, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef construct : unsupported)
+    image.unsupported.push_back(construct.str());
   return image;
 }
 

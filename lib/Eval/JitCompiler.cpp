@@ -15,9 +15,9 @@ namespace kbopt {
 static constexpr double mostSeconds = 30;
 
 JitCompiler::JitCompiler(NvccCompiler &nvcc, ProcessRunner &runner, std::string kbRun,
-                         std::string directory, bool sandboxed)
+                         std::string directory, bool sandboxed, CompileCache *compiles)
     : nvcc(nvcc), runner(runner), kbRun(std::move(kbRun)), directory(std::move(directory)),
-      sandboxed(sandboxed) {}
+      sandboxed(sandboxed), compiles(compiles) {}
 
 /// Whether \p cubinPath has variables; an unreadable one is taken to.
 static bool mayHaveVariables(StringRef cubinPath) {
@@ -129,6 +129,37 @@ static json::Object requestFor(const DeviceSlice &slice, const ProgramArtefacts 
                       {"ptx", ptx}};
 }
 
+Expected<NewCompile> JitCompiler::runNvrtc(const std::string &request, const std::string &folder,
+                                           const std::string &cubin, const std::string &ptx) {
+  ProcessRequest process;
+  process.purpose = "NVRTC";
+  process.argv = {kbRun, "compile", request};
+  process.workingDirectory = folder;
+  process.wallSeconds = mostSeconds;
+  process.memoryBytes = compilerMemoryBytes;
+  process.fileBytes = compilerFileBytes;
+  process.environment = {"TMPDIR=" + folder};
+  if (sandboxed)
+    process.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
+  Expected<ProcessResult> result = runner.run(process);
+  if (!result)
+    return result.takeError();
+  NewCompile made;
+  made.outcome.exitStatus = result->succeeded() ? 0 : result->exitStatus;
+  made.outcome.messages = result->succeeded() ? result->out : result->errorTail();
+  // The request holds every header of the user's.
+  made.isRepeatable = result->exitStatus == 0 || result->exitStatus == 1;
+  if (!result->succeeded())
+    return made;
+  for (const auto &[path, name] : {std::pair(cubin, "cubin"), std::pair(ptx, "ptx")}) {
+    Expected<std::string> bytes = realFileSystem().read(path);
+    if (!bytes)
+      return bytes.takeError();
+    made.outcome.outputs[name] = std::move(*bytes);
+  }
+  return made;
+}
+
 std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &program) {
   std::optional<DeviceSlice> slice = program.slice ? program.slice() : std::nullopt;
   // Machine code of another program would be judged in the place of this one.
@@ -149,23 +180,27 @@ std::optional<DeviceCode> JitCompiler::compileSlice(const ProgramArtefacts &prog
     json::Value body(requestFor(*slice, program, cubin, ptx));
     if (Error error = files.write(request, formatv("{0}", body).str()))
       return std::move(error);
-    ProcessRequest process;
-    process.purpose = "NVRTC";
-    process.argv = {kbRun, "compile", request};
-    process.workingDirectory = folder;
-    process.wallSeconds = mostSeconds;
-    process.memoryBytes = compilerMemoryBytes;
-    process.fileBytes = compilerFileBytes;
-    process.environment = {"TMPDIR=" + folder};
-    if (sandboxed)
-      process.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
-    Expected<ProcessResult> result = runner.run(process);
-    if (!result)
-      return result.takeError();
-    if (!result->succeeded())
-      return make_error<ToolError>("NVRTC does not compile '" + program.name + "'", process.argv,
-                                   result->exitStatus, result->errorTail());
-    Expected<DeviceCode> code = readDeviceCode(cubin, ptx, result->out, withVariables);
+    // The request names the folder, which decides nothing.
+    Digest key = DigestBuilder()
+                     .add("NVRTC")
+                     .add(formatv("{0}", json::Value(requestFor(*slice, program, "", ""))).str())
+                     .add(toolIdentity(toolkitFiles(nvcc.nvcc())))
+                     .add(toolIdentity({kbRun}))
+                     .add(toolkitEnvironment())
+                     .finish();
+    Expected<CompileOutcome> outcome =
+        compileThrough(compiles, key, [&] { return runNvrtc(request, folder, cubin, ptx); });
+    if (!outcome)
+      return outcome.takeError();
+    if (outcome->exitStatus != 0)
+      return make_error<ToolError>("NVRTC does not compile '" + program.name + "'",
+                                   std::vector<std::string>{kbRun, "compile"}, outcome->exitStatus,
+                                   outcome->messages);
+    for (const auto &[path, name] : {std::pair(cubin, "cubin"), std::pair(ptx, "ptx")})
+      if (!files.exists(path))
+        if (Error error = files.write(path, outcome->outputs[name]))
+          return std::move(error);
+    Expected<DeviceCode> code = readDeviceCode(cubin, ptx, outcome->messages, withVariables);
     if (code) {
       code->producer = "NVRTC";
       code->arch = program.arch;

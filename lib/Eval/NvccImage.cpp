@@ -8,6 +8,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include <cstdlib>
@@ -31,6 +32,27 @@ std::optional<std::string> findNvcc() {
   if (sys::fs::can_execute("/usr/local/cuda/bin/nvcc"))
     return std::string("/usr/local/cuda/bin/nvcc");
   return std::nullopt;
+}
+
+std::vector<std::string> toolkitFiles(StringRef nvcc) {
+  std::string bin = sys::path::parent_path(nvcc).str();
+  std::vector<std::string> files{
+      nvcc.str(),    bin + "/ptxas",           bin + "/nvcc.profile",
+      bin + "/cicc", bin + "/../version.json", bin + "/../nvvm/bin/cicc"};
+  // nvcc preprocesses with the host's compiler.
+  for (StringRef host : {"gcc", "g++"})
+    if (ErrorOr<std::string> path = sys::findProgramByName(host))
+      files.push_back(*path);
+  return files;
+}
+
+Digest toolkitEnvironment() {
+  DigestBuilder builder;
+  for (const char *variable :
+       {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "C_INCLUDE_PATH",
+        "CPLUS_INCLUDE_PATH", "CUDA_PATH", "CUDA_HOME", "LD_LIBRARY_PATH"})
+    builder.add(sys::Process::GetEnv(variable).value_or(""));
+  return builder.finish();
 }
 
 std::map<std::string, KernelResources> parsePtxasReport(StringRef text) {
@@ -83,8 +105,9 @@ std::map<std::string, KernelResources> parsePtxasReport(StringRef text) {
   return kernels;
 }
 
-NvccCompiler::NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed)
-    : runner(runner), directory(std::move(directory)), sandboxed(sandboxed) {
+NvccCompiler::NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed,
+                           CompileCache *compiles)
+    : runner(runner), directory(std::move(directory)), sandboxed(sandboxed), compiles(compiles) {
   if (std::optional<std::string> path = findNvcc())
     nvccPath = *path;
 }
@@ -107,9 +130,9 @@ Expected<DeviceCode> NvccCompiler::compile(const ProgramArtefacts &program) {
   return code;
 }
 
-/// The folder's name says everything that decides what comes out. Included
-/// files that change between two runs of kb-opt change the text's digest only
-/// if they are part of it, so a folder lives no longer than its owner.
+/// The folder's name says what decides what comes out, but for included files: a folder lives no
+/// longer than its owner. Between runs a `CompileCache` keeps compiles, which looks at those files,
+/// too.
 static std::string outputFolder(StringRef directory, StringRef version,
                                 const ProgramArtefacts &program) {
   DigestBuilder builder;
@@ -120,69 +143,140 @@ static std::string outputFolder(StringRef directory, StringRef version,
   return (directory + "/nvcc-" + builder.finish()).str();
 }
 
+Expected<std::string> NvccCompiler::askVersion() {
+  ProcessRequest ask;
+  ask.argv = {nvccPath, "--version"};
+  ask.wallSeconds = 20;
+  Digest key =
+      DigestBuilder().add("nvcc version").add(toolIdentity(toolkitFiles(nvccPath))).finish();
+  Expected<CompileOutcome> answer = compileThrough(compiles, key, [&]() -> Expected<NewCompile> {
+    Expected<ProcessResult> result = runner.run(ask);
+    if (!result)
+      return result.takeError();
+    return NewCompile{{result->exitStatus, result->out, {}}, {}, result->succeeded()};
+  });
+  if (!answer)
+    return answer.takeError();
+  SmallVector<StringRef, 2> match;
+  return Regex("V([0-9.]+)").match(answer->messages, &match) ? match[1].str()
+                                                             : "of unknown version";
+}
+
+/// The names of what nvcc leaves in its folder and readDeviceCode reads.
+static constexpr const char *cubinName = "code.cubin", *ptxName = "code.ptx",
+                            *reportName = "ptxas.txt";
+
+/// Compiles in \p folder, which exists.
+Expected<NewCompile> NvccCompiler::runNvcc(const ProgramArtefacts &program,
+                                           const std::string &folder) {
+  FileSystem &files = realFileSystem();
+  // __FILE__ and messages are the original's, wherever the text lies; quoted
+  // includes resolve by -I.
+  std::string source = folder + "/code.cu", shown;
+  raw_string_ostream(shown) << "#line 1 \"" << program.sourcePath << "\"\n";
+  if (Error error = files.write(source, shown + program.text))
+    return std::move(error);
+  ProcessRequest request;
+  request.argv = {
+      nvccPath,    "-x",         "cu",   "-arch=" + program.arch,
+      "-cubin",    "-Xptxas",    "-v",
+      "-lineinfo", // samples are shown by line; changes no machine code
+      "--keep",    "--keep-dir", folder, "-I" + sys::path::parent_path(program.sourcePath).str()};
+  request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());
+  request.argv.insert(request.argv.end(), {"-o", folder + "/" + cubinName, source});
+  request.workingDirectory = program.workingDirectory;
+  request.wallSeconds = 120;
+  request.memoryBytes = compilerMemoryBytes;
+  request.fileBytes = compilerFileBytes;
+  request.environment = {"TMPDIR=" + folder};
+  if (sandboxed)
+    request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
+  Expected<ProcessResult> run = runner.run(request);
+  if (!run)
+    return run.takeError();
+  run->err = withShownName(run->err, program.sourcePath, program.name);
+  run->out = withShownName(run->out, program.sourcePath, program.name);
+  // nvcc's own exit statuses for a program with errors are small; the shell's for a killed child
+  // are not.
+  if (!run->succeeded() && (run->timedOut || run->signal || run->exitStatus > 2))
+    return make_error<ToolError>(
+        formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()), request.argv,
+        run->exitStatus, StringRef(run->err).trim().empty() ? run->out : run->errorTail(), "",
+        ExitStatus::Diagnostics);
+  NewCompile made;
+  made.outcome.exitStatus = run->exitStatus;
+  made.outcome.messages = run->err + run->out;
+  // The preprocessed texts name the files that were read.
+  for (const std::string &name : files.list(folder)) {
+    std::string path = folder + "/" + name;
+    if (StringRef(name).ends_with(".ii")) {
+      Expected<std::string> text = files.read(path);
+      if (!text)
+        return text.takeError();
+      append_range(made.inputs, inputsOfPreprocessed(*text, program.workingDirectory));
+    }
+    if (StringRef(name).ends_with(".ii") || StringRef(name).contains("cudafe"))
+      consumeError(files.remove(path));
+  }
+  // The text stands in the place of the source, and what lies here is described by the key.
+  erase_if(made.inputs, [&](const std::string &file) {
+    return file == program.sourcePath || StringRef(file).starts_with(folder);
+  });
+  made.isRepeatable = !made.inputs.empty();
+  if (!run->succeeded())
+    return made;
+  for (const char *name : {cubinName, ptxName}) {
+    Expected<std::string> bytes = files.read(folder + "/" + name);
+    if (!bytes)
+      return bytes.takeError();
+    made.outcome.outputs[name] = std::move(*bytes);
+  }
+  return made;
+}
+
 Expected<DeviceCode> NvccCompiler::compileWithNvcc(const ProgramArtefacts &program) {
   std::unique_lock<std::mutex> asking(versionMutex);
   if (version.empty()) {
-    ProcessRequest ask;
-    ask.argv = {nvccPath, "--version"};
-    ask.wallSeconds = 20;
-    Expected<ProcessResult> answer = runner.run(ask);
+    Expected<std::string> answer = askVersion();
     if (!answer)
       return answer.takeError();
-    SmallVector<StringRef, 2> match;
-    version =
-        Regex("V([0-9.]+)").match(answer->out, &match) ? match[1].str() : "of unknown version";
+    version = std::move(*answer);
   }
   asking.unlock();
   FileSystem &files = realFileSystem();
   std::string folder = outputFolder(directory, version, program);
-  std::string cubin = folder + "/code.cubin", report = folder + "/ptxas.txt",
-              ptx = folder + "/code.ptx";
+  std::string report = folder + "/" + reportName;
   if (!files.exists(report)) {
     if (Error error = files.createDirectories(folder))
       return std::move(error);
-    // __FILE__ and messages are the original's, wherever the text lies; quoted
-    // includes resolve by -I.
-    std::string source = folder + "/code.cu", shown;
-    raw_string_ostream(shown) << "#line 1 \"" << program.sourcePath << "\"\n";
-    if (Error error = files.write(source, shown + program.text))
+    Digest key = DigestBuilder()
+                     .add(sys::path::filename(folder)) // says what decides the compile
+                     .add(toolIdentity(toolkitFiles(nvccPath)))
+                     .add(toolkitEnvironment())
+                     .add(program.sourcePath)
+                     .add(program.name)
+                     .finish();
+    Expected<CompileOutcome> outcome =
+        compileThrough(compiles, key, [&] { return runNvcc(program, folder); });
+    if (!outcome)
+      return outcome.takeError();
+    if (outcome->exitStatus != 0)
+      return make_error<ToolError>(formatv("{0} does not compile with nvcc: exit status {1}",
+                                           program.name, outcome->exitStatus),
+                                   std::vector<std::string>{nvccPath}, outcome->exitStatus,
+                                   outcome->messages, "", ExitStatus::Diagnostics);
+    for (const auto &[name, bytes] : outcome->outputs)
+      if (!files.exists(folder + "/" + name))
+        if (Error error = files.write(folder + "/" + name, bytes))
+          return std::move(error);
+    if (Error error = files.write(report, outcome->messages))
       return std::move(error);
-    ProcessRequest request;
-    request.argv = {
-        nvccPath,    "-x",         "cu",   "-arch=" + program.arch,
-        "-cubin",    "-Xptxas",    "-v",
-        "-lineinfo", // samples are shown by line; changes no machine code
-        "--keep",    "--keep-dir", folder, "-I" + sys::path::parent_path(program.sourcePath).str()};
-    request.argv.insert(request.argv.end(), program.flags.begin(), program.flags.end());
-    request.argv.insert(request.argv.end(), {"-o", cubin, source});
-    request.workingDirectory = program.workingDirectory;
-    request.wallSeconds = 120;
-    request.memoryBytes = compilerMemoryBytes;
-    request.fileBytes = compilerFileBytes;
-    request.environment = {"TMPDIR=" + folder};
-    if (sandboxed)
-      request.sandbox = Sandbox{{}, {folder}, /*seesAllFiles=*/true};
-    Expected<ProcessResult> run = runner.run(request);
-    if (!run)
-      return run.takeError();
-    run->err = withShownName(run->err, program.sourcePath, program.name);
-    run->out = withShownName(run->out, program.sourcePath, program.name);
-    if (!run->succeeded())
-      return make_error<ToolError>(
-          formatv("{0} does not compile with nvcc: {1}", program.name, run->describe()),
-          request.argv, run->exitStatus,
-          StringRef(run->err).trim().empty() ? run->out : run->errorTail(), "",
-          ExitStatus::Diagnostics);
-    if (Error error = files.write(report, run->err + run->out))
-      return std::move(error);
-    for (const std::string &name : files.list(folder))
-      if (StringRef(name).ends_with(".ii") || StringRef(name).contains("cudafe"))
-        consumeError(files.remove(folder + "/" + name));
   }
   Expected<std::string> text = realFileSystem().read(report);
   if (!text)
     return text.takeError();
-  Expected<DeviceCode> code = readDeviceCode(cubin, ptx, *text);
+  Expected<DeviceCode> code =
+      readDeviceCode(folder + "/" + cubinName, folder + "/" + ptxName, *text);
   if (code) {
     code->producer = "nvcc " + version;
     code->arch = program.arch;

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "SessionState.h"
+#include "kb-opt/Assisted/ReplyStore.h"
+#include "kb-opt/Assisted/ReplyTemplate.h"
 #include "kb-opt/Rewrite/Assisted/EditRules.h"
 #include "kb-opt/Rewrite/Assisted/Grounding.h"
-#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
-#include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 

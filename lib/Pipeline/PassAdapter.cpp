@@ -1,7 +1,7 @@
 //===- PassAdapter.cpp - A rewrite pass as an MLIR pass --------------------===//
 
 #include "PassAdapter.h"
-#include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
+#include "kb-opt/Assisted/ReplyTemplate.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "mlir/Pass/PassManager.h"
 

@@ -121,7 +121,8 @@ std::string nestsOf(kb::ProgramOp program) {
 llvm::Expected<PipelineResult> kbopt::runPipeline(StringRef text, const CompileCommand &command,
                                                   StringRef pipeline,
                                                   const PipelineOptions &options) {
-  const PassRegistry &registry = options.registry ? *options.registry : builtinPasses();
+  assert(options.registry && "a pipeline needs the passes that it may name");
+  const PassRegistry &registry = *options.registry;
   // A bad pipeline is reported before anything is compiled.
   if (auto steps = parsePipeline(pipeline, registry); !steps)
     return steps.takeError();

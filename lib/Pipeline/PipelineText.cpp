@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassAdapter.h"
-#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
-#include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
+#include "kb-opt/Assisted/ReplyStore.h"
+#include "kb-opt/Assisted/ReplyTemplate.h"
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Support/Error.h"
 #include "mlir/Pass/PassManager.h"

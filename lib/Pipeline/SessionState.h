@@ -42,9 +42,7 @@ struct RewriteSession::State {
   llvm::Expected<std::vector<Opportunity>> opportunities(bool assisted,
                                                          const RecordedLaunches &launches);
 
-  const PassRegistry &registry() const {
-    return options.registry ? *options.registry : builtinPasses();
-  }
+  const PassRegistry &registry() const { return *options.registry; }
 
   CompileCommand command;
   PipelineOptions options;

@@ -64,7 +64,7 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
 /// Decides what an applied move still needs; the order of calls decides which of
 /// two equal candidates is measured.
 void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
-                      std::map<Digest, NodeId> &comingCode, uint64_t open) {
+                      std::map<Digest, NodeId> &comingCode, bool mayJudge) {
   const StepOutcome &made = entry.made;
   auto sameCode = byCode.find(made.code);
   auto codeToCome = comingCode.find(made.code);
@@ -83,7 +83,7 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
   } else if (options.profile && made.floorUs > 0 && made.floorUs >= best) {
     entry.fate = Pending::Fate::Roofline;
     return;
-  } else if (options.budgetCandidates && result.judged + open >= options.budgetCandidates) {
+  } else if (!mayJudge) {
     entry.fate = Pending::Fate::Dropped;
     candidatesSpent = true;
     return;
@@ -99,7 +99,7 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
 /// nothing of, the earlier ones. What waits for the judgement of another one goes with it.
 void Explorer::outrank(std::vector<Pending> &pending, std::vector<Pending *> &open,
                        size_t mostJudged) {
-  if (mostJudged == 0 || open.size() <= mostJudged)
+  if (open.size() <= mostJudged)
     return;
   std::vector<Pending *> ranked = open;
   llvm::stable_sort(ranked, [](const Pending *a, const Pending *b) {
@@ -119,6 +119,9 @@ void Explorer::outrank(std::vector<Pending> &pending, std::vector<Pending *> &op
 }
 
 llvm::Error Explorer::judgeAll(std::vector<Pending> &pending, size_t mostJudged) {
+  // Where the model ranks, it also says which of them the budget is spent on.
+  const uint64_t left = candidatesLeft();
+  const bool isRanked = mostJudged > 0;
   std::set<NodeId> coming;
   std::map<Digest, NodeId> comingCode;
   std::vector<Pending *> open;
@@ -129,11 +132,12 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending, size_t mostJudged)
       entry.fate = Pending::Fate::Dropped;
       continue;
     }
-    settle(entry, coming, comingCode, open.size());
+    settle(entry, coming, comingCode, isRanked || open.size() < left);
     if (entry.fate == Pending::Fate::Judge)
       open.push_back(&entry);
   }
-  outrank(pending, open, mostJudged);
+  if (isRanked)
+    outrank(pending, open, std::min<uint64_t>(mostJudged, left));
   llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
     if (stopped() || outOfTime())
       return llvm::Error::success();
@@ -259,6 +263,12 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
 
 llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerRequest> requests,
                                                         size_t mostJudged) {
+  // What is applied is compiled and modelled, which may take longer than to judge the few that the
+  // budget leaves.
+  constexpr uint64_t modelledForOne = 4;
+  if (options.budgetCandidates)
+    requests = requests.take_front(std::min<uint64_t>(
+        requests.size(), modelledForOne * std::max<uint64_t>(candidatesLeft(), 1)));
   std::vector<Pending> pending(requests.size());
   for (auto [entry, request] : llvm::zip(pending, requests))
     entry.request = request;

@@ -127,7 +127,7 @@ std::optional<SearchEnd> Explorer::mustEnd() {
     return SearchEnd::BudgetSeconds;
   if (stopped())
     return SearchEnd::Interrupted;
-  if (candidatesSpent || (options.budgetCandidates && result.judged >= options.budgetCandidates))
+  if (candidatesSpent || candidatesLeft() == 0)
     return SearchEnd::BudgetCandidates;
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 //===- RecordedLaunch.cpp - What a workload passes to a kernel --------------===//
 
 #include "kb-opt/Rewrite/RecordedLaunch.h"
+#include "kb-opt/Schedule/Sketch.h"
 #include <cstring>
 
 using namespace kbopt;

@@ -8,11 +8,17 @@
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/ShownNames.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 using namespace kbopt;
 using llvm::StringRef;
 namespace path = llvm::sys::path;
+
+/// The name of a compile's output among those of its outcome.
+static constexpr const char *outputName = "output";
 
 namespace {
 
@@ -67,10 +73,11 @@ Workplace::overlay(llvm::ArrayRef<VirtualFile> headers) const {
   return std::vector<std::string>{"-vfsoverlay", file("overlay.yaml")};
 }
 
-/// Runs clang for the file \p output; its complaints become an error.
-static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limits,
-                               const CompileCommand &command, std::vector<std::string> arguments,
-                               StringRef output, StringRef what) {
+/// Runs clang for the file \p output. Complaints about the program are an outcome; that clang could
+/// not be run, crashed or exceeded its limits is an error.
+static llvm::Expected<CompileOutcome>
+runCompiler(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
+            std::vector<std::string> arguments, StringRef output, StringRef what) {
   llvm::Expected<std::string> clang = findClang();
   if (!clang)
     return clang.takeError();
@@ -91,14 +98,21 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
   llvm::Expected<ProcessResult> result = runner.run(request);
   if (!result)
     return result.takeError();
-  if (result->succeeded())
-    return llvm::Error::success();
   result->err = withShownName(result->err, command.file, command.shownFile);
+  CompileOutcome outcome;
+  if (result->succeeded()) {
+    llvm::Expected<std::string> made = realFileSystem().read(output);
+    if (!made)
+      return made.takeError();
+    outcome.outputs[outputName] = std::move(*made);
+    return outcome;
+  }
   // clang's own exit status for a program with errors is 1.
-  if (result->exitStatus == 1 && !result->timedOut)
-    return llvm::make_error<UsageError>("the " + what.str() + " of '" + command.shownFile +
-                                            "' does not compile\n" + result->errorTail(40),
-                                        "", ExitStatus::Diagnostics);
+  if (result->exitStatus == 1 && !result->timedOut) {
+    outcome.exitStatus = 1;
+    outcome.messages = result->errorTail(40);
+    return outcome;
+  }
   // Past its limits, or crashed: the text is to blame here, too.
   return llvm::make_error<ToolError>("clang failed on the " + what.str() + " of '" +
                                          command.shownFile + "': " + result->describe(),
@@ -106,40 +120,104 @@ static llvm::Error runCompiler(ProcessRunner &runner, const CompileLimits &limit
                                      ExitStatus::Diagnostics);
 }
 
-/// Compiles the text of \p place to \p output. \p side are the arguments that
-/// decide what the text means, \p more those of this run alone.
-static llvm::Error compileText(ProcessRunner &runner, const CompileLimits &limits,
-                               const CompileCommand &command, const Workplace &place,
-                               const std::vector<std::string> &side,
-                               llvm::ArrayRef<std::string> more, StringRef output, StringRef what) {
+/// The bytes that clang wrote, or its complaints as an error.
+static llvm::Expected<std::string> outputOf(CompileOutcome outcome, const CompileCommand &command,
+                                            StringRef what) {
+  if (outcome.exitStatus == 0)
+    return std::move(outcome.outputs[outputName]);
+  return llvm::make_error<UsageError>("the " + what.str() + " of '" + command.shownFile +
+                                          "' does not compile\n" + outcome.messages,
+                                      "", ExitStatus::Diagnostics);
+}
+
+namespace {
+
+/// What decides a compile of a text beside the text and its command's file and folder.
+struct TextCompile {
+  StringRef what; ///< "device code" or "host code"
+  /// Arguments that decide what the text means.
+  std::vector<std::string> side;
+  /// Arguments of this run alone, and those that name files which are the same in every run.
+  std::vector<std::string> more, paths;
+};
+
+} // namespace
+
+/// Everything that decides the outcome of \p compile, but for the files that it reads.
+static llvm::Expected<Digest> keyOf(const CompileCommand &command, StringRef text,
+                                    const TextCompile &compile) {
+  llvm::Expected<std::string> clang = findClang();
+  if (!clang)
+    return clang.takeError();
+  DigestBuilder builder;
+  builder.add("clang").add(toolIdentity({*clang})).add(text).add(compile.what);
+  builder.add(command.file).add(command.shownFile).add(command.directory);
+  for (const CompatHeader &header : compatHeaders())
+    builder.add(header.name).add(header.text);
+  for (const auto *arguments : {&compile.side, &compile.more})
+    for (const std::string &argument : *arguments)
+      builder.add(argument);
+  for (const char *variable : {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"})
+    builder.add(llvm::sys::Process::GetEnv(variable).value_or(""));
+  return builder.finish();
+}
+
+/// Compiles the text of \p place; the bytes of the output.
+static llvm::Expected<CompileOutcome>
+compileText(ProcessRunner &runner, const CompileLimits &limits, const CompileCommand &command,
+            StringRef text, const Workplace &place, const TextCompile &compile) {
   std::vector<std::string> meaning = compatArguments();
-  meaning.insert(meaning.end(), side.begin(), side.end());
-  auto compile = [&](llvm::ArrayRef<VirtualFile> headers,
-                     llvm::ArrayRef<std::string> pch) -> llvm::Error {
+  meaning.insert(meaning.end(), compile.side.begin(), compile.side.end());
+  std::string output = place.file("compiled"), rule = place.file("inputs.d");
+  auto attempt = [&](llvm::ArrayRef<VirtualFile> headers,
+                     llvm::ArrayRef<std::string> pch) -> llvm::Expected<CompileOutcome> {
     llvm::Expected<std::vector<std::string>> arguments = place.overlay(headers);
     if (!arguments)
       return arguments.takeError();
-    for (llvm::ArrayRef<std::string> part : {llvm::ArrayRef<std::string>(meaning), more, pch})
+    for (llvm::ArrayRef<std::string> part :
+         {llvm::ArrayRef<std::string>(meaning), llvm::ArrayRef<std::string>(compile.more),
+          llvm::ArrayRef<std::string>(compile.paths), pch})
       arguments->insert(arguments->end(), part.begin(), part.end());
-    arguments->insert(arguments->end(), {"-c", command.file});
-    return runCompiler(runner, limits, command, std::move(*arguments), output, what);
+    arguments->insert(arguments->end(), {"-MD", "-MF", rule, "-c", command.file});
+    return runCompiler(runner, limits, command, std::move(*arguments), output, compile.what);
   };
-  std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning);
-  if (pch) {
-    llvm::Error error = compile(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});
-    if (!error)
-      return error;
-    // Be it the text or a header that changed since: the plain way decides.
-    llvm::consumeError(std::move(error));
-  }
-  llvm::Expected<std::vector<VirtualFile>> headers = place.ownHeaders();
-  if (!headers)
-    return headers.takeError();
-  if (llvm::Error error = compile(*headers, {}))
-    return error;
-  if (pch)
-    forgetToolkitPch(*pch);
-  return llvm::Error::success();
+  auto run = [&]() -> llvm::Expected<CompileOutcome> {
+    std::optional<ToolkitPch> pch = findToolkitPch(runner, limits, command, meaning);
+    if (pch) {
+      llvm::Expected<CompileOutcome> outcome =
+          attempt(pch->headers, {"-Xclang", "-include-pch", "-Xclang", pch->file});
+      if (outcome && outcome->exitStatus == 0)
+        return outcome;
+      // Be it the text or a header that changed since: the plain way decides.
+      if (!outcome)
+        llvm::consumeError(outcome.takeError());
+    }
+    llvm::Expected<std::vector<VirtualFile>> headers = place.ownHeaders();
+    if (!headers)
+      return headers.takeError();
+    llvm::Expected<CompileOutcome> outcome = attempt(*headers, {});
+    if (outcome && outcome->exitStatus == 0 && pch)
+      forgetToolkitPch(*pch);
+    return outcome;
+  };
+  llvm::Expected<Digest> key = keyOf(command, text, compile);
+  if (!key)
+    return key.takeError();
+  return compileThrough(limits.compiles, *key, [&]() -> llvm::Expected<NewCompile> {
+    llvm::Expected<CompileOutcome> outcome = run();
+    if (!outcome)
+      return outcome.takeError();
+    NewCompile made{std::move(*outcome), {}};
+    llvm::Expected<std::string> inputs = realFileSystem().read(rule);
+    if (inputs)
+      made.inputs = inputsOfMakeRule(*inputs, command.directory);
+    else
+      llvm::consumeError(inputs.takeError());
+    // The text stands in the place of the file, which may hold another.
+    llvm::erase(made.inputs, command.file);
+    made.isRepeatable = !made.inputs.empty();
+    return made;
+  });
 }
 
 llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand &command,
@@ -147,33 +225,38 @@ llvm::Expected<std::string> CodeEmitter::emitDeviceBitcode(const CompileCommand 
   llvm::Expected<Workplace> place = Workplace::create(command, text);
   if (!place)
     return place.takeError();
-  std::string output = place->file("device.bc");
   // -O2 decides what clang emits (no optnone, type-based aliasing); the passes
   // themselves are for Analysis and the image to run.
-  std::vector<std::string> side = command.deviceArguments();
-  side.insert(side.end(), {"-O2", "-emit-llvm", "-g", "-gcolumn-info", "-fno-discard-value-names"});
-  if (llvm::Error error = compileText(runner, limits, command, *place, side,
-                                      {"-Xclang", "-disable-llvm-passes"}, output, "device code"))
-    return std::move(error);
-  llvm::Expected<std::string> bitcode = realFileSystem().read(output);
+  TextCompile compile{"device code", command.deviceArguments(), {}, {}};
+  compile.side.insert(compile.side.end(),
+                      {"-O2", "-emit-llvm", "-g", "-gcolumn-info", "-fno-discard-value-names"});
+  compile.more = {"-Xclang", "-disable-llvm-passes"};
+  llvm::Expected<CompileOutcome> outcome =
+      compileText(runner, limits, command, text, *place, compile);
+  if (!outcome)
+    return outcome.takeError();
+  llvm::Expected<std::string> bitcode = outputOf(std::move(*outcome), command, compile.what);
   if (!bitcode)
     return bitcode.takeError();
   return settleDeviceBitcode(*bitcode, command);
 }
 
-static llvm::Error compileHost(ProcessRunner &runner, const CompileLimits &limits,
-                               const CompileCommand &command, const Workplace &place,
-                               StringRef output) {
+static llvm::Expected<std::string> compileHost(ProcessRunner &runner, const CompileLimits &limits,
+                                               const CompileCommand &command, StringRef text,
+                                               const Workplace &place) {
   std::string noDeviceCode = place.file("no-device-code");
   if (llvm::Error error = realFileSystem().write(noDeviceCode, kbrtFatbinMarker))
-    return error;
-  std::vector<std::string> side = command.hostArguments();
-  side.push_back("-fPIC");
+    return std::move(error);
+  TextCompile compile{"host code", command.hostArguments(), {}, {}};
+  compile.side.push_back("-fPIC");
   if (llvm::none_of(command.hostFlags, [](StringRef flag) { return flag.starts_with("-O"); }))
-    side.push_back("-O2");
-  return compileText(runner, limits, command, place, side,
-                     {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", noDeviceCode}, output,
-                     "host code");
+    compile.side.push_back("-O2");
+  compile.paths = {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", noDeviceCode};
+  llvm::Expected<CompileOutcome> outcome =
+      compileText(runner, limits, command, text, place, compile);
+  if (!outcome)
+    return outcome.takeError();
+  return outputOf(std::move(*outcome), command, compile.what);
 }
 
 llvm::Expected<std::string> CodeEmitter::emitHostObject(const CompileCommand &command,
@@ -181,10 +264,47 @@ llvm::Expected<std::string> CodeEmitter::emitHostObject(const CompileCommand &co
   llvm::Expected<Workplace> place = Workplace::create(command, text);
   if (!place)
     return place.takeError();
-  std::string output = place->file("host.o");
-  if (llvm::Error error = compileHost(runner, limits, command, *place, output))
-    return std::move(error);
-  return realFileSystem().read(output);
+  return compileHost(runner, limits, command, text, *place);
+}
+
+/// Links \p objects with the user's libraries and \p runtimeLibrary to \p output; \p rule receives
+/// the files that the linker read, as a rule of make.
+static llvm::Expected<CompileOutcome> link(ProcessRunner &runner, const CompileLimits &limits,
+                                           const CompileCommand &command, const Workplace &place,
+                                           llvm::ArrayRef<std::string> objects,
+                                           StringRef runtimeLibrary, StringRef rule) {
+  llvm::Expected<std::vector<std::string>> missing = missingCudaFunctions(objects, runtimeLibrary);
+  if (!missing)
+    return missing.takeError();
+  std::vector<std::string> arguments = objects.vec();
+  arguments.insert(arguments.end(), command.linkFlags.begin(), command.linkFlags.end());
+  arguments.push_back(runtimeLibrary.str());
+  arguments.push_back("-Wl,-rpath," + path::parent_path(runtimeLibrary).str());
+  if (!missing->empty()) {
+    std::string source = place.file("refusals.c"), refusals = place.file("refusals.o");
+    if (llvm::Error error = realFileSystem().write(source, refusalSource(*missing)))
+      return std::move(error);
+    llvm::Expected<CompileOutcome> compiled =
+        runCompiler(runner, limits, command, {"-x", "c", "-O1", "-fPIC", "-w", "-c", source},
+                    refusals, "refusals");
+    if (!compiled || compiled->exitStatus != 0)
+      return compiled;
+    // In an archive it is only asked for what nothing before it has.
+    std::string archive = place.file("librefusals.a");
+    if (llvm::Error error = archiveOf(refusals, archive))
+      return std::move(error);
+    arguments.push_back(archive);
+  }
+  arguments.insert(arguments.end(), {"-lm", "-lpthread", "-ldl"});
+  std::vector<std::string> withRule = arguments;
+  withRule.push_back("-Wl,--dependency-file=" + rule.str());
+  std::string output = place.file("program");
+  llvm::Expected<CompileOutcome> outcome =
+      runCompiler(runner, limits, command, std::move(withRule), output, "host program");
+  if (!outcome || outcome->exitStatus == 0)
+    return outcome;
+  // Not every linker writes rules.
+  return runCompiler(runner, limits, command, std::move(arguments), output, "host program");
 }
 
 llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRef text,
@@ -193,33 +313,54 @@ llvm::Error CodeEmitter::linkHostProgram(const CompileCommand &command, StringRe
   llvm::Expected<Workplace> place = Workplace::create(command, text);
   if (!place)
     return place.takeError();
-  std::string object = place->file("host.o");
-  if (llvm::Error error = compileHost(runner, limits, command, *place, object))
+  llvm::Expected<std::string> host = compileHost(runner, limits, command, text, *place);
+  if (!host)
+    return host.takeError();
+  llvm::Expected<std::string> clang = findClang();
+  if (!clang)
+    return clang.takeError();
+  DigestBuilder key;
+  key.add("link").add(toolIdentity({*clang})).add(*host).add(command.directory);
+  key.add(command.shownFile).add(runtimeLibrary);
+  for (const std::string &flag : command.linkFlags)
+    key.add(flag);
+  key.add("objects");
+  for (const std::string &object : extraObjects)
+    key.add(object);
+  auto run = [&]() -> llvm::Expected<NewCompile> {
+    std::vector<std::string> objects{place->file("host.o")};
+    if (llvm::Error error = realFileSystem().write(objects.front(), *host))
+      return std::move(error);
+    objects.insert(objects.end(), extraObjects.begin(), extraObjects.end());
+    std::string rule = place->file("inputs.d");
+    llvm::Expected<CompileOutcome> outcome =
+        link(runner, limits, command, *place, objects, runtimeLibrary, rule);
+    if (!outcome)
+      return outcome.takeError();
+    NewCompile made{std::move(*outcome), {}};
+    llvm::Expected<std::string> inputs = realFileSystem().read(rule);
+    if (inputs)
+      made.inputs = inputsOfMakeRule(*inputs, command.directory);
+    else
+      llvm::consumeError(inputs.takeError());
+    // The key describes what was made here.
+    std::string folder = path::parent_path(rule).str();
+    llvm::erase_if(made.inputs, [&](StringRef file) { return file.starts_with(folder); });
+    made.isRepeatable = made.outcome.exitStatus == 0 && !made.inputs.empty();
+    return made;
+  };
+  llvm::Expected<CompileOutcome> outcome = compileThrough(limits.compiles, key.finish(), run);
+  if (!outcome)
+    return outcome.takeError();
+  llvm::Expected<std::string> program = outputOf(std::move(*outcome), command, "host program");
+  if (!program)
+    return program.takeError();
+  if (llvm::Error error = realFileSystem().write(output, *program))
     return error;
-  std::vector<std::string> objects{object};
-  objects.insert(objects.end(), extraObjects.begin(), extraObjects.end());
-  llvm::Expected<std::vector<std::string>> missing = missingCudaFunctions(objects, runtimeLibrary);
-  if (!missing)
-    return missing.takeError();
-
-  std::vector<std::string> arguments = objects;
-  arguments.insert(arguments.end(), command.linkFlags.begin(), command.linkFlags.end());
-  arguments.push_back(runtimeLibrary.str());
-  arguments.push_back("-Wl,-rpath," + path::parent_path(runtimeLibrary).str());
-  if (!missing->empty()) {
-    std::string source = place->file("refusals.c"), refusals = place->file("refusals.o");
-    if (llvm::Error error = realFileSystem().write(source, refusalSource(*missing)))
-      return error;
-    if (llvm::Error error =
-            runCompiler(runner, limits, command, {"-x", "c", "-O1", "-fPIC", "-w", "-c", source},
-                        refusals, "refusals"))
-      return error;
-    // In an archive it is only asked for what nothing before it has.
-    std::string archive = place->file("librefusals.a");
-    if (llvm::Error error = archiveOf(refusals, archive))
-      return error;
-    arguments.push_back(archive);
-  }
-  arguments.insert(arguments.end(), {"-lm", "-lpthread", "-ldl"});
-  return runCompiler(runner, limits, command, std::move(arguments), output, "host program");
+  std::error_code failed = llvm::sys::fs::setPermissions(
+      output, llvm::sys::fs::all_read | llvm::sys::fs::owner_write | llvm::sys::fs::all_exe);
+  if (failed)
+    return llvm::make_error<StoreError>("cannot make '" + output.str() +
+                                        "' executable: " + failed.message());
+  return llvm::Error::success();
 }

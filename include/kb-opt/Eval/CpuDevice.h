@@ -11,6 +11,7 @@
 
 #include "kb-opt/Eval/Device.h"
 #include "kb-opt/Eval/JobChannel.h"
+#include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/OnceMap.h"
 #include "kb-opt/Support/Timings.h"
 #include <atomic>
@@ -33,6 +34,8 @@ struct CpuDeviceOptions {
   bool staysRunning = false;
   /// Receives the parts of every build, if there.
   Timings *timings = nullptr;
+  /// Where images are kept between runs; null: nowhere.
+  CompileCache *compiles = nullptr;
 };
 
 /// Thread-safe.

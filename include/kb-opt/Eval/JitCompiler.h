@@ -17,9 +17,10 @@ namespace kbopt {
 /// Thread-safe.
 class JitCompiler : public DeviceCompiler {
 public:
-  /// \p kbRun: the program with `compile`; empty: nvcc alone. \p directory takes outputs.
+  /// \p kbRun: the program with `compile`; empty: nvcc alone. \p directory takes outputs. \p
+  /// compiles: where compiles are kept between runs; null: nowhere.
   JitCompiler(NvccCompiler &nvcc, ProcessRunner &runner, std::string kbRun, std::string directory,
-              bool sandboxed);
+              bool sandboxed, CompileCache *compiles = nullptr);
 
   /// The program whose two codes are compared, before the first candidate is compiled.
   void setOriginal(ProgramArtefacts program) { original = std::move(program); }
@@ -37,6 +38,8 @@ public:
 private:
   /// Nothing if NVRTC cannot compile the slice, whatever the cause: nvcc then has the word.
   std::optional<DeviceCode> compileSlice(const ProgramArtefacts &program);
+  llvm::Expected<NewCompile> runNvrtc(const std::string &request, const std::string &folder,
+                                      const std::string &cubin, const std::string &ptx);
   llvm::Expected<DeviceCode> compileNow(const ProgramArtefacts &program);
   bool decide();
 
@@ -44,6 +47,7 @@ private:
   ProcessRunner &runner;
   std::string kbRun, directory;
   bool sandboxed;
+  CompileCache *compiles;
   ProgramArtefacts original;
   OnceMap<Digest, DeviceCode> codes, exactCodes;
   OnceMap<int, bool> decision; ///< one entry

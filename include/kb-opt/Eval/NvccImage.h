@@ -9,6 +9,7 @@
 #ifndef KBOPT_EVAL_NVCCIMAGE_H
 #define KBOPT_EVAL_NVCCIMAGE_H
 
+#include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/DeviceSlice.h"
 #include "kb-opt/Support/Digest.h"
 #include "kb-opt/Support/Process.h"
@@ -86,22 +87,34 @@ public:
 /// reads everything and writes nothing else.
 class NvccCompiler : public DeviceCompiler {
 public:
-  NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed = false);
+  /// \p compiles: where compiles are kept between runs; null: nowhere.
+  NvccCompiler(ProcessRunner &runner, std::string directory, bool sandboxed = false,
+               CompileCache *compiles = nullptr);
   llvm::Expected<DeviceCode> compile(const ProgramArtefacts &program) override;
   /// Path of nvcc; empty if there is none.
   const std::string &nvcc() const { return nvccPath; }
 
 private:
   llvm::Expected<DeviceCode> compileWithNvcc(const ProgramArtefacts &program);
+  llvm::Expected<NewCompile> runNvcc(const ProgramArtefacts &program, const std::string &folder);
+  llvm::Expected<std::string> askVersion();
   ProcessRunner &runner;
   std::string directory, nvccPath;
   std::mutex versionMutex;
   std::string version; ///< asked of nvcc once
   bool sandboxed;
+  CompileCache *compiles;
 };
 
 /// nvcc in `$CUDA_PATH/bin` or PATH or the toolkit's standard place.
 std::optional<std::string> findNvcc();
+
+/// The programs that \p nvcc runs and the files that say what they are, for `toolIdentity`.
+std::vector<std::string> toolkitFiles(llvm::StringRef nvcc);
+
+/// Digest of what the environment says to nvcc and NVRTC: flags, and folders of headers and
+/// libraries.
+Digest toolkitEnvironment();
 
 /// Reads what a compiler left: machine code, PTX and the report of `ptxas -v`.
 llvm::Expected<DeviceCode> readDeviceCode(llvm::StringRef cubinPath, llvm::StringRef ptxPath,

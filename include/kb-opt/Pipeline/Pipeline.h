@@ -8,18 +8,24 @@
 #ifndef KBOPT_PIPELINE_PIPELINE_H
 #define KBOPT_PIPELINE_PIPELINE_H
 
+#include "kb-opt/Assisted/Refusal.h"
 #include "kb-opt/Core/Remark.h"
-#include "kb-opt/IR/Kb.h"
 #include "kb-opt/Pipeline/PipelineText.h"
-#include "kb-opt/Rewrite/Assisted/Refusal.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
 #include "kb-opt/Source/Edits.h"
 #include "kb-opt/Support/Timings.h"
 #include <functional>
 #include <memory>
 
+namespace mlir {
+template <typename OpTy> class OwningOpRef;
+} // namespace mlir
+
 namespace kbopt {
 
+namespace kb {
+class ProgramOp;
+} // namespace kb
 struct CompileCommand;
 class ImportedProgram;
 class ParsedProgram;
@@ -27,7 +33,7 @@ class PassContext;
 class ProgramParser;
 
 struct PipelineOptions {
-  /// Null for the built-in passes.
+  /// The passes that pipelines may name; never null when a pipeline runs.
   const PassRegistry *registry = nullptr;
   /// Keeps preambles between runs; null for one of its own.
   ProgramParser *parser = nullptr;

@@ -138,12 +138,19 @@ private:
   llvm::Error judgeAll(std::vector<Pending> &pending, size_t mostJudged);
   void outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged);
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
-              uint64_t open);
+              bool mayJudge);
   Attempt resolve(const Pending &pending);
   void addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
                std::vector<Step> pipeline, const NodeId &parent);
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
+  /// That the budget still has; without a budget as many as there can be.
+  uint64_t candidatesLeft() const {
+    return !options.budgetCandidates
+               ? UINT64_MAX
+               : options.budgetCandidates -
+                     std::min<uint64_t>(options.budgetCandidates, result.judged);
+  }
   bool stopped() const { return options.stop && options.stop(); }
   bool outOfTime() {
     return options.budgetSeconds > 0 &&

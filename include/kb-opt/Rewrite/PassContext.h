@@ -10,6 +10,7 @@
 #include "kb-opt/Analysis/Import.h"
 #include "kb-opt/Analysis/Legality.h"
 #include "kb-opt/Rewrite/RecordedLaunch.h"
+#include "kb-opt/Schedule/Sketch.h"
 #include "kb-opt/Source/ParsedProgram.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include <set>

@@ -7,13 +7,17 @@
 #ifndef KBOPT_REWRITE_RECORDEDLAUNCH_H
 #define KBOPT_REWRITE_RECORDEDLAUNCH_H
 
-#include "kb-opt/Schedule/Sketch.h"
+#include "llvm/ADT/StringMap.h"
 #include <array>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace kbopt {
+
+namespace kb {
+class NestOp;
+} // namespace kb
 
 /// One launch of a run; of several launches of a kernel the one with most threads.
 struct RecordedLaunch {
@@ -26,8 +30,9 @@ struct RecordedLaunch {
 /// recorded.
 using RecordedLaunches = std::function<const RecordedLaunch *(llvm::StringRef mangledName)>;
 
-/// Values of the parameters that \p nest names, and of bdim and gdim, in \p launch.
-LaunchSizes launchSizes(kb::NestOp nest, const RecordedLaunch &launch);
+/// The `LaunchSizes` of Schedule/Sketch.h: values of the parameters that \p nest names, and of bdim
+/// and gdim, in \p launch.
+llvm::StringMap<int64_t> launchSizes(kb::NestOp nest, const RecordedLaunch &launch);
 
 } // namespace kbopt
 

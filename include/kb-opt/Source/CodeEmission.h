@@ -9,6 +9,7 @@
 #define KBOPT_SOURCE_CODEEMISSION_H
 
 #include "kb-opt/Source/CompileCommand.h"
+#include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/Process.h"
 
 namespace kbopt {
@@ -22,6 +23,8 @@ struct CompileLimits {
   std::string cacheFolder = {};
   /// No network, and nothing to write but its own output.
   bool sandboxed = false;
+  /// Where compiles are kept; null: nowhere.
+  CompileCache *compiles = nullptr;
 };
 
 /// Compiles texts under one command. Relative includes, __FILE__ and debug

@@ -1,7 +1,7 @@
 //===- PromptTest.cpp - What the roles are shown ----------------------------===//
 
+#include "kb-opt/Assisted/PromptBuilder.h"
 #include "kb-opt/LLM/JsonSchema.h"
-#include "kb-opt/Rewrite/Assisted/PromptBuilder.h"
 #include "kb-opt/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,8 @@
 //===- ReplyTest.cpp - Replies, templates and their files -------------------===//
 
-#include "kb-opt/Rewrite/Assisted/ReplyStore.h"
-#include "kb-opt/Rewrite/Assisted/ReplyTemplate.h"
+#include "../SourceDir.h"
+#include "kb-opt/Assisted/ReplyStore.h"
+#include "kb-opt/Assisted/ReplyTemplate.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "gtest/gtest.h"
@@ -49,8 +50,7 @@ TEST(Reply, TheTableNamesEveryRuleOnce) {
 }
 
 TEST(Reply, ThePageOnSecurityHasEveryRule) {
-  std::string page =
-      llvm::cantFail(realFileSystem().read(std::string(KBOPT_SOURCE_DIR) + "/docs/Security.md"));
+  std::string page = llvm::cantFail(realFileSystem().read(sourcePath("docs/Security.md")));
   for (const EditRuleInfo &info : editRules())
     EXPECT_NE(page.find(("\n| `" + info.name + "` | ").str()), std::string::npos)
         << info.name.str();

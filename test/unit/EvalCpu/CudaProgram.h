@@ -6,6 +6,7 @@
 #ifndef KBOPT_TEST_UNIT_EVALCPU_CUDAPROGRAM_H
 #define KBOPT_TEST_UNIT_EVALCPU_CUDAPROGRAM_H
 
+#include "../SourceDir.h"
 #include "kb-opt/Eval/CpuImage.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kbrt/CpuRuntime.h"
@@ -42,7 +43,7 @@ inline std::string compileDevice(const std::string &file,
                   "-g",
                   "-Xclang",
                   "-debug-info-kind=constructor",
-                  std::string(KBOPT_SOURCE_DIR) + "/test/unit/EvalCpu/Inputs/" + file,
+                  sourcePath("test/unit/EvalCpu/Inputs/" + std::string(file)),
                   "-o",
                   output};
   request.argv.insert(request.argv.end(), more.begin(), more.end());

@@ -9,8 +9,8 @@ namespace {
 
 /// Line of \p marker in Inputs/faults.cu.
 unsigned lineOf(const std::string &marker) {
-  std::string text = llvm::cantFail(
-      realFileSystem().read(std::string(KBOPT_SOURCE_DIR) + "/test/unit/EvalCpu/Inputs/faults.cu"));
+  std::string text =
+      llvm::cantFail(realFileSystem().read(sourcePath("test/unit/EvalCpu/Inputs/faults.cu")));
   return llvm::StringRef(text).take_front(text.find(marker)).count('\n') + 1;
 }
 

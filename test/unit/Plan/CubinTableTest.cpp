@@ -1,4 +1,5 @@
 //===- CubinTableTest.cpp - What a cubin says of itself ---------------------===//
+#include "../SourceDir.h"
 #include "FakeCubin.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "gtest/gtest.h"
@@ -38,7 +39,7 @@ TEST(CubinTable, HoldsKernelsAndVariables) {
 
 TEST(CubinTable, IsReadFromWhatNvccMakes) {
   std::string error;
-  auto bytes = realFileSystem().read(KBOPT_SOURCE_DIR "/test/unit/Plan/Inputs/names.cubin");
+  auto bytes = realFileSystem().read(sourcePath("test/unit/Plan/Inputs/names.cubin"));
   ASSERT_TRUE(static_cast<bool>(bytes));
   auto table = readCubin(*bytes, error);
   ASSERT_TRUE(table) << error;

@@ -2,6 +2,7 @@
 
 #include "kb-opt/Rewrite/PassFile.h"
 #include "../Source/SourceTestUtils.h"
+#include "../SourceDir.h"
 #include "kb-opt/Rewrite/DataPass.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
@@ -16,7 +17,7 @@ namespace {
 std::vector<std::string> passFolders() {
   std::vector<std::string> folders;
   FileSystem &files = realFileSystem();
-  std::string root = std::string(KBOPT_SOURCE_DIR) + "/passes";
+  std::string root = sourcePath("passes");
   for (const std::string &family : files.list(root))
     for (const std::string &pass : files.list(root + "/" + family))
       folders.push_back(root + "/" + family + "/" + pass);

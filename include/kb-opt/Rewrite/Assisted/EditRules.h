@@ -9,7 +9,7 @@
 #ifndef KBOPT_REWRITE_ASSISTED_EDITRULES_H
 #define KBOPT_REWRITE_ASSISTED_EDITRULES_H
 
-#include "kb-opt/Rewrite/Assisted/AssistedReply.h"
+#include "kb-opt/Assisted/AssistedReply.h"
 #include "kb-opt/Source/Anchor.h"
 
 namespace kbopt {

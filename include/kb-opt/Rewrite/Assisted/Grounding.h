@@ -8,7 +8,7 @@
 #ifndef KBOPT_REWRITE_ASSISTED_GROUNDING_H
 #define KBOPT_REWRITE_ASSISTED_GROUNDING_H
 
-#include "kb-opt/Rewrite/Assisted/AssistedReply.h"
+#include "kb-opt/Assisted/AssistedReply.h"
 #include "kb-opt/Source/Anchor.h"
 
 namespace kbopt {

@@ -1,0 +1,152 @@
+//===- PromptBuilder.h - What each role is shown ----------------*- C++ -*-===//
+//
+// Owns the context windows (STARK, section 4.4) as plain records and the prompts
+// made of them: planner, coder, debugger, verifier, and the minimal agent that
+// they are compared with. A window is filled anew for every step by whoever knows the
+// search; nothing here knows a policy, a model or a program. No Clang.
+//
+// Whatever comes from outside, program text, compilers' words, earlier replies, is
+// quoted between fences that it cannot contain, and declared to be data.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KBOPT_ASSISTED_PROMPTBUILDER_H
+#define KBOPT_ASSISTED_PROMPTBUILDER_H
+
+#include "kb-opt/Assisted/AssistedReply.h"
+#include "kb-opt/LLM/Model.h"
+
+namespace kbopt {
+
+/// What an attempt was and what became of it.
+struct PromptAttempt {
+  std::string what;    ///< "shared-memory-tiling{TILE=32}: staged 'a' and 'b' in shared memory"
+  std::string verdict; ///< "correct, 1.31 times as fast", "incorrect", "refused", …
+  std::string reason;  ///< the judge's, the compiler's or the rule's words; may be empty
+  std::string text;    ///< the program or edits, where worth showing; may be empty
+};
+
+/// A change worth imitating.
+struct PromptExample {
+  std::string title;
+  std::string text; ///< what it became
+};
+
+/// What every role is shown.
+struct PromptTask {
+  std::string file;                  ///< as the user wrote it
+  std::string chip;                  ///< "NVIDIA H200, sm_90"
+  std::vector<std::string> facts;    ///< of the workload and the launches, a line each
+  std::vector<std::string> state;    ///< performance state, bottlenecks, headroom
+  std::vector<std::string> metrics;  ///< "31.9 sectors per request", the few that matter
+  std::vector<std::string> hotLines; ///< "line 14: 61 % of samples, long_scoreboard"
+  std::string nest; ///< the kernel's raised form (docs/Raising.md); empty: it has none
+  std::vector<std::string> knowledge; ///< the few entries and lessons that matter
+  std::optional<PromptExample> example;
+};
+
+/// A place that the compiler itself found.
+struct PromptSite {
+  unsigned number = 0; ///< from 1, among the sites of its pass and kernel
+  unsigned line = 0;
+  std::string what; ///< "loop over 'k'", or why the fixed rule does not apply there
+};
+
+/// One pass that the planner may choose.
+struct PromptPass {
+  std::string name, summary;
+  std::string kernel;   ///< that it may be applied to
+  std::string expected; ///< "1.4 times as fast in 6 of 8 tries"; empty: untried
+  std::vector<PromptSite> sites;
+  /// Schedules that fit, most promising first. Where there are some, the planner answers with one
+  /// of them or with another of the same keys, and no code is asked for.
+  std::vector<std::string> schedules;
+};
+
+/// STARK: the node, the root, its children, the leaders.
+struct PlannerWindow {
+  PromptTask task;
+  std::string source; ///< the program of the node
+  std::vector<PromptPass> passes;
+  std::vector<PromptAttempt> children;
+  std::vector<PromptAttempt> leaders;
+};
+
+/// Which anchor, what it is, and what the planner wants there.
+struct PromptAnchor {
+  std::string id, what, instruction;
+};
+
+/// STARK: the node, the root, its children, and its siblings' children.
+struct CoderWindow {
+  PromptTask task;
+  std::string pass, passPrompt; ///< the text of prompt.md
+  std::string kernel;
+  std::string instruction; ///< the planner's, for the whole change
+  std::string promise;     ///< of the pass: "bitwise", "reassociates", "lower-precision"
+  std::vector<std::string> allowances; ///< names (PassInfo.h)
+  std::vector<std::string> parameters; ///< "TILE: edge of the tile, one of 16, 32"
+  std::vector<PromptAnchor> anchors;
+  std::string marked; ///< `GroundedSource::marked`
+  std::vector<PromptAttempt> children;
+  std::vector<PromptAttempt> cousins;
+};
+
+/// STARK: the node, the root, its siblings. `coder` is the window that the reply was asked with.
+struct DebuggerWindow {
+  CoderWindow coder;
+  CoderReply reply;    ///< the one that failed
+  std::string verdict; ///< "refused by rule 'mutable-state'", "does not compile", "incorrect"
+  std::string words;   ///< the rule's, the compiler's or the judge's
+  std::vector<PromptAttempt> siblings;
+};
+
+/// KernelBlaster, section 4.1: soft verification of what is to be kept.
+struct VerifierWindow {
+  PromptTask task;
+  std::string original, candidate;
+  std::string promise;            ///< the weakest of the steps
+  std::vector<std::string> steps; ///< "shared-memory-tiling: staged 'a' …"
+};
+
+/// Requests ready to be asked, without a sample number. Functions of their windows.
+ModelRequest plannerRequest(const PlannerWindow &window);
+ModelRequest coderRequest(const CoderWindow &window);
+ModelRequest debuggerRequest(const DebuggerWindow &window);
+ModelRequest verifierRequest(const VerifierWindow &window);
+/// The baseline of KernelBlaster's ablation (`--minimal-agent`): source and task, no pass, no
+/// profile, no memory, no history. Answers like the coder.
+ModelRequest minimalRequest(const CoderWindow &window);
+
+/// Where the planner wants a change.
+struct PlannedPlace {
+  /// A site of the compiler's, or else lines of the source.
+  unsigned site = 0;
+  unsigned first = 0, last = 0;
+  std::string instruction;
+};
+/// What the planner answers.
+struct PlannerReply {
+  std::string pass, kernel;
+  std::string why;
+  std::string instruction;          ///< for the whole change
+  std::vector<PlannedPlace> places; ///< empty: the kernel's whole body
+  std::string schedule; ///< of a pass with `PromptPass::schedules`: "rows team=32 rows=8"
+};
+/// What the verifier answers. It may reject, and nothing else.
+struct VerifierReply {
+  bool accepted = false;
+  std::string reason;
+};
+
+llvm::StringRef plannerSchema();
+llvm::StringRef verifierSchema();
+/// Errors are `UsageError`s (diagnostics) that name the member at fault, for the model to mend.
+llvm::Expected<PlannerReply> readPlannerReply(const llvm::json::Value &answer);
+llvm::Expected<VerifierReply> readVerifierReply(const llvm::json::Value &answer);
+
+/// \p text between two fences that name \p what and that \p text does not contain.
+std::string quotedAsData(llvm::StringRef what, llvm::StringRef text);
+
+} // namespace kbopt
+
+#endif // KBOPT_ASSISTED_PROMPTBUILDER_H
