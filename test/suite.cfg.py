@@ -58,6 +58,8 @@ if shutil.which("bwrap") and subprocess.run(
     ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True
 ).returncode == 0:
     config.available_features.add("sandbox")
+if shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], capture_output=True).returncode == 0:
+    config.available_features.add("strace")
 archive = os.path.join(config.binary_dir, "kb-opt-bundle.tar.xz")
 if os.path.exists(archive) and os.path.getmtime(archive) >= os.path.getmtime(
     os.path.join(config.binary_dir, "bin", "kb-opt")

@@ -5,6 +5,7 @@
 #include "kb-opt/Driver/Driver.h"
 #include "kb-opt/Report/PassTable.h"
 #include "kb-opt/Rewrite/PassFile.h"
+#include "kb-opt/Support/CrashReport.h"
 #include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/Process.h"
 
@@ -109,6 +110,7 @@ int kbopt::runVerifyCommand(llvm::ArrayRef<const char *> arguments) {
 }
 
 int kbopt::runKbOpt(int argc, char **argv) {
+  CrashReport report(argc, argv);
   installInterruptHandler();
   if (argc > 1)
     if (const Subcommand *verb = findSubcommand(argv[1]))

@@ -17,11 +17,6 @@ using namespace llvm;
 namespace kbopt {
 namespace {
 
-/// Digest of the code that makes images.
-constexpr StringRef imageBuilder =
-#include "CpuImageBuilder.inc"
-    ;
-
 /// Address space that kb-run needs before the first buffer: the arena of
 /// device memory (docs/JobFormat.md asks for 80 GiB).
 constexpr uint64_t reservedBytes = uint64_t(96) << 30;
@@ -94,6 +89,7 @@ Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &dig
                       : mode == RunMode::Check ? kbrt::ImageMode::Check
                                                : kbrt::ImageMode::Count;
   imageOptions.timings = options.timings;
+  imageOptions.compiles = options.compiles;
   TimedPart timed(options.timings, "CPU images", toString(mode).str());
   std::string path = options.directory + "/" + digest + ".so";
   FileSystem &files = realFileSystem();
@@ -114,7 +110,7 @@ Expected<DeviceImage> CpuDevice::buildImage(StringRef bitcode, const Digest &dig
   };
   Digest key = DigestBuilder()
                    .add("CPU image")
-                   .add(imageBuilder)
+                   .add(cpuImageBuilder())
                    .add(sys::getHostCPUName())
                    .add(digest)
                    .finish();

@@ -207,7 +207,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
   }
   // A winner is judged by the machine code that its user will run.
   ProgramArtefacts artefacts = candidate;
-  artefacts.exactly = effort == JudgeEffort::Final;
+  artefacts.exactly = effort == JudgeEffort::Final && impl->options.exactCode;
   JudgedProgram program(artefacts, impl->keptBytes);
   const bool isStrict = promise.result != Promise::Bitwise && known->deterministic;
   std::string omitted;

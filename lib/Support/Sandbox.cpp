@@ -33,9 +33,21 @@ static std::vector<std::string> gpuFiles() {
   return files;
 }
 
+/// Where \p path is mounted: no mount can be made on a link, such as a toolkit's /usr/local/cuda,
+/// and where the link is seen, it leads to what it leads to. In the folders \p emptied links are
+/// not seen.
+static std::string mountPoint(const std::string &path, llvm::ArrayRef<std::string> emptied) {
+  for (const std::string &folder : emptied)
+    if (path == folder || llvm::StringRef(path).starts_with(folder + "/"))
+      return path;
+  llvm::SmallString<128> real;
+  return llvm::sys::fs::real_path(path, real) ? path : real.str().str();
+}
+
 /// What is mounted over the read-only file system: folders before what lies in them, and one thing
 /// in one place.
-static void addMounts(const Sandbox &sandbox, std::vector<std::string> &args) {
+static void addMounts(const Sandbox &sandbox, llvm::ArrayRef<std::string> emptied,
+                      std::vector<std::string> &args) {
   struct Mount {
     std::string path;
     std::vector<std::string> words;
@@ -43,10 +55,14 @@ static void addMounts(const Sandbox &sandbox, std::vector<std::string> &args) {
   std::vector<Mount> mounts;
   for (const Sandbox::Standin &one : sandbox.standins)
     mounts.push_back({one.path, {one.isWritable ? "--bind" : "--ro-bind", one.source, one.path}});
+  auto bind = [&](const char *option, const std::string &path) {
+    std::string place = mountPoint(path, emptied);
+    mounts.push_back({place, {option, path, place}});
+  };
   for (const std::string &path : sandbox.writable)
-    mounts.push_back({path, {"--bind", path, path}});
+    bind("--bind", path);
   for (const std::string &path : sandbox.readable)
-    mounts.push_back({path, {"--ro-bind", path, path}});
+    bind("--ro-bind", path);
   for (const std::string &path : sandbox.hidden)
     mounts.push_back({path, {"--tmpfs", path}});
   auto depth = [](const Mount &mount) {
@@ -80,23 +96,26 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
                                    "/dev",
                                    "--proc",
                                    "/proc"};
+  std::vector<std::string> emptied;
   llvm::SmallString<128> home;
   if (!request.sandbox->seesAllFiles) {
-    args.insert(args.end(), {"--tmpfs", "/tmp"});
+    emptied.push_back("/tmp");
     if (llvm::sys::path::home_directory(home) && llvm::sys::fs::is_directory(home) && home != "/")
-      args.insert(args.end(), {"--tmpfs", home.str().str()});
+      emptied.push_back(home.str().str());
     // Sockets of services lie in /run; a file system that cannot be written to does not close
     // them. NVIDIA's own are among them.
     if (!request.sandbox->seesGpus && llvm::sys::fs::is_directory("/run"))
-      args.insert(args.end(), {"--tmpfs", "/run"});
+      emptied.push_back("/run");
   }
+  for (const std::string &folder : emptied)
+    args.insert(args.end(), {"--tmpfs", folder});
   auto bind = [&](const char *option, const std::string &folder) {
     args.insert(args.end(), {option, folder, folder});
   };
   if (request.sandbox->seesGpus)
     for (const std::string &file : gpuFiles())
       bind("--dev-bind-try", file);
-  addMounts(*request.sandbox, args);
+  addMounts(*request.sandbox, emptied, args);
   if (std::string keys = defaultKeyFile(); llvm::sys::fs::exists(keys))
     args.insert(args.end(), {"--ro-bind", "/dev/null", keys});
   if (!request.workingDirectory.empty())

@@ -47,11 +47,13 @@ void add(Finding finding) {
   list.push_back(std::move(finding));
 }
 
-Finding make(FindingKind kind, uint32_t site) {
+Finding make(FindingKind kind, uint32_t site) { return make(kind, site, machine.current()); }
+
+Finding make(FindingKind kind, uint32_t site, const Thread &thread) {
   Finding finding;
   finding.kind = kind;
   finding.kernel = machine.kernel->displayName;
-  finding.place = placeOf(site, toDim3(machine.block.ctaid), toDim3(machine.current().tid));
+  finding.place = placeOf(site, toDim3(machine.block.ctaid), toDim3(thread.tid));
   if (site < machine.info->siteCount)
     finding.array = variableName(machine.info->sites[site].array);
   return finding;

@@ -19,8 +19,10 @@ void begin();
 bool isNew(FindingKind kind, uint32_t site, uint32_t otherSite, Severity severity);
 /// Adds a finding; its place and other's place give the key.
 void add(Finding finding);
-/// A finding of the running thread at \p site with kernel, place and array filled in.
+/// A finding of the running thread at \p site with kernel, place and array filled in. There must be
+/// one: what is found when a block has ended names its thread.
 Finding make(FindingKind kind, uint32_t site);
+Finding make(FindingKind kind, uint32_t site, const Thread &thread);
 /// Takes the findings in order of first occurrence.
 std::vector<Finding> take();
 /// Adds \p note to the launch's notes once.

@@ -102,10 +102,11 @@ ShadowPage *pageFor(Space space, uint64_t offset) {
 }
 
 /// What is right on this device and not promised by CUDA.
-void reportWeak(uint32_t site, const Stamp &previous, const char *message) {
+void reportWeak(uint32_t site, const Stamp &previous, const char *message,
+                const Thread &thread = machine.current()) {
   if (!findings::isNew(FindingKind::WeakOrder, site, previous.site, Severity::Benign))
     return;
-  Finding finding = findings::make(FindingKind::WeakOrder, site);
+  Finding finding = findings::make(FindingKind::WeakOrder, site, thread);
   finding.severity = Severity::Benign;
   finding.other = placeOf(previous.site, unflatten(previous.block, machine.gridDim),
                           unflatten(previous.thread, machine.blockDim));
@@ -150,8 +151,7 @@ void report(Space space, uint64_t address, unsigned bytes, const Stamp &previous
   FindingKind kind = space == Space::Global ? FindingKind::RaceGlobal : FindingKind::RaceShared;
   if (!findings::isNew(kind, site, previous.site, severity))
     return;
-  Finding finding = findings::make(kind, site);
-  finding.place.thread = toDim3(thread.tid);
+  Finding finding = findings::make(kind, site, thread);
   finding.severity = severity;
   finding.address = address;
   finding.bytes = bytes;
@@ -248,6 +248,7 @@ static bool areNaNs(const uint8_t *a, const uint8_t *b, unsigned bytes, T nan) {
   return (x & T(~sign)) == nan && (y & T(~sign)) == nan;
 }
 
+// The store may be the last access of its block, so that no thread runs any more.
 void settle() {
   if (!hasPending)
     return;
@@ -260,7 +261,8 @@ void settle() {
     if (!isSame)
       reportWeak(pending.site, pending.previous,
                  "over a store of another thread: volatile makes nothing atomic, "
-                 "and one of the two is lost");
+                 "and one of the two is lost",
+                 pending.thread);
     return;
   }
   report(pending.space, pending.address, pending.bytes, pending.previous, "store", pending.site,

@@ -1,6 +1,6 @@
 //===- KillRate.cpp - Judges wrong programs and counts the survivors ------===//
 //
-//   kill-rate FOLDER...      every *.cu in the folders
+//   kill-rate FOLDER-OR-FILE...      every *.cu in the folders
 //
 // A program holds the original and its variants behind `#if VARIANT == n`; its
 // comments say what each is and which gates may catch it:
@@ -20,8 +20,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VariantCases.h"
+#include "kb-opt/Eval/JitCompiler.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
+#include "kb-opt/Support/Installation.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
@@ -151,7 +153,8 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
   CommandQuery query;
   query.file = suite.path;
   query.flags = {"-I" + (sys::path::parent_path(suite.path) + "/Inputs").str(),
-                 "-I" + (sys::path::parent_path(suite.path) + "/../mutation/Inputs").str()};
+                 "-I" + (sys::path::parent_path(suite.path) + "/../mutation/Inputs").str(),
+                 "-I" + (sys::path::parent_path(suite.path) + "/../../mutation/Inputs").str()};
   Expected<CompileCommand> command = findCompileCommand(query, toolkit);
   if (!command)
     return command.takeError();
@@ -163,7 +166,9 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
       CpuDevice::create(realProcessRunner(), deviceOptions);
   if (!device)
     return device.takeError();
-  NvccCompiler compiler(realProcessRunner(), folder);
+  NvccCompiler nvcc(realProcessRunner(), folder);
+  JitCompiler compiler(nvcc, realProcessRunner(), findKbRun().value_or(""), folder,
+                       /*sandboxed=*/false);
   VariantCases cases(*command, **device, folder);
   Expected<std::optional<Workload>> workload = workloadInComment(suite.text, suite.path);
   if (!workload)
@@ -174,10 +179,12 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
   if (!original)
     return original.takeError();
   cases.setOriginal(*original);
+  compiler.setOriginal(*original);
   cases.hostDiffers = suite.hostDiffers;
   JudgeOptions options;
   options.determinismRuns = 6;
   options.secondsPerRun = 10;
+  options.exactCode = false; // NVRTC gives the same code sooner
   Judge judge(*original, compiler, **device, cases, realClock(), options);
   Expected<const BaselineReport &> baseline = judge.baseline();
   if (!baseline)
@@ -196,6 +203,8 @@ Error runSuite(const Suite &suite, const CudaToolkit &toolkit, StringRef scratch
     if (!candidate)
       return candidate.takeError();
     candidate->flags.insert(candidate->flags.end(), variant.flags.begin(), variant.flags.end());
+    if (!variant.flags.empty())
+      candidate->slice = {}; // which has the original's flags
     JudgedStep step{"variant", suite.text, text, {{0, 0, "file's start", 0, 0}}};
     Expected<Verdict> verdict = judge.judge(*candidate, step, suite.promise);
     if (!verdict)

@@ -1,5 +1,6 @@
 //===- VariantCases.cpp ---------------------------------------------------===//
 #include "VariantCases.h"
+#include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Support/Error.h"
 #include "kb-opt/Support/FileSystem.h"
 
@@ -56,6 +57,10 @@ Expected<ProgramArtefacts> VariantCases::artefacts(StringRef text) {
   program.flags = command.nvccFlags;
   program.arch = command.arch;
   program.bitcodePath = folder + "/" + digestOf(text) + ".bc";
+  Expected<std::unique_ptr<ParsedProgram>> parsed = parser.parse(command, text);
+  if (!parsed)
+    return parsed.takeError();
+  program.slice = [slice = deviceSlice(**parsed)] { return slice; };
   if (Error error = realFileSystem().write(program.bitcodePath, *bitcode))
     return std::move(error);
   return program;

@@ -13,6 +13,7 @@
 #include "kb-opt/Plan/PlanTransform.h"
 #include "kb-opt/Plan/Recorder.h"
 #include "kb-opt/Source/CodeEmission.h"
+#include "kb-opt/Source/ParsedProgram.h"
 
 namespace kbopt {
 
@@ -55,6 +56,7 @@ private:
   Device &device;
   std::string folder;
   CodeEmitter emitter;
+  ProgramParser parser;
   ProgramArtefacts first;
   Workload workload;
   Signature signature;

@@ -8,6 +8,7 @@
 #ifndef KBOPT_EVAL_CPUIMAGE_H
 #define KBOPT_EVAL_CPUIMAGE_H
 
+#include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/Timings.h"
 #include "kbrt/ImageInfo.h"
 
@@ -24,6 +25,8 @@ struct CpuImageOptions {
   std::string hostIrPath;
   /// Receives the time of each step, if there.
   Timings *timings = nullptr;
+  /// Where the objects of kernels are kept; null: nowhere.
+  CompileCache *compiles = nullptr;
 };
 
 /// A construct that the CPU device cannot execute, where it stands and which
@@ -43,6 +46,9 @@ struct CpuImage {
   std::vector<std::string> kernels; ///< mangled
   std::vector<UnsupportedConstruct> unsupported;
 };
+
+/// Digest of the code that makes images; equal bitcode gives another image where it differs.
+llvm::StringRef cpuImageBuilder();
 
 /// Compiles \p bitcode (clang: -x cuda --cuda-device-only -emit-llvm -c -O2
 /// -Xclang -disable-llvm-passes -g, libdevice linked in) into a shared object

@@ -145,6 +145,8 @@ struct JudgeOptions {
   unsigned determinismRuns = 20; ///< G10; a tenth of it in a search
   unsigned maxCases = 64;        ///< G7, G15: at most this many each
   unsigned searchCases = 3;      ///< G7 in a search
+  /// The final check compiles by the user's own compiler (`DeviceCompiler::compileExactly`).
+  bool exactCode = true;
   /// Beside a GPU, and in the final check: threads for runs that gates will ask for. With one,
   /// each is made when it is asked for.
   unsigned threads = 1;

@@ -21,6 +21,12 @@ using namespace llvm;
 
 namespace kbopt {
 
+StringRef cpuImageBuilder() {
+  return
+#include "CpuImageBuilder.inc"
+      ;
+}
+
 std::string UnsupportedConstruct::describe() const {
   std::string text;
   raw_string_ostream stream(text);
@@ -93,21 +99,25 @@ static Error translate(ImageContext &context, TargetMachine &host) {
   return Error::success();
 }
 
-static Error link(StringRef object, StringRef outputPath, ProcessRunner &runner) {
+static Error link(ArrayRef<std::string> objects, StringRef outputPath, ProcessRunner &runner) {
   Expected<TemporaryDirectory> directory = TemporaryDirectory::create("kb-image");
   if (!directory)
     return directory.takeError();
-  std::string objectPath = directory->file("image.o");
-  if (Error error = realFileSystem().write(objectPath, object))
-    return error;
+  std::vector<std::string> paths;
+  for (const std::string &object : objects) {
+    paths.push_back(directory->file("image" + std::to_string(paths.size()) + ".o"));
+    if (Error error = realFileSystem().write(paths.back(), object))
+      return error;
+  }
   ProcessRequest request;
   request.wallSeconds = 120;
   request.purpose = "link CPU image";
   // The plain linker does what is needed here in a fifth of the time; where it lacks the
   // library's folder, a compiler driver knows it.
   if (std::optional<std::string> linker = findProgram("ld")) {
-    request.argv = {*linker, "-shared",        "-z",       "noexecstack",
-                    "-o",    outputPath.str(), objectPath, "-lm"};
+    request.argv = {*linker, "-shared", "-z", "noexecstack", "-o", outputPath.str()};
+    append_range(request.argv, paths);
+    request.argv.push_back("-lm");
     Expected<ProcessResult> result = runner.run(request);
     if (!result)
       return result.takeError();
@@ -121,8 +131,10 @@ static Error link(StringRef object, StringRef outputPath, ProcessRunner &runner)
   if (!compiler)
     return make_error<ToolError>("no linker for the CPU image", std::vector<std::string>{"ld"}, 1,
                                  "", "install clang-22 or put it in PATH");
-  request.argv = {*compiler, "-shared",        "-nostartfiles", "-Wl,-z,noexecstack",
-                  "-o",      outputPath.str(), objectPath,      "-lm"};
+  request.argv = {*compiler, "-shared",       "-nostartfiles", "-Wl,-z,noexecstack",
+                  "-o",      outputPath.str()};
+  append_range(request.argv, paths);
+  request.argv.push_back("-lm");
   if (findProgram("ld.lld") && StringRef(*compiler).contains("clang"))
     request.argv.push_back("-fuse-ld=lld");
   Expected<ProcessResult> result = runner.run(request);
@@ -177,18 +189,18 @@ Expected<CpuImage> buildCpuImage(StringRef bitcode, const CpuImageOptions &optio
     if (Error error = realFileSystem().write(options.hostIrPath, text))
       return std::move(error);
   }
-  Expected<std::string> object = [&] {
+  Expected<std::vector<std::string>> objects = [&] {
     TimedPart timed(options.timings, "CPU images", "  compile for the host");
-    return cpu::compileForHost(**module, **host);
+    return cpu::compileParts(context, **host, cpuImageBuilder(), options.compiles);
   }();
-  if (!object)
-    return object.takeError();
+  if (!objects)
+    return objects.takeError();
   if (!problems.empty())
     return make_error<ToolError>("cannot compile for this host: " + problems,
                                  std::vector<std::string>{}, 0, "",
                                  "report the kernel; other devices are not affected");
   TimedPart timed(options.timings, "CPU images", "  link");
-  if (Error error = cpu::link(*object, outputPath, runner))
+  if (Error error = cpu::link(*objects, outputPath, runner))
     return std::move(error);
   return cpu::summarize(context, outputPath);
 }

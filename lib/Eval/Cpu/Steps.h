@@ -9,6 +9,7 @@
 
 #include "ImageContext.h"
 #include "ThreadState.h"
+#include "kb-opt/Support/CompileCache.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -82,6 +83,14 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createHostMachine(llvm::Str
 
 /// Host O2, and an object file's bytes.
 llvm::Expected<std::string> compileForHost(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// The same by `compileForHost` for an image of several kernels: an object for each of them and one
+/// for the rest, each kept in \p compiles, if there. \p builder: digest of the code that makes
+/// images.
+llvm::Expected<std::vector<std::string>> compileParts(ImageContext &context,
+                                                      llvm::TargetMachine &machine,
+                                                      llvm::StringRef builder,
+                                                      CompileCache *compiles);
 
 } // namespace kbopt::cpu
 

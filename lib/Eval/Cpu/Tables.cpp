@@ -1,5 +1,6 @@
 //===- Tables.cpp - The tables of kbrt/ImageInfo.h as constants -----------===//
 #include "Steps.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -146,6 +147,17 @@ Constant *TableWriter::variableRow(const Variable &v) {
               i32(v.relocations.size()), text(v.elementType), i32(v.line)});
 }
 
+/// Whether the first argument of the runtime's function \p name is the number of a site.
+static bool takesSite(StringRef name) {
+  return name.consume_front("kbrt_") &&
+         (name.starts_with("barrier") || name.starts_with("check_") || name.starts_with("match_") ||
+          StringSwitch<bool>(name)
+              .Cases({"warp_sync", "shuffle", "vote", "redux", "activemask", "mma", "yield"}, true)
+              .Cases({"trap", "assertfail", "fence", "async_copy", "local_begin"}, true)
+              .Case("count_access", true)
+              .Default(false));
+}
+
 /// A site belongs to the one kernel whose code names it.
 void TableWriter::assignSitesToKernels() {
   constexpr unsigned unseen = ~0u - 1;
@@ -160,13 +172,12 @@ void TableWriter::assignSitesToKernels() {
         for (Instruction &instruction : instructions(*function)) {
           auto *call = dyn_cast<CallInst>(&instruction);
           Function *callee = call ? call->getCalledFunction() : nullptr;
-          if (!callee || !callee->getName().starts_with("kbrt_") || !call->arg_size())
+          if (!callee || !takesSite(callee->getName()))
             continue;
-          StringRef name = callee->getName();
           auto *site = dyn_cast<ConstantInt>(call->getArgOperand(0));
-          if (!site || !site->getType()->isIntegerTy(32) || name == "kbrt_unsupported" ||
-              name == "kbrt_count_branch")
+          if (!site)
             continue;
+          assert(site->getZExtValue() < context.sites.size() && "a call names no site");
           unsigned &owner = context.sites[site->getZExtValue()].function;
           owner = owner == unseen || owner == k ? k : ~0u;
         }

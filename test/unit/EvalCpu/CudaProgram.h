@@ -14,6 +14,12 @@
 
 namespace kbopt::test {
 
+/// Compiles of all tests: their processes compile the same files.
+inline CompileCache &keptCompiles() {
+  static CompileCache cache(CompileCache::Options{userCacheDirectory() + "/compiles"});
+  return cache;
+}
+
 /// Device bitcode of Inputs/\p file; empty with a failure recorded.
 inline std::string compileDevice(const std::string &file,
                                  const std::vector<std::string> &more = {}) {
@@ -25,6 +31,7 @@ inline std::string compileDevice(const std::string &file,
   const char *toolkit = getenv("CUDA_PATH");
   std::string root = toolkit ? toolkit : "/usr/local/cuda";
   std::string output = directory->file("device.bc");
+  std::string source = sourcePath("test/unit/EvalCpu/Inputs/" + file);
   ProcessRequest request;
   request.argv = {"clang++-22",
                   "-x",
@@ -43,20 +50,30 @@ inline std::string compileDevice(const std::string &file,
                   "-g",
                   "-Xclang",
                   "-debug-info-kind=constructor",
-                  sourcePath("test/unit/EvalCpu/Inputs/" + std::string(file)),
-                  "-o",
-                  output};
+                  source};
   request.argv.insert(request.argv.end(), more.begin(), more.end());
-  llvm::Expected<ProcessResult> result = realProcessRunner().run(request);
-  if (!result) {
-    ADD_FAILURE() << llvm::toString(result.takeError());
+  DigestBuilder key;
+  key.add(toolIdentity({findProgram(request.argv[0]).value_or(""), root + "/version.json"}));
+  for (const std::string &argument : request.argv)
+    key.add(argument);
+  request.argv.insert(request.argv.end(), {"-o", output});
+  llvm::Expected<CompileOutcome> outcome =
+      keptCompiles().getOrCompile(key.finish(), [&]() -> llvm::Expected<NewCompile> {
+        llvm::Expected<ProcessResult> result = realProcessRunner().run(request);
+        if (!result)
+          return result.takeError();
+        NewCompile made{{result->exitStatus, result->err, {}}, {source}, result->succeeded()};
+        if (result->succeeded())
+          made.outcome.outputs["bitcode"] = llvm::cantFail(realFileSystem().read(output));
+        return made;
+      });
+  if (!outcome) {
+    ADD_FAILURE() << llvm::toString(outcome.takeError());
     return "";
   }
-  if (!result->succeeded()) {
-    ADD_FAILURE() << result->err;
-    return "";
-  }
-  return llvm::cantFail(realFileSystem().read(output));
+  if (outcome->exitStatus != 0)
+    ADD_FAILURE() << outcome->messages;
+  return outcome->outputs["bitcode"];
 }
 
 /// One program in one mode, loaded.
@@ -73,6 +90,7 @@ public:
     CpuImageOptions options;
     options.mode = mode;
     options.splitBarriers = splitBarriers;
+    options.compiles = &keptCompiles();
     std::string path = directory->file("image.so");
     llvm::Expected<CpuImage> result =
         buildCpuImage(bitcode.bytes, options, realProcessRunner(), path);
