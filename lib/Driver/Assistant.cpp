@@ -24,8 +24,8 @@ void Assistant::Account::add(const StructuredReply &reply) {
     proposal.cost.reset();
 }
 
-bool Assistant::Account::end(llvm::StringRef failure, std::string reason) {
-  proposal.failure = failure.str();
+bool Assistant::Account::end(FailureClass failure, std::string reason) {
+  proposal.failure = failure;
   proposal.reason = std::move(reason);
   return false;
 }
@@ -45,9 +45,9 @@ Assistant::ask(const ModelRequest &request, llvm::StringRef schema, const NodeId
   account.add(*answer);
   if (answer->ok())
     return std::move(answer->value);
-  account.end(outcomeName(answer->outcome), ("the " + roleName(request.role) + "'s reply is " +
-                                             outcomeName(answer->outcome) + ": " + answer->problem)
-                                                .str());
+  account.end(answer->outcome, ("the " + roleName(request.role) + "'s reply is " +
+                                toString(answer->outcome) + ": " + answer->problem)
+                                   .str());
   return std::nullopt;
 }
 
@@ -207,7 +207,8 @@ llvm::Expected<bool> Assistant::ground(const NodeId &node, const PlannerReply &p
       work.instructions = instructionsFor(*source, *planned, plan);
       work.source = std::move(*source);
     } else {
-      grounded = account.end("constraints", "no anchors: " + llvm::toString(source.takeError()));
+      grounded = account.end(FailureClass::Constraints,
+                             "no anchors: " + llvm::toString(source.takeError()));
     }
     return llvm::Error::success();
   });
@@ -252,7 +253,7 @@ llvm::Expected<Proposal> Assistant::take(const json::Value &answer, const Digest
   if (!made.refusal)
     made.refusal = checkReply(made.reply, info);
   if (made.refusal) {
-    account.end("constraints", made.refusal->text());
+    account.end(FailureClass::Constraints, made.refusal->text());
     return std::move(account.proposal);
   }
   auto digest = replies.put(made.reply);
@@ -337,7 +338,7 @@ llvm::Expected<Proposal> Assistant::propose(const NodeId &node, const ProposalRe
       return std::move(account.proposal);
     planned = std::move(**reply);
     if (planned.pass == "none") {
-      account.end("declined", "the planner sees no use: " + planned.why);
+      account.end(FailureClass::Declined, "the planner sees no use: " + planned.why);
       return std::move(account.proposal);
     }
     work.action = *llvm::find_if(choices, [&](const Action &choice) {
@@ -384,14 +385,14 @@ llvm::Expected<Proposal> Assistant::repair(const NodeId &node, const ProposalReq
     std::lock_guard<std::mutex> lock(mutex);
     auto known = works.find(questionOf(node, request) + failed.step.reply);
     if (known == works.end()) {
-      account.end("unavailable", "the reply is not of this run");
+      account.end(FailureClass::Unavailable, "the reply is not of this run");
       return std::move(account.proposal);
     }
     work = known->second;
   }
   window.coder = work.window;
   window.reply = work.reply;
-  window.verdict = failed.word() + (failed.gate.empty() ? "" : ", gate " + failed.gate);
+  window.verdict = failed.word() + (failed.gate ? ", gate " + toString(failed.gate).str() : "");
   window.words = failed.reason;
   window.siblings = shown(request.debugger.attempts);
   ModelRequest question = debuggerRequest(window);
@@ -430,7 +431,7 @@ llvm::Expected<Assistant::Verification> Assistant::verify(const NodeId &original
   }
   if (!answer->ok())
     return Verification{
-        false, ("no verdict: " + outcomeName(answer->outcome) + ", " + answer->problem).str()};
+        false, ("no verdict: " + toString(answer->outcome) + ", " + answer->problem).str()};
   auto verdict = readVerifierReply(answer->value);
   if (!verdict)
     return Verification{false, "no verdict: " + llvm::toString(verdict.takeError())};

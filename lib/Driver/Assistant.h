@@ -89,7 +89,7 @@ private:
     bool priced = true;
     void add(const StructuredReply &reply);
     /// False, with \p failure and \p reason as the end.
-    bool end(llvm::StringRef failure, std::string reason);
+    bool end(FailureClass failure, std::string reason);
   };
 
   /// The answer to \p request; nothing where \p account says why it is no use.

@@ -39,33 +39,16 @@ std::vector<ReportRole> kbopt::reportRoles(const std::map<ModelRole, ModelSpend>
 
 //===-- Attempts ----------------------------------------------------------===//
 
-static ReportOutcome outcomeOf(const Attempt &attempt) {
-  // A proposal that was refused has no reply, and never was a program.
-  if (attempt.ask && attempt.step.reply.empty())
-    return ReportOutcome::Refused;
-  switch (attempt.verdict) {
-  case AttemptVerdict::Correct:
-    return ReportOutcome::Correct;
-  case AttemptVerdict::Incorrect:
-    return ReportOutcome::Incorrect;
-  case AttemptVerdict::Inconclusive:
-    return ReportOutcome::Inconclusive;
-  case AttemptVerdict::NotApplied:
-    return ReportOutcome::NotApplied;
-  }
-  llvm_unreachable("unknown verdict");
-}
-
 static std::string verdictText(const Attempt &attempt) {
   if (attempt.shortcut == "roofline")
     return "not measured";
-  if (outcomeOf(attempt) == ReportOutcome::Refused)
-    return attempt.failure.empty() ? "refused" : attempt.failure;
-  if (attempt.verdict == AttemptVerdict::NotApplied)
+  if (attempt.isRefusedProposal())
+    return (attempt.failure == FailureClass::None ? "refused" : toString(attempt.failure)).str();
+  if (attempt.verdict == VerdictKind::NotApplied)
     return "does not apply";
-  std::string text = verdictName(attempt.verdict).str(), detail = attempt.gate;
-  if (!attempt.failure.empty())
-    detail += (detail.empty() ? "" : ", ") + attempt.failure;
+  std::string text = toString(attempt.verdict).str(), detail = toString(attempt.gate).str();
+  if (attempt.failure != FailureClass::None)
+    detail += ((detail.empty() ? "" : ", ") + toString(attempt.failure)).str();
   return detail.empty() ? text : text + " (" + detail + ")";
 }
 
@@ -77,7 +60,8 @@ static ReportAttempt toRecord(const Attempt &attempt) {
   record.step = attempt.text();
   record.parent = attempt.parent;
   record.node = attempt.node;
-  record.outcome = outcomeOf(attempt);
+  record.outcome = attempt.verdict;
+  record.isRefused = attempt.isRefusedProposal();
   record.verdict = verdictText(attempt);
   record.reason = attempt.reason;
   if (attempt.shortcut == "identical")
@@ -209,7 +193,7 @@ static std::vector<ReportLesson> lessonsOf(const SearchResult &result) {
       const Evidence &record = *found->second;
       evidence.pass = record.pass;
       evidence.state = record.primary;
-      evidence.verdict = verdictName(record.verdict).str();
+      evidence.verdict = toString(record.verdict).str();
       if (record.achievedGain)
         evidence.gain = std::exp(*record.achievedGain);
     }

@@ -105,18 +105,6 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
   return json::Value(std::move(answer));
 }
 
-static AttemptVerdict outcomeOf(const Verdict &verdict) {
-  switch (verdict.kind) {
-  case VerdictKind::Correct:
-    return AttemptVerdict::Correct;
-  case VerdictKind::Incorrect:
-    return AttemptVerdict::Incorrect;
-  case VerdictKind::Inconclusive:
-    return AttemptVerdict::Inconclusive;
-  }
-  llvm_unreachable("unknown verdict");
-}
-
 static MetricMap metricsFrom(const json::Object &metrics) {
   MetricMap map;
   for (const auto &[name, value] : metrics)
@@ -144,9 +132,9 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
     of.timing = verdict.timing;
   }
   NodeJudgement judgement;
-  judgement.verdict = outcomeOf(verdict);
-  judgement.gate = verdict.gate ? toString(*verdict.gate).str() : "";
-  judgement.failure = toString(verdict.failure).str();
+  judgement.verdict = verdict.kind;
+  judgement.gate = verdict.gate;
+  judgement.failure = verdict.failure;
   judgement.reason = verdict.reason;
   if (const json::Object *metrics = object.getObject("metrics")) {
     judgement.metrics = metricsFrom(*metrics);
@@ -159,7 +147,7 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
   }
   if (effort == JudgeEffort::Final && verdict.isCorrect() && verdict.timing &&
       verdict.timing->cold.decision != TimingDecision::Faster) {
-    judgement.verdict = AttemptVerdict::Inconclusive;
+    judgement.verdict = VerdictKind::Inconclusive;
     judgement.reason =
         "measured longer it is not faster than the original: " + verdict.timing->cold.reason;
   }

@@ -149,8 +149,8 @@ static llvm::Expected<StepOutcome> blameCandidate(StepOutcome candidate, llvm::E
       llvm::handleErrors(std::move(error), [&](std::unique_ptr<KbError> refusal) -> llvm::Error {
         if (refusal->status != ExitStatus::Diagnostics)
           return llvm::Error(std::move(refusal));
-        candidate.gate = "G1";
-        candidate.failure = "compile";
+        candidate.gate = GateId::G1;
+        candidate.failure = FailureClass::Compile;
         candidate.reason = refusal->message;
         return llvm::Error::success();
       });
@@ -172,12 +172,11 @@ llvm::Expected<StepOutcome> ProgramEnvironment::rewrite(const NodeId &id, const 
     llvm::StringRef rule = object.getString("rule").value_or("");
     if (rule == editRuleName(EditRule::Parse)) {
       candidate.applied = true;
-      candidate.gate = toString(GateId::G1);
-      candidate.failure = toString(FailureClass::Compile);
+      candidate.gate = GateId::G1;
+      candidate.failure = FailureClass::Compile;
     } else if (!rule.empty()) {
-      candidate.failure = rule == editRuleName(EditRule::Library)
-                              ? "library"
-                              : toString(FailureClass::Constraints).str();
+      candidate.failure = rule == editRuleName(EditRule::Library) ? FailureClass::Library
+                                                                  : FailureClass::Constraints;
     }
     return candidate;
   }

@@ -167,7 +167,7 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::verified(const NodeId &id,
                                                            NodeJudgement judgement) {
   std::vector<JudgedStep> steps = stepsTo(id);
   bool assisted = llvm::any_of(steps, [](const JudgedStep &step) { return !step.reply.empty(); });
-  if (!assistant || !assisted || judgement.verdict != AttemptVerdict::Correct)
+  if (!assistant || !assisted || judgement.verdict != VerdictKind::Correct)
     return judgement;
   std::vector<std::string> words;
   for (const JudgedStep &step : steps)
@@ -176,8 +176,8 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::verified(const NodeId &id,
   if (!verification)
     return verification.takeError();
   if (verification->rejected) {
-    judgement.verdict = AttemptVerdict::Incorrect;
-    judgement.failure = "soft-verification";
+    judgement.verdict = VerdictKind::Incorrect;
+    judgement.failure = FailureClass::SoftVerification;
   }
   judgement.reason = "the verifier: " + verification->reason;
   return judgement;

@@ -58,7 +58,7 @@ void SearchReport::reflected(const Reflection &reflection) {
 
 void SearchReport::started(const NodeJudgement &original) {
   originalUs = bestUs = original.timeUs;
-  if (original.verdict != AttemptVerdict::Correct)
+  if (original.verdict != VerdictKind::Correct)
     return;
   const State &state = original.state;
   context.progress.line("state: " + state.fullName() +
@@ -78,8 +78,9 @@ void SearchReport::started(const NodeJudgement &original) {
 static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
   if (attempt.shortcut == "roofline" || attempt.shortcut == "outranked")
     return attempt.reason;
+  const std::string failure = toString(attempt.failure).str(), gate = toString(attempt.gate).str();
   switch (attempt.verdict) {
-  case AttemptVerdict::Correct: {
+  case VerdictKind::Correct: {
     std::string text =
         llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
                       attempt.parentTimeUs / attempt.timeUs,
@@ -88,15 +89,13 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
       text += llvm::formatv(" (modelled {0:f2} x)", attempt.parentModelledUs / attempt.modelledUs);
     return text;
   }
-  case AttemptVerdict::Incorrect:
-    return "incorrect (" + attempt.gate + (attempt.failure.empty() ? "" : ", " + attempt.failure) +
-           "): " + attempt.reason;
-  case AttemptVerdict::Inconclusive:
-    return "inconclusive" + (attempt.gate.empty() ? "" : " (" + attempt.gate + ")") + ": " +
-           attempt.reason;
-  case AttemptVerdict::NotApplied:
-    return (attempt.ask && attempt.step.reply.empty() ? "no proposal" : "does not apply") +
-           (attempt.failure.empty() ? "" : " (" + attempt.failure + ")") + ": " + attempt.reason;
+  case VerdictKind::Incorrect:
+    return "incorrect (" + gate + (failure.empty() ? "" : ", " + failure) + "): " + attempt.reason;
+  case VerdictKind::Inconclusive:
+    return "inconclusive" + (gate.empty() ? "" : " (" + gate + ")") + ": " + attempt.reason;
+  case VerdictKind::NotApplied:
+    return (attempt.isRefusedProposal() ? "no proposal" : "does not apply") +
+           (failure.empty() ? "" : " (" + failure + ")") + ": " + attempt.reason;
   }
   llvm_unreachable("unknown verdict");
 }
@@ -204,7 +203,7 @@ static llvm::Expected<std::vector<Remark>> remarksOf(Context &context, const Sea
     remarks = std::move(replayed->remarks);
   }
   for (const Attempt &attempt : result.attempts) {
-    bool applied = attempt.verdict != AttemptVerdict::NotApplied;
+    bool applied = attempt.verdict != VerdictKind::NotApplied;
     Remark remark;
     remark.kind = applied ? RemarkKind::Analysis : RemarkKind::Missed;
     remark.pass = attempt.step.pass;
@@ -264,14 +263,14 @@ llvm::Error SearchReport::describeFailure(ProgramEnvironment &environment,
   };
   std::map<std::string, Tried> tried;
   for (const Attempt &attempt : result.attempts) {
-    if (attempt.verdict == AttemptVerdict::NotApplied || !attempt.shortcut.empty())
+    if (attempt.verdict == VerdictKind::NotApplied || !attempt.shortcut.empty())
       continue;
     std::string passes;
     for (const Step &move : attempt.before)
       passes += move.pass + " + ";
     Tried &pass = tried[passes + attempt.step.pass];
     ++pass.count;
-    pass.refused += attempt.verdict == AttemptVerdict::Incorrect;
+    pass.refused += attempt.verdict == VerdictKind::Incorrect;
     if (attempt.correct() && attempt.timeUs > 0)
       pass.best = std::max(pass.best, attempt.parentTimeUs / attempt.timeUs);
   }
@@ -304,11 +303,11 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   Progress &progress = context.progress;
   progress.clear();
   const NodeJudgement &original = result.original;
-  if (original.verdict != AttemptVerdict::Correct) {
+  if (original.verdict != VerdictKind::Correct) {
     // What the recorder says names the program already.
     bool named = llvm::StringRef(original.reason).contains("'" + context.command.shownFile + "'");
     const bool isBlind =
-        original.verdict == AttemptVerdict::Inconclusive && original.gate == toString(GateId::G5);
+        original.verdict == VerdictKind::Inconclusive && original.gate == GateId::G5;
     return llvm::make_error<UsageError>(
         (named ? "" : "'" + context.options.input + "': ") + original.reason,
         isBlind ? "let the program upload its inputs and read back what depends on them, or "

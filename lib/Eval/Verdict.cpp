@@ -7,16 +7,6 @@ using namespace llvm;
 
 namespace kbopt {
 
-static constexpr const char *kindNames[] = {"correct", "incorrect", "inconclusive"};
-static constexpr const char *failureNames[] = {"",        "compile",    "runtime", "correctness",
-                                               "timeout", "constraints"};
-static constexpr const char *gateNames[] = {"G0", "G1", "G2",  "G3",  "G4",  "G5",  "G6",  "G7",
-                                            "G8", "G9", "G10", "G11", "G12", "G13", "G14", "G15"};
-static constexpr const char *gateTitles[] = {
-    "provenance",     "compile",         "deny-list",     "precision census", "CPU device checks",
-    "case admission", "numerics",        "breadth",       "memory",           "sanitizer",
-    "determinism",    "execution audit", "timed outputs", "physics",          "whole program",
-    "unseen shapes"};
 static constexpr const char *outcomeNames[] = {"passed", "failed", "undecided", "not run"};
 
 template <typename Enum, size_t N>
@@ -27,19 +17,8 @@ static std::optional<Enum> parseName(const char *const (&names)[N], StringRef te
   return std::nullopt;
 }
 
-StringRef toString(VerdictKind kind) { return kindNames[static_cast<int>(kind)]; }
-StringRef toString(FailureClass failure) { return failureNames[static_cast<int>(failure)]; }
-StringRef toString(GateId gate) { return gateNames[static_cast<int>(gate)]; }
 StringRef toString(GateOutcome outcome) { return outcomeNames[static_cast<int>(outcome)]; }
-StringRef gateTitle(GateId gate) { return gateTitles[static_cast<int>(gate)]; }
 
-std::optional<VerdictKind> parseVerdictKind(StringRef text) {
-  return parseName<VerdictKind>(kindNames, text);
-}
-std::optional<FailureClass> parseFailureClass(StringRef text) {
-  return parseName<FailureClass>(failureNames, text);
-}
-std::optional<GateId> parseGateId(StringRef text) { return parseName<GateId>(gateNames, text); }
 std::optional<GateOutcome> parseGateOutcome(StringRef text) {
   return parseName<GateOutcome>(outcomeNames, text);
 }

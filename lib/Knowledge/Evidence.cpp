@@ -9,15 +9,6 @@ namespace json = llvm::json;
 
 namespace {
 
-struct VerdictWord {
-  AttemptVerdict verdict;
-  llvm::StringLiteral word;
-};
-constexpr VerdictWord verdictWords[] = {{AttemptVerdict::Correct, "correct"},
-                                        {AttemptVerdict::Incorrect, "incorrect"},
-                                        {AttemptVerdict::Inconclusive, "inconclusive"},
-                                        {AttemptVerdict::NotApplied, "not-applied"}};
-
 struct TextField {
   llvm::StringLiteral key;
   std::string Evidence::*member;
@@ -32,8 +23,6 @@ const TextField textFields[] = {
     {"predecessor", &Evidence::predecessor, false},
     {"chip", &Evidence::chip, true},
     {"device", &Evidence::device, true},
-    {"gate", &Evidence::gate, false},
-    {"failure", &Evidence::failure, false},
     {"reason", &Evidence::reason, false},
     {"cause", &Evidence::cause, false, 2},
     {"reply", &Evidence::reply, false, 2},
@@ -64,20 +53,23 @@ const MapField mapFields[] = {{"parameters", &Evidence::parameters},
 
 bool isField(llvm::StringRef key) {
   auto matches = [&](const auto &field) { return key == field.key; };
-  return llvm::is_contained({"id", "v", "kind", "verdict", "features", "tokens"}, key) ||
+  return llvm::is_contained({"id", "v", "kind", "verdict", "gate", "failure", "features", "tokens"},
+                            key) ||
          llvm::any_of(textFields, matches) || llvm::any_of(numberFields, matches) ||
          llvm::any_of(mapFields, matches);
 }
 
 /// Everything but `id`.
 json::Object toObject(const Evidence &record) {
-  json::Object object{{"verdict", verdictName(record.verdict)}};
+  json::Object object{{"verdict", toString(record.verdict)}};
   int64_t version = attemptVersion;
   auto put = [&](const auto &field) {
     write(object, field.key, record.*field.member);
     if (object.get(field.key))
       version = std::max(version, field.since);
   };
+  write(object, "gate", toString(record.gate).str());
+  write(object, "failure", toString(record.failure).str());
   llvm::for_each(textFields, put);
   llvm::for_each(numberFields, put);
   for (const MapField &field : mapFields)
@@ -93,20 +85,6 @@ json::Object toObject(const Evidence &record) {
 
 } // namespace
 
-llvm::StringRef kbopt::verdictName(AttemptVerdict verdict) {
-  for (const VerdictWord &entry : verdictWords)
-    if (entry.verdict == verdict)
-      return entry.word;
-  return "";
-}
-
-std::optional<AttemptVerdict> kbopt::verdictFromName(llvm::StringRef name) {
-  for (const VerdictWord &entry : verdictWords)
-    if (entry.word == name)
-      return entry.verdict;
-  return std::nullopt;
-}
-
 Digest Evidence::id() const { return idOf(toObject(*this)); }
 
 Digest Evidence::experiment() const {
@@ -118,8 +96,8 @@ Digest Evidence::experiment() const {
     builder.add(name).add(value);
   // A model that is asked again says something else.
   if (!reply.empty() || !role.empty() || tokens)
-    builder.add(reply).add(failure).add(reason);
-  return builder.add(verdictName(verdict)).finish();
+    builder.add(reply).add(toString(failure)).add(reason);
+  return builder.add(toString(verdict)).finish();
 }
 
 std::string Evidence::toLine() const {
@@ -158,10 +136,22 @@ llvm::Expected<Evidence> record::attemptOf(const json::Object &object) {
     return bad("field 'reply' is no digest");
   if (record.cost && *record.cost < 0)
     return bad("field 'cost' is negative");
-  std::optional<AttemptVerdict> verdict = verdictFromName(object.getString("verdict").value_or(""));
+  std::optional<VerdictKind> verdict = parseVerdictKind(object.getString("verdict").value_or(""));
   if (!verdict)
     return bad("field 'verdict' is missing or no verdict");
   record.verdict = *verdict;
+  std::string gate, failure;
+  if (llvm::Error error = readText(object, "gate", /*required=*/false, gate))
+    return std::move(error);
+  if (llvm::Error error = readText(object, "failure", /*required=*/false, failure))
+    return std::move(error);
+  record.gate = parseGateId(gate);
+  if (!record.gate && !gate.empty())
+    return bad("field 'gate' is no gate: '" + gate + "'");
+  if (std::optional<FailureClass> known = parseFailureClass(failure))
+    record.failure = *known;
+  else
+    return bad("field 'failure' is no failure: '" + failure + "'");
   if (llvm::Error error = checkName(object, toObject(record)))
     return std::move(error);
   return record;

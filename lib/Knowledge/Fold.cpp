@@ -78,6 +78,18 @@ static size_t numberLength(llvm::StringRef text) {
   return at;
 }
 
+bool FailureKey::operator<(const FailureKey &other) const {
+  auto names = [](const FailureKey &key) {
+    return std::tuple(llvm::StringRef(key.pass), toString(key.gate), toString(key.failure),
+                      llvm::StringRef(key.cause));
+  };
+  return names(*this) < names(other);
+}
+
+std::string FailureKey::word() const {
+  return (failure == FailureClass::None ? toString(gate) : toString(failure)).str();
+}
+
 std::string kbopt::reasonClass(llvm::StringRef reason) {
   std::string lower = llvm::StringRef(findingText(reason, 1000)).lower(), text;
   llvm::StringRef rest = lower;
@@ -134,9 +146,9 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
     PassStatistics &statistics = result.passes[key];
     PassValues &values = passes[key];
     ++statistics.tries;
-    statistics.applied += record.verdict != AttemptVerdict::NotApplied;
+    statistics.applied += record.verdict != VerdictKind::NotApplied;
     // A reply that was refused never got as far as a verdict.
-    if (record.verdict == AttemptVerdict::Incorrect || !record.failure.empty()) {
+    if (record.verdict == VerdictKind::Incorrect || record.failure != FailureClass::None) {
       FailureStatistics &failure =
           result.failures[{record.pass, record.gate, record.failure,
                            reasonClass(record.cause.empty() ? record.reason : record.cause)}];
@@ -144,7 +156,7 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
         failure.reason = record.reason;
       failure.states.insert(record.primary);
     }
-    if (record.verdict != AttemptVerdict::Correct)
+    if (record.verdict != VerdictKind::Correct)
       continue;
     ++statistics.correct;
     if (!record.achievedGain)

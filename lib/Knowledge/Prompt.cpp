@@ -81,8 +81,8 @@ std::vector<KnownFailure> kbopt::knownFailures(const KnowledgeBase &knowledge, c
   std::vector<KnownFailure> result;
   for (const auto &[key, failure] : knowledge.folded().failures)
     if (key.pass == pass)
-      result.push_back({key.failure.empty() ? key.gate : key.failure, key.cause, failure.reason,
-                        failure.count, llvm::any_of(failure.states, [&](const std::string &seen) {
+      result.push_back({key.word(), key.cause, failure.reason, failure.count,
+                        llvm::any_of(failure.states, [&](const std::string &seen) {
                           return stateKinship(seen, state.fullName()) > 0;
                         })});
   llvm::sort(result, [](const KnownFailure &a, const KnownFailure &b) {

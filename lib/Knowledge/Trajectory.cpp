@@ -17,7 +17,7 @@ Place startOf(const Evidence &e) { return {e.program, e.chip, e.device, e.before
 
 /// Where a step behind \p e starts; nothing where the program did not change.
 std::optional<Place> endOf(const Evidence &e) {
-  if (e.verdict != AttemptVerdict::Correct || e.after.empty() || e.after == e.before)
+  if (e.verdict != VerdictKind::Correct || e.after.empty() || e.after == e.before)
     return std::nullopt;
   return Place{e.program, e.chip, e.device, e.after, e.pass};
 }
@@ -44,10 +44,10 @@ json::Object situationOf(llvm::StringRef type, const Digest &id, const Evidence 
 }
 
 std::string pairLine(const Digest &id, const Evidence &e) {
-  json::Object outcome{{"verdict", verdictName(e.verdict)}};
+  json::Object outcome{{"verdict", toString(e.verdict)}};
   record::write(outcome, "gain", e.achievedGain);
-  record::write(outcome, "gate", e.gate);
-  record::write(outcome, "failure", e.failure);
+  record::write(outcome, "gate", toString(e.gate).str());
+  record::write(outcome, "failure", toString(e.failure).str());
   record::write(outcome, "cause", e.cause);
   record::write(outcome, "reason", e.reason);
   json::Object line = situationOf("pair", id, e);
@@ -62,9 +62,9 @@ std::string pairLine(const Digest &id, const Evidence &e) {
 /// The gain where it is correct, 0 where the program stayed as it was because the
 /// attempt failed or changed nothing, null where nobody knows.
 json::Value rewardOf(const Evidence &e, std::optional<double> gain) {
-  if (e.verdict == AttemptVerdict::Correct)
+  if (e.verdict == VerdictKind::Correct)
     return gain ? json::Value(*gain + 0.0) : json::Value(nullptr);
-  return e.verdict == AttemptVerdict::Inconclusive ? json::Value(nullptr) : json::Value(0.0);
+  return e.verdict == VerdictKind::Inconclusive ? json::Value(nullptr) : json::Value(0.0);
 }
 
 std::string stepLine(const Digest &id, const Evidence &e, const TrajectoryStep &step) {
@@ -75,7 +75,7 @@ std::string stepLine(const Digest &id, const Evidence &e, const TrajectoryStep &
   record::write(line, "program", e.program);
   line["previous"] = orNull(step.previous);
   line["depth"] = step.depth ? json::Value(*step.depth) : json::Value(nullptr);
-  line["verdict"] = verdictName(e.verdict);
+  line["verdict"] = toString(e.verdict);
   line["reward"] = rewardOf(e, e.achievedGain);
   line["credit"] = rewardOf(e, e.creditGain ? e.creditGain : e.achievedGain);
   line["next"] = orNull(step.next);

@@ -68,9 +68,9 @@ bool saySame(const WordSet &a, const WordSet &b) {
 // --- How attempts vote.
 
 Claim voteOf(const Evidence &attempt) {
-  if (attempt.verdict == AttemptVerdict::Incorrect)
+  if (attempt.verdict == VerdictKind::Incorrect)
     return Claim::Fails;
-  if (attempt.verdict != AttemptVerdict::Correct || !attempt.achievedGain)
+  if (attempt.verdict != VerdictKind::Correct || !attempt.achievedGain)
     return Claim::None;
   if (*attempt.achievedGain >= leastVote)
     return Claim::Works;

@@ -8,7 +8,6 @@
 using namespace kbopt;
 namespace json = llvm::json;
 using llvm::StringRef;
-using Outcome = StructuredReply::Outcome;
 
 llvm::Expected<NoReply> kbopt::noReply(llvm::Error error) {
   NoReply none;
@@ -17,28 +16,12 @@ llvm::Expected<NoReply> kbopt::noReply(llvm::Error error) {
         bool spent = why->status == ExitStatus::Budget;
         if (!spent && !why->retryable)
           return llvm::Error(std::move(why));
-        none = {spent ? "budget" : "unavailable", why->message};
+        none = {spent ? FailureClass::Budget : FailureClass::Unavailable, why->message};
         return llvm::Error::success();
       });
   if (other)
     return std::move(other);
   return none;
-}
-
-StringRef kbopt::outcomeName(Outcome outcome) {
-  switch (outcome) {
-  case Outcome::Ok:
-    return "ok";
-  case Outcome::Refused:
-    return "refused";
-  case Outcome::Truncated:
-    return "truncated";
-  case Outcome::Malformed:
-    return "malformed";
-  case Outcome::ToolLimit:
-    return "tool-limit";
-  }
-  llvm_unreachable("unknown outcome");
 }
 
 namespace {
@@ -59,7 +42,7 @@ private:
   /// Looks at the last reply. True: the conversation is over.
   bool take();
   /// Over with \p outcome, or once more with \p advice.
-  bool repair(Outcome outcome, std::string problem, StringRef advice);
+  bool repair(FailureClass outcome, std::string problem, StringRef advice);
   bool callTool(const json::Object &call);
   std::string toolAnswer(const json::Object &call);
   void say(std::string text);
@@ -140,7 +123,7 @@ void Conversation::say(std::string text) {
   request.messages.push_back({ModelMessage::Speaker::User, std::move(text)});
 }
 
-bool Conversation::repair(Outcome outcome, std::string problem, StringRef advice) {
+bool Conversation::repair(FailureClass outcome, std::string problem, StringRef advice) {
   result.outcome = outcome;
   result.problem = std::move(problem);
   if (result.repairs >= limits.repairs)
@@ -180,7 +163,7 @@ std::string Conversation::toolAnswer(const json::Object &call) {
 
 bool Conversation::callTool(const json::Object &call) {
   if (result.toolCalls >= limits.toolCalls) {
-    result.outcome = Outcome::ToolLimit;
+    result.outcome = FailureClass::ToolLimit;
     result.problem =
         "it asks for a tool, and all " + std::to_string(limits.toolCalls) + " calls are used";
     if (warned)
@@ -200,7 +183,7 @@ bool Conversation::callTool(const json::Object &call) {
 
 bool Conversation::take() {
   if (end == ReplyEnd::Refused) {
-    result.outcome = Outcome::Refused;
+    result.outcome = FailureClass::Refused;
     StringRef why = StringRef(result.text).trim().split('\n').first;
     result.problem = why.empty() ? "it was refused without a reason"
                                  : "it was refused: " + why.take_front(200).str();
@@ -209,7 +192,7 @@ bool Conversation::take() {
   std::string problem;
   std::vector<json::Value> objects = jsonObjectsIn(result.text, problem);
   if (end == ReplyEnd::Truncated)
-    return repair(Outcome::Truncated, "it was cut off at the limit of tokens",
+    return repair(FailureClass::Truncated, "it was cut off at the limit of tokens",
                   "Answer again with one complete JSON object, and be much shorter.");
   std::string finding;
   for (json::Value &object : objects) {
@@ -218,7 +201,7 @@ bool Conversation::take() {
       if (std::string fault = check(object); !fault.empty())
         misfit = std::move(fault);
     if (!misfit) {
-      result.outcome = Outcome::Ok;
+      result.outcome = FailureClass::None;
       result.problem.clear();
       result.value = std::move(object);
       return true;
@@ -231,7 +214,7 @@ bool Conversation::take() {
       if (object.getAsObject()->getString("tool"))
         return callTool(*object.getAsObject());
   return repair(
-      Outcome::Malformed, objects.empty() ? problem : finding,
+      FailureClass::Malformed, objects.empty() ? problem : finding,
       "Answer again with one complete JSON object that fits the schema, and nothing else.");
 }
 

@@ -18,8 +18,7 @@ unsigned Explorer::asks(const NodeId &node, const Action &action) const {
 bool Explorer::isRepairable(const ExplorerRequest &request, const Attempt &attempt) {
   return attempt.ask && !request.minimal && !attempt.step.reply.empty() &&
          attempt.shortcut.empty() &&
-         (attempt.verdict == AttemptVerdict::Incorrect ||
-          attempt.verdict == AttemptVerdict::NotApplied);
+         (attempt.verdict == VerdictKind::Incorrect || attempt.verdict == VerdictKind::NotApplied);
 }
 
 //===-- What is told ------------------------------------------------------===//
@@ -27,7 +26,7 @@ bool Explorer::isRepairable(const ExplorerRequest &request, const Attempt &attem
 std::vector<Attempt> Explorer::childrenOf(const NodeId &id) const {
   std::vector<Attempt> children;
   for (const Attempt &attempt : result.attempts)
-    if (attempt.trajectory && attempt.parent == id && attempt.failure != "unavailable")
+    if (attempt.trajectory && attempt.parent == id && attempt.failure != FailureClass::Unavailable)
       children.push_back(attempt);
   return children;
 }
@@ -131,12 +130,12 @@ ProposalRequest Explorer::question(const ExplorerRequest &request, unsigned repa
 
 /// Counts what a reply took; the first refusal of a budget is the last question.
 void Explorer::note(const Proposal &proposal) {
-  if (proposal.failure == "budget") {
+  if (proposal.failure == FailureClass::Budget) {
     if (result.modelEnd.empty())
       result.modelEnd = proposal.reason;
     return;
   }
-  silences = proposal.failure == "unavailable" ? silences + 1 : 0;
+  silences = proposal.failure == FailureClass::Unavailable ? silences + 1 : 0;
   if (silences == mostSilences && result.modelEnd.empty())
     result.modelEnd = proposal.reason;
   ++result.asked;
@@ -157,7 +156,7 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
                              entry.request.step.kernel, entry.request.step.site}];
     count = std::max(count, entry.request.ask);
     if (!mayAsk()) {
-      entry.proposal = Proposal{{}, {}, "budget", result.modelEnd};
+      entry.proposal = Proposal{{}, {}, FailureClass::Budget, result.modelEnd};
     } else {
       open.push_back(&entry);
       questions[&entry] = question(entry.request, entry.repair);

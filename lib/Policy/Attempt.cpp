@@ -33,7 +33,7 @@ double Attempt::gain() const {
 }
 
 std::string Attempt::word() const {
-  return correct() || failure.empty() ? verdictName(verdict).str() : failure;
+  return (correct() || failure == FailureClass::None ? toString(verdict) : toString(failure)).str();
 }
 
 std::string Attempt::text() const {

@@ -22,7 +22,7 @@ llvm::Error Explorer::applyMoves(Pending &entry) {
     if (llvm::Error error =
             keepUnlessStopped(isAlone ? environment.apply(at, move) : environment.rewrite(at, move),
                               [&](StepOutcome made) {
-                                if (made.applied && made.gate.empty()) {
+                                if (made.applied && !made.gate) {
                                   last = std::exchange(at, made.node);
                                   applied.push_back(move);
                                 }
@@ -68,7 +68,7 @@ void Explorer::settle(Pending &entry, std::set<NodeId> &coming,
   const StepOutcome &made = entry.made;
   auto sameCode = byCode.find(made.code);
   auto codeToCome = comingCode.find(made.code);
-  if (!made.applied || !made.gate.empty()) {
+  if (!made.applied || made.gate) {
     entry.fate = Pending::Fate::Failed;
     return;
   }
@@ -184,12 +184,12 @@ Attempt Explorer::resolve(const Pending &pending) {
   };
   switch (pending.fate) {
   case Pending::Fate::NoMove:
-    attempt.verdict = AttemptVerdict::NotApplied;
+    attempt.verdict = VerdictKind::NotApplied;
     attempt.failure = pending.proposal->failure;
     attempt.reason = pending.proposal->reason;
     break;
   case Pending::Fate::Failed:
-    attempt.verdict = pending.made.applied ? AttemptVerdict::Incorrect : AttemptVerdict::NotApplied;
+    attempt.verdict = pending.made.applied ? VerdictKind::Incorrect : VerdictKind::NotApplied;
     attempt.gate = pending.made.gate;
     attempt.failure = pending.made.failure;
     attempt.reason = pending.made.reason;
@@ -207,14 +207,14 @@ Attempt Explorer::resolve(const Pending &pending) {
   case Pending::Fate::Roofline:
     attempt.shortcut = "roofline";
     ++result.pruned;
-    attempt.verdict = AttemptVerdict::Inconclusive;
+    attempt.verdict = VerdictKind::Inconclusive;
     attempt.reason = llvm::formatv("not measured: the roofline allows no less than {0:f2} us, and "
                                    "{1:f2} us is reached already",
                                    pending.made.floorUs, best);
     break;
   case Pending::Fate::Outranked:
     attempt.shortcut = "outranked";
-    attempt.verdict = AttemptVerdict::Inconclusive;
+    attempt.verdict = VerdictKind::Inconclusive;
     attempt.reason = "not measured: the cost model ranks enough others before it";
     break;
   default:
@@ -247,7 +247,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
     }
     Attempt attempt = resolve(entry);
     attempts.push_back(attempt);
-    if (attempt.failure == "budget")
+    if (attempt.failure == FailureClass::Budget)
       continue; // nobody was asked
     if (entry.fate != Pending::Fate::NoMove && attempt.before.empty())
       triedAt[key] = result.attempts.size();
@@ -296,7 +296,7 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
     if (!repaired)
       return repaired.takeError();
     for (auto [place, attempt] : llvm::zip(places, *repaired))
-      if (attempt.failure != "budget")
+      if (attempt.failure != FailureClass::Budget)
         (*attempts)[place] = attempt;
   }
   return attempts;

@@ -78,7 +78,7 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
     if (attempt.parent != node.id) {
       // A search without memory takes nothing along to another program. Nor does it matter there
       // that a model saw no use here.
-      if (!explorer.settings().memory || attempt.failure == "declined")
+      if (!explorer.settings().memory || attempt.failure == FailureClass::Declined)
         continue;
       ++seen.elsewhere;
       seen.failures += attempt.correct() ? -1 : 1;
@@ -112,7 +112,7 @@ std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &a
 bool isDeclined(const Explorer &explorer, const ExplorerNode &node, const std::string &kernel) {
   return llvm::any_of(explorer.attempts(), [&](const Attempt &attempt) {
     return attempt.parent == node.id && attempt.step.kernel == kernel && attempt.repair == 0 &&
-           attempt.failure == "declined";
+           attempt.failure == FailureClass::Declined;
   });
 }
 

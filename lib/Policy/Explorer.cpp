@@ -119,7 +119,7 @@ llvm::Expected<bool> Explorer::start() {
       std::max(0.0, std::min(finalChecks * taken, mostForFinal * (options.budgetSeconds - taken)));
   if (observer)
     observer->started(result.original);
-  return judgement->verdict == AttemptVerdict::Correct && best > 0;
+  return judgement->verdict == VerdictKind::Correct && best > 0;
 }
 
 std::optional<SearchEnd> Explorer::mustEnd() {
@@ -155,7 +155,7 @@ llvm::Expected<std::vector<Action>> Explorer::actionsAfter(const NodeId &id,
     llvm::Expected<StepOutcome> made = environment.rewrite(at, move);
     if (!made)
       return made.takeError();
-    if (made->applied && made->gate.empty())
+    if (made->applied && !made->gate)
       at = made->node;
   }
   return environment.actions(at);
@@ -176,7 +176,7 @@ void Explorer::addNode(const NodeId &id, const Digest &code, const NodeJudgement
 
 void Explorer::noteBest(const NodeId &id) {
   const ExplorerNode &node = nodes.at(id);
-  if (node.judgement.verdict != AttemptVerdict::Correct || node.judgement.timeUs <= 0 ||
+  if (node.judgement.verdict != VerdictKind::Correct || node.judgement.timeUs <= 0 ||
       node.judgement.timeUs > best * (1 - leastImprovement))
     return;
   best = node.judgement.timeUs;
@@ -195,8 +195,8 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   // What was not measured says nothing about the pass; nor does a silent provider, a model that saw
   // no use, nor the gain of several moves about one of them.
   if (attempt.shortcut == "roofline" || attempt.shortcut == "known" ||
-      attempt.shortcut == "outranked" || attempt.failure == "unavailable" ||
-      attempt.failure == "declined" || !attempt.before.empty())
+      attempt.shortcut == "outranked" || attempt.failure == FailureClass::Unavailable ||
+      attempt.failure == FailureClass::Declined || !attempt.before.empty())
     return;
   const ExplorerNode &parent = nodes.at(attempt.parent);
   Evidence e;

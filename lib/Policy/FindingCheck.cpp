@@ -149,8 +149,8 @@ std::string kbopt::refusalOfCause(llvm::StringRef name, llvm::StringRef cause,
   const ReplaySample *sample = sampleOf(buffer, name);
   if (!sample)
     return ("there is no evidence '" + name + "' in this batch").str();
-  if (sample->record.verdict != AttemptVerdict::Incorrect &&
-      sample->record.verdict != AttemptVerdict::NotApplied)
+  if (sample->record.verdict != VerdictKind::Incorrect &&
+      sample->record.verdict != VerdictKind::NotApplied)
     return (name + " did not fail").str();
   if (cause.empty() || cause.size() > longestCause || findingText(cause) != cause)
     return llvm::formatv("it is not one line of at most {0} bytes", longestCause);

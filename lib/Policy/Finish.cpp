@@ -44,7 +44,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool m
         continue;
       const NodeJudgement &without = nodes.at(end->node).judgement;
       const NodeJudgement &with = nodes.at(winner).judgement;
-      if (without.verdict != AttemptVerdict::Correct)
+      if (without.verdict != VerdictKind::Correct)
         continue;
       result.stepGains[i] = without.timeUs / with.timeUs;
       if (without.timeUs > with.timeUs * (1 + freeOfCost))
@@ -63,7 +63,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool m
 std::vector<Leader> Explorer::leaders() const {
   std::vector<const ExplorerNode *> faster;
   for (const auto &[id, node] : nodes)
-    if (node.judgement.verdict == AttemptVerdict::Correct && node.judgement.timeUs > 0 &&
+    if (node.judgement.verdict == VerdictKind::Correct && node.judgement.timeUs > 0 &&
         node.judgement.timeUs < result.original.timeUs * (1 - freeOfCost))
       faster.push_back(&node);
   llvm::sort(faster, [](const ExplorerNode *a, const ExplorerNode *b) {
@@ -131,7 +131,7 @@ llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
       llvm::consumeError(judgement.takeError());
       return finished(nodes.at(winner).judgement, false);
     }
-    if (judgement->verdict == AttemptVerdict::Correct)
+    if (judgement->verdict == VerdictKind::Correct)
       return finished(refined(std::move(*judgement)), true);
     // It passed the search and failed a gate of the end: say so and go on.
     refused.insert(code);

@@ -88,9 +88,9 @@ std::string lineOf(const ReplaySample &sample) {
                     percent(record.predictedGain), percent(record.achievedGain));
   if (percent(record.creditGain) != percent(record.achievedGain))
     line += ", with what followed " + percent(record.creditGain);
-  line += ("; " + verdictName(record.verdict)).str();
-  if (!record.failure.empty())
-    line += " (" + record.failure + ")";
+  line += ("; " + toString(record.verdict)).str();
+  if (record.failure != FailureClass::None)
+    line += (" (" + toString(record.failure) + ")").str();
   if (!record.reason.empty())
     line += ", said " + quoted(record.reason);
   if (!sample.summary.empty())
@@ -193,7 +193,7 @@ public:
       auto none = noReply(answer.takeError());
       if (!none)
         return none.takeError();
-      reflection.failure = std::move(none->failure);
+      reflection.failure = none->failure;
       return std::nullopt;
     }
     reflection.tokens += answer->usage.total();
@@ -201,7 +201,7 @@ public:
     cost += answer->cost.value_or(0);
     reflection.cost = priced ? std::optional(cost) : std::nullopt;
     if (!answer->ok()) {
-      reflection.failure = outcomeName(answer->outcome).str();
+      reflection.failure = answer->outcome;
       return std::nullopt;
     }
     return *answer->value.getAsObject();

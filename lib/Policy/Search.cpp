@@ -18,7 +18,7 @@ SearchObserver::~SearchObserver() = default;
 Strategy::~Strategy() = default;
 
 llvm::Expected<Proposal> Environment::propose(const NodeId &, const ProposalRequest &) {
-  return Proposal{{}, {}, "unavailable", "there is no model"};
+  return Proposal{{}, {}, FailureClass::Unavailable, "there is no model"};
 }
 
 llvm::Expected<Proposal> Environment::repair(const NodeId &node, const ProposalRequest &request,

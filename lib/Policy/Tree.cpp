@@ -107,8 +107,7 @@ private:
       if (attempt.trajectory == 0)
         continue;
       Children &at = children[attempt.parent];
-      at.made +=
-          attempt.repair == 0 && (attempt.verdict != AttemptVerdict::NotApplied || attempt.ask);
+      at.made += attempt.repair == 0 && (attempt.verdict != VerdictKind::NotApplied || attempt.ask);
       at.correct += attempt.correct();
     }
     std::vector<NodeId> result;

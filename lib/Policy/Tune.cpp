@@ -29,7 +29,7 @@ llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Step> pipelin
       return made.takeError();
     if (stopped())
       return Replayed();
-    if (!made->applied || !made->gate.empty()) {
+    if (!made->applied || made->gate) {
       end.refusal = std::move(*made);
       end.refused = move;
       return end;
@@ -76,7 +76,7 @@ Attempt Explorer::tuned(const NodeId &winner, const Step &move, const Replayed &
     attempt.setVerdict(nodes.at(end.node).judgement);
     return attempt;
   }
-  attempt.verdict = end.refusal.applied ? AttemptVerdict::Incorrect : AttemptVerdict::NotApplied;
+  attempt.verdict = end.refusal.applied ? VerdictKind::Incorrect : VerdictKind::NotApplied;
   attempt.gate = end.refusal.gate;
   attempt.failure = end.refusal.failure;
   attempt.reason =

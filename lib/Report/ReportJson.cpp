@@ -5,22 +5,6 @@
 using namespace kbopt;
 namespace json = llvm::json;
 
-static llvm::StringRef outcomeName(ReportOutcome outcome) {
-  switch (outcome) {
-  case ReportOutcome::Correct:
-    return "correct";
-  case ReportOutcome::Incorrect:
-    return "incorrect";
-  case ReportOutcome::Inconclusive:
-    return "inconclusive";
-  case ReportOutcome::NotApplied:
-    return "not-applied";
-  case ReportOutcome::Refused:
-    return "refused";
-  }
-  llvm_unreachable("unknown outcome");
-}
-
 /// Program text and models' words may hold any bytes.
 static json::Value words(llvm::StringRef text) { return json::fixUTF8(text); }
 
@@ -34,7 +18,7 @@ static json::Value toJson(const ReportAttempt &attempt) {
                       {"trajectory", attempt.trajectory},
                       {"pass", words(attempt.pass)},
                       {"move", words(attempt.step)},
-                      {"outcome", outcomeName(attempt.outcome)},
+                      {"outcome", attempt.isRefused ? "refused" : toString(attempt.outcome)},
                       {"verdict", words(attempt.verdict)},
                       {"reason", words(attempt.reason)},
                       {"us", known(attempt.us)},

@@ -105,17 +105,17 @@ std::string report::grouped(uint64_t number) {
 }
 
 StringRef report::outcomeClass(const ReportAttempt &attempt) {
-  switch (attempt.outcome) {
-  case ReportOutcome::Correct:
-    return attempt.us > 0 && attempt.us < attempt.parentUs * 0.995 ? "gain" : "even";
-  case ReportOutcome::Incorrect:
-    return "wrong";
-  case ReportOutcome::Inconclusive:
-    return "open";
-  case ReportOutcome::NotApplied:
-    return "none";
-  case ReportOutcome::Refused:
+  if (attempt.isRefused)
     return "refused";
+  switch (attempt.outcome) {
+  case VerdictKind::Correct:
+    return attempt.us > 0 && attempt.us < attempt.parentUs * 0.995 ? "gain" : "even";
+  case VerdictKind::Incorrect:
+    return "wrong";
+  case VerdictKind::Inconclusive:
+    return "open";
+  case VerdictKind::NotApplied:
+    return "none";
   }
   llvm_unreachable("unknown outcome");
 }

@@ -25,8 +25,7 @@ Said passesOf(const FoldedKnowledge &knowledge) {
 Said failuresOf(const FoldedKnowledge &knowledge) {
   Said said;
   for (const auto &[key, failure] : knowledge.failures)
-    said[key.pass + " " + (key.failure.empty() ? key.gate : key.failure) + ": " + key.cause] =
-        counted(failure.count, "time");
+    said[key.pass + " " + key.word() + ": " + key.cause] = counted(failure.count, "time");
   return said;
 }
 

@@ -1,13 +1,13 @@
 //===- Verdict.h - What the judge says about a candidate --------*- C++ -*-===//
 //
-// Owns the vocabulary of EVALUATION.md: three-valued verdicts, failure
-// classes, gates and the record that each gate leaves, with their JSON form.
-// It owns no gate and runs nothing.
+// Owns the record that each gate leaves and the verdict that follows from
+// them, with their JSON form. It owns no gate and runs nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBOPT_EVAL_VERDICT_H
 #define KBOPT_EVAL_VERDICT_H
 
+#include "kb-opt/Core/Verdict.h"
 #include "kb-opt/Eval/GpuDevice.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -17,28 +17,12 @@
 
 namespace kbopt {
 
-/// Inconclusive keeps the baseline and says why.
-enum class VerdictKind { Correct, Incorrect, Inconclusive };
-
-/// Why a candidate is not correct, in the tuning community's words.
-enum class FailureClass { None, Compile, Runtime, Correctness, Timeout, Constraints };
-
-/// The gates of EVALUATION.md in the order in which they run.
-enum class GateId { G0, G1, G2, G3, G4, G5, G6, G7, G8, G9, G10, G11, G12, G13, G14, G15 };
-
 /// Passed and failed are facts about the candidate. Undecided stops the judge
 /// with an inconclusive verdict. NotRun says that the gate does not apply here
 /// (for instance a GPU gate on the CPU device) and why.
 enum class GateOutcome { Passed, Failed, Undecided, NotRun };
 
-llvm::StringRef toString(VerdictKind kind);     ///< "correct", …
-llvm::StringRef toString(FailureClass failure); ///< "compile", …; "" for None
-llvm::StringRef toString(GateId gate);          ///< "G0", …
-llvm::StringRef toString(GateOutcome outcome);  ///< "passed", "failed", "undecided", "not run"
-llvm::StringRef gateTitle(GateId gate);         ///< "provenance", "compile", …
-std::optional<VerdictKind> parseVerdictKind(llvm::StringRef text);
-std::optional<FailureClass> parseFailureClass(llvm::StringRef text);
-std::optional<GateId> parseGateId(llvm::StringRef text);
+llvm::StringRef toString(GateOutcome outcome); ///< "passed", "failed", "undecided", "not run"
 std::optional<GateOutcome> parseGateOutcome(llvm::StringRef text);
 
 /// What one gate found. `reason` is one lower-case sentence; `details` are the

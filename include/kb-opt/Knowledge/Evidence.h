@@ -8,6 +8,7 @@
 #ifndef KBOPT_KNOWLEDGE_EVIDENCE_H
 #define KBOPT_KNOWLEDGE_EVIDENCE_H
 
+#include "kb-opt/Core/Verdict.h"
 #include "kb-opt/Support/Digest.h"
 #include "llvm/Support/Error.h"
 #include <map>
@@ -16,16 +17,6 @@
 #include <vector>
 
 namespace kbopt {
-
-/// How an attempt ended.
-enum class AttemptVerdict {
-  Correct,      ///< every gate passed, and a time was taken
-  Incorrect,    ///< a gate failed: `gate`, `failure`, `reason`
-  Inconclusive, ///< could not be decided; the baseline stays
-  NotApplied,   ///< the pass found nothing to do here
-};
-llvm::StringRef verdictName(AttemptVerdict verdict);
-std::optional<AttemptVerdict> verdictFromName(llvm::StringRef name);
 
 /// Immutable once written. Gains are natural logarithms of time before over
 /// time after: positive is faster.
@@ -38,11 +29,9 @@ struct Evidence {
   std::string predecessor; ///< pass before it in the same pipeline; empty: none
   std::string chip;
   std::string device; ///< "cpu-modelled" or "cuda"
-  AttemptVerdict verdict = AttemptVerdict::Correct;
-  std::string gate; ///< G0 to G15, where a gate failed
-  /// compile, runtime, correctness, timeout, constraints; of a reply that could
-  /// not be used: refused, malformed
-  std::string failure;
+  VerdictKind verdict = VerdictKind::Correct;
+  std::optional<GateId> gate; ///< that failed
+  FailureClass failure = FailureClass::None;
   std::string reason; ///< in words, one line
   /// What went wrong, in a few words that other attempts share ("missing barrier
   /// after the tile is filled"): a role's; empty: taken from `reason` when folded.

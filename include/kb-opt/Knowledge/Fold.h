@@ -46,8 +46,14 @@ struct EdgeKey {
 
 /// `cause`: a role's words, or `reasonClass` of the reason.
 struct FailureKey {
-  std::string pass, gate, failure, cause;
-  auto operator<=>(const FailureKey &) const = default;
+  std::string pass;
+  std::optional<GateId> gate;
+  FailureClass failure = FailureClass::None;
+  std::string cause;
+  /// The order of the names, in which they are listed.
+  bool operator<(const FailureKey &other) const;
+  /// The failure, or else the gate.
+  std::string word() const;
 };
 
 struct FailureStatistics {

@@ -11,6 +11,7 @@
 #ifndef KBOPT_LLM_STRUCTUREDREPLY_H
 #define KBOPT_LLM_STRUCTUREDREPLY_H
 
+#include "kb-opt/Core/Verdict.h"
 #include "kb-opt/LLM/Model.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
@@ -34,16 +35,10 @@ struct StructuredLimits {
 };
 
 struct StructuredReply {
-  enum class Outcome {
-    Ok,
-    Refused,   ///< the provider or the model refused
-    Truncated, ///< still too long when asked for less
-    Malformed, ///< no fitting object after all repairs
-    ToolLimit, ///< asked for tools instead of answering
-  };
-  Outcome outcome = Outcome::Malformed;
-  llvm::json::Value value = nullptr; ///< with Ok: fits the schema and the check
-  std::string problem;               ///< without Ok: one line of what was wrong last
+  /// None: `value` fits. Else Refused, Truncated, Malformed or ToolLimit.
+  FailureClass outcome = FailureClass::Malformed;
+  llvm::json::Value value = nullptr; ///< where it is ok: fits the schema and the check
+  std::string problem;               ///< where it is not: one line of what was wrong last
   std::string text;                  ///< of the last reply, as it came
   std::string model;                 ///< of the last reply
   unsigned asked = 0, repairs = 0, toolCalls = 0;
@@ -52,10 +47,8 @@ struct StructuredReply {
   std::optional<double> cost;
   double seconds = 0;
 
-  bool ok() const { return outcome == Outcome::Ok; }
+  bool ok() const { return outcome == FailureClass::None; }
 };
-/// "ok", "refused", "truncated", "malformed", "tool-limit".
-llvm::StringRef outcomeName(StructuredReply::Outcome outcome);
 
 /// What is wrong with an object that fits the schema, in one line; empty: nothing. For what a
 /// schema cannot say, such as a name that has to be one of those in the request.
@@ -73,7 +66,8 @@ llvm::Expected<StructuredReply> askStructured(Model &model, ModelRequest request
 
 /// Why there is no reply, where a search goes on without one.
 struct NoReply {
-  std::string failure; ///< "budget": one is spent; "unavailable": the service does not answer now
+  /// Budget: one is spent. Unavailable: the service does not answer now.
+  FailureClass failure = FailureClass::None;
   std::string reason;
 };
 /// The error of `askStructured` as that. Anything else (a refused key, a transcript that lacks

@@ -64,8 +64,10 @@ struct Attempt {
   std::vector<Step> before = {}; ///< ExplorerRequest::before, those that applied
   /// `node` empty if nothing was made or it was dropped. Tune: the parent is the winner.
   NodeId parent, node;
-  AttemptVerdict verdict = AttemptVerdict::NotApplied;
-  std::string gate, failure, reason;
+  VerdictKind verdict = VerdictKind::NotApplied;
+  std::optional<GateId> gate;
+  FailureClass failure = FailureClass::None;
+  std::string reason;
   double timeUs = 0, parentTimeUs = 0;         ///< `timeUs` only where correct
   double modelledUs = 0, parentModelledUs = 0; ///< NodeJudgement::modelledUs, likewise
   double predictedGain = 0;                    ///< logarithmic, of the kernel
@@ -80,7 +82,9 @@ struct Attempt {
   uint64_t tokens = 0;        ///< of the replies to this very attempt
   std::optional<double> cost; ///< US dollars; nothing: unknown, or nobody was asked
 
-  bool correct() const { return verdict == AttemptVerdict::Correct; }
+  /// Whether it was asked for and no proposal came: it never was a program.
+  bool isRefusedProposal() const { return ask && step.reply.empty(); }
+  bool correct() const { return verdict == VerdictKind::Correct; }
   /// Whether it counts as a candidate that was judged.
   bool judged() const {
     return phase != AttemptPhase::Confirm && shortcut.empty() && !node.empty();

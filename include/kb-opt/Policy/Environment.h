@@ -23,9 +23,10 @@ struct StepOutcome {
   double floorUs = 0;
   /// What the cost model says of the program; 0: unknown.
   double modelledUs = 0;
-  /// A gate that failed already (G0 to G3), else empty. A move that does not apply
-  /// may have a `failure`, too: a reply that breaks a rule on edits ("constraints").
-  std::string gate, failure;
+  /// A gate that failed already (G0 to G3). A move that does not apply may have a
+  /// `failure`, too: a reply that breaks a rule on edits.
+  std::optional<GateId> gate;
+  FailureClass failure = FailureClass::None;
 };
 
 /// One kernel of a judged program.
@@ -38,8 +39,10 @@ struct KernelProfile {
 
 /// What the judge says of a node.
 struct NodeJudgement {
-  AttemptVerdict verdict = AttemptVerdict::Inconclusive;
-  std::string gate, failure, reason;
+  VerdictKind verdict = VerdictKind::Inconclusive;
+  std::optional<GateId> gate;
+  FailureClass failure = FailureClass::None;
+  std::string reason;
   double timeUs = 0; ///< only where correct
   /// Where `timeUs` is measured: what the cost model says; 0: nothing.
   double modelledUs = 0;

@@ -42,8 +42,8 @@ struct Reflection {
   /// What went wrong with failed samples, in words that other failures share.
   std::map<std::string, std::string> causes;
   std::vector<std::string> refused; ///< what was not taken, and why
-  /// Why there is nothing: "malformed", "truncated", "refused", "budget", "unavailable".
-  std::string failure;
+  /// Why there is nothing.
+  FailureClass failure = FailureClass::None;
   uint64_t tokens = 0;
   std::optional<double> cost;
 };

@@ -71,11 +71,8 @@ struct Proposal {
   std::optional<Step> step;
   /// Numbers that the reply leaves to the tuner.
   std::vector<ParameterRange> ranges;
-  /// Where there is no move: "refused", "malformed", "truncated", "constraints",
-  /// "library", "timeout", "declined" (the planner sees no use), …; "budget": nothing
-  /// was sent, and the search asks no more; "unavailable": no reply, which says
-  /// nothing about the pass.
-  std::string failure;
+  /// Why there is no move.
+  FailureClass failure = FailureClass::None;
   std::string reason; ///< one line of words
   uint64_t tokens = 0;
   std::optional<double> cost = std::nullopt; ///< US dollars; nothing: unknown

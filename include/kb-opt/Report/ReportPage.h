@@ -9,13 +9,11 @@
 #define KBOPT_REPORT_REPORTPAGE_H
 
 #include "kb-opt/Core/Remark.h"
+#include "kb-opt/Core/Verdict.h"
 #include "kb-opt/Report/ProfilePage.h"
 #include <optional>
 
 namespace kbopt {
-
-/// How something that was tried ended, as the page marks it.
-enum class ReportOutcome { Correct, Incorrect, Inconclusive, NotApplied, Refused };
 
 /// One step that was tried, or proposed and refused.
 struct ReportAttempt {
@@ -25,8 +23,9 @@ struct ReportAttempt {
   unsigned trajectory = 0;  ///< from 1; 0: at the end, with the winner
   std::string pass, step;   ///< "unroll-loop", "unroll-loop{factor=4 kernel=k}"
   std::string parent, node; ///< names of programs; `node` empty: none was made
-  ReportOutcome outcome = ReportOutcome::NotApplied;
-  std::string verdict; ///< "correct", "incorrect (G6, correctness)"
+  VerdictKind outcome = VerdictKind::NotApplied;
+  bool isRefused = false; ///< a proposal that was refused, and never was a program
+  std::string verdict;    ///< "correct", "incorrect (G6, correctness)"
   std::string reason;
   std::string shortcut; ///< in words, why it was not measured; empty: it was
   double us = 0;        ///< 0: unknown

@@ -52,15 +52,29 @@ TEST(Evidence, ALineReadsBackTheSame) {
   EXPECT_EQ(again.features, record.features);
   EXPECT_EQ(again.time, record.time);
   Evidence failed = sample();
-  failed.verdict = AttemptVerdict::Incorrect;
+  failed.verdict = VerdictKind::Incorrect;
   failed.achievedGain.reset();
-  failed.gate = "G6";
-  failed.failure = "correctness";
+  failed.gate = GateId::G6;
+  failed.failure = FailureClass::Correctness;
   failed.reason = "out[3] is \"7\",\nexpected 8";
   again = llvm::cantFail(parseEvidence(failed.toLine()));
-  EXPECT_EQ(again.verdict, AttemptVerdict::Incorrect);
+  EXPECT_EQ(again.verdict, VerdictKind::Incorrect);
   EXPECT_EQ(again.achievedGain, std::nullopt);
   EXPECT_EQ(again.reason, failed.reason);
+}
+
+TEST(Evidence, NamesAWordThatItDoesNotKnow) {
+  Evidence failed = sample();
+  failed.gate = GateId::G6;
+  failed.failure = FailureClass::Correctness;
+  const std::string line = failed.toLine();
+  for (auto [from, to] :
+       {std::pair("\"G6\"", "\"G99\""), std::pair("\"correctness\"", "\"taste\"")}) {
+    llvm::Expected<Evidence> read = parseEvidence(replaced(line, from, to));
+    ASSERT_FALSE(read);
+    EXPECT_NE(llvm::toString(read.takeError()).find(llvm::StringRef(to).trim('"')),
+              std::string::npos);
+  }
 }
 
 TEST(Evidence, TheNameIsOfTheContentAndNotOfTheTime) {

@@ -32,14 +32,14 @@ TEST(Fold, CountsAndMoments) {
   set.insert(tryOf("unroll-loop", 0.1));
   set.insert(tryOf("unroll-loop", 0.3));
   Evidence wrong = tryOf("unroll-loop", 0);
-  wrong.verdict = AttemptVerdict::Incorrect;
+  wrong.verdict = VerdictKind::Incorrect;
   wrong.achievedGain.reset();
-  wrong.gate = "G6";
-  wrong.failure = "correctness";
+  wrong.gate = GateId::G6;
+  wrong.failure = FailureClass::Correctness;
   wrong.reason = "out[3] differs";
   set.insert(wrong);
   Evidence idle = wrong;
-  idle.verdict = AttemptVerdict::NotApplied;
+  idle.verdict = VerdictKind::NotApplied;
   set.insert(idle);
   FoldedKnowledge folded = foldEvidence(set);
   const PassStatistics &statistics = folded.passes.at(unroll);

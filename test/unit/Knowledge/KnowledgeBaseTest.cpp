@@ -23,8 +23,7 @@ KnowledgeBase baseFor(const char *chip, llvm::StringRef device = "cuda") {
 
 /// \p count correct tries of a pass in uncoalesced_access.
 EvidenceSet tries(llvm::StringRef pass, double gain, unsigned count, llvm::StringRef chip = "h200",
-                  AttemptVerdict verdict = AttemptVerdict::Correct,
-                  llvm::StringRef predecessor = "",
+                  VerdictKind verdict = VerdictKind::Correct, llvm::StringRef predecessor = "",
                   std::map<std::string, std::string> parameters = {}) {
   EvidenceSet set;
   for (unsigned i = 0; i != count; ++i) {
@@ -37,7 +36,7 @@ EvidenceSet tries(llvm::StringRef pass, double gain, unsigned count, llvm::Strin
     e.predecessor = predecessor.str();
     e.parameters = parameters;
     e.program = "p" + std::to_string(i);
-    if (verdict == AttemptVerdict::Correct)
+    if (verdict == VerdictKind::Correct)
       e.achievedGain = e.creditGain = gain;
     set.insert(e);
   }
@@ -87,7 +86,7 @@ TEST(KnowledgeBase, FailuresLowerTheChance) {
   KnowledgeBase base = baseFor("h200");
   State state = stateOf("uncoalesced_access");
   double before = base.predict(state, "coalesce-accesses", {}).success;
-  base.learn(tries("coalesce-accesses", 0, 12, "h200", AttemptVerdict::Incorrect));
+  base.learn(tries("coalesce-accesses", 0, 12, "h200", VerdictKind::Incorrect));
   EXPECT_LT(base.predict(state, "coalesce-accesses", {}).success, before / 3);
 }
 
@@ -140,7 +139,7 @@ TEST(KnowledgeBase, EdgesAreLearnt) {
   State state = stateOf("uncoalesced_access");
   base.learn(tries("unroll-loop", 0.0, 10));
   double before = base.predict(state, "unroll-loop", {"branch-to-select"}).value;
-  base.learn(tries("unroll-loop", 0.6, 10, "h200", AttemptVerdict::Correct, "branch-to-select"));
+  base.learn(tries("unroll-loop", 0.6, 10, "h200", VerdictKind::Correct, "branch-to-select"));
   EXPECT_GT(base.predict(state, "unroll-loop", {"branch-to-select"}).value,
             base.predict(state, "unroll-loop", {"hoist-loop-invariant"}).value + 0.1);
   EXPECT_GT(base.predict(state, "unroll-loop", {"branch-to-select"}).value, before);
@@ -155,9 +154,9 @@ TEST(KnowledgeBase, ShapeMovesItsPipelineUp) {
 
 TEST(KnowledgeBase, ParametersAreRankedByWhatTheyGained) {
   KnowledgeBase base = baseFor("h200");
-  base.learn(tries("unroll-loop", 0.1, 4, "h200", AttemptVerdict::Correct, "", {{"factor", "2"}}));
-  base.learn(tries("unroll-loop", 0.3, 4, "h200", AttemptVerdict::Correct, "", {{"factor", "4"}}));
-  base.learn(tries("unroll-loop", -0.3, 4, "h200", AttemptVerdict::Correct, "", {{"factor", "8"}}));
+  base.learn(tries("unroll-loop", 0.1, 4, "h200", VerdictKind::Correct, "", {{"factor", "2"}}));
+  base.learn(tries("unroll-loop", 0.3, 4, "h200", VerdictKind::Correct, "", {{"factor", "4"}}));
+  base.learn(tries("unroll-loop", -0.3, 4, "h200", VerdictKind::Correct, "", {{"factor", "8"}}));
   EXPECT_EQ(base.knownParameters(stateOf("uncoalesced_access"), "unroll-loop"),
             (std::vector<std::string>{"factor=4", "factor=2", "factor=8"}));
   EXPECT_TRUE(base.knownParameters(stateOf("memory_latency_bound"), "unroll-loop").empty());

@@ -75,8 +75,8 @@ TEST(Trajectory, CirclesAndIdleStepsEnd) {
 
 TEST(Trajectory, RewardsAreOfTheVerdict) {
   Evidence good = step("a", "0", "1"), wrong = step("b", "0", "2"), open = step("c", "0", "3");
-  wrong.verdict = AttemptVerdict::Incorrect;
-  open.verdict = AttemptVerdict::Inconclusive;
+  wrong.verdict = VerdictKind::Incorrect;
+  open.verdict = VerdictKind::Inconclusive;
   wrong.achievedGain = wrong.creditGain = open.achievedGain = open.creditGain = std::nullopt;
   EvidenceSet set = setOf({good, wrong, open});
   llvm::json::Object line = stepOf(set, good);

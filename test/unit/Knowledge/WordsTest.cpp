@@ -26,11 +26,11 @@ Evidence attempt(double gain, llvm::StringRef program, llvm::StringRef pass = "c
 Evidence failed(llvm::StringRef reason, llvm::StringRef program,
                 llvm::StringRef pass = "coalesce-accesses") {
   Evidence e = attempt(0, program, pass);
-  e.verdict = AttemptVerdict::Incorrect;
+  e.verdict = VerdictKind::Incorrect;
   e.achievedGain.reset();
   e.creditGain.reset();
-  e.gate = "G6";
-  e.failure = "correctness";
+  e.gate = GateId::G6;
+  e.failure = FailureClass::Correctness;
   e.reason = reason.str();
   return e;
 }
@@ -197,9 +197,9 @@ TEST(Words, FailuresAreCountedByCause) {
   Evidence said = failed("whatever", "d");
   said.cause = "Missing barrier";
   Evidence refused = failed("it deletes the store to out", "e");
-  refused.verdict = AttemptVerdict::NotApplied;
-  refused.gate.clear();
-  refused.failure = "refused";
+  refused.verdict = VerdictKind::NotApplied;
+  refused.gate.reset();
+  refused.failure = FailureClass::Refused;
   KnowledgeBase knowledge = base(setOf({failed("out[3] is 7", "a"), failed("out[4] is 9", "b"),
                                         failed("out[4] is 9", "c"), said, refused},
                                        {}));

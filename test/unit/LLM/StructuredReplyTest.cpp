@@ -5,7 +5,6 @@
 
 using namespace kbopt;
 namespace json = llvm::json;
-using Outcome = StructuredReply::Outcome;
 
 static json::Value parsed(llvm::StringRef text) { return llvm::cantFail(json::parse(text)); }
 
@@ -176,7 +175,7 @@ TEST(Structured, AsksAgainWithWhatTheCallerFinds) {
       scripted({replyWith(goodEdit), replyWith(goodEdit), replyWith(goodEdit)});
   reply =
       llvm::cantFail(askStructured(stubborn, question("go"), parsed(editSchema), {}, {}, never));
-  EXPECT_EQ(reply.outcome, Outcome::Malformed);
+  EXPECT_EQ(reply.outcome, FailureClass::Malformed);
   EXPECT_EQ(reply.problem, "never right");
   EXPECT_EQ(reply.asked, 3u);
 }
@@ -184,7 +183,7 @@ TEST(Structured, AsksAgainWithWhatTheCallerFinds) {
 TEST(Structured, OutcomesAreNoErrors) {
   FunctionModel garbage = scripted({replyWith("a"), replyWith("b"), replyWith("c")});
   auto reply = llvm::cantFail(askStructured(garbage, question("go"), parsed(editSchema)));
-  EXPECT_EQ(reply.outcome, Outcome::Malformed);
+  EXPECT_EQ(reply.outcome, FailureClass::Malformed);
   EXPECT_EQ(reply.problem, "it holds no JSON object");
   EXPECT_EQ(reply.text, "c");
   EXPECT_EQ(reply.asked, 3u);
@@ -193,7 +192,7 @@ TEST(Structured, OutcomesAreNoErrors) {
   no.end = ReplyEnd::Refused;
   FunctionModel refuses = scripted({no});
   reply = llvm::cantFail(askStructured(refuses, question("go"), parsed(editSchema)));
-  EXPECT_EQ(reply.outcome, Outcome::Refused);
+  EXPECT_EQ(reply.outcome, FailureClass::Refused);
   EXPECT_EQ(reply.problem, "it was refused: I will not help with that.");
   EXPECT_EQ(reply.asked, 1u) << "asking again does not help";
 
@@ -201,8 +200,8 @@ TEST(Structured, OutcomesAreNoErrors) {
   half.end = ReplyEnd::Truncated;
   FunctionModel tooLong = scripted({half, half, half});
   reply = llvm::cantFail(askStructured(tooLong, question("go"), parsed(editSchema)));
-  EXPECT_EQ(reply.outcome, Outcome::Truncated);
-  EXPECT_EQ(outcomeName(reply.outcome), "truncated");
+  EXPECT_EQ(reply.outcome, FailureClass::Truncated);
+  EXPECT_EQ(toString(reply.outcome), "truncated");
   EXPECT_NE(tooLong.asked[1].messages.back().text.find("much shorter"), std::string::npos);
 }
 
@@ -255,7 +254,7 @@ TEST(Structured, ToolCallsAndAnswersHaveLimits) {
   FunctionModel model = scripted({call, call, call, call});
   auto reply = llvm::cantFail(askStructured(model, question("go"), parsed(editSchema),
                                             {searchTool(std::string(100, 'x'))}, limits));
-  EXPECT_EQ(reply.outcome, Outcome::ToolLimit);
+  EXPECT_EQ(reply.outcome, FailureClass::ToolLimit);
   EXPECT_EQ(reply.toolCalls, 2u);
   EXPECT_EQ(reply.asked, 4u) << "told once that none is left";
   EXPECT_NE(model.asked[1].messages.back().text.find("(cut off here"), std::string::npos);

@@ -63,7 +63,7 @@ TEST(Ablations, WithoutMemoryNothingIsLearntOnTheWay) {
       options.batch = 1;
       options.budgetCandidates = 40;
       for (const Attempt &attempt : search(world, options, "rollout").attempts)
-        count += attempt.failure == "compile";
+        count += attempt.failure == FailureClass::Compile;
     }
     return count;
   };
@@ -77,7 +77,7 @@ TEST(Ablations, WithoutProfileThereAreTimesAndNothingElse) {
   for (FakePass &pass : world.passes)
     pass.floorUs = 1000; // would prune every candidate
   FakePass pass{"invent"};
-  pass.replies = {{"r", "compile"}};
+  pass.replies = {{"r", FailureClass::Compile}};
   world.passes.push_back(pass);
   world.adjust = [](const FakeEnvironment::Moves &, NodeJudgement &judgement) {
     judgement.metrics = {{"dram__bytes_read.sum", 1024}};
@@ -102,8 +102,9 @@ TEST(Ablations, WithoutProfileThereAreTimesAndNothingElse) {
 TEST(Ablations, TheMinimalAgentAsksOneRoleForWholeKernels) {
   FakeEnvironment world;
   FakePass invent{"invent"};
-  FakeReply wrong{"wrong"}, first{"first", "", {{"", 0.8}}}, second{"second", "", {{"", 0.7}}};
-  wrong.verdict = AttemptVerdict::Incorrect;
+  FakeReply wrong{"wrong"}, first{"first", FailureClass::None, {{"", 0.8}}},
+      second{"second", FailureClass::None, {{"", 0.7}}};
+  wrong.verdict = VerdictKind::Incorrect;
   invent.replies = {wrong, first, second};
   world.passes = {invent, {"unroll-loop", {{"", 0.1}}}};
   SearchOptions options;

@@ -14,12 +14,12 @@ namespace {
 void fillModelWorld(FakeEnvironment &world) {
   FakePass tiling{"shared-memory-tiling"};
   FakeReply wrong{"wrong"}, good{"good"};
-  wrong.verdict = AttemptVerdict::Incorrect;
+  wrong.verdict = VerdictKind::Incorrect;
   good.factors = {{"16", 0.6}, {"32", 0.5}, {"64", 0.4}};
   good.values = {"16", "32", "64"};
-  tiling.replies = {wrong, good, {"", "refused"}};
+  tiling.replies = {wrong, good, {"", FailureClass::Refused}};
   FakePass invent{"invent"};
-  invent.replies = {{"", "malformed"}, {"broken", "compile"}};
+  invent.replies = {{"", FailureClass::Malformed}, {"broken", FailureClass::Compile}};
   FakePass unroll{"unroll-loop", {{"", 0.5}}};
   world.passes = {tiling, invent, unroll};
 }
@@ -47,7 +47,7 @@ struct World {
 TEST(Asking, AProposalIsAppliedAndJudged) {
   World run;
   FakePass pass{"invent"};
-  pass.replies = {{"r1", "", {{"", 0.5}}}};
+  pass.replies = {{"r1", FailureClass::None, {{"", 0.5}}}};
   run.world.passes = {pass};
   run.start();
   std::vector<Attempt> attempts = run.ask("invent");
@@ -68,9 +68,9 @@ TEST(Asking, AProposalIsAppliedAndJudged) {
 TEST(Asking, WhatFailsGoesToTheDebugger) {
   World run;
   FakePass pass{"invent"};
-  pass.replies = {{"r1", "compile"}};
-  FakeReply second{"r2"}, third{"r3", "", {{"", 0.25}}};
-  second.verdict = AttemptVerdict::Incorrect;
+  pass.replies = {{"r1", FailureClass::Compile}};
+  FakeReply second{"r2"}, third{"r3", FailureClass::None, {{"", 0.25}}};
+  second.verdict = VerdictKind::Incorrect;
   third.cost = std::nullopt;
   pass.repairs = {{"r1", {second}}, {"r2", {third, third}}};
   run.world.passes = {pass};
@@ -90,8 +90,8 @@ TEST(Asking, WhatFailsGoesToTheDebugger) {
   EXPECT_EQ(run.world.questions[2].second.debugger.attempts.size(), 2u);
   SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
   ASSERT_EQ(result.evidence.size(), 3u);
-  EXPECT_EQ(result.evidence[0].failure, "compile");
-  EXPECT_EQ(result.evidence[1].failure, "correctness");
+  EXPECT_EQ(result.evidence[0].failure, FailureClass::Compile);
+  EXPECT_EQ(result.evidence[1].failure, FailureClass::Correctness);
   EXPECT_NEAR(*result.evidence[2].creditGain, std::log(4), 1e-12);
   EXPECT_FALSE(result.costKnown) << "one reply has no price";
 }
@@ -99,10 +99,10 @@ TEST(Asking, WhatFailsGoesToTheDebugger) {
 TEST(Asking, RepairsEnd) {
   World run;
   FakePass pass{"invent"};
-  pass.replies = {{"r0", "compile"}};
+  pass.replies = {{"r0", FailureClass::Compile}};
   for (int i = 0; i != 9; ++i)
     pass.repairs["r" + std::to_string(i)] =
-        std::vector<FakeReply>(9, {"r" + std::to_string(i + 1), "compile"});
+        std::vector<FakeReply>(9, {"r" + std::to_string(i + 1), FailureClass::Compile});
   run.world.passes = {pass};
   run.options.repairs = 2;
   run.start();
@@ -111,7 +111,7 @@ TEST(Asking, RepairsEnd) {
   // The debugger may give up: that is the end, too.
   World other;
   FakePass hopeless{"invent"};
-  hopeless.replies = {{"r0", "compile"}};
+  hopeless.replies = {{"r0", FailureClass::Compile}};
   other.world.passes = {hopeless};
   other.start();
   EXPECT_EQ(other.ask("invent")[0].word(), "declined");
@@ -119,7 +119,9 @@ TEST(Asking, RepairsEnd) {
 }
 
 TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
-  for (const char *failure : {"refused", "malformed", "truncated", "constraints", "library"}) {
+  for (FailureClass failure :
+       {FailureClass::Refused, FailureClass::Malformed, FailureClass::Truncated,
+        FailureClass::Constraints, FailureClass::Library}) {
     World run;
     FakePass pass{"invent"};
     pass.replies = {{"", failure}};
@@ -127,13 +129,13 @@ TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
     run.start();
     std::vector<Attempt> attempts = run.ask("invent");
     ASSERT_EQ(attempts.size(), 1u);
-    EXPECT_EQ(attempts[0].word(), failure);
+    EXPECT_EQ(attempts[0].word(), toString(failure));
     EXPECT_TRUE(attempts[0].step.reply.empty());
     EXPECT_EQ(run.world.questions.size(), 1u) << "nothing to repair";
     SearchResult result = llvm::cantFail(run.explorer->finish(SearchEnd::Done));
     ASSERT_EQ(result.evidence.size(), 1u);
     EXPECT_EQ(result.evidence[0].failure, failure);
-    EXPECT_EQ(result.evidence[0].verdict, AttemptVerdict::NotApplied);
+    EXPECT_EQ(result.evidence[0].verdict, VerdictKind::NotApplied);
     EXPECT_NE(result.evidence[0].reason, "");
     EXPECT_EQ(result.judged, 0u);
   }
@@ -142,7 +144,7 @@ TEST(Asking, ARefusedProposalIsAnAttemptAndLeavesEvidence) {
 TEST(Asking, TheFailureOfAPlannedPassIsItsOwn) {
   World run;
   FakePass drawn{"invent"}, planned{"shared-memory-tiling"};
-  FakeReply refused{"", "malformed"};
+  FakeReply refused{"", FailureClass::Malformed};
   refused.chosen = "shared-memory-tiling";
   drawn.replies = {refused};
   planned.replies = {{"r1"}};
@@ -159,7 +161,7 @@ TEST(Asking, TheFailureOfAPlannedPassIsItsOwn) {
 TEST(Asking, ADeclineEndsTheQuestionsAboutAProgramAndTeachesNothing) {
   FakeEnvironment world;
   FakePass one{"invent"}, other{"shared-memory-tiling"}, rule{"unroll-loop", {{"", 0.9}}};
-  one.replies = other.replies = {{"", "declined"}};
+  one.replies = other.replies = {{"", FailureClass::Declined}};
   world.passes = {one, other, rule};
   SearchOptions options;
   options.asks = 100;
@@ -175,7 +177,7 @@ TEST(Asking, ADeclineEndsTheQuestionsAboutAProgramAndTeachesNothing) {
 TEST(Asking, AProviderWithoutReplyTeachesNothing) {
   FakeEnvironment world;
   FakePass pass{"invent"}, rule{"unroll-loop", {{"", 0.9}}};
-  pass.replies = {{"", "unavailable"}};
+  pass.replies = {{"", FailureClass::Unavailable}};
   world.passes = {pass, rule};
   SearchOptions options;
   options.asks = 100;
@@ -193,7 +195,7 @@ TEST(Asking, AProviderWithoutReplyTeachesNothing) {
 TEST(Asking, TheModelsBudgetEndsTheQuestionsAndNotTheSearch) {
   FakeEnvironment world;
   FakePass pass{"invent"}, rule{"unroll-loop", {{"", 0.9}}};
-  pass.replies = {{"", "budget"}};
+  pass.replies = {{"", FailureClass::Budget}};
   world.passes = {pass, rule};
   SearchResult result = search(world, {});
   EXPECT_NEAR(result.bestUs, 90, 1e-9);
@@ -272,7 +274,7 @@ TEST(Asking, NumbersThatFailAreToldToo) {
   ASSERT_EQ(result.attempts.size(), 3u);
   const Attempt &tuned = result.attempts[2];
   EXPECT_EQ(tuned.phase, AttemptPhase::Tune);
-  EXPECT_EQ(tuned.verdict, AttemptVerdict::NotApplied);
+  EXPECT_EQ(tuned.verdict, VerdictKind::NotApplied);
   EXPECT_EQ(tuned.reason, "unroll-loop{kernel=k} behind it: needs nothing");
   EXPECT_TRUE(tuned.node.empty());
   EXPECT_FALSE(tuned.judged());
@@ -285,7 +287,7 @@ TEST(Asking, AFailedReplyOffersNoNumbers) {
   FakeReply reply{"r"};
   reply.factors = {{"1", 0.9}, {"2", 0.8}};
   reply.values = {"1", "2"};
-  reply.verdict = AttemptVerdict::Incorrect;
+  reply.verdict = VerdictKind::Incorrect;
   pass.replies = {reply};
   run.world.passes = {pass};
   run.start();
@@ -298,7 +300,10 @@ TEST(Asking, AsManyQuestionsAtAPlaceAsAllowed) {
   for (unsigned asks : {1, 2, 3}) {
     FakeEnvironment world;
     FakePass pass{"invent"};
-    pass.replies = {{"a", "compile"}, {"b", "compile"}, {"c", "compile"}, {"d", "compile"}};
+    pass.replies = {{"a", FailureClass::Compile},
+                    {"b", FailureClass::Compile},
+                    {"c", FailureClass::Compile},
+                    {"d", FailureClass::Compile}};
     world.passes = {pass};
     SearchOptions options;
     options.asks = asks;
@@ -362,7 +367,7 @@ TEST(Asking, ProposalsOfABatchAreAskedForTogether) {
 TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
   World run;
   FakePass pass{"invent"};
-  pass.replies = {{"bad", "compile"}, {"r", "", {{"", 0.5}}}};
+  pass.replies = {{"bad", FailureClass::Compile}, {"r", FailureClass::None, {{"", 0.5}}}};
   FakePass left{"unroll-loop", {{"", 0.5}}}, right{"vectorize-loads", {{"", 0.8}}};
   run.world.passes = {pass, left, right};
   run.options.repairs = 0;
@@ -398,7 +403,7 @@ TEST(Asking, AQuestionShowsWhatTheRolesNeed) {
 TEST(Asking, ShownKnowledgeIsOfWhatMayBeChosen) {
   World run;
   FakePass drawn{"invent"}, other{"aos-to-soa"};
-  drawn.replies = other.replies = {{"r", "", {{"", 0.5}}}};
+  drawn.replies = other.replies = {{"r", FailureClass::None, {{"", 0.5}}}};
   run.world.passes = {drawn, other, {"coalesce-accesses", {{"", 0.1}}}};
   Explorer &explorer = run.start();
   ASSERT_TRUE(bool(explorer.actions(explorer.root()))); // as every strategy asks first
@@ -453,7 +458,7 @@ TEST(Asking, AWorkedExampleIsTheBestReplyOfThisStateAndPass) {
   add("memory_latency_bound", "elsewhere", 0.8);
   run.knowledge.learn(earlier);
   FakePass pass{"invent"};
-  pass.replies = {{"r", "compile"}};
+  pass.replies = {{"r", FailureClass::Compile}};
   run.world.passes = {pass};
   run.options.repairs = 0;
   run.start();

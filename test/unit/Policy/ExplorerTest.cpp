@@ -94,9 +94,9 @@ TEST(Explorer, AnErrorOfTheEnvironmentEndsTheSearch) {
 TEST(Explorer, AWrongOriginalIsLeftAlone) {
   FakeEnvironment world;
   fillWorld(world);
-  world.originalVerdict = AttemptVerdict::Incorrect;
+  world.originalVerdict = VerdictKind::Incorrect;
   SearchResult result = search(world, {});
-  EXPECT_EQ(result.original.verdict, AttemptVerdict::Incorrect);
+  EXPECT_EQ(result.original.verdict, VerdictKind::Incorrect);
   EXPECT_TRUE(result.pipeline.empty());
   EXPECT_TRUE(result.attempts.empty());
   EXPECT_EQ(world.totalJudged(), 1u);
@@ -116,7 +116,7 @@ TEST(Explorer, RecordsWhatTheModelSaysOfMeasuredSteps) {
   };
   unsigned coalescing = 0;
   for (const Evidence &record : search(world).evidence) {
-    ASSERT_EQ(record.modelledGain.has_value(), record.verdict == AttemptVerdict::Correct);
+    ASSERT_EQ(record.modelledGain.has_value(), record.verdict == VerdictKind::Correct);
     if (!record.modelledGain)
       continue;
     bool coalesces = record.pass == "coalesce-accesses";
@@ -136,22 +136,22 @@ TEST(Explorer, EveryAttemptLeavesARecord) {
   SearchResult result = search(world, options);
   std::map<std::string, unsigned> verdicts;
   for (const Evidence &record : result.evidence) {
-    ++verdicts[verdictName(record.verdict).str()];
+    ++verdicts[toString(record.verdict).str()];
     EXPECT_EQ(record.program, "the program");
     EXPECT_EQ(record.chip, "h200");
     EXPECT_EQ(record.device, "cpu-modelled");
     EXPECT_EQ(record.versions.at("llvm"), "22");
     EXPECT_TRUE(record.predictedGain.has_value());
-    EXPECT_EQ(record.achievedGain.has_value(), record.verdict == AttemptVerdict::Correct);
+    EXPECT_EQ(record.achievedGain.has_value(), record.verdict == VerdictKind::Correct);
     if (record.creditGain)
       EXPECT_GE(*record.creditGain, *record.achievedGain);
     if (record.pass == "pad-shared-array") {
-      EXPECT_EQ(record.gate, "G4");
+      EXPECT_EQ(record.gate, GateId::G4);
       EXPECT_EQ(record.reason, "pad-shared-array broke it");
     }
     if (record.pass == "hoist-loop-invariant")
-      EXPECT_EQ(record.failure, "compile");
-    if (record.pass == "vectorize-loads" && record.verdict == AttemptVerdict::Correct)
+      EXPECT_EQ(record.failure, FailureClass::Compile);
+    if (record.pass == "vectorize-loads" && record.verdict == VerdictKind::Correct)
       EXPECT_NE(record.predecessor, "");
     EXPECT_TRUE(bool(parseEvidence(record.toLine())));
   }
@@ -246,7 +246,7 @@ TEST(Explorer, ARefusedWinnerMakesWayForTheNext) {
     EXPECT_NE(step.pass, "unroll-loop");
   bool told = false;
   for (const Attempt &attempt : result.attempts)
-    told |= attempt.gate == "G15" && attempt.reason.find("the winner was refused: ") == 0 &&
+    told |= attempt.gate == GateId::G15 && attempt.reason.find("the winner was refused: ") == 0 &&
             attempt.phase == AttemptPhase::Confirm && !attempt.judged();
   EXPECT_TRUE(told);
 }
@@ -295,7 +295,7 @@ TEST(Explorer, KernelsHaveStatesAndGainsOfTheirOwn) {
     }
     llvm::Expected<NodeJudgement> judge(const NodeId &node) override {
       NodeJudgement judgement;
-      judgement.verdict = AttemptVerdict::Correct;
+      judgement.verdict = VerdictKind::Correct;
       auto kernel = [&](const char *name, double us, const char *state) {
         KernelProfile &profile = judgement.kernels[name];
         profile.timeUs = node == name ? us / 2 : us;
@@ -342,7 +342,7 @@ TEST(Explorer, JoinedKernelsAreCreditedWithTheTimeOfBoth) {
     }
     llvm::Expected<NodeJudgement> judge(const NodeId &node) override {
       NodeJudgement judgement;
-      judgement.verdict = AttemptVerdict::Correct;
+      judgement.verdict = VerdictKind::Correct;
       std::map<std::string, double> times = {{"first", 10}, {"second", 50}, {"other", 5}};
       if (node == "joined")
         times = {{"first", 12}, {"other", 5}};

@@ -17,12 +17,12 @@ namespace kbopt {
 
 /// What the fake model answers.
 struct FakeReply {
-  std::string digest;       ///< empty: no move, and `failure` says why
-  std::string failure = {}; ///< of the proposal, or "compile" of the candidate
+  std::string digest;                        ///< empty: no move, and `failure` says why
+  FailureClass failure = FailureClass::None; ///< of the proposal, or Compile of the candidate
   /// Factor on the time by the value of its parameter "T"; "" for replies without.
   std::map<std::string, double> factors = {{"", 1.0}};
   std::vector<std::string> values = {}; ///< of "T", in order; the first is the default
-  AttemptVerdict verdict = AttemptVerdict::Correct;
+  VerdictKind verdict = VerdictKind::Correct;
   std::optional<double> cost = 0.01;
   std::string chosen = {}; ///< the pass that the planner preferred to the one that was drawn
 };
@@ -36,7 +36,7 @@ struct FakePass {
   std::string defaultValue = {};
   std::string requires_ = {}; ///< does not apply before this pass
   bool changesCode = true;    ///< false: identical machine code
-  AttemptVerdict verdict = AttemptVerdict::Correct;
+  VerdictKind verdict = VerdictKind::Correct;
   bool compiles = true;
   double floorUs = 0;
   /// Of the model, one after the other; empty: a rule writes the pass.
@@ -64,7 +64,7 @@ public:
   std::vector<FakePass> passes;
   double originalUs = 100;
   double programFloorUs = 0; ///< 0: unknown
-  AttemptVerdict originalVerdict = AttemptVerdict::Correct;
+  VerdictKind originalVerdict = VerdictKind::Correct;
   FakeClock *clock = nullptr; ///< advanced by a second per judgement
   std::function<llvm::Error()> onJudge = [] { return llvm::Error::success(); };
   std::function<bool(const Moves &)> refuse = [](const Moves &) { return false; };
@@ -119,9 +119,9 @@ public:
       });
     moves.push_back(move);
     const FakeReply *reply = pass.reply(move.reply);
-    if (!pass.compiles || (reply && reply->failure == "compile")) {
-      result.gate = "G1";
-      result.failure = "compile";
+    if (!pass.compiles || (reply && reply->failure == FailureClass::Compile)) {
+      result.gate = GateId::G1;
+      result.failure = FailureClass::Compile;
       result.reason = "it does not compile";
       return result;
     }
@@ -149,8 +149,8 @@ public:
     Moves moves = at(node);
     NodeJudgement judgement = judgementOf(moves);
     if (refuse(moves)) {
-      judgement.verdict = AttemptVerdict::Incorrect;
-      judgement.gate = "G15";
+      judgement.verdict = VerdictKind::Incorrect;
+      judgement.gate = GateId::G15;
       judgement.reason = "wrong on a shape that the search never saw";
     }
     return judgement;
@@ -217,7 +217,7 @@ private:
       proposal.chosen = Step{reply.chosen, action.kernel, action.site, {}};
     if (reply.digest.empty()) {
       proposal.failure = reply.failure;
-      proposal.reason = "the model gave nothing to use: " + reply.failure;
+      proposal.reason = "the model gave nothing to use: " + toString(reply.failure).str();
       return proposal;
     }
     proposal.step = action.step();
@@ -255,7 +255,7 @@ private:
       builder.add(text);
     return builder.finish();
   }
-  AttemptVerdict verdictOf(const Step &move) const {
+  VerdictKind verdictOf(const Step &move) const {
     const FakePass &pass = find(move.pass);
     const FakeReply *reply = pass.reply(move.reply);
     return reply ? reply->verdict : pass.verdict;
@@ -263,15 +263,15 @@ private:
   NodeJudgement judgementOf(const Moves &moves) const {
     NodeJudgement judgement;
     judgement.code = codeOf(moves);
-    judgement.verdict = moves.empty() ? originalVerdict : AttemptVerdict::Correct;
+    judgement.verdict = moves.empty() ? originalVerdict : VerdictKind::Correct;
     for (const Step &move : moves)
-      if (AttemptVerdict verdict = verdictOf(move); verdict != AttemptVerdict::Correct) {
+      if (VerdictKind verdict = verdictOf(move); verdict != VerdictKind::Correct) {
         judgement.verdict = verdict;
-        judgement.gate = "G4";
-        judgement.failure = "correctness";
+        judgement.gate = GateId::G4;
+        judgement.failure = FailureClass::Correctness;
         judgement.reason = move.pass + " broke it";
       }
-    if (judgement.verdict == AttemptVerdict::Correct)
+    if (judgement.verdict == VerdictKind::Correct)
       judgement.timeUs = timeOf(moves);
     bool coalesced =
         llvm::any_of(moves, [](const Step &move) { return move.pass == "coalesce-accesses"; });
@@ -300,11 +300,11 @@ inline void fillWorld(FakeEnvironment &world) {
   FakePass nothing{"add-restrict-const"};
   nothing.changesCode = false;
   FakePass wrong{"pad-shared-array"};
-  wrong.verdict = AttemptVerdict::Incorrect;
+  wrong.verdict = VerdictKind::Incorrect;
   FakePass broken{"hoist-loop-invariant"};
   broken.compiles = false;
   FakePass undecided{"fix-double-literals"};
-  undecided.verdict = AttemptVerdict::Inconclusive;
+  undecided.verdict = VerdictKind::Inconclusive;
   FakePass neutral{"cache-hint-streaming"};
   world.passes = {nothing, coalesce, vectorize, unroll, wrong, broken, undecided, neutral};
 }

@@ -144,7 +144,7 @@ TEST(Learning, AProposalIsForWhatNobodyTried) {
 
 TEST(Learning, FailuresAreFiledByCause) {
   ReplayBuffer failed = buffer();
-  failed.samples[1].record.verdict = AttemptVerdict::Incorrect;
+  failed.samples[1].record.verdict = VerdictKind::Incorrect;
   EXPECT_EQ(refusalOfCause("e2", "missing barrier after the tile is filled", failed), "");
   EXPECT_EQ(refusalOfCause("e2", "49152 bytes are too many", failed), "");
   EXPECT_EQ(refusalOfCause("e1", "missing barrier", failed), "e1 did not fail");
@@ -216,19 +216,19 @@ TEST(Learning, AUselessReplyTeachesNothingAndEndsNothing) {
     ScriptedModel model;
     model.answers[role] = "I would rather not say";
     Reflection reflection = llvm::cantFail(reflectWith(model, buffer()));
-    EXPECT_EQ(reflection.failure, "malformed");
+    EXPECT_EQ(reflection.failure, FailureClass::Malformed);
     EXPECT_TRUE(reflection.findings.empty());
   }
   ScriptedModel refusing;
   refusing.end = ReplyEnd::Refused;
-  EXPECT_EQ(llvm::cantFail(reflectWith(refusing, buffer())).failure, "refused");
+  EXPECT_EQ(llvm::cantFail(reflectWith(refusing, buffer())).failure, FailureClass::Refused);
   ScriptedModel broke;
   broke.failure = ExitStatus::Budget;
-  EXPECT_EQ(llvm::cantFail(reflectWith(broke, buffer())).failure, "budget");
+  EXPECT_EQ(llvm::cantFail(reflectWith(broke, buffer())).failure, FailureClass::Budget);
   ScriptedModel silent;
   silent.failure = ExitStatus::Environment;
   silent.retryable = true;
-  EXPECT_EQ(llvm::cantFail(reflectWith(silent, buffer())).failure, "unavailable");
+  EXPECT_EQ(llvm::cantFail(reflectWith(silent, buffer())).failure, FailureClass::Unavailable);
   // A key that is refused is for the user to mend.
   ScriptedModel keyless;
   keyless.failure = ExitStatus::Environment;

@@ -103,7 +103,7 @@ TEST(Rollout, TheRooflineDropsWhatCannotWin) {
     if (attempt.step.pass == "split-k") {
       ++seen;
       EXPECT_EQ(attempt.shortcut, "roofline");
-      EXPECT_EQ(attempt.verdict, AttemptVerdict::Inconclusive);
+      EXPECT_EQ(attempt.verdict, VerdictKind::Inconclusive);
       EXPECT_TRUE(attempt.node.empty());
     }
   EXPECT_GT(seen, 0u);

@@ -124,7 +124,7 @@ TEST(Sketches, TheFirstCandidateLeavesOutWhatDoesNotApply) {
 TEST(Sketches, KernelsAreTriedOneByOneWhereAllTogetherGainNothing) {
   FakeEnvironment world;
   FakePass wrong = sketches("schedule-other", "other");
-  wrong.verdict = AttemptVerdict::Incorrect;
+  wrong.verdict = VerdictKind::Incorrect;
   world.passes = {wrong, sketches("schedule", "k")};
   SearchOptions options;
   options.tune = false;

@@ -17,7 +17,7 @@ void fillLandscape(FakeEnvironment &world) {
   FakePass unroll{"unroll-loop", {{"2", 0.9}, {"4", 0.75}, {"8", 0.6}}, {"2", "4", "8"}, "4"};
   FakePass fuse{"warp-shuffle-reduction", {{"", 0.8}}};
   FakePass wrong{"pad-shared-array"}, broken{"hoist-loop-invariant"}, slow{"cache-hint-streaming"};
-  wrong.verdict = AttemptVerdict::Incorrect;
+  wrong.verdict = VerdictKind::Incorrect;
   broken.compiles = false;
   slow.factors = {{"", 1.3}};
   world.passes = {slow, coalesce, vectorize, wrong, unroll, broken, fuse};
@@ -150,8 +150,8 @@ TEST(Tree, ThreeFailedChildrenEndABranch) {
         llvm::Expected<StepOutcome> made = FakeEnvironment::apply(node, move);
         Moves moves = programs.at(node);
         if (made && !moves.empty() && moves.back().pass == "trap") {
-          made->gate = "G1";
-          made->failure = "compile";
+          made->gate = GateId::G1;
+          made->failure = FailureClass::Compile;
         }
         return made;
       }

@@ -12,7 +12,7 @@ using llvm::StringRef;
 
 namespace {
 
-ReportAttempt attempt(StringRef move, StringRef parent, StringRef node, ReportOutcome outcome,
+ReportAttempt attempt(StringRef move, StringRef parent, StringRef node, VerdictKind outcome,
                       double us) {
   ReportAttempt result;
   result.trajectory = 1;
@@ -21,7 +21,7 @@ ReportAttempt attempt(StringRef move, StringRef parent, StringRef node, ReportOu
   result.parent = parent.str();
   result.node = node.str();
   result.outcome = outcome;
-  result.verdict = outcome == ReportOutcome::Correct ? "correct" : "not so";
+  result.verdict = outcome == VerdictKind::Correct ? "correct" : "not so";
   result.us = us;
   result.parentUs = 10;
   result.judged = !node.empty();
@@ -57,10 +57,10 @@ ReportPage fullPage() {
   page.winner = "two";
   page.steps = {{"p", "does p", 2.0}, {"q{n=2}", "does q", std::nullopt}};
   page.ablated = {"neutral"};
-  page.attempts = {attempt("p", "root", "one", ReportOutcome::Correct, 5),
-                   attempt("bad", "root", "three", ReportOutcome::Incorrect, 0),
-                   attempt("q{n=2}", "one", "two", ReportOutcome::Correct, 4),
-                   attempt("invent", "root", "", ReportOutcome::Refused, 0)};
+  page.attempts = {attempt("p", "root", "one", VerdictKind::Correct, 5),
+                   attempt("bad", "root", "three", VerdictKind::Incorrect, 0),
+                   attempt("q{n=2}", "one", "two", VerdictKind::Correct, 4),
+                   attempt("invent", "root", "", VerdictKind::Refused, 0)};
   page.attempts[3].tokens = 1234;
   page.judged = 3;
   page.before = "a\nint x = 1;\nc\nd\n";
@@ -214,7 +214,7 @@ TEST(ReportPage, TuningStandsBehindWhatItTuned) {
   ReportPage page = fullPage();
   page.steps[1].step = "q{n=4}";
   page.winner = "tuned";
-  page.attempts.push_back(attempt("q{n=4}", "two", "tuned", ReportOutcome::Correct, 3));
+  page.attempts.push_back(attempt("q{n=4}", "two", "tuned", VerdictKind::Correct, 3));
   page.attempts.back().phase = "tune";
   page.attempts.back().trajectory = 0;
   std::string text = htmlOf(page);
@@ -327,7 +327,7 @@ TEST(ReportPage, HoldsThreeHundredAttempts) {
   ReportPage page = fullPage();
   for (unsigned i = 0; page.attempts.size() < 300; ++i)
     page.attempts.push_back(attempt("p", i % 3 ? "n" + std::to_string(i - 1) : "root",
-                                    "n" + std::to_string(i), ReportOutcome::Correct, 8));
+                                    "n" + std::to_string(i), VerdictKind::Correct, 8));
   std::string text = htmlOf(page);
   EXPECT_EQ(count(text, "<tr id=\"a"), 300u);
   EXPECT_EQ(count(text, "href=\"#a300\""), 2u); // from the chart and from the tree

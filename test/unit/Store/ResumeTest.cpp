@@ -48,7 +48,7 @@ public:
     if (!answer)
       return answer.takeError();
     NodeJudgement judgement;
-    judgement.verdict = AttemptVerdict::Correct;
+    judgement.verdict = VerdictKind::Correct;
     judgement.code = digestOf(node);
     judgement.timeUs = std::stod(*answer);
     judgement.state.primary = "uncoalesced_access";
