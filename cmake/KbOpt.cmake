@@ -5,6 +5,19 @@
 
 set(KBOPT_COMPILE_OPTIONS -Wall -Wextra -Wno-unused-parameter -Werror=return-type -UNDEBUG)
 
+# scripts/sanitize sets it: "address" (with undefined behaviour) or "thread".
+set(KBOPT_SANITIZE "" CACHE STRING "Sanitizer to build with")
+if(KBOPT_SANITIZE STREQUAL "address")
+  # Without RTTI there is nothing that vptr could look at.
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr,function -fno-sanitize-recover=undefined)
+elseif(KBOPT_SANITIZE STREQUAL "thread")
+  set(sanitizers -fsanitize=thread)
+endif()
+if(KBOPT_SANITIZE)
+  add_compile_options(${sanitizers} -g1 -fno-omit-frame-pointer)
+  add_link_options(${sanitizers})
+endif()
+
 # LLVM is built without exceptions and without RTTI, and so is everything that
 # derives from its classes.
 # -fPIC in executables too: they share precompiled headers with the libraries.

@@ -58,6 +58,37 @@ Globals namedBy(ArrayRef<Function *> functions) {
   return named;
 }
 
+/// Whether \p function calls what a pointer leads to.
+bool callsIndirectly(const Function &function) {
+  return any_of(instructions(function), [](const Instruction &instruction) {
+    auto *call = dyn_cast<CallBase>(&instruction);
+    return call && !call->getCalledFunction() && !call->isInlineAsm();
+  });
+}
+
+/// What runs behind \p entries; \p all are the entries of every kernel, which only the runtime
+/// calls.
+SetVector<Function *> codeBehind(ArrayRef<Function *> entries, const SetVector<Function *> &all) {
+  SetVector<Function *> code(entries.begin(), entries.end());
+  auto add = [&](Function &function) {
+    if (!function.isDeclaration() && !all.contains(&function))
+      code.insert(&function);
+  };
+  bool addedPointers = false;
+  for (size_t i = 0; i < code.size(); ++i) {
+    for (GlobalValue *named : namedBy(code[i]))
+      if (auto *function = dyn_cast<Function>(named))
+        add(*function);
+    if (addedPointers || !callsIndirectly(*code[i]))
+      continue;
+    addedPointers = true;
+    for (Function &function : *code[i]->getParent())
+      if (function.hasAddressTaken())
+        add(function);
+  }
+  return code;
+}
+
 /// Whether a copy of \p variable is as good as the variable.
 bool isPlainConstant(const GlobalVariable &variable) {
   return variable.isConstant() && variable.hasLocalLinkage() && variable.hasGlobalUnnamedAddr();
@@ -157,14 +188,10 @@ Expected<std::vector<std::string>> compileParts(ImageContext &context, TargetMac
   SetVector<Function *> entries;
   std::vector<SetVector<Function *>> code; // of each kernel
   Globals used;
+  for (const Kernel &kernel : context.kernels)
+    entries.insert_range(entriesOf(kernel));
   for (const Kernel &kernel : context.kernels) {
-    SetVector<Function *> reached;
-    for (Function *entry : entriesOf(kernel)) {
-      entries.insert(entry);
-      for (Function *function : context.reachableFrom(*entry))
-        reached.insert(function);
-    }
-    code.push_back(std::move(reached));
+    code.push_back(codeBehind(entriesOf(kernel), entries));
     for (GlobalValue *global : namedBy(code.back().getArrayRef()))
       used.insert(global);
   }
@@ -174,10 +201,8 @@ Expected<std::vector<std::string>> compileParts(ImageContext &context, TargetMac
     if (auto *variable = dyn_cast<GlobalVariable>(global); variable && !isPlainConstant(*variable))
       share(*variable);
 
-  SmallPtrSet<const GlobalValue *, 32> inParts;
   for (const SetVector<Function *> &reached : code) {
     SmallPtrSet<const GlobalValue *, 32> taken(reached.begin(), reached.end());
-    inParts.insert(reached.begin(), reached.end());
     for (GlobalValue *global : namedBy(reached.getArrayRef()))
       if (auto *variable = dyn_cast<GlobalVariable>(global); variable && isPlainConstant(*variable))
         taken.insert(variable);
@@ -186,11 +211,15 @@ Expected<std::vector<std::string>> compileParts(ImageContext &context, TargetMac
     if (Error error = add(*part))
       return std::move(error);
   }
-  // Functions whose address lies in a table stay there, too.
+  // Variables may hold the address of a function; the tables hold those of the entries.
+  SmallVector<Function *> pointedTo;
+  for (Function &function : context.module)
+    if (!function.isDeclaration() && function.hasAddressTaken() && !entries.contains(&function))
+      pointedTo.push_back(&function);
+  const SetVector<Function *> kept = codeBehind(pointedTo, entries);
   std::unique_ptr<Module> rest = partOf(context.module, entries, [&](const GlobalValue *global) {
     auto *function = dyn_cast<Function>(global);
-    return !function || !inParts.contains(function) ||
-           (!entries.contains(const_cast<Function *>(function)) && function->hasAddressTaken());
+    return !function || kept.contains(const_cast<Function *>(function));
   });
   if (Error error = add(*rest))
     return std::move(error);

@@ -51,8 +51,10 @@ TEST(Fold, CountsAndMoments) {
   EXPECT_NEAR(statistics.gain.variance, 0.02, 1e-15);
   EXPECT_NEAR(statistics.gapMean, 0.1, 1e-15);
   ASSERT_EQ(folded.failures.size(), 1u);
-  EXPECT_EQ(folded.failures.at({"unroll-loop", "G6", "correctness", "out[#] differs"}).reason,
-            "out[3] differs");
+  EXPECT_EQ(
+      folded.failures.at({"unroll-loop", GateId::G6, FailureClass::Correctness, "out[#] differs"})
+          .reason,
+      "out[3] differs");
 }
 
 TEST(Fold, EdgesAndParameters) {

@@ -352,7 +352,7 @@ TEST(Asking, ProposalsOfABatchAreAskedForTogether) {
   } world;
   for (const char *name : {"invent", "fuse-kernels", "split-k", "unroll-loop", "async-copy"}) {
     FakePass pass{name};
-    pass.replies = {{name, "", {{"", 0.9}}}};
+    pass.replies = {{name, FailureClass::None, {{"", 0.9}}}};
     world.passes.push_back(pass);
   }
   World run;
@@ -419,7 +419,7 @@ TEST(Asking, AWindowHasAtMostFivePrograms) {
   World run;
   FakePass pass{"invent"};
   for (int i = 0; i != 12; ++i)
-    pass.replies.push_back({"r" + std::to_string(i), "compile"});
+    pass.replies.push_back({"r" + std::to_string(i), FailureClass::Compile});
   run.world.passes = {pass};
   run.options.repairs = 0;
   run.start();

@@ -169,7 +169,7 @@ public:
          request);
     auto list = pass.repairs.find(failed.step.reply);
     if (list == pass.repairs.end())
-      return answer(request.action, {"", "declined"});
+      return answer(request.action, {"", FailureClass::Declined});
     return answer(request.action, list->second[failed.repair % list->second.size()]);
   }
 

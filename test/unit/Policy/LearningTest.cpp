@@ -306,7 +306,7 @@ TEST(Learning, LessonsOfTheRunAreShownToTheNextQuestions) {
   FakeEnvironment world;
   FakePass invent{"invent"};
   for (int i = 0; i != 9; ++i)
-    invent.replies.push_back({"r" + std::to_string(i), "compile"});
+    invent.replies.push_back({"r" + std::to_string(i), FailureClass::Compile});
   world.passes = {invent};
   LearningModel model;
   world.model = &model;

@@ -60,7 +60,8 @@ ReportPage fullPage() {
   page.attempts = {attempt("p", "root", "one", VerdictKind::Correct, 5),
                    attempt("bad", "root", "three", VerdictKind::Incorrect, 0),
                    attempt("q{n=2}", "one", "two", VerdictKind::Correct, 4),
-                   attempt("invent", "root", "", VerdictKind::Refused, 0)};
+                   attempt("invent", "root", "", VerdictKind::NotApplied, 0)};
+  page.attempts[3].isRefused = true;
   page.attempts[3].tokens = 1234;
   page.judged = 3;
   page.before = "a\nint x = 1;\nc\nd\n";

@@ -21,7 +21,7 @@ struct CompileCacheTest : testing::Test {
   /// Headers are older than the compiles that read them.
   void write(const std::string &text) {
     llvm::cantFail(realFileSystem().write(header, text));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
   }
   std::unique_ptr<CompileCache> open(uint64_t maxBytes = 1 << 20) {
     return std::make_unique<CompileCache>(

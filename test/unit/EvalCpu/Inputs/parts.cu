@@ -9,11 +9,7 @@ __device__ Change change = twice;
 extern "C" __global__ void first(int *data) { atomicAdd(&total, data[threadIdx.x]); }
 
 extern "C" __global__ void second(int *data) {
-#if CHANGED
-  data[threadIdx.x] += twice(total) - total;
-#else
-  data[threadIdx.x] += total;
-#endif
+  data[threadIdx.x] += total + CHANGED;
 }
 
 extern "C" __global__ void third(int *data) {
