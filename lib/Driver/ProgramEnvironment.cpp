@@ -339,8 +339,11 @@ llvm::Expected<std::string> ProgramEnvironment::whyUnscheduled(llvm::StringRef k
     std::unique_ptr<RewritePass> pass = schedule->create();
     for (const KernelView &view : passes.kernels())
       if (view.name() == kernel)
-        for (const Site &site : pass->sites(passes, view))
-          reason = pass->prepare(passes, site, PassOptions(*schedule->info)).reason().str();
+        for (const Site &site : pass->sites(passes, view)) {
+          llvm::Expected<Rewrite> rewrite =
+              pass->rewrite(passes, site, PassOptions(*schedule->info));
+          reason = rewrite ? "" : llvm::toString(rewrite.takeError());
+        }
     return llvm::Error::success();
   });
   if (error)

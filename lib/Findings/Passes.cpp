@@ -19,9 +19,7 @@ static std::optional<ProgramFinding> findAt(const PassContext &context, const Fi
                                             const PassInfo &info, const RewritePass &pass,
                                             const Site &site) {
   PassOptions options(info);
-  if (!pass.prepare(context, site, options))
-    return std::nullopt;
-  llvm::Expected<Rewrite> rewrite = pass.apply(context, site, options);
+  llvm::Expected<Rewrite> rewrite = pass.rewrite(context, site, options);
   if (!rewrite) {
     llvm::consumeError(rewrite.takeError());
     return std::nullopt;

@@ -24,15 +24,25 @@ llvm::Expected<RewriteSession::State &> RewriteSession::State::scheduled() {
   }
   if (llvm::Error error = base->import())
     return std::move(error);
-  KernelSchedules schedules;
-  for (const auto &[kernel, text] : run->schedules) {
+  if (llvm::Error error = base->setSchedules(*run))
+    return std::move(error);
+  return *base;
+}
+
+llvm::Error RewriteSession::State::setSchedules(const ScheduleRun &run) {
+  if (run.schedules == schedules)
+    return llvm::Error::success();
+  KernelSchedules parsed;
+  for (const auto &[kernel, text] : run.schedules) {
     llvm::Expected<Schedule> schedule = parseSchedule(text);
     if (!schedule)
       return schedule.takeError();
-    schedules[kernel] = std::move(*schedule);
+    parsed[kernel] = std::move(*schedule);
   }
-  base->passContext->setSchedules(std::move(schedules));
-  return *base;
+  passContext->setSchedules(std::move(parsed));
+  schedules = run.schedules;
+  answers.clear();
+  return llvm::Error::success();
 }
 
 llvm::Error RewriteSession::State::addScheduled(const KernelSchedules &changed, Edits &edits) {

@@ -38,6 +38,8 @@ llvm::Error RewriteSession::State::start(StringRef text) {
   if (!program)
     return program.takeError();
   // The IR refers to the AST, the context to both.
+  answers.clear();
+  schedules.clear();
   passContext.reset();
   imported.reset();
   parsed = std::move(*program);
@@ -242,15 +244,12 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       miss(*reason);
       continue;
     }
-    Decision decision = pass.prepare(*passContext, each.site, values);
-    if (!decision) {
-      miss(decision.reason());
-      continue;
-    }
-    llvm::Expected<Rewrite> rewrite = pass.apply(*passContext, each.site, values);
+    llvm::Expected<const Answer &> answer = ask(pass, info, each.site, values);
+    if (!answer)
+      return answer.takeError();
+    const std::optional<Rewrite> &rewrite = answer->rewrite;
     if (!rewrite) {
-      // An anchor cannot be made: macros, headers.
-      miss(llvm::toString(rewrite.takeError()));
+      miss(answer->reason);
       continue;
     }
     if (std::optional<std::string> reason = suppressedEdit(info, rewrite->edits)) {
@@ -277,7 +276,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
     ++result.rewritten;
     promise = std::max(promise.value_or(Promise::Bitwise), rewrite->promise.value_or(info.promise));
     if (rewrite->schedule)
-      changed[each.kernel->fact.usr] = std::move(*rewrite->schedule);
+      changed[each.kernel->fact.usr] = *rewrite->schedule;
     result.remarks.push_back(std::move(remark));
   }
   if (result.rewritten == 0)
@@ -332,41 +331,68 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
   return message.str() + (code.empty() ? "" : " in '" + code + "'");
 }
 
-/// The choices at \p site with which \p pass applies; where it does not apply by itself, one of
-/// them may make it \p applies. A whole schedule is looked at when it is tried.
-static std::vector<std::string> choicesAt(const RewritePass &pass, const PassContext &context,
-                                          const Site &site, const PassOptions &defaults,
-                                          bool &applies) {
+llvm::Expected<const RewriteSession::State::Answer &>
+RewriteSession::State::ask(const RewritePass &pass, const PassInfo &info, const Site &site,
+                           const PassOptions &options) {
+  std::string given;
+  for (const auto &[name, value] : options.all())
+    given += name + "=" + value + "\n";
+  auto key =
+      std::tuple(info.name.str(), site.kernel->fact.usr, site.range.getBegin().getRawEncoding(),
+                 site.range.getEnd().getRawEncoding(), std::move(given));
+  if (auto known = answers.find(key); known != answers.end())
+    return known->second;
+  Answer answer;
+  llvm::Expected<Rewrite> rewrite = pass.rewrite(*passContext, site, options);
+  if (rewrite)
+    answer.rewrite = std::move(*rewrite);
+  else if (llvm::Error other = llvm::handleErrors(
+               rewrite.takeError(), [&](const Declined &why) { answer.reason = why.reason; }))
+    return std::move(other);
+  return answers.emplace(std::move(key), std::move(answer)).first->second;
+}
+
+llvm::Expected<std::vector<std::string>> RewriteSession::State::choicesAt(const RewritePass &pass,
+                                                                          const PassInfo &info,
+                                                                          const Site &site,
+                                                                          bool &applies) {
   if (pass.composes())
-    return applies ? pass.choices(context, site) : std::vector<std::string>();
-  std::vector<std::string> choices = pass.choices(context, site);
-  llvm::erase_if(choices, [&](const std::string &choice) {
-    PassOptions options = defaults;
+    return applies ? pass.choices(*passContext, site) : std::vector<std::string>();
+  std::vector<std::string> choices;
+  for (std::string &choice : pass.choices(*passContext, site)) {
+    PassOptions options(info);
     llvm::cantFail(options.set(choiceOption, choice));
-    return !pass.prepare(context, site, options);
-  });
+    llvm::Expected<const Answer &> answer = ask(pass, info, site, options);
+    if (!answer)
+      return answer.takeError();
+    if (answer->rewrite)
+      choices.push_back(std::move(choice));
+  }
   applies |= !choices.empty();
   return choices;
 }
 
-/// Values that a search tries with which \p pass applies at \p site, where it does not with its
-/// defaults: one option differs, by as few places of its list as will do. Empty if there are none.
-static std::map<std::string, std::string> triedValuesAt(const RewritePass &pass,
-                                                        const PassContext &context,
-                                                        const Site &site, const PassInfo &info) {
+llvm::Expected<std::map<std::string, std::string>>
+RewriteSession::State::triedValuesAt(const RewritePass &pass, const PassInfo &info,
+                                     const Site &site) {
   for (const OptionInfo &option : info.options) {
     auto usual = llvm::find(option.tuning, option.defaultValue);
-    std::vector<llvm::StringRef> order(std::make_reverse_iterator(usual),
-                                       std::make_reverse_iterator(option.tuning.begin()));
+    std::vector<StringRef> order(std::make_reverse_iterator(usual),
+                                 std::make_reverse_iterator(option.tuning.begin()));
     order.insert(order.end(), usual, option.tuning.end());
-    for (llvm::StringRef value : order) {
+    for (StringRef value : order) {
+      if (value == option.defaultValue)
+        continue;
       PassOptions options(info);
       llvm::cantFail(options.set(option.name, value));
-      if (value != option.defaultValue && pass.prepare(context, site, options))
-        return {{option.name.str(), value.str()}};
+      llvm::Expected<const Answer &> answer = ask(pass, info, site, options);
+      if (!answer)
+        return answer.takeError();
+      if (answer->rewrite)
+        return std::map<std::string, std::string>{{option.name.str(), value.str()}};
     }
   }
-  return {};
+  return std::map<std::string, std::string>();
 }
 
 llvm::Expected<std::vector<Opportunity>>
@@ -387,6 +413,9 @@ RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &laun
         return before.takeError();
       from = &*before;
     }
+    // What is estimated from launches may be answered otherwise.
+    if (launches || from->recorded)
+      from->answers.clear();
     from->recorded = launches;
     const std::unique_ptr<ParsedProgram> &parsed = from->parsed;
     const std::optional<PassContext> &passContext = from->passContext;
@@ -406,17 +435,27 @@ RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &laun
         each.step.site = ++number;
         std::optional<std::string> comment = from->suppressedAt(info, site);
         bool tooOld = info.minimumChip > options.chip;
-        Decision decision = comment  ? Decision::doesNotApply(*comment)
-                            : tooOld ? Decision::doesNotApply("the chip is too old for the pass")
-                                     : pass->prepare(*passContext, site, values);
-        each.applies = bool(decision);
-        if (!comment && !tooOld)
-          each.choices = choicesAt(*pass, *passContext, site, values, each.applies);
-        if (!comment && !tooOld && !each.applies && !pass->composes())
-          each.step.parameters = triedValuesAt(*pass, *passContext, site, info);
+        if (comment || tooOld) {
+          each.reason = comment ? *comment : "the chip is too old for the pass";
+        } else {
+          llvm::Expected<const Answer &> answer = from->ask(*pass, info, site, values);
+          if (!answer)
+            return answer.takeError();
+          each.applies = answer->rewrite.has_value();
+          each.reason = answer->reason;
+          auto choices = from->choicesAt(*pass, info, site, each.applies);
+          if (!choices)
+            return choices.takeError();
+          each.choices = std::move(*choices);
+          if (!each.applies && !pass->composes()) {
+            auto tried = from->triedValuesAt(*pass, info, site);
+            if (!tried)
+              return tried.takeError();
+            each.step.parameters = std::move(*tried);
+          }
+        }
         each.applies |= !each.step.parameters.empty();
         each.assisted = askable && !comment && !tooOld;
-        each.reason = decision.reason().str();
         LineColumn place = lineColumn(*parsed, site.range.getBegin());
         each.file = command.shownFile;
         each.line = place.line;

@@ -13,7 +13,9 @@
 #include "kb-opt/Rewrite/RewritePass.h"
 #include "kb-opt/Source/CompileCommand.h"
 #include "mlir/IR/MLIRContext.h"
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace kbopt {
 
@@ -34,6 +36,8 @@ struct RewriteSession::State {
   llvm::Error start(llvm::StringRef text);
   /// Imports if the text has changed since, and makes `passContext`.
   llvm::Error import();
+  /// Gives the kernels of `passContext` the schedules of \p run.
+  llvm::Error setSchedules(const ScheduleRun &run);
   llvm::Expected<StepResult> apply(const Step &step);
   /// What \p step does; \p edited receives the text if it rewrites anything.
   llvm::Expected<StepResult> rewrite(const Step &step, std::string &edited);
@@ -59,12 +63,36 @@ struct RewriteSession::State {
   /// The adjacent steps before that compose, if the last step was one.
   std::optional<ScheduleRun> run;
   std::unique_ptr<State> base; ///< parsed from `run->base` when first needed
+  /// Those that `passContext` has, as text.
+  std::map<std::string, std::string> schedules;
   /// Rewrites so far, for bisection.
   int64_t rewrites = 0;
   /// Bitcode that a reply's text was compiled to, for the import that may follow.
   std::pair<std::string, std::string> compiled;
 
+  /// The choices at \p site with which \p pass applies; where it does not apply by itself, one of
+  /// them may make it \p applies. A whole schedule is looked at when it is tried.
+  llvm::Expected<std::vector<std::string>> choicesAt(const RewritePass &pass, const PassInfo &info,
+                                                     const Site &site, bool &applies);
+  /// Values that a search tries with which \p pass applies at \p site, where it does not with its
+  /// defaults: one option differs, by as few places of its list as will do. Empty if there are
+  /// none.
+  llvm::Expected<std::map<std::string, std::string>>
+  triedValuesAt(const RewritePass &pass, const PassInfo &info, const Site &site);
+
 private:
+  /// What a pass answered at a site.
+  struct Answer {
+    std::optional<Rewrite> rewrite;
+    std::string reason; ///< where there is none
+  };
+  /// What \p pass makes of \p site. Each site and options are asked once while the program, its
+  /// schedules and what is known of launches stay the same.
+  llvm::Expected<const Answer &> ask(const RewritePass &pass, const PassInfo &info,
+                                     const Site &site, const PassOptions &options);
+  /// By pass, kernel, place of the site and options.
+  std::map<std::tuple<std::string, std::string, unsigned, unsigned, std::string>, Answer> answers;
+
   struct Found {
     const KernelView *kernel;
     Site site;

@@ -178,13 +178,10 @@ std::vector<Site> DataPass::sites(const PassContext &context, const KernelView &
   llvm_unreachable("site kind");
 }
 
-Decision DataPass::prepare(const PassContext &, const Site &, const PassOptions &) const {
-  return Decision::doesNotApply("needs a model: '" + info->name +
-                                "' has no rule that writes it; name a reply, as in {reply=DIGEST}, "
-                                "or let a search ask a model with --llm");
-}
-
-llvm::Expected<Rewrite> DataPass::apply(const PassContext &, const Site &,
-                                        const PassOptions &) const {
-  llvm_unreachable("prepare never says that a pass without C++ applies");
+llvm::Expected<Rewrite> DataPass::rewrite(const PassContext &, const Site &,
+                                          const PassOptions &) const {
+  return decline(
+      "needs a model: '" + info->name +
+      "' has no rule that writes it; name a reply, as in {reply=DIGEST}, or let a search "
+      "ask a model with --llm");
 }

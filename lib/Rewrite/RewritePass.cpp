@@ -5,6 +5,18 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace kbopt;
+
+char Declined::ID;
+
+llvm::Error kbopt::decline(const llvm::Twine &reason) {
+  return llvm::make_error<Declined>(reason.str());
+}
+
+llvm::Error kbopt::declined(llvm::Error error) {
+  return llvm::handleErrors(std::move(error), [](const llvm::StringError &reason) {
+    return decline(reason.getMessage());
+  });
+}
 using llvm::StringRef;
 
 RewritePass::~RewritePass() = default;

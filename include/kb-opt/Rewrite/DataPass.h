@@ -19,10 +19,8 @@ public:
 
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override;
   /// Never applies: "needs a model".
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override;
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override;
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override;
 
 private:
   const PassInfo *info;

@@ -67,7 +67,26 @@ private:
   std::map<std::string, std::string> given;
 };
 
-/// What `apply` makes.
+/// Why a pass leaves a site as it is, in the user's words. It becomes a missed remark; any other
+/// error of a pass is a bug or one of the surroundings, and ends the run.
+class Declined : public llvm::ErrorInfo<Declined> {
+public:
+  static char ID;
+  explicit Declined(std::string reason) : reason(std::move(reason)) {}
+  void log(llvm::raw_ostream &os) const override { os << reason; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+  std::string reason;
+};
+
+/// `return decline("why");`
+llvm::Error decline(const llvm::Twine &reason);
+
+/// \p error with its text errors as reasons: analyses and printers say in those why something
+/// cannot be had.
+llvm::Error declined(llvm::Error error);
+
+/// What a pass makes of a site.
 struct Rewrite {
   Edits edits;
   /// For the remark: what was done, in the past tense ("loaded 'x' four floats
@@ -82,8 +101,7 @@ struct Rewrite {
 /// The option of a pass whose values `RewritePass::choices` lists.
 inline constexpr llvm::StringLiteral choiceOption = "as";
 
-/// One optimization. Stateless: `prepare` and `apply` are functions of their
-/// arguments.
+/// One optimization. Stateless: `rewrite` is a function of its arguments.
 class RewritePass {
 public:
   virtual ~RewritePass();
@@ -92,22 +110,18 @@ public:
   /// pass will not apply, so that each gets its missed remark.
   virtual std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const = 0;
 
-  /// Whether the pass may act at \p site with \p options: legality, and that
-  /// there would be a change. Unknown means that it does not apply.
-  virtual Decision prepare(const PassContext &context, const Site &site,
-                           const PassOptions &options) const = 0;
+  /// The edits at \p site with \p options, or a `Declined` that says why there are none: it is not
+  /// legal, it is unknown whether it is, or there would be no change. Asked once for each site and
+  /// options; the answer is kept as long as the program stays the same.
+  virtual llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                          const PassOptions &options) const = 0;
 
   /// Values of the option `choiceOption` that are worth trying at \p site, where the pass applies;
   /// most promising first. A search tries them together before anything else. By default none.
   virtual std::vector<std::string> choices(const PassContext &context, const Site &site) const;
 
-  /// The edits. Called only where `prepare` said that the pass applies. Errors
-  /// are bugs or anchors that cannot be made.
-  virtual llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                        const PassOptions &options) const = 0;
-
   /// Whether it changes the schedule of raised kernels: then adjacent steps of a pipeline work on
-  /// one nest, and `apply` is given the program before the first of them.
+  /// one nest, and `rewrite` is given the program before the first of them.
   virtual bool composes() const { return false; }
 };
 

@@ -17,10 +17,8 @@ namespace kbopt {
 class SchedulePass : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override;
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override;
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override;
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override;
   bool composes() const override { return true; }
 
 protected:

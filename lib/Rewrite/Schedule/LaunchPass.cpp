@@ -13,18 +13,14 @@ std::vector<Site> LaunchPass::sites(const PassContext &context, const KernelView
   return sites;
 }
 
-Decision LaunchPass::prepare(const PassContext &context, const Site &site,
-                             const PassOptions &options) const {
-  llvm::Expected<Rewrite> rewrite = apply(context, site, options);
-  if (!rewrite)
-    return Decision::doesNotApply(llvm::toString(rewrite.takeError()));
-  return Decision::applies();
-}
-
-llvm::Expected<Rewrite> LaunchPass::apply(const PassContext &context, const Site &site,
-                                          const PassOptions &) const {
+llvm::Expected<Rewrite> LaunchPass::rewrite(const PassContext &context, const Site &site,
+                                            const PassOptions &) const {
   for (const LaunchFact &fact : site.kernel->launches)
-    if (fact.call == site.as<clang::CallExpr>())
-      return rewrite(context, *site.kernel, fact);
-  return llvm::createStringError("it is no launch");
+    if (fact.call == site.as<clang::CallExpr>()) {
+      llvm::Expected<Rewrite> made = rewriteLaunch(context, *site.kernel, fact);
+      if (!made)
+        return declined(made.takeError());
+      return made;
+    }
+  return decline("it is no launch");
 }

@@ -254,26 +254,21 @@ std::vector<Site> SchedulePass::sites(const PassContext &, const KernelView &ker
   return ast::kernelSites(kernel);
 }
 
-Decision SchedulePass::prepare(const PassContext &context, const Site &site,
-                               const PassOptions &options) const {
-  llvm::Expected<Rewrite> rewrite = apply(context, site, options);
-  if (!rewrite)
-    return Decision::doesNotApply(llvm::toString(rewrite.takeError()));
-  return Decision::applies();
-}
-
-llvm::Expected<Rewrite> SchedulePass::apply(const PassContext &context, const Site &site,
-                                            const PassOptions &options) const {
+llvm::Expected<Rewrite> SchedulePass::rewrite(const PassContext &context, const Site &site,
+                                              const PassOptions &options) const {
   RaisedKernel raised = context.raised(*site.kernel);
   if (!raised.nest)
-    return llvm::createStringError(raised.reason);
+    return decline(raised.reason);
   const Schedule *before = context.scheduleOf(*site.kernel);
   llvm::Expected<Schedule> schedule = reschedule(context, raised.nest, before, options);
   if (!schedule)
-    return schedule.takeError();
+    return declined(schedule.takeError());
   if (before && *before == *schedule)
-    return llvm::createStringError("'" + site.kernel->name().str() + "' has this schedule already");
-  return scheduleKernel(context, *site.kernel, *schedule);
+    return decline("'" + site.kernel->name() + "' has this schedule already");
+  llvm::Expected<Rewrite> made = scheduleKernel(context, *site.kernel, *schedule);
+  if (!made)
+    return declined(made.takeError());
+  return made;
 }
 
 //===-- Schedules ----------------------------------------------------------===//

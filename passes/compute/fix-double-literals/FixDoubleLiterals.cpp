@@ -164,8 +164,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     Findings findings = examine(context, site);
     if (!findings.literals.empty())
       return Decision::applies();
@@ -174,15 +173,17 @@ public:
     return Decision::doesNotApply("no float expression has a double literal");
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     Findings findings = examine(context, site);
     Rewrite rewrite;
     for (const FloatingLiteral *literal : findings.literals) {
       llvm::StringRef written = context.text(literal->getSourceRange());
       AnchorOrReason anchor = anchorOf(context.parsed(), literal, site.kernel->function());
       if (!anchor)
-        return llvm::createStringError(anchor.reason());
+        return decline(anchor.reason());
       if (llvm::Error error = rewrite.edits.replaceAll(*anchor, (written + "f").str()))
         return std::move(error);
     }

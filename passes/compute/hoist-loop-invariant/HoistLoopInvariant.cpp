@@ -173,8 +173,7 @@ public:
     return ast::loopSites(context, kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const Stmt *loop = site.as<Stmt>(), *statement = nullptr;
     Findings findings = Finder(context, loop, bodyOf(loop)).result;
     keepSafe(context, site, findings);
@@ -187,15 +186,17 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const Stmt *loop = site.as<Stmt>(), *statement = nullptr;
     Findings findings = Finder(context, loop, bodyOf(loop)).result;
     keepSafe(context, site, findings);
     const CompoundStmt *block = blockOf(context, loop, statement);
     AnchorOrReason anchor = anchorOf(context.parsed(), block, site.kernel->function());
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     const ASTContext &ast = context.parsed().context();
     Rewrite rewrite;
     std::string declarations;

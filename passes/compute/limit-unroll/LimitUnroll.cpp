@@ -95,8 +95,7 @@ public:
     return ast::loopSites(context, kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const auto *loop = site.as<ForStmt>();
     if (!loop)
       return Decision::doesNotApply("only 'for' loops are unrolled");
@@ -128,15 +127,17 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const auto *loop = site.as<ForStmt>();
     std::string factor = std::to_string(options.integer("factor"));
     const AttributedStmt *pragmas = pragmasOf(context, loop);
     const Stmt *whole = pragmas ? static_cast<const Stmt *>(pragmas) : loop;
     AnchorOrReason anchor = anchorOf(context.parsed(), whole, site.kernel->function());
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     Rewrite rewrite;
     rewrite.summary =
         "left " + factor + (factor == "1" ? " iteration per trip" : " iterations per trip");

@@ -23,8 +23,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const KernelView &kernel = *site.kernel;
     if (kernel.launches.empty())
       return Decision::doesNotApply("no launch of the kernel is in sight");
@@ -40,8 +39,10 @@ public:
     return Decision::doesNotApply(first);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const KernelView &kernel = *site.kernel;
     std::vector<const LaunchFact *> launches;
     for (const LaunchFact &launch : kernel.launches)
@@ -54,7 +55,7 @@ public:
     for (SourceRange range : first.types())
       text.replace(range, "int");
     if (!text.obstacle().empty())
-      return llvm::createStringError(text.obstacle());
+      return decline(text.obstacle());
     Rewrite rewrite;
     rewrite.summary = "counted in 32 bits where the sizes allow it";
     if (llvm::Error error =

@@ -207,8 +207,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const KernelView &kernel = *site.kernel;
     if (kernel.launches.empty())
       return Decision::doesNotApply("no launch of the kernel is in sight");
@@ -248,8 +247,10 @@ public:
     return found;
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const KernelView &kernel = *site.kernel;
     std::string why;
     std::vector<Fixed> fixed = choose(context, kernel, options, why);

@@ -155,8 +155,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const KernelView &kernel = *site.kernel;
     if (kernel.launches.empty())
       return Decision::doesNotApply("no launch of the kernel is in sight");
@@ -166,8 +165,10 @@ public:
     return plan.obstacle.empty() ? Decision::applies() : Decision::doesNotApply(plan.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const KernelView &kernel = *site.kernel;
     Plan first = firstPlan(context, kernel);
     std::string type = context.freshName("Divisor"), own = kernel.function()->getNameAsString();
@@ -203,7 +204,7 @@ public:
           text.replace(division->getSourceRange(), divided(context, division, name));
       }
     if (!text.obstacle().empty())
-      return llvm::createStringError(text.obstacle());
+      return decline(text.obstacle());
     std::string newName = derivedName(context, own, "divided");
     Rewrite rewrite;
     rewrite.summary = "prepared the divisors of " + std::to_string(count) +

@@ -21,8 +21,7 @@ public:
     return ast::loopSites(context, kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const auto *loop = site.as<clang::ForStmt>();
     if (!loop)
       return Decision::doesNotApply("only 'for' loops are unrolled");
@@ -51,8 +50,10 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const auto *loop = site.as<clang::ForStmt>();
     bool entirely = true;
     for (kb::LoopOp op : context.imported().loopsOf(loop))
@@ -60,7 +61,7 @@ public:
     std::string factor = entirely ? "" : " " + std::to_string(options.integer("factor"));
     AnchorOrReason anchor = anchorOf(context.parsed(), loop, site.kernel->function());
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     Rewrite rewrite;
     rewrite.summary = entirely ? "unrolled entirely" : "unrolled by" + factor;
     if (llvm::Error error = rewrite.edits.insertBefore(

@@ -268,8 +268,7 @@ public:
     return isCandidate || choices.size() > 1 ? ast::kernelSites(kernel) : std::vector<Site>();
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     if (site.kernel->ops.empty())
       return Decision::doesNotApply("nothing is known about the kernel's device code");
     auto found = Selector(context, *site.kernel, options.integer("operations")).run(false);
@@ -278,8 +277,10 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     auto found = Selector(context, *site.kernel, options.integer("operations")).run(true);
     Rewrite rewrite;
     rewrite.summary = "selected in place of " + std::to_string(found.selects.size()) +
@@ -287,7 +288,7 @@ public:
     for (const auto &[choice, text] : found.selects) {
       AnchorOrReason anchor = anchorOf(context.parsed(), choice, site.kernel->function());
       if (!anchor)
-        return llvm::createStringError(anchor.reason());
+        return decline(anchor.reason());
       std::string selected = text;
       // The anchor of an `if` may end before the semicolon of its last statement.
       if (!context.parsed().text().slice(anchor->begin, anchor->end).rtrim().ends_with(";") &&

@@ -226,8 +226,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const FunctionDecl *function = site.kernel->function();
     Versioner versioner(context, *site.kernel);
     bool pays = false;
@@ -262,14 +261,16 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const FunctionDecl *function = site.kernel->function();
     Versioner versioner(context, *site.kernel);
     AnchorOrReason body = anchorOfBody(context.parsed(), function),
                    front = anchorBefore(context.parsed(), function);
     if (!body || !front)
-      return llvm::createStringError((body ? front : body).reason());
+      return decline((body ? front : body).reason());
     std::string flag = context.freshName("kInside"), inside = context.freshName("inside");
     std::string name = context.freshName(function->getName().str() + "Block");
     std::string header = "template <bool " + flag + ">\n", parameters, arguments, types;

@@ -21,8 +21,8 @@ class BatchLaunches : public LaunchPass {
     return standsInLoop(context, fact);
   }
 
-  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel,
-                                  const LaunchFact &fact) const override {
+  llvm::Expected<Rewrite> rewriteLaunch(const PassContext &context, const KernelView &kernel,
+                                        const LaunchFact &fact) const override {
     return batchLaunches(context, kernel, fact);
   }
 };

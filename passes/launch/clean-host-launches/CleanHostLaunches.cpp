@@ -290,21 +290,22 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     Plan plan = planFor(context, launchOf(site));
     if (plan.wait || !plan.buffers.empty())
       return Decision::applies();
     return Decision::doesNotApply(plan.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const LaunchFact &launch = launchOf(site);
     Plan plan = planFor(context, launch);
     AnchorOrReason body = anchorOfBody(context.parsed(), launch.host);
     if (!body)
-      return llvm::createStringError(body.reason());
+      return decline(body.reason());
     Rewrite rewrite;
     Writer writer(context, *body, rewrite.edits);
     std::string behind;

@@ -266,8 +266,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const KernelView &kernel = *site.kernel;
     Shape shape = shapeOf(context, kernel);
     if (!shape.obstacle.empty())
@@ -289,8 +288,10 @@ public:
     return Decision::doesNotApply(first);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const KernelView &kernel = *site.kernel;
     Shape shape = shapeOf(context, kernel);
     bool certain = !isNamedOutsideLaunches(context.parsed(), kernel.function());
@@ -308,7 +309,7 @@ public:
         "looped over the elements with " + perSm + " blocks for each of " + sms + " SMs";
     KernelText text = textOf(context, kernel, shape);
     if (!text.obstacle().empty())
-      return llvm::createStringError(text.obstacle());
+      return decline(text.obstacle());
     if (llvm::Error error = writeKernel(context, kernel, text, name,
                                         "'" + own + "' with a grid of any size.", rewrite.edits))
       return std::move(error);

@@ -29,8 +29,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const KernelView &kernel = *site.kernel;
     if (hasRegisterLimit(context, kernel))
       return Decision::doesNotApply("the kernel has a limit of registers already");
@@ -53,13 +52,15 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     LargestBlock block = largestBlock(context, *site.kernel);
     std::string blocks = std::to_string(options.integer("blocks"));
     AnchorOrReason anchor = anchorBeforeName(context.parsed(), site.kernel->function());
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     Rewrite rewrite;
     rewrite.summary = "bounded to " + std::to_string(block.threads) + " threads per block";
     std::string text =

@@ -24,8 +24,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const KernelView &kernel = *site.kernel;
     if (hasRegisterLimit(context, kernel))
       return Decision::doesNotApply("the kernel has a limit of registers already");
@@ -47,11 +46,13 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     AnchorOrReason anchor = anchorBeforeName(context.parsed(), site.kernel->function());
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     std::string registers = std::to_string(options.integer("registers"));
     Rewrite rewrite;
     rewrite.summary = "limited to " + registers + " registers per thread";

@@ -263,8 +263,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     int64_t wanted = options.integer("size");
     if (wanted % 32 != 0)
       return Decision::doesNotApply("size " + llvm::Twine(wanted) + " is not a multiple of a warp");
@@ -288,8 +287,10 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const LaunchFact &launch = launchOf(site);
     Constant constant = examine(context, site, launch);
     std::string size = std::to_string(options.integer("size"));
@@ -317,13 +318,13 @@ public:
     }
     AnchorOrReason anchor = anchorOf(context.parsed(), constant.block, launch.host);
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     if (llvm::Error error = rewrite.edits.replaceAll(*anchor, size))
       return std::move(error);
     if (constant.gridExpr) {
       AnchorOrReason grid = anchorOf(context.parsed(), constant.gridExpr, launch.host);
       if (!grid)
-        return llvm::createStringError(grid.reason());
+        return decline(grid.reason());
       std::string text = "(" + context.text(constant.count->getSourceRange()).str() + " + " +
                          std::to_string(options.integer("size") - 1) + ") / " + size;
       if (llvm::Error error = rewrite.edits.replaceAll(*grid, text))
@@ -359,7 +360,7 @@ private:
                                         llvm::StringRef grid, llvm::StringRef block, Edits &edits) {
     AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     std::vector<ByteRange> parts = configurationOf(context, launch);
     if (llvm::Error error =
             edits.replace(*anchor, parts[0].begin, parts[0].end - parts[0].begin, grid))

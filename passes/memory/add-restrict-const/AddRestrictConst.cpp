@@ -71,8 +71,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const auto *parameter = site.as<ParmVarDecl>();
     std::string name = "'" + parameter->getNameAsString() + "'";
     if (parameter->getName().empty())
@@ -90,8 +89,10 @@ public:
                                                                 : choice.whyNotRestrict);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const auto *parameter = site.as<ParmVarDecl>();
     unsigned index = parameter->getFunctionScopeIndex();
     Choice choice = choose(context, site, options);
@@ -100,11 +101,11 @@ public:
       const ParmVarDecl *each = declaration->getParamDecl(index);
       PointerTypeLoc pointer = pointerLoc(each);
       if (pointer.isNull())
-        return llvm::createStringError("another declaration writes the parameter differently");
+        return decline("another declaration writes the parameter differently");
       AnchorOrReason anchor =
           anchorOfRange(context.parsed(), each->getSourceRange(), declaration, "ParmVarDecl");
       if (!anchor)
-        return llvm::createStringError(anchor.reason());
+        return decline(anchor.reason());
       const SourceManager &sources = context.parsed().sources();
       if (choice.addConst)
         // The type may be a macro's: then the word stands before its name.
@@ -114,7 +115,7 @@ public:
           return std::move(error);
       if (choice.addRestrict && !each->getType().isRestrictQualified()) {
         if (pointer.getStarLoc().isMacroID())
-          return llvm::createStringError("a macro writes the pointer's '*'");
+          return decline("a macro writes the pointer's '*'");
         unsigned after = sources.getFileOffset(pointer.getStarLoc()) + 1;
         bool spaced = context.parsed().text().substr(after, 1).trim().empty();
         if (llvm::Error error =

@@ -171,8 +171,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const auto *parameter = site.as<ParmVarDecl>();
     std::string name = "'" + parameter->getNameAsString() + "'";
     Uses uses = UseFinder(context, parameter).run(site.kernel->function()->getBody());
@@ -208,8 +207,10 @@ public:
     return judgeMemory(context, site, stores);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const auto *parameter = site.as<ParmVarDecl>();
     const FunctionDecl *function = site.kernel->function();
     Uses uses = UseFinder(context, parameter).run(function->getBody());
@@ -221,8 +222,8 @@ public:
           anchorOfRange(context.parsed(), whole->getSourceRange(), function, "Expr");
       std::optional<ByteRange> element = byteRange(context.parsed(), use.element->getSourceRange());
       if (!anchor || !element)
-        return llvm::createStringError(anchor ? "the element is not written where it can be changed"
-                                              : anchor.reason().str());
+        return decline(anchor ? "the element is not written where it can be changed"
+                              : anchor.reason().str());
       if (!use.store) {
         if (llvm::Error error =
                 rewrite.edits.replace(*anchor, element->begin, element->end - element->begin,
@@ -232,7 +233,7 @@ public:
       }
       std::optional<ByteRange> value = byteRange(context.parsed(), use.value->getSourceRange());
       if (!value)
-        return llvm::createStringError("the value is not written where it can be changed");
+        return decline("the value is not written where it can be changed");
       if (llvm::Error error =
               rewrite.edits.replace(*anchor, anchor->begin, value->begin - anchor->begin,
                                     "__stcs(" + address(context, use.element) + ", "))

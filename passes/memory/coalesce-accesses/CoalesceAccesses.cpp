@@ -231,8 +231,7 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const KernelView &kernel = *site.kernel;
     if (kernel.ops.empty())
       return Decision::doesNotApply("nothing is known about the kernel's device code");
@@ -272,8 +271,10 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const KernelView &kernel = *site.kernel;
     std::string why;
     std::array<int64_t, 3> block = *commonBlock(context, kernel, why);
@@ -286,7 +287,7 @@ public:
       AnchorOrReason anchor =
           anchorOfRange(context.parsed(), expr->getSourceRange(), kernel.function(), "MemberExpr");
       if (!anchor)
-        return llvm::createStringError(anchor.reason());
+        return decline(anchor.reason());
       std::string name = ref.builtin == GridBuiltin::ThreadIdx ? "threadIdx" : "blockDim";
       if (llvm::Error error =
               rewrite.edits.replaceAll(*anchor, name + (ref.dimension == 0 ? ".y" : ".x")))
@@ -309,7 +310,7 @@ private:
                                    Edits &edits) {
     AnchorOrReason anchor = anchorOfLaunch(context.parsed(), launch.call, launch.host);
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     llvm::StringRef written = context.text(launch.block->getSourceRange());
     bool isName = llvm::all_of(written, [](char c) { return llvm::isAlnum(c) || c == '_'; });
     if (isName && !launch.block->getType()->isIntegerType())

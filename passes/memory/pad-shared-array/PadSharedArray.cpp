@@ -127,8 +127,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     const auto *variable = site.as<VarDecl>();
     const ASTContext &ast = context.parsed().context();
     std::string name = "'" + variable->getNameAsString() + "'";
@@ -172,15 +171,17 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const auto *variable = site.as<VarDecl>();
     ArrayTypeLoc extent = lastExtent(variable);
     // As written: the extent may be a macro.
     AnchorOrReason anchor = anchorOfRange(context.parsed(), extent.getBracketsRange(),
                                           site.kernel->function(), "ArrayExtent");
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     llvm::StringRef written =
         context.parsed().text().slice(anchor->begin + 1, anchor->end - 1).trim();
     bool simple = llvm::all_of(written, [](char c) { return llvm::isAlnum(c) || c == '_'; });

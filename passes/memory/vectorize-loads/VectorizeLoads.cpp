@@ -256,8 +256,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     if (!site.as<Stmt>())
       return Decision::doesNotApply("'" + site.kernel->name() +
                                     "' has neither a loop nor a body guarded by 'if (i < n)'");
@@ -285,8 +284,10 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     ElementBody element = analyse(context, site, options.integer("width"));
     unsigned lanes = lanesOf(element, options.integer("width"));
     const FunctionDecl *function = site.kernel->function();
@@ -296,16 +297,16 @@ public:
     if (element.last) {
       AnchorOrReason end = anchorOf(context.parsed(), element.last, function);
       if (!anchor || !end)
-        return llvm::createStringError((anchor ? end : anchor).reason());
+        return decline((anchor ? end : anchor).reason());
       AnchorOrReason block = anchorOf(context.parsed(), function->getBody(), function);
       if (!block)
-        return llvm::createStringError(block.reason());
+        return decline(block.reason());
       if (llvm::Error error =
               rewrite.edits.replace(*block, anchor->begin, end->end - anchor->begin, text))
         return std::move(error);
     } else {
       if (!anchor)
-        return llvm::createStringError(anchor.reason());
+        return decline(anchor.reason());
       if (llvm::Error error = rewrite.edits.replaceAll(*anchor, text))
         return std::move(error);
     }
@@ -313,7 +314,7 @@ public:
       for (const LaunchFact &launch : site.kernel->launches) {
         AnchorOrReason place = anchorOfLaunch(context.parsed(), launch.call, launch.host);
         if (!place)
-          return llvm::createStringError(place.reason());
+          return decline(place.reason());
         if (llvm::Error error =
                 rewrite.edits.replace(*place, context.parsed(), launch.grid->getSourceRange(),
                                       *dividedGrid(context, launch, lanes)))

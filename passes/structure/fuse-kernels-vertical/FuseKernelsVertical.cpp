@@ -15,8 +15,8 @@ using namespace kbopt;
 namespace {
 
 class FuseKernelsVertical : public LaunchPass {
-  llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel,
-                                  const LaunchFact &fact) const override {
+  llvm::Expected<Rewrite> rewriteLaunch(const PassContext &context, const KernelView &kernel,
+                                        const LaunchFact &fact) const override {
     return fuseLaunches(context, kernel, fact);
   }
 };

@@ -162,8 +162,7 @@ public:
                                                            : std::vector<Site>();
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const KernelView &kernel = *site.kernel;
     if (std::string obstacle = kernelObstacle(context, kernel.function()); !obstacle.empty())
       return Decision::doesNotApply(obstacle);
@@ -177,8 +176,10 @@ public:
     return Decision::doesNotApply(first);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const KernelView &kernel = *site.kernel;
     std::string own = kernel.function()->getNameAsString(),
                 name = derivedName(context, own, "here");
@@ -199,7 +200,7 @@ public:
     }
     AnchorOrReason place = anchorBefore(context.parsed(), firstHost);
     if (!place)
-      return llvm::createStringError(place.reason());
+      return decline(place.reason());
     std::string definition =
         "// '" + own + "' of '" + text.file + "'.\n" + text.named(name) + "\n\n";
     if (llvm::Error error = rewrite.edits.insertBefore(*place, definition))

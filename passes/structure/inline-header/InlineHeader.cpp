@@ -173,20 +173,21 @@ public:
     return {site};
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     Inclusion header = inclusionOf(context.parsed(), site.kernel->function());
     return header.obstacle.empty() ? Decision::applies() : Decision::doesNotApply(header.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     Inclusion header = inclusionOf(context.parsed(), site.kernel->function());
     AnchorOrReason anchor =
         anchorOfRange(context.parsed(), placeOf(context.parsed(), header),
                       context.parsed().context().getTranslationUnitDecl(), "Include");
     if (!anchor)
-      return llvm::createStringError(anchor.reason());
+      return decline(anchor.reason());
     std::string text;
     llvm::SmallVector<StringRef> lines;
     header.text.rtrim().split(lines, '\n');

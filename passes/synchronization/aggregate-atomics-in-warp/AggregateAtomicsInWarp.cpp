@@ -129,8 +129,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     AtomicCall atomic = atomicAt(context, *site.kernel, site.as<CallExpr>());
     if (!atomic.obstacle.empty())
       return Decision::doesNotApply(atomic.obstacle);
@@ -140,14 +139,16 @@ public:
     return Decision::applies();
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const FunctionDecl *function = site.kernel->function();
     AtomicCall atomic = atomicAt(context, *site.kernel, site.as<CallExpr>());
     AnchorOrReason body = anchorOfBody(context.parsed(), function);
     AnchorOrReason place = anchorOf(context.parsed(), atomic.statement, function);
     if (!body || !place)
-      return llvm::createStringError((body ? place : body).reason());
+      return decline((body ? place : body).reason());
     // A block that an `if` or a loop gets begins on its line.
     llvm::StringRef left = context.parsed().text().take_front(place->begin).rtrim();
     bool isAlone =

@@ -35,7 +35,7 @@ public:
   llvm::Error write(Edits &edits) const {
     AnchorOrReason body = anchorOfBody(context.parsed(), kernel.function());
     if (!body)
-      return llvm::createStringError(body.reason());
+      return decline(body.reason());
     std::vector<Piece> pieces = changes(*body);
     if (counters.exits.empty()) {
       for (const Piece &piece : pieces)
@@ -65,12 +65,12 @@ public:
   llvm::Error writeBeside(Edits &edits) const {
     AnchorOrReason body = anchorOfBody(context.parsed(), kernel.function());
     if (!body)
-      return llvm::createStringError(body.reason());
+      return decline(body.reason());
     KernelText copy(context, kernel);
     for (const Piece &piece : changes(*body))
       copy.replace(ByteRange{piece.begin, piece.end}, piece.text);
     if (!copy.obstacle().empty())
-      return llvm::createStringError(copy.obstacle());
+      return decline(copy.obstacle());
     AllocationTest test(context, kernel.function());
     std::string helper = llvm::StringRef(test.missingDefinition()).trim().str(), why;
     std::string original = kernel.function()->getNameAsString(),
@@ -213,15 +213,16 @@ public:
     return ast::kernelSites(kernel);
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &options) const {
     Counters counters = countersOf(context, *site.kernel, options.integer("bins"));
     return counters.obstacle.empty() ? Decision::applies()
                                      : Decision::doesNotApply(counters.obstacle);
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     Counters counters = countersOf(context, *site.kernel, options.integer("bins"));
     Rewrite rewrite;
     rewrite.summary = "gave each block " + std::to_string(counters.bins) +

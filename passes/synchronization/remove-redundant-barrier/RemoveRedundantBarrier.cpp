@@ -73,8 +73,7 @@ public:
     return sites;
   }
 
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &) const override {
+  Decision decide(const PassContext &context, const Site &site, const PassOptions &) const {
     const KernelView &kernel = *site.kernel;
     if (kernel.ops.empty())
       return Decision::doesNotApply("nothing is known about the kernel's device code");
@@ -97,13 +96,15 @@ public:
     llvm_unreachable("a site of this pass is a barrier");
   }
 
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &) const override {
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override {
+    if (Decision decision = decide(context, site, options); !decision)
+      return decline(decision.reason());
     const FunctionDecl *function = site.kernel->function();
     AnchorOrReason body = anchorOfBody(context.parsed(), function);
     AnchorOrReason call = anchorOf(context.parsed(), site.as<Stmt>(), function);
     if (!body || !call)
-      return llvm::createStringError((body ? call : body).reason());
+      return decline((body ? call : body).reason());
     // With its line, where it has one to itself.
     llvm::StringRef text = context.parsed().text();
     unsigned begin = call->begin, end = call->end;

@@ -14,17 +14,16 @@ namespace kbopt {
 class LaunchPass : public RewritePass {
 public:
   std::vector<Site> sites(const PassContext &context, const KernelView &kernel) const override;
-  Decision prepare(const PassContext &context, const Site &site,
-                   const PassOptions &options) const override;
-  llvm::Expected<Rewrite> apply(const PassContext &context, const Site &site,
-                                const PassOptions &options) const override;
+  llvm::Expected<Rewrite> rewrite(const PassContext &context, const Site &site,
+                                  const PassOptions &options) const override;
 
 private:
   /// Whether \p fact is a place for the pass at all. By default every launch is.
   virtual bool isSite(const PassContext &context, const LaunchFact &fact) const { return true; }
   /// The rewrite at \p fact, a launch of \p kernel; an error is the reason why there is none.
-  virtual llvm::Expected<Rewrite> rewrite(const PassContext &context, const KernelView &kernel,
-                                          const LaunchFact &fact) const = 0;
+  virtual llvm::Expected<Rewrite> rewriteLaunch(const PassContext &context,
+                                                const KernelView &kernel,
+                                                const LaunchFact &fact) const = 0;
 };
 
 } // namespace kbopt
