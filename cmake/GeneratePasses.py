@@ -33,7 +33,7 @@ YAML_PROMISES = {"bitwise": "Bitwise", "reassociates": "Reassociates", "lower-pr
 YAML_ASSUMPTIONS = {"aligned": "Aligned", "noalias": "NoAlias"}
 SITES = ("Kernel", "Parameter", "Loop", "Access", "Shared", "Launch")
 YAML_TEXTS = ("name", "family", "summary", "description", "site", "promise")
-YAML_LISTS = ("aliases", "states", "requires", "excludes", "enables", "allow", "assumes")
+YAML_LISTS = ("aliases", "states", "excludes", "enables", "allow", "assumes")
 
 
 FORM_TEXT = {
@@ -133,7 +133,9 @@ def load_yaml(folder):
     record["cppName"] = "".join(word.capitalize() for word in record["name"].split("-"))
     record["folder"] = folder
     record["options"] = []
-    record["minimumChip"] = int(record.get("minimumChip", 0))
+    chip = str(record.get("minimumChip", 0))
+    record["exactChip"] = chip.endswith("a")
+    record["minimumChip"] = int(chip.removesuffix("a"))
     record["deterministic"] = False
     return record
 
@@ -160,7 +162,7 @@ def check_neighbours(records):
     """Names of other passes are names of passes."""
     known = {name for r in records for name in [r["name"], *r["aliases"]]}
     for r in records:
-        for key in ("requires", "excludes", "enables"):
+        for key in ("excludes", "enables"):
             for name in r[key]:
                 if name not in known:
                     raise DeclarationError(f"{r['folder']}: '{key}' names '{name}', which is no pass")
@@ -251,7 +253,7 @@ def registry(records):
             return f"k{name}{suffix}"
 
         lists = {key: array(key.capitalize(), r[key])
-                 for key in ("aliases", "states", "requires", "excludes", "enables", "allow")}
+                 for key in ("aliases", "states", "excludes", "enables", "allow")}
         assumes = "{}"
         if r["assumes"]:
             out.append(f"constexpr Assumption k{name}Assumes[] = {{{', '.join('Assumption::' + a for a in r['assumes'])}}};")
@@ -280,8 +282,8 @@ def registry(records):
             assisted = f"&k{name}Assisted"
         out.append(f"constexpr PassInfo k{name} = {{{quote(r['name'])}, {quote(r['family'])}, {lists['aliases']}, "
                    f"{quote(r['summary'])},\n    {quote(dedent(r['description']))},\n    {options}, {lists['states']}, "
-                   f"{lists['requires']}, {lists['excludes']}, {lists['enables']}, SiteKind::{r['site']}, "
-                   f"Promise::{r['promise']}, {assumes}, {r['minimumChip']}, {assisted}, "
+                   f"{lists['excludes']}, {lists['enables']}, SiteKind::{r['site']}, "
+                   f"Promise::{r['promise']}, {assumes}, {r['minimumChip']}, {'true' if r['exactChip'] else 'false'}, {assisted}, "
                    f"{'true' if r['deterministic'] else 'false'}}};")
     out += ["} // namespace", "", "const PassRegistry &builtinPasses() {",
             "  static const PassRegistry registry = [] {", "    PassRegistry passes;"]
@@ -315,12 +317,14 @@ def page(r):
            f"- States: {code(r['states'])}"]
     if r["aliases"]:
         out.append(f"- Also called: {code(r['aliases'])}")
-    for key, words in (("requires", "Wants to run after"), ("excludes", "Not together with"), ("enables", "Enables")):
+    for key, words in (("excludes", "Not together with"), ("enables", "Enables")):
         if r[key]:
             out.append(f"- {words}: {link(r[key])}")
     if r["assumes"]:
         out.append(f"- Relies on, or tests at run time: {', '.join(ASSUMPTION_TEXT[a] for a in r['assumes'])}")
-    if r["minimumChip"]:
+    if r["exactChip"]:
+        out.append(f"- Needs code for sm_{r['minimumChip']}a")
+    elif r["minimumChip"]:
         out.append(f"- Needs compute capability {r['minimumChip'] // 10}.{r['minimumChip'] % 10} or later")
     out += ["", dedent(r["description"]), ""]
     if r["options"]:

@@ -3,6 +3,7 @@
 Its name keeps lit, which walks the whole project, from taking test/ for a suite
 of its own."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -58,6 +59,8 @@ if shutil.which("bwrap") and subprocess.run(
     ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True
 ).returncode == 0:
     config.available_features.add("sandbox")
+if glob.glob(os.path.join(os.path.dirname(config.llvm_tools_dir), "lib", "clang", "*", "lib", "*", "libclang_rt.asan*.a")):
+    config.available_features.add("sanitizers")
 if shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], capture_output=True).returncode == 0:
     config.available_features.add("strace")
 archive = os.path.join(config.binary_dir, "kb-opt-bundle.tar.xz")

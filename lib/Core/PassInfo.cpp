@@ -114,3 +114,19 @@ std::optional<std::string> kbopt::nearestName(StringRef name, llvm::ArrayRef<Str
   }
   return nearest;
 }
+
+unsigned kbopt::capabilityOf(StringRef arch) {
+  unsigned capability = 0;
+  if (!arch.consume_front("sm_"))
+    arch.consume_front("compute_");
+  return arch.consumeInteger(10, capability) ? 0 : capability;
+}
+
+std::string PassInfo::refusalFor(StringRef arch) const {
+  const std::string needed = "sm_" + std::to_string(minimumChip);
+  if (exactChip)
+    return arch.ends_with(needed.substr(3) + "a")
+               ? ""
+               : "the pass needs code for " + needed + "a: --arch=" + needed + "a";
+  return capabilityOf(arch) >= minimumChip ? "" : "the pass needs " + needed + " or later";
+}

@@ -7,14 +7,6 @@
 
 using namespace kbopt;
 
-/// Compute capability of "sm_90a"; that of the default where it is no such name.
-static unsigned capabilityOf(llvm::StringRef arch) {
-  unsigned named = 0;
-  if (!arch.consume_front("sm_") || arch.consumeInteger(10, named))
-    return 90;
-  return named;
-}
-
 llvm::Expected<std::vector<ProgramFinding>> kbopt::findingsOf(clang::ASTContext &ast,
                                                               clang::Preprocessor &preprocessor,
                                                               const PassRegistry &registry) {

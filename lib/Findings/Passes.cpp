@@ -49,7 +49,7 @@ void kbopt::addPassFindings(const PassContext &context, const PassRegistry &regi
     const PassRegistration *registration =
         rule.message.empty() ? nullptr : registry.lookup(rule.pass);
     if (!registration || !registration->info->deterministic ||
-        registration->info->minimumChip > context.chip())
+        !registration->info->refusalFor(context.parsed().command().arch).empty())
       continue;
     std::unique_ptr<RewritePass> pass = registration->create();
     for (const KernelView &kernel : context.kernels()) {

@@ -115,8 +115,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteFromReply(const Step &s
     return miss(refusal.text());
   };
 
-  if (info.minimumChip > options.chip)
-    return miss("the pass needs sm_" + std::to_string(info.minimumChip) + " or later");
+  if (std::string refusal = info.refusalFor(command.arch); !refusal.empty())
+    return miss(refusal);
   // A file from elsewhere may hold what was never accepted.
   if (std::optional<Refusal> refusal = checkReply(*reply, info))
     return refuse(*refusal);

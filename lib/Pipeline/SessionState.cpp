@@ -11,21 +11,12 @@
 using namespace kbopt;
 using llvm::StringRef;
 
-/// What both the caller and the architecture that the program is compiled for allow.
-static unsigned reliableChip(unsigned chip, StringRef arch) {
-  unsigned named = 0;
-  if (!arch.consume_front("sm_") || arch.consumeInteger(10, named))
-    return chip;
-  return std::min(chip, named);
-}
-
 RewriteSession::State::State(const CompileCommand &command, const PipelineOptions &options,
                              std::shared_ptr<mlir::MLIRContext> context)
     : command(command), options(options),
       mlirContext(
           context ? std::move(context)
                   : std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
-  this->options.chip = reliableChip(options.chip, command.arch);
   if (!this->options.parser) {
     ownParser = std::make_unique<ProgramParser>();
     this->options.parser = ownParser.get();
@@ -69,7 +60,7 @@ llvm::Error RewriteSession::State::import() {
     return chip.takeError();
   target = limitedTo(std::move(*chip), command.arch);
   imported.emplace(std::move(*program));
-  passContext.emplace(*parsed, *imported, options.chip, target,
+  passContext.emplace(*parsed, *imported, capabilityOf(command.arch), target,
                       [this](StringRef kernel) { return recorded ? recorded(kernel) : nullptr; });
   passContext->setAcceptsLowerPrecision(options.acceptsLowerPrecision);
   ++generation;
@@ -236,8 +227,8 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       remark.message = reason.str();
       result.remarks.push_back(remark);
     };
-    if (info.minimumChip > options.chip) {
-      miss("the pass needs sm_" + llvm::Twine(info.minimumChip) + " or later");
+    if (std::string refusal = info.refusalFor(command.arch); !refusal.empty()) {
+      miss(refusal);
       continue;
     }
     if (std::optional<std::string> reason = suppressedAt(info, each.site)) {
@@ -434,9 +425,10 @@ RewriteSession::State::opportunities(bool assisted, const RecordedLaunches &laun
         each.step.kernel = kernel.name().str();
         each.step.site = ++number;
         std::optional<std::string> comment = from->suppressedAt(info, site);
-        bool tooOld = info.minimumChip > options.chip;
+        const std::string refusal = info.refusalFor(command.arch);
+        const bool tooOld = !refusal.empty();
         if (comment || tooOld) {
-          each.reason = comment ? *comment : "the chip is too old for the pass";
+          each.reason = comment ? *comment : refusal;
         } else {
           llvm::Expected<const Answer &> answer = from->ask(*pass, info, site, values);
           if (!answer)

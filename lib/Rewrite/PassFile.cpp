@@ -164,7 +164,6 @@ Error Reader::readLists() {
   List assumed;
   for (auto [key, known, member] : {std::tuple("states", List(states), &info.states),
                                     std::tuple("aliases", List(), &info.aliases),
-                                    std::tuple("requires", List(), &info.requires_),
                                     std::tuple("excludes", List(), &info.excludes),
                                     std::tuple("enables", List(), &info.enables),
                                     std::tuple("allow", List(allowed), &into.assisted.allow),
@@ -180,7 +179,7 @@ Error Reader::readLists() {
   for (StringRef name : assumed)
     into.assumes.push_back(*assumptionFromName(name));
   info.assumes = into.assumes;
-  for (StringRef key : {"requires", "excludes", "enables"})
+  for (StringRef key : {"excludes", "enables"})
     if (const YamlValue *value = root.find(key))
       llvm::append_range(into.neighbours, value->items);
   return Error::success();
@@ -226,8 +225,8 @@ Error Reader::readParameter(const YamlValue &value) {
 Error Reader::read() {
   if (Error error = fields(root,
                            {"name", "family", "summary", "description", "aliases", "states", "site",
-                            "matcher", "promise", "assumes", "requires", "excludes", "enables",
-                            "minimumChip", "allow", "parameters"},
+                            "matcher", "promise", "assumes", "excludes", "enables", "minimumChip",
+                            "allow", "parameters"},
                            "a pass"))
     return error;
   if (Error error = readWords())
@@ -237,7 +236,8 @@ Error Reader::read() {
   if (Error error = readMatcher())
     return error;
   if (const YamlValue *chip = root.find("minimumChip"))
-    if (StringRef(chip->scalar).getAsInteger(10, into.info.minimumChip))
+    if (StringRef number = chip->scalar; (into.info.exactChip = number.consume_back("a"),
+                                          number.getAsInteger(10, into.info.minimumChip)))
       return chip->error("'" + chip->scalar + "' is no compute capability", "write 90 for sm_90");
   if (const YamlValue *parameters = root.find("parameters")) {
     if (parameters->kind != YamlValue::Sequence)

@@ -5,8 +5,21 @@
 #ifndef __x86_64__
 #include <boost/context/detail/fcontext.hpp>
 #endif
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define KBRT_HAS_ASAN
+#endif
+#endif
 
 namespace kbrt {
+
+/// A thread that ended in the middle of its frames left marks of AddressSanitizer's on its stack.
+static void forgetFrames([[maybe_unused]] void *top, [[maybe_unused]] size_t bytes) {
+#ifdef KBRT_HAS_ASAN
+  __asan_unpoison_memory_region(static_cast<char *>(top) - bytes, bytes);
+#endif
+}
 
 bool StackPool::create(unsigned n, size_t bytes) {
   stride = bytes + guardBytes;
@@ -57,7 +70,8 @@ kbrt_switch_context:
   .size kbrt_switch_context, .-kbrt_switch_context
 )");
 
-Context makeContext(void *top, size_t, void (*entry)()) {
+Context makeContext(void *top, size_t bytes, void (*entry)()) {
+  forgetFrames(top, bytes);
   auto *word = reinterpret_cast<uint64_t *>(reinterpret_cast<uintptr_t>(top) & ~uintptr_t(15));
   *--word = 0; // where entry would return to, which also aligns its frame
   *--word = reinterpret_cast<uint64_t>(entry);

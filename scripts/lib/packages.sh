@@ -3,7 +3,7 @@ llvmVersion=22
 packages=(
   cmake ninja-build ccache python3 python3-psutil bubblewrap file strace
   clang-$llvmVersion clang-tidy-$llvmVersion clang-format-$llvmVersion lld-$llvmVersion llvm-$llvmVersion-dev llvm-$llvmVersion-tools
-  libclang-$llvmVersion-dev libmlir-$llvmVersion-dev mlir-$llvmVersion-tools
+  libclang-$llvmVersion-dev libclang-rt-$llvmVersion-dev libmlir-$llvmVersion-dev mlir-$llvmVersion-tools
   libedit-dev libzstd-dev zlib1g-dev libcurl4-openssl-dev xz-utils
   libboost-context-dev libsqlite3-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
 )

@@ -7,8 +7,8 @@
 // (Rewrite/PassFile.h). No Clang, no MLIR.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_SUPPORT_PASSINFO_H
-#define KBOPT_SUPPORT_PASSINFO_H
+#ifndef KBOPT_CORE_PASSINFO_H
+#define KBOPT_CORE_PASSINFO_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -111,8 +111,6 @@ struct PassInfo {
   llvm::ArrayRef<OptionInfo> options;
   /// Names of the states it answers, such as `uncoalesced_access`.
   llvm::ArrayRef<llvm::StringRef> states;
-  /// Passes that must have applied, or not apply, before this one.
-  llvm::ArrayRef<llvm::StringRef> requires_;
   /// Passes that must not be combined with this one on the same kernel.
   llvm::ArrayRef<llvm::StringRef> excludes;
   /// Passes that tend to apply or pay after this one.
@@ -122,13 +120,21 @@ struct PassInfo {
   llvm::ArrayRef<Assumption> assumes;
   /// Smallest compute capability, 10 * major + minor; 0 for any.
   unsigned minimumChip;
+  /// It needs features of that very chip: code for its own architecture alone, as sm_90a is.
+  bool exactChip = false;
   /// Null where a model cannot be asked.
   const AssistedForm *assisted = nullptr;
   /// Whether C++ rewrites by itself; without it the pass needs a model.
   bool deterministic = true;
 
   const OptionInfo *option(llvm::StringRef name) const;
+  /// Why code for \p arch ("sm_90", "sm_90a") cannot have it; empty if it can.
+  std::string refusalFor(llvm::StringRef arch) const;
 };
+
+/// The compute capability of \p arch, "sm_90" or "sm_90a" or "compute_90", as 10 * major + minor; 0
+/// if it names none.
+unsigned capabilityOf(llvm::StringRef arch);
 
 /// The name in \p known that is closest to \p name by edit distance, if it is
 /// close enough to suggest; the first of several.
@@ -136,4 +142,4 @@ std::optional<std::string> nearestName(llvm::StringRef name, llvm::ArrayRef<llvm
 
 } // namespace kbopt
 
-#endif // KBOPT_SUPPORT_PASSINFO_H
+#endif // KBOPT_CORE_PASSINFO_H

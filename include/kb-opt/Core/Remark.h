@@ -5,8 +5,8 @@
 // Report's business.
 //
 //===----------------------------------------------------------------------===//
-#ifndef KBOPT_SUPPORT_REMARK_H
-#define KBOPT_SUPPORT_REMARK_H
+#ifndef KBOPT_CORE_REMARK_H
+#define KBOPT_CORE_REMARK_H
 
 #include <string>
 #include <utility>
@@ -40,4 +40,4 @@ struct Remark {
 
 } // namespace kbopt
 
-#endif // KBOPT_SUPPORT_REMARK_H
+#endif // KBOPT_CORE_REMARK_H

@@ -42,8 +42,6 @@ struct PipelineOptions {
   std::function<llvm::Expected<std::string>(llvm::StringRef text)> bitcode;
   /// Folder of reply files, for steps with `reply=`.
   std::string replies;
-  /// Compute capability that passes may rely on, 10 * major + minor.
-  unsigned chip = 90;
   /// The chip that schedules are chosen for, by name; empty: an H200.
   std::string target;
   /// The program's owner accepts results of lower precision: what passes offer to a search may have

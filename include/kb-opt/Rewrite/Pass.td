@@ -74,7 +74,6 @@ class RewritePass<string passName> {
   list<PassOption> options = [];
   // Names of the states it answers, as in the knowledge base.
   list<string> states;
-  list<string> requires = [];
   list<string> excludes = [];
   list<string> enables = [];
   SiteKind site;
@@ -83,6 +82,8 @@ class RewritePass<string passName> {
   list<Assumption> assumes = [];
   // Smallest compute capability, 10 * major + minor.
   int minimumChip = 0;
+  // Whether it needs features of that very chip, which only code for its own architecture may use: sm_90a.
+  bit exactChip = 0;
   // What replies of the assisted form may use (`allowances` in PassInfo.h).
   list<string> allow = [];
   // Numbers that replies of the assisted form leave open.

@@ -15,7 +15,6 @@ def HoistLoopInvariant : RewritePass<"hoist-loop-invariant"> {
     loads under a condition, or where aliasing is unknown: run add-restrict-const first.
   }];
   let states = ["instruction_mix_suboptimal", "compute_throughput_saturated"];
-  let requires = ["add-restrict-const"];
   let site = LoopSite;
   let promise = Bitwise;
   let assumes = [NoAlias];

@@ -18,7 +18,6 @@ def RegisterTiling : RewritePass<"register-tiling"> {
     IntegerOption<"tn", 8, 1, 16, "columns of a thread tile", ["4", "8", "16"]>
   ];
   let states = ["compute_throughput_saturated", "shared_bank_conflicts", "memory_latency_bound"];
-  let requires = ["shared-memory-tiling"];
   let enables = ["vectorize-loads", "double-buffer", "tune-block-size"];
   let site = KernelSite;
   let promise = Bitwise;

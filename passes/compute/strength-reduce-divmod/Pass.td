@@ -12,7 +12,6 @@ def StrengthReduceDivmod : RewritePass<"strength-reduce-divmod"> {
     constants are the compiler's work; what may be negative, such as a difference, stays.
   }];
   let states = ["instruction_mix_suboptimal"];
-  let requires = ["specialize-constants", "narrow-index-type"];
   let site = KernelSite;
   let promise = Bitwise;
   let allow = ["signatures"];

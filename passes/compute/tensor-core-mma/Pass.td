@@ -17,7 +17,6 @@ def TensorCoreMma : RewritePass<"tensor-core-mma"> {
     ChoiceOption<"core", "tf32", "unit that multiplies", ["tf32", "bf16", "half"]>
   ];
   let states = ["compute_throughput_saturated"];
-  let requires = ["shared-memory-tiling"];
   let site = KernelSite;
   let promise = LowerPrecision;
   let assumes = [Aligned, NoAlias];

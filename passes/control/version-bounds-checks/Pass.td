@@ -15,7 +15,6 @@ def VersionBoundsChecks : RewritePass<"version-bounds-checks"> {
     behind a guard could join a sum in one rounding once the guard is gone.
   }];
   let states = ["thread_divergence_high", "instruction_mix_suboptimal"];
-  let requires = ["specialize-constants"];
   let site = KernelSite;
   let promise = Bitwise;
 }

@@ -15,7 +15,6 @@ def LaunchBounds : RewritePass<"launch-bounds"> {
                   ["1", "2", "3", "4", "6", "8"]>
   ];
   let states = ["low_occupancy_register_pressure"];
-  let requires = ["tune-block-size"];
   let excludes = ["limit-registers"];
   let site = KernelSite;
   let promise = Bitwise;

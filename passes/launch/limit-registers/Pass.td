@@ -14,7 +14,6 @@ def LimitRegisters : RewritePass<"limit-registers"> {
     IntegerOption<"registers", 64, 16, 255, "registers per thread", ["32", "40", "48", "64", "80", "96", "128"]>
   ];
   let states = ["low_occupancy_register_pressure"];
-  let requires = ["tune-block-size"];
   let excludes = ["launch-bounds"];
   let site = KernelSite;
   let promise = Bitwise;

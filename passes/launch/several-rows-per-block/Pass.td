@@ -16,7 +16,6 @@ def SeveralRowsPerBlock : RewritePass<"several-rows-per-block"> {
     IntegerOption<"rows", 8, 1, 64, "rows of a block", ["4", "8", "16"]>
   ];
   let states = ["insufficient_parallelism", "memory_latency_bound"];
-  let requires = ["warp-shuffle-reduction"];
   let enables = ["tune-block-size"];
   let site = KernelSite;
   let promise = Reassociates;

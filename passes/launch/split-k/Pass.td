@@ -15,7 +15,6 @@ def SplitK : RewritePass<"split-k"> {
     IntegerOption<"split", 4, 1, 64, "parts of the outer reduction", ["2", "4", "8", "16"]>
   ];
   let states = ["insufficient_parallelism"];
-  let requires = ["shared-memory-tiling"];
   let site = KernelSite;
   let promise = Reassociates;
   let assumes = [Aligned, NoAlias];

@@ -21,7 +21,6 @@ def TuneBlockSize : RewritePass<"tune-block-size"> {
                   ["32", "64", "128", "256", "512", "1024"]>
   ];
   let states = ["insufficient_parallelism", "low_occupancy_register_pressure"];
-  let requires = ["vectorize-loads", "unroll-loop"];
   let site = LaunchSite;
   let promise = Bitwise;
 }

@@ -14,7 +14,6 @@ def CacheHintStreaming : RewritePass<"cache-hint-streaming"> {
     instruction.
   }];
   let states = ["memory_bandwidth_saturated", "cache_inefficient"];
-  let requires = ["vectorize-loads"];
   let excludes = ["persist-in-l2"];
   let site = ParameterSite;
   let promise = Bitwise;

@@ -15,7 +15,6 @@ def CpAsyncPipeline : RewritePass<"cp-async-pipeline"> {
     IntegerOption<"stages", 3, 2, 4, "tiles in shared memory", ["3", "4"]>
   ];
   let states = ["memory_latency_bound"];
-  let requires = ["double-buffer"];
   let enables = ["tma-bulk-copy", "warp-specialization"];
   let site = KernelSite;
   let promise = Bitwise;

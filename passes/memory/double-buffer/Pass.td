@@ -17,7 +17,6 @@ def DoubleBuffer : RewritePass<"double-buffer"> {
     IntegerOption<"stages", 2, 2, 2, "tiles in shared memory", ["2"]>
   ];
   let states = ["memory_latency_bound", "synchronization_bound"];
-  let requires = ["shared-memory-tiling", "register-tiling"];
   let enables = ["cp-async-pipeline"];
   let site = KernelSite;
   let promise = Bitwise;

@@ -22,7 +22,6 @@ def SharedMemoryTiling : RewritePass<"shared-memory-tiling"> {
     IntegerOption<"bk", 8, 1, 64, "terms of a tile", ["8", "16", "32"]>
   ];
   let states = ["memory_bandwidth_saturated", "memory_latency_bound"];
-  let requires = ["coalesce-accesses"];
   let enables = ["pad-shared-array", "swizzle-shared-array", "register-tiling", "double-buffer", "tensor-core-mma"];
   let site = KernelSite;
   let promise = Bitwise;

@@ -16,7 +16,6 @@ def SwizzleBlockOrder : RewritePass<"swizzle-block-order"> {
     IntegerOption<"group", 8, 1, 16, "rows of blocks that run together", ["4", "8", "16"]>
   ];
   let states = ["cache_inefficient"];
-  let requires = ["shared-memory-tiling", "tensor-core-mma"];
   let site = KernelSite;
   let promise = Bitwise;
   let assumes = [Aligned, NoAlias];

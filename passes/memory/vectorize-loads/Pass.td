@@ -27,7 +27,6 @@ def VectorizeLoads : RewritePass<"vectorize-loads"> {
                   ["2", "4"]>
   ];
   let states = ["memory_bandwidth_saturated", "instruction_mix_suboptimal"];
-  let requires = ["add-restrict-const", "coalesce-accesses"];
   let enables = ["tune-block-size"];
   let site = LoopSite;
   let promise = Bitwise;

@@ -18,7 +18,6 @@ def AggregateAtomicsInWarp : RewritePass<"aggregate-atomics-in-warp"> {
     BooleanOption<"match", true, "group lanes by their address where it may differ">
   ];
   let states = ["synchronization_bound", "thread_divergence_high"];
-  let requires = ["warp-uniform-control"];
   let site = AccessSite;
   let promise = Reassociates;
 }

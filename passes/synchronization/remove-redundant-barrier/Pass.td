@@ -12,7 +12,6 @@ def RemoveRedundantBarrier : RewritePass<"remove-redundant-barrier"> {
     a model. The race check of the judge is mandatory.
   }];
   let states = ["synchronization_bound"];
-  let requires = ["warp-shuffle-reduction"];
   let site = AccessSite;
   let promise = Bitwise;
 }

@@ -32,13 +32,13 @@ void expectSame(const PassInfo &read, const PassInfo &compiled) {
   EXPECT_EQ(read.description, compiled.description);
   EXPECT_EQ(read.aliases, compiled.aliases);
   EXPECT_EQ(read.states, compiled.states);
-  EXPECT_EQ(read.requires_, compiled.requires_);
   EXPECT_EQ(read.excludes, compiled.excludes);
   EXPECT_EQ(read.enables, compiled.enables);
   EXPECT_EQ(read.site, compiled.site);
   EXPECT_EQ(read.promise, compiled.promise);
   EXPECT_EQ(read.assumes, compiled.assumes);
   EXPECT_EQ(read.minimumChip, compiled.minimumChip);
+  EXPECT_EQ(read.exactChip, compiled.exactChip);
   EXPECT_EQ(read.deterministic, compiled.deterministic);
   ASSERT_NE(compiled.assisted, nullptr);
   const AssistedForm &a = *read.assisted, &b = *compiled.assisted;
