@@ -46,6 +46,22 @@ TEST(Sketches, JudgesTheEightThatTheModelPrefers) {
   EXPECT_NEAR(result.bestUs, 25, 1e-9); // schedule 2 would be 10, but the model does not see it
 }
 
+TEST(Sketches, ABudgetBoundsWhatIsModelled) {
+  FakeEnvironment world;
+  world.passes = {sketches("schedule", "k")};
+  SearchOptions options;
+  options.tune = false;
+  options.budgetCandidates = 2;
+  SearchResult result = search(world, options);
+  EXPECT_EQ(result.end, SearchEnd::BudgetCandidates);
+  EXPECT_EQ(result.judged, 2u);
+  auto tried = attemptsOf(result, AttemptPhase::Sketch);
+  ASSERT_EQ(tried.size(), 8u); // of twelve: four for each that may be judged
+  // The two that the model prefers among them, whatever their place in the list.
+  for (const Attempt *each : tried)
+    EXPECT_EQ(each->judged(), std::stoi(each->step.parameters.at("n")) >= 6);
+}
+
 TEST(Sketches, AreNotRecordedWhereNothingWasMeasured) {
   FakeEnvironment world;
   world.passes = {sketches("schedule", "k")};
