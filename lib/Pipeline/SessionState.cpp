@@ -215,6 +215,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
   result.assumes = info.assumes.vec();
   Edits all;
   KernelSchedules changed;
+  std::set<std::string> taken; // by the rewrites of earlier sites
   std::optional<Promise> promise;
   for (size_t i = 0; i < found->size(); ++i) {
     const Found &each = (*found)[i];
@@ -235,7 +236,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
       miss(*reason);
       continue;
     }
-    llvm::Expected<const Answer &> answer = ask(pass, info, each.site, values);
+    llvm::Expected<const Answer &> answer = ask(pass, info, each.site, values, taken);
     if (!answer)
       return answer.takeError();
     const std::optional<Rewrite> &rewrite = answer->rewrite;
@@ -265,6 +266,7 @@ llvm::Expected<StepResult> RewriteSession::State::rewriteByRule(const RewritePas
     }
     all = std::move(together);
     ++result.rewritten;
+    taken.insert(answer->names.begin(), answer->names.end());
     promise = std::max(promise.value_or(Promise::Bitwise), rewrite->promise.value_or(info.promise));
     if (rewrite->schedule)
       changed[each.kernel->fact.usr] = *rewrite->schedule;
@@ -324,23 +326,30 @@ std::string RewriteSession::State::whyNotParsable(StringRef text) {
 
 llvm::Expected<const RewriteSession::State::Answer &>
 RewriteSession::State::ask(const RewritePass &pass, const PassInfo &info, const Site &site,
-                           const PassOptions &options) {
+                           const PassOptions &options, const std::set<std::string> &taken) {
   std::string given;
   for (const auto &[name, value] : options.all())
     given += name + "=" + value + "\n";
   auto key =
       std::tuple(info.name.str(), site.kernel->fact.usr, site.range.getBegin().getRawEncoding(),
                  site.range.getEnd().getRawEncoding(), std::move(given));
-  if (auto known = answers.find(key); known != answers.end())
+  auto isTaken = [&](const std::string &name) { return taken.count(name) > 0; };
+  if (auto known = answers.find(key);
+      known != answers.end() && llvm::none_of(known->second.names, isTaken))
     return known->second;
   Answer answer;
+  passContext->startQuestion(taken);
   llvm::Expected<Rewrite> rewrite = pass.rewrite(*passContext, site, options);
   if (rewrite)
     answer.rewrite = std::move(*rewrite);
   else if (llvm::Error other = llvm::handleErrors(
                rewrite.takeError(), [&](const Declined &why) { answer.reason = why.reason; }))
     return std::move(other);
-  return answers.emplace(std::move(key), std::move(answer)).first->second;
+  answer.names = passContext->givenNames();
+  // What had to avoid a name is the answer beside that name alone.
+  if (passContext->avoidedTaken())
+    std::get<4>(key) += "beside " + llvm::join(taken, " ");
+  return answers.insert_or_assign(std::move(key), std::move(answer)).first->second;
 }
 
 llvm::Expected<std::vector<std::string>> RewriteSession::State::choicesAt(const RewritePass &pass,

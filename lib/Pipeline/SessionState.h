@@ -84,12 +84,15 @@ private:
   /// What a pass answered at a site.
   struct Answer {
     std::optional<Rewrite> rewrite;
-    std::string reason; ///< where there is none
+    std::string reason;          ///< where there is none
+    std::set<std::string> names; ///< the new ones of the rewrite
   };
   /// What \p pass makes of \p site. Each site and options are asked once while the program, its
-  /// schedules and what is known of launches stay the same.
+  /// schedules and what is known of launches stay the same. Its new names are none of \p taken, and
+  /// do not depend on what else was asked.
   llvm::Expected<const Answer &> ask(const RewritePass &pass, const PassInfo &info,
-                                     const Site &site, const PassOptions &options);
+                                     const Site &site, const PassOptions &options,
+                                     const std::set<std::string> &taken = {});
   /// By pass, kernel, place of the site and options.
   std::map<std::tuple<std::string, std::string, unsigned, unsigned, std::string>, Answer> answers;
 

@@ -60,10 +60,21 @@ bool PassContext::isUsed(llvm::StringRef name) const {
 
 std::string PassContext::freshName(llvm::StringRef base) const {
   std::string name = base.str();
-  for (unsigned number = 2; isUsed(name) || givenNames.count(name); ++number)
+  for (unsigned number = 2;; ++number) {
+    bool isTaken = takenBefore.count(name);
+    avoided |= isTaken;
+    if (!isTaken && !given.count(name) && !isUsed(name))
+      break;
     name = (base + llvm::Twine(number)).str();
-  givenNames.insert(name);
+  }
+  given.insert(name);
   return name;
+}
+
+void PassContext::startQuestion(std::set<std::string> taken) const {
+  takenBefore = std::move(taken);
+  given.clear();
+  avoided = false;
 }
 
 std::string PassContext::unusedName(llvm::StringRef base) const {

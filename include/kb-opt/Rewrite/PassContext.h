@@ -86,8 +86,14 @@ public:
                          llvm::function_ref<Answer(kb::KernelOp)> question) const;
 
   /// \p base, or \p base with a number: a name that neither the text nor an
-  /// earlier call has. Depends on nothing but the text and the calls so far.
+  /// earlier call of this question has. Depends on nothing but the text and those.
   std::string freshName(llvm::StringRef base) const;
+  /// Starts a question: from here on `freshName` gives no name of \p taken, and all others again.
+  void startQuestion(std::set<std::string> taken) const;
+  /// What `freshName` gave since the question started.
+  const std::set<std::string> &givenNames() const { return given; }
+  /// Whether it had to avoid a taken name.
+  bool avoidedTaken() const { return avoided; }
   /// The same, but whatever was asked before: one name for one text.
   std::string unusedName(llvm::StringRef base) const;
 
@@ -102,7 +108,8 @@ private:
   KernelSchedules schedules;
   bool lowerPrecision = false;
   std::vector<KernelView> views;
-  mutable std::set<std::string> givenNames;
+  mutable std::set<std::string> given, takenBefore;
+  mutable bool avoided = false;
 };
 
 } // namespace kbopt

@@ -31,7 +31,8 @@ public:
     if (!anchor)
       return decline(anchor.reason());
     Rewrite made;
-    llvm::cantFail(made.edits.insertBefore(*anchor, "/* " + width + " */ "));
+    llvm::cantFail(
+        made.edits.insertBefore(*anchor, "/* " + width + " " + context.freshName("name") + " */ "));
     made.summary = "width " + width;
     return made;
   }
@@ -39,7 +40,7 @@ public:
 
 constexpr llvm::StringRef widths[] = {"1", "2", "4"};
 constexpr OptionInfo options[] = {{"width", OptionType::Integer, "1", "", widths, 1, 4}};
-constexpr PassInfo info = {counted,          "test",           {}, "", "", options, {}, {}, {},
+constexpr PassInfo info = {counted,          "test",           {}, "", "", options, {}, {}, {}, {},
                            SiteKind::Kernel, Promise::Bitwise, {}, 0};
 
 struct AskedOnceTest : testing::Test {
@@ -75,6 +76,23 @@ TEST_F(AskedOnceTest, ForEachSiteAndOptions) {
   EXPECT_EQ(llvm::cantFail(session->apply(opportunities[0].step)).rewritten, 1u);
   llvm::cantFail(session->opportunities());
   EXPECT_EQ(asked.at("k 1"), 2u);
+}
+
+TEST_F(AskedOnceTest, NamesDependOnTheProgramAlone) {
+  constexpr llvm::StringRef program = "__global__ void k(int *x) { x[threadIdx.x] = 1; }\n"
+                                      "__global__ void l(int *x) { x[threadIdx.x] = 2; }\n";
+  Step both{counted.str()};
+  both.parameters["width"] = "4";
+  auto fresh = open(program), used = open(program);
+  llvm::cantFail(used->opportunities());
+  StepResult result;
+  llvm::cantFail(used->derive(both, result));
+  for (auto *session : {&fresh, &used}) {
+    EXPECT_EQ(llvm::cantFail((*session)->apply(both)).rewritten, 2u);
+    EXPECT_EQ((*session)->text(),
+              "__global__ void k(int *x) /* 4 name */ { x[threadIdx.x] = 1; }\n"
+              "__global__ void l(int *x) /* 4 name2 */ { x[threadIdx.x] = 2; }\n");
+  }
 }
 
 TEST_F(AskedOnceTest, OnlyDecliningIsAMissedRemark) {
