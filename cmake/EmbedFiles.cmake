@@ -1,13 +1,17 @@
-# cmake -DROOT=folder -DOUT=file.cpp "-DFILES=a.json,b.json" -P EmbedFiles.cmake
+# cmake -DROOT=folder -DMADE=folder -DOUT=file.cpp "-DFILES=a.json,b.json" -P EmbedFiles.cmake
 #
-# Writes the bytes of FILES (relative to ROOT) as one C++ table, sorted by path,
+# Writes the bytes of FILES (relative to ROOT, or to MADE for what the build makes) as one C++ table, sorted by path,
 # for lib/Target/Builtin.cpp. Text only: no file may hold the delimiter )KBFILE".
 string(REPLACE "," ";" files "${FILES}")
 list(SORT files)
 set(out "#include \"kb-opt/Target/Builtin.h\"\n\nnamespace kbopt {\nextern const BuiltinFile builtinFiles[];\nextern const size_t builtinFileCount;\n\nconst BuiltinFile builtinFiles[] = {\n")
 set(count 0)
 foreach(file ${files})
-  file(READ "${ROOT}/${file}" bytes)
+  if(EXISTS "${MADE}/${file}")
+    file(READ "${MADE}/${file}" bytes)
+  else()
+    file(READ "${ROOT}/${file}" bytes)
+  endif()
   # Compilers limit the length of one literal: break at 12,000 characters.
   set(literals "")
   string(LENGTH "${bytes}" length)

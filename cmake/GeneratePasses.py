@@ -3,10 +3,12 @@
 
   GeneratePasses.py --tblgen llvm-tblgen --include DIR --states FILE
                     --registry OUT.cpp --docs DIR PASS_FOLDER...
+  GeneratePasses.py --tblgen llvm-tblgen --include DIR --bonuses FILE --edges OUT.json PASS_FOLDER...
 
 A folder declares its pass in Pass.td (with C++; dumped by llvm-tblgen) or in pass.yaml
 (without). This writes the registry (every pass's metadata as constants and a table of
-constructors; no static constructor runs) and one Markdown page per pass.
+constructors; no static constructor runs) and one Markdown page per pass, or else the edges of the seed
+knowledge: what passes say of each other, with the figures of knowledge/seed/bonuses.json.
 lib/Rewrite/PassFile.cpp reads the same pass.yaml at run time; a unit test compares.
 """
 import argparse
@@ -33,7 +35,10 @@ YAML_PROMISES = {"bitwise": "Bitwise", "reassociates": "Reassociates", "lower-pr
 YAML_ASSUMPTIONS = {"aligned": "Aligned", "noalias": "NoAlias"}
 SITES = ("Kernel", "Parameter", "Loop", "Access", "Shared", "Launch")
 YAML_TEXTS = ("name", "family", "summary", "description", "site", "promise")
-YAML_LISTS = ("aliases", "states", "excludes", "enables", "allow", "assumes")
+YAML_LISTS = ("aliases", "states", "excludes", "enables", "retunes", "allow", "assumes")
+
+
+NEIGHBOURS = {"excludes": "Not together with", "enables": "Enables", "retunes": "Behind it, tune again"}
 
 
 FORM_TEXT = {
@@ -162,7 +167,7 @@ def check_neighbours(records):
     """Names of other passes are names of passes."""
     known = {name for r in records for name in [r["name"], *r["aliases"]]}
     for r in records:
-        for key in ("excludes", "enables"):
+        for key in NEIGHBOURS:
             for name in r[key]:
                 if name not in known:
                     raise DeclarationError(f"{r['folder']}: '{key}' names '{name}', which is no pass")
@@ -253,7 +258,7 @@ def registry(records):
             return f"k{name}{suffix}"
 
         lists = {key: array(key.capitalize(), r[key])
-                 for key in ("aliases", "states", "excludes", "enables", "allow")}
+                 for key in ("aliases", "states", *NEIGHBOURS, "allow")}
         assumes = "{}"
         if r["assumes"]:
             out.append(f"constexpr Assumption k{name}Assumes[] = {{{', '.join('Assumption::' + a for a in r['assumes'])}}};")
@@ -282,7 +287,7 @@ def registry(records):
             assisted = f"&k{name}Assisted"
         out.append(f"constexpr PassInfo k{name} = {{{quote(r['name'])}, {quote(r['family'])}, {lists['aliases']}, "
                    f"{quote(r['summary'])},\n    {quote(dedent(r['description']))},\n    {options}, {lists['states']}, "
-                   f"{lists['excludes']}, {lists['enables']}, SiteKind::{r['site']}, "
+                   f"{', '.join(lists[key] for key in NEIGHBOURS)}, SiteKind::{r['site']}, "
                    f"Promise::{r['promise']}, {assumes}, {r['minimumChip']}, {'true' if r['exactChip'] else 'false'}, {assisted}, "
                    f"{'true' if r['deterministic'] else 'false'}}};")
     out += ["} // namespace", "", "const PassRegistry &builtinPasses() {",
@@ -291,6 +296,24 @@ def registry(records):
             f"    passes.add({{&k{r['cppName']}}});" for r in records]
     out += ["    return passes;", "  }();", "  return registry;", "}", "} // namespace kbopt", ""]
     return "\n".join(out)
+
+
+def edges(records, bonuses):
+    """The seed's edges.json (lib/Knowledge/Catalogue.cpp)."""
+    figures = {(b["before"], b["after"]): b for b in bonuses["bonuses"]}
+    rows = []
+    for r in records:
+        for kind, key in (("enables", "enables"), ("excludes", "excludes"), ("retune", "retunes")):
+            for name in r[key]:
+                row = {"kind": kind, "before": r["name"], "after": name, "source": "the pass's folder"}
+                if kind != "excludes":
+                    figure = figures.pop((r["name"], name), {})
+                    row["bonus"] = figure.get("bonus", bonuses["usualBonus"])
+                    row["source"] = figure.get("source", row["source"])
+                rows.append(row)
+    for before, after in figures:
+        raise DeclarationError(f"knowledge/seed/bonuses.json: '{before}' neither enables nor retunes '{after}'")
+    return json.dumps({"version": 1, "edges": rows, "repeats": bonuses["repeats"]}, indent=1) + "\n"
 
 
 def dedent(text):
@@ -317,7 +340,7 @@ def page(r):
            f"- States: {code(r['states'])}"]
     if r["aliases"]:
         out.append(f"- Also called: {code(r['aliases'])}")
-    for key, words in (("excludes", "Not together with"), ("enables", "Enables")):
+    for key, words in NEIGHBOURS.items():
         if r[key]:
             out.append(f"- {words}: {link(r[key])}")
     if r["assumes"]:
@@ -373,12 +396,16 @@ def main():
     parser.add_argument("--states", type=pathlib.Path, help="rules.json with the names of all states")
     parser.add_argument("--registry", type=pathlib.Path)
     parser.add_argument("--docs", type=pathlib.Path)
+    parser.add_argument("--bonuses", type=pathlib.Path, help="what is known of the edges between passes")
+    parser.add_argument("--edges", type=pathlib.Path)
     parser.add_argument("folders", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     try:
         records = sorted((load_folder(arguments, f) for f in arguments.folders), key=lambda r: r["name"])
         if arguments.states:
             check_neighbours(records)
+        if arguments.edges:
+            write(arguments.edges, edges(records, json.loads(arguments.bonuses.read_text())))
     except DeclarationError as error:
         sys.exit(f"GeneratePasses.py: error: {error}")
     if arguments.registry:

@@ -171,8 +171,6 @@ llvm::Expected<Catalogue> Catalogue::parse(llvm::StringRef optimizations, llvm::
         if (*which != EdgeKind::Excludes)
           if (llvm::Error error = shareField(object, "bonus", edge.bonus))
             return error;
-        if (llvm::Error error = llvm::joinErrors(known(edge.before), known(edge.after)))
-          return error;
         result.seedEdges.push_back(std::move(edge));
         return llvm::Error::success();
       }))

@@ -133,8 +133,8 @@ double KnowledgeBase::opens(const State &state, llvm::StringRef pass,
         llvm::is_contained(predecessors, edge.after))
       continue;
     const Optimization *next = seed->find(edge.after);
-    if (llvm::any_of(state.shares,
-                     [&](const StateShare &share) { return next->answerTo(share.name); }))
+    if (next && llvm::any_of(state.shares,
+                             [&](const StateShare &share) { return next->answerTo(share.name); }))
       best = std::max(best, openedShare * edge.bonus);
   }
   return best;

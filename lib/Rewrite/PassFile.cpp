@@ -162,12 +162,13 @@ Error Reader::readLists() {
   using List = llvm::ArrayRef<StringRef>;
   static constexpr StringRef assumptions[] = {"aligned", "noalias"};
   List assumed;
-  for (auto [key, known, member] : {std::tuple("states", List(states), &info.states),
-                                    std::tuple("aliases", List(), &info.aliases),
-                                    std::tuple("excludes", List(), &info.excludes),
-                                    std::tuple("enables", List(), &info.enables),
-                                    std::tuple("allow", List(allowed), &into.assisted.allow),
-                                    std::tuple("assumes", List(assumptions), &assumed)}) {
+  for (auto [key, known, member] :
+       {std::tuple("states", List(states), &info.states),
+        std::tuple("aliases", List(), &info.aliases),
+        std::tuple("excludes", List(), &info.excludes),
+        std::tuple("enables", List(), &info.enables), std::tuple("retunes", List(), &info.retunes),
+        std::tuple("allow", List(allowed), &into.assisted.allow),
+        std::tuple("assumes", List(assumptions), &assumed)}) {
     Expected<List> names = list(root, key, known);
     if (!names)
       return names.takeError();
@@ -179,7 +180,7 @@ Error Reader::readLists() {
   for (StringRef name : assumed)
     into.assumes.push_back(*assumptionFromName(name));
   info.assumes = into.assumes;
-  for (StringRef key : {"excludes", "enables"})
+  for (StringRef key : {"excludes", "enables", "retunes"})
     if (const YamlValue *value = root.find(key))
       llvm::append_range(into.neighbours, value->items);
   return Error::success();
@@ -225,8 +226,8 @@ Error Reader::readParameter(const YamlValue &value) {
 Error Reader::read() {
   if (Error error = fields(root,
                            {"name", "family", "summary", "description", "aliases", "states", "site",
-                            "matcher", "promise", "assumes", "excludes", "enables", "minimumChip",
-                            "allow", "parameters"},
+                            "matcher", "promise", "assumes", "excludes", "enables", "retunes",
+                            "minimumChip", "allow", "parameters"},
                            "a pass"))
     return error;
   if (Error error = readWords())

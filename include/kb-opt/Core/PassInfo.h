@@ -115,6 +115,8 @@ struct PassInfo {
   llvm::ArrayRef<llvm::StringRef> excludes;
   /// Passes that tend to apply or pay after this one.
   llvm::ArrayRef<llvm::StringRef> enables;
+  /// Passes whose values should be tuned again after this one.
+  llvm::ArrayRef<llvm::StringRef> retunes;
   SiteKind site;
   Promise promise;
   llvm::ArrayRef<Assumption> assumes;

@@ -45,6 +45,8 @@ struct Optimization {
 
 enum class EdgeKind { Enables, Excludes, Retune };
 
+/// What a pass's folder says of another pass (cmake/GeneratePasses.py), which need not be an
+/// optimization of the catalogue.
 struct SeedEdge {
   EdgeKind kind;
   std::string before, after;

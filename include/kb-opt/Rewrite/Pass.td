@@ -74,8 +74,11 @@ class RewritePass<string passName> {
   list<PassOption> options = [];
   // Names of the states it answers, as in the knowledge base.
   list<string> states;
+  // Other passes: those that must not stand in one pipeline with it on the same kernel, those that tend to apply or
+  // pay behind it, and those whose values should be tuned again behind it. The seed knowledge's edges come from here.
   list<string> excludes = [];
   list<string> enables = [];
+  list<string> retunes = [];
   SiteKind site;
   Promise promise;
   // Gate G7 runs the cases that take these away.

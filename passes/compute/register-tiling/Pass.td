@@ -18,7 +18,8 @@ def RegisterTiling : RewritePass<"register-tiling"> {
     IntegerOption<"tn", 8, 1, 16, "columns of a thread tile", ["4", "8", "16"]>
   ];
   let states = ["compute_throughput_saturated", "shared_bank_conflicts", "memory_latency_bound"];
-  let enables = ["vectorize-loads", "double-buffer", "tune-block-size"];
+  let enables = ["vectorize-loads", "double-buffer"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = KernelSite;
   let promise = Bitwise;
   let assumes = [Aligned, NoAlias];

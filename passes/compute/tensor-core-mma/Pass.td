@@ -17,6 +17,7 @@ def TensorCoreMma : RewritePass<"tensor-core-mma"> {
     ChoiceOption<"core", "tf32", "unit that multiplies", ["tf32", "bf16", "half"]>
   ];
   let states = ["compute_throughput_saturated"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = KernelSite;
   let promise = LowerPrecision;
   let assumes = [Aligned, NoAlias];

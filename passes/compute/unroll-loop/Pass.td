@@ -19,6 +19,7 @@ def UnrollLoop : RewritePass<"unroll-loop"> {
   ];
   let states = ["memory_latency_bound", "instruction_mix_suboptimal"];
   let excludes = ["limit-unroll"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = LoopSite;
   let promise = Bitwise;
 }

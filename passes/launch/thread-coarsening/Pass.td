@@ -17,7 +17,7 @@ def ThreadCoarsening : RewritePass<"thread-coarsening"> {
     IntegerOption<"inflight", 4, 1, 8, "independent loads of a thread", ["1", "2", "4", "8"]>
   ];
   let states = ["memory_latency_bound", "insufficient_parallelism", "instruction_mix_suboptimal"];
-  let enables = ["tune-block-size", "launch-bounds"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = KernelSite;
   let promise = Bitwise;
   let assumes = [Aligned, NoAlias];

@@ -20,7 +20,7 @@ def AddRestrictConst : RewritePass<"add-restrict-const"> {
     BooleanOption<"restrict", true, "add __restrict__ where nothing overlaps">
   ];
   let states = ["memory_bandwidth_saturated", "memory_latency_bound"];
-  let enables = ["vectorize-loads", "hoist-loop-invariant"];
+  let enables = ["vectorize-loads", "hoist-loop-invariant", "use-ldg-readonly", "cache-hint-streaming"];
   let site = ParameterSite;
   let promise = Bitwise;
   let assumes = [NoAlias];

@@ -18,7 +18,7 @@ def CoalesceAccesses : RewritePass<"coalesce-accesses"> {
     a function that the kernel calls.
   }];
   let states = ["uncoalesced_access", "memory_bandwidth_saturated"];
-  let enables = ["vectorize-loads", "pad-shared-array"];
+  let enables = ["vectorize-loads", "pad-shared-array", "shared-memory-tiling"];
   let site = KernelSite;
   let promise = Bitwise;
 }

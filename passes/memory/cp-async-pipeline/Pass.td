@@ -16,6 +16,7 @@ def CpAsyncPipeline : RewritePass<"cp-async-pipeline"> {
   ];
   let states = ["memory_latency_bound"];
   let enables = ["tma-bulk-copy", "warp-specialization"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = KernelSite;
   let promise = Bitwise;
   let assumes = [Aligned, NoAlias];

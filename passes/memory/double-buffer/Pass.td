@@ -18,6 +18,7 @@ def DoubleBuffer : RewritePass<"double-buffer"> {
   ];
   let states = ["memory_latency_bound", "synchronization_bound"];
   let enables = ["cp-async-pipeline"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = KernelSite;
   let promise = Bitwise;
   let assumes = [Aligned, NoAlias];

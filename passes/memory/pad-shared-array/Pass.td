@@ -18,6 +18,7 @@ def PadSharedArray : RewritePass<"pad-shared-array"> {
                   ["1", "2", "4"]>
   ];
   let states = ["shared_bank_conflicts"];
+  let excludes = ["tma-bulk-copy", "pad-shared-array"];
   let site = SharedSite;
   let promise = Bitwise;
 }

@@ -23,6 +23,7 @@ def SharedMemoryTiling : RewritePass<"shared-memory-tiling"> {
   ];
   let states = ["memory_bandwidth_saturated", "memory_latency_bound"];
   let enables = ["pad-shared-array", "swizzle-shared-array", "register-tiling", "double-buffer", "tensor-core-mma"];
+  let retunes = ["tune-block-size", "launch-bounds"];
   let site = KernelSite;
   let promise = Bitwise;
   let assumes = [Aligned, NoAlias];

@@ -42,6 +42,12 @@ TEST(Catalogue, EdgesOfTheSeed) {
   EXPECT_GT(catalogue.bonus({"add-restrict-const"}, "vectorize-loads"), 0);
   EXPECT_GT(catalogue.bonus({"unroll-loop"}, "tune-block-size"), 0); // retune
   EXPECT_EQ(catalogue.bonus({}, "vectorize-loads"), 0);
+  // From the folder alone: the usual bonus, and no entry of the catalogue is needed.
+  EXPECT_EQ(catalogue.bonus({"two-stage-block-reduction"}, "warp-shuffle-reduction"), 0.1);
+  EXPECT_EQ(catalogue.bonus({"simplify-reduction"}, "cache-row"), 0.1);
+  EXPECT_TRUE(catalogue.excludes("pad-shared-array", "swizzle-shared-array"));
+  EXPECT_TRUE(catalogue.retunes({"unroll-loop"}, "tune-block-size"));
+  EXPECT_FALSE(catalogue.retunes({"vectorize-loads"}, "tune-block-size"));
   // Tiling before tensor cores is the largest that the paper measured.
   EXPECT_GT(catalogue.bonus({"shared-memory-tiling"}, "tensor-core-mma"),
             catalogue.bonus({"swizzle-shared-array"}, "tensor-core-mma"));
@@ -73,9 +79,9 @@ TEST(Catalogue, ErrorsNameFileAndEntry) {
   EXPECT_EQ(
       error(
           one,
-          R"({"version":1,"edges":[{"kind":"enables","before":"a","after":"b","source":"","bonus":0.1}],"repeats":[]})",
+          R"({"version":1,"edges":[{"kind":"enables","before":"a","after":"b","source":""}],"repeats":[]})",
           noPipelines),
-      "seed knowledge 'edges.json': edges[0]: unknown optimization 'b'");
+      "seed knowledge 'edges.json': edges[0]: field 'bonus' must be a number from 0 to 1");
   EXPECT_EQ(
       error(
           one,

@@ -8,14 +8,16 @@ using namespace kbopt;
 TEST(PassTable, ShowsPassesWithOptions) {
   const llvm::StringRef aliases[] = {"b2"}, tried[] = {"1", "2"};
   const OptionInfo options[] = {{"width", OptionType::Integer, "4", "how wide", tried, 1, 8}};
-  PassInfo plain{"a-long-name",    "memory", {}, "Do a thing", "", {}, {}, {}, {}, SiteKind::Kernel,
-                 Promise::Bitwise, {},       0};
+  PassInfo plain{
+      "a-long-name",    "memory", {}, "Do a thing", "", {}, {}, {}, {}, {}, SiteKind::Kernel,
+      Promise::Bitwise, {},       0};
   PassInfo rich{"b",
                 "compute",
                 aliases,
                 "Do another",
                 "",
                 options,
+                {},
                 {},
                 {},
                 {},

@@ -34,6 +34,7 @@ void expectSame(const PassInfo &read, const PassInfo &compiled) {
   EXPECT_EQ(read.states, compiled.states);
   EXPECT_EQ(read.excludes, compiled.excludes);
   EXPECT_EQ(read.enables, compiled.enables);
+  EXPECT_EQ(read.retunes, compiled.retunes);
   EXPECT_EQ(read.site, compiled.site);
   EXPECT_EQ(read.promise, compiled.promise);
   EXPECT_EQ(read.assumes, compiled.assumes);
