@@ -109,6 +109,9 @@ llvm::Expected<std::vector<std::string>> kbopt::sandboxedArguments(const Process
   }
   for (const std::string &folder : emptied)
     args.insert(args.end(), {"--tmpfs", folder});
+  // The new /dev hides the machine's shared memory, where a user's temporary folder may lie.
+  if (request.sandbox->seesAllFiles)
+    args.insert(args.end(), {"--ro-bind-try", "/dev/shm", "/dev/shm"});
   auto bind = [&](const char *option, const std::string &folder) {
     args.insert(args.end(), {option, folder, folder});
   };

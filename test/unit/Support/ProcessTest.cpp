@@ -133,7 +133,8 @@ TEST(Sandbox, HasNoNetworkAndAPrivateTmp) {
   ASSERT_TRUE(static_cast<bool>(outside));
   ProcessRequest request;
   request.argv = {"sh", "-c",
-                  "ls /tmp | wc -l; wc -l < /proc/net/route; touch " + outside->file("in") +
+                  "ls " + llvm::sys::path::parent_path(outside->path()).str() +
+                      " | wc -l; wc -l < /proc/net/route; touch " + outside->file("in") +
                       "; touch /usr/denied 2>/dev/null || echo read-only"};
   request.sandbox = Sandbox{{}, {outside->path().str()}};
   auto result = realProcessRunner().run(request);
