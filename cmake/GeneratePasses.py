@@ -308,7 +308,7 @@ def edges(records, bonuses):
                 row = {"kind": kind, "before": r["name"], "after": name, "source": "the pass's folder"}
                 if kind != "excludes":
                     figure = figures.pop((r["name"], name), {})
-                    row["bonus"] = figure.get("bonus", bonuses["usualBonus"])
+                    row["bonus"] = figure.get("bonus", bonuses["usualBonus"][key])
                     row["source"] = figure.get("source", row["source"])
                 rows.append(row)
     for before, after in figures:

@@ -43,8 +43,8 @@ TEST(Catalogue, EdgesOfTheSeed) {
   EXPECT_GT(catalogue.bonus({"unroll-loop"}, "tune-block-size"), 0); // retune
   EXPECT_EQ(catalogue.bonus({}, "vectorize-loads"), 0);
   // From the folder alone: the usual bonus, and no entry of the catalogue is needed.
-  EXPECT_EQ(catalogue.bonus({"two-stage-block-reduction"}, "warp-shuffle-reduction"), 0.1);
-  EXPECT_EQ(catalogue.bonus({"simplify-reduction"}, "cache-row"), 0.1);
+  EXPECT_EQ(catalogue.bonus({"two-stage-block-reduction"}, "warp-shuffle-reduction"), 0.02);
+  EXPECT_EQ(catalogue.bonus({"simplify-reduction"}, "cache-row"), 0.02);
   EXPECT_TRUE(catalogue.excludes("pad-shared-array", "swizzle-shared-array"));
   EXPECT_TRUE(catalogue.retunes({"unroll-loop"}, "tune-block-size"));
   EXPECT_FALSE(catalogue.retunes({"vectorize-loads"}, "tune-block-size"));

@@ -240,7 +240,7 @@ TEST(Explorer, ARefusedWinnerMakesWayForTheNext) {
     return llvm::any_of(moves, [](const Step &m) { return m.pass == "unroll-loop"; });
   };
   SearchResult result = search(world, {});
-  EXPECT_NEAR(result.bestUs, 36, 1e-9); // coalesced, vectorized by 4
+  EXPECT_LE(result.bestUs, 36 + 1e-9); // coalesced, vectorized by 4 or 8
   EXPECT_TRUE(result.confirmed);
   for (const Step &step : result.pipeline)
     EXPECT_NE(step.pass, "unroll-loop");
