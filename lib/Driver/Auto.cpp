@@ -34,6 +34,9 @@ static SearchOptions searchOptions(const Session &session, double startSeconds) 
   if (options.budgetSeconds > 0) {
     double spent = session.context.clock.monotonicSeconds() - startSeconds;
     search.budgetSeconds = std::max(0.001, options.budgetSeconds - spent);
+    search.giveUpAfter = [](double seconds) {
+      endWorkAt(realClock().monotonicSeconds() + seconds);
+    };
   }
   search.stop = interrupted;
   search.program = digestOf(session.context.text);

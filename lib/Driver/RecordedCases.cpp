@@ -1,6 +1,7 @@
 //===- RecordedCases.cpp --------------------------------------------------===//
 #include "RecordedCases.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Parallel.h"
 #include "kbrt/QuietEnding.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
@@ -377,13 +378,21 @@ llvm::Error RecordedCases::writeHostResults(const Recording &recording) const {
 
 llvm::Expected<std::string> RecordedCases::record(const Recipe &recipe) {
   return once("record " + recipe.test.name, [&](const std::string &folder) -> llvm::Error {
-    auto image = imageFor(first);
-    if (!image)
-      return image.takeError();
-    auto program = executable(first, recipe);
-    if (!program)
-      return program.takeError();
-    auto recording = recordProgram(context.runner, request(recipe, *program, *image, folder));
+    // Neither compile needs the other.
+    std::optional<llvm::Expected<std::string>> image, program;
+    parallelFor(context.options.jobs == 1 ? 1 : 2, 2, [&](size_t which) {
+      if (which == 0)
+        image.emplace(imageFor(first));
+      else
+        program.emplace(executable(first, recipe));
+    });
+    if (!*program && !*image)
+      llvm::consumeError(program->takeError());
+    if (!*image)
+      return image->takeError();
+    if (!*program)
+      return program->takeError();
+    auto recording = recordProgram(context.runner, request(recipe, **program, **image, folder));
     if (!recording)
       return recording.takeError();
     if (recipe.test.name == recipes.front().test.name)
@@ -479,11 +488,11 @@ llvm::Error RecordedCases::writeVaried(const std::string &recording, const Recip
   auto data = context.files.read(joinPath(recording, kbrt::dataFileName));
   if (!data)
     return data.takeError();
-  auto inputs =
-      keepsRecorded(*recipe.distribution)
-          ? varyRecorded(*plan, *data, recipe.seed, *recipe.distribution, recipe.upload,
-                         recordSizes(*plan))
-          : varyInputs(*plan, *data, recipe.seed, *recipe.distribution, lessenings(recipe));
+  auto inputs = keepsRecorded(*recipe.distribution)
+                    ? varyRecorded(*plan, std::move(*data), recipe.seed, *recipe.distribution,
+                                   recipe.upload, recordSizes(*plan))
+                    : varyInputs(*plan, std::move(*data), recipe.seed, *recipe.distribution,
+                                 lessenings(recipe));
   if (!inputs)
     return inputs.takeError();
   if (!kbrt::writePlan(*plan, folder, problem))

@@ -304,6 +304,9 @@ struct Judge::Impl {
   std::vector<RunRequest> originalRuns();
   /// The original on \p test in another order of threads each.
   std::vector<RunRequest> orderRuns(const TestCase &test, Where where);
+  /// As many runs as `orderRuns` has, in one job: a GPU orders threads as it likes, and says only
+  /// whether they agree.
+  RunRequest ordersTogether(const TestCase &test) const;
   /// The same for the CPU device, which gets less time beside a GPU.
   RunOptions cpuOptions(const JudgedProgram &program) const;
   /// Why the CPU device cannot run \p test: it takes too long, or lacks a construct. Nothing

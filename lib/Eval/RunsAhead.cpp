@@ -74,14 +74,23 @@ std::vector<RunRequest> Judge::Impl::orderRuns(const TestCase &test, Where where
   return requests;
 }
 
+RunRequest Judge::Impl::ordersTogether(const TestCase &test) const {
+  RunOptions together = runOptions();
+  together.repetitions = options.shuffles + 2;
+  return {test, RunMode::Plain, together};
+}
+
 std::vector<RunRequest> Judge::Impl::originalRuns() {
   std::vector<RunRequest> requests = gpuRuns(JudgeEffort::Search, options.searchCases + 1, {});
   llvm::erase_if(requests,
                  [](const RunRequest &request) { return request.options.repetitions > 1; });
   const TestCase small = checkCase();
   requests.push_back({small, RunMode::Check, cpuOptions(baselineProgram)});
-  for (RunRequest &order : orderRuns(small, Where::Usual))
-    requests.push_back(std::move(order));
+  if (gpu)
+    requests.push_back(ordersTogether(small));
+  else
+    for (RunRequest &order : orderRuns(small, Where::Usual))
+      requests.push_back(std::move(order));
   for (const TestCase &seen : seenCases(options.searchCases + 1)) // for the decoys
     if (std::optional<TestCase> other = cases.reseeded(seen))
       requests.push_back({*other, RunMode::Plain, runOptions()});

@@ -255,14 +255,14 @@ llvm::Expected<std::map<uint64_t, ElementType>> kbopt::variedTypes(const Plan &p
   return types;
 }
 
-llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, llvm::StringRef data,
-                                               uint64_t seed, InputDistribution distribution,
+llvm::Expected<VariedInputs> kbopt::varyInputs(const Plan &plan, std::string data, uint64_t seed,
+                                               InputDistribution distribution,
                                                unsigned lessenings) {
   llvm::Expected<std::map<uint64_t, ElementType>> types = variedTypes(plan, data);
   if (!types)
     return types.takeError();
   VariedInputs result;
-  result.data = data.str();
+  result.data = std::move(data);
   uint64_t ordinal = 0; // of the upload: steps between uploads change no values
   std::set<uint64_t> done;
   for (const Step &step : plan.steps) {

@@ -223,15 +223,15 @@ std::vector<UploadWords> kbopt::uploadWords(const Plan &plan, const RecordSizes 
   return words;
 }
 
-llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, llvm::StringRef data,
-                                                 uint64_t seed, InputDistribution distribution,
+llvm::Expected<VariedInputs> kbopt::varyRecorded(const Plan &plan, std::string data, uint64_t seed,
+                                                 InputDistribution distribution,
                                                  std::optional<unsigned> only,
                                                  const RecordSizes &records) {
   auto uploads = uploadsOf(plan, data);
   if (!uploads)
     return uploads.takeError();
   VariedInputs result;
-  result.data = data.str();
+  result.data = std::move(data);
   std::set<uint64_t> done;
   std::vector<uint64_t> lengths;
   for (const Buffer &buffer : plan.buffers)

@@ -117,9 +117,16 @@ llvm::Expected<bool> Explorer::start() {
   const double taken = clock.monotonicSeconds() - startSeconds;
   finalSeconds =
       std::max(0.0, std::min(finalChecks * taken, mostForFinal * (options.budgetSeconds - taken)));
+  // What is kept for the final check is not spent by a candidate in the middle of its gates.
+  giveUpAt(options.budgetSeconds - finalSeconds);
   if (observer)
     observer->started(result.original);
   return judgement->verdict == VerdictKind::Correct && best > 0;
+}
+
+void Explorer::giveUpAt(double seconds) {
+  if (options.budgetSeconds > 0 && options.giveUpAfter)
+    options.giveUpAfter(std::max(0.0, startSeconds + seconds - clock.monotonicSeconds()));
 }
 
 std::optional<SearchEnd> Explorer::mustEnd() {

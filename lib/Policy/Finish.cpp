@@ -79,6 +79,7 @@ std::vector<Leader> Explorer::leaders() const {
 }
 
 llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
+  giveUpAt(options.budgetSeconds);
   // The last batch may have ended in the middle; it teaches all the same.
   if (reflectedUpTo != result.evidence.size())
     if (llvm::Error error = reflect())

@@ -109,8 +109,6 @@ std::unique_ptr<Device> Device::open(const Options &options, Problem &problem) {
     if (h.nvml->nvmlDeviceGetMaxClockInfo)
       h.nvml->nvmlDeviceGetMaxClockInfo(h.nvmlDevice, nvmlClockSm, &facts.maxSmMHz);
   }
-  if (options.beforeContext)
-    options.beforeContext(facts);
   if (!check(driver.cuDevicePrimaryCtxRetain(&h.context, h.device), "cannot use the device") ||
       !check(driver.cuCtxSetCurrent(h.context), "cannot use the device") ||
       !check(driver.cuStreamCreate(&h.stream, CU_STREAM_NON_BLOCKING), "cannot use the device"))

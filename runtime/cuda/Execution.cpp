@@ -81,6 +81,47 @@ bool Slab::allocate(Device::Handles &handles, uint64_t count, uint64_t offset, P
 
 void Slab::wipe(uint8_t value) { h->driver->cuMemsetD8Async(address, value, bytes, h->stream); }
 
+Staging::~Staging() {
+  if (h && !h->isLost)
+    for (auto &[step, address] : copies)
+      h->driver->cuMemFree(address);
+}
+
+Staging &Staging::operator=(Staging &&other) noexcept {
+  std::swap(h, other.h);
+  std::swap(copies, other.copies);
+  return *this;
+}
+
+void Staging::add(Device::Handles &handles, const Subject &subject, uint64_t budget) {
+  h = &handles;
+  const Plan &plan = *subject.plan;
+  const PlanInputs &inputs = *subject.inputs;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
+    if (!upload || !upload->to.bytes() || upload->to.bytes() > budget)
+      continue;
+    std::string_view payload;
+    for (auto &[step, bytes] : inputs.overrides)
+      if (step == i)
+        payload = bytes;
+    if (payload.empty() && upload->data + upload->to.bytes() <= inputs.data.size())
+      payload = inputs.data.substr(upload->data, upload->to.bytes());
+    CUdeviceptr copy = 0;
+    if (payload.size() != upload->to.bytes() ||
+        h->driver->cuMemAlloc(&copy, payload.size()) != CUDA_SUCCESS)
+      continue;
+    h->driver->cuMemcpyHtoDAsync(copy, payload.data(), payload.size(), h->stream);
+    copies[i] = copy;
+    budget -= payload.size();
+  }
+}
+
+CUdeviceptr Staging::find(size_t step) const {
+  auto copy = copies.find(step);
+  return copy == copies.end() ? 0 : copy->second;
+}
+
 Execution::Execution(Device &device, const Subject &subject, const SlabLayout &layout,
                      uint64_t slabBase, uint8_t poison, double wallSeconds)
     : PlanWalk(*subject.plan, *subject.inputs), h(device.getHandles()),
@@ -97,6 +138,12 @@ bool Execution::check(CUresult code, const std::string &what) {
               statusOf(code) == LaunchStatus::Timeout ||
               statusOf(code) == LaunchStatus::Environment;
   return fail(statusOf(code), what + ": " + describe(*h.driver, code));
+}
+
+void Execution::takeTurn(const std::function<void()> &begins) {
+  auto before = std::chrono::steady_clock::now();
+  begins();
+  start += std::chrono::steady_clock::now() - before;
 }
 
 bool Execution::wait(const std::string &what) {
@@ -198,8 +245,8 @@ bool Execution::upload(uint64_t to, const Region &region, std::string_view paylo
   // What holds pointers was put right for this place, and is no copy of the staged bytes.
   bool hasPointers = !std::get<UploadStep>(plan.steps[index]).pointers.empty();
   if (staging && !hasPointers)
-    if (auto staged = staging->find(index); staged != staging->end())
-      return moveRows(CU_MEMORYTYPE_DEVICE, to, region.pitch, CU_MEMORYTYPE_DEVICE, staged->second,
+    if (CUdeviceptr staged = staging->find(index))
+      return moveRows(CU_MEMORYTYPE_DEVICE, to, region.pitch, CU_MEMORYTYPE_DEVICE, staged,
                       region.width, region.width, region.height);
   return moveRows(CU_MEMORYTYPE_DEVICE, to, region.pitch, CU_MEMORYTYPE_HOST,
                   reinterpret_cast<uint64_t>(payload.data()), region.width, region.width,

@@ -52,8 +52,23 @@ private:
   uint64_t bytes = 0, shift = 0;
 };
 
-/// Uploads kept on the device, so that iterations need not cross the bus again.
-using Staging = std::unordered_map<size_t, CUdeviceptr>; // by step
+/// A plan's uploads kept on the device, so that its runs need not cross the bus again.
+class Staging {
+public:
+  ~Staging();
+  Staging() = default;
+  Staging(Staging &&other) noexcept { *this = std::move(other); }
+  Staging &operator=(Staging &&other) noexcept;
+  /// Copies those uploads of \p subject that fit into \p budget bytes together; a run makes the
+  /// others itself.
+  void add(Device::Handles &handles, const Subject &subject, uint64_t budget);
+  /// 0 if that step's bytes are not there.
+  CUdeviceptr find(size_t step) const;
+
+private:
+  Device::Handles *h = nullptr;
+  std::unordered_map<size_t, CUdeviceptr> copies; // by step
+};
 
 class Execution : public PlanWalk {
 protected:
@@ -79,6 +94,8 @@ protected:
   void snapshotSymbols();
   /// Puts a launch into the stream.
   bool queue(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments);
+  /// Calls \p begins, whose time is not the plan's.
+  void takeTurn(const std::function<void()> &begins);
   /// Waits for the stream until the deadline; \p what names what is waited for.
   bool wait(const std::string &what);
   bool check(CUresult code, const std::string &what);

@@ -270,13 +270,18 @@ private:
   CUpti_RangeProfiler_Object *object = nullptr;
 };
 
+/// Of the free device memory, for staged uploads.
+constexpr uint64_t memoryShare = 4;
+
 /// Runs the plan; the profiler is stopped after the launches that are wanted.
 class ProfiledRun : public Execution {
 public:
   ProfiledRun(Device &device, const Subject &subject, const SlabLayout &layout, uint64_t base,
-              const RunOptions &options, RangeProfiler &profiler, unsigned most)
-      : Execution(device, subject, layout, base, options.poison, options.wallSeconds),
-        profiler(profiler), most(most) {}
+              const ProfileOptions &options, const Staging &stagedUploads, RangeProfiler &profiler)
+      : Execution(device, subject, layout, base, options.run.poison, options.run.wallSeconds),
+        options(options), profiler(profiler) {
+    staging = &stagedUploads;
+  }
 
   bool run() {
     snapshotSymbols();
@@ -295,17 +300,24 @@ private:
     return true;
   }
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override {
-    if (steps.size() == most && !stop())
+    if (steps.size() == options.launches && !stop())
       return false;
+    // Copies of uploads may still be on their way.
+    if (!wait("the uploads before " + step.kernel))
+      return false;
+    if (!isStopped)
+      takeTurn(options.begins);
     if (!queue(step, arguments) || !wait("kernel " + step.kernel))
       return false;
+    if (!isStopped)
+      options.ends();
     if (!isStopped)
       steps.push_back(index);
     return true;
   }
 
+  const ProfileOptions &options;
   RangeProfiler &profiler;
-  unsigned most;
   bool isStopped = false;
 };
 
@@ -366,7 +378,10 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
   if (!slab.allocate(device.getHandles(), layout.bytes, 0, problem) ||
       !subject.image->reload(problem))
     return fail();
-  options.begins();
+  size_t free = 0, total = 0;
+  device.getHandles().driver->cuMemGetInfo(&free, &total);
+  Staging staging;
+  staging.add(device.getHandles(), subject, free / memoryShare);
   RangeProfiler profiler(*cupti, config);
   const auto replay = layout.bytes > mostMemoryPutBack ? CUPTI_UserReplay : CUPTI_KernelReplay;
   CUptiResult code = profiler.configure(device.getHandles().context, options.launches, replay);
@@ -377,7 +392,7 @@ ProfileResult kbrt::cuda::profile(Device &device, const Subject &subject,
       return fail();
     if (code = profiler.start(); code != CUPTI_SUCCESS)
       break;
-    ProfiledRun run(device, subject, layout, slab.base(), options.run, profiler, options.launches);
+    ProfiledRun run(device, subject, layout, slab.base(), options, staging, profiler);
     if (!run.run()) {
       problem = run.problem();
       return fail();

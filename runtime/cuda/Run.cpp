@@ -42,6 +42,9 @@ public:
 
 private:
   bool launch(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments) override;
+  /// \p inputs: the buffers that it must not change.
+  bool launchChecked(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments,
+                     const std::vector<uint32_t> &inputs);
   bool allocate(uint32_t id) override;
   void release(uint32_t id) override;
   bool read(uint64_t from, const Region &region, char *into) override;
@@ -207,6 +210,14 @@ bool CheckedRun::launch(const LaunchStep &step, std::vector<std::vector<uint8_t>
     result.notes.push_back("const inputs were checked for the first " +
                            std::to_string(mostHashedLaunches) + " launches only");
   ++hashedLaunches;
+  takeTurn(options.begins);
+  bool isDone = launchChecked(step, arguments, inputs);
+  options.ends();
+  return isDone;
+}
+
+bool CheckedRun::launchChecked(const LaunchStep &step, std::vector<std::vector<uint8_t>> &arguments,
+                               const std::vector<uint32_t> &inputs) {
   std::vector<uint64_t> before = hashAll(inputs);
   if (status != LaunchStatus::Ok)
     return false;

@@ -60,9 +60,6 @@ public:
   ~Measurement() {
     if (h.isLost)
       return;
-    for (Side &side : sides)
-      for (auto &[step, address] : side.staging)
-        h.driver->cuMemFree(address);
     if (events.begin)
       h.driver->cuEventDestroy(events.begin);
     if (events.end)
@@ -100,7 +97,6 @@ private:
   }
 
   bool prepare();
-  void stage(Side &side, uint64_t budget);
   bool warmUp();
   bool iterate(Side &side, bool cold, TimedSample &sample);
   bool series(TimingResult::Series &into, bool cold);
@@ -148,34 +144,11 @@ bool Measurement::prepare() {
       side.slabs.push_back(std::move(slab));
     }
     result.instances = static_cast<unsigned>(side.slabs.size());
-    stage(side, budget);
+    side.staging.add(h, *side.subject, budget);
   }
   if (result.instances < 2)
     result.notes.push_back("too little free memory to rotate buffers");
   return true;
-}
-
-void Measurement::stage(Side &side, uint64_t budget) {
-  const Plan &plan = *side.subject->plan;
-  const PlanInputs &inputs = *side.subject->inputs;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    auto *upload = std::get_if<UploadStep>(&plan.steps[i]);
-    if (!upload || !upload->to.bytes() || upload->to.bytes() > budget)
-      continue;
-    std::string_view payload;
-    for (auto &[step, bytes] : inputs.overrides)
-      if (step == i)
-        payload = bytes;
-    if (payload.empty() && upload->data + upload->to.bytes() <= inputs.data.size())
-      payload = inputs.data.substr(upload->data, upload->to.bytes());
-    CUdeviceptr copy = 0;
-    if (payload.size() != upload->to.bytes() ||
-        h.driver->cuMemAlloc(&copy, payload.size()) != CUDA_SUCCESS)
-      continue;
-    h.driver->cuMemcpyHtoDAsync(copy, payload.data(), payload.size(), h.stream);
-    side.staging[i] = copy;
-    budget -= payload.size();
-  }
 }
 
 bool Measurement::iterate(Side &side, bool cold, TimedSample &sample) {
@@ -225,6 +198,11 @@ bool Measurement::series(TimingResult::Series &into, bool cold) {
         return false;
       sample.block = block;
       into.samples.push_back(sample);
+    }
+    if (cold) { // hot ones follow each other
+      auto before = Clock::now();
+      options.between();
+      start += Clock::now() - before;
     }
     size_t ofEach = 2 * (block + 1);
     into.seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -93,7 +93,7 @@ void CudaBackend::giveUp(const std::string &message, const std::string &note) {
 Device &CudaBackend::open() {
   if (!device) {
     Problem problem;
-    device = Device::open({index, "", nullptr}, problem);
+    device = Device::open({index, ""}, problem);
     if (device)
       memoryOnDevice = CudaMemory::create(device->getHandles(), problem);
     if (!memoryOnDevice)

@@ -15,6 +15,9 @@ using Json = OrderedJson;
 
 namespace {
 
+/// Others wait no longer than this for one that measures, or for one block of samples.
+constexpr std::chrono::milliseconds longestTurn(20);
+
 /// Opened by warmUpCuda, or left by the session's last job.
 std::unique_ptr<Device> warmDevice;
 /// Of the device, by this process's last job that needed one.
@@ -64,12 +67,13 @@ private:
   }
   bool fail(const std::string &text) { return fail(Problem{LaunchStatus::Environment, text, ""}); }
   std::unique_ptr<LoadedImage> loadImage(const std::string &path);
-  RunOptions runOptions() const;
+  RunOptions runOptions();
 
   const Job &job;
   Progress &progress;
   std::unique_ptr<Device> device;
   std::optional<Turn> turn; ///< from the device on
+  std::chrono::steady_clock::time_point turnBegan;
   Inputs inputs, baselineInputs;
   std::unique_ptr<LoadedImage> image, baselineImage;
   LaunchStatus status = LaunchStatus::Ok;
@@ -80,7 +84,7 @@ private:
   Json result = Json::object();
 };
 
-RunOptions CudaRun::runOptions() const {
+RunOptions CudaRun::runOptions() {
   RunOptions options;
   options.poison = job.options.poison;
   options.wallSeconds = job.options.launch.wallSeconds;
@@ -89,6 +93,8 @@ RunOptions CudaRun::runOptions() const {
   options.checkConstInputs = job.options.checkConstInputs;
   options.constParameters = job.cuda.constParameters;
   options.separateBuffers = job.cuda.separateBuffers;
+  options.begins = [this] { wait(&Turn::shared); };
+  options.ends = [this] { turn->leave(); };
   return options;
 }
 
@@ -113,20 +119,11 @@ bool CudaRun::openDevice() {
   if (warmDevice && !isWarm && job.cuda.deviceIndex == 0)
     // A wrong architecture is to be said by the same words.
     isWarm = warmDevice->getFacts().arch() == job.cuda.arch;
-  auto takeTurn = [&](const DeviceFacts &facts) {
-    Watch waited(result, "turn");
-    progress.isWaiting = true;
-    turn.emplace(facts.uuid);
-    progress.isWaiting = false;
-  };
-  if (isWarm) {
-    device = std::move(warmDevice);
-    takeTurn(device->getFacts());
-  } else {
-    device = Device::open({job.cuda.deviceIndex, job.cuda.arch, takeTurn}, problem);
-  }
+  device =
+      isWarm ? std::move(warmDevice) : Device::open({job.cuda.deviceIndex, job.cuda.arch}, problem);
   if (!device)
     return fail(problem);
+  turn.emplace(device->getFacts().uuid);
   Watch reading(result, "reading");
   // NVML takes its time; where figures are taken, it is asked again.
   if (!lastReading)
@@ -227,6 +224,7 @@ void CudaRun::wait(void (Turn::*how)()) {
   progress.isWaiting = true;
   ((*turn).*how)();
   progress.isWaiting = false;
+  turnBegan = std::chrono::steady_clock::now();
 }
 
 void CudaRun::time() {
@@ -238,6 +236,10 @@ void CudaRun::time() {
   if (baselineImage)
     baseline = {baselineImage.get(), &baselineInputs.plan, &baselineInputs.payloads};
   options.begins = [&] { waitAlone(); };
+  options.between = [&] {
+    if (std::chrono::steady_clock::now() - turnBegan > longestTurn)
+      waitAlone(); // behind those who came in the meantime
+  };
   options.ends = [&] { turn->leave(); };
   Watch watch(result, "timing");
   TimingResult timing = measure(*device, baseline, candidate, options);
@@ -253,6 +255,7 @@ void CudaRun::audit() {
   Watch watch(result, "audit");
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
   AuditResult audit = cuda::audit(*device, subject, runOptions());
+  turn->leave();
   result["audit"] = auditJson(audit);
   isClean &= !audit.changedAfterReturn;
   if (audit.status != LaunchStatus::Ok)
@@ -264,8 +267,10 @@ void CudaRun::readCounters() {
   options.run = runOptions();
   Subject subject{image.get(), &inputs.plan, &inputs.payloads};
   options.begins = [&] { waitAlone(); };
+  options.ends = [&] { turn->leave(); };
   Watch watch(result, "profile");
   ProfileResult profile = cuda::profile(*device, subject, options);
+  turn->leave(); // a launch that fails ends nothing
   hasCounters = profile.degraded.empty();
   // Without counters the events of the verified execution tell the shares of the time.
   if (!profile.degraded.empty() && profile.status == LaunchStatus::Ok) {
@@ -280,18 +285,19 @@ void CudaRun::readCounters() {
     double expectedUs = 0;
     for (const RunLaunch &launch : timedLaunches)
       expectedUs += launch.us;
+    waitAlone();
     LineSamples samples = sampleLines(*device, subject, options.run, expectedUs);
     addLines(json, samples);
+    turn->leave();
     problem = {samples.status, samples.message, samples.note};
   }
-  turn->leave();
   result["profile"] = json;
   if (problem)
     fail({problem.status, "profile: " + problem.message, problem.note});
 }
 
 void CudaRun::sanitize() {
-  // The process under the tool takes a turn of its own. It would wait for who waits for this one.
+  // The process under the tool takes turns of its own. It would wait for who waits for this one.
   if (turn)
     turn->leave();
   Watch watch(result, "sanitizer");
@@ -350,9 +356,7 @@ Outcome runOnCuda(const Job &job, Progress &progress) {
 
 void warmUpCuda() {
   Problem problem;
-  std::optional<Turn> turn;
-  warmDevice =
-      Device::open({0, "", [&](const DeviceFacts &facts) { turn.emplace(facts.uuid); }}, problem);
+  warmDevice = Device::open({0, ""}, problem);
   if (warmDevice)
     warmUp(*warmDevice);
 }

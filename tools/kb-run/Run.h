@@ -40,8 +40,8 @@ struct Outcome {
 
 /// Runs \p job in this process. Warnings go to stderr.
 Outcome runJob(const Job &job, Progress &progress);
-/// Does in advance what a later CUDA job needs, so that it starts at once, while nobody measures;
-/// errors wait for it.
+/// Does in advance what a later CUDA job needs, so that it starts at once; errors wait
+/// for it.
 void warmUpCuda();
 
 /// The result of a job that has none of its own: status "crash", "timeout", "environment", "usage".

@@ -31,7 +31,6 @@ Turn::Turn(const std::string &device) {
     return;
   file = openLock(turns + "/" + device + ".lock");
   queue = openLock(turns + "/" + device + ".queue.lock");
-  shared();
 }
 
 Turn::~Turn() {

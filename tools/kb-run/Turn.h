@@ -1,7 +1,8 @@
 //===- Turn.h - who has the device ------------------------------*- C++ -*-===//
 //
-// Owns the agreement between kb-runs on one machine: figures are taken alone, all
-// else may share the device.
+// Owns the agreement between kb-runs on one machine: figures are taken alone, what
+// else computes on the device shares it, and everything before and behind that
+// (contexts, files, copies, work of the host) needs no turn.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KBRUN_TURN_H
@@ -17,10 +18,11 @@ namespace kbrun {
 ///
 /// The lock of a file is not fair: whoever shares it lets others share it too, and one that wants
 /// it alone would wait as long as any of them come. So all wait in a queue, which is a second lock:
-/// its first holds it until the device is free for it.
+/// its first holds it until the device is free for it. So a turn is one launch or one block of
+/// measurements, no longer.
 class Turn {
 public:
-  /// \p device: its UUID. Waits until nobody has the device alone.
+  /// \p device: its UUID. Has no turn yet.
   explicit Turn(const std::string &device);
   ~Turn();
   Turn(const Turn &) = delete;

@@ -90,7 +90,7 @@ struct VariedInputs {
 /// inputs; uploads that share their bytes share the values of the first of them, or
 /// keep their bytes if buffers of different types share them. The values are made
 /// smaller \p lessenings times. Fails if the plan reaches beyond \p data.
-llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, llvm::StringRef data, uint64_t seed,
+llvm::Expected<VariedInputs> varyInputs(const kbrt::Plan &plan, std::string data, uint64_t seed,
                                         InputDistribution distribution, unsigned lessenings = 0);
 
 /// \p data with each normal float32 and float64 element of the uploads one unit in the last place
@@ -106,8 +106,8 @@ using RecordSizes = std::vector<uint64_t>;
 /// The recorded values of \p data changed in the way of \p distribution, which keeps the recorded
 /// ones: in every upload, or in the one of that number (from 0) alone. Uploads of floating point,
 /// those that hold device pointers, or records of unknown size, keep their bytes.
-llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, llvm::StringRef data,
-                                          uint64_t seed, InputDistribution distribution,
+llvm::Expected<VariedInputs> varyRecorded(const kbrt::Plan &plan, std::string data, uint64_t seed,
+                                          InputDistribution distribution,
                                           std::optional<unsigned> only, const RecordSizes &records);
 
 /// What an upload holds that `varyRecorded` varies.

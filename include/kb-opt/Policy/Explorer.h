@@ -152,6 +152,8 @@ private:
                      std::min<uint64_t>(options.budgetCandidates, result.judged);
   }
   bool stopped() const { return options.stop && options.stop(); }
+  /// Lets work end \p seconds after the start of the search.
+  void giveUpAt(double seconds);
   bool outOfTime() {
     return options.budgetSeconds > 0 &&
            clock.monotonicSeconds() - startSeconds >= options.budgetSeconds - finalSeconds;

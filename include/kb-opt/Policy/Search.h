@@ -33,6 +33,10 @@ struct SearchOptions {
   /// Asked before and after every effect, from several threads; true ends the
   /// search with the best so far. What ended while it was true is not believed.
   std::function<bool()> stop;
+  /// Called with the seconds from now after which `stop` is to be true: with those of the search
+  /// when the original is known, and with those that are left when the final check begins. Empty:
+  /// work that has begun is awaited.
+  std::function<void(double)> giveUpAfter;
   /// At the end, what is left of the budget goes into neighbouring parameters of
   /// the winner's steps; then steps that cost nothing to leave out are left out.
   bool tune = true, ablate = true;

@@ -61,9 +61,6 @@ public:
     unsigned index = 0;
     /// "sm_90" or "sm_90a": another compute capability is a problem; empty takes any.
     std::string arch;
-    /// Called once the facts are known (free memory apart) and before the device's memory is
-    /// touched.
-    std::function<void(const DeviceFacts &)> beforeContext;
   };
   static std::unique_ptr<Device> open(const Options &options, Problem &problem);
   ~Device();

@@ -89,6 +89,9 @@ struct RunOptions {
   /// Every buffer an allocation of its own that holds nothing yet, without guard zones, poison or
   /// kernels of ours in between: for tools that watch (compute-sanitizer). Turns both checks off.
   bool separateBuffers = false;
+  /// Called around what a launch computes on the device, for programs that take turns; what
+  /// `begins` takes is not the plan's time.
+  std::function<void()> begins = [] {}, ends = [] {};
 };
 
 struct RunLaunch {
@@ -138,9 +141,9 @@ struct TimingOptions {
   uint64_t seed = 1; ///< order of A and B
   uint8_t poison = 0xCB;
   double wallSeconds = 60; ///< for one iteration
-  /// Called when memory and inputs are in place and nobody else may use the device, and when others
-  /// may.
-  std::function<void()> begins = [] {}, ends = [] {};
+  /// Called when memory and inputs are in place and nobody else may use the device, after each
+  /// block of cold samples, where others may have it in between, and when all are taken.
+  std::function<void()> begins = [] {}, between = [] {}, ends = [] {};
   /// RunResult::readHash of the candidate when it was verified; every iteration's is compared with
   /// it.
   std::optional<uint64_t> outputHash;
@@ -213,8 +216,8 @@ struct ProfileOptions {
   /// The first launches of the plan that are profiled.
   unsigned launches = 32;
   bool pcSampling = false; ///< the caller calls sampleLines
-  /// Called when the image is loaded and nobody else may use the device.
-  std::function<void()> begins = [] {};
+  /// Called around each launch, which nobody may disturb.
+  std::function<void()> begins = [] {}, ends = [] {};
   RunOptions run;
 };
 

@@ -43,12 +43,15 @@ protected:
 
 TEST_F(TurnTest, SeveralShareADevice) {
   Turn a("gpu"), b("gpu");
+  a.shared();
+  b.shared();
   Turn other("another gpu");
   other.alone();
 }
 
 TEST_F(TurnTest, WhoComesLaterWaitsForWhoWantsTheDeviceAlone) {
   Turn first("gpu"), second("gpu");
+  first.shared();
   std::atomic<int> order = 0, alone = 0, late = 0;
   std::thread measures([&] {
     second.alone();
@@ -59,6 +62,7 @@ TEST_F(TurnTest, WhoComesLaterWaitsForWhoWantsTheDeviceAlone) {
   // It would share the device with the first for ever if the lock alone decided.
   std::thread runs([&] {
     Turn turn("gpu");
+    turn.shared();
     late = ++order;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -69,8 +73,30 @@ TEST_F(TurnTest, WhoComesLaterWaitsForWhoWantsTheDeviceAlone) {
   EXPECT_EQ(late, 2);
 }
 
+TEST_F(TurnTest, WhoAsksForAnotherTurnWaitsBehindThoseWhoCameInBetween) {
+  Turn first("gpu"), second("gpu");
+  first.alone();
+  std::atomic<int> order = 0, block = 0;
+  std::thread other([&] {
+    second.alone();
+    block = ++order;
+    second.leave();
+  });
+  waitForQueue();
+  first.alone();
+  EXPECT_EQ(++order, 2);
+  other.join();
+  EXPECT_EQ(block, 1);
+}
+
+TEST_F(TurnTest, WhoOnlyKnowsTheDeviceKeepsNobodyAway) {
+  Turn idle("gpu"), other("gpu");
+  other.alone();
+}
+
 TEST_F(TurnTest, WhoLeavesMayComeBack) {
   Turn turn("gpu");
+  turn.shared();
   turn.leave();
   {
     Turn other("gpu");

@@ -1,6 +1,7 @@
 //===- ExplorerTest.cpp - Budgets, records, ablation, confirmation --------===//
 #include "kb-opt/Policy/Explorer.h"
 #include "FakeEnvironment.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -51,6 +52,31 @@ TEST(Explorer, TheTimeBudgetIsKept) {
   EXPECT_EQ(result.end, SearchEnd::BudgetSeconds);
   EXPECT_EQ(result.judged, 4u); // the original took the first second
   EXPECT_FALSE(result.ablationComplete);
+}
+
+TEST(Explorer, WhatIsKeptForTheFinalCheckIsNotSpentInTheMiddleOfACandidate) {
+  FakeEnvironment world;
+  fillWorld(world);
+  FakeClock clock;
+  world.clock = &clock; // a second per judgement
+  double end = HUGE_VAL;
+  SearchOptions options;
+  options.budgetSeconds = 6.5; // of which two are kept for the final check
+  options.batch = 1;
+  options.giveUpAfter = [&](double seconds) { end = clock.now + seconds; };
+  options.stop = [&] { return clock.now >= end; };
+  unsigned judged = 0;
+  world.onJudge = [&]() -> llvm::Error {
+    if (++judged != 4)
+      return llvm::Error::success();
+    clock.now = end; // it would take for ever
+    return interruption();
+  };
+  SearchResult result = llvm::cantFail(tryRun(world, options, clock));
+  EXPECT_EQ(result.end, SearchEnd::BudgetSeconds);
+  EXPECT_EQ(result.judged, 2u);
+  EXPECT_TRUE(result.confirmed);
+  EXPECT_EQ(end, 6.5);
 }
 
 TEST(Explorer, AnInterruptLeavesTheBestSoFar) {
