@@ -26,6 +26,7 @@ kbopt_layer(Raise PCH Kb USES IR Analysis PACKAGES clang-cpp MLIR LLVM)
 kbopt_layer(Schedule PCH Kb USES IR Target PACKAGES MLIR LLVM)
 kbopt_layer(Plan PCH LLVM USES Support kbrt)
 kbopt_layer(Eval PCH LLVM USES Support Core Target Plan kbrt PACKAGES LLVM)
+kbopt_layer(Screen PCH LLVM USES Support Core Target Plan Eval kbrt PACKAGES LLVM)
 kbopt_layer(LLM PCH LLVM USES Support Core)
 kbopt_layer(Knowledge PCH LLVM USES Support Core Target)
 kbopt_layer(Assisted PCH LLVM USES Support Core LLM)
@@ -36,7 +37,7 @@ kbopt_layer(Report PCH LLVM USES Core PACKAGES LLVM)
 kbopt_layer(Findings PCH Clang USES Core Target Source Rewrite PACKAGES clang-cpp MLIR)
 kbopt_layer(Lock PCH Clang USES Support Source Report PACKAGES clang-cpp LLVM)
 kbopt_layer(Driver PCH Clang
-  USES Findings Lock Support Core Target Store Source Analysis Raise Plan Eval LLM Knowledge Assisted Rewrite Policy
+  USES Findings Lock Support Core Target Store Source Analysis Raise Plan Eval Screen LLM Knowledge Assisted Rewrite Policy
        Pipeline Report kbrt
   PACKAGES clang-cpp MLIR LLVM)
 

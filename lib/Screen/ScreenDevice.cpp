@@ -1,0 +1,6 @@
+//===- ScreenDevice.cpp ---------------------------------------------------===//
+#include "kb-opt/Screen/ScreenDevice.h"
+
+using namespace kbopt;
+
+ScreenDevice::~ScreenDevice() = default;
