@@ -7,7 +7,7 @@ namespace kbopt {
 
 // In the order of the enumerators.
 static constexpr StringLiteral kindNames[] = {"correct", "incorrect", "inconclusive",
-                                              "not-applied"};
+                                              "not-applied", "screened"};
 static constexpr StringLiteral failureNames[] = {
     "",         "compile",     "runtime",           "correctness",
     "timeout",  "constraints", "soft-verification", "library",

@@ -20,9 +20,9 @@ PromptAttempt Assistant::shown(const Attempt &attempt) {
   PromptAttempt result;
   result.what = attempt.text() + summaryOf(attempt.step);
   result.verdict = attempt.word();
-  if (attempt.correct())
-    result.verdict = llvm::formatv("correct, {0:f2} times as fast as the program before",
-                                   std::exp(attempt.gain()));
+  if (attempt.usable())
+    result.verdict = llvm::formatv("{0}, {1:f2} times as fast as the program before",
+                                   toString(attempt.verdict), std::exp(attempt.gain()));
   else
     result.reason = attempt.reason;
   return result;

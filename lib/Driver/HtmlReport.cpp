@@ -68,7 +68,7 @@ static ReportAttempt toRecord(const Attempt &attempt) {
     record.shortcut = "identical machine code, not measured again";
   else if (attempt.shortcut == "known")
     record.shortcut = "a program seen before";
-  record.us = attempt.correct() ? attempt.timeUs : 0;
+  record.us = attempt.usable() ? attempt.timeUs : 0;
   record.parentUs = attempt.parentTimeUs;
   record.predicted = attempt.phase == AttemptPhase::Search ? std::exp(attempt.predictedGain) : 0;
   record.state = attempt.primary + (attempt.secondary.empty() ? "" : ", then " + attempt.secondary);

@@ -58,12 +58,13 @@ void SearchReport::reflected(const Reflection &reflection) {
 
 void SearchReport::started(const NodeJudgement &original) {
   originalUs = bestUs = original.timeUs;
-  if (original.verdict != VerdictKind::Correct)
+  if (original.verdict != VerdictKind::Correct && original.verdict != VerdictKind::Screened)
     return;
-  const State &state = original.state;
-  context.progress.line("state: " + state.fullName() +
-                        (state.secondary.empty() ? "" : ", then " + state.secondary));
-  context.progress.line("  why: " + state.why());
+  if (const State &state = original.state; !state.primary.empty()) {
+    context.progress.line("state: " + state.fullName() +
+                          (state.secondary.empty() ? "" : ", then " + state.secondary));
+    context.progress.line("  why: " + state.why());
+  }
   std::string line =
       llvm::formatv("  {0} on {1}: {2:f2} us", source(), gpu.empty() ? chip.name : gpu, originalUs);
   if (original.modelledUs > 0)
@@ -80,11 +81,13 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
     return attempt.reason;
   const std::string failure = toString(attempt.failure).str(), gate = toString(attempt.gate).str();
   switch (attempt.verdict) {
-  case VerdictKind::Correct: {
+  case VerdictKind::Correct:
+  case VerdictKind::Screened: {
     std::string text =
-        llvm::formatv("correct, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
+        llvm::formatv("{4}, {0} {1:f2} us, {2:f2} x of the {3}", source, attempt.timeUs,
                       attempt.parentTimeUs / attempt.timeUs,
-                      attempt.phase == AttemptPhase::Tune ? "winner so far" : "step before");
+                      attempt.phase == AttemptPhase::Tune ? "winner so far" : "step before",
+                      toString(attempt.verdict));
     if (attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
       text += llvm::formatv(" (modelled {0:f2} x)", attempt.parentModelledUs / attempt.modelledUs);
     return text;
@@ -131,6 +134,46 @@ void SearchReport::improved(double timeUs, llvm::ArrayRef<Step> pipeline) {
     context.progress.line(standing());
 }
 
+void SearchReport::proven(double timeUs, llvm::ArrayRef<Step> pipeline) {
+  context.progress.line(
+      formatv("proven: {0}, {1} {2:f2} us", printPipeline(pipeline), source(), timeUs).str());
+}
+
+void SearchReport::proofDoesNotFit(double seconds, double left) {
+  context.progress.line(
+      formatv("a proof takes about {0:f0} s, and {1:f0} s of the budget are left: nothing can be "
+              "proven; pass --budget-seconds={2:f0}",
+              seconds, left, std::ceil(context.options.budgetSeconds + 2 * seconds - left))
+          .str());
+}
+
+/// "41 screened, 2 proven, 1 refused (G7)".
+static std::string countsText(const SearchResult &result) {
+  std::string text = formatv("{0} screened, {1} proven", result.screened, result.proven);
+  uint64_t refused = 0;
+  std::vector<std::string> gates;
+  for (const auto &[gate, count] : result.refused) {
+    refused += count;
+    if (!gate.empty())
+      gates.push_back(gate + (count > 1 ? formatv(" {0} times", count).str() : ""));
+  }
+  if (refused)
+    text += formatv(", {0} refused{1}", refused,
+                    gates.empty() ? "" : " (" + llvm::join(gates, ", ") + ")");
+  return text;
+}
+
+void SearchReport::describeTimes(const SearchTimeline &timeline) {
+  auto add = [&](const char *what, const std::optional<double> &at) {
+    if (at)
+      context.timings.add("timeline, seconds from the start", what, *at - startSeconds);
+  };
+  add("1 original recorded and timed", timeline.original);
+  add("2 first candidate timed", timeline.candidate);
+  add("3 first leader", timeline.leader);
+  add("4 first proof", timeline.proof);
+}
+
 void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
   unsigned cases = 0;
   std::string passed;
@@ -151,9 +194,13 @@ void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
 void SearchReport::describeGain(ProgramEnvironment &environment, const SearchResult &result) {
   const NodeJudgement &original = result.original;
   auto line = [&](const std::string &text) { context.progress.line(text); };
-  line(llvm::formatv("result: {0:f2} x faster, {1:f2} -> {2:f2} us, {3} {4}",
+  line(llvm::formatv("{5}: {0:f2} x faster, {1:f2} -> {2:f2} us, {3} {4}",
                      original.timeUs / result.bestUs, original.timeUs, result.bestUs,
-                     gpu.empty() ? "modelled for" : "measured on", gpu.empty() ? chip.name : gpu));
+                     gpu.empty() ? "modelled for" : "measured on", gpu.empty() ? chip.name : gpu,
+                     result.confirmed ? "result" : "not proven"));
+  if (result.unprovenUs > 0)
+    line(llvm::formatv("  another program was screened at {0:f2} x and not proven in time",
+                       original.timeUs / result.unprovenUs));
   if (original.modelledUs > 0 && result.winner.modelledUs > 0)
     line(llvm::formatv("  modelled for {0}: {1:f2} x", chip.name,
                        original.modelledUs / result.winner.modelledUs));
@@ -335,14 +382,18 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   if (found && result.confirmed)
     describeGates(environment.gates(result.best));
   else if (found)
-    progress.line(result.end == SearchEnd::BudgetSeconds
-                      ? "verified by the gates of the search alone: the time was up before the "
-                        "final check ended"
-                      : "not yet verified on every case: the run was stopped before that");
+    progress.line(
+        llvm::formatv("not proven: {0} before every gate had passed on every case; the same "
+                      "command goes on from here",
+                      result.end == SearchEnd::Interrupted ? "the run was stopped"
+                                                           : "the time was up")
+            .str());
   if (found)
     describeGain(environment, result);
   else
     progress.line("result: nothing better was found; the program stays as it is");
+  progress.line(countsText(result));
+  describeTimes(result.timeline);
   if (!found && !nothingApplied)
     if (llvm::Error error = describeFailure(environment, result))
       return std::move(error);
@@ -413,6 +464,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
                  result.end == SearchEnd::Interrupted;
   if (stopped)
     progress.line(("stopped: " + endName(result.end)).str() + "; this is the best so far");
-  return stopped && (result.end == SearchEnd::Interrupted || !isProven) ? ExitStatus::Budget
-                                                                        : ExitStatus::Success;
+  // A search that ended before it had timed a candidate found nothing out.
+  const bool isEmpty = stopped && !found && !result.timeline.candidate;
+  return !isProven || isEmpty || result.end == SearchEnd::Interrupted ? ExitStatus::Budget
+                                                                      : ExitStatus::Success;
 }

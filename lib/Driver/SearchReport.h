@@ -29,6 +29,8 @@ public:
   void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) override;
   void reflected(const Reflection &reflection) override;
   void improved(double timeUs, llvm::ArrayRef<Step> pipeline) override;
+  void proven(double timeUs, llvm::ArrayRef<Step> pipeline) override;
+  void proofDoesNotFit(double seconds, double left) override;
 
   /// The end where no rule applies and no model is asked: says why, and leaves the program as it
   /// is.
@@ -44,6 +46,8 @@ private:
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.
   llvm::Error describeFailure(ProgramEnvironment &environment, const SearchResult &result);
+  /// Adds when things first happened to what --time-passes prints.
+  void describeTimes(const SearchTimeline &timeline);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
   /// "best 1.32 x, 12 of 24 candidates", and what models have cost.
   std::string standing() const;

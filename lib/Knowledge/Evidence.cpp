@@ -79,6 +79,8 @@ json::Object toObject(const Evidence &record) {
     object["tokens"] = record.tokens;
     version = 2;
   }
+  if (record.verdict == VerdictKind::Screened)
+    version = 3;
   object["v"] = version;
   return object;
 }

@@ -25,26 +25,38 @@ private:
   double total = 0, carried = 0;
 };
 
-/// Values in the order of the records' ids.
-using Values = std::vector<double>;
+/// A proven gain counts whole. What was screened alone was measured more briefly, and a few of
+/// those programs are refused when they are proven; the share is our choice.
+constexpr double provenWeight = 1, screenedWeight = 0.5;
+
+/// Values in the order of the records' ids, with their weights.
+using Values = std::vector<std::pair<double, double>>;
+
+double weightOf(const Values &values) {
+  Sum weights;
+  for (const auto &[value, weight] : values)
+    weights.add(weight);
+  return weights.value();
+}
 
 double meanOf(const Values &values) {
   Sum sum;
-  for (double value : values)
-    sum.add(value);
-  return values.empty() ? 0 : sum.value() / static_cast<double>(values.size());
+  for (const auto &[value, weight] : values)
+    sum.add(weight * value);
+  return values.empty() ? 0 : sum.value() / weightOf(values);
 }
 
 GainStatistics statisticsOf(const Values &values) {
   GainStatistics result;
   result.count = values.size();
+  result.weight = weightOf(values);
   result.mean = meanOf(values);
-  if (values.size() < 2)
+  if (values.size() < 2 || result.weight <= provenWeight)
     return result;
   Sum squares;
-  for (double value : values)
-    squares.add((value - result.mean) * (value - result.mean));
-  result.variance = squares.value() / static_cast<double>(values.size() - 1);
+  for (const auto &[value, weight] : values)
+    squares.add(weight * (value - result.mean) * (value - result.mean));
+  result.variance = squares.value() / (result.weight - provenWeight);
   return result;
 }
 
@@ -145,8 +157,10 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
     PassKey key{record.primary, record.pass, record.chip, record.device};
     PassStatistics &statistics = result.passes[key];
     PassValues &values = passes[key];
-    ++statistics.tries;
-    statistics.applied += record.verdict != VerdictKind::NotApplied;
+    const bool isScreened = record.verdict == VerdictKind::Screened;
+    const double weight = isScreened ? screenedWeight : provenWeight;
+    ++(isScreened ? statistics.screened : statistics.tries);
+    statistics.applied += !isScreened && record.verdict != VerdictKind::NotApplied;
     // A reply that was refused never got as far as a verdict.
     if (record.verdict == VerdictKind::Incorrect || record.failure != FailureClass::None) {
       FailureStatistics &failure =
@@ -156,27 +170,29 @@ FoldedKnowledge kbopt::foldEvidence(const EvidenceSet &evidence) {
         failure.reason = record.reason;
       failure.states.insert(record.primary);
     }
-    if (record.verdict != VerdictKind::Correct)
+    if (record.verdict != VerdictKind::Correct && !isScreened)
       continue;
-    ++statistics.correct;
+    statistics.correct += !isScreened;
     if (!record.achievedGain)
       continue;
-    values.gain.push_back(*record.achievedGain);
-    values.credit.push_back(record.creditGain.value_or(*record.achievedGain));
+    values.gain.emplace_back(*record.achievedGain, weight);
+    values.credit.emplace_back(record.creditGain.value_or(*record.achievedGain), weight);
     if (record.predictedGain) {
-      values.predicted.push_back(*record.predictedGain);
-      values.gap.push_back(*record.achievedGain - *record.predictedGain);
+      values.predicted.emplace_back(*record.predictedGain, weight);
+      values.gap.emplace_back(*record.achievedGain - *record.predictedGain, weight);
     }
-    if (!record.reply.empty()) {
+    // Nobody is shown as an example what was not proven.
+    if (!record.reply.empty() && !isScreened) {
       auto [best, added] = result.examples.try_emplace(key);
       if (added || *record.achievedGain > best->second.gain)
         best->second = {id, record.reply, *record.achievedGain, record.shape,
                         parameterText(record.parameters)};
     }
-    values.byParameters[parameterText(record.parameters)].push_back(*record.achievedGain);
+    values.byParameters[parameterText(record.parameters)].emplace_back(*record.achievedGain,
+                                                                       weight);
     if (!record.predecessor.empty())
-      edges[{record.predecessor, record.pass, record.chip, record.device}].push_back(
-          *record.achievedGain);
+      edges[{record.predecessor, record.pass, record.chip, record.device}].emplace_back(
+          *record.achievedGain, weight);
   }
   for (const auto &[key, values] : passes) {
     PassStatistics &statistics = result.passes[key];

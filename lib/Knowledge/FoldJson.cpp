@@ -27,6 +27,7 @@ public:
     return raw(key, llvm::formatv("{0}", json::Value(json::fixUTF8(value))).str());
   }
   Row &count(llvm::StringRef key, uint64_t value) { return raw(key, std::to_string(value)); }
+  Row &countIfAny(llvm::StringRef key, uint64_t value) { return value ? count(key, value) : *this; }
   Row &number(llvm::StringRef key, double value) {
     // No negative zero, six digits.
     return raw(key, llvm::formatv("{0}", llvm::format("%.6g", value == 0 ? 0 : value)).str());
@@ -107,6 +108,7 @@ List passList(const FoldedKnowledge &knowledge) {
                  .count("tries", statistics.tries)
                  .count("applied", statistics.applied)
                  .count("correct", statistics.correct)
+                 .countIfAny("screened", statistics.screened)
                  .gains(statistics.gain)
                  .number("creditMean", statistics.credit.mean)
                  .number("predictedMean", statistics.predictedMean)

@@ -109,13 +109,13 @@ double KnowledgeBase::learntEdge(llvm::StringRef before, llvm::StringRef after) 
   double all = 0, allCount = 0, edge = 0, edgeCount = 0;
   for (const auto &[key, statistics] : knowledge.passes)
     if (key.pass == after) {
-      double weight = trust(key.chip, key.device) * static_cast<double>(statistics.gain.count);
+      double weight = trust(key.chip, key.device) * statistics.gain.weight;
       all += weight * statistics.gain.mean;
       allCount += weight;
     }
   for (const auto &[key, gain] : knowledge.edges)
     if (key.before == before && key.after == after) {
-      double weight = trust(key.chip, key.device) * static_cast<double>(gain.count);
+      double weight = trust(key.chip, key.device) * gain.weight;
       edge += weight * gain.mean;
       edgeCount += weight;
     }
@@ -168,7 +168,7 @@ Prediction KnowledgeBase::predict(const State &state, llvm::StringRef pass,
     if (kinship == 0)
       continue;
     double believed = kinship * trust(key.chip, key.device);
-    double count = believed * static_cast<double>(statistics.gain.count);
+    double count = believed * statistics.gain.weight;
     weight += count;
     own += count * statistics.gain.mean;
     credit += count * statistics.credit.mean;
@@ -242,7 +242,7 @@ std::vector<std::string> KnowledgeBase::knownParameters(const State &state,
     if (kinship == 0)
       continue;
     for (const auto &[text, gain] : byText) {
-      double weight = kinship * trust(key.chip, key.device) * static_cast<double>(gain.count);
+      double weight = kinship * trust(key.chip, key.device) * gain.weight;
       sums[text].first += weight * gain.mean;
       sums[text].second += weight;
     }

@@ -15,7 +15,7 @@ namespace kbopt::record {
 
 /// A line's `v` is the least version that has all of its fields, so that a record
 /// is named the same whoever writes it.
-inline constexpr int64_t attemptVersion = 1, newestVersion = 2;
+inline constexpr int64_t attemptVersion = 1, newestVersion = 3;
 
 llvm::Error bad(const llvm::Twine &what);
 /// The object of \p line; not nested deeper than any record, and no newer version.

@@ -17,7 +17,8 @@ Place startOf(const Evidence &e) { return {e.program, e.chip, e.device, e.before
 
 /// Where a step behind \p e starts; nothing where the program did not change.
 std::optional<Place> endOf(const Evidence &e) {
-  if (e.verdict != VerdictKind::Correct || e.after.empty() || e.after == e.before)
+  const bool isProgram = e.verdict == VerdictKind::Correct || e.verdict == VerdictKind::Screened;
+  if (!isProgram || e.after.empty() || e.after == e.before)
     return std::nullopt;
   return Place{e.program, e.chip, e.device, e.after, e.pass};
 }
@@ -62,7 +63,7 @@ std::string pairLine(const Digest &id, const Evidence &e) {
 /// The gain where it is correct, 0 where the program stayed as it was because the
 /// attempt failed or changed nothing, null where nobody knows.
 json::Value rewardOf(const Evidence &e, std::optional<double> gain) {
-  if (e.verdict == VerdictKind::Correct)
+  if (e.verdict == VerdictKind::Correct || e.verdict == VerdictKind::Screened)
     return gain ? json::Value(*gain + 0.0) : json::Value(nullptr);
   return e.verdict == VerdictKind::Inconclusive ? json::Value(nullptr) : json::Value(0.0);
 }

@@ -70,6 +70,7 @@ bool saySame(const WordSet &a, const WordSet &b) {
 Claim voteOf(const Evidence &attempt) {
   if (attempt.verdict == VerdictKind::Incorrect)
     return Claim::Fails;
+  // What was screened alone is no witness.
   if (attempt.verdict != VerdictKind::Correct || !attempt.achievedGain)
     return Claim::None;
   if (*attempt.achievedGain >= leastVote)

@@ -213,7 +213,7 @@ llvm::Error Explorer::askAll(std::vector<Pending> &pending) {
 
 /// From now on the numbers of a reply that has proven itself are there to be tuned.
 void Explorer::offer(const Attempt &attempt, const std::vector<ParameterRange> &ranges) {
-  if (!attempt.correct() || ranges.empty())
+  if (!attempt.usable() || ranges.empty())
     return;
   const Step &move = attempt.step;
   Action action{move.pass, move.kernel, move.site, ranges, /*assisted=*/false, move.reply};

@@ -24,16 +24,16 @@ void Attempt::setVerdict(const NodeJudgement &judgement) {
   gate = judgement.gate;
   failure = judgement.failure;
   reason = judgement.reason;
-  timeUs = correct() ? judgement.timeUs : 0;
-  modelledUs = correct() ? judgement.modelledUs : 0;
+  timeUs = usable() ? judgement.timeUs : 0;
+  modelledUs = usable() ? judgement.modelledUs : 0;
 }
 
 double Attempt::gain() const {
-  return correct() && timeUs > 0 && parentTimeUs > 0 ? std::log(parentTimeUs / timeUs) : 0;
+  return usable() && timeUs > 0 && parentTimeUs > 0 ? std::log(parentTimeUs / timeUs) : 0;
 }
 
 std::string Attempt::word() const {
-  return (correct() || failure == FailureClass::None ? toString(verdict) : toString(failure)).str();
+  return (usable() || failure == FailureClass::None ? toString(verdict) : toString(failure)).str();
 }
 
 std::string Attempt::text() const {

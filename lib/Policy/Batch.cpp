@@ -58,7 +58,22 @@ llvm::Error Explorer::applyAll(std::vector<Pending> &pending) {
     else
       open.push_back(&entry);
   }
-  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) { return applyMoves(entry); });
+  const bool screensAtOnce = environment.screens() && open.size() <= candidatesLeft();
+  return inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
+    if (llvm::Error error = applyMoves(entry))
+      return error;
+    return screensAtOnce ? screenAtOnce(entry) : llvm::Error::success();
+  });
+}
+
+llvm::Error Explorer::screenAtOnce(Pending &entry) {
+  const StepOutcome &made = entry.made;
+  if (!entry.applied || !made.applied || made.gate || nodes.count(made.node) ||
+      byCode.count(made.code) || stopped() || outOfTime())
+    return llvm::Error::success();
+  return keepUnlessStopped(environment.screen(made.node), [&](NodeJudgement judgement) {
+    entry.judgement = std::move(judgement);
+  });
 }
 
 /// Decides what an applied move still needs; the order of calls decides which of
@@ -139,15 +154,50 @@ llvm::Error Explorer::judgeAll(std::vector<Pending> &pending, size_t mostJudged)
   if (isRanked)
     outrank(pending, open, std::min<uint64_t>(mostJudged, left));
   llvm::Error error = inParallel<Pending>(options.jobs, open, [&](Pending &entry) -> llvm::Error {
+    if (entry.judgement || stopped() || outOfTime())
+      return llvm::Error::success();
+    const NodeId &node = entry.made.node;
+    return keepUnlessStopped(
+        environment.screens() ? environment.screen(node) : environment.judge(node),
+        [&](NodeJudgement judgement) { entry.judgement = std::move(judgement); });
+  });
+  if (error)
+    return error;
+  const size_t judged =
+      llvm::count_if(open, [](const Pending *entry) { return entry->judgement.has_value(); });
+  result.judged += judged;
+  result.screened +=
+      environment.screens() ? judged : llvm::count_if(pending, [](const Pending &entry) {
+        return entry.applied && entry.made.modelledUs > 0;
+      });
+  if (judged && !result.timeline.candidate)
+    result.timeline.candidate = clock.monotonicSeconds();
+  return examineBest(open);
+}
+
+llvm::Error Explorer::examineBest(llvm::ArrayRef<Pending *> open) {
+  if (environment.screens()) // proofs say it
+    return llvm::Error::success();
+  std::vector<Pending *> faster;
+  for (Pending *entry : open)
+    if (entry->judgement && entry->judgement->verdict == VerdictKind::Correct &&
+        entry->judgement->timeUs < best * (1 - leastImprovement))
+      faster.push_back(entry);
+  llvm::sort(faster, [](const Pending *a, const Pending *b) {
+    return std::tie(a->judgement->timeUs, a->made.node) <
+           std::tie(b->judgement->timeUs, b->made.node);
+  });
+  for (Pending *entry : faster) {
     if (stopped() || outOfTime())
       return llvm::Error::success();
-    return keepUnlessStopped(environment.judge(entry.made.node), [&](NodeJudgement judgement) {
-      entry.judgement = std::move(judgement);
-    });
-  });
-  result.judged +=
-      llvm::count_if(open, [](const Pending *entry) { return entry->judgement.has_value(); });
-  return error;
+    if (llvm::Error error = keepUnlessStopped(
+            environment.examine(entry->made.node, *entry->judgement),
+            [&](NodeJudgement judgement) { entry->judgement = std::move(judgement); }))
+      return error;
+    if (entry->judgement->verdict == VerdictKind::Correct)
+      break;
+  }
+  return llvm::Error::success();
 }
 
 /// The attempt for one request whose predecessors in the batch are resolved.
@@ -251,6 +301,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::carryOut(std::vector<Pending> &pe
       continue; // nobody was asked
     if (entry.fate != Pending::Fate::NoMove && attempt.before.empty())
       triedAt[key] = result.attempts.size();
+    if (attempt.verdict == VerdictKind::Incorrect && attempt.gate)
+      ++result.refused[toString(attempt.gate).str()];
     tell(attempt);
     record(attempt, entry.made.code);
     if (!attempt.node.empty())
@@ -269,6 +321,8 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
   if (options.budgetCandidates)
     requests = requests.take_front(std::min<uint64_t>(
         requests.size(), modelledForOne * std::max<uint64_t>(candidatesLeft(), 1)));
+  if (llvm::Error error = reviewProofs())
+    return std::move(error);
   std::vector<Pending> pending(requests.size());
   for (auto [entry, request] : llvm::zip(pending, requests))
     entry.request = request;
@@ -277,27 +331,36 @@ llvm::Expected<std::vector<Attempt>> Explorer::evaluate(llvm::ArrayRef<ExplorerR
   llvm::Expected<std::vector<Attempt>> attempts = carryOut(pending, mostJudged);
   if (!attempts)
     return attempts.takeError();
-  for (unsigned repair = 1; repair <= options.repairs && !mustEnd(); ++repair) {
+  if (llvm::Error error = repairAll(requests, *attempts))
+    return std::move(error);
+  if (llvm::Error error = reviewProofs())
+    return std::move(error);
+  return attempts;
+}
+
+llvm::Error Explorer::repairAll(llvm::ArrayRef<ExplorerRequest> requests,
+                                std::vector<Attempt> &attempts) {
+  for (unsigned round = 0; round != options.repairs && !mustEnd(); ++round) {
     std::vector<Pending> broken;
     std::vector<size_t> places;
-    for (auto [place, attempt] : llvm::enumerate(*attempts))
-      if (isRepairable(requests[place], attempt)) {
+    for (auto [place, attempt] : llvm::enumerate(attempts))
+      if (attempt.repair == round && isRepairable(requests[place], attempt)) {
         broken.emplace_back();
         broken.back().request = requests[place];
-        broken.back().repair = repair;
+        broken.back().repair = round + 1;
         broken.back().failed = attempt;
         places.push_back(place);
       }
     if (broken.empty())
-      break;
+      continue;
     if (llvm::Error error = askAll(broken))
-      return std::move(error);
+      return error;
     llvm::Expected<std::vector<Attempt>> repaired = carryOut(broken, 0);
     if (!repaired)
       return repaired.takeError();
     for (auto [place, attempt] : llvm::zip(places, *repaired))
       if (attempt.failure != FailureClass::Budget)
-        (*attempts)[place] = attempt;
+        attempts[place] = attempt;
   }
-  return attempts;
+  return llvm::Error::success();
 }

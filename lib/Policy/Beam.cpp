@@ -112,7 +112,7 @@ private:
     llvm::for_each(members, offer);
     double slowest = slowestFollowed * explorer.node(explorer.root()).judgement.timeUs;
     for (const Attempt &attempt : llvm::drop_begin(explorer.attempts(), first))
-      if (attempt.correct() && attempt.timeUs <= slowest)
+      if (attempt.usable() && attempt.timeUs <= slowest)
         offer(attempt.node);
     llvm::sort(pool, [&](const NodeId &a, const NodeId &b) {
       const ExplorerNode &x = explorer.node(a), &y = explorer.node(b);

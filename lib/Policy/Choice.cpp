@@ -67,7 +67,7 @@ bool isAmong(const Attempt &attempt, const Action &action) {
 Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, const Action &action) {
   Experience seen;
   for (const Attempt &attempt : explorer.attempts()) {
-    if (attempt.parent == node.id && attempt.correct() && isAmong(attempt, action))
+    if (attempt.parent == node.id && attempt.usable() && isAmong(attempt, action))
       seen.idle |= attempt.gain() < leastTogether;
     seen.idle |= action.composes && attempt.phase == AttemptPhase::Sketch &&
                  attempt.step.kernel == action.kernel;
@@ -81,13 +81,13 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
       if (!explorer.settings().memory || attempt.failure == FailureClass::Declined)
         continue;
       ++seen.elsewhere;
-      seen.failures += attempt.correct() ? -1 : 1;
+      seen.failures += attempt.usable() ? -1 : 1;
       seen.gains += attempt.gain();
       continue;
     }
     // The debugger's attempts belong to the proposal.
     seen.here += attempt.repair == 0;
-    if (attempt.correct() && !attempt.node.empty() && attempt.gain() >= worstFollowed &&
+    if (attempt.usable() && !attempt.node.empty() && attempt.gain() >= worstFollowed &&
         (!seen.best || attempt.gain() > seen.best->gain()))
       seen.best = &attempt;
   }
@@ -98,7 +98,7 @@ Experience experienceOf(const Explorer &explorer, const ExplorerNode &node, cons
 std::optional<Parameters> bestOfSearch(const Explorer &explorer, const Action &action) {
   const Attempt *best = nullptr;
   for (const Attempt &attempt : explorer.attempts())
-    if (attempt.correct() && isOf(attempt.step, /*asked=*/false, action) &&
+    if (attempt.usable() && isOf(attempt.step, /*asked=*/false, action) &&
         (!best || attempt.gain() > best->gain()))
       best = &attempt;
   if (!best)

@@ -36,7 +36,7 @@ struct Walker {
 
   void take(const Attempt &attempt) {
     ++next;
-    if (!attempt.correct() || attempt.node.empty() || attempt.node == at ||
+    if (!attempt.usable() || attempt.node.empty() || attempt.node == at ||
         attempt.timeUs > slowestFollowed * attempt.parentTimeUs)
       return;
     at = attempt.node;

@@ -1,12 +1,10 @@
 //===- Explorer.cpp - Programs that were seen, and what is kept of them ---===//
 #include "kb-opt/Policy/Explorer.h"
+#include "Prover.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace kbopt;
-
-/// Less is noise (EVALUATION: centres must differ by 0.5 %).
-static constexpr double leastImprovement = 0.005;
 
 std::vector<std::string> ExplorerNode::predecessors(llvm::StringRef kernel) const {
   std::vector<std::string> passes;
@@ -76,6 +74,8 @@ Explorer::Explorer(Environment &environment, const KnowledgeBase &knowledge,
     : environment(environment), options(options), initial(knownAtFirst(knowledge, options.memory)),
       believed(initial), clock(clock), observer(observer) {}
 
+Explorer::~Explorer() = default;
+
 NodeJudgement Explorer::refined(NodeJudgement judgement) const {
   auto refine = [&](State &state, const MetricMap &metrics) {
     State found = believed.classify(metrics);
@@ -103,25 +103,45 @@ NodeJudgement Explorer::seen(NodeJudgement judgement) const {
 /// The final check takes about so many times what looking at the original takes (seven programs on
 /// an H200: 0.7 to 5 times), and at most this share of the budget is kept for it.
 static constexpr double finalChecks = 2, mostForFinal = 0.4;
+/// Of what the budget leaves, where the environment says what a proof takes.
+static constexpr double mostForProof = 0.5;
+
+void Explorer::keepForProof(double taken) {
+  const double left = options.budgetSeconds - taken;
+  const std::optional<double> needed = environment.proofSeconds();
+  finalSeconds = std::max(0.0, needed ? std::min(*needed, mostForProof * left)
+                                      : std::min(finalChecks * taken, mostForFinal * left));
+  if (options.budgetSeconds > 0 && needed && *needed > left && observer)
+    observer->proofDoesNotFit(*needed, std::max(0.0, left));
+  // What is kept for the final check is not spent by a candidate in the middle of its gates. A
+  // screened one takes no longer than it is worth, and proofs run beside it.
+  giveUpAt(options.budgetSeconds - (environment.screens() ? 0 : finalSeconds));
+}
 
 llvm::Expected<bool> Explorer::start() {
   startSeconds = clock.monotonicSeconds();
   rootId = environment.root();
-  llvm::Expected<NodeJudgement> judgement = environment.judge(rootId);
+  const bool isScreened = environment.screens();
+  llvm::Expected<NodeJudgement> judgement =
+      isScreened ? environment.screen(rootId) : environment.judge(rootId);
   if (!judgement)
     return judgement.takeError();
+  result.timeline.original = clock.monotonicSeconds();
   result.original = refined(*judgement);
   result.best = bestNode = originId = rootId;
   addNode(rootId, judgement->code, *judgement, {}, "");
   best = judgement->timeUs;
-  const double taken = clock.monotonicSeconds() - startSeconds;
-  finalSeconds =
-      std::max(0.0, std::min(finalChecks * taken, mostForFinal * (options.budgetSeconds - taken)));
-  // What is kept for the final check is not spent by a candidate in the middle of its gates.
-  giveUpAt(options.budgetSeconds - finalSeconds);
+  keepForProof(clock.monotonicSeconds() - startSeconds);
   if (observer)
     observer->started(result.original);
-  return judgement->verdict == VerdictKind::Correct && best > 0;
+  if (!isUsable(nodes.at(rootId)))
+    return false;
+  if (isScreened) {
+    prover = std::make_unique<Prover>(environment);
+    originalIsProven = false;
+    prover->begin(rootId, /*isOriginal=*/true);
+  }
+  return true;
 }
 
 void Explorer::giveUpAt(double seconds) {
@@ -134,6 +154,8 @@ std::optional<SearchEnd> Explorer::mustEnd() {
     return SearchEnd::BudgetSeconds;
   if (stopped())
     return SearchEnd::Interrupted;
+  if (result.original.verdict != VerdictKind::Correct && originalIsProven)
+    return SearchEnd::NothingLeft;
   if (candidatesSpent || candidatesLeft() == 0)
     return SearchEnd::BudgetCandidates;
   return std::nullopt;
@@ -175,19 +197,26 @@ const Attempt *Explorer::tried(const NodeId &parent, const Step &move) const {
 
 void Explorer::addNode(const NodeId &id, const Digest &code, const NodeJudgement &judgement,
                        std::vector<Step> pipeline, const NodeId &parent) {
-  nodes.try_emplace(
-      id, ExplorerNode{id, code, seen(judgement), std::move(pipeline), parent, std::nullopt, {}});
+  nodes.try_emplace(id, ExplorerNode{id,
+                                     code,
+                                     completed(seen(judgement), parent),
+                                     std::move(pipeline),
+                                     parent,
+                                     std::nullopt,
+                                     {}});
   if (!code.empty())
     byCode.try_emplace(code, id);
 }
 
 void Explorer::noteBest(const NodeId &id) {
   const ExplorerNode &node = nodes.at(id);
-  if (node.judgement.verdict != VerdictKind::Correct || node.judgement.timeUs <= 0 ||
-      node.judgement.timeUs > best * (1 - leastImprovement))
+  if (!isUsable(node) || node.judgement.timeUs > best * (1 - leastImprovement))
     return;
   best = node.judgement.timeUs;
   bestNode = id;
+  bestSince = clock.monotonicSeconds();
+  if (!result.timeline.leader)
+    result.timeline.leader = bestSince;
   if (observer)
     observer->improved(best, node.pipeline);
 }
@@ -227,18 +256,18 @@ void Explorer::record(const Attempt &attempt, const Digest &code) {
   e.failure = attempt.failure;
   e.reason = attempt.reason;
   e.predictedGain = attempt.predictedGain;
-  if (attempt.correct())
+  if (attempt.usable())
     e.achievedGain = e.creditGain =
         touchedGain(parent.judgement, nodes.at(attempt.node).judgement, attempt.step.kernel)
             .value_or(attempt.gain());
-  if (attempt.correct() && attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
+  if (attempt.usable() && attempt.modelledUs > 0 && attempt.parentModelledUs > 0)
     e.modelledGain = std::log(attempt.parentModelledUs / attempt.modelledUs);
   e.program = options.program;
   e.before = parent.code;
   e.after = code;
   e.versions = options.versions;
   e.time = clock.timestamp();
-  if (attempt.correct())
+  if (attempt.usable())
     evidenceAt[{attempt.parent, attempt.step}] = result.evidence.size();
   attemptOf.push_back(result.attempts.size() - 1);
   result.evidence.push_back(std::move(e));

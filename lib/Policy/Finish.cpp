@@ -44,7 +44,7 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool m
         continue;
       const NodeJudgement &without = nodes.at(end->node).judgement;
       const NodeJudgement &with = nodes.at(winner).judgement;
-      if (without.verdict != VerdictKind::Correct)
+      if (!isUsable(nodes.at(end->node)))
         continue;
       result.stepGains[i] = without.timeUs / with.timeUs;
       if (without.timeUs > with.timeUs * (1 + freeOfCost))
@@ -63,8 +63,8 @@ llvm::Error Explorer::ablate(NodeId &winner, std::vector<Step> &pipeline, bool m
 std::vector<Leader> Explorer::leaders() const {
   std::vector<const ExplorerNode *> faster;
   for (const auto &[id, node] : nodes)
-    if (node.judgement.verdict == VerdictKind::Correct && node.judgement.timeUs > 0 &&
-        node.judgement.timeUs < result.original.timeUs * (1 - freeOfCost))
+    if (isUsable(node) &&
+        node.judgement.timeUs < nodes.at(rootId).judgement.timeUs * (1 - freeOfCost))
       faster.push_back(&node);
   llvm::sort(faster, [](const ExplorerNode *a, const ExplorerNode *b) {
     return std::tuple(a->judgement.timeUs, a->pipeline.size(), a->id) <
@@ -78,77 +78,142 @@ std::vector<Leader> Explorer::leaders() const {
   return leaders;
 }
 
-llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
-  giveUpAt(options.budgetSeconds);
-  // The last batch may have ended in the middle; it teaches all the same.
-  if (reflectedUpTo != result.evidence.size())
-    if (llvm::Error error = reflect())
-      return std::move(error);
-  result.findings = namedFindings();
-  result.end = end;
-  result.best = rootId;
-  result.bestUs = result.original.timeUs;
-  result.winner = result.original;
-  std::set<Digest> refused;
-  size_t confirmations = 0;
-  for (const Leader &leader : leaders()) {
-    NodeId winner = leader.node;
-    std::vector<Step> pipeline = leader.pipeline;
+void Explorer::keepWinner(const NodeId &node, std::vector<Step> pipeline,
+                          const NodeJudgement &judgement, bool confirmed) {
+  result.stepGains.resize(pipeline.size());
+  result.pipeline = std::move(pipeline);
+  result.best = node;
+  // A confirmation measures longer than the search did.
+  result.bestUs = judgement.timeUs;
+  result.winner = judgement;
+  result.confirmed = confirmed;
+}
+
+/// What ended because the user or the clock ended the search is no error.
+llvm::Error Explorer::unlessStopped(llvm::Error error) const {
+  if (!error || !stopped())
+    return error;
+  llvm::consumeError(std::move(error));
+  return llvm::Error::success();
+}
+
+std::optional<Leader> Explorer::nextLeader(const std::set<NodeId> &seen) const {
+  std::optional<Leader> next;
+  for (Leader &leader : leaders()) {
+    if (seen.count(leader.node) || refusedCode.count(nodes.at(leader.node).code))
+      continue;
+    const bool isBlamed =
+        llvm::any_of(leader.pipeline, [&](const Step &step) { return blamed.count(step) > 0; });
+    if (!isBlamed)
+      return leader;
+    if (!next)
+      next = std::move(leader);
+  }
+  return next;
+}
+
+llvm::Error Explorer::proveWinner() {
+  const bool mayJudge = result.end != SearchEnd::BudgetSeconds;
+  std::set<NodeId> offered;
+  while (offered.size() < mostConfirmations && !stopped()) {
+    std::optional<Leader> leader = nextLeader(offered);
+    if (!leader)
+      break;
+    offered.insert(leader->node);
+    NodeId winner = provenTwin(leader->node).value_or(leader->node);
+    std::vector<Step> pipeline = nodes.at(winner).pipeline;
     result.ablated.clear();
     result.stepGains.clear();
     result.ablationComplete = false;
-    auto finished = [&](const NodeJudgement &judgement, bool confirmed) {
-      result.pipeline = pipeline;
-      result.stepGains.resize(pipeline.size());
-      result.best = winner;
-      // A confirmation measures longer than the search did.
-      result.bestUs = judgement.timeUs;
-      result.winner = judgement;
-      result.confirmed = confirmed;
-      return std::move(result);
-    };
-    if (stopped())
-      return finished(nodes.at(winner).judgement, false);
-    if (confirmations == mostConfirmations)
-      break;
-    llvm::Error error = llvm::Error::success();
-    if (options.tune && confirmations == 0)
-      error = tune(winner, pipeline);
-    if (!error && options.ablate)
-      error = ablate(winner, pipeline, /*mayJudge=*/end != SearchEnd::BudgetSeconds);
-    if (error) {
-      if (!stopped())
-        return std::move(error);
-      llvm::consumeError(std::move(error));
-    }
-    const Digest &code = nodes.at(winner).code;
-    if (!code.empty() && refused.count(code))
+    if (options.ablate && !proofs.count(winner))
+      if (llvm::Error error = unlessStopped(ablate(winner, pipeline, mayJudge)))
+        return error;
+    if (const Digest &code = nodes.at(winner).code; !code.empty() && refusedCode.count(code))
       continue;
-    ++confirmations;
-    llvm::Expected<NodeJudgement> judgement = environment.confirm(winner);
-    if (!judgement) {
-      if (!stopped())
-        return judgement.takeError();
-      llvm::consumeError(judgement.takeError());
-      return finished(nodes.at(winner).judgement, false);
+    llvm::Expected<std::optional<NodeJudgement>> judgement = prove(winner);
+    if (!judgement)
+      return judgement.takeError();
+    if (!*judgement) {
+      keepWinner(winner, std::move(pipeline), nodes.at(winner).judgement, /*confirmed=*/false);
+      break;
     }
-    if (judgement->verdict == VerdictKind::Correct)
-      return finished(refined(std::move(*judgement)), true);
-    // It passed the search and failed a gate of the end: say so and go on.
-    refused.insert(code);
-    Attempt attempt;
-    attempt.phase = AttemptPhase::Confirm;
-    attempt.step = pipeline.back();
-    attempt.parent = rootId;
-    attempt.node = winner;
-    attempt.verdict = judgement->verdict;
-    attempt.gate = judgement->gate;
-    attempt.failure = judgement->failure;
-    attempt.reason = "the winner was refused: " + judgement->reason;
-    attempt.parentTimeUs = result.original.timeUs;
-    tell(std::move(attempt));
+    if ((*judgement)->verdict == VerdictKind::Correct) {
+      keepWinner(winner, std::move(pipeline), proofs.at(winner), /*confirmed=*/true);
+      return llvm::Error::success();
+    }
+    if (llvm::Error error = mend(leader->node))
+      return error;
   }
-  result.ablated.clear();
-  result.stepGains.clear();
+  if (!stopped())
+    return llvm::Error::success();
+  // Of what the time did not suffice for, a slower program that is proven is worth more.
+  const std::vector<Leader> left = leaders();
+  for (const Leader &leader : left)
+    if (std::optional<NodeId> twin = provenTwin(leader.node)) {
+      result.ablated.clear();
+      result.stepGains.clear();
+      keepWinner(*twin, nodes.at(*twin).pipeline, proofs.at(*twin), /*confirmed=*/true);
+      result.unprovenUs = left.front().node == leader.node ? 0 : left.front().timeUs;
+      return llvm::Error::success();
+    }
+  if (result.pipeline.empty() && !left.empty())
+    keepWinner(left.front().node, left.front().pipeline, nodes.at(left.front().node).judgement,
+               /*confirmed=*/false);
+  return llvm::Error::success();
+}
+
+llvm::Error Explorer::improveWinner() {
+  SearchResult proven = result; // what of it a failure puts back
+  NodeId winner = result.best;
+  std::vector<Step> pipeline = result.pipeline;
+  if (options.tune)
+    if (llvm::Error error = unlessStopped(tune(winner, pipeline)))
+      return error;
+  const bool isOther = winner != result.best;
+  if (options.ablate && (isOther || !result.ablationComplete))
+    if (llvm::Error error = unlessStopped(
+            ablate(winner, pipeline, /*mayJudge=*/result.end != SearchEnd::BudgetSeconds)))
+      return error;
+  if (winner == result.best)
+    return llvm::Error::success();
+  llvm::Expected<std::optional<NodeJudgement>> judgement = prove(winner);
+  if (!judgement)
+    return judgement.takeError();
+  if (*judgement && (*judgement)->verdict == VerdictKind::Correct) {
+    keepWinner(winner, std::move(pipeline), proofs.at(winner), /*confirmed=*/true);
+    return llvm::Error::success();
+  }
+  result.ablated = std::move(proven.ablated);
+  result.stepGains = std::move(proven.stepGains);
+  result.ablationComplete = proven.ablationComplete;
+  return llvm::Error::success();
+}
+
+llvm::Expected<SearchResult> Explorer::finish(SearchEnd end) {
+  giveUpAt(options.budgetSeconds);
+  result.end = end;
+  result.best = rootId;
+  if (llvm::Error error = awaitOriginal())
+    return std::move(error);
+  result.bestUs = result.original.timeUs;
+  result.winner = result.original;
+  if (result.original.verdict == VerdictKind::Correct || !originalIsProven)
+    if (llvm::Error error = proveWinner())
+      return std::move(error);
+  // A proof comes before all that could be learnt or tuned. The last batch may have ended in the
+  // middle; it teaches all the same.
+  const double kept = std::exchange(finalSeconds, 0);
+  if (reflectedUpTo != result.evidence.size())
+    if (llvm::Error error = reflect())
+      return std::move(error);
+  finalSeconds = kept; // for the proof of what is tuned
+  if (result.confirmed && !stopped())
+    if (llvm::Error error = improveWinner())
+      return std::move(error);
+  result.findings = namedFindings();
+  if (result.pipeline.empty()) {
+    result.ablated.clear();
+    result.stepGains.clear();
+  }
   return std::move(result);
 }

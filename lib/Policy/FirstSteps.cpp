@@ -85,7 +85,7 @@ private:
     if (!attempts)
       return attempts.takeError();
     for (const Attempt &attempt : *attempts)
-      if (attempt.correct() && !attempt.node.empty() && attempt.timeUs < least) {
+      if (attempt.usable() && !attempt.node.empty() && attempt.timeUs < least) {
         least = attempt.timeUs;
         explorer.setOrigin(attempt.node);
       }

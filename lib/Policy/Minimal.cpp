@@ -44,7 +44,7 @@ llvm::Expected<SearchEnd> MinimalStrategy::explore(Explorer &explorer) {
       if (!attempts)
         return attempts.takeError();
       for (auto [place, attempt] : llvm::zip(places, *attempts))
-        if (attempt.correct() && !attempt.node.empty() &&
+        if (attempt.usable() && !attempt.node.empty() &&
             attempt.timeUs <= slowestFollowed * attempt.parentTimeUs)
           place = attempt.node;
     }

@@ -99,7 +99,7 @@ private:
     if (!attempts)
       return attempts.takeError();
     for (auto [trajectory, attempt] : llvm::zip(askers, *attempts))
-      if (attempt.correct() && !attempt.node.empty() &&
+      if (attempt.usable() && !attempt.node.empty() &&
           attempt.timeUs <= slowestFollowed * attempt.parentTimeUs &&
           !trajectory->visited.count(attempt.node))
         follow(*trajectory, attempt);

@@ -211,7 +211,7 @@ private:
 
   /// Moves on to the program of \p attempt, if it is better than where the phase stands.
   bool takeIfFaster(const Attempt &attempt) {
-    bool isFaster = attempt.correct() && !attempt.node.empty() &&
+    bool isFaster = attempt.usable() && !attempt.node.empty() &&
                     attempt.timeUs < explorer.node(at).judgement.timeUs * (1 - leastGain);
     if (isFaster)
       at = attempt.node;
@@ -255,7 +255,7 @@ llvm::Expected<NodeId> joinLaunches(Explorer &explorer) {
     llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
     if (!attempts)
       return attempts.takeError();
-    if (attempts->size() == 1 && attempts->front().correct() && !attempts->front().node.empty() &&
+    if (attempts->size() == 1 && attempts->front().usable() && !attempts->front().node.empty() &&
         attempts->front().node != at) {
       at = attempts->front().node;
       ++joins;
@@ -288,7 +288,7 @@ llvm::Error inlineHeaders(Explorer &explorer) {
   llvm::Expected<std::vector<Attempt>> attempts = explorer.evaluate({request});
   if (!attempts)
     return attempts.takeError();
-  if (attempts->size() == 1 && attempts->front().correct() && !attempts->front().node.empty())
+  if (attempts->size() == 1 && attempts->front().usable() && !attempts->front().node.empty())
     explorer.setOrigin(attempts->front().node);
   return llvm::Error::success();
 }

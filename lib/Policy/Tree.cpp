@@ -74,7 +74,7 @@ private:
     llvm::ArrayRef<Attempt> attempts = explorer.attempts();
     for (; seen != attempts.size(); ++seen) {
       const Attempt &attempt = attempts[seen];
-      if (attempt.correct() && !attempt.node.empty() && !llvm::is_contained(nodes, attempt.node))
+      if (attempt.usable() && !attempt.node.empty() && !llvm::is_contained(nodes, attempt.node))
         nodes.push_back(attempt.node);
     }
   }
@@ -108,7 +108,7 @@ private:
         continue;
       Children &at = children[attempt.parent];
       at.made += attempt.repair == 0 && (attempt.verdict != VerdictKind::NotApplied || attempt.ask);
-      at.correct += attempt.correct();
+      at.correct += attempt.usable();
     }
     std::vector<NodeId> result;
     for (const NodeId &node : nodes)

@@ -48,9 +48,11 @@ llvm::Expected<Explorer::Replayed> Explorer::replay(llvm::ArrayRef<Step> pipelin
     addNode(at, code, NodeJudgement(nodes.at(twin->second).judgement), pipeline.vec(), "");
     return end;
   }
-  llvm::Expected<NodeJudgement> judgement = environment.judge(at);
+  llvm::Expected<NodeJudgement> judgement =
+      environment.screens() ? environment.screen(at) : environment.judge(at);
   if (!judgement)
     return judgement.takeError();
+  result.screened += environment.screens();
   // It may be that of a process killed for it.
   if (stopped())
     return Replayed();
@@ -106,7 +108,7 @@ llvm::Error Explorer::tune(NodeId &winner, std::vector<Step> &pipeline) {
       Attempt attempt = tuned(winner, other[i], *end);
       result.judged += attempt.judged();
       result.known += attempt.shortcut == "known";
-      bool better = attempt.correct() && attempt.timeUs < attempt.parentTimeUs * (1 - leastGain);
+      bool better = attempt.usable() && attempt.timeUs < attempt.parentTimeUs * (1 - leastGain);
       tell(std::move(attempt));
       if (!better)
         continue;

@@ -101,8 +101,7 @@ bool report::writeGainChart(llvm::raw_ostream &os, const ReportPage &page) {
   double best = 1;
   os << formatv("<path class=\"best\" d=\"M{0:f1},{1:f1}", x(0), y(1));
   for (size_t i = 0; i != page.attempts.size(); ++i)
-    if (double now = speedup(page.attempts[i].us);
-        page.attempts[i].outcome == VerdictKind::Correct && now > best) {
+    if (double now = speedup(page.attempts[i].us); page.attempts[i].us > 0 && now > best) {
       best = now;
       os << formatv(" H{0:f1} V{1:f1}", x(places[i]), y(best));
     }

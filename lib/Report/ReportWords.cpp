@@ -109,6 +109,7 @@ StringRef report::outcomeClass(const ReportAttempt &attempt) {
     return "refused";
   switch (attempt.outcome) {
   case VerdictKind::Correct:
+  case VerdictKind::Screened:
     return attempt.us > 0 && attempt.us < attempt.parentUs * 0.995 ? "gain" : "even";
   case VerdictKind::Incorrect:
     return "wrong";

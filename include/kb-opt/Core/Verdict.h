@@ -19,6 +19,8 @@ enum class VerdictKind {
   Incorrect,    ///< a gate failed
   Inconclusive, ///< could not be decided: the baseline stays, and the reason is told
   NotApplied,   ///< there is no candidate: the pass found nothing to do, or no proposal came
+  /// Screened: equal to the original on the inputs of the screening, and timed; nothing is proven.
+  Screened,
 };
 
 /// Why a candidate is not correct, in the tuning community's words, or why there is none.

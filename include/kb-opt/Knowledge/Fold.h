@@ -15,16 +15,18 @@ namespace kbopt {
 /// Count, mean and variance of logarithmic gains.
 struct GainStatistics {
   uint64_t count = 0;
+  double weight = 0; ///< of all values: 1 for a proven gain, less for one that was screened alone
   double mean = 0;
   double variance = 0; ///< of the sample (n - 1); 0 below two values
 };
 
 /// What is known of one pass in one state on one chip.
 struct PassStatistics {
-  uint64_t tries = 0;   ///< records
-  uint64_t applied = 0; ///< tries that changed the code
-  uint64_t correct = 0; ///< applied tries that passed every gate
-  GainStatistics gain;  ///< own gains of the correct ones
+  uint64_t tries = 0;    ///< records, those of attempts that were screened alone not counted
+  uint64_t applied = 0;  ///< tries that changed the code
+  uint64_t correct = 0;  ///< applied tries that passed every gate
+  uint64_t screened = 0; ///< attempts that were screened alone
+  GainStatistics gain;   ///< own gains of the correct and the screened ones
   GainStatistics credit;
   /// Over tries with both: mean of the prediction, and mean of achieved less
   /// predicted.

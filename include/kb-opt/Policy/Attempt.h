@@ -68,7 +68,7 @@ struct Attempt {
   std::optional<GateId> gate;
   FailureClass failure = FailureClass::None;
   std::string reason;
-  double timeUs = 0, parentTimeUs = 0;         ///< `timeUs` only where correct
+  double timeUs = 0, parentTimeUs = 0;         ///< `timeUs` only where usable
   double modelledUs = 0, parentModelledUs = 0; ///< NodeJudgement::modelledUs, likewise
   double predictedGain = 0;                    ///< logarithmic, of the kernel
   std::string primary, secondary;              ///< the state of the kernel before
@@ -85,13 +85,15 @@ struct Attempt {
   /// Whether it was asked for and no proposal came: it never was a program.
   bool isRefusedProposal() const { return ask && step.reply.empty(); }
   bool correct() const { return verdict == VerdictKind::Correct; }
+  /// Whether its program is one to go on from: correct, or screened and not refused since.
+  bool usable() const { return correct() || verdict == VerdictKind::Screened; }
   /// Whether it counts as a candidate that was judged.
   bool judged() const {
     return phase != AttemptPhase::Confirm && shortcut.empty() && !node.empty();
   }
-  /// Takes verdict, gate, words and, where correct, times.
+  /// Takes verdict, gate, words and, where usable, times.
   void setVerdict(const NodeJudgement &judgement);
-  /// Logarithm of parent's over own time; 0 where not correct.
+  /// Logarithm of parent's over own time; 0 where not usable.
   double gain() const;
   /// "correct", the kind of failure ("compile", "correctness", "malformed", …), or
   /// the verdict where there is no kind.

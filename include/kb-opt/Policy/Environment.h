@@ -83,6 +83,22 @@ public:
   virtual llvm::Expected<NodeJudgement> judge(const NodeId &node) = 0;
   /// `judge` with every gate on every case, for the winner; by default the same.
   virtual llvm::Expected<NodeJudgement> confirm(const NodeId &node) { return judge(node); }
+  /// Holds \p node, which passed `judge` as \p judged, against every case of G7: later steps are to
+  /// build on it. By default nothing more is asked.
+  virtual llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged) {
+    return judged;
+  }
+
+  //===-- Screening -------------------------------------------------------===//
+
+  /// Whether `screen` measures without proving anything. Then candidates are screened, `judge` is
+  /// asked of the root alone, and leaders are confirmed while the search goes on.
+  virtual bool screens() const { return false; }
+  /// Times \p node beside the original and compares its results on a few inputs: `Screened`, or
+  /// refused. Of the root: what is known of it before its own gates ran.
+  virtual llvm::Expected<NodeJudgement> screen(const NodeId &node) { return judge(node); }
+  /// About how many seconds a `confirm` takes; nothing where that is not known.
+  virtual std::optional<double> proofSeconds() { return std::nullopt; }
 
   //===-- Where a model is there; by default none is ----------------------===//
 

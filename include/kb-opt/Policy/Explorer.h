@@ -104,9 +104,11 @@ public:
   const SearchOptions &settings() const { return options; }
   bool measures() const { return environment.measures(); }
 
-  /// Tunes the parameters of the winner within the budget, ablates and confirms
-  /// it (the next best where a confirmation fails) and hands out the result.
+  /// Ablates and confirms the winner (the next best where a confirmation fails), tunes it within
+  /// what is left of the budget, and hands out the result.
   llvm::Expected<SearchResult> finish(SearchEnd end);
+
+  ~Explorer();
 
 private:
   struct Pending;
@@ -115,6 +117,8 @@ private:
   /// Whether a debugger may mend what became of \p attempt.
   static bool isRepairable(const ExplorerRequest &request, const Attempt &attempt);
   llvm::Error askAll(std::vector<Pending> &pending);
+  /// Shows what of \p attempts can be mended to a debugger, and puts its last attempt in its place.
+  llvm::Error repairAll(llvm::ArrayRef<ExplorerRequest> requests, std::vector<Attempt> &attempts);
   llvm::Expected<std::vector<Attempt>> carryOut(std::vector<Pending> &pending, size_t mostJudged);
   ProposalRequest question(const ExplorerRequest &request, unsigned repair) const;
   ContextWindow window(std::vector<Attempt> attempts, std::vector<Leader> leaders,
@@ -135,6 +139,12 @@ private:
   NodeJudgement seen(NodeJudgement judgement) const;
   llvm::Error applyMoves(Pending &entry);
   llvm::Error applyAll(std::vector<Pending> &pending);
+  /// Screens what was just applied, where nothing speaks against it: nobody waits for the others of
+  /// the batch.
+  llvm::Error screenAtOnce(Pending &entry);
+  /// Holds the fastest of \p open against more cases where it is to be built on; what they refuse
+  /// leaves the place to the next one.
+  llvm::Error examineBest(llvm::ArrayRef<Pending *> open);
   llvm::Error judgeAll(std::vector<Pending> &pending, size_t mostJudged);
   void outrank(std::vector<Pending> &pending, std::vector<Pending *> &open, size_t mostJudged);
   void settle(Pending &pending, std::set<NodeId> &coming, std::map<Digest, NodeId> &comingCode,
@@ -144,6 +154,38 @@ private:
                std::vector<Step> pipeline, const NodeId &parent);
   void record(const Attempt &attempt, const Digest &code);
   void noteBest(const NodeId &id);
+
+  //===-- Proofs (Proofs.cpp) ---------------------------------------------===//
+  /// Whether \p node may be gone on from.
+  static bool isUsable(const ExplorerNode &node);
+  /// A proven program with the machine code of \p node.
+  std::optional<NodeId> provenTwin(const NodeId &node) const;
+  /// Takes proofs that ended, and begins the next one.
+  llvm::Error reviewProofs();
+  llvm::Error takeProof();
+  /// \p judgement with what a program that was screened alone does not tell, taken from \p parent.
+  NodeJudgement completed(NodeJudgement judgement, const NodeId &parent) const;
+  /// The original passed its own gates as \p judged: what it tells of states is known from here on.
+  void takeOriginal(NodeJudgement judged);
+  /// What the proof of \p node said: kept where it is correct, else \p node is no leader any more.
+  void settleProof(const NodeId &node, const NodeJudgement &judgement);
+  /// \p node is wrong after all: no leader, no example, and `incorrect` in the evidence.
+  void refute(const NodeId &node, const NodeJudgement &judgement);
+  /// Confirms \p node, unless that was done; nothing where the run ended before.
+  llvm::Expected<std::optional<NodeJudgement>> prove(const NodeId &node);
+  /// Lets a debugger mend the reply that led to \p node, which a proof refused.
+  llvm::Error mend(const NodeId &node);
+  /// Waits for the original's own gates, where they run beside the search.
+  llvm::Error awaitOriginal();
+  llvm::Error unlessStopped(llvm::Error error) const;
+  /// The fastest leader that is not in \p seen; those without a step that was blamed first.
+  std::optional<Leader> nextLeader(const std::set<NodeId> &seen) const;
+  /// Confirms the fastest leader that passes, into `result`.
+  llvm::Error proveWinner();
+  /// Tunes and ablates the winner in \p result, and takes what is better and proven as well.
+  llvm::Error improveWinner();
+  void keepWinner(const NodeId &node, std::vector<Step> pipeline, const NodeJudgement &judgement,
+                  bool confirmed);
   /// That the budget still has; without a budget as many as there can be.
   uint64_t candidatesLeft() const {
     return !options.budgetCandidates
@@ -152,6 +194,8 @@ private:
                      std::min<uint64_t>(options.budgetCandidates, result.judged);
   }
   bool stopped() const { return options.stop && options.stop(); }
+  /// Decides what of the budget is kept for a proof, \p taken seconds after the start.
+  void keepForProof(double taken);
   /// Lets work end \p seconds after the start of the search.
   void giveUpAt(double seconds);
   bool outOfTime() {
@@ -174,6 +218,9 @@ private:
   llvm::Error ablate(NodeId &winner, std::vector<Step> &pipeline, bool mayJudge);
   /// Where \p pipeline leads from the root, if the search has judged that.
   std::optional<NodeId> judgedAlready(llvm::ArrayRef<Step> pipeline) const;
+
+  /// Less is noise: centres must differ by 0.5 % (docs/Verification.md).
+  static constexpr double leastImprovement = 0.005;
 
   Environment &environment;
   SearchOptions options;
@@ -202,6 +249,12 @@ private:
   unsigned silences = 0;                  ///< "unavailable" in a row
   double best = 0;
   NodeId bestNode;
+  double bestSince = 0;                   ///< by the clock
+  std::unique_ptr<class Prover> prover;   ///< where candidates are screened
+  bool originalIsProven = true;           ///< its own gates have run
+  std::map<NodeId, NodeJudgement> proofs; ///< correct ones
+  std::set<Digest> refusedCode;           ///< by a proof
+  std::set<Step> blamed;                  ///< last steps of refused leaders
   bool candidatesSpent = false;
   SearchResult result;
 };

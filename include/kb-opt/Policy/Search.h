@@ -84,6 +84,10 @@ public:
   /// A batch was thought over; the evidence of lessons has the names of the run.
   virtual void reflected(const Reflection &reflection) {}
   virtual void improved(double timeUs, llvm::ArrayRef<Step> pipeline) {}
+  /// A leader passed every gate; \p timeUs by its proof.
+  virtual void proven(double timeUs, llvm::ArrayRef<Step> pipeline) {}
+  /// A proof takes about \p seconds, and the budget leaves only \p left for it.
+  virtual void proofDoesNotFit(double seconds, double left) {}
 };
 
 enum class SearchEnd {
@@ -97,16 +101,27 @@ enum class SearchEnd {
 /// "done", "nothing left to try", "candidate budget spent", …
 llvm::StringRef endName(SearchEnd end);
 
+/// When things first happened, in seconds of the clock; nothing: they did not.
+struct SearchTimeline {
+  std::optional<double> original;  ///< could be compared with candidates
+  std::optional<double> candidate; ///< was timed
+  std::optional<double> leader;    ///< was faster than the original
+  std::optional<double> proof;     ///< passed every gate
+};
+
 struct SearchResult {
   NodeJudgement original;
   /// Of the winner; empty: the original stays.
   std::vector<Step> pipeline;
   NodeId best;
   double bestUs = 0;
-  /// Every gate passed on every case. False with a pipeline: the run was
-  /// interrupted before that, and only the gates of the search have passed.
+  /// Every gate passed on every case. False with a pipeline: the run ended
+  /// before that, and only the screening or the gates of the search have passed.
   bool confirmed = false;
-  NodeJudgement winner;      ///< the confirmation, or the search's judgement
+  NodeJudgement winner; ///< the confirmation, or the search's judgement
+  /// Times of programs that were faster than a confirmed winner and were not proven in time; 0:
+  /// there was none.
+  double unprovenUs = 0;
   std::vector<Step> ablated; ///< steps whose removal cost nothing
   bool ablationComplete = false;
   /// For each step of the pipeline the time without it over the time with it, as far as
@@ -125,9 +140,15 @@ struct SearchResult {
   bool costKnown = true;
   std::string modelEnd; ///< why the model was asked no more; empty: it was
   uint64_t judged = 0;  ///< candidates, the original not counted
-  uint64_t merged = 0;  ///< identical machine code
-  uint64_t pruned = 0;  ///< dropped by the roofline
-  uint64_t known = 0;   ///< programs reached again
+  /// Candidates that were timed without a proof: screened on a device, or modelled.
+  uint64_t screened = 0;
+  uint64_t proven = 0; ///< programs that passed every gate on every case
+  /// Candidates that a gate refused, by the gate; "" where it named none.
+  std::map<std::string, uint64_t> refused;
+  SearchTimeline timeline;
+  uint64_t merged = 0; ///< identical machine code
+  uint64_t pruned = 0; ///< dropped by the roofline
+  uint64_t known = 0;  ///< programs reached again
 };
 
 /// Chooses what to try next; all the rest (asking, merging, pruning, budgets,

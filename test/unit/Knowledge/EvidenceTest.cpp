@@ -141,8 +141,8 @@ TEST(Evidence, BadRecordsSayWhatIsWrong) {
   std::string line = sample().toLine();
   EXPECT_EQ(errorOf("7"), "it is no JSON object");
   EXPECT_EQ(errorOf("{}"), "field 'v' is missing");
-  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":3")),
-            "it was written by a newer kb-opt (version 3)");
+  EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":4")),
+            "it was written by a newer kb-opt (version 4)");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"v\":2")), "field 'v' does not match the content");
   EXPECT_EQ(errorOf(replaced(line, "\"v\":1", "\"kind\":\"lesson\",\"v\":1")),
             "field 'kind' is not 'attempt'");

@@ -57,6 +57,24 @@ TEST(Fold, CountsAndMoments) {
       "out[3] differs");
 }
 
+TEST(Fold, WhatWasScreenedAloneCountsHalfAndIsNoExample) {
+  EvidenceSet set;
+  set.insert(tryOf("unroll-loop", 0.3));
+  Evidence screened = tryOf("unroll-loop", 0.9, "q");
+  screened.verdict = VerdictKind::Screened;
+  screened.reply = std::string(64, 'a');
+  set.insert(screened);
+  FoldedKnowledge folded = foldEvidence(set);
+  const PassStatistics &unrolled = folded.passes.at(unroll);
+  EXPECT_EQ(unrolled.tries, 1u);
+  EXPECT_EQ(unrolled.correct, 1u);
+  EXPECT_EQ(unrolled.screened, 1u);
+  EXPECT_EQ(unrolled.gain.count, 2u);
+  EXPECT_DOUBLE_EQ(unrolled.gain.weight, 1.5);
+  EXPECT_DOUBLE_EQ(unrolled.gain.mean, (0.3 + 0.5 * 0.9) / 1.5);
+  EXPECT_TRUE(folded.examples.empty());
+}
+
 TEST(Fold, EdgesAndParameters) {
   EvidenceSet set;
   Evidence after = tryOf("unroll-loop", 0.4);

@@ -82,7 +82,41 @@ public:
   /// Every question, as "pass/ask" or "pass/ask/repair" and the request itself.
   std::vector<std::pair<std::string, ProposalRequest>> questions;
 
-  bool measured = false; ///< times come from a GPU
+  bool measured = false;  ///< times come from a GPU
+  bool screening = false; ///< candidates are screened, and leaders proven beside that
+  unsigned screened = 0;
+  std::function<llvm::Error()> onConfirm = [] { return llvm::Error::success(); };
+  std::function<bool(const Moves &)> refuseBest = [](const Moves &) { return false; };
+  std::optional<double> proof; ///< seconds
+  bool screens() const override { return screening; }
+  std::optional<double> proofSeconds() override { return proof; }
+
+  llvm::Expected<NodeJudgement> screen(const NodeId &node) override {
+    Moves moves = at(node);
+    std::lock_guard<std::mutex> guard(mutex);
+    ++screened;
+    if (clock)
+      clock->now += 1;
+    NodeJudgement judgement = judgementOf(moves);
+    if (moves.empty())
+      judgement.verdict = VerdictKind::Correct;
+    if (judgement.verdict != VerdictKind::Correct)
+      return judgement;
+    judgement.verdict = VerdictKind::Screened;
+    judgement.timeUs = timeOf(moves);
+    judgement.state = State();
+    return judgement;
+  }
+
+  llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged) override {
+    NodeJudgement judgement = judged;
+    if (refuseBest(at(node))) {
+      judgement.verdict = VerdictKind::Incorrect;
+      judgement.gate = GateId::G7;
+      judgement.reason = "wrong on another case";
+    }
+    return judgement;
+  }
   bool measures() const override { return measured; }
 
   NodeId root() override { return put({}); }
@@ -140,12 +174,14 @@ public:
     Moves moves = at(node);
     std::lock_guard<std::mutex> guard(mutex);
     ++judged[codeOf(moves)];
-    if (clock)
+    if (clock && !screening)
       clock->now += 1;
     return judgementOf(moves);
   }
 
   llvm::Expected<NodeJudgement> confirm(const NodeId &node) override {
+    if (llvm::Error error = onConfirm())
+      return std::move(error);
     Moves moves = at(node);
     NodeJudgement judgement = judgementOf(moves);
     if (refuse(moves)) {

@@ -1,0 +1,196 @@
+//===- Proofs.cpp - What is proven, and what is refused then ---------------===//
+//
+// Owns what a search does with proofs: which leader is proven beside it, and what becomes of a
+// program that a proof refuses.
+//
+//===----------------------------------------------------------------------===//
+#include "Pending.h"
+#include "Prover.h"
+
+using namespace kbopt;
+
+/// A leader is worth a proof beside the search from this gain on, once it stood for so many
+/// seconds: the next ones come quickly at first.
+static constexpr double leastProofRatio = 1.1, leaderStands = 3;
+
+bool Explorer::isUsable(const ExplorerNode &node) {
+  const VerdictKind verdict = node.judgement.verdict;
+  return (verdict == VerdictKind::Correct || verdict == VerdictKind::Screened) &&
+         node.judgement.timeUs > 0;
+}
+
+/// Takes from \p from what \p judgement, of a program that was screened alone, does not tell:
+/// states and metrics.
+static void inherit(NodeJudgement &judgement, const NodeJudgement &from) {
+  if (!judgement.state.primary.empty())
+    return;
+  judgement.state = from.state;
+  judgement.metrics = from.metrics;
+  judgement.features = from.features;
+  if (judgement.shape.empty())
+    judgement.shape = from.shape;
+  for (auto &[name, kernel] : judgement.kernels) {
+    auto same = from.kernels.find(name);
+    const bool isKnown = same != from.kernels.end();
+    kernel.state = isKnown ? same->second.state : from.state;
+    kernel.metrics = isKnown ? same->second.metrics : from.metrics;
+    if (kernel.shape.empty())
+      kernel.shape = isKnown ? same->second.shape : from.shape;
+  }
+}
+
+NodeJudgement Explorer::completed(NodeJudgement judgement, const NodeId &parent) const {
+  if (judgement.verdict == VerdictKind::Screened && nodes.count(parent))
+    inherit(judgement, nodes.at(parent).judgement);
+  return judgement;
+}
+
+void Explorer::takeOriginal(NodeJudgement judged) {
+  originalIsProven = true;
+  result.original = refined(std::move(judged));
+  if (result.original.verdict != VerdictKind::Correct)
+    return;
+  // Candidates were timed beside it as it was screened: that time stays.
+  ExplorerNode &root = nodes.at(rootId);
+  const double us = root.judgement.timeUs, scale = us / result.original.timeUs;
+  root.judgement = seen(result.original);
+  root.judgement.timeUs = us;
+  for (auto &[name, kernel] : root.judgement.kernels)
+    kernel.timeUs *= scale;
+  for (auto &[id, node] : nodes)
+    inherit(node.judgement, root.judgement);
+}
+
+void Explorer::refute(const NodeId &node, const NodeJudgement &judgement) {
+  ExplorerNode &refused = nodes.at(node);
+  refused.judgement.verdict = judgement.verdict;
+  refused.judgement.gate = judgement.gate;
+  refused.judgement.failure = judgement.failure;
+  refused.judgement.reason = judgement.reason;
+  for (auto [index, attempt] : llvm::enumerate(result.attempts))
+    if (attempt.node == node && attempt.phase != AttemptPhase::Confirm)
+      attempt.setVerdict(refused.judgement);
+  for (auto [record, attempt] : llvm::zip(result.evidence, attemptOf))
+    if (result.attempts[attempt].node == node) {
+      record.verdict = judgement.verdict;
+      record.gate = judgement.gate;
+      record.failure = judgement.failure;
+      record.reason = judgement.reason;
+      record.achievedGain = record.creditGain = record.modelledGain = std::nullopt;
+    }
+  if (bestNode != node)
+    return;
+  bestNode = rootId;
+  for (const auto &[id, other] : nodes)
+    if (isUsable(other) && other.judgement.timeUs < nodes.at(bestNode).judgement.timeUs)
+      bestNode = id;
+  best = nodes.at(bestNode).judgement.timeUs;
+  bestSince = clock.monotonicSeconds();
+  if (isBelow(originId, node))
+    originId = bestNode;
+}
+
+void Explorer::settleProof(const NodeId &node, const NodeJudgement &judgement) {
+  const std::vector<Step> pipeline = nodes.at(node).pipeline;
+  if (judgement.verdict == VerdictKind::Correct) {
+    if (!result.timeline.proof)
+      result.timeline.proof = clock.monotonicSeconds();
+    ++result.proven;
+    proofs[node] = refined(judgement);
+    if (observer)
+      observer->proven(judgement.timeUs, pipeline);
+    return;
+  }
+  // It passed the search and failed a gate of the end: say so and go on.
+  ++result.refused[toString(judgement.gate).str()];
+  refusedCode.insert(nodes.at(node).code);
+  if (!pipeline.empty())
+    blamed.insert(pipeline.back());
+  Attempt attempt;
+  attempt.phase = AttemptPhase::Confirm;
+  attempt.step = pipeline.empty() ? Step() : pipeline.back();
+  attempt.parent = rootId;
+  attempt.node = node;
+  attempt.verdict = judgement.verdict;
+  attempt.gate = judgement.gate;
+  attempt.failure = judgement.failure;
+  attempt.reason = "the winner was refused: " + judgement.reason;
+  attempt.parentTimeUs = result.original.timeUs;
+  refute(node, judgement);
+  tell(std::move(attempt));
+}
+
+std::optional<NodeId> Explorer::provenTwin(const NodeId &node) const {
+  if (proofs.count(node))
+    return node;
+  const Digest &code = nodes.at(node).code;
+  for (const auto &[proven, judgement] : proofs)
+    if (!code.empty() && nodes.at(proven).code == code)
+      return proven;
+  return std::nullopt;
+}
+
+llvm::Error Explorer::takeProof() {
+  const NodeId node = prover->node();
+  return keepUnlessStopped(prover->take(), [&](NodeJudgement judgement) {
+    if (!originalIsProven)
+      takeOriginal(std::move(judgement));
+    else
+      settleProof(node, judgement);
+  });
+}
+
+llvm::Error Explorer::reviewProofs() {
+  if (!prover)
+    return llvm::Error::success();
+  if (prover->isDone())
+    if (llvm::Error error = takeProof())
+      return error;
+  if (prover->isRunning() || !originalIsProven || stopped() || outOfTime() || bestNode == rootId ||
+      provenTwin(bestNode) || nodes.at(rootId).judgement.timeUs < best * leastProofRatio ||
+      clock.monotonicSeconds() - bestSince < leaderStands)
+    return llvm::Error::success();
+  prover->begin(bestNode, /*isOriginal=*/false);
+  return llvm::Error::success();
+}
+
+llvm::Error Explorer::awaitOriginal() {
+  if (originalIsProven || !prover->isRunning())
+    return llvm::Error::success();
+  return takeProof();
+}
+
+llvm::Expected<std::optional<NodeJudgement>> Explorer::prove(const NodeId &node) {
+  if (prover && prover->isRunning())
+    if (llvm::Error error = takeProof())
+      return std::move(error);
+  if (auto known = proofs.find(node); known != proofs.end())
+    return std::optional<NodeJudgement>(known->second);
+  if (!isUsable(nodes.at(node))) // its proof ended just now
+    return std::optional<NodeJudgement>(nodes.at(node).judgement);
+  std::optional<NodeJudgement> said;
+  if (stopped() || !originalIsProven)
+    return said;
+  llvm::Error error = keepUnlessStopped(environment.confirm(node), [&](NodeJudgement judgement) {
+    settleProof(node, judgement);
+    said = std::move(judgement);
+  });
+  if (error)
+    return std::move(error);
+  return said;
+}
+
+llvm::Error Explorer::mend(const NodeId &node) {
+  for (const Attempt &attempt : llvm::reverse(result.attempts)) {
+    if (attempt.node != node || attempt.phase == AttemptPhase::Confirm)
+      continue;
+    ExplorerRequest request{attempt.parent,
+                            {attempt.step.pass, attempt.step.kernel, attempt.step.site, {}},
+                            attempt.predictedGain,
+                            attempt.trajectory,
+                            attempt.ask};
+    std::vector<Attempt> refused{attempt};
+    return repairAll({request}, refused);
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,211 @@
+//===- ScreeningTest.cpp - Screened candidates and proven leaders ---------===//
+#include "FakeEnvironment.h"
+#include "kb-opt/Policy/Explorer.h"
+#include "kb-opt/Support/Interrupt.h"
+#include "gtest/gtest.h"
+
+using namespace kbopt;
+
+namespace {
+
+/// A world whose candidates are screened.
+struct ScreenedWorld : FakeEnvironment {
+  ScreenedWorld() {
+    fillWorld(*this);
+    measured = screening = true;
+  }
+};
+
+bool has(llvm::ArrayRef<Step> pipeline, llvm::StringRef pass) {
+  return llvm::any_of(pipeline, [&](const Step &step) { return step.pass == pass; });
+}
+
+struct Watcher : SearchObserver {
+  std::vector<std::string> proofs;
+  size_t attempts = 0, attemptsAtFirstProof = 0;
+  double needed = 0, left = -1;
+  void attempted(const Attempt &) override { ++attempts; }
+  void proven(double, llvm::ArrayRef<Step> pipeline) override {
+    if (proofs.empty())
+      attemptsAtFirstProof = attempts;
+    proofs.push_back(textOf(pipeline));
+  }
+  void proofDoesNotFit(double seconds, double rest) override {
+    needed = seconds;
+    left = rest;
+  }
+};
+
+SearchResult run(FakeEnvironment &world, const SearchOptions &options, FakeClock &clock,
+                 SearchObserver *observer = nullptr) {
+  return llvm::cantFail(llvm::cantFail(createStrategy("rollout"))
+                            ->run(world, seedKnowledge(), options, clock, observer));
+}
+
+} // namespace
+
+TEST(Screening, NothingIsJudgedButTheOriginalAndTheWinnerIsProven) {
+  ScreenedWorld world;
+  SearchResult result = search(world);
+  EXPECT_TRUE(result.confirmed);
+  EXPECT_EQ(result.winner.verdict, VerdictKind::Correct);
+  EXPECT_NEAR(result.bestUs, 27.2, 1e-9);
+  EXPECT_EQ(world.totalJudged(), 1u);
+  EXPECT_EQ(world.judged.count(result.original.code), 1u);
+  EXPECT_GE(result.screened, result.judged);
+  EXPECT_GT(result.proven, 0u);
+  for (const Evidence &record : result.evidence)
+    EXPECT_NE(record.verdict, VerdictKind::Correct); // no candidate of the search was proven there
+}
+
+TEST(Screening, LeadersAreProvenBesideTheSearch) {
+  ScreenedWorld world;
+  FakeClock clock;
+  world.clock = &clock; // a second per candidate
+  Watcher watcher;
+  SearchOptions options;
+  options.batch = 1;
+  SearchResult result = run(world, options, clock, &watcher);
+  ASSERT_FALSE(watcher.proofs.empty());
+  EXPECT_LT(watcher.attemptsAtFirstProof, watcher.attempts);
+  ASSERT_TRUE(result.timeline.original && result.timeline.candidate && result.timeline.leader &&
+              result.timeline.proof);
+  EXPECT_LE(*result.timeline.original, *result.timeline.candidate);
+  EXPECT_LE(*result.timeline.candidate, *result.timeline.leader);
+  EXPECT_LE(*result.timeline.leader, *result.timeline.proof);
+}
+
+TEST(Screening, StatesAreThoseOfTheOriginalOnceItIsKnown) {
+  ScreenedWorld world;
+  FakeClock clock;
+  world.clock = &clock;
+  SearchOptions options;
+  options.batch = 1;
+  SearchResult result = run(world, options, clock);
+  EXPECT_EQ(result.original.state.primary, "uncoalesced_access");
+  EXPECT_TRUE(llvm::any_of(result.attempts, [](const Attempt &attempt) {
+    return attempt.primary == "uncoalesced_access";
+  }));
+}
+
+TEST(Screening, ARefusedLeaderGivesWayWithoutTheBlamedStep) {
+  ScreenedWorld world;
+  world.refuse = [](const FakeEnvironment::Moves &moves) { return has(moves, "unroll-loop"); };
+  SearchResult result = search(world);
+  EXPECT_TRUE(result.confirmed);
+  EXPECT_FALSE(has(result.pipeline, "unroll-loop"));
+  EXPECT_TRUE(has(result.pipeline, "coalesce-accesses"));
+  EXPECT_GE(result.refused.at("G15"), 1u);
+  unsigned refuted = 0;
+  for (const Attempt &attempt : result.attempts)
+    refuted += attempt.phase != AttemptPhase::Confirm && attempt.gate == GateId::G15;
+  EXPECT_GE(refuted, 1u);
+  // What was refused is no example for anybody.
+  EXPECT_TRUE(llvm::any_of(result.evidence, [](const Evidence &record) {
+    return record.verdict == VerdictKind::Incorrect && record.gate == GateId::G15 &&
+           !record.achievedGain;
+  }));
+}
+
+TEST(Screening, AnOriginalThatFailsItsOwnGatesEndsTheSearch) {
+  ScreenedWorld world;
+  world.originalVerdict = VerdictKind::Incorrect;
+  SearchResult result = search(world);
+  EXPECT_EQ(result.original.verdict, VerdictKind::Incorrect);
+  EXPECT_TRUE(result.pipeline.empty());
+  EXPECT_EQ(result.proven, 0u);
+}
+
+TEST(Screening, WhatIsNotProvenInTimeIsNotConfirmed) {
+  ScreenedWorld world;
+  std::atomic<bool> isOver = false;
+  SearchOptions options;
+  options.stop = [&] { return isOver.load(); };
+  world.onConfirm = [&]() -> llvm::Error {
+    isOver = true;
+    return interruption();
+  };
+  SearchResult result = search(world, options);
+  EXPECT_FALSE(result.pipeline.empty());
+  EXPECT_FALSE(result.confirmed);
+  EXPECT_EQ(result.winner.verdict, VerdictKind::Screened);
+}
+
+TEST(Screening, AProvenProgramIsWorthMoreThanAFasterOneThatIsNot) {
+  ScreenedWorld world;
+  FakeClock clock;
+  world.clock = &clock;
+  SearchOptions options;
+  options.batch = 1;
+  options.ablate = options.tune = false;
+  std::atomic<bool> isOver = false;
+  options.stop = [&] { return isOver.load(); };
+  std::atomic<unsigned> confirmed = 0;
+  world.onConfirm = [&]() -> llvm::Error {
+    if (++confirmed == 1)
+      return llvm::Error::success();
+    isOver = true;
+    return interruption();
+  };
+  SearchResult result = run(world, options, clock);
+  ASSERT_GE(confirmed, 2u);
+  EXPECT_TRUE(result.confirmed);
+  EXPECT_GT(result.unprovenUs, 0);
+  EXPECT_LT(result.unprovenUs, result.bestUs);
+}
+
+TEST(Screening, ABudgetThatIsShorterThanAProofIsTold) {
+  ScreenedWorld world;
+  FakeClock clock;
+  world.clock = &clock;
+  world.proof = 40;
+  Watcher watcher;
+  SearchOptions options;
+  options.budgetSeconds = 20;
+  (void)run(world, options, clock, &watcher);
+  EXPECT_EQ(watcher.needed, 40);
+  EXPECT_EQ(watcher.left, 19);
+}
+
+TEST(Screening, HalfOfWhatIsLeftIsKeptForAProof) {
+  ScreenedWorld world;
+  FakeClock clock;
+  world.clock = &clock;
+  world.proof = 15;
+  SearchOptions options;
+  options.budgetSeconds = 21; // one second is the original's
+  options.batch = 1;
+  SearchResult result = run(world, options, clock);
+  EXPECT_EQ(result.end, SearchEnd::BudgetSeconds);
+  EXPECT_TRUE(result.confirmed);
+  EXPECT_LE(result.judged, 10u);
+}
+
+TEST(Screening, ANewBestIsHeldAgainstEveryCaseBeforeStepsBuildOnIt) {
+  FakeEnvironment world;
+  fillWorld(world);
+  world.refuseBest = [](const FakeEnvironment::Moves &moves) {
+    return has(moves, "coalesce-accesses");
+  };
+  SearchResult result = search(world);
+  EXPECT_FALSE(has(result.pipeline, "coalesce-accesses"));
+  EXPECT_GE(result.refused.at("G7"), 1u);
+  for (const Attempt &attempt : result.attempts)
+    if (attempt.phase == AttemptPhase::Search && attempt.correct())
+      EXPECT_FALSE(attempt.timeUs < 50 && attempt.step.pass == "coalesce-accesses");
+}
+
+TEST(Screening, ARefusedWinnerIsShownToTheDebugger) {
+  ScreenedWorld world;
+  FakePass assisted{"tile-shared-memory"};
+  assisted.replies = {{"wrong", FailureClass::None, {{"", 0.2}}}};
+  assisted.repairs["wrong"] = {{"mended", FailureClass::None, {{"", 0.25}}}};
+  world.passes = {assisted};
+  world.refuse = [](const FakeEnvironment::Moves &moves) {
+    return llvm::any_of(moves, [](const Step &step) { return step.reply == "wrong"; });
+  };
+  SearchResult result = search(world);
+  EXPECT_TRUE(result.confirmed);
+  ASSERT_EQ(result.pipeline.size(), 1u);
+  EXPECT_EQ(result.pipeline.front().reply, "mended");
+}
