@@ -8,29 +8,72 @@
 #include "kb-opt/Knowledge/State.h"
 #include "kb-opt/Source/DeviceText.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Interrupt.h"
 #include <future>
 
 using namespace kbopt;
 namespace json = llvm::json;
 
-llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id) {
+ProgramArtefacts ProgramEnvironment::sourceOf(const NodeId &id) {
   ProgramArtefacts program = original;
+  if (id == rootNode)
+    return program;
   program.text = node(id).text;
+  program.bitcodePath = "";
+  program.slice = [this, id]() -> std::optional<DeviceSlice> {
+    Node &of = node(id);
+    std::lock_guard<std::mutex> lock(of.mutex);
+    auto open = session(of);
+    if (open)
+      return deviceSlice(open->parsed());
+    llvm::consumeError(open.takeError());
+    return std::nullopt;
+  };
+  return program;
+}
+
+llvm::Expected<ProgramArtefacts> ProgramEnvironment::artefacts(const NodeId &id) {
+  ProgramArtefacts program = sourceOf(id);
   auto bitcode = bitcodeFile(program.text);
   if (!bitcode)
     return bitcode.takeError();
   program.bitcodePath = std::move(*bitcode);
-  if (id != rootNode)
-    program.slice = [this, id]() -> std::optional<DeviceSlice> {
-      Node &of = node(id);
-      std::lock_guard<std::mutex> lock(of.mutex);
-      auto open = session(of);
-      if (open)
-        return deviceSlice(open->parsed());
-      llvm::consumeError(open.takeError());
-      return std::nullopt;
-    };
   return program;
+}
+
+namespace {
+
+/// Gates of one candidate, in the journal.
+class JournaledGates : public GateStore {
+public:
+  JournaledGates(Journal &journal, std::function<Digest(llvm::StringRef)> request)
+      : journal(journal), request(std::move(request)) {}
+  std::optional<std::string> find(llvm::StringRef name) override {
+    auto found = journal.find("gate", request(name));
+    if (found)
+      return *found;
+    llvm::consumeError(found.takeError()); // then it is asked again
+    return std::nullopt;
+  }
+  void keep(llvm::StringRef name, llvm::StringRef text) override {
+    // What ended because the run is being ended is no answer.
+    if (!interrupted())
+      llvm::consumeError(journal.put("gate", request(name), text));
+  }
+
+private:
+  Journal &journal;
+  std::function<Digest(llvm::StringRef)> request;
+};
+
+} // namespace
+
+std::optional<std::string> ProgramEnvironment::find(llvm::StringRef name) {
+  return JournaledGates(journal, [&](llvm::StringRef of) { return request({of}); }).find(name);
+}
+
+void ProgramEnvironment::keep(llvm::StringRef name, llvm::StringRef text) {
+  JournaledGates(journal, [&](llvm::StringRef of) { return request({of}); }).keep(name, text);
 }
 
 llvm::Expected<ProgramEnvironment::CompiledNode> ProgramEnvironment::compiled(const NodeId &id) {
@@ -87,7 +130,10 @@ llvm::Expected<json::Value> ProgramEnvironment::computeJudgement(const NodeId &i
             GateRecord::undecided(GateId::G12, "the original cannot be timed: " + timing->message));
     }
   } else {
-    auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort);
+    // Only the final check's answers are whole.
+    JournaledGates gates(journal, [&](llvm::StringRef name) { return request({id, name}); });
+    auto judged = judgeOf.judge(*program, stepsTo(id), node(id).promise, effort,
+                                effort == JudgeEffort::Final ? &gates : nullptr);
     if (!judged)
       return judged.takeError();
     verdict = std::move(*judged);
@@ -165,6 +211,36 @@ llvm::Expected<NodeJudgement> ProgramEnvironment::judgeWith(const NodeId &id, Ju
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::judge(const NodeId &node) {
   return judgeWith(node, JudgeEffort::Search);
+}
+
+llvm::Expected<json::Value> ProgramEnvironment::computeExamination(const NodeId &id) {
+  TimedPart timed(&context.timings, "effects", "examine");
+  auto program = artefacts(id);
+  if (!program)
+    return program.takeError();
+  auto verdict = judgeOf.examine(*program, node(id).promise);
+  if (!verdict)
+    return verdict.takeError();
+  return toJSON(*verdict);
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::examine(const NodeId &id,
+                                                          const NodeJudgement &judged) {
+  auto answer = answered("examine", request({id}), [&] { return computeExamination(id); });
+  if (!answer)
+    return answer.takeError();
+  Verdict verdict;
+  json::Path::Root path;
+  if (!fromJSON(*answer, verdict, path))
+    return path.getError();
+  NodeJudgement judgement = judged;
+  if (verdict.kind == VerdictKind::Incorrect) {
+    judgement.verdict = verdict.kind;
+    judgement.gate = verdict.gate;
+    judgement.failure = verdict.failure;
+    judgement.reason = verdict.reason;
+  }
+  return judgement;
 }
 
 llvm::Expected<NodeJudgement> ProgramEnvironment::confirm(const NodeId &node) {

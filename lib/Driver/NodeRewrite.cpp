@@ -236,6 +236,13 @@ llvm::Expected<StepOutcome> ProgramEnvironment::apply(const NodeId &id, const St
   StepOutcome candidate = std::move(*rewritten);
   if (candidate.node.empty())
     return candidate;
+  if (screens()) { // only its machine code is needed, and nothing is modelled
+    auto code = judgeOf.code(sourceOf(candidate.node));
+    if (!code)
+      return blameCandidate(std::move(candidate), code.takeError());
+    candidate.code = codeWithHost(code->digest, candidate.node);
+    return candidate;
+  }
   auto program = artefacts(candidate.node);
   if (!program)
     return blameCandidate(std::move(candidate), program.takeError());

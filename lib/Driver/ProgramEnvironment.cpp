@@ -32,6 +32,7 @@ ProgramEnvironment::ProgramEnvironment(Session &session, Model *model)
           .add(pass.info->assisted->prompt);
   run = builder.finish();
   rootNode = addNode(context.text, session.originalHost, CandidatePromise());
+  judgeOf.keepOriginalIn(this);
   if (languageModel)
     assistant = std::make_unique<Assistant>(*languageModel, replies, *this, context.passes,
                                             assistantFacts());
@@ -163,10 +164,12 @@ llvm::Expected<llvm::StringMap<RecordedLaunch>>
 ProgramEnvironment::recordLaunches(llvm::StringRef text) {
   ProgramArtefacts program = original;
   program.text = text.str();
-  auto bitcode = bitcodeFile(program.text);
-  if (!bitcode)
-    return bitcode.takeError();
-  program.bitcodePath = std::move(*bitcode);
+  if (context.options.device != DeviceKind::Cuda) { // hosts are recorded on the CPU device
+    auto bitcode = bitcodeFile(program.text);
+    if (!bitcode)
+      return bitcode.takeError();
+    program.bitcodePath = std::move(*bitcode);
+  }
   auto folder = text == original.text ? cases.original(cases.recorded())
                                       : cases.candidate(program, cases.recorded());
   if (!folder)

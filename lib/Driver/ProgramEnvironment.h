@@ -12,13 +12,14 @@
 #include "kb-opt/Eval/CostModel.h"
 #include "kb-opt/Pipeline/Pipeline.h"
 #include "kb-opt/Policy/Environment.h"
+#include "kb-opt/Screen/Screen.h"
 #include <set>
 
 namespace kbopt {
 
 /// Thread-safe: the table of nodes has one lock, the parsed program of a node its
 /// own; everything else is shared objects that are thread-safe themselves.
-class ProgramEnvironment : public Environment, public ShownPrograms {
+class ProgramEnvironment : public Environment, public ShownPrograms, private GateStore {
 public:
   /// Both outlive it. \p model: null where none is asked.
   ProgramEnvironment(Session &session, Model *model);
@@ -30,6 +31,10 @@ public:
   llvm::Expected<StepOutcome> rewrite(const NodeId &node, const Step &step) override;
   llvm::Expected<NodeJudgement> judge(const NodeId &node) override;
   llvm::Expected<NodeJudgement> confirm(const NodeId &node) override;
+  llvm::Expected<NodeJudgement> examine(const NodeId &node, const NodeJudgement &judged) override;
+  bool screens() const override { return gpu; }
+  llvm::Expected<NodeJudgement> screen(const NodeId &node) override;
+  std::optional<double> proofSeconds() override;
   llvm::Expected<Proposal> propose(const NodeId &node, const ProposalRequest &request) override;
   llvm::Expected<Proposal> repair(const NodeId &node, const ProposalRequest &request,
                                   const Attempt &failed) override;
@@ -140,6 +145,28 @@ private:
   std::set<std::string> kernelsLeft(const Node &of, const ParsedProgram &parsed);
   llvm::Expected<llvm::json::Value> computeActions(const NodeId &node);
   llvm::Expected<llvm::json::Value> computeRewrite(const NodeId &node, const Step &step);
+  llvm::Expected<llvm::json::Value> computeExamination(const NodeId &node);
+
+  //===-- Screening (NodeScreening.cpp) -----------------------------------===//
+  /// The original where it is screened.
+  struct OpenScreen {
+    std::unique_ptr<Screen> screen;
+    ScreenedProgram original;
+  };
+  llvm::Expected<OpenScreen> openScreen();
+  /// The recorded case, and one with other inputs where that is soon made.
+  llvm::Expected<std::vector<TestCase>> screenedCases();
+  llvm::Expected<ScreenSubject> screenSubject(const NodeId &node);
+  llvm::Expected<llvm::json::Value> computeScreening(const NodeId &node);
+  /// `idleAddition` by the launches that screening saw.
+  std::string idleInScreening(const ProgramArtefacts &program, const ScreenedProgram &report);
+  /// The program of \p node without bitcode, which only the CPU device needs.
+  ProgramArtefacts sourceOf(const NodeId &node);
+
+  //===-- What the judge keeps of the original ----------------------------===//
+  std::optional<std::string> find(llvm::StringRef name) override;
+  void keep(llvm::StringRef name, llvm::StringRef text) override;
+
   llvm::Expected<llvm::json::Value> computeJudgement(const NodeId &node, JudgeEffort effort);
   llvm::Expected<NodeJudgement> judgeWith(const NodeId &node, JudgeEffort effort);
 
@@ -166,6 +193,7 @@ private:
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
   /// How the recorded run of a text launches each kernel, by mangled name.
   OnceMap<Digest, llvm::StringMap<RecordedLaunch>> launches;
+  OnceMap<unsigned, OpenScreen> screened;
 };
 
 } // namespace kbopt

@@ -58,21 +58,32 @@ void SearchReport::reflected(const Reflection &reflection) {
 
 void SearchReport::started(const NodeJudgement &original) {
   originalUs = bestUs = original.timeUs;
-  if (original.verdict != VerdictKind::Correct && original.verdict != VerdictKind::Screened)
+  if (original.verdict == VerdictKind::Screened)
+    context.progress.line(formatv("original: {0} {1:f2} us on {2}; its own gates run beside the "
+                                  "search",
+                                  source(), originalUs, gpu)
+                              .str());
+  else if (original.verdict == VerdictKind::Correct)
+    describeOriginal(original);
+  else
     return;
-  if (const State &state = original.state; !state.primary.empty()) {
-    context.progress.line("state: " + state.fullName() +
-                          (state.secondary.empty() ? "" : ", then " + state.secondary));
-    context.progress.line("  why: " + state.why());
-  }
-  std::string line =
-      llvm::formatv("  {0} on {1}: {2:f2} us", source(), gpu.empty() ? chip.name : gpu, originalUs);
+  showStanding();
+}
+
+void SearchReport::examined(const NodeJudgement &original) { describeOriginal(original); }
+
+void SearchReport::describeOriginal(const NodeJudgement &original) {
+  const State &state = original.state;
+  context.progress.line("state: " + state.fullName() +
+                        (state.secondary.empty() ? "" : ", then " + state.secondary));
+  context.progress.line("  why: " + state.why());
+  std::string line = llvm::formatv("  {0} on {1}: {2:f2} us", source(),
+                                   gpu.empty() ? chip.name : gpu, original.timeUs);
   if (original.modelledUs > 0)
     line += llvm::formatv(", modelled {0:f2} us", original.modelledUs);
   if (original.floorUs > 0)
     line += llvm::formatv("; the roofline allows {0:f2} us", original.floorUs);
   context.progress.line(line);
-  showStanding();
 }
 
 /// \p source: "modelled" or "measured".
@@ -93,7 +104,8 @@ static std::string outcomeText(const Attempt &attempt, llvm::StringRef source) {
     return text;
   }
   case VerdictKind::Incorrect:
-    return "incorrect (" + gate + (failure.empty() ? "" : ", " + failure) + "): " + attempt.reason;
+    return "incorrect (" + gate + (gate.empty() || failure.empty() ? "" : ", ") + failure +
+           "): " + attempt.reason;
   case VerdictKind::Inconclusive:
     return "inconclusive" + (gate.empty() ? "" : " (" + gate + ")") + ": " + attempt.reason;
   case VerdictKind::NotApplied:

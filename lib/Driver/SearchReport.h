@@ -25,6 +25,7 @@ public:
 
   void opened(size_t records, const std::string &directory);
   void started(const NodeJudgement &original) override;
+  void examined(const NodeJudgement &original) override;
   void attempted(const Attempt &attempt) override;
   void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) override;
   void reflected(const Reflection &reflection) override;
@@ -42,6 +43,8 @@ public:
 
 private:
   llvm::StringRef source() const { return gpu.empty() ? "modelled" : "measured"; }
+  /// Its state, its time and what bounds it.
+  void describeOriginal(const NodeJudgement &original);
   /// The gain, with what the final check measured.
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.

@@ -1,6 +1,7 @@
 //===- Judge.cpp - The gates in order -------------------------------------===//
 #include "kb-opt/Eval/Judge.h"
 #include "JudgeImpl.h"
+#include "KeptGates.h"
 #include "kb-opt/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,13 +19,33 @@ Judge::~Judge() = default;
 Expected<const BaselineReport &> Judge::baseline() {
   std::lock_guard<std::mutex> lock(impl->baselineMutex);
   if (!impl->baselineComplete) {
-    Expected<BaselineReport> report = impl->checkBaseline();
+    Expected<BaselineReport> report = impl->knownBaseline();
     if (!report)
       return report.takeError();
     impl->baseline = std::move(*report);
     impl->baselineComplete = true;
   }
   return *impl->baseline;
+}
+
+void Judge::keepOriginalIn(GateStore *store) { impl->originalStore = store; }
+
+Expected<BaselineReport> Judge::Impl::knownBaseline() {
+  if (std::optional<BaselineReport> kept = keptBaseline(originalStore, cases.cases())) {
+    Expected<const DeviceCode &> compiled = code(original);
+    if (!compiled)
+      return checkBaseline(); // which says whose fault it is
+    Expected<RunIdentity> identity = identify();
+    if (!identity)
+      return identity.takeError();
+    kept->code = *compiled;
+    if (kept->identity == *identity)
+      return std::move(*kept);
+  }
+  Expected<BaselineReport> report = checkBaseline();
+  if (report)
+    keepBaseline(originalStore, *report);
+  return report;
 }
 
 std::string Judge::Impl::doesNotFit(StringRef what, double seconds) const {
@@ -156,14 +177,17 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
     return blameProgram(compiled.takeError(), GateId::G1, FailureClass::Compile);
   code = &*compiled;
   GateRecord record = GateRecord::pass(GateId::G1);
+  Expected<const DeviceCode &> original = judge.code(judge.original);
+  if (!original)
+    return original.takeError();
   for (const auto &[name, kernel] : code->kernels) {
     std::string line = name + ":";
     if (kernel.registers)
       line += formatv(" {0} registers, {1} bytes shared, {2} bytes spilled", *kernel.registers,
                       kernel.sharedBytes.value_or(0),
                       kernel.spillStoreBytes.value_or(0) + kernel.spillLoadBytes.value_or(0));
-    auto before = judge.baseline->code.kernels.find(name);
-    if (before != judge.baseline->code.kernels.end() && before->second.code == kernel.code)
+    auto before = original->kernels.find(name);
+    if (before != original->kernels.end() && before->second.code == kernel.code)
       line += " (same machine code as the original)";
     record.details.push_back(std::move(line));
   }
@@ -172,7 +196,7 @@ static Expected<GateRecord> runCompile(GateContext &context, const DeviceCode *&
     record.details.push_back("judged for " + context.candidate.program->arch +
                              " alone; not judged: " + join(others, ", ") +
                              ", which the flags name as well");
-  if (code->digest == judge.baseline->code.digest)
+  if (code->digest == original->digest)
     record.reason = "identical machine code";
   return record;
 }
@@ -194,8 +218,101 @@ static Expected<GateRecord> checkSpins(Expected<GateRecord> checks, const PtxCen
                       checks->reason);
 }
 
+/// G0 to G3 of one candidate: what needs no run.
+class StaticGates {
+public:
+  StaticGates(GateContext &context, ArrayRef<JudgedStep> steps, const CandidatePromise &promise,
+              CandidatePromise &held)
+      : context(context), steps(steps), promise(promise), held(held) {}
+
+  Expected<GateRecord> provenance() { return runProvenance(context, steps); }
+  Expected<GateRecord> compile() { return runCompile(context, code); }
+  Expected<GateRecord> denyList() {
+    if (Error error = takeCensus())
+      return std::move(error);
+    std::set<std::string> let = promise.declares;
+    let.insert("spin"); // G4 runs the blocks one after the other, in other orders
+    return checkDenyList(*before, *after, let);
+  }
+  Expected<GateRecord> precision() {
+    if (Error error = takeCensus())
+      return std::move(error);
+    const std::set<std::string> declared = declaredPrecisions(promise, context.judge.cases);
+    if (declared.count("tf32") && usesTf32(*after) && !usesTf32(*before))
+      held.declares.insert("tf32");
+    return checkPrecision(*before, *after, declared);
+  }
+
+  std::optional<PtxCensus> before, after; ///< from `denyList` on
+
+private:
+  Error takeCensus() {
+    if (before)
+      return Error::success();
+    Expected<const DeviceCode &> original = context.judge.code(context.judge.original);
+    if (!original)
+      return original.takeError();
+    before = takePtxCensus(original->ptx);
+    after = takePtxCensus(code->ptx);
+    return Error::success();
+  }
+
+  GateContext &context;
+  ArrayRef<JudgedStep> steps;
+  const CandidatePromise &promise;
+  CandidatePromise &held; ///< with the precision that G3 lets pass
+  const DeviceCode *code = nullptr;
+};
+
+Expected<Verdict> Judge::inspect(const ProgramArtefacts &candidate, ArrayRef<JudgedStep> steps,
+                                 const CandidatePromise &promise) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::Correct;
+  JudgedProgram program(candidate, impl->keptBytes);
+  CandidatePromise held = promise;
+  GateContext context{*impl, program, held, JudgeEffort::Search, 0, Spread::None};
+  context.isRun = false;
+  StaticGates gates(context, steps, promise, held);
+  for (auto gate : {&StaticGates::provenance, &StaticGates::compile, &StaticGates::denyList,
+                    &StaticGates::precision}) {
+    Expected<GateRecord> record = (gates.*gate)();
+    if (!record)
+      return record.takeError();
+    const bool stops = record->stops();
+    verdict.add(std::move(*record));
+    if (stops)
+      break;
+  }
+  return verdict;
+}
+
+Expected<Verdict> Judge::examine(const ProgramArtefacts &candidate,
+                                 const CandidatePromise &promise) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::Correct;
+  Expected<const BaselineReport &> known = baseline();
+  if (!known)
+    return known.takeError();
+  JudgedProgram program(candidate, impl->keptBytes);
+  std::string omitted;
+  const unsigned caseCount = impl->caseCount(JudgeEffort::Final, omitted);
+  GateContext context{*impl,
+                      program,
+                      promise,
+                      JudgeEffort::Final,
+                      caseCount,
+                      spreadFor(promise),
+                      std::move(omitted)};
+  Expected<GateRecord> record = runBreadth(context);
+  if (!record)
+    return record.takeError();
+  verdict.add(std::move(*record));
+  return verdict;
+}
+
 Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<JudgedStep> steps,
-                               const CandidatePromise &promise, JudgeEffort effort) {
+                               const CandidatePromise &promise, JudgeEffort effort,
+                               GateStore *store) {
   Verdict verdict;
   verdict.kind = VerdictKind::Correct;
   Expected<const BaselineReport &> known = baseline();
@@ -220,14 +337,7 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
                       caseCount,
                       isStrict ? Spread::Counted : spreadFor(promise),
                       std::move(omitted)};
-  const DeviceCode *code = nullptr;
-  std::optional<PtxCensus> before, after;
-  auto census = [&] {
-    if (!before) {
-      before = takePtxCensus(known->code.ptx);
-      after = takePtxCensus(code->ptx);
-    }
-  };
+  StaticGates statics(context, steps, promise, held);
   const bool final = effort == JudgeEffort::Final;
   auto later = [](GateId gate) { return GateRecord::notRun(gate, "left to the final check"); };
   using Gate = Expected<GateRecord> (*)(GateContext &);
@@ -243,24 +353,12 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
     std::function<Expected<GateRecord>()> run;
   };
   const GateStep gates[] = {
-      {GateId::G0, [&] { return runProvenance(context, steps); }},
-      {GateId::G1, [&] { return runCompile(context, code); }},
-      {GateId::G2,
-       [&]() -> Expected<GateRecord> {
-         census();
-         std::set<std::string> let = promise.declares;
-         let.insert("spin"); // G4 runs the blocks one after the other, in other orders
-         return checkDenyList(*before, *after, let);
-       }},
-      {GateId::G3,
-       [&]() -> Expected<GateRecord> {
-         census();
-         const std::set<std::string> declared = declaredPrecisions(promise, impl->cases);
-         if (declared.count("tf32") && usesTf32(*after) && !usesTf32(*before))
-           held.declares.insert("tf32");
-         return checkPrecision(*before, *after, declared);
-       }},
-      {GateId::G4, [&] { return checkSpins(runDeviceChecks(context), *before, *after); }},
+      {GateId::G0, [&] { return statics.provenance(); }},
+      {GateId::G1, [&] { return statics.compile(); }},
+      {GateId::G2, [&] { return statics.denyList(); }},
+      {GateId::G3, [&] { return statics.precision(); }},
+      {GateId::G4,
+       [&] { return checkSpins(runDeviceChecks(context), *statics.before, *statics.after); }},
       {GateId::G5, [&] { return runAdmission(context); }},
       {GateId::G6, [&] { return runNumerics(context); }},
       {GateId::G7, [&] { return runBreadth(context); }},
@@ -282,16 +380,20 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
   // What the gates from G6 on ask of the GPU is made while the CPU device checks.
   std::optional<RunsAhead> ahead;
   const double start = impl->clock.monotonicSeconds();
+  // Runs are made ahead only for gates that ask for them.
+  GateContext asIs{*impl, program, held, effort, context.caseCount, context.spread};
+  const bool needsRuns = llvm::any_of(ArrayRef{GateId::G6, GateId::G7, GateId::G8, GateId::G10},
+                                      [&](GateId gate) { return !keptGate(store, gate, asIs); });
   for (const GateStep &step : gates) {
     double begin = impl->clock.monotonicSeconds();
-    if (step.gate == GateId::G4 && (impl->gpu || final))
+    if (step.gate == GateId::G4 && needsRuns && (impl->gpu || final))
       ahead.emplace(*impl, program, impl->gpuRuns(effort, context.caseCount, promise.assumes), [&] {
         // The GPU would have nothing to do while the CPU device checks.
         if (impl->gpu && final && impl->timeLeft() > leastForSanitizer)
           if (auto watched = sanitizedRun(context); !watched)
             consumeError(watched.takeError()); // the gate says it
       });
-    if (step.gate == GateId::G5)
+    if (step.gate == GateId::G5 && needsRuns)
       impl->measureTogether(context.caseCount, context.spread);
     if (step.gate == GateId::G6 && ahead)
       ahead->wait();
@@ -302,10 +404,17 @@ Expected<Verdict> Judge::judge(const ProgramArtefacts &candidate, ArrayRef<Judge
     }
     if (onProgress)
       onProgress((toString(step.gate) + " " + gateTitle(step.gate)).str());
-    Expected<GateRecord> record = step.run();
+    std::optional<GateRecord> kept;
+    if (step.gate >= GateId::G4)
+      kept = keptGate(store, step.gate, context);
+    Expected<GateRecord> record = kept ? Expected<GateRecord>(std::move(*kept)) : step.run();
     if (!record)
       return record.takeError();
-    record->seconds = impl->clock.monotonicSeconds() - begin;
+    if (!kept) {
+      record->seconds = impl->clock.monotonicSeconds() - begin;
+      if (step.gate >= GateId::G4)
+        keepGate(store, *record, context);
+    }
     bool stops = record->stops();
     verdict.timing = context.timing;
     verdict.add(std::move(*record));

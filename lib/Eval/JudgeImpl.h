@@ -11,6 +11,7 @@
 #include "kb-opt/Eval/DirectedRounding.h"
 #include "kb-opt/Eval/Judge.h"
 #include "kb-opt/Eval/PtxCensus.h"
+#include "kb-opt/Plan/OutputSpecs.h"
 #include "kb-opt/Support/FileDigests.h"
 #include "kb-opt/Support/FileSystem.h"
 #include "kb-opt/Support/OnceMap.h"
@@ -21,13 +22,6 @@
 #include <thread>
 
 namespace kbopt {
-
-/// One read step of a plan.
-struct OutputSpec {
-  std::string name;
-  kbrt::ElementType type = kbrt::ElementType::Unknown;
-  uint64_t bytes = 0;
-};
 
 using RunPointer = std::shared_ptr<const RunResult>;
 
@@ -173,6 +167,7 @@ struct Judge::Impl {
   std::atomic<double> readShare = 1;
   JudgedProgram baselineProgram;
   /// Written under the mutex by the first who asks; only read once it is complete.
+  GateStore *originalStore = nullptr;
   std::mutex baselineMutex;
   std::optional<BaselineReport> baseline;
   bool baselineComplete = false;
@@ -209,6 +204,8 @@ struct Judge::Impl {
 
   llvm::Expected<const DeviceCode &> code(const ProgramArtefacts &program);
   llvm::Expected<BaselineReport> checkBaseline();
+  /// What an earlier run kept, where it is still true, else `checkBaseline`'s.
+  llvm::Expected<BaselineReport> knownBaseline();
   /// Runs the original on \p test in other orders; says in \p report what depends on them.
   llvm::Error checkOrders(BaselineReport &report, const TestCase &test, Where where);
   llvm::Error checkVariedOrders(BaselineReport &report, const TestCase &checked);
@@ -372,7 +369,8 @@ struct GateContext {
   /// must tell that it is no result (G7).
   bool hasOwnTable = false;
   bool hasOtherInputs =
-      false; ///< a case with other inputs in the recorded host's place has counted
+      false;         ///< a case with other inputs in the recorded host's place has counted
+  bool isRun = true; ///< false: only what needs no run is asked (Judge::inspect)
 };
 
 llvm::Expected<GateRecord> runProvenance(GateContext &context,
@@ -457,9 +455,6 @@ llvm::Expected<RecordedPlan> readRecordedPlan(llvm::StringRef folder);
 
 /// Digest of what \p plan executes: kernels, shapes and the kinds of the other steps.
 Digest launchDigest(const kbrt::Plan &plan);
-
-/// Types and sizes of the reads of the plan in \p folder.
-llvm::Expected<std::vector<OutputSpec>> outputSpecs(llvm::StringRef folder);
 
 } // namespace kbopt
 

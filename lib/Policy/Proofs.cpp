@@ -22,7 +22,7 @@ bool Explorer::isUsable(const ExplorerNode &node) {
 /// Takes from \p from what \p judgement, of a program that was screened alone, does not tell:
 /// states and metrics.
 static void inherit(NodeJudgement &judgement, const NodeJudgement &from) {
-  if (!judgement.state.primary.empty())
+  if (judgement.state.primary != unknownState)
     return;
   judgement.state = from.state;
   judgement.metrics = from.metrics;
@@ -50,6 +50,8 @@ void Explorer::takeOriginal(NodeJudgement judged) {
   result.original = refined(std::move(judged));
   if (result.original.verdict != VerdictKind::Correct)
     return;
+  if (observer)
+    observer->examined(result.original);
   // Candidates were timed beside it as it was screened: that time stays.
   ExplorerNode &root = nodes.at(rootId);
   const double us = root.judgement.timeUs, scale = us / result.original.timeUs;
@@ -58,7 +60,8 @@ void Explorer::takeOriginal(NodeJudgement judged) {
   for (auto &[name, kernel] : root.judgement.kernels)
     kernel.timeUs *= scale;
   for (auto &[id, node] : nodes)
-    inherit(node.judgement, root.judgement);
+    if (node.judgement.verdict == VerdictKind::Screened)
+      inherit(node.judgement, root.judgement);
 }
 
 void Explorer::refute(const NodeId &node, const NodeJudgement &judgement) {
@@ -97,6 +100,13 @@ void Explorer::settleProof(const NodeId &node, const NodeJudgement &judgement) {
       result.timeline.proof = clock.monotonicSeconds();
     ++result.proven;
     proofs[node] = refined(judgement);
+    // The step that led here is a success; those before it stay screened, on a proven way.
+    for (Attempt &attempt : result.attempts)
+      if (attempt.node == node && attempt.verdict == VerdictKind::Screened)
+        attempt.verdict = VerdictKind::Correct;
+    for (auto [record, attempt] : llvm::zip(result.evidence, attemptOf))
+      if (result.attempts[attempt].node == node && record.verdict == VerdictKind::Screened)
+        record.verdict = VerdictKind::Correct;
     if (observer)
       observer->proven(judgement.timeUs, pipeline);
     return;

@@ -184,6 +184,16 @@ struct BaselineReport {
   std::vector<std::string> notAdmitted;
 };
 
+/// Where single answers are kept, so that what a run found before it was cut short is not asked
+/// again. What is stored under a name must depend on nothing but the two programs, the cases and
+/// the tools: whoever implements it names them all in its keys. Thread-safe.
+class GateStore {
+public:
+  virtual ~GateStore();
+  virtual std::optional<std::string> find(llvm::StringRef name) = 0;
+  virtual void keep(llvm::StringRef name, llvm::StringRef text) = 0;
+};
+
 /// Judges candidates of one original. Thread-safe: what is known of the original is
 /// computed once and shared.
 class Judge {
@@ -197,6 +207,10 @@ public:
   /// Called before each gate with a line for the terminal, from any thread.
   std::function<void(llvm::StringRef)> onProgress;
 
+  /// \p store keeps what is known of the original; set it before anything is judged, and let it
+  /// outlive the judge.
+  void keepOriginalIn(GateStore *store);
+
   /// G1, G4, G5, G8 and G10 on the original itself; cached.
   llvm::Expected<const BaselineReport &> baseline();
 
@@ -204,9 +218,21 @@ public:
   /// they do not explain.
   llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate, llvm::ArrayRef<JudgedStep> steps,
                                 const CandidatePromise &promise);
-  /// The same with another effort than the options'.
+  /// The same with another effort than the options'. Gates from G4 on are answered from \p store
+  /// where an earlier run kept them there.
   llvm::Expected<Verdict> judge(const ProgramArtefacts &candidate, llvm::ArrayRef<JudgedStep> steps,
-                                const CandidatePromise &promise, JudgeEffort effort);
+                                const CandidatePromise &promise, JudgeEffort effort,
+                                GateStore *store = nullptr);
+
+  /// G0 to G3 alone, which need no run, for a candidate that is screened: correct where none of
+  /// them refuses it. Asks nothing about the original but its code.
+  llvm::Expected<Verdict> inspect(const ProgramArtefacts &candidate,
+                                  llvm::ArrayRef<JudgedStep> steps,
+                                  const CandidatePromise &promise);
+
+  /// G7 on every case of the final check, for a candidate that passed a search's gates.
+  llvm::Expected<Verdict> examine(const ProgramArtefacts &candidate,
+                                  const CandidatePromise &promise);
 
   /// The original measured against itself on the recorded case. Only with a GPU.
   llvm::Expected<const TimingReport &> originalTiming();

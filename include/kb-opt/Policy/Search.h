@@ -78,6 +78,8 @@ class SearchObserver {
 public:
   virtual ~SearchObserver();
   virtual void started(const NodeJudgement &original) {}
+  /// The original's own gates passed while candidates were screened: now its states are known.
+  virtual void examined(const NodeJudgement &original) {}
   virtual void attempted(const Attempt &attempt) {}
   /// A model was asked; its move is yet to be applied. \p repair as in Attempt.
   virtual void asked(const ProposalRequest &request, unsigned repair, const Proposal &proposal) {}

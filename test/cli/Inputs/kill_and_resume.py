@@ -23,13 +23,13 @@ def command(name):
 
 
 def effects(name):
-    """How many answers the journal holds, whatever its tables are called."""
+    """How many answers the journal holds, whatever its tables are called; a gate's is part of a confirmation."""
     path = folder / f"{name}.sqlite"
     if not path.exists():
         return 0
     database = sqlite3.connect(path)
     tables = [row[0] for row in database.execute("select name from sqlite_master where type = 'table'")]
-    counts = [database.execute(f'select count(*) from "{table}" where kind is not null').fetchone()[0]
+    counts = [database.execute(f'select count(*) from "{table}" where kind is not null and kind <> \'gate\'').fetchone()[0]
               for table in tables
               if "kind" in [column[1] for column in database.execute(f'pragma table_info("{table}")')]]
     return sum(counts)

@@ -1,0 +1,184 @@
+//===- NodeScreening.cpp - Programs that are timed before they are proven ---===//
+//
+// Owns the part of ProgramEnvironment that screens nodes: their plans, the inputs that they are
+// compared on, and what one proof takes.
+//
+//===----------------------------------------------------------------------===//
+#include "ProgramEnvironment.h"
+#include "kb-opt/Source/ProgramFacts.h"
+#include "kb-opt/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace kbopt;
+namespace json = llvm::json;
+
+/// With more uploads than this, in bytes, making other inputs takes longer than screening is to
+/// take: then the recorded ones are all.
+static constexpr uint64_t mostVariedBytes = uint64_t(128) << 20;
+
+llvm::Expected<std::vector<TestCase>> ProgramEnvironment::screenedCases() {
+  auto recorded = cases.original(cases.recorded());
+  if (!recorded)
+    return recorded.takeError();
+  std::vector<TestCase> screened{cases.recorded()};
+  uint64_t bytes = 0;
+  if (llvm::sys::fs::file_size(*recorded + "/" + kbrt::dataFileName, bytes) ||
+      bytes > mostVariedBytes)
+    return screened;
+  for (const TestCase &test : cases.cases())
+    if (test.variesRecorded && !test.needsConsent() && screened.size() == 1)
+      screened.push_back(test);
+  return screened;
+}
+
+llvm::Expected<ScreenSubject> ProgramEnvironment::screenSubject(const NodeId &id) {
+  ProgramArtefacts program = sourceOf(id);
+  if (context.options.device != DeviceKind::Cuda) { // hosts are recorded on the CPU device
+    auto bitcode = bitcodeFile(program.text);
+    if (!bitcode)
+      return bitcode.takeError();
+    program.bitcodePath = std::move(*bitcode);
+  }
+  auto code = judgeOf.code(program);
+  if (!code)
+    return code.takeError();
+  ScreenSubject subject{code->cubinPath, {}};
+  auto tests = screenedCases();
+  if (!tests)
+    return tests.takeError();
+  for (const TestCase &test : *tests) {
+    auto folder = id == rootNode ? cases.original(test) : cases.candidate(program, test);
+    if (!folder)
+      return folder.takeError();
+    subject.planFolders.push_back(std::move(*folder));
+  }
+  return subject;
+}
+
+llvm::Expected<ProgramEnvironment::OpenScreen> ProgramEnvironment::openScreen() {
+  auto subject = screenSubject(rootNode);
+  if (!subject)
+    return subject.takeError();
+  OpenScreen opened{std::make_unique<Screen>(createJobScreen(*gpu)), {}};
+  auto report = opened.screen->open(*subject);
+  if (!report)
+    return report.takeError();
+  opened.original = std::move(*report);
+  return std::move(opened);
+}
+
+std::string ProgramEnvironment::idleInScreening(const ProgramArtefacts &program,
+                                                const ScreenedProgram &report) {
+  auto code = judgeOf.code(program);
+  if (!code) {
+    llvm::consumeError(code.takeError());
+    return "";
+  }
+  json::Object launched;
+  for (const ScreenedLaunch &launch : report.launches)
+    launched[launch.kernel] = json::Object();
+  const json::Object modelled{{"kernels", std::move(launched)}};
+  return report.launches.empty() ? "" : idleAddition(rootNode, *code, modelled);
+}
+
+llvm::Expected<json::Value> ProgramEnvironment::computeScreening(const NodeId &id) {
+  TimedPart timed(&context.timings, "effects", id == rootNode ? "screen the original" : "screen");
+  auto blame = [](llvm::Error error, FailureClass failure) -> llvm::Expected<json::Value> {
+    ScreenedProgram refused;
+    llvm::Error rest = llvm::handleErrors(
+        std::move(error),
+        [&](std::unique_ptr<CannotFollow> unknown) { refused.reason = unknown->message; },
+        [&](std::unique_ptr<KbError> wrong) -> llvm::Error {
+          if (wrong->status != ExitStatus::Diagnostics)
+            return llvm::Error(std::move(wrong));
+          refused.verdict = VerdictKind::Incorrect;
+          refused.failure = failure;
+          refused.reason = wrong->message;
+          return llvm::Error::success();
+        });
+    if (rest)
+      return std::move(rest);
+    return toJSON(refused);
+  };
+  auto opened = screened.get(0, [&] { return openScreen(); });
+  if (!opened)
+    return id == rootNode ? blame(opened.takeError(), FailureClass::Runtime)
+                          : llvm::Expected<json::Value>(opened.takeError());
+  if (id == rootNode)
+    return toJSON(opened->original);
+  const ProgramArtefacts program = sourceOf(id);
+  const std::vector<JudgedStep> steps = stepsTo(id);
+  auto inspected = judgeOf.inspect(program, steps, node(id).promise);
+  if (!inspected)
+    return inspected.takeError();
+  if (!inspected->isCorrect()) {
+    ScreenedProgram refused;
+    refused.verdict = inspected->kind;
+    refused.failure = inspected->failure;
+    refused.reason =
+        (inspected->gate ? toString(*inspected->gate).str() + ": " : "") + inspected->reason;
+    return toJSON(refused);
+  }
+  auto subject = screenSubject(id);
+  if (!subject)
+    return blame(subject.takeError(), FailureClass::Runtime);
+  const bool isAssisted =
+      llvm::any_of(steps, [](const JudgedStep &step) { return !step.reply.empty(); });
+  auto report = opened->screen->candidate(*subject, node(id).promise.result, isAssisted);
+  if (!report)
+    return report.takeError();
+  if (std::string idle = idleInScreening(program, *report); !idle.empty()) {
+    report->verdict = VerdictKind::Inconclusive;
+    report->reason = "no launch of the workload takes '" + idle +
+                     "', as its conditions hold at none of them: it is worth nothing there";
+  }
+  return toJSON(*report);
+}
+
+llvm::Expected<NodeJudgement> ProgramEnvironment::screen(const NodeId &id) {
+  auto answer = answered("screen", request({id}), [&] { return computeScreening(id); });
+  if (!answer)
+    return answer.takeError();
+  ScreenedProgram screened;
+  json::Path::Root path;
+  if (!fromJSON(*answer, screened, path))
+    return path.getError();
+  NodeJudgement judgement;
+  judgement.verdict = screened.verdict;
+  judgement.failure = screened.failure;
+  judgement.reason = screened.reason;
+  judgement.timeUs = screened.us;
+  if (screened.verdict != VerdictKind::Screened)
+    return judgement;
+  // Of kernels the events of one run tell the shares of the program's time.
+  double all = 0;
+  for (const ScreenedLaunch &launch : screened.launches)
+    all += launch.us;
+  Node &of = node(id);
+  std::lock_guard<std::mutex> lock(of.mutex);
+  auto open = session(of);
+  if (!open)
+    return open.takeError();
+  for (const KernelFact &fact : findKernels(open->parsed()))
+    for (const KernelFact::Instance &instance : fact.instances)
+      for (const ScreenedLaunch &launch : screened.launches)
+        if (launch.kernel == instance.mangledName && all > 0)
+          judgement.kernels[fact.name].timeUs += screened.us * launch.us / all;
+  if (id == rootNode) {
+    auto code = judgeOf.code(original);
+    if (!code)
+      return code.takeError();
+    judgement.code = codeWithHost(code->digest, id);
+  }
+  return judgement;
+}
+
+std::optional<double> ProgramEnvironment::proofSeconds() {
+  if (!screens())
+    return std::nullopt;
+  // The user's compiler, the host to its end, every case a few times, the sanitizer's tools and two
+  // series of times: on an H200 a small program takes 8 s, and one of 1 GB as long again as its
+  // host.
+  constexpr double least = 8, hostShare = 1.5;
+  return least + hostShare * cases.wholeSeconds();
+}
