@@ -39,6 +39,20 @@ std::vector<ReportRole> kbopt::reportRoles(const std::map<ModelRole, ModelSpend>
 
 //===-- Attempts ----------------------------------------------------------===//
 
+std::vector<std::pair<std::string, double>> kbopt::eventsOf(const SearchTimeline &timeline,
+                                                            double startSeconds) {
+  std::vector<std::pair<std::string, double>> events;
+  auto add = [&](const char *what, const std::optional<double> &at) {
+    if (at)
+      events.emplace_back(what, *at - startSeconds);
+  };
+  add("original recorded and timed", timeline.original);
+  add("first candidate timed", timeline.candidate);
+  add("first leader", timeline.leader);
+  add("first proof", timeline.proof);
+  return events;
+}
+
 static std::string verdictText(const Attempt &attempt) {
   if (attempt.shortcut == "roofline")
     return "not measured";
@@ -267,6 +281,10 @@ ReportPage kbopt::reportPage(Session &session, ProgramEnvironment &environment,
   for (const Attempt &attempt : result.attempts)
     page.attempts.push_back(toRecord(attempt));
   page.judged = result.judged;
+  page.counts = std::move(inputs.counts);
+  page.seconds = inputs.seconds;
+  for (const auto &[event, seconds] : eventsOf(result.timeline, inputs.startSeconds))
+    page.timeline.emplace_back(event, seconds);
   page.merged = result.merged;
   page.pruned = result.pruned;
   page.known = result.known;

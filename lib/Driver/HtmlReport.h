@@ -20,6 +20,8 @@ struct ReportInputs {
   std::string evidence;       ///< "12 new records in …"
   std::string effects;        ///< "30 answered from the journal, …"
   double seconds = 0;
+  std::string counts;            ///< as in ReportPage
+  double startSeconds = 0;       ///< of the run, by the clock of `SearchTimeline`
   std::vector<ReportRole> roles; ///< what each role asked of a model
 };
 
@@ -30,6 +32,10 @@ ReportPage reportPage(Session &session, ProgramEnvironment &environment, const S
 /// Writes --report whole or not at all, figures alone into a file that ends in .json; a
 /// `StoreError` names the file.
 llvm::Error writeReportFile(Context &context, const ReportPage &page);
+
+/// First events of a search with their seconds from \p startSeconds.
+std::vector<std::pair<std::string, double>> eventsOf(const SearchTimeline &timeline,
+                                                     double startSeconds);
 
 /// For `ReportInputs::roles`. The cost of a role is unknown if that of one of its calls is.
 std::vector<ReportRole> reportRoles(const std::map<ModelRole, ModelSpend> &spent);

@@ -175,17 +175,6 @@ static std::string countsText(const SearchResult &result) {
   return text;
 }
 
-void SearchReport::describeTimes(const SearchTimeline &timeline) {
-  auto add = [&](const char *what, const std::optional<double> &at) {
-    if (at)
-      context.timings.add("timeline, seconds from the start", what, *at - startSeconds);
-  };
-  add("1 original recorded and timed", timeline.original);
-  add("2 first candidate timed", timeline.candidate);
-  add("3 first leader", timeline.leader);
-  add("4 first proof", timeline.proof);
-}
-
 void SearchReport::describeGates(llvm::ArrayRef<GateRecord> gates) {
   unsigned cases = 0;
   std::string passed;
@@ -405,7 +394,9 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
   else
     progress.line("result: nothing better was found; the program stays as it is");
   progress.line(countsText(result));
-  describeTimes(result.timeline);
+  for (auto [number, event] : llvm::enumerate(eventsOf(result.timeline, startSeconds)))
+    context.timings.add("timeline, seconds from the start",
+                        std::to_string(number + 1) + " " + event.first, event.second);
   if (!found && !nothingApplied)
     if (llvm::Error error = describeFailure(environment, result))
       return std::move(error);
@@ -465,6 +456,8 @@ llvm::Expected<ExitStatus> SearchReport::finish(ProgramEnvironment &environment,
     inputs.evidence = std::move(evidence);
     inputs.effects = std::move(effects);
     inputs.seconds = seconds;
+    inputs.counts = countsText(result);
+    inputs.startSeconds = startSeconds;
     inputs.roles = roles;
     if (llvm::Error error =
             writeReportFile(context, reportPage(session, environment, result, std::move(inputs))))

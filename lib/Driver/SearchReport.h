@@ -49,8 +49,6 @@ private:
   void describeGain(ProgramEnvironment &environment, const SearchResult &result);
   /// What was tried, how far the roofline is, and why.
   llvm::Error describeFailure(ProgramEnvironment &environment, const SearchResult &result);
-  /// Adds when things first happened to what --time-passes prints.
-  void describeTimes(const SearchTimeline &timeline);
   void describeGates(llvm::ArrayRef<GateRecord> gates);
   /// "best 1.32 x, 12 of 24 candidates", and what models have cost.
   std::string standing() const;

@@ -42,6 +42,9 @@ static json::Value toJson(const ReportRole &role) {
 
 void kbopt::writeReportJson(llvm::raw_ostream &os, const ReportPage &page) {
   json::Array attempts, roles;
+  json::Object timeline;
+  for (const auto &[event, seconds] : page.timeline)
+    timeline[event] = seconds;
   for (const ReportAttempt &attempt : page.attempts)
     attempts.push_back(toJson(attempt));
   for (const ReportRole &role : page.roles)
@@ -60,6 +63,9 @@ void kbopt::writeReportJson(llvm::raw_ostream &os, const ReportPage &page) {
                                     {"judged", page.judged},
                                     {"merged", page.merged},
                                     {"pruned", page.pruned},
+                                    {"counts", words(page.counts)},
+                                    {"timeline", std::move(timeline)},
+                                    {"seconds", known(page.seconds)},
                                     {"attempts", std::move(attempts)},
                                     {"roles", std::move(roles)}};
   os << llvm::formatv("{0:1}", report) << "\n";

@@ -42,10 +42,12 @@ void report::writeHead(llvm::raw_ostream &os, const ReportPage &page) {
   os << formatv("<div>{0} attempt{1}, {2} candidate{3} judged; {4}</div>", page.attempts.size(),
                 page.attempts.size() == 1 ? "" : "s", page.judged, page.judged == 1 ? "" : "s",
                 escaped(page.end));
+  if (!page.counts.empty())
+    os << "<div>" << escaped(page.counts) << "</div>";
   if (page.found)
     os << (page.confirmed ? "<div>every gate passed on every case</div>"
-                          : "<div><b>not yet verified on every case</b>: the run was stopped "
-                            "before that</div>");
+                          : "<div><b>not proven</b>: the run ended before every gate had passed "
+                            "on every case</div>");
   os << "</div>\n</div>\n";
   if (!page.replay.empty())
     os << formatv("<div class=\"replay\"><code id=\"replay\">{0}</code><button type=\"button\" "
@@ -85,7 +87,8 @@ Body bodyOf(const ReportPage &page) {
   section(writeKernels(os, page), "kernels", "kernels", "no metrics are known");
   section(writeSource(os, page), "source", "source lines", "no cost of lines is known");
   section(writeGates(os, page), "proof", "proof",
-          page.found ? "the run was stopped before the final check" : nothing);
+          page.found ? "the run ended before the final check" : nothing);
+  section(writeTimeline(os, page), "timeline", "timeline", "nothing was timed");
   section(writeTree(os, page), "tree", "search tree", untried);
   section(writeLessons(os, page), "lessons", "lessons",
           page.roles.empty() ? "no model was asked" : "the models wrote none");

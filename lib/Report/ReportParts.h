@@ -56,6 +56,8 @@ bool writePatch(llvm::raw_ostream &os, const ReportPage &page);
 bool writeKernels(llvm::raw_ostream &os, const ReportPage &page);
 bool writeSource(llvm::raw_ostream &os, const ReportPage &page);
 bool writeGates(llvm::raw_ostream &os, const ReportPage &page);
+/// When things first happened.
+bool writeTimeline(llvm::raw_ostream &os, const ReportPage &page);
 bool writeTree(llvm::raw_ostream &os, const ReportPage &page);
 void writeAttempts(llvm::raw_ostream &os, const ReportPage &page);
 bool writeMissed(llvm::raw_ostream &os, const ReportPage &page);

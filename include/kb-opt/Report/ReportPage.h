@@ -96,6 +96,10 @@ struct ReportPage {
   std::vector<std::string> ablated;
   std::vector<ReportAttempt> attempts; ///< in order
   uint64_t judged = 0, merged = 0, pruned = 0, known = 0;
+  std::string counts; ///< "41 screened, 2 proven, 1 refused (G7)"
+  /// First events with their seconds from the start, in order, and the seconds of the whole run.
+  std::vector<std::pair<std::string, double>> timeline;
+  double seconds = 0;
   std::string before, after; ///< program texts
   /// Longest first; `lines` of the first alone are shown, all of them.
   std::vector<KernelPage> kernelsBefore, kernelsAfter;

@@ -63,6 +63,8 @@ ReportPage fullPage() {
                    attempt("invent", "root", "", VerdictKind::NotApplied, 0)};
   page.attempts[3].isRefused = true;
   page.attempts[3].tokens = 1234;
+  page.timeline = {{"original recorded", 1}};
+  page.seconds = 2;
   page.judged = 3;
   page.before = "a\nint x = 1;\nc\nd\n";
   page.after = "a\nint y = 1;\nnew\nc\nd\n";
@@ -294,9 +296,21 @@ TEST(ReportPage, SaysHowSureItIs) {
   std::string text = htmlOf(page);
   EXPECT_NE(text.find("measured on NVIDIA H200"), std::string::npos);
   EXPECT_NE(text.find("at least 2.410 × (95 %)"), std::string::npos);
-  EXPECT_NE(text.find("not yet verified on every case"), std::string::npos);
-  EXPECT_NE(text.find("<li>proof: the run was stopped before the final check</li>"),
-            std::string::npos);
+  EXPECT_NE(text.find("<b>not proven</b>: the run ended before every gate"), std::string::npos);
+  EXPECT_NE(text.find("<li>proof: the run ended before the final check</li>"), std::string::npos);
+}
+
+TEST(ReportPage, DrawsTheTimeline) {
+  ReportPage page = fullPage();
+  page.counts = "41 screened, 2 proven, 1 refused (G7)";
+  page.timeline = {{"original recorded", 3.5}, {"first proof", 19}};
+  page.seconds = 20;
+  std::string text = htmlOf(page);
+  EXPECT_NE(text.find("41 screened, 2 proven, 1 refused (G7)"), std::string::npos);
+  EXPECT_NE(text.find(">original recorded, 3.5 s</text>"), std::string::npos);
+  EXPECT_NE(text.find("text-anchor=\"end\">first proof, 19.0 s</text>"), std::string::npos);
+  page.timeline.clear();
+  EXPECT_EQ(htmlOf(page).find("id=\"timeline\""), std::string::npos);
 }
 
 TEST(ReportPage, MarksTheWinnersWay) {
