@@ -1,0 +1,668 @@
+//===- Vault.cpp - who holds the device's memory --------------------------===//
+#include "Vault.h"
+#include "Turn.h"
+#include "WorkerProcess.h"
+
+#ifdef KBRUN_HAS_CUDA
+#include "kbrt/CudaScreen.h"
+#include <algorithm>
+#include <chrono>
+#include <sys/stat.h>
+
+namespace kbrun {
+
+using namespace kbrt;
+using namespace kbrt::cuda;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// A candidate is ended after so many times the original's time.
+constexpr double limitFactor = 20;
+/// The original may take as long as any other run of it.
+constexpr double originalSeconds = 60;
+/// Beyond a limit that a worker keeps by itself, to load machine code and to wipe memory.
+constexpr double graceSeconds = 5;
+/// To load machine code, or to map memory.
+constexpr double loadSeconds = 60;
+/// A worker is replaced after so many candidates.
+constexpr unsigned mostCandidates = 16;
+/// A candidate that takes down so many workers is answered instead of tried again.
+constexpr unsigned mostAttempts = 2;
+/// The share of the device's memory that the workers' contexts and our own kernels are left.
+constexpr uint64_t contextShare = 64;
+
+struct Subject {
+  std::vector<std::unique_ptr<Inputs>> inputs; ///< by set
+  std::vector<std::string> folders;
+  std::vector<PlanPlaces> places;
+};
+
+/// One read of the original on one set.
+struct Reference {
+  std::string name;
+  ElementType type = ElementType::Unknown;
+  uint64_t bytes = 0, offset = 0; ///< in the block of results
+  ReferenceFigures figures;
+};
+
+std::string sizeText(uint64_t bytes) {
+  char text[32];
+  const double mib = static_cast<double>(bytes) / (1 << 20);
+  snprintf(text, sizeof text, mib >= 1024 ? "%.1f GiB" : "%.1f MiB",
+           mib >= 1024 ? mib / 1024 : mib);
+  return text;
+}
+
+double medianOf(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// Upload or read steps, in order.
+template <typename Kind> std::vector<const Kind *> stepsOf(const Plan &plan) {
+  std::vector<const Kind *> steps;
+  for (const Step &step : plan.steps)
+    if (auto *each = std::get_if<Kind>(&step))
+      steps.push_back(each);
+  return steps;
+}
+
+bool isSameFile(const std::string &a, const std::string &b) {
+  struct stat first = {}, second = {};
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/// Whether two uploads have the same bytes; device pointers among them are as each plan has them.
+bool isSameUpload(const UploadStep &a, std::string_view dataA, const UploadStep &b,
+                  std::string_view dataB) {
+  const uint64_t bytes = a.to.bytes();
+  if (bytes != b.to.bytes() || a.pointers.size() != b.pointers.size() ||
+      a.data + bytes > dataA.size() || b.data + bytes > dataB.size())
+    return false;
+  uint64_t at = 0;
+  for (size_t i = 0; i <= a.pointers.size(); ++i) {
+    const uint64_t end = i < a.pointers.size() ? a.pointers[i].at : bytes;
+    if (i < a.pointers.size() && b.pointers[i].at != end)
+      return false;
+    if (end > at && dataA.substr(a.data + at, end - at) != dataB.substr(b.data + at, end - at))
+      return false;
+    at = end + sizeof(uint64_t);
+  }
+  return true;
+}
+
+void setStatus(Json &result, const std::string &status, const std::string &message,
+               const std::string &note = "") {
+  result["status"] = status;
+  result["message"] = message;
+  if (!note.empty())
+    result["note"] = note;
+}
+
+void setStatus(Json &result, const Problem &problem) {
+  setStatus(result, toString(problem.status), problem.message, problem.note);
+}
+
+/// Adds the seconds until its end to an entry of the result's `seconds`.
+class Watch {
+public:
+  Watch(Json &result, const char *part) : result(result), part(part) {}
+  ~Watch() {
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    Json &entry = result["seconds"][part];
+    entry = (entry.is_number() ? entry.get<double>() : 0.0) + passed.count();
+  }
+
+private:
+  Json &result;
+  const char *part;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+} // namespace
+
+struct Vault::State {
+  State() {
+    startSpare();
+    startSpare();
+  }
+  ~State() {
+    for (auto &each : ending)
+      each->stop();
+  }
+
+  Json answer(const HoldJob &job);
+
+  // Memory.
+  bool load(const HoldJob &job, Subject &subject, Json &result);
+  bool allocate(const HoldJob &job, Json &result);
+  bool fillInputs(Json &result);
+  /// Makes the work block larger; \p worker has it mapped.
+  bool grow(uint64_t bytes, WorkerProcess &worker, Json &result);
+  bool giveBlock(WorkerProcess &worker, const Json &message,
+                 const std::vector<const DeviceBlock *> &given, Json &result);
+
+  // Workers.
+  void startSpare();
+  /// One with memory and the original; null and \p result if there is none.
+  WorkerProcess *takeWorker(bool isFresh, Json &result);
+  bool equip(WorkerProcess &worker, Json &result);
+  /// The spare takes the place of the active one. \p status says how that ended: where its last
+  /// kernel may still run, its end is waited for, so that nobody writes to memory of the next one.
+  void dropWorker(const std::string &status = "ok");
+
+  // Programs.
+  void open(const HoldJob &job, Json &result);
+  void screen(const HoldJob &job, Json &result);
+  /// Whether an answer is there; otherwise the worker is gone for no reason that is the
+  /// candidate's for certain.
+  bool screenOnce(const HoldJob &job, Json &result);
+  bool isAlike(const Subject &candidate, Json &result) const;
+  /// Runs side \p side on \p set. False: `result` says what became of it.
+  bool run(WorkerProcess &worker, size_t side, size_t set, uint8_t poison, double limit,
+           Json &result, Json &said);
+  bool keepReferences(size_t set, Json &result);
+  bool compare(size_t set, Json &result);
+  bool time(WorkerProcess &worker, const HoldJob &job, bool hasCandidate, double limit,
+            Json &result);
+  double limitFor(const HoldJob &job) const {
+    return std::max(limitFactor * slowestSeconds, job.leastLimitSeconds);
+  }
+  static uint8_t poisonOf(const HoldJob &job, size_t set) {
+    return set % 2 ? static_cast<uint8_t>(~job.poison) : job.poison;
+  }
+
+  std::unique_ptr<Device> device;
+  std::optional<Turn> turn;
+  std::unique_ptr<ResultComparison> comparison;
+  std::unique_ptr<DeviceBlock> inputs, work, results, references;
+  std::unique_ptr<WorkerProcess> active, spare;
+  std::vector<std::unique_ptr<WorkerProcess>> ending;
+
+  bool isOpen = false;
+  HoldJob original;
+  Subject subject;
+  std::vector<uint64_t> firstInputs, firstReferences; ///< offsets in their blocks, by set
+  std::vector<std::vector<Reference>> reads;          ///< by set
+  double slowestSeconds = 0;                          ///< of the original on any set
+};
+
+void Vault::State::startSpare() {
+  if (!active)
+    active = WorkerProcess::start();
+  else if (!spare)
+    spare = WorkerProcess::start();
+}
+
+void Vault::State::dropWorker(const std::string &status) {
+  if (active) {
+    active->stop();
+    if (status == "timeout" || status == "environment")
+      active->waitForEnd();
+    ending.push_back(std::move(active));
+  }
+  std::erase_if(ending, [](auto &each) { return each->hasEnded(); });
+  active = std::move(spare);
+  startSpare();
+}
+
+bool Vault::State::giveBlock(WorkerProcess &worker, const Json &message,
+                             const std::vector<const DeviceBlock *> &given, Json &result) {
+  std::vector<int> descriptors;
+  Problem problem;
+  for (const DeviceBlock *block : given)
+    if (!problem)
+      descriptors.push_back(block->share(problem));
+  WorkerProcess::Answer answer;
+  if (!problem)
+    answer = worker.ask(message, loadSeconds, descriptors);
+  for (int each : descriptors)
+    if (each >= 0)
+      close(each);
+  if (problem)
+    setStatus(result, problem);
+  else if (answer.status() != "ok")
+    setStatus(result, "environment", "a worker: " + answer.json.value("message", ""),
+              answer.json.value("note", ""));
+  return !problem && answer.status() == "ok";
+}
+
+WorkerProcess *Vault::State::takeWorker(bool isFresh, Json &result) {
+  if (active && (active->candidates >= mostCandidates || (isFresh && active->candidates)))
+    dropWorker();
+  startSpare();
+  startSpare();
+  if (!active) {
+    setStatus(result, "environment", "cannot start a process");
+    return nullptr;
+  }
+  if (active->isEquipped || equip(*active, result))
+    return active.get();
+  dropWorker("environment");
+  return nullptr;
+}
+
+bool Vault::State::equip(WorkerProcess &worker, Json &result) {
+  const WorkerProcess::Answer &ready = worker.whetherReady();
+  if (ready.status() != "ok") {
+    setStatus(result, "environment", ready.json.value("message", ""), ready.json.value("note", ""));
+    return false;
+  }
+  if (!giveBlock(worker,
+                 {{"do", "map"}, {"bytes", {results->bytes(), inputs->bytes(), work->bytes()}}},
+                 {results.get(), inputs.get(), work.get()}, result))
+    return false;
+  WorkerProcess::Answer loaded = worker.ask({{"do", "load"},
+                                             {"side", 0},
+                                             {"image", original.image},
+                                             {"plans", subject.folders},
+                                             {"inputs", firstInputs}},
+                                            loadSeconds);
+  worker.isEquipped = loaded.status() == "ok";
+  if (!worker.isEquipped)
+    setStatus(result, loaded.status(), loaded.json.value("message", ""),
+              loaded.json.value("note", ""));
+  return worker.isEquipped;
+}
+
+bool Vault::State::load(const HoldJob &job, Subject &into, Json &result) {
+  Watch watch(result, "load");
+  std::string error;
+  for (const std::string &folder : job.plans) {
+    into.inputs.push_back(std::make_unique<Inputs>());
+    if (!into.inputs.back()->load({folder, "", ""}, "", {}, error)) {
+      setStatus(result, "environment", error);
+      return false;
+    }
+    into.places.push_back(PlanPlaces::of(into.inputs.back()->plan));
+  }
+  into.folders = job.plans;
+  return true;
+}
+
+bool Vault::State::allocate(const HoldJob &job, Json &result) {
+  Problem problem;
+  device = Device::open({0, ""}, problem);
+  if (!device) {
+    setStatus(result, problem);
+    return false;
+  }
+  turn.emplace(device->getFacts().uuid);
+  comparison = ResultComparison::create(*device, problem);
+  uint64_t inputBytes = 0, workBytes = 0, resultBytes = 0, referenceBytes = 0;
+  for (const PlanPlaces &places : subject.places) {
+    firstInputs.push_back(inputBytes);
+    firstReferences.push_back(referenceBytes);
+    inputBytes += places.uploadBytes;
+    referenceBytes += places.readBytes;
+    workBytes = std::max(workBytes, places.workBytes);
+    resultBytes = std::max(resultBytes, places.readBytes);
+  }
+  const DeviceFacts &facts = device->getFacts();
+  const uint64_t all = inputBytes + workBytes + resultBytes + referenceBytes;
+  const Problem tooMuch{
+      LaunchStatus::OutOfMemory,
+      "screening '" + job.name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
+          sizeText(facts.freeBytes) + " are free",
+      "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
+  if (!problem && all + facts.memoryBytes / contextShare > facts.freeBytes)
+    problem = tooMuch;
+  using Sharing = DeviceBlock::Sharing;
+  auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes, Sharing sharing) {
+    if (!problem)
+      block = DeviceBlock::create(*device, bytes, sharing, problem);
+    if (problem.status == LaunchStatus::OutOfMemory)
+      problem = tooMuch;
+  };
+  make(inputs, inputBytes, Sharing::Shareable);
+  make(work, workBytes, Sharing::Shareable);
+  make(results, resultBytes, Sharing::Shareable);
+  make(references, referenceBytes, Sharing::Private);
+  if (problem)
+    setStatus(result, problem);
+  return !problem;
+}
+
+bool Vault::State::fillInputs(Json &result) {
+  Watch watch(result, "upload");
+  Problem problem;
+  for (size_t set = 0; set < subject.inputs.size(); ++set) {
+    const std::string_view data = subject.inputs[set]->payloads.data;
+    size_t number = 0;
+    for (const UploadStep *step : stepsOf<UploadStep>(subject.inputs[set]->plan)) {
+      const uint64_t bytes = step->to.bytes(), to = subject.places[set].uploads[number++];
+      if (step->data + bytes > data.size()) {
+        setStatus(result, "environment",
+                  subject.folders[set] + "/" + dataFileName + ": is shorter than its plan says");
+        return false;
+      }
+      if (!inputs->write(firstInputs[set] + to, data.data() + step->data, bytes, problem)) {
+        setStatus(result, problem);
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool Vault::State::grow(uint64_t bytes, WorkerProcess &worker, Json &result) {
+  WorkerProcess::Answer unmapped = worker.ask(Json::object({{"do", "unmapWork"}}), loadSeconds);
+  if (unmapped.status() != "ok") {
+    setStatus(result, "environment", unmapped.json.value("message", ""));
+    return false;
+  }
+  const uint64_t before = work->bytes();
+  work.reset();
+  Problem problem, again;
+  work = DeviceBlock::create(*device, bytes, DeviceBlock::Sharing::Shareable, problem);
+  if (!work)
+    work = DeviceBlock::create(*device, before, DeviceBlock::Sharing::Shareable, again);
+  if (!work) {
+    isOpen = false;
+    setStatus(result, again);
+    return false;
+  }
+  const bool isGiven =
+      giveBlock(worker, {{"do", "mapWork"}, {"bytes", work->bytes()}}, {work.get()}, result);
+  if (isGiven && problem)
+    setStatus(result, toString(problem.status),
+              "its buffers take " + sizeText(bytes) + ": " + problem.message, problem.note);
+  return isGiven && !problem;
+}
+
+bool Vault::State::run(WorkerProcess &worker, size_t side, size_t set, uint8_t poison, double limit,
+                       Json &result, Json &said) {
+  Watch watch(result, "run");
+  WorkerProcess::Answer answer = worker.ask(
+      {{"do", "run"}, {"side", side}, {"set", set}, {"poison", poison}, {"seconds", limit}},
+      limit + graceSeconds);
+  const std::string status = answer.status();
+  said = std::move(answer.json);
+  if (status != "ok") {
+    setStatus(result, status, said.value("message", ""), said.value("note", ""));
+  } else if (!said["findings"].empty()) {
+    setStatus(result, "fault",
+              "writes outside its buffers: " + said["findings"][0].get<std::string>());
+  } else {
+    return true;
+  }
+  result["set"] = set;
+  return false;
+}
+
+bool Vault::State::keepReferences(size_t set, Json &result) {
+  Problem problem;
+  const Plan &plan = subject.inputs[set]->plan;
+  std::vector<Reference> &list = reads.emplace_back();
+  for (const ReadStep *step : stepsOf<ReadStep>(plan)) {
+    const Buffer &buffer = plan.buffers[step->from.at.buffer];
+    Reference reference;
+    reference.name =
+        buffer.symbol.empty() ? "output " + std::to_string(list.size()) : buffer.symbol;
+    reference.type = buffer.element;
+    reference.bytes = step->from.bytes();
+    reference.offset = subject.places[set].reads[list.size()];
+    // A region that cuts elements in two has no type of its own.
+    const uint64_t width = elementBytes(reference.type);
+    if (width && (step->from.at.offset % width || step->from.width % width))
+      reference.type = ElementType::Unknown;
+    list.push_back(std::move(reference));
+  }
+  turn->shared();
+  bool isDone = references->copy(firstReferences[set], results->address(),
+                                 subject.places[set].readBytes, problem);
+  for (Reference &each : list)
+    isDone = isDone && comparison->measureReference(references->address() + firstReferences[set] +
+                                                        each.offset,
+                                                    each.bytes, each.type, each.figures, problem);
+  turn->leave();
+  if (!isDone)
+    setStatus(result, problem);
+  return isDone;
+}
+
+/// Puts what the block of results holds into `matches` of \p set; what stands there already stays
+/// where it is worse.
+bool Vault::State::compare(size_t set, Json &result) {
+  Watch watch(result, "compare");
+  Problem problem;
+  Json &matches = result["matches"][set];
+  if (matches.is_null())
+    matches = Json::array();
+  turn->shared();
+  for (size_t i = 0; i < reads[set].size() && !problem; ++i) {
+    const Reference &reference = reads[set][i];
+    ComparedResult compared;
+    if (!comparison->compare(references->address() + firstReferences[set] + reference.offset,
+                             results->address() + reference.offset, reference.bytes, reference.type,
+                             reference.figures, compared, problem))
+      break;
+    Json match = {{"name", reference.name},
+                  {"type", elementTypeName(reference.type)},
+                  {"elements", compared.elements},
+                  {"differing", compared.differing},
+                  {"otherClass", compared.otherClass},
+                  {"largestError", compared.largestError},
+                  {"relativeL2", compared.relativeL2}};
+    if (matches.size() > i)
+      for (const char *figure : {"differing", "otherClass", "largestError", "relativeL2"})
+        match[figure] = std::max(match[figure], matches[i][figure]);
+    matches[i] = std::move(match);
+  }
+  turn->leave();
+  if (problem)
+    setStatus(result, problem);
+  return !problem;
+}
+
+bool Vault::State::time(WorkerProcess &worker, const HoldJob &job, bool hasCandidate, double limit,
+                        Json &result) {
+  Watch watch(result, "time");
+  WorkerProcess::Answer answer = worker.ask({{"do", "time"},
+                                             {"hasCandidate", hasCandidate},
+                                             {"poison", job.poison},
+                                             {"seconds", limit},
+                                             {"mostPairs", job.mostSamples},
+                                             {"apartRatio", job.apartRatio}},
+                                            (2 * job.mostSamples + 6) * limit + graceSeconds);
+  const std::string status = answer.status();
+  if (status != "ok") {
+    const bool isOriginals = answer.json.value("isOriginals", false) && hasCandidate;
+    setStatus(result, isOriginals ? "environment" : status,
+              (isOriginals ? "timing of the original: " : "timing: ") +
+                  answer.json.value("message", ""),
+              answer.json.value("note", ""));
+    result["set"] = 0;
+    return false;
+  }
+  const auto originals = answer.json["original"].get<std::vector<double>>(),
+             candidates = answer.json["candidate"].get<std::vector<double>>();
+  result["originalUs"] = medianOf(originals);
+  result["candidateUs"] = medianOf(candidates);
+  result["samples"] = hasCandidate ? candidates.size() : originals.size();
+  return true;
+}
+
+void Vault::State::open(const HoldJob &job, Json &result) {
+  if (isOpen || device)
+    return setStatus(result, "usage", "a vault holds one program, and this one has one");
+  original = job;
+  if (!load(job, subject, result) || !allocate(job, result) || !fillInputs(result))
+    return;
+  WorkerProcess *worker = takeWorker(false, result);
+  if (!worker)
+    return;
+  for (size_t set = 0; set < subject.inputs.size(); ++set)
+    for (bool isSecond : {false, true}) {
+      Json said;
+      const uint8_t poison = poisonOf(job, set + isSecond);
+      if (!run(*worker, 0, set, poison, originalSeconds, result, said))
+        return dropWorker(result["status"]);
+      slowestSeconds = std::max(slowestSeconds, said.value("seconds", 0.0));
+      if (set == 0 && !isSecond) {
+        result["launches"] = said["launches"];
+        result["peakDeviceBytes"] = said["peakDeviceBytes"];
+      }
+      if (isSecond ? !compare(set, result) : !keepReferences(set, result))
+        return;
+    }
+  if (job.isTimed && !time(*worker, job, false, originalSeconds, result))
+    return dropWorker(result["status"]);
+  isOpen = true;
+  setStatus(result, "ok", "");
+}
+
+bool Vault::State::isAlike(const Subject &candidate, Json &result) const {
+  auto refuse = [&](size_t set, const std::string &why) {
+    setStatus(result, "unsupported", why);
+    result["set"] = set;
+    return false;
+  };
+  if (candidate.inputs.size() != subject.inputs.size()) {
+    setStatus(result, "usage",
+              "plans: are " + std::to_string(candidate.inputs.size()) + ", the original has " +
+                  std::to_string(subject.inputs.size()));
+    return false;
+  }
+  for (size_t set = 0; set < subject.inputs.size(); ++set) {
+    const Inputs &mine = *subject.inputs[set], &its = *candidate.inputs[set];
+    auto uploads = stepsOf<UploadStep>(mine.plan), itsUploads = stepsOf<UploadStep>(its.plan);
+    if (uploads.size() != itsUploads.size())
+      return refuse(set, "its uploads are not the original's: they are " +
+                             std::to_string(itsUploads.size()) + ", not " +
+                             std::to_string(uploads.size()));
+    const bool isSame = isSameFile(subject.folders[set] + "/" + dataFileName,
+                                   candidate.folders[set] + "/" + dataFileName);
+    for (size_t i = 0; i < uploads.size(); ++i)
+      if (!(isSame && uploads[i]->data == itsUploads[i]->data &&
+            uploads[i]->to.bytes() == itsUploads[i]->to.bytes() &&
+            uploads[i]->pointers.size() == itsUploads[i]->pointers.size()) &&
+          !isSameUpload(*uploads[i], mine.payloads.data, *itsUploads[i], its.payloads.data))
+        return refuse(set, "its uploads are not the original's: upload " + std::to_string(i) +
+                               " has other bytes");
+    auto reads = stepsOf<ReadStep>(mine.plan), itsReads = stepsOf<ReadStep>(its.plan);
+    bool isAlike = reads.size() == itsReads.size();
+    for (size_t i = 0; i < reads.size() && isAlike; ++i)
+      isAlike = reads[i]->from.bytes() == itsReads[i]->from.bytes();
+    if (!isAlike)
+      return refuse(set, "its reads are not the original's");
+  }
+  return true;
+}
+
+bool Vault::State::screenOnce(const HoldJob &job, Json &result) {
+  Subject candidate;
+  if (!load(job, candidate, result) || !isAlike(candidate, result))
+    return true;
+  WorkerProcess *worker = takeWorker(job.isFresh, result);
+  if (!worker)
+    return false;
+  uint64_t workBytes = 0;
+  for (const PlanPlaces &places : candidate.places)
+    workBytes = std::max(workBytes, places.workBytes);
+  if (workBytes > work->bytes() && !grow(workBytes, *worker, result)) {
+    const bool isCandidates = result["status"] == "out-of-memory";
+    if (!isCandidates)
+      dropWorker("environment");
+    return isCandidates;
+  }
+  const double limit = limitFor(job);
+  ++worker->candidates;
+  WorkerProcess::Answer loaded = worker->ask({{"do", "load"},
+                                              {"side", 1},
+                                              {"image", job.image},
+                                              {"plans", candidate.folders},
+                                              {"inputs", firstInputs}},
+                                             loadSeconds);
+  bool isGood = loaded.status() == "ok";
+  if (!isGood)
+    setStatus(result, loaded.status(), loaded.json.value("message", ""),
+              loaded.json.value("note", ""));
+  for (size_t set = 0; set < subject.inputs.size() && isGood; ++set) {
+    Json said;
+    isGood = run(*worker, 1, set, poisonOf(job, set), limit, result, said);
+    if (isGood && set == 0) {
+      result["launches"] = said["launches"];
+      result["peakDeviceBytes"] = said["peakDeviceBytes"];
+    }
+    if (isGood && !compare(set, result))
+      return true;
+  }
+  // What its last timed execution left is looked at, too.
+  if (isGood && job.isTimed)
+    isGood = time(*worker, job, true, limit, result) && compare(0, result);
+  if (isGood) {
+    setStatus(result, "ok", "");
+    return true;
+  }
+  dropWorker(result["status"]);
+  return result["status"] != "crash" && result["status"] != "environment";
+}
+
+void Vault::State::screen(const HoldJob &job, Json &result) {
+  if (!isOpen)
+    return setStatus(result, "usage", "no program is open");
+  const Json empty = result;
+  for (unsigned attempt = 1; attempt <= mostAttempts; ++attempt) {
+    result = empty;
+    if (screenOnce(job, result))
+      return;
+  }
+  const std::string message = result.value("message", "");
+  if (result["status"] == "crash")
+    result["message"] = "the candidate took down " + std::to_string(mostAttempts) +
+                        " processes; the last one: " + message;
+  else // whatever it is, the original ran on this device
+    setStatus(result, "lost", message, result.value("note", ""));
+}
+
+Json Vault::State::answer(const HoldJob &job) {
+  Json result = {{"version", 1}, {"status", "environment"}, {"message", ""}};
+  if (!job.id.empty())
+    result["id"] = job.id;
+  result["matches"] = Json::array();
+  result["launches"] = Json::array();
+  for (const char *figure : {"set", "originalUs", "candidateUs", "samples", "peakDeviceBytes"})
+    result[figure] = 0;
+  result["seconds"] = Json::object();
+  if (job.isOpen)
+    open(job, result);
+  else
+    screen(job, result);
+  if (result["status"] != "ok") {
+    result["matches"] = Json::array();
+    result["launches"] = Json::array();
+    for (const char *figure : {"originalUs", "candidateUs", "samples"})
+      result[figure] = 0;
+  }
+  return result;
+}
+
+Vault::Vault() : state(std::make_unique<State>()) {}
+Vault::~Vault() = default;
+Json Vault::answer(const HoldJob &job) { return state->answer(job); }
+
+} // namespace kbrun
+
+#else
+
+namespace kbrun {
+
+struct Vault::State {};
+Vault::Vault() = default;
+Vault::~Vault() = default;
+nlohmann::ordered_json Vault::answer(const HoldJob &) {
+  return {{"version", 1},
+          {"status", "environment"},
+          {"message", "this kb-run was built without CUDA"},
+          {"note", "configure the build where the headers of a CUDA toolkit of version 12.6 or "
+                   "later are found (CUDA_PATH)"}};
+}
+
+} // namespace kbrun
+#endif
