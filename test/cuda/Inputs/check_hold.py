@@ -86,8 +86,8 @@ check("unknown fields are errors", answer["status"] == "usage" and answer["messa
 check("the vault ends", hold.close() == 0)
 
 for fake, status, message in (
-        ("memory=10000000", "out-of-memory", r"^screening 'x.cu' takes 10.1 MiB of the GPU's memory, and 9.5 MiB are free$"),
-        ("cuMemCreate@2=2", "out-of-memory", r"^screening 'x.cu' takes 10.1 MiB of the GPU's memory, and 1.0 GiB are free$"),
+        ("memory=10000000", "out-of-memory", r"^screening 'x.cu' takes 10.0 MiB of the GPU's memory, and 9.5 MiB are free$"),
+        ("cuMemCreate@2=2", "out-of-memory", r"^screening 'x.cu' takes 10.0 MiB of the GPU's memory, and 1.0 GiB are free$"),
         ("cuMemExportToShareableHandle=801", "environment", r"^this driver cannot share device memory: CUDA_ERROR_801 "),
         ("cuMemCreate=801", "environment", r"^this driver cannot share device memory: CUDA_ERROR_801 "),
         ("cuMemImportFromShareableHandle=1", "environment", r"^a worker: this driver cannot share device memory: CUDA_ERROR_1 "),
