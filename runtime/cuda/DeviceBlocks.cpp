@@ -99,7 +99,9 @@ std::unique_ptr<DeviceBlock> DeviceBlock::create(Device &device, uint64_t bytes,
   const uint64_t size = roundUp(std::max<uint64_t>(bytes, 1), granularity);
   CUmemAllocationProp properties = propertiesOf(h, isShareable);
   CUmemGenericAllocationHandle handle = 0;
-  CUresult code = h.driver->cuMemCreate(&handle, size, &properties, 0);
+  CUresult code = size > device.getFacts().memoryBytes
+                      ? CUDA_ERROR_OUT_OF_MEMORY
+                      : h.driver->cuMemCreate(&handle, size, &properties, 0);
   if (code == CUDA_SUCCESS) {
     block->handle = handle;
     CUdeviceptr address = 0;

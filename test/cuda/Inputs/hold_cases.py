@@ -104,6 +104,17 @@ def small(kernel, *more, size=1000, extra=0, read=None, data=None):
     return plan
 
 
+def large(factor):
+    """y = factor * x + y for 2^28 elements that are filled on the device."""
+    plan, n = make_jobs.Plan(), 1 << 28
+    x, y = plan.buffer(4 * n, "f32"), plan.buffer(4 * n, "f32")
+    plan.fill(x, 0x3f)
+    plan.fill(y, 0x3e)
+    plan.launch("_Z5saxpyifPKfPf", n // 256, 256, make_jobs.integer(n), make_jobs.real(factor), x, y)
+    plan.read(y, 4 * n)
+    return plan
+
+
 def distance(count):
     return struct.pack("<q", count)
 
