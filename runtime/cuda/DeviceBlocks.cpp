@@ -81,6 +81,12 @@ PlanPlaces PlanPlaces::of(const Plan &plan) {
   return places;
 }
 
+uint64_t kbrt::cuda::freeMemory(Device &device) {
+  size_t free = 0, total = 0;
+  device.getHandles().driver->cuMemGetInfo(&free, &total);
+  return free;
+}
+
 std::unique_ptr<DeviceBlock> DeviceBlock::create(Device &device, uint64_t bytes, Sharing sharing,
                                                  Problem &problem) {
   Device::Handles &h = device.getHandles();

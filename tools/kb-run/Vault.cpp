@@ -1,5 +1,6 @@
 //===- Vault.cpp - who holds the device's memory --------------------------===//
 #include "Vault.h"
+#include "HeldProgram.h"
 #include "Turn.h"
 #include "WorkerProcess.h"
 
@@ -7,7 +8,6 @@
 #include "kbrt/CudaScreen.h"
 #include <algorithm>
 #include <chrono>
-#include <sys/stat.h>
 
 namespace kbrun {
 
@@ -32,12 +32,6 @@ constexpr unsigned mostAttempts = 2;
 /// The share of the device's memory that the workers' contexts and our own kernels are left.
 constexpr uint64_t contextShare = 64;
 
-struct Subject {
-  std::vector<std::unique_ptr<Inputs>> inputs; ///< by set
-  std::vector<std::string> folders;
-  std::vector<PlanPlaces> places;
-};
-
 /// One read of the original on one set.
 struct Reference {
   std::string name;
@@ -49,8 +43,8 @@ struct Reference {
 std::string sizeText(uint64_t bytes) {
   char text[32];
   const double mib = static_cast<double>(bytes) / (1 << 20);
-  snprintf(text, sizeof text, mib >= 1024 ? "%.1f GiB" : "%.1f MiB",
-           mib >= 1024 ? mib / 1024 : mib);
+  snprintf(text, sizeof text, mib >= 1000 ? "%.1f GiB" : "%.1f MiB",
+           mib >= 1000 ? mib / 1024 : mib);
   return text;
 }
 
@@ -60,40 +54,6 @@ double medianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-/// Upload or read steps, in order.
-template <typename Kind> std::vector<const Kind *> stepsOf(const Plan &plan) {
-  std::vector<const Kind *> steps;
-  for (const Step &step : plan.steps)
-    if (auto *each = std::get_if<Kind>(&step))
-      steps.push_back(each);
-  return steps;
-}
-
-bool isSameFile(const std::string &a, const std::string &b) {
-  struct stat first = {}, second = {};
-  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-/// Whether two uploads have the same bytes; device pointers among them are as each plan has them.
-bool isSameUpload(const UploadStep &a, std::string_view dataA, const UploadStep &b,
-                  std::string_view dataB) {
-  const uint64_t bytes = a.to.bytes();
-  if (bytes != b.to.bytes() || a.pointers.size() != b.pointers.size() ||
-      a.data + bytes > dataA.size() || b.data + bytes > dataB.size())
-    return false;
-  uint64_t at = 0;
-  for (size_t i = 0; i <= a.pointers.size(); ++i) {
-    const uint64_t end = i < a.pointers.size() ? a.pointers[i].at : bytes;
-    if (i < a.pointers.size() && b.pointers[i].at != end)
-      return false;
-    if (end > at && dataA.substr(a.data + at, end - at) != dataB.substr(b.data + at, end - at))
-      return false;
-    at = end + sizeof(uint64_t);
-  }
-  return true;
 }
 
 void setStatus(Json &result, const std::string &status, const std::string &message,
@@ -130,6 +90,8 @@ struct Vault::State {
   State() {
     startSpare();
     startSpare();
+    // While others get the program ready.
+    device = Device::open({0, ""}, noDevice);
   }
   ~State() {
     for (auto &each : ending)
@@ -139,7 +101,7 @@ struct Vault::State {
   Json answer(const HoldJob &job);
 
   // Memory.
-  bool load(const HoldJob &job, Subject &subject, Json &result);
+  bool load(const HoldJob &job, HeldProgram &program, Json &result);
   bool allocate(const HoldJob &job, Json &result);
   bool fillInputs(Json &result);
   /// Makes the work block larger; \p worker has it mapped.
@@ -159,10 +121,13 @@ struct Vault::State {
   // Programs.
   void open(const HoldJob &job, Json &result);
   void screen(const HoldJob &job, Json &result);
-  /// Whether an answer is there; otherwise the worker is gone for no reason that is the
-  /// candidate's for certain.
-  bool screenOnce(const HoldJob &job, Json &result);
-  bool isAlike(const Subject &candidate, Json &result) const;
+  enum class Outcome {
+    Answered,
+    NoWorker,  ///< the machine's fault
+    WorkerGone ///< which may be the candidate's doing
+  };
+  Outcome screenOnce(const HoldJob &job, Json &result);
+  bool isAlike(const HeldProgram &candidate, Json &result) const;
   /// Runs side \p side on \p set. False: `result` says what became of it.
   bool run(WorkerProcess &worker, size_t side, size_t set, uint8_t poison, double limit,
            Json &result, Json &said);
@@ -178,6 +143,7 @@ struct Vault::State {
   }
 
   std::unique_ptr<Device> device;
+  Problem noDevice; ///< why there is none
   std::optional<Turn> turn;
   std::unique_ptr<ResultComparison> comparison;
   std::unique_ptr<DeviceBlock> inputs, work, results, references;
@@ -186,7 +152,7 @@ struct Vault::State {
 
   bool isOpen = false;
   HoldJob original;
-  Subject subject;
+  HeldProgram program;
   std::vector<uint64_t> firstInputs, firstReferences; ///< offsets in their blocks, by set
   std::vector<std::vector<Reference>> reads;          ///< by set
   double slowestSeconds = 0;                          ///< of the original on any set
@@ -260,7 +226,7 @@ bool Vault::State::equip(WorkerProcess &worker, Json &result) {
   WorkerProcess::Answer loaded = worker.ask({{"do", "load"},
                                              {"side", 0},
                                              {"image", original.image},
-                                             {"plans", subject.folders},
+                                             {"plans", program.folders()},
                                              {"inputs", firstInputs}},
                                             loadSeconds);
   worker.isEquipped = loaded.status() == "ok";
@@ -270,32 +236,25 @@ bool Vault::State::equip(WorkerProcess &worker, Json &result) {
   return worker.isEquipped;
 }
 
-bool Vault::State::load(const HoldJob &job, Subject &into, Json &result) {
+bool Vault::State::load(const HoldJob &job, HeldProgram &into, Json &result) {
   Watch watch(result, "load");
   std::string error;
-  for (const std::string &folder : job.plans) {
-    into.inputs.push_back(std::make_unique<Inputs>());
-    if (!into.inputs.back()->load({folder, "", ""}, "", {}, error)) {
-      setStatus(result, "environment", error);
-      return false;
-    }
-    into.places.push_back(PlanPlaces::of(into.inputs.back()->plan));
-  }
-  into.folders = job.plans;
-  return true;
+  if (!into.load(job.plans, error))
+    setStatus(result, "environment", error);
+  return error.empty();
 }
 
 bool Vault::State::allocate(const HoldJob &job, Json &result) {
-  Problem problem;
-  device = Device::open({0, ""}, problem);
   if (!device) {
-    setStatus(result, problem);
+    setStatus(result, noDevice);
     return false;
   }
+  Problem problem;
   turn.emplace(device->getFacts().uuid);
   comparison = ResultComparison::create(*device, problem);
   uint64_t inputBytes = 0, workBytes = 0, resultBytes = 0, referenceBytes = 0;
-  for (const PlanPlaces &places : subject.places) {
+  for (const HeldSet &each : program.sets) {
+    const PlanPlaces &places = each.places;
     firstInputs.push_back(inputBytes);
     firstReferences.push_back(referenceBytes);
     inputBytes += places.uploadBytes;
@@ -303,14 +262,14 @@ bool Vault::State::allocate(const HoldJob &job, Json &result) {
     workBytes = std::max(workBytes, places.workBytes);
     resultBytes = std::max(resultBytes, places.readBytes);
   }
-  const DeviceFacts &facts = device->getFacts();
+  const uint64_t free = freeMemory(*device);
   const uint64_t all = inputBytes + workBytes + resultBytes + referenceBytes;
   const Problem tooMuch{
       LaunchStatus::OutOfMemory,
       "screening '" + job.name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
-          sizeText(facts.freeBytes) + " are free",
+          sizeText(free) + " are free",
       "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
-  if (!problem && all + facts.memoryBytes / contextShare > facts.freeBytes)
+  if (!problem && all + device->getFacts().memoryBytes / contextShare > free)
     problem = tooMuch;
   using Sharing = DeviceBlock::Sharing;
   auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes, Sharing sharing) {
@@ -331,14 +290,14 @@ bool Vault::State::allocate(const HoldJob &job, Json &result) {
 bool Vault::State::fillInputs(Json &result) {
   Watch watch(result, "upload");
   Problem problem;
-  for (size_t set = 0; set < subject.inputs.size(); ++set) {
-    const std::string_view data = subject.inputs[set]->payloads.data;
+  for (size_t set = 0; set < program.sets.size(); ++set) {
+    const std::string_view data = program.sets[set].inputs->payloads.data;
     size_t number = 0;
-    for (const UploadStep *step : stepsOf<UploadStep>(subject.inputs[set]->plan)) {
-      const uint64_t bytes = step->to.bytes(), to = subject.places[set].uploads[number++];
+    for (const UploadStep *step : stepsOf<UploadStep>(program.sets[set].inputs->plan)) {
+      const uint64_t bytes = step->to.bytes(), to = program.sets[set].places.uploads[number++];
       if (step->data + bytes > data.size()) {
         setStatus(result, "environment",
-                  subject.folders[set] + "/" + dataFileName + ": is shorter than its plan says");
+                  program.folders()[set] + "/" + dataFileName + ": is shorter than its plan says");
         return false;
       }
       if (!inputs->write(firstInputs[set] + to, data.data() + step->data, bytes, problem)) {
@@ -397,7 +356,7 @@ bool Vault::State::run(WorkerProcess &worker, size_t side, size_t set, uint8_t p
 
 bool Vault::State::keepReferences(size_t set, Json &result) {
   Problem problem;
-  const Plan &plan = subject.inputs[set]->plan;
+  const Plan &plan = program.sets[set].inputs->plan;
   std::vector<Reference> &list = reads.emplace_back();
   for (const ReadStep *step : stepsOf<ReadStep>(plan)) {
     const Buffer &buffer = plan.buffers[step->from.at.buffer];
@@ -406,7 +365,7 @@ bool Vault::State::keepReferences(size_t set, Json &result) {
         buffer.symbol.empty() ? "output " + std::to_string(list.size()) : buffer.symbol;
     reference.type = buffer.element;
     reference.bytes = step->from.bytes();
-    reference.offset = subject.places[set].reads[list.size()];
+    reference.offset = program.sets[set].places.reads[list.size()];
     // A region that cuts elements in two has no type of its own.
     const uint64_t width = elementBytes(reference.type);
     if (width && (step->from.at.offset % width || step->from.width % width))
@@ -415,7 +374,7 @@ bool Vault::State::keepReferences(size_t set, Json &result) {
   }
   turn->shared();
   bool isDone = references->copy(firstReferences[set], results->address(),
-                                 subject.places[set].readBytes, problem);
+                                 program.sets[set].places.readBytes, problem);
   for (Reference &each : list)
     isDone = isDone && comparison->measureReference(references->address() + firstReferences[set] +
                                                         each.offset,
@@ -489,15 +448,15 @@ bool Vault::State::time(WorkerProcess &worker, const HoldJob &job, bool hasCandi
 }
 
 void Vault::State::open(const HoldJob &job, Json &result) {
-  if (isOpen || device)
+  if (!original.plans.empty())
     return setStatus(result, "usage", "a vault holds one program, and this one has one");
   original = job;
-  if (!load(job, subject, result) || !allocate(job, result) || !fillInputs(result))
+  if (!load(job, program, result) || !allocate(job, result) || !fillInputs(result))
     return;
   WorkerProcess *worker = takeWorker(false, result);
   if (!worker)
     return;
-  for (size_t set = 0; set < subject.inputs.size(); ++set)
+  for (size_t set = 0; set < program.sets.size(); ++set)
     for (bool isSecond : {false, true}) {
       Json said;
       const uint8_t poison = poisonOf(job, set + isSecond);
@@ -517,73 +476,51 @@ void Vault::State::open(const HoldJob &job, Json &result) {
   setStatus(result, "ok", "");
 }
 
-bool Vault::State::isAlike(const Subject &candidate, Json &result) const {
-  auto refuse = [&](size_t set, const std::string &why) {
-    setStatus(result, "unsupported", why);
-    result["set"] = set;
-    return false;
-  };
-  if (candidate.inputs.size() != subject.inputs.size()) {
+bool Vault::State::isAlike(const HeldProgram &candidate, Json &result) const {
+  if (candidate.sets.size() != program.sets.size()) {
     setStatus(result, "usage",
-              "plans: are " + std::to_string(candidate.inputs.size()) + ", the original has " +
-                  std::to_string(subject.inputs.size()));
+              "plans: are " + std::to_string(candidate.sets.size()) + ", the original has " +
+                  std::to_string(program.sets.size()));
     return false;
   }
-  for (size_t set = 0; set < subject.inputs.size(); ++set) {
-    const Inputs &mine = *subject.inputs[set], &its = *candidate.inputs[set];
-    auto uploads = stepsOf<UploadStep>(mine.plan), itsUploads = stepsOf<UploadStep>(its.plan);
-    if (uploads.size() != itsUploads.size())
-      return refuse(set, "its uploads are not the original's: they are " +
-                             std::to_string(itsUploads.size()) + ", not " +
-                             std::to_string(uploads.size()));
-    const bool isSame = isSameFile(subject.folders[set] + "/" + dataFileName,
-                                   candidate.folders[set] + "/" + dataFileName);
-    for (size_t i = 0; i < uploads.size(); ++i)
-      if (!(isSame && uploads[i]->data == itsUploads[i]->data &&
-            uploads[i]->to.bytes() == itsUploads[i]->to.bytes() &&
-            uploads[i]->pointers.size() == itsUploads[i]->pointers.size()) &&
-          !isSameUpload(*uploads[i], mine.payloads.data, *itsUploads[i], its.payloads.data))
-        return refuse(set, "its uploads are not the original's: upload " + std::to_string(i) +
-                               " has other bytes");
-    auto reads = stepsOf<ReadStep>(mine.plan), itsReads = stepsOf<ReadStep>(its.plan);
-    bool isAlike = reads.size() == itsReads.size();
-    for (size_t i = 0; i < reads.size() && isAlike; ++i)
-      isAlike = reads[i]->from.bytes() == itsReads[i]->from.bytes();
-    if (!isAlike)
-      return refuse(set, "its reads are not the original's");
-  }
+  for (size_t set = 0; set < program.sets.size(); ++set)
+    if (std::string why = whyUnlike(program.sets[set], candidate.sets[set]); !why.empty()) {
+      setStatus(result, "unsupported", why);
+      result["set"] = set;
+      return false;
+    }
   return true;
 }
 
-bool Vault::State::screenOnce(const HoldJob &job, Json &result) {
-  Subject candidate;
+Vault::State::Outcome Vault::State::screenOnce(const HoldJob &job, Json &result) {
+  HeldProgram candidate;
   if (!load(job, candidate, result) || !isAlike(candidate, result))
-    return true;
+    return Outcome::Answered;
   WorkerProcess *worker = takeWorker(job.isFresh, result);
   if (!worker)
-    return false;
+    return Outcome::NoWorker;
   uint64_t workBytes = 0;
-  for (const PlanPlaces &places : candidate.places)
-    workBytes = std::max(workBytes, places.workBytes);
+  for (const HeldSet &each : candidate.sets)
+    workBytes = std::max(workBytes, each.places.workBytes);
   if (workBytes > work->bytes() && !grow(workBytes, *worker, result)) {
     const bool isCandidates = result["status"] == "out-of-memory";
     if (!isCandidates)
       dropWorker("environment");
-    return isCandidates;
+    return isCandidates ? Outcome::Answered : Outcome::NoWorker;
   }
   const double limit = limitFor(job);
   ++worker->candidates;
   WorkerProcess::Answer loaded = worker->ask({{"do", "load"},
                                               {"side", 1},
                                               {"image", job.image},
-                                              {"plans", candidate.folders},
+                                              {"plans", candidate.folders()},
                                               {"inputs", firstInputs}},
                                              loadSeconds);
   bool isGood = loaded.status() == "ok";
   if (!isGood)
     setStatus(result, loaded.status(), loaded.json.value("message", ""),
               loaded.json.value("note", ""));
-  for (size_t set = 0; set < subject.inputs.size() && isGood; ++set) {
+  for (size_t set = 0; set < program.sets.size() && isGood; ++set) {
     Json said;
     isGood = run(*worker, 1, set, poisonOf(job, set), limit, result, said);
     if (isGood && set == 0) {
@@ -591,28 +528,36 @@ bool Vault::State::screenOnce(const HoldJob &job, Json &result) {
       result["peakDeviceBytes"] = said["peakDeviceBytes"];
     }
     if (isGood && !compare(set, result))
-      return true;
+      return Outcome::Answered;
   }
   // What its last timed execution left is looked at, too.
-  if (isGood && job.isTimed)
-    isGood = time(*worker, job, true, limit, result) && compare(0, result);
+  if (isGood && job.isTimed) {
+    isGood = time(*worker, job, true, limit, result);
+    if (isGood && !compare(0, result))
+      return Outcome::Answered;
+  }
   if (isGood) {
     setStatus(result, "ok", "");
-    return true;
+    return Outcome::Answered;
   }
   dropWorker(result["status"]);
-  return result["status"] != "crash" && result["status"] != "environment";
+  return result["status"] == "crash" || result["status"] == "environment" ? Outcome::WorkerGone
+                                                                          : Outcome::Answered;
 }
 
 void Vault::State::screen(const HoldJob &job, Json &result) {
   if (!isOpen)
     return setStatus(result, "usage", "no program is open");
   const Json empty = result;
+  Outcome outcome = Outcome::Answered;
   for (unsigned attempt = 1; attempt <= mostAttempts; ++attempt) {
     result = empty;
-    if (screenOnce(job, result))
+    outcome = screenOnce(job, result);
+    if (outcome == Outcome::Answered)
       return;
   }
+  if (outcome == Outcome::NoWorker)
+    return;
   const std::string message = result.value("message", "");
   if (result["status"] == "crash")
     result["message"] = "the candidate took down " + std::to_string(mostAttempts) +

@@ -22,6 +22,9 @@ struct PlanPlaces {
   static PlanPlaces of(const Plan &plan);
 };
 
+/// Bytes of the device's memory that nobody has now; DeviceFacts::freeBytes is of its opening.
+uint64_t freeMemory(Device &device);
+
 /// Device memory that this process owns, mapped for itself. The driver's virtual memory management
 /// makes it, so that another process can map it as well.
 class DeviceBlock {
