@@ -1,11 +1,9 @@
 //===- Vault.cpp - who holds the device's memory --------------------------===//
 #include "Vault.h"
-#include "HeldProgram.h"
-#include "Turn.h"
+#include "HeldMemory.h"
 #include "WorkerProcess.h"
 
 #ifdef KBRUN_HAS_CUDA
-#include "kbrt/CudaScreen.h"
 #include <algorithm>
 #include <chrono>
 
@@ -29,25 +27,6 @@ constexpr double loadSeconds = 60;
 constexpr unsigned mostCandidates = 16;
 /// A candidate that takes down so many workers is answered instead of tried again.
 constexpr unsigned mostAttempts = 2;
-/// The share of the device's memory that the workers' contexts and our own kernels are left.
-constexpr uint64_t contextShare = 64;
-
-/// One read of the original on one set.
-struct Reference {
-  std::string name;
-  ElementType type = ElementType::Unknown;
-  uint64_t bytes = 0, offset = 0; ///< in the block of results
-  ReferenceFigures figures;
-};
-
-std::string sizeText(uint64_t bytes) {
-  char text[32];
-  const double mib = static_cast<double>(bytes) / (1 << 20);
-  snprintf(text, sizeof text, mib >= 1000 ? "%.1f GiB" : "%.1f MiB",
-           mib >= 1000 ? mib / 1024 : mib);
-  return text;
-}
-
 double medianOf(std::vector<double> values) {
   if (values.empty())
     return 0;
@@ -90,8 +69,7 @@ struct Vault::State {
   State() {
     startSpare();
     startSpare();
-    // While others get the program ready.
-    device = Device::open({0, ""}, noDevice);
+    memory.open(noDevice); // while others get the program ready
   }
   ~State() {
     for (auto &each : ending)
@@ -102,12 +80,13 @@ struct Vault::State {
 
   // Memory.
   bool load(const HoldJob &job, HeldProgram &program, Json &result);
-  bool allocate(const HoldJob &job, Json &result);
-  bool fillInputs(Json &result);
+  bool fill(Json &result);
   /// Makes the work block larger; \p worker has it mapped.
   bool grow(uint64_t bytes, WorkerProcess &worker, Json &result);
-  bool giveBlock(WorkerProcess &worker, const Json &message,
-                 const std::vector<const DeviceBlock *> &given, Json &result);
+  bool give(const std::vector<const DeviceBlock *> &blocks, const Json &message,
+            WorkerProcess &worker, Json &result);
+  /// Adds what the block of results holds to `matches` of \p set.
+  bool compare(size_t set, Json &result);
 
   // Workers.
   void startSpare();
@@ -131,8 +110,6 @@ struct Vault::State {
   /// Runs side \p side on \p set. False: `result` says what became of it.
   bool run(WorkerProcess &worker, size_t side, size_t set, uint8_t poison, double limit,
            Json &result, Json &said);
-  bool keepReferences(size_t set, Json &result);
-  bool compare(size_t set, Json &result);
   bool time(WorkerProcess &worker, const HoldJob &job, bool hasCandidate, double limit,
             Json &result);
   double limitFor(const HoldJob &job) const {
@@ -142,20 +119,15 @@ struct Vault::State {
     return set % 2 ? static_cast<uint8_t>(~job.poison) : job.poison;
   }
 
-  std::unique_ptr<Device> device;
+  HeldMemory memory;
   Problem noDevice; ///< why there is none
-  std::optional<Turn> turn;
-  std::unique_ptr<ResultComparison> comparison;
-  std::unique_ptr<DeviceBlock> inputs, work, results, references;
   std::unique_ptr<WorkerProcess> active, spare;
   std::vector<std::unique_ptr<WorkerProcess>> ending;
 
   bool isOpen = false;
   HoldJob original;
   HeldProgram program;
-  std::vector<uint64_t> firstInputs, firstReferences; ///< offsets in their blocks, by set
-  std::vector<std::vector<Reference>> reads;          ///< by set
-  double slowestSeconds = 0;                          ///< of the original on any set
+  double slowestSeconds = 0; ///< of the original on any set
 };
 
 void Vault::State::startSpare() {
@@ -177,11 +149,11 @@ void Vault::State::dropWorker(const std::string &status) {
   startSpare();
 }
 
-bool Vault::State::giveBlock(WorkerProcess &worker, const Json &message,
-                             const std::vector<const DeviceBlock *> &given, Json &result) {
+bool Vault::State::give(const std::vector<const DeviceBlock *> &blocks, const Json &message,
+                        WorkerProcess &worker, Json &result) {
   std::vector<int> descriptors;
   Problem problem;
-  for (const DeviceBlock *block : given)
+  for (const DeviceBlock *block : blocks)
     if (!problem)
       descriptors.push_back(block->share(problem));
   WorkerProcess::Answer answer;
@@ -219,15 +191,16 @@ bool Vault::State::equip(WorkerProcess &worker, Json &result) {
     setStatus(result, "environment", ready.json.value("message", ""), ready.json.value("note", ""));
     return false;
   }
-  if (!giveBlock(worker,
-                 {{"do", "map"}, {"bytes", {results->bytes(), inputs->bytes(), work->bytes()}}},
-                 {results.get(), inputs.get(), work.get()}, result))
+  Json map = {{"do", "map"}, {"bytes", Json::array()}};
+  for (const DeviceBlock *block : memory.lentBlocks())
+    map["bytes"].push_back(block->bytes());
+  if (!give(memory.lentBlocks(), map, worker, result))
     return false;
   WorkerProcess::Answer loaded = worker.ask({{"do", "load"},
                                              {"side", 0},
                                              {"image", original.image},
                                              {"plans", program.folders()},
-                                             {"inputs", firstInputs}},
+                                             {"inputs", memory.inputPlaces()}},
                                             loadSeconds);
   worker.isEquipped = loaded.status() == "ok";
   if (!worker.isEquipped)
@@ -244,69 +217,14 @@ bool Vault::State::load(const HoldJob &job, HeldProgram &into, Json &result) {
   return error.empty();
 }
 
-bool Vault::State::allocate(const HoldJob &job, Json &result) {
-  if (!device) {
-    setStatus(result, noDevice);
-    return false;
-  }
-  Problem problem;
-  turn.emplace(device->getFacts().uuid);
-  comparison = ResultComparison::create(*device, problem);
-  uint64_t inputBytes = 0, workBytes = 0, resultBytes = 0, referenceBytes = 0;
-  for (const HeldSet &each : program.sets) {
-    const PlanPlaces &places = each.places;
-    firstInputs.push_back(inputBytes);
-    firstReferences.push_back(referenceBytes);
-    inputBytes += places.uploadBytes;
-    referenceBytes += places.readBytes;
-    workBytes = std::max(workBytes, places.workBytes);
-    resultBytes = std::max(resultBytes, places.readBytes);
-  }
-  const uint64_t free = freeMemory(*device);
-  const uint64_t all = inputBytes + workBytes + resultBytes + referenceBytes;
-  const Problem tooMuch{
-      LaunchStatus::OutOfMemory,
-      "screening '" + job.name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
-          sizeText(free) + " are free",
-      "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
-  if (!problem && all + device->getFacts().memoryBytes / contextShare > free)
-    problem = tooMuch;
-  using Sharing = DeviceBlock::Sharing;
-  auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes, Sharing sharing) {
-    if (!problem)
-      block = DeviceBlock::create(*device, bytes, sharing, problem);
-    if (problem.status == LaunchStatus::OutOfMemory)
-      problem = tooMuch;
-  };
-  make(inputs, inputBytes, Sharing::Shareable);
-  make(work, workBytes, Sharing::Shareable);
-  make(results, resultBytes, Sharing::Shareable);
-  make(references, referenceBytes, Sharing::Private);
+bool Vault::State::fill(Json &result) {
+  Watch watch(result, "upload");
+  Problem problem = noDevice;
+  if (!problem && memory.allocate(original.name, program, problem))
+    memory.fillInputs(program, problem);
   if (problem)
     setStatus(result, problem);
   return !problem;
-}
-
-bool Vault::State::fillInputs(Json &result) {
-  Watch watch(result, "upload");
-  Problem problem;
-  for (size_t set = 0; set < program.sets.size(); ++set) {
-    const std::string_view data = program.sets[set].inputs->payloads.data;
-    size_t number = 0;
-    for (const UploadStep *step : stepsOf<UploadStep>(program.sets[set].inputs->plan)) {
-      const uint64_t bytes = step->to.bytes(), to = program.sets[set].places.uploads[number++];
-      if (step->data + bytes > data.size()) {
-        setStatus(result, "environment",
-                  program.folders()[set] + "/" + dataFileName + ": is shorter than its plan says");
-        return false;
-      }
-      if (!inputs->write(firstInputs[set] + to, data.data() + step->data, bytes, problem)) {
-        setStatus(result, problem);
-        return false;
-      }
-    }
-  }
-  return true;
 }
 
 bool Vault::State::grow(uint64_t bytes, WorkerProcess &worker, Json &result) {
@@ -315,23 +233,28 @@ bool Vault::State::grow(uint64_t bytes, WorkerProcess &worker, Json &result) {
     setStatus(result, "environment", unmapped.json.value("message", ""));
     return false;
   }
-  const uint64_t before = work->bytes();
-  work.reset();
-  Problem problem, again;
-  work = DeviceBlock::create(*device, bytes, DeviceBlock::Sharing::Shareable, problem);
-  if (!work)
-    work = DeviceBlock::create(*device, before, DeviceBlock::Sharing::Shareable, again);
-  if (!work) {
+  Problem problem;
+  memory.growWork(bytes, problem);
+  if (!memory.work()) {
     isOpen = false;
-    setStatus(result, again);
+    setStatus(result, "environment", problem.message, problem.note);
     return false;
   }
-  const bool isGiven =
-      giveBlock(worker, {{"do", "mapWork"}, {"bytes", work->bytes()}}, {work.get()}, result);
-  if (isGiven && problem)
-    setStatus(result, toString(problem.status),
-              "its buffers take " + sizeText(bytes) + ": " + problem.message, problem.note);
-  return isGiven && !problem;
+  if (!give({memory.work()}, {{"do", "mapWork"}, {"bytes", memory.work()->bytes()}}, worker,
+            result))
+    return false;
+  if (problem)
+    setStatus(result, problem);
+  return !problem;
+}
+
+bool Vault::State::compare(size_t set, Json &result) {
+  Watch watch(result, "compare");
+  Problem problem;
+  memory.compare(set, result["matches"][set], problem);
+  if (problem)
+    setStatus(result, problem);
+  return !problem;
 }
 
 bool Vault::State::run(WorkerProcess &worker, size_t side, size_t set, uint8_t poison, double limit,
@@ -352,71 +275,6 @@ bool Vault::State::run(WorkerProcess &worker, size_t side, size_t set, uint8_t p
   }
   result["set"] = set;
   return false;
-}
-
-bool Vault::State::keepReferences(size_t set, Json &result) {
-  Problem problem;
-  const Plan &plan = program.sets[set].inputs->plan;
-  std::vector<Reference> &list = reads.emplace_back();
-  for (const ReadStep *step : stepsOf<ReadStep>(plan)) {
-    const Buffer &buffer = plan.buffers[step->from.at.buffer];
-    Reference reference;
-    reference.name =
-        buffer.symbol.empty() ? "output " + std::to_string(list.size()) : buffer.symbol;
-    reference.type = buffer.element;
-    reference.bytes = step->from.bytes();
-    reference.offset = program.sets[set].places.reads[list.size()];
-    // A region that cuts elements in two has no type of its own.
-    const uint64_t width = elementBytes(reference.type);
-    if (width && (step->from.at.offset % width || step->from.width % width))
-      reference.type = ElementType::Unknown;
-    list.push_back(std::move(reference));
-  }
-  turn->shared();
-  bool isDone = references->copy(firstReferences[set], results->address(),
-                                 program.sets[set].places.readBytes, problem);
-  for (Reference &each : list)
-    isDone = isDone && comparison->measureReference(references->address() + firstReferences[set] +
-                                                        each.offset,
-                                                    each.bytes, each.type, each.figures, problem);
-  turn->leave();
-  if (!isDone)
-    setStatus(result, problem);
-  return isDone;
-}
-
-/// Puts what the block of results holds into `matches` of \p set; what stands there already stays
-/// where it is worse.
-bool Vault::State::compare(size_t set, Json &result) {
-  Watch watch(result, "compare");
-  Problem problem;
-  Json &matches = result["matches"][set];
-  if (matches.is_null())
-    matches = Json::array();
-  turn->shared();
-  for (size_t i = 0; i < reads[set].size() && !problem; ++i) {
-    const Reference &reference = reads[set][i];
-    ComparedResult compared;
-    if (!comparison->compare(references->address() + firstReferences[set] + reference.offset,
-                             results->address() + reference.offset, reference.bytes, reference.type,
-                             reference.figures, compared, problem))
-      break;
-    Json match = {{"name", reference.name},
-                  {"type", elementTypeName(reference.type)},
-                  {"elements", compared.elements},
-                  {"differing", compared.differing},
-                  {"otherClass", compared.otherClass},
-                  {"largestError", compared.largestError},
-                  {"relativeL2", compared.relativeL2}};
-    if (matches.size() > i)
-      for (const char *figure : {"differing", "otherClass", "largestError", "relativeL2"})
-        match[figure] = std::max(match[figure], matches[i][figure]);
-    matches[i] = std::move(match);
-  }
-  turn->leave();
-  if (problem)
-    setStatus(result, problem);
-  return !problem;
 }
 
 bool Vault::State::time(WorkerProcess &worker, const HoldJob &job, bool hasCandidate, double limit,
@@ -451,7 +309,7 @@ void Vault::State::open(const HoldJob &job, Json &result) {
   if (!original.plans.empty())
     return setStatus(result, "usage", "a vault holds one program, and this one has one");
   original = job;
-  if (!load(job, program, result) || !allocate(job, result) || !fillInputs(result))
+  if (!load(job, program, result) || !fill(result))
     return;
   WorkerProcess *worker = takeWorker(false, result);
   if (!worker)
@@ -467,7 +325,10 @@ void Vault::State::open(const HoldJob &job, Json &result) {
         result["launches"] = said["launches"];
         result["peakDeviceBytes"] = said["peakDeviceBytes"];
       }
-      if (isSecond ? !compare(set, result) : !keepReferences(set, result))
+      Problem problem;
+      if (!isSecond && !memory.keepReferences(program.sets[set], problem))
+        return setStatus(result, problem);
+      if (isSecond && !compare(set, result))
         return;
     }
   if (job.isTimed && !time(*worker, job, false, originalSeconds, result))
@@ -502,7 +363,7 @@ Vault::State::Outcome Vault::State::screenOnce(const HoldJob &job, Json &result)
   uint64_t workBytes = 0;
   for (const HeldSet &each : candidate.sets)
     workBytes = std::max(workBytes, each.places.workBytes);
-  if (workBytes > work->bytes() && !grow(workBytes, *worker, result)) {
+  if (workBytes > memory.work()->bytes() && !grow(workBytes, *worker, result)) {
     const bool isCandidates = result["status"] == "out-of-memory";
     if (!isCandidates)
       dropWorker("environment");
@@ -514,7 +375,7 @@ Vault::State::Outcome Vault::State::screenOnce(const HoldJob &job, Json &result)
                                               {"side", 1},
                                               {"image", job.image},
                                               {"plans", candidate.folders()},
-                                              {"inputs", firstInputs}},
+                                              {"inputs", memory.inputPlaces()}},
                                              loadSeconds);
   bool isGood = loaded.status() == "ok";
   if (!isGood)
@@ -556,8 +417,10 @@ void Vault::State::screen(const HoldJob &job, Json &result) {
     if (outcome == Outcome::Answered)
       return;
   }
-  if (outcome == Outcome::NoWorker)
+  if (outcome == Outcome::NoWorker) {
+    result["status"] = "environment";
     return;
+  }
   const std::string message = result.value("message", "");
   if (result["status"] == "crash")
     result["message"] = "the candidate took down " + std::to_string(mostAttempts) +
