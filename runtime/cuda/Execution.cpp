@@ -47,7 +47,7 @@ const CubinTable &LoadedImage::Module::getTable() {
 }
 
 Slab::~Slab() {
-  if (address && !h->isLost)
+  if (address && !isLent && !h->isLost)
     h->driver->cuMemFree(address);
 }
 
@@ -56,6 +56,7 @@ Slab &Slab::operator=(Slab &&other) noexcept {
   std::swap(address, other.address);
   std::swap(bytes, other.bytes);
   std::swap(shift, other.shift);
+  std::swap(isLent, other.isLent);
   return *this;
 }
 
@@ -77,6 +78,13 @@ bool Slab::allocate(Device::Handles &handles, uint64_t count, uint64_t offset, P
                  " MiB are free: " + describe(*h->driver, code),
              adviceFor(code)};
   return false;
+}
+
+void Slab::use(Device::Handles &handles, uint64_t place, uint64_t count) {
+  h = &handles;
+  address = place;
+  bytes = count;
+  isLent = true;
 }
 
 void Slab::wipe(uint8_t value) { h->driver->cuMemsetD8Async(address, value, bytes, h->stream); }
@@ -116,6 +124,8 @@ void Staging::add(Device::Handles &handles, const Subject &subject, uint64_t bud
     budget -= payload.size();
   }
 }
+
+void Staging::use(const std::map<size_t, uint64_t> &lent) { copies = {lent.begin(), lent.end()}; }
 
 CUdeviceptr Staging::find(size_t step) const {
   auto copy = copies.find(step);
@@ -277,6 +287,14 @@ bool Execution::read(uint64_t from, const Region &region, char *into) {
          (!into ||
           moveRows(CU_MEMORYTYPE_HOST, reinterpret_cast<uint64_t>(into), region.width,
                    CU_MEMORYTYPE_DEVICE, from, region.pitch, region.width, region.height)) &&
+         wait("the read of step " + std::to_string(index));
+}
+
+bool Execution::keepRead(const LentMemory &memory, uint64_t from, const Region &region) {
+  const uint64_t to = memory.results + memory.reads[keptReads++];
+  return beforeHostWork() &&
+         moveRows(CU_MEMORYTYPE_DEVICE, to, region.width, CU_MEMORYTYPE_DEVICE, from, region.pitch,
+                  region.width, region.height) &&
          wait("the read of step " + std::to_string(index));
 }
 

@@ -42,6 +42,8 @@ public:
   Slab &operator=(Slab &&other) noexcept;
   /// \p shift bytes are left free at the start, so that instances lie differently.
   bool allocate(Device::Handles &handles, uint64_t bytes, uint64_t shift, Problem &problem);
+  /// Memory that stays somebody else's.
+  void use(Device::Handles &handles, uint64_t address, uint64_t bytes);
   uint64_t base() const { return address + shift; }
   /// Every byte becomes \p value.
   void wipe(uint8_t value);
@@ -50,6 +52,7 @@ private:
   Device::Handles *h = nullptr;
   CUdeviceptr address = 0;
   uint64_t bytes = 0, shift = 0;
+  bool isLent = false;
 };
 
 /// A plan's uploads kept on the device, so that its runs need not cross the bus again.
@@ -62,11 +65,13 @@ public:
   /// Copies those uploads of \p subject that fit into \p budget bytes together; a run makes the
   /// others itself.
   void add(Device::Handles &handles, const Subject &subject, uint64_t budget);
+  /// Copies that stay somebody else's, by step.
+  void use(const std::map<size_t, uint64_t> &lent);
   /// 0 if that step's bytes are not there.
   CUdeviceptr find(size_t step) const;
 
 private:
-  Device::Handles *h = nullptr;
+  Device::Handles *h = nullptr;                   // null: they are lent
   std::unordered_map<size_t, CUdeviceptr> copies; // by step
 };
 
@@ -90,6 +95,9 @@ protected:
   bool read(uint64_t from, const Region &region, char *into) override;
   bool matmul(const MatmulStep &step, uint64_t a, uint64_t b, uint64_t c) override;
 
+  /// Leaves what the next read step reads at its place in \p memory, and waits for that.
+  bool keepRead(const LentMemory &memory, uint64_t from, const Region &region);
+
   /// Notes the initial bytes of all variables that the plan names; before the first launch.
   void snapshotSymbols();
   /// Puts a launch into the stream.
@@ -108,10 +116,14 @@ protected:
   uint64_t slabBase;
   uint8_t poison;
   const Staging *staging = nullptr;
+  size_t keptReads = 0; ///< so far, by `keepRead`
   std::string note;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   double wallSeconds;
 };
+
+/// Every byte of the results' place becomes \p poison.
+void wipeResults(Device &device, const LentMemory &memory, uint8_t poison);
 
 } // namespace kbrt::cuda
 

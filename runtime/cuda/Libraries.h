@@ -74,6 +74,9 @@ namespace kbrt::cuda {
   F(cuCtxSetLimit)                                                                                 \
   F(cuMemGetAllocationGranularity)                                                                 \
   F(cuMemAddressReserve)                                                                           \
+  F(cuMemAddressFree)                                                                              \
+  F(cuMemExportToShareableHandle)                                                                  \
+  F(cuMemImportFromShareableHandle)                                                                \
   F(cuMemCreate)                                                                                   \
   F(cuMemRelease)                                                                                  \
   F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(cuMemHostRegister) F(cuMemHostUnregister)

@@ -24,7 +24,11 @@ public:
              const RunOptions &options, HelperKernels *helpers, RunResult &result)
       : Execution(device, subject, layout, base, options.poison, options.wallSeconds),
         options(options), helpers(helpers), result(result) {
-    keepsObservables = options.reads == Reads::Kept || !helpers;
+    keepsObservables = !options.memory && (options.reads == Reads::Kept || !helpers);
+    if (options.memory) {
+      lentUploads.use(options.memory->uploads);
+      staging = &lentUploads;
+    }
   }
 
   void run() {
@@ -59,6 +63,7 @@ private:
   const RunOptions &options;
   HelperKernels *helpers; ///< null: nothing is hashed, and reads are kept
   RunResult &result;
+  Staging lentUploads;
   size_t hashedLaunches = 0;
 };
 
@@ -81,6 +86,8 @@ void CheckedRun::release(uint32_t id) {
 }
 
 bool CheckedRun::read(uint64_t from, const Region &region, char *into) {
+  if (options.memory)
+    return keepRead(*options.memory, from, region);
   if (keepsObservables)
     return Execution::read(from, region, into);
   if (!beforeHostWork())
@@ -251,6 +258,11 @@ bool CheckedRun::launchChecked(const LaunchStep &step, std::vector<std::vector<u
 
 } // namespace
 
+void kbrt::cuda::wipeResults(Device &device, const LentMemory &memory, uint8_t poison) {
+  Device::Handles &h = device.getHandles();
+  h.driver->cuMemsetD8Async(memory.results, poison, memory.resultBytes, h.stream);
+}
+
 RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunOptions &options) {
   using namespace std::chrono;
   auto start = steady_clock::now();
@@ -274,9 +286,14 @@ RunResult kbrt::cuda::execute(Device &device, const Subject &subject, const RunO
   }
   HelperKernels *helpers = nullptr;
   Slab slab;
-  bool isReady =
-      options.separateBuffers || slab.allocate(device.getHandles(), layout.bytes, 0, problem);
-  if (isReady && (options.checkConstInputs || options.reads == Reads::Hashed) &&
+  bool isReady = options.separateBuffers || options.memory ||
+                 slab.allocate(device.getHandles(), layout.bytes, 0, problem);
+  if (options.memory) {
+    slab.use(device.getHandles(), options.memory->work, options.memory->workBytes);
+    wipeResults(device, *options.memory, options.poison);
+  }
+  if (isReady &&
+      (options.checkConstInputs || (options.reads == Reads::Hashed && !options.memory)) &&
       !options.separateBuffers) {
     helpers = HelperKernels::of(device, problem);
     isReady = helpers != nullptr;

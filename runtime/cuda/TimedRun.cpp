@@ -31,6 +31,8 @@ bool TimedRun::beforeDeviceWork(bool isLaunch) {
 }
 
 bool TimedRun::read(uint64_t from, const Region &region, char *) {
+  if (keptIn)
+    return keepRead(*keptIn, from, region);
   if (!endSegment())
     return false;
   addReadHash(helpers, plan, index, from, region, 0);

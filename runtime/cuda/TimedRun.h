@@ -31,6 +31,7 @@ public:
 
   bool run();
 
+  const LentMemory *keptIn = nullptr; ///< reads go there, and are not hashed
   double us = 0;
   bool held = true;
   double smMHz = 0;

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "Child.h"
 #include "Compile.h"
+#include "Hold.h"
+#include "Screen.h"
 #include "Serve.h"
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +26,7 @@ Usage: kb-run [options] JOB.json
        kb-run [options] --plan=FOLDER --image=FILE [--outputs=FOLDER] [--result=FILE]
        kb-run serve -
        kb-run serve FOLDER [--once] [--blob-bytes=N]
+       kb-run hold
        kb-run devices
        kb-run compile REQUEST.json
 
@@ -33,8 +36,9 @@ four options say what is needed and everything else has its default value.
 serve answers jobs: from standard input, one a line, each answered by a line on standard output; or
 from a spool folder that may be shared with other machines, until it is stopped, with --once until
 there are no more jobs; of the files that came with jobs it keeps the latest N bytes (8 GiB).
-devices prints what is known of the CUDA device as JSON. compile makes machine
-code by NVRTC, without a device.
+hold keeps the inputs and results of one program on the device and answers jobs about candidates for
+it, from standard input, one a line. devices prints what is known of the CUDA device as JSON. compile
+makes machine code by NVRTC, without a device.
 
 Options:
   --plan=FOLDER     recording folder with plan.json and data.bin
@@ -192,6 +196,10 @@ int main(int argc, char **argv) {
       return usage("serve takes a folder, or - for standard input");
     return words[1] == "-" ? servePipe() : serveSpool(words[1], once, mostBlobBytes);
   }
+  if (words.size() == 1 && words[0] == "hold")
+    return hold();
+  if (words.size() == 1 && words[0] == "screen")
+    return screenWorker();
   if (words.size() == 1 && words[0] == "devices")
     return showDevices();
   if (words.size() == 2 && words[0] == "compile")

@@ -9,6 +9,7 @@
 #define KBOPT_EVAL_JOBCHANNEL_H
 
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Process.h"
 #include "kb-opt/Support/SharedBytes.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
@@ -72,6 +73,15 @@ struct ProcessChannelOptions {
   double graceSeconds = 60;
   NoticeFunction notice;
 };
+
+/// Sets `kbRun` where it is empty. A `ToolError` if there is none, a `StoreError` if there can be
+/// no such directory.
+llvm::Error findKbRunFor(ProcessChannelOptions &options);
+/// A process of that kb-run with the arguments \p words, in its sandbox: it reads `directory` and
+/// writes to its folder "out", and takes turns with others on this machine.
+ProcessRequest kbRunRequest(const ProcessChannelOptions &options, std::vector<std::string> words);
+/// Links \p from to \p to, or copies it where links cannot reach.
+llvm::Error linkOrCopy(const std::string &from, const std::string &to);
 
 /// One `kb-run serve -`, started when first needed and again when it dies. Jobs
 /// wait for each other. Fails with a `ToolError` if there is no kb-run.

@@ -22,9 +22,6 @@ std::string jobText(const JobRequest &request, const SentSubject &subject,
                     const std::optional<SentSubject> &baseline, llvm::StringRef blobs,
                     llvm::StringRef outputs);
 
-/// Links \p from to \p to, or copies it where links cannot reach.
-llvm::Error linkOrCopy(const std::string &from, const std::string &to);
-
 /// The result in \p text; an error names \p sender if it is none.
 llvm::Expected<llvm::json::Object> parseResult(llvm::StringRef text, llvm::StringRef sender);
 

@@ -105,24 +105,9 @@ static std::optional<std::string> turnsFolder() {
 }
 
 Error ProcessChannel::startServer() {
-  ProcessRequest request;
-  request.argv = command = {options.kbRun, "serve", "-"};
+  ProcessRequest request = kbRunRequest(options, {"serve", "-"});
+  command = {options.kbRun, "serve", "-"};
   request.purpose = "kb-run server";
-  request.memoryBytes = options.memoryBytes;
-  if (options.sandboxed) {
-    StringRef tools = sys::path::parent_path(options.kbRun);
-    request.sandbox = Sandbox{{options.directory}, {options.directory + "/out"}};
-    request.sandbox->seesGpus = options.seesGpus;
-    if (std::optional<std::string> turns = options.seesGpus ? turnsFolder() : std::nullopt)
-      request.sandbox->writable.push_back(*turns);
-    // kb-run's library and the toolkit's may be below the home directory.
-    if (!tools.empty())
-      request.sandbox->readable.insert(request.sandbox->readable.begin(),
-                                       sys::path::parent_path(tools).str());
-    if (const char *toolkit = std::getenv("CUDA_PATH");
-        options.seesGpus && toolkit && sys::fs::is_directory(toolkit))
-      request.sandbox->readable.insert(request.sandbox->readable.begin(), toolkit);
-  }
   Expected<std::unique_ptr<ChildProcess>> started = ChildProcess::start(request);
   if (!started)
     return started.takeError();
@@ -240,7 +225,29 @@ Expected<JobAnswer> ProcessChannel::answer(const JobRequest &request) {
 
 } // namespace
 
-Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options) {
+ProcessRequest kbRunRequest(const ProcessChannelOptions &options, std::vector<std::string> words) {
+  ProcessRequest request;
+  request.argv = std::move(words);
+  request.argv.insert(request.argv.begin(), options.kbRun);
+  request.memoryBytes = options.memoryBytes;
+  if (!options.sandboxed)
+    return request;
+  StringRef tools = sys::path::parent_path(options.kbRun);
+  request.sandbox = Sandbox{{options.directory}, {options.directory + "/out"}};
+  request.sandbox->seesGpus = options.seesGpus;
+  if (std::optional<std::string> turns = options.seesGpus ? turnsFolder() : std::nullopt)
+    request.sandbox->writable.push_back(*turns);
+  // kb-run's library and the toolkit's may be below the home directory.
+  if (!tools.empty())
+    request.sandbox->readable.insert(request.sandbox->readable.begin(),
+                                     sys::path::parent_path(tools).str());
+  if (const char *toolkit = std::getenv("CUDA_PATH");
+      options.seesGpus && toolkit && sys::fs::is_directory(toolkit))
+    request.sandbox->readable.insert(request.sandbox->readable.begin(), toolkit);
+  return request;
+}
+
+Error findKbRunFor(ProcessChannelOptions &options) {
   if (options.kbRun.empty()) {
     std::optional<std::string> found = findKbRun();
     if (!found)
@@ -248,7 +255,11 @@ Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions
                                    std::vector<std::string>{"kb-run"}, -1, "", "run scripts/build");
     options.kbRun = *found;
   }
-  if (Error error = realFileSystem().createDirectories(options.directory))
+  return realFileSystem().createDirectories(options.directory + "/out");
+}
+
+Expected<std::unique_ptr<JobChannel>> createProcessChannel(ProcessChannelOptions options) {
+  if (Error error = findKbRunFor(options))
     return std::move(error);
   return std::make_unique<ProcessChannel>(std::move(options));
 }

@@ -68,6 +68,16 @@ struct ReadContents {
                       ///< is written
 };
 
+/// Memory that an execution is given: it allocates none for buffers, its uploads come from the
+/// device, and what it reads stays there. All of it but the uploads is wiped before. Addresses are
+/// the device's.
+struct LentMemory {
+  uint64_t work = 0, workBytes = 0; ///< for the buffers, a multiple of 512
+  uint64_t results = 0, resultBytes = 0;
+  std::vector<uint64_t> reads;        ///< by number of the read step: offset in `results`
+  std::map<size_t, uint64_t> uploads; ///< by step: where its bytes lie, row after row
+};
+
 /// What becomes of the bytes that a plan reads back.
 enum class Reads {
   Kept,  ///< RunResult::observables has them
@@ -77,6 +87,8 @@ enum class Reads {
 struct RunOptions {
   Reads reads = Reads::Kept;
   const ReadContents *contents = nullptr; ///< for Reads::Hashed; null: without salts, and no files
+  /// Null: memory of its own. With it reads go there, whatever `reads` says.
+  const LentMemory *memory = nullptr;
   /// Fresh buffers hold this byte.
   uint8_t poison = 0xCB;
   /// For the whole plan; 0 is no limit.

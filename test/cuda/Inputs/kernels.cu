@@ -119,3 +119,21 @@ __global__ void divergentBarrier(int n, int *y) {
   if (i < n)
     y[i] = i;
 }
+
+// Of two buffers, the bytes of the first or of the second: an original and a candidate whose
+// results are what a test wants them to be.
+__global__ void copyFirst(int n, const char *a, const char *b, char *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a[i];
+}
+__global__ void copySecond(int n, const char *a, const char *b, char *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = b[i];
+}
+
+// Outside of its buffer, and perhaps of all that it may write to.
+__global__ void writeBefore(int n, long long distance, int *y) {
+  *reinterpret_cast<volatile int *>(reinterpret_cast<char *>(y) - distance) = n;
+}

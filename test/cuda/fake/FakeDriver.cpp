@@ -2,7 +2,9 @@
 //
 // A libcuda.so.1 for tests, found by LD_LIBRARY_PATH: device memory is the
 // host's, the kernels of test/cuda/Inputs/kernels.cu are functions of the host
-// (Kernels.h), time is counted, and any call fails when asked to. What it says
+// (Kernels.h), time is counted, and any call fails when asked to. Memory that is
+// shared is a file without a name that each process maps with its own rights: a write
+// to a mapping that is read only, or between mappings, ends the process. What it says
 // of itself comes from the environment variable KB_FAKE_CUDA, words with commas:
 //
 //   NAME=CODE      function NAME (cuInit) answers CODE
@@ -18,8 +20,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
+#include <fcntl.h>
 #include <map>
 #include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace {
 
@@ -67,6 +73,12 @@ bool isBusy = false;     ///< a kernel runs that does not end
 double microseconds = 0; ///< of the device, so far
 unsigned long usedBytes = 0;
 std::map<CUdeviceptr, size_t> allocations;
+
+struct SharedMemory {
+  size_t bytes = 0; ///< that this process made
+  bool isShareable = false;
+};
+std::map<int, SharedMemory> shared; ///< by file descriptor, which is its handle
 
 /// What the call of \p function answers; the suffixes that cuda.h's macros add do not count.
 CUresult answer(const std::string &function) {
@@ -128,11 +140,12 @@ CUresult cuDeviceGetPCIBusId(char *name, int bytes, CUdevice) {
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
   int arch = static_cast<int>(settings().numbers["arch"]);
-  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? arch / 10
-           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? arch % 10
-           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 4
-           : which == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE            ? 1 << 16
-                                                                   : 0;
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR                      ? arch / 10
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR                    ? arch % 10
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                        ? 4
+           : which == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE                               ? 1 << 16
+           : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ? 1
+                                                                                      : 0;
   return answer(__func__);
 }
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
@@ -192,6 +205,91 @@ CUresult cuMemFreeHost(void *memory) {
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *address, void *memory, unsigned) {
   *address = reinterpret_cast<CUdeviceptr>(memory);
   return answer(__func__);
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *,
+                                       CUmemAllocationGranularity_flags) {
+  *granularity = 2 << 20;
+  return answer(__func__);
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+                     const CUmemAllocationProp *properties, unsigned long long) {
+  ANSWER();
+  if (usedBytes + bytes > settings().numbers["memory"])
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const bool isShareable =
+      properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  int file = memfd_create(isShareable ? "fake-shareable" : "fake-private", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  usedBytes += bytes;
+  shared[file] = {bytes, isShareable};
+  *handle = static_cast<CUmemGenericAllocationHandle>(file);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  ANSWER();
+  int file = static_cast<int>(handle);
+  usedBytes -= shared[file].bytes;
+  shared.erase(file);
+  close(file);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemExportToShareableHandle(void *into, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType, unsigned long long) {
+  ANSWER();
+  if (!shared[static_cast<int>(handle)].isShareable)
+    return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<int *>(into) = dup(static_cast<int>(handle));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
+                                        CUmemAllocationHandleType) {
+  ANSWER();
+  int file = fcntl(static_cast<int>(reinterpret_cast<uintptr_t>(from)), F_DUPFD_CLOEXEC, 0);
+  struct stat status = {};
+  if (file < 0 || fstat(file, &status) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  shared[file] = {0, true}; // another process pays for it
+  *handle = static_cast<CUmemGenericAllocationHandle>(file);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t, CUdeviceptr,
+                             unsigned long long) {
+  ANSWER();
+  const size_t whole = bytes + (2 << 20);
+  void *place = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto start = reinterpret_cast<CUdeviceptr>(place), end = start + whole;
+  *address = (start + (2 << 20) - 1) / (2 << 20) * (2 << 20);
+  if (*address > start)
+    munmap(place, *address - start);
+  munmap(pointer(*address + bytes), end - *address - bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
+  munmap(pointer(address), bytes);
+  return answer(__func__);
+}
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
+  ANSWER();
+  void *place =
+      mmap(pointer(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, static_cast<int>(handle), 0);
+  return place == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+  mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+       -1, 0);
+  return answer(__func__);
+}
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t) {
+  ANSWER();
+  const bool isWritable = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return mprotect(pointer(address), bytes, isWritable ? PROT_READ | PROT_WRITE : PROT_READ) == 0
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {

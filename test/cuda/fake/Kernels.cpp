@@ -1,8 +1,11 @@
 //===- Kernels.cpp - kernels of the fake driver ---------------------------===//
 #include "Kernels.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <unistd.h>
 
 using namespace fake;
 
@@ -49,6 +52,25 @@ Ending writeInput(const Launch &launch) {
   return Ending::Done;
 }
 
+/// Copies n bytes of the first or the second of two buffers.
+template <int Which> Ending copyBytes(const Launch &launch) {
+  std::memcpy(launch.get<char *>(3), launch.get<const char *>(1 + Which),
+              static_cast<size_t>(launch.get<int>(0)));
+  return Ending::Done;
+}
+
+Ending writeBefore(const Launch &launch) {
+  auto *y = launch.get<char *>(2);
+  *reinterpret_cast<volatile int *>(y - launch.get<long long>(1)) = launch.get<int>(0);
+  return Ending::Done;
+}
+
+/// Not even the process goes on.
+Ending hang(const Launch &) {
+  for (;;)
+    pause();
+}
+
 template <Ending ending> Ending endWith(const Launch &) { return ending; }
 
 /// kb_hash4 and kb_hash1.
@@ -62,6 +84,74 @@ template <typename Word> Ending hash(const Launch &launch) {
     sum += x ^ (x >> 32);
   }
   *launch.get<uint64_t *>(3) += sum;
+  return Ending::Done;
+}
+
+// What runtime/cuda/ComparePtx.h says of kb_compare and kb_squares.
+
+struct Half {
+  uint16_t bits;
+  double value() const {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
+    if (exponent == 31)
+      return fraction ? NAN : sign * INFINITY;
+    return sign *
+           (exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24));
+  }
+};
+struct Brain {
+  uint16_t bits;
+  double value() const {
+    uint32_t wide = uint32_t(bits) << 16;
+    float result;
+    std::memcpy(&result, &wide, sizeof result);
+    return result;
+  }
+};
+template <typename Float> struct Plain {
+  Float number;
+  double value() const { return number; }
+};
+
+template <typename T> Ending squares(const Launch &launch) {
+  auto *reference = launch.get<const T *>(0);
+  auto *counts = launch.get<uint64_t *>(2);
+  auto *sums = launch.get<double *>(2);
+  for (uint64_t i = 0; i < launch.get<uint64_t>(1); ++i) {
+    const double r = reference[i].value();
+    if (!std::isfinite(r))
+      continue;
+    ++counts[0];
+    sums[1] += r * r;
+  }
+  return Ending::Done;
+}
+
+template <typename T> Ending compareFloats(const Launch &launch) {
+  auto *reference = launch.get<const T *>(0), *candidate = launch.get<const T *>(1);
+  auto *counts = launch.get<uint64_t *>(4);
+  auto *sums = launch.get<double *>(4);
+  for (uint64_t i = 0; i < launch.get<uint64_t>(2); ++i) {
+    const double r = reference[i].value(), c = candidate[i].value();
+    if (std::memcmp(reference + i, candidate + i, sizeof(T)) == 0 ||
+        (std::isnan(r) && std::isnan(c)))
+      continue;
+    ++counts[0];
+    if (!std::isfinite(r) || !std::isfinite(c)) {
+      ++counts[1];
+      sums[3] += std::isfinite(r) ? r * r : 0;
+      continue;
+    }
+    sums[2] += (c - r) * (c - r);
+    sums[4] = std::fmax(sums[4], std::fabs(c - r) / std::max(std::fabs(r), launch.get<double>(3)));
+  }
+  return Ending::Done;
+}
+
+template <typename Word> Ending compareWords(const Launch &launch) {
+  auto *reference = launch.get<const Word *>(0), *candidate = launch.get<const Word *>(1);
+  for (uint64_t i = 0; i < launch.get<uint64_t>(2); ++i)
+    *launch.get<uint64_t *>(4) += reference[i] != candidate[i];
   return Ending::Done;
 }
 
@@ -90,6 +180,22 @@ constexpr Kernel kernels[] = {
     {"kb_hash4", 0, hash<uint32_t>},
     {"kb_hash1", 0, hash<uint8_t>},
     {"kb_clock", 0, clock},
+    {"_Z9copyFirstiPKcS0_Pc", 40, copyBytes<0>},
+    {"_Z10copySecondiPKcS0_Pc", 20, copyBytes<1>},
+    {"_Z11writeBeforeixPi", 20, writeBefore},
+    {"_Z7hangingiPi", 20, hang},
+    {"kb_compare_f64", 0, compareFloats<Plain<double>>},
+    {"kb_compare_f32", 0, compareFloats<Plain<float>>},
+    {"kb_compare_f16", 0, compareFloats<Half>},
+    {"kb_compare_bf16", 0, compareFloats<Brain>},
+    {"kb_compare_b8", 0, compareWords<uint64_t>},
+    {"kb_compare_b4", 0, compareWords<uint32_t>},
+    {"kb_compare_b2", 0, compareWords<uint16_t>},
+    {"kb_compare_b1", 0, compareWords<uint8_t>},
+    {"kb_squares_f64", 0, squares<Plain<double>>},
+    {"kb_squares_f32", 0, squares<Plain<float>>},
+    {"kb_squares_f16", 0, squares<Half>},
+    {"kb_squares_bf16", 0, squares<Brain>},
 };
 
 } // namespace

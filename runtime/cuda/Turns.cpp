@@ -1,0 +1,172 @@
+//===- Turns.cpp - two images timed in short turns ------------------------===//
+//
+// Owns the times of screening: few samples, one set of buffers in lent memory,
+// no statistics. What a sample is, is TimedRun.h's; figures that decide come
+// from Timing.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "TimedRun.h"
+#include "kbrt/CudaScreen.h"
+
+#include <algorithm>
+
+using namespace kbrt;
+using namespace kbrt::cuda;
+
+namespace {
+
+/// A candidate that takes so many times as long in the first, unmeasured pair is timed no further.
+constexpr double hopelessRatio = 4;
+
+class Turns {
+public:
+  Turns(Device &device, const TurnsOptions &options, TurnsResult &result)
+      : device(device), h(device.getHandles()), options(options), result(result) {
+    timing.poison = options.poison;
+    timing.wallSeconds = options.wallSeconds;
+  }
+  ~Turns() {
+    if (h.isLost)
+      return;
+    if (events.begin)
+      h.driver->cuEventDestroy(events.begin);
+    if (events.end)
+      h.driver->cuEventDestroy(events.end);
+  }
+
+  void add(const Subject &subject, const LentMemory &memory, bool isCandidate) {
+    sides.push_back({&subject, &memory, SlabLayout::of(*subject.plan), {}, {}, isCandidate});
+    sides.back().slab.use(h, memory.work, memory.workBytes);
+    sides.back().staging.use(memory.uploads);
+  }
+  void run();
+
+private:
+  struct Side {
+    const Subject *subject;
+    const LentMemory *memory;
+    SlabLayout layout;
+    Slab slab;
+    Staging staging;
+    bool isCandidate;
+  };
+
+  bool prepare();
+  /// Microseconds of one iteration; nothing after it failed.
+  std::optional<double> iterate(Side &side);
+  bool sample(Side &side);
+  bool isKnownEnough() const;
+  void fail(const Problem &problem, bool isOriginals) {
+    result.status = problem.status;
+    result.message = problem.message;
+    result.note = problem.note;
+    result.isOriginals = isOriginals;
+  }
+
+  Device &device;
+  Device::Handles &h;
+  const TurnsOptions &options;
+  TurnsResult &result;
+  TimingOptions timing;
+  HelperKernels *helpers = nullptr;
+  Events events;
+  std::vector<Side> sides;
+};
+
+bool Turns::prepare() {
+  Problem problem;
+  helpers = HelperKernels::of(device, problem);
+  CUresult code = CUDA_SUCCESS;
+  if (helpers)
+    for (CUevent *event : {&events.begin, &events.end})
+      if (code == CUDA_SUCCESS)
+        code = h.driver->cuEventCreate(event, 0);
+  if (code != CUDA_SUCCESS)
+    problem = {LaunchStatus::Environment, "an event: " + describe(*h.driver, code),
+               adviceFor(code)};
+  for (Side &side : sides)
+    if (!problem && !side.subject->image->reload(problem)) {
+      fail(problem, !side.isCandidate);
+      return false;
+    }
+  if (problem)
+    fail(problem, /*isOriginals=*/true);
+  return !problem;
+}
+
+std::optional<double> Turns::iterate(Side &side) {
+  TimedRun run(device, *side.subject, side.layout, side.slab, timing, side.staging, *helpers,
+               events, /*cold=*/true);
+  if (side.isCandidate) {
+    wipeResults(device, *side.memory, options.poison);
+    run.keptIn = side.memory;
+  }
+  if (!run.run()) {
+    fail(run.problem(), !side.isCandidate);
+    return std::nullopt;
+  }
+  // No result may lie around for the next image to find.
+  side.slab.wipe(options.poison);
+  return run.us;
+}
+
+bool Turns::sample(Side &side) {
+  std::optional<double> us = iterate(side);
+  if (us)
+    (side.isCandidate ? result.candidateUs : result.originalUs).push_back(*us);
+  options.between();
+  return us.has_value();
+}
+
+bool Turns::isKnownEnough() const {
+  if (result.candidateUs.empty())
+    return result.originalUs.size() >= 4;
+  auto [leastA, mostA] = std::minmax_element(result.originalUs.begin(), result.originalUs.end());
+  auto [leastB, mostB] = std::minmax_element(result.candidateUs.begin(), result.candidateUs.end());
+  return result.candidateUs.size() >= options.mostPairs || *leastA >= options.apartRatio * *mostB ||
+         *leastB >= options.apartRatio * *mostA;
+}
+
+void Turns::run() {
+  if (!prepare())
+    return;
+  for (Side &side : sides)
+    side.slab.wipe(options.poison);
+  options.begins();
+  // Machine code is loaded and clocks rise.
+  std::vector<double> first;
+  for (Side &side : sides) {
+    std::optional<double> us = iterate(side);
+    if (!us)
+      return options.ends();
+    first.push_back(*us);
+    options.between();
+  }
+  if (first.size() == 2 && first[1] >= hopelessRatio * first[0]) {
+    result.originalUs = {first[0]};
+    result.candidateUs = {first[1]};
+    return options.ends();
+  }
+  bool goesOn = true;
+  while (goesOn) {
+    for (bool second : {false, true, true, false})
+      goesOn = goesOn && sample(sides[second && sides.size() == 2]);
+    goesOn = goesOn && !isKnownEnough();
+  }
+  options.ends();
+}
+
+} // namespace
+
+TurnsResult kbrt::cuda::timeInTurns(Device &device, const Subject &original,
+                                    const LentMemory &originalMemory, const Subject &candidate,
+                                    const LentMemory &candidateMemory,
+                                    const TurnsOptions &options) {
+  TurnsResult result;
+  Turns turns(device, options, result);
+  turns.add(original, originalMemory, false);
+  if (candidate.image)
+    turns.add(candidate, candidateMemory, true);
+  turns.run();
+  return result;
+}

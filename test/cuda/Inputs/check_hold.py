@@ -1,0 +1,103 @@
+"""Drives `kb-run hold` on the fake driver (test/cuda/fake) and checks what it says.
+
+usage: check_hold.py KB_RUN LIBRARIES FOLDER, where FOLDER was made by make_fake.py"""
+
+import os
+import re
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import hold_cases  # noqa: E402
+
+KB_RUN, LIBRARIES, FOLDER = sys.argv[1:]
+failed = 0
+
+
+def check(name, good, detail=""):
+    global failed
+    failed += not good
+    print(f"{'ok  ' if good else 'FAIL'} {name}{'' if good else '  ' + str(detail)}", flush=True)
+
+
+def start(fake=""):
+    return hold_cases.Hold(KB_RUN, FOLDER, LD_LIBRARY_PATH=LIBRARIES, KB_FAKE_CUDA=fake)
+
+
+def mapped(process, name):
+    """Files of that name that a process maps, by inode, and with which rights."""
+    with open(f"/proc/{process}/maps") as file:
+        lines = [line.split() for line in file if f"memfd:{name}" in line]
+    return {line[4]: line[1][:2] for line in lines}
+
+
+hold_cases.write_all(FOLDER)
+hold = start()
+answer = hold_cases.check_figures(hold, check)
+check("medians are of the two programs' times", round(answer["originalUs"]) == 12 * 40 and round(answer["candidateUs"]) == 12 * 20,
+      answer)
+vault, worker = hold.process.pid, hold.workers()[0]
+check("the vault has three blocks to lend and one of its own",
+      (len(mapped(vault, "fake-shareable")), len(mapped(vault, "fake-private"))) == (3, 1), mapped(vault, "fake"))
+check("a worker maps the inputs to read them, and nothing of the references",
+      sorted(mapped(worker, "fake-shareable").values()) == ["r-", "rw", "rw"] and not mapped(worker, "fake-private"),
+      mapped(worker, "fake"))
+check("the spare has nothing yet", not mapped(hold.workers()[1], "fake"), mapped(hold.workers()[1], "fake"))
+check("the end of its jobs is the vault's end", hold.close() == 0)
+
+hold = start()
+answer = hold.ask("screen", "good")
+check("nothing is screened before a program is open", answer["status"] == "usage", answer)
+answer = hold.ask("open", "good", name="x.cu")
+check("open", answer["status"] == "ok" and not hold_cases.differs(answer), answer)
+answer = hold.ask("open", "good", name="x.cu")
+check("a vault has one program", answer["status"] == "usage" and "holds one program" in answer["message"], answer)
+for name, (_, status, message) in hold_cases.CANDIDATES.items():
+    before = hold.workers()
+    answer = hold.ask("screen", name)
+    check(f"{name}: {status}", re.fullmatch(status, answer["status"]) and re.search(message, answer["message"]), answer)
+    stays = status in ("ok", "unsupported", "out-of-memory")
+    check(f"{name}: the worker {'stays' if stays else 'goes, and the spare takes its place'}",
+          hold.workers() == before if stays else before[0] not in hold.workers(), (before, hold.workers()))
+    if status == "fault":
+        check(f"{name}: nothing else went", hold.workers()[0] == before[1], (before, hold.workers()))
+    answer = hold.ask("screen", "good")
+    check(f"{name}: the next one is answered right", answer["status"] == "ok" and not hold_cases.differs(answer) and
+          answer["samples"] == 8, answer)
+match = hold.ask("screen", "wrong")["matches"][0][0]
+check("wrong: every element", (match["elements"], match["differing"], match["name"]) == (1000, 1000, "output 0"), match)
+begin = time.time()
+answer = hold.ask("screen", "hanging", leastLimitSeconds=0.1)
+check("a worker that does not answer is killed", answer["status"] == "timeout" and time.time() - begin < 20 and
+      re.search("did not answer within .* while kernel _Z7hangingiPi ran", answer["message"]), answer)
+check("and answered once", not hold_cases.differs(hold.ask("screen", "good")))
+before = hold.workers()[0]
+answer = hold.ask("screen", "good", fresh=True)
+check("a fresh process is another one", answer["status"] == "ok" and hold.workers()[0] != before, answer)
+before = hold.workers()[0]
+used = [hold.ask("screen", "good", timed=False)["samples"] for _ in range(15)]
+check("fifteen more candidates share it", hold.workers()[0] == before and used == 15 * [0], used)
+check("the seventeenth has another one", hold.ask("screen", "good")["status"] == "ok" and hold.workers()[0] != before)
+os.kill(hold.workers()[0], 9)
+answer = hold.ask("screen", "good")
+check("a worker that died while it waited costs no candidate", answer["status"] == "ok", answer)
+answer = hold.ask("screen", "good", colour="red")
+check("unknown fields are errors", answer["status"] == "usage" and answer["message"] == "colour: unknown field", answer)
+check("the vault ends", hold.close() == 0)
+
+for fake, status, message in (
+        ("memory=10000000", "out-of-memory", r"^screening 'x.cu' takes 10.0 MiB of the GPU's memory, and 9.5 MiB are free$"),
+        ("cuMemCreate@2=2", "out-of-memory", r"^screening 'x.cu' takes 10.0 MiB of the GPU's memory, and 1.0 GiB are free$"),
+        ("cuMemExportToShareableHandle=801", "environment", r"^this driver cannot share device memory: CUDA_ERROR_801 "),
+        ("cuMemCreate=801", "environment", r"^this driver cannot share device memory: CUDA_ERROR_801 "),
+        ("cuMemImportFromShareableHandle=1", "environment", r"^a worker: this driver cannot share device memory: CUDA_ERROR_1 "),
+        ("devices=0", "environment", "^no CUDA device")):
+    hold = start(fake)
+    answer = hold.ask("open", "larger", name="x.cu")
+    check(f"open with {fake}: {status}", answer["status"] == status and re.search(message, answer["message"]), answer)
+    hold.close()
+hold = start()
+answer = hold.ask("open", "illegal", name="x.cu")
+check("an original that faults is reported", answer["status"] == "fault", answer)
+hold.close()
+print(f"{failed} checks failed")

@@ -1,0 +1,152 @@
+//===- HeldMemory.cpp -----------------------------------------------------===//
+#include "HeldMemory.h"
+
+#ifdef KBRUN_HAS_CUDA
+#include <algorithm>
+
+namespace kbrun {
+
+using namespace kbrt;
+using namespace kbrt::cuda;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// The share of the device's memory that the workers' contexts and our own kernels are left.
+constexpr uint64_t contextShare = 64;
+
+std::string sizeText(uint64_t bytes) {
+  char text[32];
+  const double mib = static_cast<double>(bytes) / (1 << 20);
+  snprintf(text, sizeof text, mib >= 1000 ? "%.1f GiB" : "%.1f MiB",
+           mib >= 1000 ? mib / 1024 : mib);
+  return text;
+}
+
+} // namespace
+
+void HeldMemory::open(Problem &problem) {
+  device = Device::open({0, ""}, problem);
+  if (!device)
+    return;
+  turn.emplace(device->getFacts().uuid);
+  comparison = ResultComparison::create(*device, problem);
+}
+
+bool HeldMemory::allocate(const std::string &name, const HeldProgram &program, Problem &problem) {
+  uint64_t inputBytes = 0, workBytes = 0, resultBytes = 0, referenceBytes = 0;
+  for (const HeldSet &set : program.sets) {
+    firstInputs.push_back(inputBytes);
+    inputBytes += set.places.uploadBytes;
+    referenceBytes += set.places.readBytes;
+    workBytes = std::max(workBytes, set.places.workBytes);
+    resultBytes = std::max(resultBytes, set.places.readBytes);
+  }
+  const uint64_t all = inputBytes + workBytes + resultBytes + referenceBytes;
+  const uint64_t free = freeMemory(*device);
+  const Problem tooMuch{
+      LaunchStatus::OutOfMemory,
+      "screening '" + name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
+          sizeText(free) + " are free",
+      "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
+  if (all + device->getFacts().memoryBytes / contextShare > free)
+    problem = tooMuch;
+  auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes,
+                  DeviceBlock::Sharing sharing) {
+    if (!problem)
+      block = DeviceBlock::create(*device, bytes, sharing, problem);
+    if (problem.status == LaunchStatus::OutOfMemory)
+      problem = tooMuch;
+  };
+  make(inputs, inputBytes, DeviceBlock::Sharing::Shareable);
+  make(workBlock, workBytes, DeviceBlock::Sharing::Shareable);
+  make(results, resultBytes, DeviceBlock::Sharing::Shareable);
+  make(references, referenceBytes, DeviceBlock::Sharing::Private);
+  return !problem;
+}
+
+bool HeldMemory::fillInputs(const HeldProgram &program, Problem &problem) {
+  for (size_t i = 0; i < program.sets.size(); ++i) {
+    const HeldSet &set = program.sets[i];
+    const std::string_view data = set.inputs->payloads.data;
+    size_t number = 0;
+    for (const UploadStep *step : stepsOf<UploadStep>(set.inputs->plan)) {
+      const uint64_t bytes = step->to.bytes(), to = firstInputs[i] + set.places.uploads[number++];
+      if (step->data + bytes > data.size())
+        problem = {LaunchStatus::Environment,
+                   set.folder + "/" + dataFileName + ": is shorter than its plan says", ""};
+      if (problem || !inputs->write(to, data.data() + step->data, bytes, problem))
+        return false;
+    }
+  }
+  return true;
+}
+
+void HeldMemory::growWork(uint64_t bytes, Problem &problem) {
+  const uint64_t before = workBlock->bytes();
+  workBlock.reset();
+  workBlock = DeviceBlock::create(*device, bytes, DeviceBlock::Sharing::Shareable, problem);
+  if (workBlock)
+    return;
+  problem.message = "its buffers take " + sizeText(bytes) + ": " + problem.message;
+  Problem again;
+  workBlock = DeviceBlock::create(*device, before, DeviceBlock::Sharing::Shareable, again);
+  if (!workBlock)
+    problem = again;
+}
+
+bool HeldMemory::keepReferences(const HeldSet &set, Problem &problem) {
+  std::vector<Reference> &list = reads.emplace_back();
+  const Plan &plan = set.inputs->plan;
+  for (const ReadStep *step : stepsOf<ReadStep>(plan)) {
+    const Buffer &buffer = plan.buffers[step->from.at.buffer];
+    Reference read;
+    read.name = buffer.symbol.empty() ? "output " + std::to_string(list.size()) : buffer.symbol;
+    read.type = buffer.element;
+    read.bytes = step->from.bytes();
+    read.result = set.places.reads[list.size()];
+    read.reference = referencesEnd + read.result;
+    // A region that cuts elements in two has no type of its own.
+    const uint64_t width = elementBytes(read.type);
+    if (width && (step->from.at.offset % width || step->from.width % width))
+      read.type = ElementType::Unknown;
+    list.push_back(std::move(read));
+  }
+  turn->shared();
+  bool isDone = references->copy(referencesEnd, results->address(), set.places.readBytes, problem);
+  for (Reference &read : list)
+    isDone = isDone && comparison->measureReference(references->address() + read.reference,
+                                                    read.bytes, read.type, read.figures, problem);
+  turn->leave();
+  referencesEnd += set.places.readBytes;
+  return isDone;
+}
+
+void HeldMemory::compare(size_t set, Json &matches, Problem &problem) {
+  if (matches.is_null())
+    matches = Json::array();
+  turn->shared();
+  for (size_t i = 0; i < reads[set].size(); ++i) {
+    const Reference &read = reads[set][i];
+    ComparedResult compared;
+    if (!comparison->compare(references->address() + read.reference,
+                             results->address() + read.result, read.bytes, read.type, read.figures,
+                             compared, problem))
+      break;
+    Json match = {{"name", read.name},
+                  {"type", elementTypeName(read.type)},
+                  {"elements", compared.elements},
+                  {"differing", compared.differing},
+                  {"otherClass", compared.otherClass},
+                  {"largestError", compared.largestError},
+                  {"relativeL2", compared.relativeL2}};
+    if (matches.size() > i)
+      for (const char *figure : {"differing", "otherClass", "largestError", "relativeL2"})
+        match[figure] = std::max(match[figure], matches[i][figure]);
+    matches[i] = std::move(match);
+  }
+  turn->leave();
+}
+
+} // namespace kbrun
+#endif
