@@ -9,14 +9,22 @@
 #include "kbrt/CudaScreen.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace kbrt;
 using namespace kbrt::cuda;
 
 namespace {
 
-/// A candidate that takes so many times as long in the first, unmeasured pair is timed no further.
+/// A candidate that takes so many times as long in the first pair, in which machine code is loaded
+/// and clocks rise, is timed no further.
 constexpr double hopelessRatio = 4;
+/// In an execution of this length nobody sees what the first one has to do beside.
+constexpr double longUs = 20e3;
+/// Samples of so much time together are enough, from two of each on.
+constexpr double enoughUs = 300e3;
+/// Of an original alone, whose time need not be compared with any.
+constexpr size_t mostAlone = 4;
 
 class Turns {
 public:
@@ -119,12 +127,15 @@ bool Turns::sample(Side &side) {
 }
 
 bool Turns::isKnownEnough() const {
-  if (result.candidateUs.empty())
-    return result.originalUs.size() >= 4;
-  auto [leastA, mostA] = std::minmax_element(result.originalUs.begin(), result.originalUs.end());
-  auto [leastB, mostB] = std::minmax_element(result.candidateUs.begin(), result.candidateUs.end());
-  return result.candidateUs.size() >= options.mostPairs || *leastA >= options.apartRatio * *mostB ||
-         *leastB >= options.apartRatio * *mostA;
+  const std::vector<double> &a = result.originalUs, &b = result.candidateUs;
+  const double together =
+      std::accumulate(a.begin(), a.end(), 0.0) + std::accumulate(b.begin(), b.end(), 0.0);
+  if (sides.size() == 1)
+    return a.size() >= mostAlone || together >= enoughUs;
+  auto [leastA, mostA] = std::minmax_element(a.begin(), a.end());
+  auto [leastB, mostB] = std::minmax_element(b.begin(), b.end());
+  return b.size() >= options.mostPairs || (b.size() >= 2 && together >= enoughUs) ||
+         *leastA >= options.apartRatio * *mostB || *leastB >= options.apartRatio * *mostA;
 }
 
 void Turns::run() {
@@ -133,25 +144,26 @@ void Turns::run() {
   for (Side &side : sides)
     side.slab.wipe(options.poison);
   options.begins();
-  // Machine code is loaded and clocks rise.
-  std::vector<double> first;
-  for (Side &side : sides) {
-    std::optional<double> us = iterate(side);
-    if (!us)
-      return options.ends();
-    first.push_back(*us);
-    options.between();
+  std::vector<bool> turns; // whose is next: true is the candidate's
+  bool goesOn = sample(sides[0]) && (sides.size() == 1 || sample(sides[1]));
+  const double slowest = goesOn ? std::max(result.originalUs[0],
+                                           result.candidateUs.empty() ? 0.0 : result.candidateUs[0])
+                                : 0;
+  const bool isHopeless =
+      goesOn && sides.size() == 2 && result.candidateUs[0] >= hopelessRatio * result.originalUs[0];
+  if (slowest >= longUs || isHopeless) {
+    goesOn = goesOn && !isHopeless && !isKnownEnough();
+    turns = {true, false}; // the second half of A B B A
+  } else if (goesOn) {
+    result.originalUs.clear();
+    result.candidateUs.clear();
+    turns = {false, true, true, false};
   }
-  if (first.size() == 2 && first[1] >= hopelessRatio * first[0]) {
-    result.originalUs = {first[0]};
-    result.candidateUs = {first[1]};
-    return options.ends();
-  }
-  bool goesOn = true;
   while (goesOn) {
-    for (bool second : {false, true, true, false})
-      goesOn = goesOn && sample(sides[second && sides.size() == 2]);
+    for (bool isCandidates : turns)
+      goesOn = goesOn && sample(sides[isCandidates && sides.size() == 2]);
     goesOn = goesOn && !isKnownEnough();
+    turns = {false, true, true, false};
   }
   options.ends();
 }

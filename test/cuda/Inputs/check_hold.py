@@ -66,6 +66,8 @@ for name, (_, status, message) in hold_cases.CANDIDATES.items():
           answer["samples"] == 8, answer)
 match = hold.ask("screen", "wrong")["matches"][0][0]
 check("wrong: every element", (match["elements"], match["differing"], match["name"]) == (1000, 1000, "output 0"), match)
+answer = hold.ask("screen", "slow")
+check("a hopeless candidate is timed once", (answer["samples"], round(answer["candidateUs"])) == (1, 100000), answer)
 begin = time.time()
 answer = hold.ask("screen", "hanging", leastLimitSeconds=0.1)
 check("a worker that does not answer is killed", answer["status"] == "timeout" and time.time() - begin < 20 and
@@ -96,6 +98,13 @@ for fake, status, message in (
     answer = hold.ask("open", "larger", name="x.cu")
     check(f"open with {fake}: {status}", answer["status"] == status and re.search(message, answer["message"]), answer)
     hold.close()
+hold = start()
+hold.ask("open", "slow", name="x.cu")
+answer = hold.ask("screen", "good")
+check("one pair of a long program is enough where they are far apart", (answer["status"], answer["samples"]) == ("ok", 1), answer)
+answer = hold.ask("screen", "slow")
+check("and two where they are not", (answer["status"], answer["samples"]) == ("ok", 2), answer)
+hold.close()
 hold = start()
 answer = hold.ask("open", "illegal", name="x.cu")
 check("an original that faults is reported", answer["status"] == "fault", answer)
