@@ -23,6 +23,8 @@ constexpr double hopelessRatio = 4;
 constexpr double longUs = 20e3;
 /// Samples of so much time together are enough, from two of each on.
 constexpr double enoughUs = 300e3;
+/// A sample whose work was not queued in time is taken again, so often in all.
+constexpr unsigned mostTries = 3;
 /// Of an original alone, whose time need not be compared with any.
 constexpr size_t mostAlone = 4;
 
@@ -60,8 +62,12 @@ private:
   };
 
   bool prepare();
-  /// Microseconds of one iteration; nothing after it failed.
-  std::optional<double> iterate(Side &side);
+  struct Sample {
+    double us = 0;
+    bool isHeld = true; ///< the device began when all was queued
+  };
+  /// Nothing after it failed.
+  std::optional<Sample> iterate(Side &side);
   bool sample(Side &side);
   bool isKnownEnough() const;
   void fail(const Problem &problem, bool isOriginals) {
@@ -102,7 +108,7 @@ bool Turns::prepare() {
   return !problem;
 }
 
-std::optional<double> Turns::iterate(Side &side) {
+std::optional<Turns::Sample> Turns::iterate(Side &side) {
   TimedRun run(device, *side.subject, side.layout, side.slab, timing, side.staging, *helpers,
                events, /*cold=*/true);
   if (side.isCandidate) {
@@ -115,15 +121,19 @@ std::optional<double> Turns::iterate(Side &side) {
   }
   // No result may lie around for the next image to find.
   side.slab.wipe(options.poison);
-  return run.us;
+  return Sample{run.us, run.held};
 }
 
 bool Turns::sample(Side &side) {
-  std::optional<double> us = iterate(side);
-  if (us)
-    (side.isCandidate ? result.candidateUs : result.originalUs).push_back(*us);
-  options.between();
-  return us.has_value();
+  std::optional<Sample> taken;
+  for (unsigned tries = 0; tries < mostTries && (!taken || !taken->isHeld); ++tries) {
+    taken = iterate(side);
+    options.between();
+    if (!taken)
+      return false;
+  }
+  (side.isCandidate ? result.candidateUs : result.originalUs).push_back(taken->us);
+  return true;
 }
 
 bool Turns::isKnownEnough() const {

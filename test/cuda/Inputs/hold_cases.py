@@ -159,9 +159,10 @@ def lives(process):
 
 
 class Hold:
-    """A `kb-run hold`, and what it answers."""
+    """A `kb-run hold`, and what it answers. The folder gets all jobs and answers, a line each."""
 
     def __init__(self, kb_run, folder, **environment):
+        self.folder = folder
         self.process = subprocess.Popen([kb_run, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
                                         env={**os.environ, **environment})
 
@@ -171,6 +172,9 @@ class Hold:
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
+        for name, text in (("jobs", json.dumps(job) + "\n"), ("answers", line)):
+            with open(f"{self.folder}/hold-{name}.jsonl", "a") as file:
+                file.write(text)
         return json.loads(line) if line else {"status": "none", "message": "no answer"}
 
     def workers(self):
