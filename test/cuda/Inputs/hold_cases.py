@@ -145,6 +145,9 @@ def write_all(folder):
         make().write(f"{folder}/hold-{name}")
     for name in ("hanging", "slow"):  # which the fake driver alone has
         small(f"_Z{len(name)}{name}iPi").write(f"{folder}/hold-{name}")
+    repeated = small("_Z8offByOneiPi", size=1 << 20)
+    repeated.steps += 2 * repeated.steps[1:]  # upload, launch, read
+    repeated.write(f"{folder}/hold-repeated")
     for seed in (1, 2):
         for second in (False, True):
             typed(seed, second)[0].write(f"{folder}/hold-typed-{seed}-{'second' if second else 'first'}")
