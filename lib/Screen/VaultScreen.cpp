@@ -72,7 +72,7 @@ public:
   }
   ~VaultScreen() override {
     thread.run([&] { vault.reset(); });
-    (void)sys::fs::remove_directories(options.process.directory);
+    (void)sys::fs::remove_directories(options.process.directory + "/original");
   }
 
   Expected<ScreenReport> open(const ScreenSubject &original, const ScreenRequest &request) override;
@@ -146,9 +146,12 @@ Expected<std::optional<ScreenReport>> VaultScreen::ask(StringRef op, const Scree
                  options.process.mostResultBytes, text);
   if (reply == ChildProcess::Reply::Line) {
     Expected<ScreenReport> report = readScreenReport(text, op, options.timings);
-    if (!report)
-      return report.takeError();
-    return std::optional<ScreenReport>(std::move(*report));
+    if (report)
+      return std::optional<ScreenReport>(std::move(*report));
+    // What the machine refuses now it may give to another process later.
+    vault.reset();
+    isOpen = false;
+    return report.takeError();
   }
   ProcessResult ended = vault->ending();
   vault.reset();

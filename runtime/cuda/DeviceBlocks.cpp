@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <fcntl.h>
+#include <map>
 #include <unistd.h>
 
 using namespace kbrt;
@@ -68,15 +69,17 @@ CUresult mapAt(const Device::Handles &h, uint64_t address, uint64_t bytes,
 
 PlanPlaces PlanPlaces::of(const Plan &plan) {
   PlanPlaces places;
-  auto add = [](std::vector<uint64_t> &offsets, uint64_t &total, uint64_t bytes) {
-    offsets.push_back(total);
-    total += roundUp(bytes, slabAlignment);
-  };
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> known; // by place and size in data.bin
   for (const Step &step : plan.steps)
-    if (auto *upload = std::get_if<UploadStep>(&step))
-      add(places.uploads, places.uploadBytes, upload->to.bytes());
-    else if (auto *read = std::get_if<ReadStep>(&step))
-      add(places.reads, places.readBytes, read->from.bytes());
+    if (auto *upload = std::get_if<UploadStep>(&step)) {
+      const uint64_t bytes = upload->to.bytes();
+      auto [entry, isNew] = known.try_emplace({upload->data, bytes}, places.uploadBytes);
+      places.uploads.push_back(entry->second);
+      places.uploadBytes += isNew ? roundUp(bytes, slabAlignment) : 0;
+    } else if (auto *read = std::get_if<ReadStep>(&step)) {
+      places.reads.push_back(places.readBytes);
+      places.readBytes += roundUp(read->from.bytes(), slabAlignment);
+    }
   places.workBytes = roundUp(SlabLayout::of(plan).bytes, slabAlignment);
   return places;
 }

@@ -9,14 +9,24 @@
 #include "kbrt/CudaScreen.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace kbrt;
 using namespace kbrt::cuda;
 
 namespace {
 
-/// A candidate that takes so many times as long in the first, unmeasured pair is timed no further.
+/// A candidate that takes so many times as long in the first pair, in which machine code is loaded
+/// and clocks rise, is timed no further.
 constexpr double hopelessRatio = 4;
+/// In an execution of this length nobody sees what the first one has to do beside.
+constexpr double longUs = 20e3;
+/// Samples of so much time together are enough, from two of each on.
+constexpr double enoughUs = 300e3;
+/// A sample whose work was not queued in time is taken again, so often in all.
+constexpr unsigned mostTries = 3;
+/// Of an original alone, whose time need not be compared with any.
+constexpr size_t mostAlone = 4;
 
 class Turns {
 public:
@@ -52,8 +62,12 @@ private:
   };
 
   bool prepare();
-  /// Microseconds of one iteration; nothing after it failed.
-  std::optional<double> iterate(Side &side);
+  struct Sample {
+    double us = 0;
+    bool isHeld = true; ///< the device began when all was queued
+  };
+  /// Nothing after it failed.
+  std::optional<Sample> iterate(Side &side);
   bool sample(Side &side);
   bool isKnownEnough() const;
   void fail(const Problem &problem, bool isOriginals) {
@@ -94,7 +108,7 @@ bool Turns::prepare() {
   return !problem;
 }
 
-std::optional<double> Turns::iterate(Side &side) {
+std::optional<Turns::Sample> Turns::iterate(Side &side) {
   TimedRun run(device, *side.subject, side.layout, side.slab, timing, side.staging, *helpers,
                events, /*cold=*/true);
   if (side.isCandidate) {
@@ -107,24 +121,31 @@ std::optional<double> Turns::iterate(Side &side) {
   }
   // No result may lie around for the next image to find.
   side.slab.wipe(options.poison);
-  return run.us;
+  return Sample{run.us, run.held};
 }
 
 bool Turns::sample(Side &side) {
-  std::optional<double> us = iterate(side);
-  if (us)
-    (side.isCandidate ? result.candidateUs : result.originalUs).push_back(*us);
-  options.between();
-  return us.has_value();
+  std::optional<Sample> taken;
+  for (unsigned tries = 0; tries < mostTries && (!taken || !taken->isHeld); ++tries) {
+    taken = iterate(side);
+    options.between();
+    if (!taken)
+      return false;
+  }
+  (side.isCandidate ? result.candidateUs : result.originalUs).push_back(taken->us);
+  return true;
 }
 
 bool Turns::isKnownEnough() const {
-  if (result.candidateUs.empty())
-    return result.originalUs.size() >= 4;
-  auto [leastA, mostA] = std::minmax_element(result.originalUs.begin(), result.originalUs.end());
-  auto [leastB, mostB] = std::minmax_element(result.candidateUs.begin(), result.candidateUs.end());
-  return result.candidateUs.size() >= options.mostPairs || *leastA >= options.apartRatio * *mostB ||
-         *leastB >= options.apartRatio * *mostA;
+  const std::vector<double> &a = result.originalUs, &b = result.candidateUs;
+  const double together =
+      std::accumulate(a.begin(), a.end(), 0.0) + std::accumulate(b.begin(), b.end(), 0.0);
+  if (sides.size() == 1)
+    return a.size() >= mostAlone || together >= enoughUs;
+  auto [leastA, mostA] = std::minmax_element(a.begin(), a.end());
+  auto [leastB, mostB] = std::minmax_element(b.begin(), b.end());
+  return b.size() >= options.mostPairs || (b.size() >= 2 && together >= enoughUs) ||
+         *leastA >= options.apartRatio * *mostB || *leastB >= options.apartRatio * *mostA;
 }
 
 void Turns::run() {
@@ -133,25 +154,26 @@ void Turns::run() {
   for (Side &side : sides)
     side.slab.wipe(options.poison);
   options.begins();
-  // Machine code is loaded and clocks rise.
-  std::vector<double> first;
-  for (Side &side : sides) {
-    std::optional<double> us = iterate(side);
-    if (!us)
-      return options.ends();
-    first.push_back(*us);
-    options.between();
+  std::vector<bool> turns; // whose is next: true is the candidate's
+  bool goesOn = sample(sides[0]) && (sides.size() == 1 || sample(sides[1]));
+  const double slowest = goesOn ? std::max(result.originalUs[0],
+                                           result.candidateUs.empty() ? 0.0 : result.candidateUs[0])
+                                : 0;
+  const bool isHopeless =
+      goesOn && sides.size() == 2 && result.candidateUs[0] >= hopelessRatio * result.originalUs[0];
+  if (slowest >= longUs || isHopeless) {
+    goesOn = goesOn && !isHopeless && !isKnownEnough();
+    turns = {true, false}; // the second half of A B B A
+  } else if (goesOn) {
+    result.originalUs.clear();
+    result.candidateUs.clear();
+    turns = {false, true, true, false};
   }
-  if (first.size() == 2 && first[1] >= hopelessRatio * first[0]) {
-    result.originalUs = {first[0]};
-    result.candidateUs = {first[1]};
-    return options.ends();
-  }
-  bool goesOn = true;
   while (goesOn) {
-    for (bool second : {false, true, true, false})
-      goesOn = goesOn && sample(sides[second && sides.size() == 2]);
+    for (bool isCandidates : turns)
+      goesOn = goesOn && sample(sides[isCandidates && sides.size() == 2]);
     goesOn = goesOn && !isKnownEnough();
+    turns = {false, true, true, false};
   }
   options.ends();
 }

@@ -15,12 +15,34 @@ namespace {
 /// The share of the device's memory that the workers' contexts and our own kernels are left.
 constexpr uint64_t contextShare = 64;
 
+/// A read is looked for among so many that were read last.
+constexpr size_t mostCompared = 8;
+/// What places of references are multiples of.
+constexpr uint64_t placeBytes = 512;
+
 std::string sizeText(uint64_t bytes) {
   char text[32];
   const double mib = static_cast<double>(bytes) / (1 << 20);
   snprintf(text, sizeof text, mib >= 1000 ? "%.1f GiB" : "%.1f MiB",
            mib >= 1000 ? mib / 1024 : mib);
   return text;
+}
+
+/// What the reads of \p plan take if those of one place always have the same bytes.
+uint64_t distinctReadBytes(const Plan &plan) {
+  uint64_t bytes = 0;
+  std::vector<const ReadStep *> distinct;
+  for (const ReadStep *step : stepsOf<ReadStep>(plan)) {
+    auto isSame = [&](const ReadStep *other) { return other->from == step->from; };
+    if (std::any_of(distinct.rbegin(),
+                    distinct.rbegin() +
+                        static_cast<ptrdiff_t>(std::min(distinct.size(), mostCompared)),
+                    isSame))
+      continue;
+    bytes += (step->from.bytes() + placeBytes - 1) / placeBytes * placeBytes;
+    distinct.push_back(step);
+  }
+  return bytes;
 }
 
 } // namespace
@@ -36,47 +58,52 @@ void HeldMemory::open(Problem &problem) {
 bool HeldMemory::allocate(const std::string &name, const HeldProgram &program, Problem &problem) {
   uint64_t inputBytes = 0, workBytes = 0, resultBytes = 0, referenceBytes = 0;
   for (const HeldSet &set : program.sets) {
-    firstInputs.push_back(inputBytes);
+    uploads.push_back(set.places.uploads);
+    for (uint64_t &place : uploads.back())
+      place += inputBytes;
     inputBytes += set.places.uploadBytes;
-    referenceBytes += set.places.readBytes;
+    referenceBytes += distinctReadBytes(set.inputs->plan);
     workBytes = std::max(workBytes, set.places.workBytes);
     resultBytes = std::max(resultBytes, set.places.readBytes);
   }
   const uint64_t all = inputBytes + workBytes + resultBytes + referenceBytes;
   const uint64_t free = freeMemory(*device);
-  const Problem tooMuch{
-      LaunchStatus::OutOfMemory,
-      "screening '" + name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
-          sizeText(free) + " are free",
-      "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
+  tooMuch = {LaunchStatus::OutOfMemory,
+             "screening '" + name + "' takes " + sizeText(all) + " of the GPU's memory, and " +
+                 sizeText(free) + " are free",
+             "use a smaller workload, or free the device (nvidia-smi shows who has its memory)"};
   if (all + device->getFacts().memoryBytes / contextShare > free)
     problem = tooMuch;
-  auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes,
-                  DeviceBlock::Sharing sharing) {
+  auto make = [&](std::unique_ptr<DeviceBlock> &block, uint64_t bytes) {
     if (!problem)
-      block = DeviceBlock::create(*device, bytes, sharing, problem);
+      block = DeviceBlock::create(*device, bytes, DeviceBlock::Sharing::Shareable, problem);
     if (problem.status == LaunchStatus::OutOfMemory)
       problem = tooMuch;
   };
-  make(inputs, inputBytes, DeviceBlock::Sharing::Shareable);
-  make(workBlock, workBytes, DeviceBlock::Sharing::Shareable);
-  make(results, resultBytes, DeviceBlock::Sharing::Shareable);
-  make(references, referenceBytes, DeviceBlock::Sharing::Private);
+  make(inputs, inputBytes);
+  make(workBlock, workBytes);
+  make(results, resultBytes);
   return !problem;
 }
 
 bool HeldMemory::fillInputs(const HeldProgram &program, Problem &problem) {
+  uint64_t end = 0; // of what is there
   for (size_t i = 0; i < program.sets.size(); ++i) {
     const HeldSet &set = program.sets[i];
     const std::string_view data = set.inputs->payloads.data;
     size_t number = 0;
     for (const UploadStep *step : stepsOf<UploadStep>(set.inputs->plan)) {
-      const uint64_t bytes = step->to.bytes(), to = firstInputs[i] + set.places.uploads[number++];
+      const uint64_t bytes = step->to.bytes(), to = uploads[i][number++];
       if (step->data + bytes > data.size())
         problem = {LaunchStatus::Environment,
                    set.folder + "/" + dataFileName + ": is shorter than its plan says", ""};
-      if (problem || !inputs->write(to, data.data() + step->data, bytes, problem))
+      if (problem)
         return false;
+      if (to < end)
+        continue; // the same bytes as an earlier one
+      if (!inputs->write(to, data.data() + step->data, bytes, problem))
+        return false;
+      end = to + bytes;
     }
   }
   return true;
@@ -95,6 +122,32 @@ void HeldMemory::growWork(uint64_t bytes, Problem &problem) {
     problem = again;
 }
 
+std::optional<uint64_t> HeldMemory::placeReferences(std::vector<Reference> &list,
+                                                    Problem &problem) {
+  uint64_t end = 0;
+  std::vector<const Reference *> distinct;
+  for (Reference &read : list) {
+    const Reference *same = nullptr;
+    for (size_t i = distinct.size(); i-- > 0 && !same && i + mostCompared >= distinct.size();) {
+      ComparedResult compared;
+      if (distinct[i]->bytes != read.bytes || distinct[i]->type != read.type)
+        continue;
+      if (!comparison->compare(results->address() + distinct[i]->result,
+                               results->address() + read.result, read.bytes, read.type, {},
+                               compared, problem))
+        return std::nullopt;
+      if (!compared.differing)
+        same = distinct[i];
+    }
+    read.reference = same ? same->reference : end;
+    if (same)
+      continue;
+    end += (read.bytes + placeBytes - 1) / placeBytes * placeBytes;
+    distinct.push_back(&read);
+  }
+  return end;
+}
+
 bool HeldMemory::keepReferences(const HeldSet &set, Problem &problem) {
   std::vector<Reference> &list = reads.emplace_back();
   const Plan &plan = set.inputs->plan;
@@ -105,7 +158,6 @@ bool HeldMemory::keepReferences(const HeldSet &set, Problem &problem) {
     read.type = buffer.element;
     read.bytes = step->from.bytes();
     read.result = set.places.reads[list.size()];
-    read.reference = referencesEnd + read.result;
     // A region that cuts elements in two has no type of its own.
     const uint64_t width = elementBytes(read.type);
     if (width && (step->from.at.offset % width || step->from.width % width))
@@ -113,13 +165,20 @@ bool HeldMemory::keepReferences(const HeldSet &set, Problem &problem) {
     list.push_back(std::move(read));
   }
   turn->shared();
-  bool isDone = references->copy(referencesEnd, results->address(), set.places.readBytes, problem);
-  for (Reference &read : list)
-    isDone = isDone && comparison->measureReference(references->address() + read.reference,
-                                                    read.bytes, read.type, read.figures, problem);
+  std::optional<uint64_t> bytes = placeReferences(list, problem);
+  std::unique_ptr<DeviceBlock> block;
+  if (bytes)
+    block = DeviceBlock::create(*device, *bytes, DeviceBlock::Sharing::Private, problem);
+  if (problem.status == LaunchStatus::OutOfMemory)
+    problem = tooMuch;
+  for (size_t i = 0; i < list.size() && !problem; ++i)
+    // Of those that share a place the last one is as good as the first.
+    if (block->copy(list[i].reference, results->address() + list[i].result, list[i].bytes, problem))
+      comparison->measureReference(block->address() + list[i].reference, list[i].bytes,
+                                   list[i].type, list[i].figures, problem);
   turn->leave();
-  referencesEnd += set.places.readBytes;
-  return isDone;
+  references.push_back(std::move(block));
+  return !problem;
 }
 
 void HeldMemory::compare(size_t set, Json &matches, Problem &problem) {
@@ -129,7 +188,7 @@ void HeldMemory::compare(size_t set, Json &matches, Problem &problem) {
   for (size_t i = 0; i < reads[set].size(); ++i) {
     const Reference &read = reads[set][i];
     ComparedResult compared;
-    if (!comparison->compare(references->address() + read.reference,
+    if (!comparison->compare(references[set]->address() + read.reference,
                              results->address() + read.result, read.bytes, read.type, read.figures,
                              compared, problem))
       break;

@@ -25,7 +25,8 @@ public:
   /// as before, or not there any more.
   void growWork(uint64_t bytes, kbrt::cuda::Problem &problem);
 
-  /// Takes the results that lie there for the original's of the next set.
+  /// Takes the results that lie there for the original's of the next set: copies them to where only
+  /// this process has them.
   bool keepReferences(const HeldSet &set, kbrt::cuda::Problem &problem);
   /// Compares the results that lie there with the original's of \p set. \p matches gets an object
   /// for each read (docs/JobFormat.md); figures that are there already stay where they are worse.
@@ -36,8 +37,8 @@ public:
     return {results.get(), inputs.get(), workBlock.get()};
   }
   const kbrt::cuda::DeviceBlock *work() const { return workBlock.get(); }
-  /// Where the uploads of each set begin in the block of inputs.
-  const std::vector<uint64_t> &inputPlaces() const { return firstInputs; }
+  /// For each set, where the bytes of each upload lie in the block of inputs.
+  const std::vector<std::vector<uint64_t>> &inputPlaces() const { return uploads; }
 
 private:
   /// One read of the original.
@@ -45,17 +46,22 @@ private:
     std::string name;
     kbrt::ElementType type = kbrt::ElementType::Unknown;
     uint64_t bytes = 0;
-    uint64_t result = 0, reference = 0; ///< offsets in the two blocks
+    uint64_t result = 0, reference = 0; ///< offsets in the block of results, and in the set's own
     kbrt::cuda::ReferenceFigures figures;
   };
+  /// Gives each of \p list a place in a block of references; what is the same as an earlier one
+  /// shares it. The bytes of all places, or nothing with \p problem.
+  std::optional<uint64_t> placeReferences(std::vector<Reference> &list,
+                                          kbrt::cuda::Problem &problem);
 
   std::unique_ptr<kbrt::cuda::Device> device;
   std::optional<Turn> turn;
   std::unique_ptr<kbrt::cuda::ResultComparison> comparison;
-  std::unique_ptr<kbrt::cuda::DeviceBlock> inputs, workBlock, results, references;
-  std::vector<uint64_t> firstInputs;         ///< by set
-  std::vector<std::vector<Reference>> reads; ///< by set
-  uint64_t referencesEnd = 0;                ///< of those that are there
+  std::unique_ptr<kbrt::cuda::DeviceBlock> inputs, workBlock, results;
+  std::vector<std::unique_ptr<kbrt::cuda::DeviceBlock>> references; ///< by set
+  std::vector<std::vector<uint64_t>> uploads;                       ///< by set
+  std::vector<std::vector<Reference>> reads;                        ///< by set
+  kbrt::cuda::Problem tooMuch; ///< said where memory does not suffice
 };
 
 } // namespace kbrun

@@ -42,7 +42,7 @@ private:
     std::unique_ptr<LoadedImage> image;
     std::vector<std::unique_ptr<Inputs>> inputs;
     std::vector<PlanPlaces> places;
-    std::vector<uint64_t> firstInputs;
+    std::vector<std::vector<uint64_t>> uploads; ///< places in the block of inputs
   };
 
   Json answer(const Json &message);
@@ -113,7 +113,7 @@ Json Worker::load(const Json &message) {
       return answerOf(environment(error));
     side.places.push_back(PlanPlaces::of(side.inputs.back()->plan));
   }
-  side.firstInputs = message.at("inputs").get<std::vector<uint64_t>>();
+  message.at("inputs").get_to(side.uploads);
   Problem problem;
   side.image = LoadedImage::load(*device, std::move(*bytes), path, problem);
   return answerOf(problem);
@@ -126,12 +126,12 @@ LentMemory Worker::memoryOf(const Side &side, size_t set) const {
   memory.results = blocks->address(LentBlocks::Results);
   memory.resultBytes = blocks->bytes(LentBlocks::Results);
   memory.reads = side.places[set].reads;
-  const uint64_t first = blocks->address(LentBlocks::Inputs) + side.firstInputs[set];
+  const uint64_t first = blocks->address(LentBlocks::Inputs);
   size_t number = 0;
   const Plan &plan = side.inputs[set]->plan;
   for (size_t i = 0; i < plan.steps.size(); ++i)
     if (std::holds_alternative<UploadStep>(plan.steps[i]))
-      memory.uploads[i] = first + side.places[set].uploads[number++];
+      memory.uploads[i] = first + side.uploads[set].at(number++);
   return memory;
 }
 

@@ -9,9 +9,9 @@
 //
 //   {"do": "map", "bytes": [results, inputs, work]}  with three descriptors
 //   {"do": "unmapWork"}, {"do": "mapWork", "bytes": N}  with one
-//   {"do": "load", "side": 0, "image": PATH, "plans": [FOLDER], "inputs": [OFFSET]}
-//       side 0 is the original, 1 the candidate; by set of inputs, where its uploads begin in the
-//       block of inputs; in the same order as in the plan
+//   {"do": "load", "side": 0, "image": PATH, "plans": [FOLDER], "inputs": [[OFFSET]]}
+//       side 0 is the original, 1 the candidate; for each set of inputs, where the bytes of each
+//       upload lie in the block of inputs
 //   {"do": "run", "side": 1, "set": 0, "poison": 203, "seconds": 2}
 //       the answer has `launches` ([kernel, microseconds]), `seconds` without waiting for turns,
 //       and `findings`

@@ -6,6 +6,7 @@
 #ifdef KBRUN_HAS_CUDA
 #include <algorithm>
 #include <chrono>
+#include <unistd.h>
 
 namespace kbrun {
 

@@ -15,7 +15,8 @@
 namespace kbrt::cuda {
 
 /// Where a plan's uploads and reads lie, one after the other at multiples of 512 bytes, and what
-/// its buffers take with their guard zones. Pure.
+/// its buffers take with their guard zones. Uploads of the same bytes of data.bin share a place.
+/// Pure.
 struct PlanPlaces {
   std::vector<uint64_t> uploads, reads; ///< offset of each, by its number among its kind
   uint64_t uploadBytes = 0, readBytes = 0, workBytes = 0;

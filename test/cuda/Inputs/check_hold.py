@@ -26,9 +26,18 @@ def start(fake=""):
 
 def mapped(process, name):
     """Files of that name that a process maps, by inode, and with which rights."""
+    return {line[4]: line[1][:2] for line in mappings(process, name)}
+
+
+def mappings(process, name):
     with open(f"/proc/{process}/maps") as file:
-        lines = [line.split() for line in file if f"memfd:{name}" in line]
-    return {line[4]: line[1][:2] for line in lines}
+        return [line.split() for line in file if f"memfd:{name}" in line]
+
+
+def sizes(process, name):
+    """MiB that a process maps of them."""
+    ends = [[int(end, 16) for end in line[0].split("-")] for line in mappings(process, name)]
+    return sorted((end - begin) >> 20 for begin, end in ends)
 
 
 hold_cases.write_all(FOLDER)
@@ -37,8 +46,8 @@ answer = hold_cases.check_figures(hold, check)
 check("medians are of the two programs' times", round(answer["originalUs"]) == 12 * 40 and round(answer["candidateUs"]) == 12 * 20,
       answer)
 vault, worker = hold.process.pid, hold.workers()[0]
-check("the vault has three blocks to lend and one of its own",
-      (len(mapped(vault, "fake-shareable")), len(mapped(vault, "fake-private"))) == (3, 1), mapped(vault, "fake"))
+check("the vault has three blocks to lend, and one of its own for each set",
+      (len(mapped(vault, "fake-shareable")), len(mapped(vault, "fake-private"))) == (3, 2), mapped(vault, "fake"))
 check("a worker maps the inputs to read them, and nothing of the references",
       sorted(mapped(worker, "fake-shareable").values()) == ["r-", "rw", "rw"] and not mapped(worker, "fake-private"),
       mapped(worker, "fake"))
@@ -66,6 +75,8 @@ for name, (_, status, message) in hold_cases.CANDIDATES.items():
           answer["samples"] == 8, answer)
 match = hold.ask("screen", "wrong")["matches"][0][0]
 check("wrong: every element", (match["elements"], match["differing"], match["name"]) == (1000, 1000, "output 0"), match)
+answer = hold.ask("screen", "slow")
+check("a hopeless candidate is timed once", (answer["samples"], round(answer["candidateUs"])) == (1, 100000), answer)
 begin = time.time()
 answer = hold.ask("screen", "hanging", leastLimitSeconds=0.1)
 check("a worker that does not answer is killed", answer["status"] == "timeout" and time.time() - begin < 20 and
@@ -81,7 +92,10 @@ check("the seventeenth has another one", hold.ask("screen", "good")["status"] ==
 os.kill(hold.workers()[0], 9)
 answer = hold.ask("screen", "good")
 check("a worker that died while it waited costs no candidate", answer["status"] == "ok", answer)
+log = f"{FOLDER}/hold-jobs.jsonl"
+size = os.path.getsize(log)
 answer = hold.ask("screen", "good", colour="red")
+os.truncate(log, size)  # the others are as the schema says
 check("unknown fields are errors", answer["status"] == "usage" and answer["message"] == "colour: unknown field", answer)
 check("the vault ends", hold.close() == 0)
 
@@ -96,6 +110,21 @@ for fake, status, message in (
     answer = hold.ask("open", "larger", name="x.cu")
     check(f"open with {fake}: {status}", answer["status"] == status and re.search(message, answer["message"]), answer)
     hold.close()
+hold = start()
+answer = hold.ask("open", "repeated", name="x.cu")
+vault = hold.process.pid
+check("what is uploaded or read again is kept once", answer["status"] == "ok" and len(answer["matches"][0]) == 3 and
+      (sizes(vault, "fake-private"), sizes(vault, "fake-shareable")) == ([4], [4, 6, 12]), (answer, sizes(vault, "fake")))
+answer = hold.ask("screen", "repeated")
+check("and compared each time", answer["status"] == "ok" and len(answer["matches"][0]) == 3 and not hold_cases.differs(answer), answer)
+hold.close()
+hold = start()
+hold.ask("open", "slow", name="x.cu")
+answer = hold.ask("screen", "good")
+check("one pair of a long program is enough where they are far apart", (answer["status"], answer["samples"]) == ("ok", 1), answer)
+answer = hold.ask("screen", "slow")
+check("and two where they are not", (answer["status"], answer["samples"]) == ("ok", 2), answer)
+hold.close()
 hold = start()
 answer = hold.ask("open", "illegal", name="x.cu")
 check("an original that faults is reported", answer["status"] == "fault", answer)

@@ -143,7 +143,11 @@ CANDIDATES = {
 def write_all(folder):
     for name, (make, _, _) in CANDIDATES.items():
         make().write(f"{folder}/hold-{name}")
-    small("_Z7hangingiPi").write(f"{folder}/hold-hanging")
+    for name in ("hanging", "slow"):  # which the fake driver alone has
+        small(f"_Z{len(name)}{name}iPi").write(f"{folder}/hold-{name}")
+    repeated = small("_Z8offByOneiPi", size=1 << 20)
+    repeated.steps += 2 * repeated.steps[1:]  # upload, launch, read
+    repeated.write(f"{folder}/hold-repeated")
     for seed in (1, 2):
         for second in (False, True):
             typed(seed, second)[0].write(f"{folder}/hold-typed-{seed}-{'second' if second else 'first'}")
@@ -158,9 +162,10 @@ def lives(process):
 
 
 class Hold:
-    """A `kb-run hold`, and what it answers."""
+    """A `kb-run hold`, and what it answers. The folder gets all jobs and answers, a line each."""
 
     def __init__(self, kb_run, folder, **environment):
+        self.folder = folder
         self.process = subprocess.Popen([kb_run, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
                                         env={**os.environ, **environment})
 
@@ -170,6 +175,9 @@ class Hold:
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
+        for name, text in (("jobs", json.dumps(job) + "\n"), ("answers", line)):
+            with open(f"{self.folder}/hold-{name}.jsonl", "a") as file:
+                file.write(text)
         return json.loads(line) if line else {"status": "none", "message": "no answer"}
 
     def workers(self):

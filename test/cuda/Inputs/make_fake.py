@@ -11,7 +11,7 @@ import make_jobs  # noqa: E402
 
 KERNELS = ("_Z5saxpyifPKfPf _Z12saxpyStridedifPKfPf _Z9sumBlocksiPKiPi _Z12writeOutsideiPi _Z10forgetTailiPi _Z8offByOneiPi "
            "_Z10writeInputiPKiPi _Z14illegalAddressiPi _Z10trapAlwaysiPi _Z12assertAlwaysiPi _Z7endlessiPVi "
-           "_Z9copyFirstiPKcS0_Pc _Z10copySecondiPKcS0_Pc _Z11writeBeforeixPi _Z7hangingiPi")
+           "_Z9copyFirstiPKcS0_Pc _Z10copySecondiPKcS0_Pc _Z11writeBeforeixPi _Z7hangingiPi _Z4slowiPi")
 SMALL = ("saxpy-small", "reduction", "outside", "input", "tail", "wrong", "illegal", "trap", "assert", "endless", "huge")
 
 

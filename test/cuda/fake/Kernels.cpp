@@ -169,6 +169,7 @@ constexpr Kernel kernels[] = {
     {"_Z12writeOutsideiPi", 20, count<1, 0>},
     {"_Z10forgetTailiPi", 20, count<-5, 0>},
     {"_Z8offByOneiPi", 20, count<0, 1>},
+    {"_Z4slowiPi", 100'000, count<0, 1>},
     {"_Z10writeInputiPKiPi", 20, writeInput},
     {"_Z14illegalAddressiPi", 20, endWith<Ending::Illegal>},
     {"_Z10trapAlwaysiPi", 20, endWith<Ending::Trap>},

@@ -184,13 +184,14 @@ TEST(PlanPlaces, PutsUploadsAndReadsBesideEachOther) {
   plan.buffers.resize(1);
   plan.buffers[0].bytes = 2000;
   plan.steps.push_back(AllocStep{0});
-  plan.steps.push_back(UploadStep{Region::linear({0, 0}, 513)});
-  plan.steps.push_back(UploadStep{Region::linear({0, 0}, 0)});
-  plan.steps.push_back(UploadStep{Region::linear({0, 0}, 1)});
+  plan.steps.push_back(UploadStep{Region::linear({0, 0}, 513), 0});
+  plan.steps.push_back(UploadStep{Region::linear({0, 0}, 0), 513});
+  plan.steps.push_back(UploadStep{Region::linear({0, 0}, 1), 513});
+  plan.steps.push_back(UploadStep{Region::linear({0, 7}, 513), 0}); // the same bytes again
   plan.steps.push_back(ReadStep{Region{{0, 0}, 10, 3, 100}});
   plan.steps.push_back(ReadStep{Region::linear({0, 0}, 512)});
   PlanPlaces places = PlanPlaces::of(plan);
-  EXPECT_EQ(places.uploads, (std::vector<uint64_t>{0, 1024, 1024}));
+  EXPECT_EQ(places.uploads, (std::vector<uint64_t>{0, 1024, 1024, 0}));
   EXPECT_EQ(places.uploadBytes, 1536u);
   EXPECT_EQ(places.reads, (std::vector<uint64_t>{0, 512}));
   EXPECT_EQ(places.readBytes, 1024u);

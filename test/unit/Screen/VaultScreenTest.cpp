@@ -158,6 +158,20 @@ TEST_F(VaultScreenTest, ACandidateDuringWhichTwoVaultsDieIsLost) {
   EXPECT_EQ(report.message, "kb-run ended with signal 9 (killed)");
 }
 
+TEST_F(VaultScreenTest, AfterAMachinesFaultTheProgramIsOpenedAgain) {
+  useScript(R"(while read -r line; do echo "$line" >> asked
+if [ $(wc -l < asked) = 2 ]; then echo '{"version": 1, "status": "environment", "message": "no device"}'
+else echo '{"version": 1, "status": "ok"}'; fi; done)");
+  auto device = this->device();
+  llvm::cantFail(device->open(subject("a", "k"), {}));
+  EXPECT_EQ(errorOf(device->screen(subject("b", "k"), {}).takeError()),
+            "kb-opt: error: no device\n");
+  EXPECT_EQ(llvm::cantFail(device->screen(subject("b", "k"), {})).status, RunStatus::Ok);
+  std::string asked = llvm::cantFail(realFileSystem().read(folder.file("asked")));
+  EXPECT_EQ(llvm::StringRef(asked).count("\"open\""), 2u) << asked;
+  EXPECT_EQ(llvm::StringRef(asked).count("\"screen\""), 2u) << asked;
+}
+
 TEST_F(VaultScreenTest, NonsenseIsAnError) {
   useScript("read -r a; echo hello; cat");
   auto report = device()->open(subject("a", "k"), {});
