@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProgramEnvironment.h"
+#include "kb-opt/Screen/VaultScreen.h"
 #include "kb-opt/Source/ProgramFacts.h"
 #include "kb-opt/Support/Error.h"
+#include "kb-opt/Support/Interrupt.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace kbopt;
@@ -55,10 +57,40 @@ llvm::Expected<ScreenSubject> ProgramEnvironment::screenSubject(const NodeId &id
   return subject;
 }
 
+std::unique_ptr<ScreenDevice> ProgramEnvironment::startVault() {
+  if (context.options.device != DeviceKind::Cuda) // its memory is another machine's
+    return nullptr;
+  VaultScreenOptions options;
+  options.process.directory = folder + "/screen";
+  options.process.sandboxed = context.options.sandbox;
+  options.process.notice = [this](const std::string &text) {
+    context.progress.line("gpu: " + text);
+  };
+  options.program = context.command.shownFile;
+  options.timings = &context.timings;
+  auto device = createVaultScreen(std::move(options));
+  if (device)
+    return std::move(*device);
+  llvm::consumeError(device.takeError()); // the judge's own channel says the same
+  return nullptr;
+}
+
 llvm::Expected<ProgramEnvironment::OpenScreen> ProgramEnvironment::openScreen() {
   auto subject = screenSubject(rootNode);
   if (!subject)
     return subject.takeError();
+  if (vault) {
+    OpenScreen opened{std::make_unique<Screen>(std::move(vault)), {}};
+    auto report = opened.screen->open(*subject);
+    if (report) {
+      opened.original = std::move(*report);
+      return std::move(opened);
+    }
+    if (interrupted())
+      return report.takeError();
+    context.progress.line("gpu: candidates are screened by jobs, which takes longer: " +
+                          llvm::toString(report.takeError()));
+  }
   OpenScreen opened{std::make_unique<Screen>(createJobScreen(*gpu)), {}};
   auto report = opened.screen->open(*subject);
   if (!report)

@@ -33,6 +33,8 @@ ProgramEnvironment::ProgramEnvironment(Session &session, Model *model)
   run = builder.finish();
   rootNode = addNode(context.text, session.originalHost, CandidatePromise());
   judgeOf.keepOriginalIn(this);
+  if (gpu)
+    vault = startVault();
   if (languageModel)
     assistant = std::make_unique<Assistant>(*languageModel, replies, *this, context.passes,
                                             assistantFacts());

@@ -153,6 +153,8 @@ private:
     std::unique_ptr<Screen> screen;
     ScreenedProgram original;
   };
+  /// The process that keeps a program's data on a GPU of this machine; null where there is none.
+  std::unique_ptr<ScreenDevice> startVault();
   llvm::Expected<OpenScreen> openScreen();
   /// The recorded case, and one with other inputs where that is soon made.
   llvm::Expected<std::vector<TestCase>> screenedCases();
@@ -193,6 +195,7 @@ private:
   OnceMap<unsigned, std::set<std::string>> idle; ///< idleKernels
   /// How the recorded run of a text launches each kernel, by mangled name.
   OnceMap<Digest, llvm::StringMap<RecordedLaunch>> launches;
+  std::unique_ptr<ScreenDevice> vault; ///< until it is opened
   OnceMap<unsigned, OpenScreen> screened;
 };
 
