@@ -1,0 +1,127 @@
+//===- LaunchMap.cpp --------------------------------------------------------===//
+#include "kb-opt/Rewrite/LaunchMap.h"
+#include "HostEvaluator.h"
+#include "LaunchSites.h"
+
+using namespace kbopt;
+using namespace kbopt::hostmap;
+
+namespace {
+
+/// What the candidate does in the place of launches.
+struct Mapped {
+  size_t launches = 0; ///< of the original
+  std::vector<kbrt::Step> steps;
+  HostState state; ///< afterwards
+  bool changesState = false;
+};
+
+bool isSameStep(const kbrt::Step &a, const kbrt::Step &b) {
+  const auto *left = std::get_if<kbrt::LaunchStep>(&a), *right = std::get_if<kbrt::LaunchStep>(&b);
+  return left && right && *left == *right;
+}
+
+bool isSameMapping(const Mapped &a, const Mapped &b) {
+  return a.launches == b.launches && !a.changesState && !b.changesState &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), isSameStep);
+}
+
+} // namespace
+
+struct LaunchMap::Impl {
+  Impl(const ParsedProgram &original, const ParsedProgram &candidate)
+      : original(original), candidate(candidate), sites(findLaunchSites(original, candidate)) {}
+
+  const ParsedProgram &original, &candidate;
+  LaunchSites sites;
+  ExprFacts facts;
+
+  /// The values that the launches of \p plan from \p first on give \p site; nothing if they are not
+  /// of that site.
+  std::optional<RecordedValues> valuesAt(const LaunchSite &site, const kbrt::Plan &plan,
+                                         size_t first) {
+    RecordedValues values(facts);
+    if (site.launches.size() > plan.steps.size() - first)
+      return std::nullopt;
+    for (size_t i = 0; i < site.launches.size(); ++i) {
+      const auto *step = std::get_if<kbrt::LaunchStep>(&plan.steps[first + i]);
+      if (!step || !values.addLaunch(site.launches[i], *step, original.context()))
+        return std::nullopt;
+    }
+    return values;
+  }
+
+  /// What takes the place of the launch at \p first and of those that its site has with it.
+  std::optional<Mapped> mapLaunch(const kbrt::Plan &recorded, size_t first, const HostState &state,
+                                  std::string &whyNot) {
+    std::optional<Mapped> result;
+    for (const LaunchSite &site : sites.sites) {
+      std::optional<RecordedValues> values = valuesAt(site, recorded, first);
+      if (!values)
+        continue;
+      Mapped mapped{site.launches.size(), {}, state, false};
+      HostEvaluator evaluator(candidate, site.host, *values, facts, mapped.state,
+                              sites.hasAllocationTest);
+      if (!evaluator.run(site.replacement)) {
+        whyNot = evaluator.whyNot;
+        return std::nullopt;
+      }
+      mapped.steps = std::move(evaluator.steps);
+      mapped.changesState = evaluator.changesState;
+      if (result && !isSameMapping(*result, mapped)) {
+        whyNot = "the kernel is launched at several places, and the recorded launch does not tell "
+                 "which of them it is";
+        return std::nullopt;
+      }
+      result = std::move(mapped);
+    }
+    if (!result)
+      whyNot = "no launch in the text is the recorded one of '" +
+               std::get<kbrt::LaunchStep>(recorded.steps[first]).kernel + "'";
+    return result;
+  }
+};
+
+LaunchMap::LaunchMap(const ParsedProgram &original, const ParsedProgram &candidate)
+    : impl(std::make_unique<Impl>(original, candidate)) {}
+LaunchMap::~LaunchMap() = default;
+
+const std::string &LaunchMap::obstacle() const { return impl->sites.obstacle; }
+
+std::optional<kbrt::Plan> LaunchMap::derivePlan(const kbrt::Plan &recorded, std::string &whyNot) {
+  if (!obstacle().empty()) {
+    whyNot = obstacle();
+    return std::nullopt;
+  }
+  kbrt::Plan plan;
+  plan.streams = recorded.streams;
+  plan.outcome = recorded.outcome;
+  HostState state{MappedMemory(recorded), {}, {}};
+  for (size_t at = 0; at < recorded.steps.size();) {
+    const kbrt::Step &step = recorded.steps[at];
+    if (const auto *error = std::get_if<kbrt::ErrorStep>(&step);
+        error && llvm::StringRef(error->call).starts_with("cudaLaunch")) {
+      whyNot = "a launch of the original fails";
+      return std::nullopt;
+    }
+    const auto *launch = std::get_if<kbrt::LaunchStep>(&step);
+    if (!launch) {
+      state.memory.perform(step);
+      plan.steps.push_back(step);
+      ++at;
+      continue;
+    }
+    uint64_t &sharedLimit = state.sharedLimits[launch->kernel];
+    sharedLimit = std::max(sharedLimit, launch->sharedBytes);
+    std::optional<Mapped> mapped = impl->mapLaunch(recorded, at, state, whyNot);
+    if (!mapped)
+      return std::nullopt;
+    for (kbrt::Step &each : mapped->steps)
+      plan.steps.push_back(std::move(each));
+    state = std::move(mapped->state);
+    at += mapped->launches;
+  }
+  plan.buffers = std::move(state.memory.buffers);
+  renumberBuffers(plan);
+  return plan;
+}
